@@ -65,8 +65,8 @@ static bool handles_equal(const braid_tensor *a, const braid_tensor *b)
     return same;
 }
 
-// Lists in lists go so deep, and so many elements are compared: one list may be in many places. What is more
-// is not the same.
+// Limits of the nesting of lists and of the number of compared elements, because one list may occur in many
+// places. Larger lists count as different.
 #define DEPTH_MAX 64
 #define VARIANTS_MAX 1000000
 

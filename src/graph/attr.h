@@ -16,7 +16,7 @@ typedef enum bd_attr_kind {
     BD_ATTR_SHAPE,
     BD_ATTR_TENSOR,
     BD_ATTR_FUNC,        // kept as the bytes of a NameAttrList
-    BD_ATTR_PLACEHOLDER, // kept as it is
+    BD_ATTR_PLACEHOLDER, // kept unchanged
     BD_ATTR_LIST         // of one of the kinds above
 } bd_attr_kind;
 

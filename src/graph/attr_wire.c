@@ -369,7 +369,7 @@ size_t bd_attr_size(const bd_attr *a)
     BD_UNREACHABLE();
 }
 
-// A member of a oneof is written even when it is zero: that says which one it is.
+// A member of a oneof is written even when it is zero, because its presence tells which member is set.
 void bd_attr_write(const bd_attr *a, bd_wire_writer *out)
 {
     switch (a->kind) {

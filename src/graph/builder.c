@@ -253,7 +253,7 @@ void braid_op_attr_string_list(braid_op_desc *d, const char *name, const char *c
 
 // ---- Making the node ----
 
-// Attrs that say how long an argument is and which types it holds follow from how the inputs were given.
+// Attrs for the length and the types of an argument follow from the inputs that were given.
 static void settle_argument(braid_op_desc *d, const bd_arg_def *arg, const argument *given)
 {
     if (arg->number_attr && !get_attr(d, arg->number_attr))
@@ -283,7 +283,7 @@ static void settle_arguments(braid_op_desc *d)
     }
 }
 
-// tf.get_seed: an op without a seed of its own in a graph that has one.
+// tf.get_seed for an op without a seed of its own in a graph with a seed.
 static void settle_seed(braid_op_desc *d)
 {
     const bd_builder *b = d->graph->builder;

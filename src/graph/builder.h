@@ -62,7 +62,7 @@ typedef struct bd_builder {
 // Sets an attr of any kind; the value is copied.
 void bd_op_desc_attr(braid_op_desc *d, const char *name, const bd_attr *value);
 
-bd_builder *bd_graph_builder(braid_graph *g); // made when it is first asked for
+bd_builder *bd_graph_builder(braid_graph *g); // made at the first call
 void bd_builder_free(bd_builder *b);          // NULL is accepted
 
 // The full name for `name` within the current name scope, marked as used: tf.Graph.unique_name. In the
@@ -73,16 +73,16 @@ const char *bd_builder_unique_name(braid_graph *g, const char *name);
 void bd_builder_controls(const braid_graph *g, const braid_out *inputs, int input_count,
                          bd_op_list *controls);
 
-// Returns the device of `n`, which is complete except for it, from the request (NULL: none), the device
-// scopes and the devices of `colocated`. `is_bound`: the node is bound by itself and not by a scope, so
-// device scopes do not apply. In the graph's arena. On an error the graph fails and the device is "".
+// Returns the device of `n`, which is complete otherwise, from the request (NULL: none), the device scopes
+// and the devices of `colocated`. `is_bound`: the node itself is colocated, not a scope, so device scopes do
+// not apply. In the graph's arena. On an error the graph fails and the device is "".
 const char *bd_builder_device(braid_graph *g, const braid_op *n, const char *asked,
                               const bd_op_list *colocated, bool is_bound);
 
 // braid_push_colocate, for which outer colocation scopes do not count (ignore_existing).
 void bd_builder_push_colocate_only(braid_graph *g, braid_op *op);
 
-// Nodes [from, to) came into the graph past the scopes.
+// Records that nodes [from, to) were added to the graph without the scopes.
 void bd_builder_note_foreign(braid_graph *g, int from, int to);
 
 // Makes the graph fail with a copy of `st`, unless it has failed.

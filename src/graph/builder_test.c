@@ -133,7 +133,7 @@ static void control_scopes_add_control_inputs(void **state)
     braid_push_control(g, (braid_op *[]){a, a}, 2);
     braid_op *n = test_no_op(g, "n");
     assert_string_equal(controls_of(n), "a");
-    braid_push_control(g, (braid_op *[]){b, x.op, a}, 3); // a is there already
+    braid_push_control(g, (braid_op *[]){b, x.op, a}, 3); // a is a control input already
     assert_string_equal(controls_of(test_no_op(g, "m")), "a b x");
     // No control edge beside a data edge.
     braid_out y = bd_b1(g, "Identity", "y", x);

@@ -14,7 +14,7 @@ static bool equals(const char *text, size_t len, const char *word)
     return strlen(word) == len && strncmp(text, word, len) == 0;
 }
 
-// A number or '*' (then *has is false). False when it is neither.
+// Reads a number or '*' (then *has is false). Returns false when it is neither.
 static bool read_number(const char *text, size_t len, bool *has, int *out)
 {
     char digits[12];

@@ -23,7 +23,7 @@ typedef struct bd_device_name {
 // Parses a name; NULL and "" have no fields. InvalidArgument "Malformed device specification 'TEXT': ...".
 braid_code bd_device_name_parse(const char *text, bd_device_name *out, braid_status *st);
 
-// Fields that `over` gives replace those of `name` (an inner device scope over an outer one).
+// Fields that `over` sets replace those of `name` (an inner device scope over an outer one).
 void bd_device_name_merge(bd_device_name *name, const bd_device_name *over);
 
 // Adds the fields of `other` to `name`. False when both give a field and differ: `name` is then unchanged.

@@ -60,7 +60,7 @@ static void malformed_device_names_are_errors(void **state)
     BD_STATUS(st);
     bd_device_name long_name;
     char text[BD_DEVICE_JOB_MAX + 16] = "/job:";
-    memset(text + strlen(text), 'a', BD_DEVICE_JOB_MAX); // one more than there is room for
+    memset(text + strlen(text), 'a', BD_DEVICE_JOB_MAX); // one character too long
     bd_device_name_parse(text, &long_name, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "Malformed device specification");
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {

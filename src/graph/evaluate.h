@@ -6,13 +6,13 @@
 #include "graph/graph.h"
 
 // Runs the kernel of `node` over `inputs` [input_count], outside of any step, into `outputs` [output_count],
-// "no tensor" before. On an error all outputs are "no tensor". A tensor without memory stands for one of
-// which only type and shape matter (BD_ROLE_METADATA).
+// "no tensor" before. On an error all outputs are "no tensor". A tensor without memory gives only its type
+// and shape (for BD_ROLE_METADATA).
 typedef braid_code (*bd_evaluate_fn)(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
                                      braid_status *st);
 
-// With the CPU's kernels, which stand above this module (op/evaluate.c); in programs without them
-// Unimplemented.
+// Uses the CPU's kernels, which are above this module (op/evaluate.c). Unimplemented in programs without
+// them.
 braid_code bd_evaluate_node(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
                             braid_status *st);
 

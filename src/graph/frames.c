@@ -6,7 +6,7 @@
 typedef struct finder {
     bd_frames *out;
     BD_ARRAY(bd_graph_frame) frames;
-    bd_op_list work; // nodes whose frame is known and whose consumers are to be looked at
+    bd_op_list work; // nodes whose frame is known and whose consumers must be visited
 } finder;
 
 static braid_code read_enter(const braid_op *enter, const char **name, int64_t *parallel_iterations,
@@ -51,7 +51,7 @@ static braid_code frame_entered(finder *f, const braid_op *enter, int32_t *frame
     return BRAID_OK;
 }
 
-// The frame of what `n` feeds.
+// The frame of the consumers of `n`.
 static braid_code frame_after(finder *f, const braid_op *n, int32_t *frame, braid_status *st)
 {
     bd_op_role role = bd_node_role(n);
@@ -114,7 +114,7 @@ braid_code bd_frames_find(const braid_graph *g, const bd_consumers *consumers, b
         if (is_source) bd_array_push(&f.work, node);
     }
     braid_code code = spread(&f, consumers, st);
-    // What no source reaches (a cycle without a way in) never runs.
+    // A node that no source reaches (a cycle without an Enter) never runs.
     for (size_t i = 0; i < n; i++) {
         if (out->of[i] < 0) out->of[i] = 0;
     }

@@ -17,7 +17,7 @@ typedef struct bd_frames {
     bd_graph_frame *items; // 0 is the root
     int count;
     int32_t *of;      // frame that a node runs in, by node id: an Enter in the parent, an Exit in the loop
-    int32_t *entered; // the frame that an Enter leads into, by node id; -1 for others
+    int32_t *entered; // by node id: the frame that an Enter leads into; -1 for other nodes
 } bd_frames;
 
 // InvalidArgument when edges cross frames otherwise. `out` is to be freed in any case.

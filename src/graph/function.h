@@ -24,8 +24,7 @@ typedef struct bd_function_node {
     int attr_count;
 } bd_function_node;
 
-// "The output called `name` is `value`", which is written as an input is; of a control output, `value` is a
-// node.
+// Output `name` is `value`, which is written like an input; of a control output, `value` is a node.
 typedef struct bd_function_ret {
     const char *name, *value;
 } bd_function_ret;
@@ -42,7 +41,7 @@ typedef struct bd_function {
     int ret_count, control_ret_count;
     bd_named_attr *attrs; // of the FunctionDef, sorted by name
     int attr_count;
-    bd_bytes wire;           // the FunctionDef as it came
+    bd_bytes wire;           // the FunctionDef as it was received
     bd_arena arena;          // of all this
     bd_attr_tensors tensors; // of attrs
 } bd_function;
@@ -53,10 +52,12 @@ typedef struct bd_library {
     bd_map gradients; // name of a function -> that of its gradient function, owned
 } bd_library;
 
-bd_library *bd_library_ref(bd_library *l);                                  // NULL is accepted
-void bd_library_unref(bd_library *l);                                       // NULL is accepted
-const bd_function *bd_library_find(const bd_library *l, const char *name);  // NULL: none; `l` may be NULL
-const char *bd_library_gradient(const bd_library *l, const char *function); // NULL: none; `l` may be NULL
+bd_library *bd_library_ref(bd_library *l); // NULL is accepted
+void bd_library_unref(bd_library *l);      // NULL is accepted
+// NULL: not found; `l` may be NULL
+const bd_function *bd_library_find(const bd_library *l, const char *name);
+// NULL: not found; `l` may be NULL
+const char *bd_library_gradient(const bd_library *l, const char *function);
 
 // Makes a new library of the functions of `base` (NULL: none) and of the FunctionDefLibrary messages. A
 // repeated equal definition is accepted. InvalidArgument: another definition of the same name, the name of an
@@ -64,7 +65,7 @@ const char *bd_library_gradient(const bd_library *l, const char *function); // N
 braid_code bd_library_extend(const bd_library *base, const bd_bytes *messages, int count, bd_library **out,
                              braid_status *st);
 // Returns the functions of `l` that the nodes of `g` call, directly or through other functions; NULL when
-// there are none.
+// they call none.
 bd_library *bd_library_reachable(bd_library *l, const struct braid_graph *g);
 
 // The FunctionDefLibrary message, without an enclosing tag.
@@ -92,7 +93,7 @@ bd_func bd_func_of_node(const struct braid_op *n, bd_arena *arena);
 // `arena`.
 bd_bytes bd_func_bytes(const bd_func *f, bd_arena *arena);
 
-// The types that go in and come out of an instance, and its nodes in a graph of their own.
+// The types of the arguments and results of an instance, and its nodes in a graph of their own.
 typedef struct bd_function_body {
     // owned: _Arg and _Retval nodes, and the body with attrs in place of placeholders
     struct braid_graph *graph;
@@ -104,14 +105,15 @@ typedef struct bd_function_body {
 // out. NotFound for an undefined function or a missing attr, InvalidArgument as in TensorFlow's
 // instantiation.
 braid_code bd_function_instantiate(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
-// Makes the body of the gradient of `f`: takes f's arguments, then the gradients of its results; gives those
-// of its arguments. It is the library's gradient function, or comes of the gradients of f's nodes; `f` may be
-// an op that is no function.
+// Makes the body of the gradient of `f`. Its arguments are those of f and the gradients of f's results; its
+// results are the gradients of f's arguments. It is the library's gradient function, or is built from the
+// gradients of f's nodes; `f` may be an op.
 braid_code bd_function_gradient(bd_library *l, const bd_func *f, bd_function_body *out, braid_status *st);
 void bd_function_body_fini(bd_function_body *b);
 
 // Returns the op that makes a function, or a function that it calls, stateful: one that reads a variable or
-// random numbers, or has an effect. NULL: none. The name is valid as long as the process.
+// random numbers, or has an effect. NULL: the function is stateless. The name is valid as long as the
+// process.
 const char *bd_function_state(const bd_library *l, const char *function);
 
 #endif

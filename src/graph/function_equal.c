@@ -1,5 +1,4 @@
-// Whether two FunctionDefs say the same. The bytes do not tell: the order of attrs in a message has no
-// meaning.
+// Compares two FunctionDefs. Their bytes may differ, because the order of attrs in a message has no meaning.
 #include "graph/function_internal.h"
 
 #include <string.h>
@@ -9,7 +8,7 @@ static bool same_name(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-// The order of attrs within a NameAttrList says nothing.
+// The order of attrs within a NameAttrList has no meaning.
 static bool same_func(const bd_bytes *a, const bd_bytes *b)
 {
     if (a->len == b->len && memcmp(a->data, b->data, a->len) == 0) return true;

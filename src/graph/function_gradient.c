@@ -11,8 +11,8 @@
 typedef struct differentiation {
     bd_function_body f;
     braid_graph *g;         // of f
-    braid_out *args, *rets; // what _Arg nodes give, what _Retval nodes take
-    braid_out *ys, *dys;    // of f's results those that have gradients
+    braid_out *args, *rets; // the outputs of _Arg nodes, the inputs of _Retval nodes
+    braid_out *ys, *dys;    // the results of f that have gradients
     int y_count;
     bd_op_list roots; // of the gradient's body
     bd_function_body *out;
@@ -109,7 +109,7 @@ static braid_code differentiate(differentiation *d, braid_status *st)
     return copy_needed(d, st);
 }
 
-// A function whose only node is an op.
+// Makes a function whose only node is the op.
 static braid_code instantiate_op(bd_library *l, const bd_op_def *def, const bd_func *f, bd_function_body *out,
                                  braid_status *st)
 {

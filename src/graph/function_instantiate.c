@@ -1,6 +1,6 @@
-// From a FunctionDef and values for its attrs to a graph: arguments and results become _Arg and _Retval
-// nodes, placeholders the values, and names of outputs ("node:sum:0") numbers ("node:0"). Then it is imported
-// like a GraphDef.
+// Instantiates a FunctionDef with values for its attrs as a graph: arguments and results become _Arg and
+// _Retval nodes, placeholders become the values, and names of outputs ("node:sum:0") become numbers
+// ("node:0"). The graph is then imported like a GraphDef.
 #include "graph/function_items.h"
 
 #include "base/check.h"
@@ -13,7 +13,7 @@
 
 // Attrs of type func may hold attrs of type func: no deeper than this.
 #define NESTED_MAX 16
-// Bytes of the values that stand in the place of placeholders: each of them has a copy.
+// The limit of the bytes of values that replace placeholders: each one is a copy.
 #define BOUND_BYTES_MAX (1 << 28)
 
 // ---- Nodes ----
@@ -332,7 +332,7 @@ static braid_code make_nodes(bd_instantiation *in)
     return code;
 }
 
-// What has an effect is run, as is what the function names as its control outputs.
+// Nodes with an effect are roots, as are the function's control outputs.
 static bool is_root(const bd_instantiation *in, const braid_op *n)
 {
     bd_op_role role = bd_node_role(n);

@@ -8,7 +8,7 @@
 // An item that an input may refer to: an argument, or an output argument of a node.
 typedef struct bd_function_item {
     const char *node;   // of the graph to be made; of a list argument, its first node
-    bool is_arg;        // each element is a node of its own
+    bool is_arg;        // each element is a node
     int first, count;   // outputs of `node`; of an argument, its first position
     braid_dtype *types; // [count]
 } bd_function_item;
@@ -33,7 +33,7 @@ braid_code bd_instantiation_fail(bd_instantiation *in, const char *format, ...)
 const bd_attr *bd_attr_or_default(const bd_op_def *def, const bd_named_attr *attrs, int count,
                                   const char *name);
 
-// Sets types and count of an argument's elements, as the attrs say.
+// Sets the types and the count of an argument's elements from the attrs.
 braid_code bd_item_set_types(bd_instantiation *in, const bd_op_def *def, const bd_named_attr *attrs,
                              int count, const bd_arg_def *arg, bd_function_item *it);
 // Gives an item its name. InvalidArgument when another item has it.

@@ -34,7 +34,7 @@ enum {
 
 typedef struct parser {
     bd_function *f;
-    bd_import im; // whose arena and tensors become the function's
+    bd_import im; // its arena and tensors become the function's
     BD_ARRAY(bd_arg_def) inputs, outputs;
     BD_ARRAY(bd_attr_def) attr_defs;
     BD_ARRAY(bd_function_node) nodes;
@@ -48,7 +48,7 @@ static braid_code malformed(parser *p, const char *what)
                    p->f->name);
 }
 
-// A name; false when it is malformed or has a zero byte in it.
+// Reads a name. Returns false when it is malformed or contains a zero byte.
 static bool get_name(parser *p, bd_wire_reader *in, const char **out)
 {
     bd_bytes text;
@@ -333,7 +333,7 @@ static int index_of_attr(const bd_op_def *def, const char *name)
     return -1;
 }
 
-// An argument whose attr the signature does not have is that of a function nobody can call.
+// If the signature lacks an argument's attr, no call of the function can be valid.
 static braid_code check_args(parser *p, bd_arg_def *args, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -360,7 +360,7 @@ static braid_code check_args(parser *p, bd_arg_def *args, int count)
     return BRAID_OK;
 }
 
-// Calls of it by its name run what calls functions: see the op _FunctionCall.
+// Calls by its name have the kernel of the op _FunctionCall.
 static void make_op(bd_function *f)
 {
     const bd_op_def *call = bd_op_lookup("_FunctionCall");

@@ -4,7 +4,7 @@
 #include "graph/graph.h"
 #include <string.h>
 
-// Functions call each other no deeper than this here; what is below counts as without a state.
+// The limit of nested calls that are checked; functions below it count as stateless.
 #define DEPTH_MAX 100
 
 // Ops that are stateful so that they are not folded or merged, but give the same each time, as far as data
@@ -43,7 +43,7 @@ static const char *state_of_call(walk *w, const bd_attr *attr)
     return found;
 }
 
-// A node that calls functions is what they are.
+// A node that calls functions is stateful if they are.
 static const char *state_of_node(walk *w, const bd_function_node *n)
 {
     const bd_op_def *def = bd_op_lookup(n->op);

@@ -33,7 +33,7 @@ braid_out bd_b_const(braid_graph *g, const char *name, const braid_tensor *value
     return braid_op_end_out(d);
 }
 
-// A Const of `value`, which is used up.
+// Makes a Const of `value` and frees `value`.
 static braid_out own_const(braid_graph *g, const char *name, braid_tensor *value)
 {
     if (!value) {
@@ -111,7 +111,7 @@ static bool set_number(braid_tensor *t, double value)
 braid_out bd_b_const_f(braid_graph *g, const char *name, braid_dtype dtype, double value)
 {
     dtype = bd_dtype_base(dtype);
-    if (braid_graph_status(g, NULL)) return (braid_out){0}; // then the type may be that of nothing
+    if (braid_graph_status(g, NULL)) return (braid_out){0}; // then the type may be invalid
     braid_tensor *t = braid_tensor_new(dtype, BD_SCALAR, NULL);
     if (t && !set_number(t, value)) {
         braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "A constant of type %s cannot be made from a number",

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "graph/grad.h"
 
-// Visited twice: first for what leaves the loop, which comes in here, then for what the body does, which goes
-// to the iteration before.
+// This gradient is visited twice: first for the value that leaves the loop, then for the value of the body,
+// which goes to the previous iteration.
 static void switch_gradient(bd_gradient_loop *l, const braid_op *n, const braid_out *grads, braid_out *inputs)
 {
     braid_op *merge = bd_imap_get(&l->switches, (uint64_t)n->id);
@@ -18,7 +18,7 @@ static void switch_gradient(bd_gradient_loop *l, const braid_op *n, const braid_
     }
 }
 
-// Zeros to begin a sum with that has the shape of what an Enter takes in; in the loop around.
+// Zeros with the shape of an Enter's input, as the start of a sum; built in the surrounding loop.
 static braid_out zeros_for(bd_gradient_loop *l, const braid_op *enter, braid_out grad)
 {
     braid_graph *g = l->all->g;
@@ -82,7 +82,7 @@ bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const bra
     }
 }
 
-// A variable whose next value does not depend on it: the body gave its gradient no way back.
+// Finishes a variable whose next value does not depend on it: the body has no gradient for it.
 static void finish_switch(bd_gradient_loop *l, braid_op *merge)
 {
     braid_graph *g = l->all->g;

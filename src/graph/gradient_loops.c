@@ -87,7 +87,7 @@ bool bd_gradient_is_loop_merge(const braid_op *n)
 
 // ---- Counters ----
 
-// A number that loop `outer` (NULL: none) has in each iteration, after its counter's addition.
+// A number that loop `outer` (NULL: no loop) has in each iteration, after its counter's addition.
 static braid_out number_in(bd_gradient_loops *all, bd_gradient_loop *outer, const char *name, int32_t value)
 {
     bd_region *before = bd_region_swap(all->g, NULL);
@@ -143,7 +143,7 @@ static void count_back(bd_gradient_loop *l, braid_out count, braid_out one)
     r->pivot = left.op;
     l->back_on = next.op;
     const braid_out end = bd_region_exit(r, braid_output(chosen, 0), "b_count");
-    // Over before the outer one goes on, if it runs at all.
+    // It ends before the outer loop continues, if it runs at all.
     if (l->outer)
         bd_gradient_add_to_trigger(l->outer, &l->outer->back, &l->outer->pop_sync, "b_sync",
                                    l->outer->back_on, end.op);

@@ -18,9 +18,10 @@ typedef struct bd_gradient_loop bd_gradient_loop;
 bd_gradient_loops *bd_gradient_loops_new(braid_graph *g);
 void bd_gradient_loops_free(bd_gradient_loops *all); // NULL is accepted
 
-// Makes the gradient loop for the one that `exit` leaves, and for those around it.
+// Makes the gradient loop for the loop that `exit` leaves, and for those around it.
 void bd_gradient_loops_add(bd_gradient_loops *all, const braid_op *exit);
-// Returns the loop whose gradient loop contains node `n`; for an Exit, the loop that it leaves. NULL: none.
+// Returns the loop whose gradient loop contains node `n`; for an Exit, the loop that it leaves. NULL: no
+// loop.
 bd_gradient_loop *bd_gradient_loop_of(const bd_gradient_loops *all, const braid_op *n);
 // Returns whether `n` is the Switch of a loop variable of one of these loops.
 bool bd_gradient_is_loop_switch(const bd_gradient_loops *all, const braid_op *n);
@@ -28,7 +29,7 @@ bool bd_gradient_is_loop_switch(const bd_gradient_loops *all, const braid_op *n)
 // The state of a loop's Exits during the walk: their gradients enter the gradient loop together.
 typedef struct bd_gradient_exits {
     bd_op_list all;
-    bd_op_list ready; // they wait for the others
+    bd_op_list ready; // they wait for the other exits
     int begun;        // how many have had their turn without waiting
 } bd_gradient_exits;
 // By the numbers of loops, which are below the count; NULL for a number without a loop.
@@ -36,15 +37,15 @@ int bd_gradient_loop_count(const bd_gradient_loops *all);
 bd_gradient_exits *bd_gradient_exits_at(bd_gradient_loops *all, int i);
 bd_gradient_exits *bd_gradient_exits_of(bd_gradient_loops *all, const braid_op *exit);
 
-// The region where gradients of node `n` are: those that an Exit receives are outside of its loop
+// The region of the gradients of node `n`: the gradients that an Exit receives are outside of its loop
 // (`receives`).
 bd_region *bd_gradient_region(const bd_gradient_loops *all, const braid_op *n, bool receives);
 
 // Makes a zero gradient for an Exit without a gradient, within bd_gradient_region of it.
 braid_out bd_gradient_zeros_for_exit(bd_gradient_loops *all, braid_op *exit);
 
-// Makes the gradients of the inputs of a control-flow op of a loop from those of its outputs. False: `n` is
-// not such an op.
+// Builds the gradients of the inputs of a control-flow op of a loop from those of its outputs. Returns false
+// for other ops.
 bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,
                             braid_out *input_grads);
 // Ends the loops: variables that do not depend on themselves get gradient 0 from the iteration after.

@@ -43,7 +43,7 @@ struct bd_gradient_loops {
     int count; // of nodes of the graph when the walk began
     bd_consumers consumers;
     bd_frames frames;
-    bd_gradient_loop **loops;   // by frame; NULL: none
+    bd_gradient_loop **loops;   // by frame; NULL: no loop
     const bd_branch **branches; // by node
     bool *has_branch;           // by node: `branches` is known
     bd_arena arena;
@@ -69,12 +69,12 @@ const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
 // `n`, which may not run, is over before `goes_on`: by the trigger `*sync` of that region.
 void bd_gradient_add_to_trigger(bd_gradient_loop *l, bd_region *r, braid_op **sync, const char *name,
                                 braid_op *goes_on, braid_op *n);
-// Pushes the value of each iteration on a stack; returns the stack. `within`: the branches it is in.
+// Pushes the value of each iteration on a stack; returns the stack. `within`: the branches that contain the
+// value.
 braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch *within);
 // Pops, in each iteration of the gradient loop, the value that the forward iteration pushed.
 braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value, const bd_branch *within);
-// For bd_region.bring: the value that the forward loop had in the iteration that the gradient loop goes
-// through again.
+// For bd_region.bring: the value that the forward loop had in the iteration for which the gradient loop runs.
 bool bd_gradient_real_value(bd_region *r, braid_out from, braid_out *here);
 
 #endif

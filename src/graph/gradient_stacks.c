@@ -39,7 +39,7 @@ static braid_out stack_node(braid_graph *g, const char *op, const char *name, br
     return out;
 }
 
-// The same value in a loop around which there may be others.
+// Brings a value into a loop, which may be nested.
 static braid_out enter_all(bd_gradient_loop *l, braid_out from)
 {
     if (l->outer) from = enter_all(l->outer, from);

@@ -26,8 +26,8 @@ typedef struct walk {
     bool *between;            // [count] on a path from xs to ys
     int *pending;             // [count] uses by nodes between that have not had their turn
     bool *is_stop;            // [count] an x that no other x leads to: not differentiated
-    bd_op_list queue;         // nodes whose turn it is, in order; the Switch of a loop has two
-    bd_gradient_loops *loops; // NULL: there are none on a path
+    bd_op_list queue;         // nodes that are ready, in order; the Switch of a loop is listed twice
+    bd_gradient_loops *loops; // NULL: no loop is on a path
 } walk;
 
 static bool has_failed(const walk *w)
@@ -72,7 +72,7 @@ static void mark_between(walk *w, const braid_out *ys, int num_ys, bool *reached
     bd_array_free(&open);
 }
 
-// Makes the gradient loops of loops on a path, all of whose Exits then are.
+// Builds the gradient loops of the loops on a path; all Exits of these loops are then on a path.
 static void find_loops(walk *w)
 {
     for (int id = 0; id < w->count && !has_failed(w); id++) {
@@ -152,7 +152,7 @@ static braid_out start_gradient(walk *w, braid_out y, int index)
     return given;
 }
 
-// The gradients around an op whose turn it is.
+// The gradients of the op that is being processed.
 typedef struct turn {
     braid_out *output_grads, *input_grads;
     bd_indexed_slices *output_rows, *input_rows;
@@ -185,7 +185,8 @@ static braid_gradient gradient_of(braid_out grad, const bd_indexed_slices *rows)
     return (braid_gradient){grad, rows->indices, rows->dense_shape};
 }
 
-// Replaces what an op's outputs received by one gradient each. False when there is none.
+// Replaces the gradients that an op's outputs received by one gradient each. Returns false when there is
+// none.
 static bool settle_output_grads(walk *w, braid_op *op, turn *t)
 {
     bool any = false;
@@ -253,7 +254,7 @@ static void call_gradient(walk *w, braid_op *op, turn *t)
     braid_pop_name_scope(w->g);
 }
 
-// A gradient has the shape of what it is the gradient of: so its shape becomes known, or a mistake.
+// A gradient has the shape of its value: this makes its shape known, or reveals an error.
 static void settle_shape(walk *w, const braid_op *op, int i, braid_out grad)
 {
     braid_shape input = braid_out_shape(op->inputs[i]), own = braid_out_shape(grad), both;
@@ -274,7 +275,7 @@ static void hand_on(walk *w, const braid_op *op, const turn *t)
 {
     for (int i = 0; i < op->input_count && !has_failed(w); i++) {
         if (!t->input_grads[i].op) continue;
-        // What goes through a loop may change its shape.
+        // The shape of a loop variable may change.
         if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op &&
             !bd_gradient_loop_of(w->loops, op))
             settle_shape(w, op, i, t->input_grads[i]);
@@ -308,7 +309,7 @@ static bool has_received(const walk *w, braid_op *op)
     return op->output_count > 0 && received(w, braid_output(op, 0))->len > 0;
 }
 
-// All Exits of a loop are ready, or have begun. If one has a gradient, those without one have gradient 0.
+// All Exits of a loop are ready, or have been processed. If one has a gradient, the others get zeros.
 static void begin_exits(walk *w, bd_gradient_exits *exits)
 {
     bool any = exits->begun > 0;
@@ -331,8 +332,8 @@ static void exit_is_ready(walk *w, braid_op *exit)
     if (exits->ready.len + (size_t)exits->begun == exits->all.len) begin_exits(w, exits);
 }
 
-// One of those who use `op` has had its turn. The Switch of a loop has a turn for what leaves the loop, and
-// one when all are over.
+// A consumer of `op` has been processed. The Switch of a loop is ready once for the value that leaves the
+// loop, and once when all consumers are processed.
 static void use_is_over(walk *w, braid_op *op)
 {
     const int left = --w->pending[op->id];
@@ -417,7 +418,7 @@ static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs,
     mark_stops(w, xs, num_xs);
 }
 
-// A y that another y uses waits for its turn; one that no x leads to has none.
+// A y that another y depends on waits for it; one that no x leads to is not processed.
 static void enqueue_ys(walk *w, const braid_out *ys, int num_ys)
 {
     for (int i = 0; i < num_ys; i++) {
@@ -428,7 +429,7 @@ static void enqueue_ys(walk *w, const braid_out *ys, int num_ys)
     }
 }
 
-// Exits that nobody between uses: a y is in the queue, and no gradient comes to the others.
+// Exits without consumers on a path: a y is in the queue, and the others get no gradient.
 static void enqueue_unused_exits(walk *w)
 {
     for (int i = 0; i < bd_gradient_loop_count(w->loops) && !has_failed(w); i++) {

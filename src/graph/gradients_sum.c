@@ -11,7 +11,7 @@ static int compare_by_device(const void *a, const void *b)
 {
     const braid_out *x = *(const braid_out *const *)a, *y = *(const braid_out *const *)b;
     int order = strcmp(x->op->device, y->op->device);
-    return order ? order : (x > y) - (x < y); // those of one device stay in order
+    return order ? order : (x > y) - (x < y); // gradients of one device keep their order
 }
 
 static braid_out add_n(braid_graph *g, const braid_out *items, int count)
@@ -22,7 +22,7 @@ static braid_out add_n(braid_graph *g, const braid_out *items, int count)
     return braid_op_end_out(d);
 }
 
-// Adds up tensors: first those of each device, there; then the sums.
+// Sums tensors: first those of each device on that device, then the sums.
 static braid_out add_by_device(braid_graph *g, const braid_out *grads, size_t count)
 {
     const braid_out **sorted = bd_calloc(count, sizeof *sorted);
@@ -66,7 +66,7 @@ static braid_out as_int64(braid_graph *g, braid_out indices)
     return braid_op_end_out(d);
 }
 
-// Rows are added up by standing behind each other: whoever uses them adds those of one index.
+// Sparse gradients are summed by concatenation: their consumer sums the rows of one index.
 static braid_gradient join_rows(braid_graph *g, const braid_gradient *grads, size_t count)
 {
     braid_out *parts = bd_calloc(count, sizeof *parts);

@@ -135,7 +135,7 @@ static void options_choose_names_devices_and_aggregation(void **state)
     braid_graph_free(g);
 }
 
-// Gradients that come from several devices are added up on each device first.
+// Gradients from several devices are summed on each device first.
 static void gradients_are_summed_on_each_device_first(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void without_a_path_the_gradient_is_none(void **state)
     braid_graph_free(g);
 }
 
-// x is used early and late: its turn comes when both uses have had theirs.
+// x is used early and late: it is processed when both uses have been.
 static void a_node_waits_for_the_gradients_of_all_uses(void **state)
 {
     (void)state;

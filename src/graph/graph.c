@@ -118,7 +118,7 @@ void bd_node_set_controls(braid_op *n, braid_op *const *controls, int count)
     bd_imap_fini(&seen);
 }
 
-// What an op's name stands for in this graph: an op, or a function of its library; NULL: unknown.
+// Looks up an op's name in this graph: an op, or a function of its library; NULL: unknown.
 static const bd_op_def *find_def(const braid_graph *g, const char *op_type)
 {
     const bd_op_def *def = bd_op_lookup(op_type);
@@ -248,7 +248,7 @@ void bd_graph_consumers(const braid_graph *g, bd_consumers *out)
 {
     size_t count = g->nodes.len;
     out->offsets = bd_calloc(count + 2, sizeof *out->offsets);
-    int *next = out->offsets + 1; // next[i] ends as the end of node i, which is the offset of node i + 1
+    int *next = out->offsets + 1; // next[i] becomes the end of node i, which is the offset of node i + 1
     for (size_t i = 0; i < count; i++) {
         const braid_op *n = g->nodes.items[i];
         for (int k = 0; k < n->input_count; k++)

@@ -53,7 +53,7 @@ void bd_graph_fini(braid_graph *g);
 // ---- Reading nodes ----
 
 const bd_attr *bd_node_attr(const braid_op *n, const char *name); // NULL when absent
-// The typed readers assert that the attr is there and of that kind: for attrs that the definition guarantees.
+// The typed readers assert that the attr exists and has that kind: for attrs that the definition guarantees.
 braid_dtype bd_node_attr_type(const braid_op *n, const char *name);
 int64_t bd_node_attr_int(const braid_op *n, const char *name);
 float bd_node_attr_float(const braid_op *n, const char *name);
@@ -81,7 +81,7 @@ typedef struct bd_node_spec {
     const char *name; // exact, must be new in the graph
     const char *op_type;
     const char *device;          // NULL: ""
-    const char *assigned_device; // NULL: none yet
+    const char *assigned_device; // NULL: not assigned
     const braid_out *inputs;     // nodes of the same graph
     int input_count;
     braid_op *const *controls;
@@ -102,7 +102,7 @@ braid_op *bd_graph_copy_node(braid_graph *g, const braid_op *n, const braid_out 
 // Connects data input `index` of a node to another output. Only in a graph that is not published (loops,
 // rewrites).
 void bd_node_set_input(braid_op *n, int index, braid_out to);
-void bd_node_add_control(braid_op *n, braid_op *control); // no effect if it is there
+void bd_node_add_control(braid_op *n, braid_op *control); // no effect if it is one already
 
 // Gives `g` the library of `from`, which has all functions that `g` may call so far.
 void bd_graph_share_library(braid_graph *g, const braid_graph *from);
@@ -123,8 +123,8 @@ typedef struct bd_consumers {
 void bd_graph_consumers(const braid_graph *g, bd_consumers *out);
 void bd_consumers_fini(bd_consumers *c);
 
-// Nodes in an order in which inputs come first (back edges of loops, into Merge from NextIteration, do not
-// count). InvalidArgument names a node of a cycle without a loop.
+// Lists the nodes in an order in which inputs precede consumers (back edges of loops, from NextIteration into
+// Merge, do not count). InvalidArgument names a node of a cycle without a loop.
 braid_code bd_graph_topological(const braid_graph *g, bd_op_list *order, braid_status *st);
 
 // ---- GraphDef ----

@@ -1,4 +1,5 @@
-// GraphDefs that clients send: their names must not look like those that a master gives to nodes of its own.
+// Checks GraphDefs that clients send: their names must not look like those that a master gives to its own
+// nodes.
 #ifndef BD_GRAPH_GRAPH_DEF_EXTERNAL_H
 #define BD_GRAPH_GRAPH_DEF_EXTERNAL_H
 

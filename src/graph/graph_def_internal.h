@@ -48,7 +48,7 @@ typedef struct bd_parsed_node {
     BD_ARRAY(bd_named_attr) attrs;
     bd_input_ref *refs; // [inputs.len], in the import's arena
     int pending;        // new nodes it waits for
-    braid_op *node;     // when it is made
+    braid_op *node;     // set when it is made
 } bd_parsed_node;
 
 typedef struct bd_import {
@@ -70,7 +70,7 @@ braid_code bd_import_parse(bd_import *im, bd_wire_reader *in);
 // Parses one NodeDef to `n`, with each attr once; the caller frees its arrays, also after an error.
 braid_code bd_import_parse_node(bd_import *im, bd_wire_reader *in, bd_parsed_node *n);
 
-// Makes the parsed nodes and adds them to `im->g`: all or none.
+// Makes the parsed nodes and adds all or none of them to `im->g`.
 braid_code bd_import_make(bd_import *im);
 void bd_import_fini(bd_import *im);
 

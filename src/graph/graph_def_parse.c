@@ -89,7 +89,7 @@ static braid_code parse_node_fields(bd_import *im, bd_wire_reader *in, bd_parsed
 // Map entries may repeat: the last counts.
 static void drop_repeated_attrs(bd_parsed_node *n)
 {
-    bd_map seen = {0}; // -> place among those kept + 1
+    bd_map seen = {0}; // -> index among the kept ones + 1
     size_t kept = 0;
     for (size_t i = 0; i < n->attrs.len; i++) {
         const bd_named_attr attr = n->attrs.items[i];
@@ -127,7 +127,7 @@ static braid_code parse_node(bd_import *im, bd_wire_reader *in)
 {
     bd_parsed_node n = {.name = "", .op = "", .device = ""};
     braid_code code = bd_import_parse_node(im, in, &n);
-    bd_array_push(&im->nodes, n); // freed with the import, whatever comes
+    bd_array_push(&im->nodes, n); // freed with the import in any case
     if (code) return code;
     if (!bd_node_name_is_valid(n.name))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%.200s': Node name contains invalid characters",

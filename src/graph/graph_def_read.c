@@ -219,8 +219,8 @@ braid_code bd_import_make(bd_import *im)
     return code;
 }
 
-// The nodes may call the functions that come with them: the graph has those first, and keeps them if it gets
-// the nodes.
+// Nodes may call the functions of the same message: the graph gets these first, and keeps them if it gets the
+// nodes.
 static braid_code make_with_library(bd_import *im)
 {
     braid_graph *g = im->g;

@@ -63,7 +63,7 @@ static void put_attr(builder *node, const char *text)
     put_sub(node, 5, &entry);
 }
 
-// A GraphDef from lines "name = Op(input, ^control) T=type:1 device=/cpu:0"; `extra` is appended as it is.
+// A GraphDef from lines "name = Op(input, ^control) T=type:1 device=/cpu:0"; `extra` is appended unchanged.
 static char *graph_def(const char *text, const char *extra, size_t extra_len, size_t *len)
 {
     builder g;
@@ -158,7 +158,7 @@ static void a_second_import_extends_the_graph(void **state)
     import_text(g, "y = Neg(x)\nz = Neg(y)", st);
     assert_ok(st);
     assert_ptr_equal(braid_graph_find(g, "y")->inputs[0].op, braid_graph_find(g, "x"));
-    // None of a bad one: not even its first nodes.
+    // A bad graph adds no node, not even its first ones.
     import_text(g, "w = Neg(z)\nbad = Neg(nobody)", st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "Node 'bad': Unknown input node 'nobody'");
     assert_int_equal(braid_graph_num_ops(g), 3);
@@ -225,7 +225,7 @@ static void malformed_bytes_are_errors(void **state)
         {"\x0a", 1, "Malformed GraphDef"}, // a node without length
         {"\x0a\x05"
          "ab",
-         4, "Malformed GraphDef"},                         // shorter than it says
+         4, "Malformed GraphDef"},                         // shorter than its length field
         {"\x0a\x02\x0a\x7f", 4, "Malformed GraphDef"},     // a name longer than the node
         {"\x08\x01", 2, "Malformed GraphDef"},             // a number where nodes are
         {"\x0a\x03\x0a\x01\x00", 5, "Malformed GraphDef"}, // a zero byte in a name
@@ -338,7 +338,7 @@ static void an_unknown_op_survives_a_round_trip(void **state)
         "F\x22\x04\x08\x18\x10\x05",
         15, &len);
     assert_int_equal(back_len, bd_graph_write_size(g, 0, false));
-    // The device comes behind the inputs there and before them here: compare by importing.
+    // The two writers order device and inputs differently, so the graphs are compared after an import.
     braid_graph *a = braid_graph_new(), *b = braid_graph_new();
     braid_graph_import(a, back, back_len, st);
     assert_ok(st);
@@ -423,7 +423,7 @@ static void defaults_are_not_written(void **state)
     braid_op_desc *d = braid_op_begin(g, "MatMul", "m");
     braid_op_input(d, x);
     braid_op_input(d, x);
-    braid_op_attr_bool(d, "transpose_a", false); // the default, but said
+    braid_op_attr_bool(d, "transpose_a", false); // the default, set explicitly
     braid_op_end(d);
     size_t len;
     char *data = braid_graph_export(g, &len, st);

@@ -7,8 +7,8 @@
 // The version of TensorFlow's GraphDef that Braid writes and understands: that of 1.15.
 #define BD_GRAPH_DEF_VERSION 134
 
-// Makes a checked node as bd_graph_add does, but leaves it out of `nodes` and `by_name`. Inputs without op
-// come later.
+// Makes a checked node as bd_graph_add does, but does not add it to `nodes` and `by_name`. Inputs without op
+// are connected later.
 braid_code bd_graph_make_node(braid_graph *g, const bd_node_spec *spec, braid_op **node, braid_status *st);
 
 // Appends the node to the graph. Returns it.

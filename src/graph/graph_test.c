@@ -17,7 +17,7 @@
         .kind = BD_ATTR_STRING, .s = {.data = (v), .len = sizeof(v) - 1 }                                    \
     }
 
-// What errors are tried on: two floats, an int32 and a variable.
+// The inputs of the erroneous nodes: two floats, an int32 and a variable.
 static braid_graph *sample(void)
 {
     braid_graph *g = braid_graph_new();
@@ -131,7 +131,7 @@ static void types_and_attrs_follow_from_inputs(void **state)
 {
     (void)state;
     braid_graph *g = sample();
-    braid_op *n = add(g, "MatMul", "product", "v y"); // a reference feeds an input that is none
+    braid_op *n = add(g, "MatMul", "product", "v y"); // a reference feeds a value input
     assert_int_equal(bd_node_attr_type(n, "T"), BRAID_FLOAT);
     assert_false(bd_node_attr_bool(n, "transpose_a"));
     assert_int_equal(n->input_types[0], BRAID_FLOAT);
@@ -172,7 +172,7 @@ static void unknown_op_is_kept(void **state)
     assert_int_equal(odd->input_count, 2);
     assert_int_equal(odd->output_count, 0);
     BD_STATUS(st);
-    // Its outputs can be used: nothing is known of them.
+    // Outputs of an unknown op can be used; their type is unknown.
     braid_out from[] = {{odd, 3}, {braid_graph_find(g, "y"), 0}};
     braid_op *n;
     bd_node_spec spec = {.name = "user", .op_type = "MatMul", .inputs = from, .input_count = 2};
@@ -220,7 +220,7 @@ static void a_copied_node_equals_its_source(void **state)
     braid_op *sum = add(g, "AddN", "sum", "x x");
     sum->device = "/cpu:0";
     braid_op *copy = bd_graph_copy_node(to, sum, x, 2, &c, 1);
-    braid_graph_free(g); // the copy stands alone
+    braid_graph_free(g); // the copy does not depend on the source
     assert_float_equal(bd_tensor_f32(bd_node_attr_tensor(c, "value"))[0], 7, 0);
     assert_string_equal(copy->name, "sum");
     assert_string_equal(copy->device, "/cpu:0");

@@ -1,4 +1,4 @@
-// Groups and tuples: nodes that are done, and values that are there, when all of some nodes are.
+// Groups and tuples: nodes that run after all of the given nodes or values.
 #include "graph/graph.h"
 
 #include "base/alloc.h"
@@ -73,7 +73,7 @@ static int compare_ids(const void *a, const void *b)
     return (*(braid_op *const *)a)->id - (*(braid_op *const *)b)->id;
 }
 
-// What runs when all of the values are there, each of their nodes counting once.
+// A node that runs after all of the values; each of their nodes counts once.
 static braid_op *gate_of(braid_graph *g, const braid_out *values, int count)
 {
     bd_op_list ops = {0};

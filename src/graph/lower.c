@@ -20,8 +20,8 @@
 #include <string.h>
 
 #define LOWER_ATTR "_lower_using_switch_merge"
-// So much memory the nodes of functions may take: those that call another twice, which does the same, double
-// it each time.
+// The limit of memory for inlined nodes: a function that calls another twice, which does the same, doubles it
+// at each level.
 #define INLINED_BYTES_MAX ((int64_t)1 << 28)
 
 // ---- What can be lowered ----
@@ -61,7 +61,7 @@ static braid_out first(braid_op *n)
     return (braid_out){.op = n};
 }
 
-// Who takes a value lets all effects happen, though nothing else needs them.
+// Consumers of a value wait for all effects, although no other node needs these.
 static void let_values_wait(bd_lowering *l, const braid_op *n, braid_out *values, braid_op *last)
 {
     for (int i = 0; i < n->output_count; i++) {
@@ -108,8 +108,8 @@ void bd_lower_become(bd_lowering *l, braid_op *n, braid_out *values, braid_op *l
 static const bd_named_attr two = {.name = "N", .value = {.kind = BD_ATTR_INT, .i = 2}};
 
 typedef struct turn {
-    int count, lead;                               // `lead`: a variable that comes and goes
-    bool *stays;                                   // [count] the body hands it on as it is
+    int count, lead;                               // `lead`: a variable that changes
+    bool *stays;                                   // [count] the body returns it unchanged
     braid_out *merged, *going_on, *leaving, *next; // values [count]
 } turn;
 
@@ -124,7 +124,7 @@ static void turn_init(bd_lowering *l, const braid_op *n, const bd_inline *body, 
                 .leaving = values + 2 * (size_t)count,
                 .next = values + 3 * (size_t)count};
     for (int i = count - 1; i >= 0; i--) {
-        t->stays[i] = bd_inline_hands_on(body, i);
+        t->stays[i] = bd_inline_returns_argument(body, i);
         if (!t->stays[i]) t->lead = i;
     }
     t->stays[t->lead] = false;
@@ -193,7 +193,7 @@ static void leave(bd_lowering *l, const braid_op *n, turn *t)
     for (int i = 0; i < t->count; i++) {
         if (!t->stays[i]) continue;
         t->leaving[i] = first(bd_lower_add(l, n, "exit", "Identity", &n->inputs[i], 1, NULL, 0));
-        bd_node_add_control(t->leaving[i].op, t->leaving[t->lead].op); // who takes it waits for the loop
+        bd_node_add_control(t->leaving[i].op, t->leaving[t->lead].op); // its consumers wait for the loop
     }
 }
 
@@ -219,7 +219,7 @@ static void lower_while(bd_lowering *l, braid_op *n)
 
 // ---- Calls ----
 
-// Its kernel runs it, or says that there is none.
+// Its kernel runs it, or reports that there is none.
 static bool has_own_executor(const braid_op *n)
 {
     const char *executor = bd_node_attr_string(n, "executor_type");
@@ -287,8 +287,7 @@ static void lower_node(bd_lowering *l, braid_op *n)
     if (i >= 0 && (!kinds[i].only_if_asked || l->for_gradients || is_asked_for(n))) kinds[i].lower(l, n);
 }
 
-// Consumers that are there take the values themselves, so that handles of several tasks need not come
-// together in one node.
+// Existing consumers take the values themselves, so that handles of several tasks need not meet in one node.
 static void move_consumers(bd_lowering *l)
 {
     for (size_t i = (size_t)l->first; i < l->g->nodes.len; i++) {
@@ -314,13 +313,13 @@ void bd_graph_lower(braid_graph *g, int from)
     bd_lowering l = {.g = g, .first = from, .bytes_left = INLINED_BYTES_MAX};
     for (int i = from; i < (int)g->nodes.len; i++)
         bd_array_push(&l.from, NULL);
-    for (int i = from; i < (int)g->nodes.len; i++) // what is added is looked at, too
+    for (int i = from; i < (int)g->nodes.len; i++) // new nodes are visited too
         lower_node(&l, g->nodes.items[i]);
     move_consumers(&l);
     lowering_fini(&l);
 }
 
-// What takes the place of a node is in the region that the node is in.
+// The replacement of a node is in the region of the node.
 static void add_to_region(braid_graph *g, const braid_op *n, int from)
 {
     bd_region *r = bd_graph_builder(g)->region;

@@ -7,12 +7,12 @@ typedef struct side {
     braid_op *pivot; // runs when the branch is taken
 } side;
 
-// A conditional while it is lowered: input 0 chooses, the others are arguments.
+// A conditional that is being lowered: input 0 chooses, the other inputs are arguments.
 typedef struct choice {
     braid_op *n;
     side *sides;
     int count;
-    braid_op *control; // what the node waits for; NULL: nothing
+    braid_op *control; // the control input of the node; NULL: none
 } choice;
 
 static bool may_be_scalar(braid_out out)
@@ -60,8 +60,8 @@ static braid_op *merge(bd_lowering *l, const choice *c, const char *name, const 
     return bd_lower_add(l, c->n, name, "Merge", from, c->count, &number, 1);
 }
 
-// What runs when the side that was taken is over with its effects; NULL: there are none, and the results say
-// it.
+// Returns a node that runs after the taken branch with its effects; NULL: the branch has none, so the results
+// suffice.
 static braid_op *join_effects(bd_lowering *l, const choice *c)
 {
     bool any = c->n->output_count == 0;
@@ -149,7 +149,7 @@ static braid_out compare(bd_lowering *l, const choice *c, const char *op, braid_
     return (braid_out){.op = bd_lower_add(l, c->n, "is_branch", op, inputs, 2, NULL, 0)};
 }
 
-// Whether branch `k` is taken. The last takes what is no other's.
+// Whether branch `k` is taken. The last branch takes all other indices.
 static braid_out is_taken(bd_lowering *l, const choice *c, int k)
 {
     if (k < c->count - 1) return compare(l, c, "Equal", number(l, c, k));

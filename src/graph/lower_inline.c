@@ -34,14 +34,14 @@ static bool refuses(const bd_function *f)
     return false;
 }
 
-// Gradients go into functions that say "_noinline", too; but not into a call whose gradient the library has.
+// Gradients inline also functions with "_noinline"; but not a call whose gradient the library has.
 static bool may_be_inlined(const bd_lowering *l, const char *attr, const bd_function *f)
 {
     if (!l->for_gradients) return !refuses(f);
     return strcmp(attr, "f") != 0 || !bd_library_gradient(l->g->library, f->name);
 }
 
-// A call that leads to the same one again has a gradient that does so, too, when it is left as it is.
+// The gradient of a recursive call is recursive too if the call is kept.
 static bool is_better_called(const bd_lowering *l, const char *attr, const bd_function *f,
                              const braid_graph *body)
 {
@@ -66,7 +66,7 @@ static void find_effects(bd_inline *in, const bd_function *f)
     }
 }
 
-// What a copy of the body takes, about: names grow by that of the caller, attrs may be in each node.
+// The approximate memory of a copy of the body: names grow by the caller's, and attrs may be in each node.
 static int64_t cost_of(const braid_op *caller, const bd_bytes *func, const bd_function *f)
 {
     enum {
@@ -75,7 +75,7 @@ static int64_t cost_of(const braid_op *caller, const bd_bytes *func, const bd_fu
     return (int64_t)f->wire.len + (int64_t)f->node_count * (int64_t)(NODE + strlen(caller->name) + func->len);
 }
 
-// Pays for a copy, whatever comes of it: trying takes time, too.
+// Counts a copy against the limit, whether it succeeds or not, because trying takes time too.
 static bool pay(bd_lowering *l, const braid_op *caller, const bd_bytes *func, const bd_function *f)
 {
     const int64_t cost = cost_of(caller, func, f);
@@ -111,7 +111,7 @@ bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int in
     return true;
 }
 
-bool bd_inline_hands_on(const bd_inline *in, int i)
+bool bd_inline_returns_argument(const bd_inline *in, int i)
 {
     const braid_graph *g = in->body.graph;
     for (size_t k = 0; k < g->nodes.len; k++) {
@@ -147,7 +147,7 @@ static const char *prefixed(const copying *c, const char *name)
     return bd_arena_asprintf(&c->l->g->arena, "%s/%s", c->prefix, name);
 }
 
-// Loops within the body are not those of another copy of it.
+// Loops within the body need frame names of their own in each copy.
 static void rename_frame(const copying *c, braid_op *n)
 {
     bd_attr *frame = bd_node_attr_slot(n, "frame_name");
@@ -156,7 +156,7 @@ static void rename_frame(const copying *c, braid_op *n)
     frame->s = (bd_bytes){.data = name, .len = strlen(name)};
 }
 
-// Where "loc:@X" leads, X being a node of the body; NULL: it is none.
+// The node of the body that "loc:@X" names; NULL: X is not a node of the body.
 static const char *colocated_with(const copying *c, const char *name)
 {
     const braid_op *n = braid_graph_find(c->in->body.graph, name);
@@ -188,7 +188,8 @@ static bool takes_handle(const braid_op *n)
     return false;
 }
 
-// What a node leaves open is as the caller asks for; but what takes a handle is where that is.
+// Fields that a node's device omits follow the caller's request; but consumers of a handle are placed with
+// it.
 static void complete_device(const copying *c, braid_op *n, const char *caller)
 {
     BD_STATUS(st);
@@ -209,7 +210,7 @@ static void note_chain(bd_lowering *l, const bd_inlined *chain)
         bd_array_push(&l->from, chain);
 }
 
-// Copies without edges: those of a loop lead to nodes that are not there yet.
+// Copies without edges: edges of a loop lead to nodes that are copied later.
 static void copy_nodes(copying *c, const braid_op *caller)
 {
     braid_graph *body = c->in->body.graph;
@@ -276,8 +277,8 @@ const char *bd_lower_scope(bd_lowering *l, const braid_op *n)
     return is_shared ? bd_arena_asprintf(&l->arena, "%s/lowered", n->name) : n->name;
 }
 
-// Inputs come when the node is there, so that no shape function looks at them: shapes that do not fit are
-// errors of the run.
+// Inputs are set after the node is made, so that no shape function checks them: mismatched shapes are errors
+// of the run.
 braid_op *bd_lower_add(bd_lowering *l, const braid_op *caller, const char *name, const char *op,
                        const braid_out *inputs, int input_count, const bd_named_attr *attrs, int attr_count)
 {

@@ -7,7 +7,7 @@
 // The functions that a node was inlined from. None of them is inlined into itself.
 typedef struct bd_inlined {
     const char *function;
-    int depth;                   // how many there are
+    int depth;                   // the number of functions
     const struct bd_inlined *in; // NULL: a node of the graph
 } bd_inlined;
 
@@ -16,7 +16,7 @@ typedef struct bd_lowering {
     BD_ARRAY(const bd_inlined *) from; // by node id, less `first`
     int first;
     int64_t bytes_left; // that nodes of functions may still take
-    bd_imap values;     // node that was lowered -> braid_out [output_count] that it hands on
+    bd_imap values;     // lowered node -> braid_out [output_count], its replacements
     // lowers every node that can be lowered; nodes before `first` are shared with other graphs
     bool for_gradients;
     bd_arena arena;
@@ -33,8 +33,8 @@ typedef struct bd_inline {
 // with `arg_count` arguments. False: it cannot be inlined.
 bool bd_inline_begin(bd_lowering *l, const braid_op *n, const char *attr, int index, int arg_count,
                      bd_inline *in);
-// Whether result `i` is argument `i`, as it is.
-bool bd_inline_hands_on(const bd_inline *in, int i);
+// Returns whether result `i` is argument `i` unchanged.
+bool bd_inline_returns_argument(const bd_inline *in, int i);
 // Adds the nodes, under `prefix`: arguments are `args`, results go to `rets` [ret_count]; nodes without
 // inputs wait for `pivot` (NULL: do not wait). Then `in->effects` are nodes of the graph.
 void bd_inline_add(bd_lowering *l, bd_inline *in, const braid_op *caller, const char *prefix,
@@ -44,14 +44,14 @@ void bd_inline_fini(bd_inline *in);
 // Returns the prefix of the names of nodes that replace `n`: its own name; or, for gradients, a name that
 // lowering by a session does not use.
 const char *bd_lower_scope(bd_lowering *l, const braid_op *n);
-// Adds a node "SCOPE/name" where the caller is to be, or a handle is. Attr T is the type of the first input;
-// an input without op comes later.
+// Adds a node "SCOPE/name" on the device of the caller, or of a handle. Attr T is the type of the first
+// input; an input without op is connected later.
 braid_op *bd_lower_add(bd_lowering *l, const braid_op *caller, const char *name, const char *op,
                        const braid_out *inputs, int input_count, const bd_named_attr *attrs, int attr_count);
 
 // ---- What takes a node's place (lower.c) ----
 
-// Whether inputs [from, input_count) go into `f`, and the node's outputs come out.
+// Returns whether inputs [from, input_count) match the arguments of `f`, and the node's outputs its results.
 bool bd_lower_fits(const braid_op *n, int from, const bd_function_body *f);
 void bd_lower_wait_for(braid_op *n, const bd_op_list *before);
 void bd_lower_copy_controls(const braid_op *from, braid_op *to);

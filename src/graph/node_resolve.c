@@ -1,4 +1,4 @@
-// Checking a node against its op's definition: which attrs it has, which types go in and come out.
+// Checks a node against its op's definition: attrs, and types of inputs and outputs.
 #include "graph/node_resolve.h"
 
 #include "base/check.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is being resolved. An argument of the definition stands for one or more edges.
+// The state of a resolution. An argument of the definition covers one or more edges.
 typedef struct resolver {
     braid_graph *g;
     braid_op *n;
@@ -142,7 +142,7 @@ static braid_code check_attr(const resolver *r, const bd_attr_def *def, const bd
 
 // ---- Which edges belong to which argument ----
 
-// The edges of an argument as far as attrs say; -1 when they do not. More than there can be is clipped.
+// The number of edges of an argument as far as attrs give it, else -1; a number that is too large is clipped.
 static int64_t arg_edges(const braid_op *n, const bd_arg_def *arg)
 {
     const bd_attr *attr = NULL;
@@ -157,8 +157,8 @@ static int64_t arg_edges(const braid_op *n, const bd_arg_def *arg)
     return 1;
 }
 
-// Fills r->edges. Arguments whose length no attr says share what is left, if they have the same number attr
-// or if there is only one.
+// Fills r->edges. Arguments whose length no attr gives share the remaining inputs, if they have the same
+// number attr or if there is only one.
 static void divide_inputs(resolver *r)
 {
     int64_t left = r->n->input_count;
@@ -194,8 +194,8 @@ static bool is_called(const char *name, const bd_attr_def *def)
     return name && strcmp(name, def->name) == 0;
 }
 
-// What `count` inputs from `edge` on, those of an argument, say about attr `def`: true when they say
-// something.
+// Infers attr `def` from the `count` inputs from `edge` on, those of an argument. Returns whether they
+// determine it.
 static bool infer_from_arg(resolver *r, const bd_attr_def *def, const bd_arg_def *arg, int edge, int count)
 {
     if (is_called(arg->number_attr, def)) {
@@ -323,7 +323,7 @@ braid_code bd_node_check_input(const braid_op *n, int index, braid_status *st)
                    n->name, braid_dtype_name(got), in.op->name, in.index, braid_dtype_name(expected));
 }
 
-// An op that Braid does not know: takes what it is given, gives what nobody knows.
+// An op that Braid does not know: it takes any inputs, and its outputs are unknown.
 static braid_code resolve_unknown(braid_graph *g, braid_op *n, const bd_named_attr *attrs, int attr_count)
 {
     copy_attrs(g, n, attrs, attr_count, 0);

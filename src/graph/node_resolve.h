@@ -8,9 +8,8 @@
 #define BD_NODE_OUTPUTS_MAX 65536
 
 // Sets attrs, input_types and output_types of `n` (whose name, type, def and inputs are set) from
-// spec->attrs. An input without op will be connected later (a loop's back edge): its type is not checked. An
-// op without a definition keeps its attrs and gets no outputs. InvalidArgument names node, op and attr or
-// input.
+// spec->attrs. An input without op is connected later (a loop's back edge): its type is not checked. An op
+// without a definition keeps its attrs and gets no outputs. InvalidArgument names node, op and attr or input.
 braid_code bd_node_resolve(braid_graph *g, braid_op *n, const bd_named_attr *attrs, int attr_count,
                            braid_status *st);
 

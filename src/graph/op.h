@@ -45,9 +45,9 @@ enum {
     BD_OP_COMMUTATIVE = 2,
     BD_OP_AGGREGATE = 4,
     BD_OP_ALLOWS_UNINITIALIZED = 8, // accepts a reference to an uninitialized variable
-    BD_OP_NOT_DIFFERENTIABLE = 16,  // gradient is None by definition (tf.NotDifferentiable)
+    BD_OP_NOT_DIFFERENTIABLE = 16,  // the gradient is None by definition (tf.NotDifferentiable)
     BD_OP_SPARSE_GRAD = 64,         // its gradient function takes gradients of rows as they are (grad.h)
-    BD_OP_USES_RENDEZVOUS = 32,     // uses the step's rendezvous, though it is no Send or Recv
+    BD_OP_USES_RENDEZVOUS = 32,     // uses the step's rendezvous without being a Send or Recv
     BD_OP_IDENTITY = 128,           // output 0 is input 0, unchanged
     BD_OP_SPREADS_HANDLES = 256,    // its inputs may be handles of resources on different devices
     BD_OP_MAY_BE_FED = 512,         // its output is often fed: never folded into a constant
@@ -56,18 +56,18 @@ enum {
 typedef struct bd_op {
     const char *name; // for messages; the name in the table is authoritative
     const char *signature;
-    const char *attrs; // NULL for none
+    const char *attrs; // NULL: no attrs
     unsigned flags;
     bd_op_role role;
     // Infers the output shapes. NULL: outputs of unknown shape.
     braid_code (*shape)(struct bd_shape_ctx *c, braid_status *st);
     // Builds the gradient nodes. NULL without BD_OP_NOT_DIFFERENTIABLE: not registered, an error on a path.
     void (*gradient)(struct bd_grad_ctx *c);
-    const struct bd_kernel *kernels; // the first one whose constraints match is used
+    const struct bd_kernel *kernels; // the first one with matching constraints is used
     int kernel_count;
-    const struct bd_fusion *fusion; // of an op that stands for several nodes: puts it in their place; NULL
+    const struct bd_fusion *fusion; // of an op that replaces several nodes: makes the replacement; NULL
     const char *doc;                // one or two sentences
-    // differences from TensorFlow's op of this name; NULL: none
+    // differences from TensorFlow's op of this name; NULL: no differences
     const char *deviation;
 } bd_op;
 
@@ -86,7 +86,7 @@ extern const size_t bd_op_table_len;
 
 typedef struct bd_arg_def {
     const char *name;
-    braid_dtype type;           // BRAID_INVALID when an attr says it
+    braid_dtype type;           // BRAID_INVALID when an attr gives it
     const char *type_attr;      // "T"; NULL when fixed
     const char *number_attr;    // "N" of N*T; NULL
     const char *type_list_attr; // "Tcomponents"; NULL

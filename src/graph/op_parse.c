@@ -10,7 +10,7 @@
 typedef struct parser {
     const char *op;    // for messages
     const char *start; // of the text
-    const char *p;     // what is left of it
+    const char *p;     // the rest of the text
     bd_arena *arena;
     bd_attr_tensors *tensors;
     braid_status *st;
@@ -28,7 +28,7 @@ static void skip_space(parser *s)
         s->p++;
 }
 
-// Goes past `text` if it comes next.
+// Skips `text` if it is next.
 static bool take(parser *s, const char *text)
 {
     skip_space(s);

@@ -1,6 +1,6 @@
-// Partial evaluation for shape inference: the known elements of small integer tensors, from which shapes are
-// made. Elements may be unknown one by one. Values through other ops, types and ranks than those here follow
-// from constants alone (subgraph_eval.h).
+// Partial evaluation for shape inference: the known elements of small integer tensors, which determine
+// shapes. Single elements may be unknown. Values of other ops, types and ranks follow from constants alone
+// (subgraph_eval.h).
 #include "graph/partial_tensor_eval.h"
 
 #include "base/check.h"
@@ -330,7 +330,7 @@ static bool minimum(int64_t a, int64_t b, int64_t *r)
 
 typedef bool (*binary_fn)(int64_t a, int64_t b, int64_t *r);
 
-// What does not fit the type would wrap around when run: not known.
+// A value that does not fit the type would wrap around at run time, so it counts as unknown.
 static bool fits(const braid_op *n, int64_t value)
 {
     return n->output_types[0] == BRAID_INT64 ||

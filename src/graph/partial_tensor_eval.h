@@ -17,7 +17,7 @@ typedef struct bd_partial_tensor {
 
 // False when no element is known, or `from` is not a small scalar or vector of int32 or int64.
 bool bd_partial_tensor_eval(braid_out from, bd_partial_tensor *out);
-// Reads all elements of `t`; false when it is not a small scalar or vector of int32 or int64.
+// Reads all elements of `t`. Returns false when it is not a small scalar or vector of int32 or int64.
 bool bd_partial_tensor_read(const braid_tensor *t, bd_partial_tensor *out);
 
 #endif

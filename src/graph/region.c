@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "graph/builder.h"
 
-// What `made` holds.
+// The values of `made`.
 enum {
     COMES_AND_GOES = 1,
     STAYS = 2

@@ -14,7 +14,7 @@ typedef struct bd_region bd_region;
 struct bd_region {
     braid_graph *graph; // not owned
     bd_region *outer;   // not owned; NULL: no region is around it
-    bd_imap made;       // ids of nodes whose outputs are within the region -> how (region.c)
+    bd_imap made;       // ids of nodes whose outputs are within the region -> how they got there (region.c)
     bd_imap brought;    // outputs of outer nodes -> their values within the region
     braid_op *pivot;    // runs when the region does, in a loop once an iteration; NULL: not there yet
     // Of a loop:
@@ -43,8 +43,8 @@ braid_out bd_region_bring(bd_region *r, braid_out from);
 void bd_region_add(bd_region *r, const braid_op *n, bool stays);
 bool bd_region_has(const bd_region *r, const braid_op *n);
 
-// For the builder: brings the inputs of a node in, takes control inputs of elsewhere away, and adds the pivot
-// where it is needed.
+// For the builder: brings the inputs of a node into the region, removes control inputs from outside, and adds
+// the pivot where it is needed.
 void bd_region_settle(bd_region *r, braid_out *inputs, int count, bd_op_list *controls);
 
 // Makes nodes of loops, as braid_op_add does, outside of all regions.
@@ -52,7 +52,7 @@ braid_out bd_region_enter(bd_region *r, braid_out from, const char *name,
                           bool stays);                                    // `from` is in r->outer
 braid_out bd_region_exit(bd_region *r, braid_out from, const char *name); // within r->outer
 braid_out bd_region_merge(bd_region *r, braid_out first,
-                          const char *name); // its second input is still to come
+                          const char *name); // its second input is connected later
 braid_op *bd_region_switch(bd_region *r, braid_out data, braid_out pred, const char *name);
 void bd_region_next(bd_region *r, braid_out merge, braid_out next); // gives a merge its second input
 

@@ -54,7 +54,7 @@ braid_code bd_rewrite_graph(braid_graph *g, const bd_rewrite_options *options, b
     if ((options->off & BRAID_REWRITE_ALL) == BRAID_REWRITE_ALL) return BRAID_OK;
     bd_rewriter r;
     BD_STATUS(refused);
-    if (bd_rewriter_init(&r, g, options, refused)) { // the plan says so better
+    if (bd_rewriter_init(&r, g, options, refused)) { // the plan reports the error better
         bd_rewriter_fini(&r);
         return BRAID_OK;
     }

@@ -21,7 +21,8 @@
 
 // Constants do not grow beyond this by folding: TensorFlow's limit.
 #define BD_FOLDED_BYTES_MAX (INT64_C(10) << 20)
-// All that is folded of one graph, which is there at once, does not grow beyond as many times that.
+// The limit of all folded constants of one graph, which exist at the same time, as a multiple of the limit of
+// one.
 #define BD_FOLDED_TOTAL 16
 
 typedef struct bd_rewrite_options {
@@ -49,7 +50,7 @@ braid_graph *bd_rewriter_graph(bd_rewriter *r);
 
 // The nodes that were there when the pass began, inputs first; removed ones stay in it.
 const bd_op_list *bd_rewriter_order(const bd_rewriter *r);
-// Puts the nodes that are there now in order; ids of nodes change.
+// Sorts the nodes topologically; ids of nodes change.
 braid_code bd_rewriter_sort(bd_rewriter *r, braid_status *st);
 bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n);
 
@@ -57,13 +58,13 @@ bool bd_rewriter_is_removed(const bd_rewriter *r, const braid_op *n);
 const bd_consumer *bd_rewriter_consumers(bd_rewriter *r, const braid_op *n, int *count);
 // Too many for a pass to look at them for each of them; some may be gone.
 bool bd_rewriter_has_many_consumers(const bd_rewriter *r, const braid_op *n);
-// Returns the only consumer of `n`, if that takes it by one data edge and `n` is not needed otherwise; else
+// Returns the only consumer of `n`, if it takes it by one data edge and `n` is not needed otherwise; else
 // NULL.
 braid_op *bd_rewriter_only_consumer(bd_rewriter *r, const braid_op *n);
 
 // A node with no effect but its outputs, which follow from its inputs' values.
 bool bd_rewriter_is_pure(const braid_op *n);
-// Its values may be dead, or belong to a loop: it comes after a Switch, a loop or a Recv.
+// Returns whether its values may be dead, or belong to a loop: it follows a Switch, a loop or a Recv.
 bool bd_rewriter_may_be_dead(const bd_rewriter *r, const braid_op *n);
 // Returns whether `n` changes a variable or runs after such a node: nodes that run after `n` read variables
 // later than `n` did.

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include <string.h>
 
-// An edge costs the executor a tenth of what a node does: a few more for a node less are a gain.
+// An edge costs the executor a tenth of a node: a few more edges for one node less are a gain.
 #define EDGES_FOR_A_NODE 4
 // Edges looked at for one control edge.
 #define EDGES_MAX 512
@@ -31,7 +31,7 @@ static bool does_nothing(const braid_op *n)
 
 typedef struct uses {
     int data, controls;
-    bool may_take_controls; // all are ops for which another control input means nothing but to wait
+    bool may_take_controls; // all consumers are ops for which another control input means only to wait
 } uses;
 
 static bool may_take_controls(const braid_op *n)
@@ -88,13 +88,13 @@ static void drop_control_edges(bd_rewriter *r, const braid_op *n)
 
 // ---- A node that nobody takes a value from ----
 
-// What it would have waited for; a constant that waits for nothing says nothing.
+// Drops the control inputs that it would have had; a constant without control inputs adds none.
 static bool says_nothing(const braid_op *n)
 {
     return bd_node_role(n) == BD_ROLE_CONST && n->control_count == 0;
 }
 
-// Inputs that tell by their value alone whether the node is dead.
+// Counts the inputs whose value alone may make the node dead.
 static int count_death_bringers(const braid_op *n, int *which)
 {
     int count = 0;
@@ -106,7 +106,7 @@ static int count_death_bringers(const braid_op *n, int *which)
     return count;
 }
 
-// The node stays as the identity of the one input whose death it must know of.
+// The node becomes the identity of the one input that may make it dead.
 static braid_code become_identity(bd_rewriter *r, braid_op *n, int which, braid_status *st)
 {
     if (is_identity(n)) return BRAID_OK;
@@ -142,7 +142,7 @@ static void list_waits(const braid_op *n, bd_op_list *waits)
         bd_array_push(waits, n->controls[i]);
 }
 
-// What ran after `n` runs after a node that does nothing in its place.
+// The successors of `n` run after a NoOp in its place.
 static braid_code wait_in_its_place(bd_rewriter *r, const braid_op *n, const bd_op_list *waits,
                                     braid_status *st)
 {
@@ -213,7 +213,7 @@ typedef struct walk {
     bd_op_list open;
 } walk;
 
-// Waits for all that it takes, so what comes before it comes before what is after it.
+// Returns whether the node waits for all its inputs, so that their predecessors precede its successors.
 static bool waits_for_all(const braid_op *n)
 {
     bd_op_role role = bd_node_role(n);
@@ -227,7 +227,7 @@ static void open_node(walk *w, braid_op *n, int above)
     bd_array_push(&w->open, n);
 }
 
-// What `n` waits for, but for its control input `but`; -1: none.
+// Visits the inputs of `n`, except its control input `but`; -1: all.
 static void open_inputs(walk *w, const braid_op *n, int but, int above)
 {
     if (n->input_count + n->control_count > w->left) return;

@@ -24,8 +24,7 @@ typedef struct folder {
 
 // ---- What shapes the graph settles ----
 
-// A feed may have another shape than its placeholder says, and what comes from another device was not seen
-// here.
+// A feed may have another shape than its placeholder, and shapes from another device were not seen here.
 static bool is_shape_unsettled(const braid_op *n)
 {
     switch (bd_node_role(n)) {
@@ -37,7 +36,7 @@ static bool is_shape_unsettled(const braid_op *n)
     }
 }
 
-// It gives a reference to a variable, or something out of one.
+// Returns whether its output is a reference to a variable, or was read from one.
 static bool looks_at_variable(const braid_op *n)
 {
     for (int i = 0; i < n->output_count; i++) {
@@ -72,8 +71,8 @@ static const braid_tensor *constant_of(braid_out out)
     return value && value->kind == BD_ATTR_TENSOR ? value->tensor : NULL;
 }
 
-// Sets the inputs that the kernel is to run over; a shape's input stands for itself, unless its death would
-// be lost: that of one output of a Switch, which a control edge does not carry.
+// Sets the inputs that the kernel runs over. Metadata ops need only the input's shape, unless the input's
+// deadness would be lost: that of one output of a Switch, which a control edge does not carry.
 static bool take_inputs(folder *f, const braid_op *n)
 {
     bool by_shape = bd_node_role(n) == BD_ROLE_METADATA;
@@ -114,7 +113,7 @@ static int64_t limit_of(const folder *f, const braid_op *n)
     return bd_min(bd_max(bytes, bytes_max(f->r)), f->left);
 }
 
-// False when the shapes say already that too much would come out.
+// Returns false when the shapes tell already that the result is too large.
 static bool may_fit(const braid_op *n, int64_t limit)
 {
     for (int i = 0; i < n->output_count; i++) {
@@ -185,7 +184,7 @@ static bool is_output_used(folder *f, const braid_op *n, int output)
     return false;
 }
 
-// A node of several outputs: a constant each; what ran after the node runs after the first.
+// Replaces a node of several outputs by a constant for each; the node's successors run after the first.
 static braid_code split_into_constants(folder *f, braid_op *n, braid_status *st)
 {
     braid_op *first = NULL;
@@ -228,7 +227,7 @@ static braid_code fold(folder *f, braid_op *n, int64_t limit, braid_status *st)
                      : f->outputs;
     BD_ASSERT(f->outputs);
     memset(f->outputs, 0, (size_t)n->output_count * sizeof *f->outputs);
-    BD_STATUS(refused); // the node fails when it is run, if it is
+    BD_STATUS(refused); // a run that reaches the node fails
     if (f->r->options->evaluate(n, f->inputs, f->outputs, refused)) return BRAID_OK;
     braid_code code = BRAID_OK;
     if (fits(f, n, limit)) {

@@ -6,7 +6,7 @@
 
 // Properties of a node during rewriting; by node id.
 typedef struct bd_rewrite_info {
-    BD_ARRAY(bd_consumer) consumers; // all there are, and some that are gone (rewriter.c)
+    BD_ARRAY(bd_consumer) consumers; // all edges, and some removed ones (rewriter.c)
     bool is_root;                    // had no consumers when rewriting began: it is kept for its effect
     bool may_be_dead;
     bool is_ordered;

@@ -12,11 +12,11 @@
 
 typedef struct merger {
     bd_rewriter *r;
-    bd_imap first;   // hash -> the node that came first with it
-    braid_op **next; // by node id: the node that came before with the same hash
+    bd_imap first;   // hash -> the first node with it
+    braid_op **next; // by node id: the previous node with the same hash
 } merger;
 
-// Where a node is placed and what was inferred of it do not make it another.
+// Nodes are equal even if their placement and inferred shapes differ.
 static bool is_comment(const char *attr)
 {
     return strcmp(attr, "_class") == 0 || strcmp(attr, "_output_shapes") == 0;
@@ -33,7 +33,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t len)
 {
     enum {
-        LOOKED_AT = 256 // bytes: enough to tell constants of a program apart
+        LOOKED_AT = 256 // bytes: enough to distinguish the constants of a program
     };
     return len ? mix(hash, bd_hash_bytes(bytes, len < LOOKED_AT ? len : LOOKED_AT)) : hash;
 }
@@ -67,7 +67,7 @@ static bool is_commutative(const braid_op *n)
     return bd_node_has_flag(n, BD_OP_COMMUTATIVE) && n->input_count == 2;
 }
 
-// The inputs of a commutative op and control inputs come in any order: they are added up.
+// The inputs of a commutative op and control inputs are hashed in any order, by addition.
 static uint64_t hash_of(const braid_op *n)
 {
     uint64_t hash = mix(bd_hash_bytes(n->op_type, strlen(n->op_type)), (uint64_t)n->input_count), sum = 0;
@@ -114,7 +114,7 @@ static bool runs_after(const braid_op *n, const braid_op *control)
     return false;
 }
 
-// Each is there once, so with as many it is enough to look one way.
+// Each control input occurs once, so with equal counts one direction suffices.
 static bool has_same_controls(const braid_op *a, const braid_op *b)
 {
     if (a->control_count != b->control_count) return false;

@@ -108,7 +108,7 @@ braid_code bd_rewriter_init(bd_rewriter *r, braid_graph *g, const bd_rewrite_opt
     }
     bd_array_reserve(&r->info, count);
     r->info.len = count;
-    if (count > 0) memset(r->info.items, 0, count * sizeof *r->info.items); // NULL when there are none
+    if (count > 0) memset(r->info.items, 0, count * sizeof *r->info.items); // NULL when there are no nodes
     braid_code code = bd_graph_topological(g, &r->order, st);
     if (code) return code;
     for (size_t i = 0; i < count; i++)
@@ -314,7 +314,7 @@ braid_code bd_rewriter_become(bd_rewriter *r, braid_op *n, const bd_node_spec *s
 
 // ---- The end of a pass, and of all ----
 
-// Takes removed nodes out of the table, where lists of consumers may still lead to them, and numbers the
+// Removes removed nodes from the table, to which lists of consumers may still point, and renumbers the
 // others.
 static void compact(bd_rewriter *r)
 {

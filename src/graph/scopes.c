@@ -63,7 +63,7 @@ const char *bd_builder_unique_name(braid_graph *g, const char *name)
         bd_strbuf_clear(&unique);
         bd_strbuf_appendf(&unique, "%s_%zu", base, (size_t)number);
     }
-    // The next search for this base starts behind the number found: those before it are taken for good.
+    // The next search for this base starts after the number found: smaller numbers stay used.
     bd_map_put(&b->names, base, (void *)number);
     bd_map_put(&b->names, bd_strbuf_str(&unique), (void *)1);
     const char *result = bd_arena_strdup(&g->arena, bd_strbuf_str(&unique));
@@ -71,7 +71,7 @@ const char *bd_builder_unique_name(braid_graph *g, const char *name)
     return result;
 }
 
-// Scopes at the root must begin as names do; within a scope '_', '-' and '/' may come first too.
+// Scopes at the root must begin like names; within a scope '_', '-' and '/' may come first too.
 static bool scope_is_valid(const char *scope, bool at_root)
 {
     if (at_root && !isalnum((unsigned char)*scope) && *scope != '.') return false;
@@ -127,7 +127,7 @@ void braid_pop_device(braid_graph *g)
     if (g && bd_graph_builder(g)->devices.len) g->builder->devices.len--;
 }
 
-// Puts scope `s` around what is asked for so far.
+// Applies scope `s` to the request so far.
 static braid_code apply_device_scope(const bd_device_scope *s, const braid_op *n, bd_device_name *device,
                                      braid_status *st)
 {
@@ -145,7 +145,8 @@ static braid_code apply_device_scope(const bd_device_scope *s, const braid_op *n
     return BRAID_OK;
 }
 
-// A node takes the device of the op it is bound to, unless a scope within the colocation says something else.
+// A node takes the device of the op that it is colocated with, unless a scope within the colocation sets
+// another one.
 static const char *colocated_device(const braid_op *n, const char *device, const bd_op_list *colocated)
 {
     for (size_t i = 0; i < colocated->len; i++) {

@@ -52,7 +52,7 @@ braid_code bd_shape_fn_unchanged(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Says which of the two shapes' dimensions differ.
+// Reports the dimensions in which the two shapes differ.
 static braid_code fail_unequal(bd_shape_ctx *c, const braid_shape *a, const braid_shape *b, braid_status *st)
 {
     if (a->rank != b->rank)
@@ -97,7 +97,7 @@ static bool keeps_dims(const bd_shape_ctx *c)
     return attr && attr->kind == BD_ATTR_BOOL && attr->b;
 }
 
-// Nothing is known of the axes.
+// The axes are unknown.
 static void reduce_unknown(bd_shape_ctx *c)
 {
     c->outputs[0] = BD_SHAPE_UNKNOWN;

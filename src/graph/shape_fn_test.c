@@ -94,7 +94,7 @@ static void reductions_remove_their_axes(void **state)
             assert_shape(braid_out_shape(p), cases[i].out);
         braid_graph_free(g);
     }
-    // Axes that nobody knows.
+    // Unknown axes.
     braid_graph *g = braid_graph_new();
     braid_out x = test_placeholder(g, "x", BRAID_FLOAT, shape_of("[2,3]")),
               axes = test_placeholder(g, "axes", BRAID_INT32, shape_of("[?]"));
@@ -153,7 +153,7 @@ static braid_out slice(braid_graph *g, braid_out x, int begin, int end, int stri
     return braid_op_end_out(d);
 }
 
-// What a Fill of these dimensions is known to be.
+// Checks the inferred shape of a Fill with these dimensions.
 #define assert_fills(g, dims, text)                                                                          \
     do {                                                                                                     \
         braid_out filled = bd_b2((g), "Fill", NULL, (dims), bd_b_const_f((g), NULL, BRAID_FLOAT, 0));        \
@@ -179,7 +179,7 @@ static void constants_become_shapes(void **state)
     assert_fills(g, pack(g, slice(g, shape, 1, 2, 1, 0, true), slice(g, shape, 0, 1, 1, 0, true)), "[784,?]");
     assert_fills(g, pack(g, unknown, i32(g, 5)), "[?,5]");
     braid_out any =
-        test_placeholder(g, "scalar", BRAID_INT32, BRAID_SHAPE_UNKNOWN); // 5 beside it is a scalar
+        test_placeholder(g, "scalar", BRAID_INT32, BRAID_SHAPE_UNKNOWN); // as an operand of 5 it is a scalar
     assert_fills(g, pack(g, i32(g, 5), any), "[5,?]");
     assert_fills(g, concat(g, slice(g, shape, 0, 1, 1, 0, false), one(g, 7)), "[?,7]");
     assert_fills(g, concat(g, slice(g, shape, 1, 0, 1, 2, false), one(g, 7)), "[784,3,7]");
@@ -221,7 +221,7 @@ static void constant_inputs_are_evaluated(void **state)
     braid_graph_free(g);
 }
 
-// A chain so deep, or so wide, that recursion would not end in time: nothing is known, soon.
+// A chain so deep, or so wide, that plain recursion would not end in time: inference gives up soon.
 static void deep_and_wide_graphs_end_soon(void **state)
 {
     (void)state;

@@ -42,7 +42,7 @@ static void need(copier *c, braid_op *op, bd_op_list *open)
     bd_array_push(open, op);
 }
 
-// What an edge out of `op` needs instead of it; NULL: nothing of the source graph.
+// The node that an edge from `op` needs instead; NULL: no node of the source graph.
 static braid_op *source_of(const copier *c, braid_op *op, int index)
 {
     const bd_replacement *r = find_replacement(c, op, index);
@@ -68,7 +68,7 @@ static void mark_needed(copier *c)
     bd_array_free(&open);
 }
 
-// Copies without edges: those of a loop lead to nodes that are not there yet.
+// Copies without edges: edges of a loop lead to nodes that are copied later.
 static braid_code copy_nodes(copier *c, braid_status *st)
 {
     for (size_t i = 0; i < c->from->nodes.len; i++) {
@@ -84,7 +84,7 @@ static braid_code copy_nodes(copier *c, braid_status *st)
     return BRAID_OK;
 }
 
-// Where an edge from output `index` of `op` comes from in the new graph.
+// The source of an edge from output `index` of `op` in the new graph.
 static braid_out edge_of(const copier *c, const braid_op *op, int index)
 {
     const bd_replacement *r = find_replacement(c, op, index);

@@ -1,4 +1,4 @@
-// Runs constant subgraphs while the graph is built. Looks first whether all there is comes from constants, so
+// Runs constant subgraphs while the graph is built. It first checks that all inputs come from constants, so
 // that no kernel runs in vain.
 #include "graph/subgraph_eval.h"
 
@@ -11,7 +11,7 @@
 
 #define DEPTH_MAX 64         // nodes behind one another
 #define VISITS_MAX 256       // nodes looked at, and kernels run, for one question
-#define BYTES_MAX (64 << 10) // what shapes are worked out from is small
+#define BYTES_MAX (64 << 10) // the values that determine shapes are small
 
 typedef struct runner {
     int visits, depth;
@@ -33,8 +33,7 @@ static bool is_small(braid_dtype type, const braid_shape *shape)
     return count <= (int64_t)(BYTES_MAX / (element ? element : sizeof(bd_string)));
 }
 
-// The shape of input `i` as far as a node sees that looks at nothing else; Rank does not look at the sizes
-// either.
+// The shape of input `i`, if it determines the node's result; Rank does not need the sizes.
 static bool seen_shape(const braid_op *n, int i, braid_shape *shape)
 {
     *shape = braid_out_shape(n->inputs[i]);

@@ -34,7 +34,7 @@ enum {
     HOOK_ON_LIST = 1
 };
 
-// Its address tells threads apart.
+// Its address identifies the thread.
 static _Thread_local char this_thread;
 
 // Takes a reference unless the last one is gone.

@@ -10,7 +10,7 @@
 
 typedef struct bd_cancellation bd_cancellation;
 
-// Makes a token with count 1; it is cancelled with its parent (NULL: none), at once if the parent is
+// Makes a token with count 1. It is cancelled with its parent (NULL: none), at once if the parent is
 // cancelled already.
 bd_cancellation *bd_cancellation_new(bd_cancellation *parent);
 bd_cancellation *bd_cancellation_ref(bd_cancellation *c);
@@ -32,11 +32,12 @@ typedef struct bd_cancel_hook {
     int state;                           // of the token
 } bd_cancel_hook;
 
-// Registers `hook` (fn set): fn runs once when the token is cancelled. False when it is cancelled already: fn
-// is not and will not be called.
+// Registers `hook` (fn set): fn runs once when the token is cancelled. Returns false when it is cancelled
+// already: fn does not run.
 bool bd_cancellation_add(bd_cancellation *c, bd_cancel_hook *hook);
-// Takes it back. True: fn has not run and never will. False: it has run; if it is running on another thread,
-// this waits until it is over (so never call it with a lock held that fn takes; fn must not block).
+// Removes the hook. Returns true if fn has not run and never will. Returns false if it has run; if it is
+// running on another thread, this waits until it is over (so never call it with a lock held that fn takes; fn
+// must not block).
 bool bd_cancellation_remove(bd_cancellation *c, bd_cancel_hook *hook);
 
 #endif

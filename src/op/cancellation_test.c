@@ -174,7 +174,7 @@ static void removing_a_hook_waits_while_another_thread_runs_it(void **state)
     bd_cancellation_unref(c);
 }
 
-// Children come and go on one thread while another cancels their parent.
+// One thread makes and frees children while another cancels their parent.
 static void churn(void *arg)
 {
     bd_cancellation *parent = arg;

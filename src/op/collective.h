@@ -31,7 +31,7 @@ typedef struct bd_collective_group {
     int size;
     const char *const *devices; // [size], in the order of ranks: the same for all members
     const uint64_t *incarnations;
-    int source; // rank of a broadcast's source; -1 for others
+    int source; // rank of a broadcast's source; -1 for other collectives
 } bd_collective_group;
 
 // `group` is borrowed for the call; NULL on an error.

@@ -12,7 +12,7 @@ static void take_outputs(bd_value *values, int count, braid_tensor *outputs)
     }
 }
 
-// Kernels may write in place what nobody else holds: the inputs are held by the graph as well.
+// Kernels may write to unshared inputs in place: so the graph holds the inputs as well.
 static braid_code run(const bd_kernel *kernel, const braid_op *node, void *state, const braid_tensor *inputs,
                       braid_tensor *outputs, braid_status *st)
 {

@@ -21,7 +21,7 @@ static void set_ref(bd_func_ref *out, const bd_func *f, bd_arena *arena)
 static const bd_bytes *func_bytes(const braid_op *node, const char *attr, int index)
 {
     const bd_attr *a = bd_node_attr(node, attr);
-    BD_ASSERT(a && a->kind == (index < 0 ? BD_ATTR_FUNC : BD_ATTR_LIST)); // the op's definition says so
+    BD_ASSERT(a && a->kind == (index < 0 ? BD_ATTR_FUNC : BD_ATTR_LIST)); // the op's definition guarantees it
     return index < 0 ? &a->s : &a->list.s[index];
 }
 

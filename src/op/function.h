@@ -12,8 +12,7 @@
 #include "graph/graph.h"
 #include "op/step.h"
 
-// A chain of functions that call each other may be so long: unbounded recursion ends in an error, not in all
-// memory taken.
+// The limit of nested calls: unbounded recursion ends in an error before it takes all memory.
 #define BD_CALL_DEPTH_MAX 1000
 
 // ---- Which function ----
@@ -95,12 +94,12 @@ static inline void bd_function_runtime_unref(bd_function_runtime *fs)
     if (fs && atomic_fetch_sub_explicit(fs->refs, 1, memory_order_acq_rel) == 1) fs->ops->destroy(fs);
 }
 
-// The callee for `f`; it is compiled on this thread the first time. `fs` may be NULL (a step without
+// Finds the callee for `f`; the first call compiles it, on this thread. `fs` may be NULL (a step without
 // functions): NotFound "Function NAME is not defined.", as for a function that the library does not have.
-// Else the errors of bd_function_instantiate and of compiling. Any thread.
+// Other errors are those of bd_function_instantiate and of compiling. Any thread.
 braid_code bd_function_find(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                             const bd_callee **out, braid_status *st);
-// The same on another device of this task; InvalidArgument when it is of another task.
+// The same on another device of this task; InvalidArgument for a device of another task.
 braid_code bd_function_find_on(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                                const char *device, const bd_callee **out, braid_status *st);
 

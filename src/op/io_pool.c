@@ -17,7 +17,7 @@
 struct bd_io_pool {
     atomic_int refs;
     bd_mutex mu;
-    bd_thread_pool *pool; // guarded by mu until it is there; freed with the last reference
+    bd_thread_pool *pool; // guarded by mu until it is set; freed with the last reference
     bool has_ended;       // guarded by mu
 };
 
@@ -62,8 +62,8 @@ bd_io_pool *bd_io_pool_ref(bd_io_pool *b)
     return b;
 }
 
-// The owner's reference lasts until no thread runs any more, so that the last one never goes on a thread of
-// the pool.
+// The owner's reference lasts until no thread runs any more, so that the last one is never dropped on a
+// thread of the pool.
 void bd_io_pool_unref(bd_io_pool *b)
 {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
@@ -112,7 +112,7 @@ static void do_work(void *arg)
     bd_free(w);
 }
 
-// NULL when there is none and the system gives no threads.
+// NULL when the pool does not exist and no thread can be started.
 static bd_thread_pool *pool_of(bd_io_pool *b)
 {
     BD_STATUS(unwanted);
@@ -124,7 +124,7 @@ static bd_thread_pool *pool_of(bd_io_pool *b)
     return pool;
 }
 
-// False when it is cancelled already.
+// Returns false when the token is cancelled already.
 static bool hang_on_token(work *w, bd_cancellation *token)
 {
     if (!token) return true;
@@ -150,8 +150,8 @@ void bd_op_run_io(bd_op_ctx *c, void (*fn)(bd_op_ctx *c))
         return;
     }
     bool is_queued =
-        bd_thread_pool_submit(pool, do_work, w); // also when it is dropped by now: there it is freed
-    BD_ASSERT(is_queued);                        // the pool is closed when it is freed
+        bd_thread_pool_submit(pool, do_work, w); // also when it has been dropped: the pool's thread frees it
+    BD_ASSERT(is_queued);                        // the pool is closed only when it is freed
 }
 
 typedef struct plain_work {

@@ -73,7 +73,7 @@ static void the_caller_goes_on_while_the_work_blocks(void **state)
 }
 
 enum {
-    MANY = 20 // more than there are threads
+    MANY = 20 // more than the pool has threads
 };
 
 static void a_waiting_call_ends_when_it_is_cancelled(void **state)
@@ -148,7 +148,7 @@ static void without_threads_it_runs_here(void **state)
     close_execution(&e);
 }
 
-// Cancelling and taking meet: each execution ends once, whoever wins.
+// Cancelling and starting race: each execution ends once in either case.
 static void cancelling_races_with_its_turn(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 typedef struct bd_op_ctx bd_op_ctx;
 
 enum {
-    BD_KERNEL_EXPENSIVE = 1, // worth a hand-over to another thread; others run where they became ready
+    BD_KERNEL_EXPENSIVE = 1, // worth a task in the pool; other kernels run on the thread that made them ready
     // Also serves narrow types by widening them: half and bfloat16 to float, integers of 8 and 16 bits to
     // int32 (op/kernel_widen.h). For kernels with `run` whose inputs and outputs are values, and whose
     // results in the wider type are correct.
@@ -36,7 +36,7 @@ typedef struct bd_kernel {
     // `node` outlives the state. The state of a stateful node, which all plans of a session share, is made
     // from a copy of the node whose inputs are not connected.
     braid_code (*create)(const braid_op *node, void *state, braid_status *st);
-    void (*destroy)(void *state); // NULL: nothing to free
+    void (*destroy)(void *state); // NULL: there is nothing to free
     void (*run)(bd_op_ctx *c);    // either run
     void (*start)(bd_op_ctx *c);  // or start
 } bd_kernel;
@@ -45,12 +45,12 @@ typedef struct bd_kernel {
     (const bd_kernel[]){__VA_ARGS__},                                                                        \
         .kernel_count = sizeof((const bd_kernel[]){__VA_ARGS__}) / sizeof(bd_kernel)
 
-// The kernel of an op for these attrs and this type of device; NotFound says which types there are.
+// Finds the kernel of an op for these attrs and this type of device. NotFound lists the supported types.
 braid_code bd_kernel_find(const braid_op *node, const char *device_type, const bd_kernel **kernel,
                           braid_status *st);
 
-// The types of the type attr `attr` that a kernel of CPUs serves, narrow ones included; all of them when it
-// does not say.
+// The types of type attr `attr` that a kernel for CPUs serves, narrow ones included; all types without a
+// constraint.
 bd_dtype_set bd_kernel_types(const bd_kernel *k, const char *attr);
 
 // The reason why Braid does not support an op of TensorFlow: "it is for TPUs". NULL: no reason is known.
@@ -108,20 +108,20 @@ static inline bd_variable *bd_input_ref(const bd_op_ctx *c, int i)
 // Allocates output `i`; NULL when memory is short (the error is set: return).
 braid_tensor *bd_output(bd_op_ctx *c, int i, braid_dtype dtype, const braid_shape *shape);
 
-// The same, in the memory of value input `input` when that has no other holder, the type's size and the
-// number of elements agree, and it is not the memory of a variable or a constant. The input stays readable:
-// it then shares the memory.
+// Like bd_output, but in the memory of value input `input` if it is unshared, the type's size and the number
+// of elements agree, and it is not the memory of a variable or a constant. The input stays readable: it then
+// shares the memory.
 braid_tensor *bd_output_forward(bd_op_ctx *c, int i, int input, braid_dtype dtype, const braid_shape *shape);
 
-// Makes output `i` a reference to `t`, or hands on reference input `input`.
+// bd_output_set makes output `i` share the memory of `t`; bd_output_ref makes it a reference to variable `v`.
 void bd_output_set(bd_op_ctx *c, int i, const braid_tensor *t);
 void bd_output_ref(bd_op_ctx *c, int i, bd_variable *v); // takes one more reference
 
 // The kernel's error. The executor adds the node: ` [[{{node NAME}}]]`. Only the first counts.
 void bd_op_fail(bd_op_ctx *c, braid_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void bd_op_fail_status(bd_op_ctx *c, const braid_status *st);
-// The error is that of node `part` of those that the fused node stands for (attr BD_FUSED_NODES_ATTR):
-// messages name that one.
+// The error belongs to node `part` of the nodes that the fused node replaces (attr BD_FUSED_NODES_ATTR):
+// messages name that node.
 void bd_op_fail_part(bd_op_ctx *c, int part);
 static inline bool bd_op_failed(const bd_op_ctx *c)
 {

@@ -1,4 +1,4 @@
-// Finds the kernel of an op: the first whose device and type constraints match the node.
+// Finds the kernel of an op: the first one whose device and type constraints match the node.
 #include "base/strbuf.h"
 #include "op/kernel_widen.h"
 #include <string.h>

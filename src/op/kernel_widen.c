@@ -13,7 +13,7 @@
 typedef struct widened {
     const bd_kernel *kernel;
     void *state;   // of the kernel
-    braid_op node; // what the kernel sees; its arrays of attrs and types are ours
+    braid_op node; // the node for the kernel; its arrays of attrs and types are owned here
 } widened;
 
 // ---- Types ----
@@ -63,7 +63,7 @@ static const struct {
     {BRAID_INT16, BRAID_INT32, widen_i16, narrow_i16, clamp_i16},
 };
 
-// The row of a narrow type; -1: it is none.
+// The row of a narrow type; -1: it is not narrow.
 static int find_type(braid_dtype dtype)
 {
     for (int i = 0; i < (int)BD_COUNTOF(types); i++) {
@@ -153,7 +153,7 @@ static bool convert(bd_op_ctx *c, const braid_tensor *from, braid_dtype dtype, c
     return true;
 }
 
-// What is not converted is lent: it is still the executor's.
+// Inputs that are not converted are lent: the executor keeps them.
 static bool widen_inputs(bd_op_ctx *c, bd_value *inputs)
 {
     for (int i = 0; i < c->input_count; i++) {
@@ -179,7 +179,7 @@ static void narrow_outputs(bd_op_ctx *c, const bd_kernel *kernel, bd_value *outp
 {
     for (int i = 0; i < c->output_count; i++) {
         int type = find_type(c->node->output_types[i]);
-        if (type < 0 || outputs[i].tensor.dtype == types[type].narrow) { // of that type whatever T is
+        if (type < 0 || outputs[i].tensor.dtype == types[type].narrow) { // of that type, independent of T
             c->outputs[i] = outputs[i];
             outputs[i] = (bd_value){0};
         } else if (!bd_op_failed(c)) {

@@ -19,7 +19,7 @@ braid_tensor *bd_output(bd_op_ctx *c, int i, braid_dtype dtype, const braid_shap
 }
 
 // Memory may be written in place when this execution holds the only reference to it. A variable and a
-// constant hold one of their own; foreign memory may be somebody's to read only.
+// constant hold one of their own; foreign memory may be read-only.
 static bool may_overwrite(const braid_tensor *t, braid_dtype dtype, const braid_shape *shape)
 {
     size_t size = braid_dtype_size(dtype);

@@ -71,7 +71,7 @@ static void an_output_never_takes_other_memory(void **state)
     assert_false(is_forwarded(&n, BRAID_DOUBLE, bd_shape1(4)));
     assert_false(is_forwarded(&n, BRAID_DOUBLE, bd_shape1(2)));
     close_node(&n);
-    open_node(&n); // somebody's outside of the pool
+    open_node(&n); // foreign memory outside of the pool
     static float outside[4];
     bd_tensor_fini(&n.inputs[0].tensor);
     n.inputs[0].tensor = (braid_tensor){.dtype = BRAID_FLOAT,
@@ -150,7 +150,8 @@ static void the_first_kernel_whose_types_fit_is_taken(void **state)
     }
 }
 
-// Half is float's, and int8 int32's, where the kernel says so; a kernel for the type itself comes first.
+// half uses the kernel of float, and int8 that of int32, if the kernel widens; a kernel for the type itself
+// has precedence.
 static void narrow_types_find_kernels_that_widen(void **state)
 {
     (void)state;
@@ -236,7 +237,7 @@ static void a_loop_over_threads_does_everything_once(void **state)
     touch_all(&c, 1500, 1000);
     assert_int_equal(atomic_load(&pieces), 1); // not worth two
     bd_thread_pool_close(pool);
-    touch_all(&c, COUNT, 10); // nobody helps any more
+    touch_all(&c, COUNT, 10); // no other thread helps any more
     bd_thread_pool_free(pool);
     step.pool = NULL;
     touch_all(&c, COUNT, 10);

@@ -20,7 +20,7 @@ static const char about[] =
 
 // ---- Types ----
 
-// Those that some kernel serves, of those that the op allows. False: it takes all that it allows.
+// The types that a kernel serves, of those that the op allows. Returns false if it serves all of them.
 static bool served_types(const bd_op *op, const bd_attr_def *attr, bd_dtype_set *served)
 {
     *served = 0;
@@ -62,7 +62,7 @@ static void put_types(const bd_op_def *def, bd_strbuf *out)
 
 // ---- One op ----
 
-// The walk of gradients takes what is lowered apart, and goes through loops by itself.
+// The gradient walk handles lowered ops and loops itself.
 static bool is_walked_through(const bd_op_entry *e)
 {
     const bd_op_role role = e->op->role;
@@ -88,7 +88,7 @@ static void put_op(const bd_op_entry *entry, bd_strbuf *out)
     if (op->deviation) bd_strbuf_appendf(out, "- differs from TensorFlow's: %s\n", op->deviation);
 }
 
-// Names of Braid's own nodes, which come from rewrites alone, begin so.
+// The prefix of Braid's own nodes, which only rewrites make.
 static bool is_own(const char *name)
 {
     return name[0] == '_';

@@ -8,7 +8,7 @@
 #include "base/thread_pool.h"
 #include "op/kernel.h"
 
-// More pieces than threads, so that a slow thread does not hold up the others.
+// More pieces than threads, so that a slow thread does not delay the others.
 #define PIECES_PER_THREAD 4
 
 typedef struct job {

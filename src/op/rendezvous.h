@@ -32,14 +32,14 @@ typedef struct bd_rendezvous_parsed_key {
 braid_code bd_rendezvous_key_parse(const char *text, size_t len, bd_rendezvous_parsed_key *parsed,
                                    braid_status *st);
 
-// Called exactly once for each receive, on any thread, with no lock held: with the tensor (borrowed for the
+// Called exactly once for each receive, on any thread, without a lock: with the tensor (borrowed for the
 // call; take it with bd_tensor_ref or bd_tensor_move) and whether it is dead, or with the error.
 typedef void (*bd_recv_fn)(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st);
 
 typedef struct bd_rendezvous bd_rendezvous;
 typedef struct bd_rendezvous_ops {
-    // Hands over a tensor (one more reference is taken; `tensor` stays the caller's). Never blocks. Aborted
-    // when the rendezvous is aborted.
+    // Sends a tensor (one more reference is taken; `tensor` stays the caller's). Never blocks. Aborted when
+    // the rendezvous is aborted.
     braid_code (*send)(bd_rendezvous *r, const bd_rendezvous_key *key, const braid_tensor *tensor,
                        bool is_dead, braid_status *st);
     // Asks for the tensor of `key` (borrowed for the call); `fn` may run before this returns.

@@ -49,7 +49,7 @@ static void malformed_keys_are_refused(void **state)
         PS ";1f;" WORKER ";edge",                 // a part is missing
         PS ";1f;" WORKER ";edge;0:0;more",        // one too many
         PS ";xyz;" WORKER ";edge;0:0",            // no hexadecimal number
-        PS ";;" WORKER ";edge;0:0",               // none at all
+        PS ";;" WORKER ";edge;0:0",               // no edge name and no iteration
         PS ";12345678123456781;" WORKER ";e;0:0", // too long for 64 bits
         "cpu;1f;" WORKER ";edge;0:0",             // no full device
         PS ";1f;" WORKER ";;0:0",                 // no edge

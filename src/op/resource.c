@@ -1,7 +1,7 @@
 // Resources of a device, in named containers.
 //
-// A resource is told that it is abandoned, and loses the table's reference, only after the table's lock is
-// released: both may run code of the resource.
+// A resource is notified that it is abandoned, and loses the table's reference, only after the table's lock
+// is released: both may run code of the resource.
 #include "op/resource.h"
 
 #include "base/array.h"
@@ -42,7 +42,7 @@ void bd_resources_free(bd_resources *rs)
 void bd_resources_unref(bd_resources *rs)
 {
     if (!rs || atomic_fetch_sub_explicit(&rs->refs, 1, memory_order_acq_rel) != 1) return;
-    bd_resources_clear(rs, NULL); // what came after bd_resources_free
+    bd_resources_clear(rs, NULL); // resources that were added after bd_resources_free
     bd_map_fini(&rs->containers);
     bd_mutex_fini(&rs->mu);
     bd_free(rs);
@@ -60,7 +60,7 @@ static bd_resource *first_locked(bd_resources *rs, const char *container, const 
     return m ? bd_map_get(m, name) : NULL;
 }
 
-// Of those from `r` on the one of the kind, or NULL.
+// Finds the next resource of the type from `r` on, or NULL.
 static bd_resource *of_type(bd_resource *r, const bd_resource_type *type)
 {
     while (r && r->type != type)

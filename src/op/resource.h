@@ -8,7 +8,7 @@
 
 typedef struct bd_resource bd_resource;
 
-// A kind of resource. Each has names of its own: a queue and a variable may both be called "x".
+// A kind of resource. Each kind has names of its own: a queue and a variable may both be called "x".
 typedef struct bd_resource_type {
     const char *name; // "Variable": in handles and messages
     void (*destroy)(bd_resource *r);
@@ -62,10 +62,10 @@ braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container
                                          const bd_resource_type *type,
                                          braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
                                          void *arg, bd_resource **out, braid_status *st);
-// Takes it out of its container. NotFound.
+// Removes it from its container. NotFound.
 braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, braid_status *st);
-// The same by the name of its kind, which is unique and stands in handles.
+// The same by the name of its kind, which is unique and part of handles.
 braid_code bd_resources_delete_kind(bd_resources *rs, const char *container, const char *name,
                                     const char *kind, braid_status *st);
 // Empties a container (NULL: all of them): Reset, and the end of a step's container.

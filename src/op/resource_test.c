@@ -120,7 +120,7 @@ static void each_kind_has_names_of_its_own(void **state)
         }
     }
     assert_int_equal(atomic_load(&alive), 3);
-    // The one in the middle of those of the name, the last, the only one.
+    // Deletes the middle one of those with the name, then the last, then the only one.
     assert_int_equal(bd_resources_delete_kind(rs, "c", "a", "Other", st), BRAID_OK);
     bd_resources_lookup(rs, "c", "a", &other_type, &r[1], st);
     assert_error(st, BRAID_NOT_FOUND, "c/a/Other");

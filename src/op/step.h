@@ -34,7 +34,7 @@ typedef struct bd_step {
     bd_step_stats_collector *stats;     // NULL when not asked for
     struct bd_collectives *collectives; // op/collective.h; not owned; NULL: none
     const char *collective_leader;      // the task that leads their groups; not owned; NULL: this process
-    bd_function_runtime *functions;     // that nodes may call; not owned; NULL: none
+    bd_function_runtime *functions;     // the functions that nodes may call; not owned; NULL: none
     int call_depth;                     // functions that called each other down to this step
 } bd_step;
 

@@ -1,10 +1,10 @@
-// Families of TensorFlow's ops that Braid leaves out, so that an error can say so.
+// Families of TensorFlow's ops that Braid does not support, for error messages.
 #include "op/kernel.h"
 #include <string.h>
 
 typedef struct family {
     const char *part; // of the ops' names
-    bool begins;      // it is their beginning
+    bool begins;      // it is a prefix
     const char *why;
 } family;
 

@@ -17,7 +17,7 @@ static void abandon(bd_resource *r)
     bd_variable *v = BD_CONTAINER_OF(r, bd_variable, base);
     atomic_store_explicit(&v->abandoned, true, memory_order_release);
     bd_mutex_lock(&v->mu);
-    bd_tensor_fini(&v->tensor); // who holds the variable still should not hold its memory
+    bd_tensor_fini(&v->tensor); // other holders of the variable must not keep its memory
     bd_mutex_unlock(&v->mu);
 }
 
@@ -44,7 +44,8 @@ bool bd_variable_read(bd_variable *v, braid_tensor *out)
     return is_set;
 }
 
-// Copies into memory that others may be reading: word by word where ThreadSanitizer would see into memcpy.
+// Copies into memory that other threads may be reading: word by word under ThreadSanitizer, which would
+// report memcpy.
 BD_HOGWILD static void hogwild_copy(void *to, const void *from, size_t size)
 {
 #ifdef BD_UNDER_TSAN
@@ -65,7 +66,7 @@ static bool can_copy_into(const bd_variable *v, const braid_tensor *value)
            (v->is_reference || bd_buffer_is_unique(v->tensor.buffer));
 }
 
-// Memory that nobody else holds, of the pool, and not another variable's.
+// Unshared memory of the pool that is not another variable's.
 static bool can_take_over(const braid_tensor *value)
 {
     return braid_dtype_size(value->dtype) > 0 && value->buffer && !value->buffer->is_variable &&

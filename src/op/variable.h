@@ -14,7 +14,7 @@
 typedef struct bd_variable {
     bd_resource base;
     bd_mutex mu;
-    braid_dtype dtype; // fixed when it is made
+    braid_dtype dtype; // constant
     // Guarded by mu; "no tensor" until assigned, with the declared shape (unknown if none was declared). Its
     // elements: see above.
     braid_tensor tensor;
@@ -27,7 +27,7 @@ extern const bd_resource_type bd_ref_variable_type; // of reference variables
 
 bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference);
 
-// A reference to the present content; false when it is uninitialized.
+// Makes `out` a reference to the present content. Returns false when it is uninitialized.
 bool bd_variable_read(bd_variable *v, braid_tensor *out);
 
 // Assigns the content of `value`: copies it into the present memory if the shape is the same and (for a

@@ -88,7 +88,7 @@ static void unshared_memory_is_taken_over(void **state)
     bd_variable_assign(v, &t, st);
     assert_ptr_equal(v->tensor.data, t.data);
     bd_tensor_fini(&t);
-    // Held by somebody else, it is copied; and another variable's memory always is.
+    // A shared value is copied, and so is another variable's memory.
     bd_variable *w = bd_variable_new(BRAID_FLOAT, true);
     braid_tensor shared;
     assert_true(bd_variable_read(v, &shared));

@@ -3,10 +3,10 @@
 //
 //   set up   the plan is compiled and does not run
 //   running  the first call has started the plan; calls put feeds into the rendezvous and wait there for
-//   fetches
+//            fetches
 //   done     the plan has run, or has failed. Receives without a sender are ended
 //   ended    removed from the table: the step is done and its last call has returned, or a call has failed
-//   with it, or its caller abandoned it, or the session closes
+//            with it, or its caller abandoned it, or the session closes
 //
 // `refs`: one of the table, one for each call, one for the plan. Errors of a call's arguments are found
 // before it starts.

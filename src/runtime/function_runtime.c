@@ -2,7 +2,7 @@
 //
 // States of a call, from bd_function_call on:
 //   begun    the call holds the arguments and the environment and has a token; the executable runs, on this
-//   thread or, if functions are nested deeply, in the pool, so that the stack does not grow
+//            thread or, if functions are nested deeply, in the pool, so that the stack does not grow
 //   ended    its plans are done: the results are taken from the frame, the callback runs, the call is freed
 #include "runtime/function_runtime.h"
 
