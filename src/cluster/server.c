@@ -23,12 +23,13 @@
 
 #define GONE_TIMEOUT_DEFAULT_MS 10000
 #define CLIENT_LOST_TIMEOUT_DEFAULT_MS 600000
-// What is read and compiled at the same time; more than there are processors gains nothing.
+// The number of graphs that are read and compiled at the same time; more than the number of processors gains
+// nothing.
 #define CONTROL_THREADS 2
 // Sessions and plans that are made at the same time, each of which mostly waits for other tasks.
 #define WAITING_THREADS 4
 #define FREE_GRACE_MS 500
-// Everything is cancelled by then, and the answers that say so are on their way.
+// All calls are cancelled by then, and their responses are being sent.
 #define STOP_GRACE_MIN_MS 100
 
 // ---- Dispatch ----
@@ -205,8 +206,7 @@ static braid_code check_address(const char *address, const char *job, int index,
         job, index, address);
 }
 
-// The address of a task may be a name that others resolve to something in front of this host: the port
-// counts.
+// The address of a task may be the name of a proxy in front of this host: only the port counts.
 static char *listen_address(const braid_server *s, const char *address)
 {
     char host[BD_HOST_LEN_MAX + 1];
@@ -372,7 +372,7 @@ const char *braid_server_target(const braid_server *s)
 
 braid_code braid_server_join(braid_server *s, braid_status *status)
 {
-    (void)status; // nothing fails
+    (void)status; // clearing cannot fail
     bd_mutex_lock(&s->mu);
     while (!s->is_stopping && !bd_membership_is_over(s->env.membership)) // also ends with braid_server_stop
         bd_cond_wait(&s->changed, &s->mu);

@@ -5,7 +5,7 @@
 #include "cluster/transport/transport.h"
 #include <braid/server.h>
 
-// braid_server_start on `transport` (not owned, outlives the server); NULL: a gRPC transport of its own.
+// braid_server_start on `transport` (not owned, outlives the server); NULL: a new gRPC transport.
 braid_server *bd_server_start(const braid_cluster *cluster, const char *job, int index,
                               const braid_server_options *options, bd_transport *transport, braid_status *st);
 

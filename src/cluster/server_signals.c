@@ -1,8 +1,8 @@
-// SIGTERM and SIGINT stop servers.
+// Stops servers on SIGTERM and SIGINT.
 //
 // The handler writes to the pipe of each server that asked for it, which is all that a handler may do; a
-// thread a server reads its pipe and stops it. Handlers that were there before come back when the last server
-// is gone.
+// thread of each server reads its pipe and stops it. The previous handlers are restored when the last server
+// is freed.
 #include "cluster/server_signals.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -38,12 +38,12 @@ static void handle(int number)
     const unsigned char byte = (unsigned char)number;
     for (int i = 0; i < SERVERS_MAX; i++) {
         const int fd = atomic_load_explicit(&write_ends[i], memory_order_acquire) - 1;
-        if (fd >= 0 && write(fd, &byte, 1) < 0) continue; // full: a byte is there already
+        if (fd >= 0 && write(fd, &byte, 1) < 0) continue; // full: it holds a byte already
     }
     errno = error;
 }
 
-// Ends by a byte of 0, or when a signal has come.
+// Ends at a byte of 0, or when a signal has arrived.
 static void wait_for_signal(void *arg)
 {
     watch *w = arg;
@@ -124,7 +124,7 @@ void bd_server_signals_off(braid_server *server)
     bd_mutex_unlock(&mu);
     if (!w) return;
     const unsigned char end = 0;
-    if (write(w->pipe[1], &end, 1) < 0) BD_ASSERT(errno == EAGAIN); // full: a byte is there already
+    if (write(w->pipe[1], &end, 1) < 0) BD_ASSERT(errno == EAGAIN); // full: it holds a byte already
     bd_thread_join(&w->thread);
     close(w->pipe[0]);
     close(w->pipe[1]);

@@ -1,4 +1,4 @@
-// Opening a session: in this process, on a server of this process, or on a server elsewhere.
+// Opens a session: in this process, on a server of this process, or on a remote server.
 #include "cluster/server_internal.h"
 #include "cluster/session/client_session.h"
 

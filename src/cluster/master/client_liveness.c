@@ -21,7 +21,7 @@ static int64_t after_ms(int64_t from_ns, int64_t ms)
     return from_ns + bd_min(ms, LIMIT_MAX_MS) * 1000000;
 }
 
-// From when on nobody may be there who used it at `used_ns`; BD_FOREVER: for ever.
+// The time at which a session counts as idle that was last used at `used_ns`; BD_FOREVER: never.
 static int64_t idle_end_locked(const bd_master_session *s, int64_t used_ns)
 {
     const bd_master_env *env = &s->master->env;
@@ -69,7 +69,7 @@ static bool is_gone(bd_master_session *s)
     const bool is_late = now_ns >= idle_end_locked(s, used_ns) || is_caller_lost_locked(s, used_ns, now_ns);
     if (!is_late) watch_locked(s);
     const bool is_gone = is_late && s->holders == 0 && !s->is_closing;
-    if (is_gone) s->running++; // so that the master waits for what follows
+    if (is_gone) s->running++; // so that the master waits for the code below
     bd_mutex_unlock(&s->mu);
     return is_gone;
 }

@@ -213,7 +213,7 @@ static void begin_closing(bd_master *m, bd_master_session *s, bd_master_done_fn 
     closing *c = bd_malloc(sizeof *c);
     *c = (closing){m, s, fn, arg};
     bd_mutex_lock(&s->mu);
-    s->running++; // until all is said
+    s->running++; // until all tasks are notified
     s->is_closing = true;
     s->closed_fn = session_closed;
     s->closed_arg = c;
@@ -342,8 +342,8 @@ static void clear_task(void *arg, bd_worker *w, bd_cancellation *cancellation, b
     w->ops->cleanup_all(w, r->containers, r->container_count, cancellation, done, done_arg);
 }
 
-// Which tasks were found is which there are: those that are not there have nothing to clear, but whoever
-// resets wants to know that they came.
+// The found tasks are those that exist: a missing task has no containers to clear, but the caller of Reset
+// gets the list of devices.
 static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st)
 {
     reset *r = arg;

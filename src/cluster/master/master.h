@@ -21,9 +21,9 @@ typedef struct bd_master_env {
     bd_thread_pool *pool;          // for work that may wait for other tasks
     bd_cancellation *cancellation; // of the server: ends everything
     bd_task_collectives *collectives;
-    int64_t session_timeout_ms; // 0: none
+    int64_t session_timeout_ms; // 0: no timeout
     int64_t client_gone_ms;     // a client that released a session this long ago is gone
-    int64_t session_idle_ms;    // for sessions that were never held; 0: none
+    int64_t session_idle_ms;    // for sessions that were never held; 0: no timeout
     int64_t caller_lost_ms;     // the same, when the connection they were used by is gone
 } bd_master_env;
 
@@ -40,11 +40,11 @@ typedef struct bd_session_config {
     int device_filter_count;
     bool allow_soft_placement, log_device_placement;
     bool place_pruned_graph; // only the nodes of a run must be where they ask to be
-    bool is_isolated;        // the session has variables and other resources of its own, freed with it
+    bool is_isolated;        // the session has its own variables and other resources, freed with it
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options
-    // Run number `after` of a signature and every `every`-th run from there have a cost model in their
-    // metadata; 0: none.
+    // Run number `after` of a signature and every `every`-th run after it have a cost model in their
+    // metadata; 0: no run has.
     int64_t cost_model_every, cost_model_after;
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
@@ -66,16 +66,16 @@ const char *bd_master_session_handle(const bd_master_session *s);
 // The session's token: the parent of the tokens that bd_master_run gets.
 bd_cancellation *bd_master_session_cancellation(bd_master_session *s);
 
-// Holding a session keeps it open: it is closed when its last holder has been gone for a while, or, if it was
-// never held, when it is idle for a while (see bd_master_env). False, without holding it, when the session is
-// closing.
+// Holding a session keeps it open. It is closed when its last holder has been gone for a while, or, if it was
+// never held, when it is idle for a while (see bd_master_env). Returns false, without holding it, when the
+// session is closing.
 bool bd_master_hold(bd_master_session *s);
 // `call`, not replied to yet, uses the session: as long as its connection exists, the client counts as alive.
 void bd_master_called_by(bd_master_session *s, const bd_incoming *call);
 void bd_master_let_go(bd_master_session *s);
 
-// Adds nodes, all or none. `version` is the graph version that the caller expects (-1: any) and receives the
-// new one. Aborted "Current version is ..."; errors of import and placement.
+// Adds all nodes, or none on an error. `version` is the graph version that the caller expects (-1: any) and
+// receives the new one. Aborted "Current version is ..."; errors of import and placement.
 braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
                             braid_status *st);
 
@@ -102,7 +102,7 @@ typedef struct bd_master_run_args {
     // master's pool makes the plan.
     bool may_wait;
     // ---- Of the master itself; zero for others ----
-    bd_pinned_plan **keeps; // the plan is made and stored here; nothing runs
+    bd_pinned_plan **keeps; // the plan is made and stored here; no node runs
     bd_pinned_plan *kept;   // the plan to be run
     const int *kept_order;  // feed i of `signature` is the plan's kept_order[i]; fetches behind them
     bd_run_phase phase;
@@ -116,8 +116,8 @@ void bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_canc
 
 // ---- Callables: a signature that is planned once and run by number ----
 
-// `args` holds the signature and options of the runs. Errors are those of making a plan. `args` must stay
-// valid until fn.
+// `args` holds the signature and options of the runs and must stay valid until fn. Errors are those of making
+// a plan.
 void bd_master_make_callable(bd_master_session *s, const bd_master_run_args *args,
                              bd_cancellation *cancellation,
                              void (*fn)(void *arg, int64_t handle, const braid_status *st), void *arg);
@@ -127,7 +127,7 @@ bd_callable *bd_master_find_callable(bd_master_session *s, int64_t handle, braid
 void bd_callable_unref(bd_callable *c); // NULL is accepted
 // The arguments for bd_master_run, without feeds, fetches and metadata.
 bd_master_run_args bd_callable_args(const bd_callable *c);
-// Runs in progress go on. An unknown handle is ignored: it is released already.
+// Runs in progress continue. An unknown handle is ignored: it is released already.
 void bd_master_release_callable(bd_master_session *s, int64_t handle);
 
 // ---- Partial runs: one step in several calls ----
@@ -158,7 +158,7 @@ typedef void (*bd_master_devices_fn)(void *arg, const bd_device_info *devices, i
 void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *cancellation,
                             bd_master_devices_fn fn, void *arg);
 
-// Clears containers (none given: the default one) on all tasks that the filters admit, and closes all
+// Clears containers (an empty list: the default one) on all tasks that the filters admit, and closes all
 // sessions.
 void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
                      const char *const *filters, int filter_count, bd_cancellation *cancellation,

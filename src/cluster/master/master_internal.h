@@ -28,7 +28,8 @@ struct bd_master_session {
     bd_found_tasks tasks;
     bd_device_info *devices; // of all tasks, the own task's first [device_count]
     int device_count;
-    const bd_device_info *client; // the device that stands for the client in keys: the own task's first
+    // the device that represents the client in keys: the first one of the master's own task
+    const bd_device_info *client;
     bd_cancellation *cancellation;
     bd_plan_cache *plans;
     atomic_int refs;
@@ -105,7 +106,7 @@ typedef struct bd_fanout_options {
     bd_timers *timers;
     const char *what;            // "CreateSession", for error messages
     const bd_found_tasks *tasks; // at least one; read only before the function returns
-    int64_t deadline_ns;         // BD_FOREVER: none
+    int64_t deadline_ns;         // BD_FOREVER: no deadline
     bd_cancellation *cancellation;
     void (*send)(void *arg, bd_worker *w, bd_cancellation *cancellation, bd_worker_done_fn done,
                  void *done_arg);
@@ -120,8 +121,8 @@ void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *ar
 // Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
                                          braid_graph *graph, braid_status *st);
-// The task that leads the session's collectives; NULL when the session names none, or, with an error, a task
-// that the cluster does not have.
+// The task that leads the session's collectives; NULL when the session names none, or, with an error, when
+// the cluster does not have the task.
 const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st);
 void bd_master_session_ref(bd_master_session *s);
 

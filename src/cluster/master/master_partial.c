@@ -135,7 +135,7 @@ typedef struct call {
     partial_run *partial;       // a reference
     bd_master_run_args args;
     int *positions; // among the names that were set up: feeds, then fetches
-    int *order;     // among those of the plan
+    int *order;     // indices into the feeds and fetches of the plan
     bd_run_signature nothing;
     bd_cancellation *cancellation; // not owned: until fn
     bd_master_done_fn fn;
@@ -175,13 +175,13 @@ static void call_end(void *arg, const braid_status *st)
         bd_mutex_lock(&c->session->mu);
         partial_run *p = bd_map_remove(&c->session->partial_runs, c->handle);
         bd_mutex_unlock(&c->session->mu);
-        partial_unref(p); // the step has told the tasks
+        partial_unref(p); // the step has notified the tasks
     }
     c->fn(c->arg, st);
     call_free(c);
 }
 
-// Nothing is left to be fed or fetched, and no other call is in progress.
+// Ends the step when all values are fed and fetched and no other call is in progress.
 static void end_step(call *c)
 {
     c->args.signature = &c->nothing;
@@ -209,14 +209,14 @@ static void call_done(void *arg, const braid_status *st)
         call_end(c, st);
 }
 
-// What the call is about is taken: no other call can have it any more.
+// Takes the feeds and fetches of the call: no other call can use them any more.
 static braid_code take(call *c, braid_status *st)
 {
     bd_master_session *s = c->session;
     partial_run *p = c->partial;
     const int count = c->args.signature->feed_count + c->args.signature->fetch_count;
     bd_mutex_lock(&s->mu);
-    // Again: another call may have come meanwhile.
+    // Checks again, because another call may have taken them meanwhile.
     if (!bd_partial_run_state_find(&p->calls, c->args.signature, c->positions, st)) {
         for (int i = 0; i < count; i++)
             c->order[i] = p->kept->order[c->positions[i]];

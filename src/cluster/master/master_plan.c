@@ -77,8 +77,8 @@ void bd_pinned_plan_unref(bd_pinned_plan *k)
 
 // ---- Registering ----
 
-// The partition that part i of the plan is made of: in the same order, but that the own task's part is the
-// last. (The partitions stay where they are: nodes know the address of their graph.)
+// The partition for part i of the plan: in the same order, except that the own task's part is the last. (The
+// partitions do not move, because nodes have the address of their graph.)
 static bd_partition *partition_of_partition(const bd_master_session *s, const bd_partitions *graphs, int i)
 {
     const char *own_task = s->master->env.peers->self->task;
@@ -117,8 +117,8 @@ static void registered(void *arg, const char *graph_handle, const braid_status *
     if (is_last) bd_event_set(&all->all);
 }
 
-// On all tasks at the same time; the own one, which does it on this thread, is the last. The token, which is
-// below that of the session, ends it.
+// Registers on all tasks at the same time; the own task, which does it on this thread, is the last. The
+// token, a child of the session's, ends it.
 static braid_code register_partitions(bd_master_plan *p, bd_partitions *graphs, bd_cancellation *cancellation,
                                       braid_status *st)
 {
@@ -167,8 +167,7 @@ static const char *keep(bd_arena *arena, char *text)
     return kept;
 }
 
-// A task whose part needs none of the values that are fed to it has no part, or does not take it: it is not
-// sent then.
+// A feed is not sent to a task without a part, or whose part does not use it.
 static void connect_client(bd_master_plan *p, const bd_client_graph *prepared)
 {
     const bd_master_session *s = p->session;

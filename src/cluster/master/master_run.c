@@ -34,7 +34,7 @@ typedef struct step_partition {
     bd_run_graph run;
     bd_run_graph_send *sends;
     braid_tensor *recvs;
-    const char **recv_keys; // of what is fetched in this call
+    const char **recv_keys; // of the fetches of this call
     int *recv_fetches;
     bd_message stats, graphs;
     bool has_ended; // guarded by the step's mu
@@ -98,7 +98,7 @@ static void give_fetches(step *s)
     }
 }
 
-// What all parts say, one after the other.
+// Concatenates the messages of all parts.
 static void join_partitions(const step *s, const bd_message *(*of)(const step_partition *partition),
                             bd_message *out)
 {
@@ -167,7 +167,7 @@ static void finish(step *s)
         give_metadata(s);
     }
     clean_up(s);
-    s->status.derived = false; // for the client it is the cause
+    s->status.derived = false; // the client sees it as the cause
     if (s->has_shared_id)
         bd_task_collectives_end_step(s->session->master->env.collectives, s->session->leader,
                                      s->collective_graph_key, s->id, s->status.code != BRAID_OK);
@@ -226,7 +226,7 @@ static void start_grace_locked(step *s)
                                   grace_is_over, s);
 }
 
-// Of two accounts of a timeout the longer one knows more: the executor says which nodes waited.
+// Of two errors of a timeout the longer one has more information: the executor names the nodes that waited.
 static bool is_more_detailed(const braid_status *a, const braid_status *b)
 {
     return a->code == BRAID_DEADLINE_EXCEEDED && b->code == BRAID_DEADLINE_EXCEEDED &&
@@ -303,7 +303,7 @@ static bool is_fetched(const step *s, int plan_fetch)
     return false;
 }
 
-// What of the part's feeds and fetches this call is about: all, but in a partial run.
+// Selects the part's feeds and fetches of this call: all of them, except in a partial run.
 static void set_values(step *s, step_partition *partition)
 {
     const bd_master_partition *of = partition->partition;
@@ -320,7 +320,7 @@ static void set_values(step *s, step_partition *partition)
     }
 }
 
-// One block holds the parts and what they point to.
+// One block holds the parts and the arrays that they point to.
 static void make_partitions(step *s)
 {
     const bd_master_plan *plan = s->plan;
@@ -413,7 +413,7 @@ static bool is_run_of_cost_model(const step *s, bd_master_plan *plan)
     return (run - session->cost_model_after) % session->cost_model_every == 0;
 }
 
-// The plan is there.
+// Starts the step, whose plan is made.
 static void begin(step *s, bd_master_plan *plan)
 {
     s->wants_costs = is_run_of_cost_model(s, plan);
@@ -458,7 +458,8 @@ static void make_plan(step *s)
         begin(s, plan);
 }
 
-// For the one who takes the step from the queue: the pool, or who cancels it.
+// Removes the step from the queue. Returns false when another thread has: the pool's, or the one that cancels
+// it.
 static bool take_from_queue(step *s)
 {
     bd_mutex_lock(&s->mu);

@@ -59,7 +59,8 @@ static braid_code place_locked(bd_master_session *s, int from, braid_status *st)
     return bd_place(&s->graph, from, &options, st);
 }
 
-// What came since: nodes from `from` on, and functions that `library`, which the graph had, has not.
+// Removes the nodes from `from` on, and the functions that `library`, the graph's previous one, does not
+// have.
 static void forget_locked(bd_master_session *s, size_t from, bd_library *library)
 {
     for (size_t i = from; i < s->graph.nodes.len; i++)
@@ -174,7 +175,7 @@ void bd_master_session_leave(bd_master_session *s)
     bd_master_done_fn fn = NULL;
     void *arg = NULL;
     bd_mutex_lock(&s->mu);
-    // It has been in use until now: who counts how long it is idle begins here.
+    // The idle time of the session starts now.
     if (!s->was_held) atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
     if (--s->running == 0 && s->is_closing) {
         fn = s->closed_fn;

@@ -25,9 +25,9 @@ typedef struct bd_find_options {
     const bd_peers *peers;
     bd_timers *timers;
     const char *what;              // the operation that waits, for messages: "CreateSession"; static
-    const char *const *filters;    // device names; a task that matches none of them is left out. Copied.
+    const char *const *filters;    // device names; tasks that match none of them are excluded. Copied.
     int filter_count;              // 0: all tasks
-    int64_t deadline_ns;           // BD_FOREVER: none
+    int64_t deadline_ns;           // BD_FOREVER: no deadline
     bd_cancellation *cancellation; // not NULL
 } bd_find_options;
 

@@ -245,7 +245,7 @@ static void hold_call(expected *e, bd_incoming *call)
     call->transport->on_end(call, liveness_call_ended, c);
     bd_mutex_lock(&m->mu);
     const bool has_ended = c->has_ended;
-    const char *reason = m->reason; // never changes once it is set
+    const char *reason = m->reason; // constant once it is set
     if (!has_ended && !reason) link_locked(c, call);
     unref_locked(c);
     bd_mutex_unlock(&m->mu);
@@ -271,7 +271,7 @@ void bd_membership_serve_liveness(bd_membership *m, bd_incoming *call, const cha
     const bool is_news = !is_closed && seen_locked(e, incarnation);
     bd_mutex_unlock(&m->mu);
     if (is_closed) {
-        reply_reason(call, m->reason); // never changes once it is set
+        reply_reason(call, m->reason); // constant once it is set
         return;
     }
     bd_debug("%s holds a liveness call", e->peer->label);

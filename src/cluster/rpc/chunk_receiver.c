@@ -8,8 +8,8 @@
 #include "proto/pack.h"
 #include "tensor/shape.h"
 
-// One chunk is sent while another is gathered. More would only need more memory, which is then no longer in
-// the caches.
+// One chunk is sent while another is received. More chunks would only take more memory, which would then not
+// stay in the caches.
 enum {
     WINDOW = 2
 };
@@ -66,7 +66,7 @@ static void ask(slot *s)
     bd_rpc_start_proto(&options, &request.base, chunk_came, s);
 }
 
-// The next chunk for a slot that is free; false when there is none to ask for.
+// Assigns the next chunk to a free slot. Returns false when none is left.
 static bool next_chunk_locked(fetch *f, slot *s)
 {
     if (f->st.code || f->next == f->chunks) return false;
@@ -172,5 +172,5 @@ void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader
     }
     bd_mutex_unlock(&f->mu);
     for (int i = 0; i < count; i++)
-        ask(asked[i]); // the last that comes ends `f`
+        ask(asked[i]); // the end of the last one frees `f`
 }

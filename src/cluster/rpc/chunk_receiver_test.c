@@ -255,13 +255,13 @@ static void malformed_descriptions_are_refused(void **state)
     } cases[] = {
         {BRAID_FLOAT, {FLOATS}, 1, 0, 0},                   // no chunks
         {BRAID_FLOAT, {FLOATS}, 1, BYTES, BYTES},           // one
-        {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, PART_BYTES}, // none that long
+        {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, PART_BYTES}, // no tensor has this length
         {BRAID_FLOAT, {FLOATS}, 1, PART_BYTES, PART_BYTES - 1},
         {BRAID_FLOAT, {FLOATS}, 1, PART_BYTES, 0},
         {BRAID_FLOAT, {-1}, 1, PART_BYTES, PART_BYTES},
         {BRAID_FLOAT, {INT64_MAX}, 1, PART_BYTES, PART_BYTES},
         {BRAID_FLOAT, {INT64_MAX / 4, 3, 5}, 3, PART_BYTES, PART_BYTES},
-        {BRAID_FLOAT, {INT64_C(1) << 50}, 1, PART_BYTES, PART_BYTES}, // nobody has so much
+        {BRAID_FLOAT, {INT64_C(1) << 50}, 1, PART_BYTES, PART_BYTES}, // more than any memory
         {BRAID_FLOAT, {0}, 1, PART_BYTES, PART_BYTES},
         {BRAID_STRING, {FLOATS}, 1, PART_BYTES, PART_BYTES},
         {BRAID_FLOAT + 100, {FLOATS}, 1, PART_BYTES, PART_BYTES}, // a reference

@@ -12,7 +12,7 @@
 #include "cluster/rpc/wire_fields.h"
 #include "proto/pack.h"
 
-// Large beside what a message costs, small beside the caches.
+// Large in comparison with the cost of a message, small in comparison with the caches.
 #define PART_BYTES ((size_t)1 << 20)
 #define HELD_NS ((int64_t)60000000000)
 
@@ -146,7 +146,7 @@ static bd_slice chunk_of(const braid_tensor *t, size_t chunk)
                       .owner = bd_buffer_ref(t->buffer)};
 }
 
-// False when there is no room for it.
+// Returns false when there is no room for it.
 static bool hold_locked(bd_chunk_store *h, held *e)
 {
     const size_t bytes = bd_tensor_bytes(&e->tensor);
@@ -162,11 +162,11 @@ static bool hold(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, uint
 {
     const size_t chunks = chunk_count(t);
     held *e = bd_calloc(1, sizeof *e + chunks * sizeof *e->is_fetched);
-    *id = e->id = bd_random_u64() | 1; // 0 is none
+    *id = e->id = bd_random_u64() | 1; // 0 means none
     e->step_id = step_id;
     bd_tensor_ref(&e->tensor, t);
     e->chunks = chunks;
-    e->fetched = 1; // it goes with the description
+    e->fetched = 1; // it is sent with the description
     e->is_fetched[0] = true;
     bd_mutex_lock(&h->mu);
     const bool is_held = hold_locked(h, e);
@@ -220,7 +220,7 @@ void bd_chunk_store_drop(bd_chunk_store *h, int64_t step_id)
     } while (e);
 }
 
-// The entry with this use of it noted. *over goes to held_free.
+// Finds the entry and counts this use. *over is an argument for held_free.
 static held *use_locked(bd_chunk_store *h, uint64_t id, uint64_t chunk, held **over, braid_status *st)
 {
     held *e = bd_imap_get(&h->by_id, id);

@@ -22,7 +22,7 @@ typedef struct fixture {
 
 // Beyond two chunks of 1 MB, and not a whole number of them.
 #define FLOATS (600 * 1024 + 3)
-// Room for two such tensors.
+// Room for two of these tensors.
 #define BYTES_MAX ((size_t)5 << 20)
 #define STEP 5
 
@@ -99,7 +99,7 @@ static void chunks_make_the_tensor_and_are_then_forgotten(void **state)
     const size_t chunk_bytes = read_head(f);
     size_t at = chunk_bytes, again = chunk_bytes;
     assert_int_equal(get(f, 1, &at), BRAID_OK);
-    assert_int_equal(get(f, 1, &again), BRAID_OK); // a request that came twice counts once
+    assert_int_equal(get(f, 1, &again), BRAID_OK); // a repeated request counts once
     assert_int_equal(get(f, 3, &at), BRAID_OUT_OF_RANGE);
     assert_int_equal(get(f, UINT64_MAX, &at), BRAID_OUT_OF_RANGE);
     assert_int_equal(get(f, 2, &at), BRAID_OK);

@@ -52,7 +52,7 @@ bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 // peer.
 void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st);
 
-// Finds the peer whose task is the beginning of a device or task name; NULL when there is none.
+// Finds the peer by the task at the start of a device or task name; NULL: not found.
 const bd_peer *bd_peers_of_device(const bd_peers *p, const char *device, size_t len);
 
 // How many bytes of a device name are its task: "/job:J/replica:0/task:N".

@@ -8,8 +8,8 @@
 #include "base/thread.h"
 #include <string.h>
 
-// Two references: `done` and the starter. The one that comes last frees it; the handle of the call is known
-// only to the starter at first, so a cancellation that comes before is kept in `cancelled`.
+// Two references: of `done` and of the starter. The last one frees it. At first only the starter has the
+// handle of the call, so an earlier cancellation is stored in `cancelled`.
 typedef struct rpc {
     bd_transport *transport;
     bd_cancellation *cancellation; // a reference; NULL

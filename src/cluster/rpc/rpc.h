@@ -27,7 +27,7 @@ typedef struct bd_rpc_options {
     int64_t deadline_ns;           // BD_FOREVER for none
     bool wait_for_ready, watches;  // as in bd_call_options
     bd_cancellation *cancellation; // NULL: none; cancels the call
-    bd_rpc_count *count;           // NULL: none; outlives the call
+    bd_rpc_count *count;           // NULL: not counted; outlives the call
 } bd_rpc_options;
 
 // Starts a call; `done` runs exactly once, see bd_call_done_fn. When the token is cancelled, the status is

@@ -38,9 +38,9 @@ braid_code bd_chunk_store_get(bd_chunk_store *h, uint64_t id, uint64_t chunk, bd
 
 // ---- The receiver's side ----
 
-// Fetches the chunks that are left from the peer, several at a time: `chunks` is the description, `first` the
-// first chunk in the peer's answer. `fn` gets the tensor or the first error. `cancellation` (NULL: none) ends
-// it.
+// Fetches the remaining chunks from the peer, several at a time: `chunks` is the description, `first` the
+// first chunk in the peer's response. `fn` gets the tensor or the first error. `cancellation` (NULL: none)
+// ends it.
 void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader *first,
                      bd_cancellation *cancellation, bd_recv_fn fn, void *arg);
 

@@ -89,7 +89,7 @@ typedef struct bd_worker_ops {
     // not know the graph.
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
                       void *arg);
-    // Clears containers (none given: the default one).
+    // Clears containers (an empty list: the default one).
     void (*cleanup_all)(bd_worker *w, const char *const *containers, int count, bd_cancellation *cancellation,
                         bd_worker_done_fn fn, void *arg);
 } bd_worker_ops;

@@ -37,14 +37,14 @@ static void callable_made(void *arg, int64_t handle, const braid_status *st)
         bd_server_call_reply_error(&c->base, st);
         return;
     }
-    // Nobody will release what nobody knows.
+    // The client does not know the handle, so it cannot release it.
     if (bd_server_call_is_cancelled(&c->base)) bd_master_release_callable(c->session, handle);
     Tensorflow__MakeCallableResponse response = TENSORFLOW__MAKE_CALLABLE_RESPONSE__INIT;
     response.handle = handle;
     bd_server_call_reply_proto(&c->base, &response.base);
 }
 
-// As in TensorFlow, whose remote sessions hand values over in the memory of the host.
+// As in TensorFlow, whose remote sessions pass values in host memory.
 static braid_code check_devices(const Tensorflow__CallableOptions *o, braid_status *st)
 {
     if (!o->n_feed_devices && !o->n_fetch_devices) return BRAID_OK;

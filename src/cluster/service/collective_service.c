@@ -11,7 +11,7 @@
 #include "tensorflow/core/protobuf/worker.pb-c.h"
 #include <string.h>
 
-// Messages name the caller's node where it has told its name.
+// The node's name in messages if the caller has not given it.
 #define NO_NAME "(no name)"
 
 typedef struct join_call {
@@ -79,7 +79,7 @@ static void group_complete(void *arg, const bd_collective_group *g, const braid_
     bd_server_call_reply(&c->base, &message);
 }
 
-// A number that callers of Braid tell beside TensorFlow's fields; 0: not told.
+// A field that callers of Braid add to TensorFlow's; 0: not set.
 static uint64_t number_in(const bd_message *request, uint32_t number_field)
 {
     bd_wire_reader in = bd_wire_reader_of(request);

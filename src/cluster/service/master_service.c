@@ -33,7 +33,7 @@ static void session_created(void *arg, bd_master_session *session, const braid_s
         bd_server_call_reply_error(&c->base, st);
         return;
     }
-    // Nobody will close a session that nobody knows.
+    // The client does not know the handle, so it cannot close the session.
     if (bd_server_call_is_cancelled(&c->base))
         bd_master_close_session(c->env->master, bd_master_session_handle(session), NULL, NULL);
     bd_master_called_by(session, c->base.call);
@@ -43,7 +43,7 @@ static void session_created(void *arg, bd_master_session *session, const braid_s
     bd_master_session_unref(session);
 }
 
-// TensorFlow isolates sessions that bring their cluster, and none that is to share its state.
+// TensorFlow isolates sessions with a cluster of their own, and never those that share their state.
 static bool is_isolated(const Tensorflow__ConfigProto *config)
 {
     if (config->experimental && config->experimental->share_session_state_in_clusterspec_propagation)
@@ -186,7 +186,7 @@ static braid_code add_feed(bd_wire_reader *sub, void *arg, braid_status *st)
     return code;
 }
 
-// Looks at the names as they came: as C strings they would end at a zero byte.
+// Checks the names on the wire: as C strings they would end at a zero byte.
 static braid_code check_names(const bd_message *request, braid_status *st)
 {
     enum {
@@ -213,7 +213,7 @@ static braid_code check_names(const bd_message *request, braid_status *st)
                                      "control character)",
                                (int)bd_min((int64_t)len, 256), (const char *)data);
     }
-    return BRAID_OK; // what is malformed is found when it is unpacked
+    return BRAID_OK; // unpacking reports malformed messages
 }
 
 static void write_response(run_call *c, bd_message *out)

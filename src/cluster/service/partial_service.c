@@ -29,7 +29,7 @@ static void set_up(void *arg, const char *handle, const braid_status *st)
         bd_server_call_reply_error(&c->base, st);
         return;
     }
-    // Nobody will go on with what nobody knows.
+    // The client does not know the handle, so it cannot continue the run.
     if (bd_server_call_is_cancelled(&c->base)) bd_master_end_partial(c->session, handle);
     Tensorflow__PartialRunSetupResponse response = TENSORFLOW__PARTIAL_RUN_SETUP_RESPONSE__INIT;
     response.partial_run_handle = (char *)handle;

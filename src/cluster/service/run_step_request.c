@@ -35,7 +35,7 @@ braid_code bd_signature_check(const bd_run_signature *s, braid_status *st)
     return BRAID_OK;
 }
 
-// A watch that names no place to send tensors to has nothing to do.
+// A watch without a debug URL has no effect.
 static braid_code check_debug_options(const Tensorflow__DebugOptions *o, braid_status *st)
 {
     for (size_t i = 0; i < o->n_debug_tensor_watch_opts; i++) {

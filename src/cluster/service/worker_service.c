@@ -155,7 +155,8 @@ static void register_graph(bd_service_env *env, bd_incoming *call)
     else
         bd_incoming_reply_error(call, st);
     bd_graph_fini(&graph);
-    bd_message_fini(&graph_def); // borrows from a request that the reply may have ended: holds nothing
+    // shares memory with the request, which the reply may have freed: holds no reference
+    bd_message_fini(&graph_def);
 }
 
 // ---- RunGraph ----
@@ -219,7 +220,7 @@ static const Tensorflow__ExecutorOpts *options_of(const Tensorflow__RunGraphRequ
     return request->exec_opts ? request->exec_opts : &none;
 }
 
-// What was asked for: step_stats = 2, cost_graph = 3, partition_graph = 4.
+// Writes the requested records: step_stats = 2, cost_graph = 3, partition_graph = 4.
 static void put_records(const run_call *c, bd_wire_writer *out)
 {
     const Tensorflow__ExecutorOpts *o = options_of(c->request);

@@ -12,7 +12,7 @@
 #include "tensor/tensor_proto.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
 
-// Releasing is not worth a longer wait: what is not released goes with the session.
+// Releasing is not worth a longer wait: unreleased callables are released with the session.
 #define RELEASE_MS 5000
 
 // ---- MakeCallable ----
@@ -131,7 +131,8 @@ braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_run
         bd_tensor_proto_put(feed_values[i], 3, &writer);
     bd_wire_writer_finish(&writer);
     bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "RunCallable");
-    bd_remote_limit(s, 0, &options); // the server knows the callable's own, and says when it has passed
+    // the server knows the callable's timeout, and reports when it has passed
+    bd_remote_limit(s, 0, &options);
     if (!bd_remote_call(s, &options, &request, NULL, &response, st))
         take_fetches(&response, signature, fetch_values, metadata, st);
     bd_message_fini(&response);

@@ -23,9 +23,10 @@
 #include <string.h>
 
 #define SCHEME "grpc://"
-// A server that does not answer for so long has lost the session, or will drop it.
+// A server that does not answer within this time has lost the session, or will drop it.
 #define CLOSE_MS 5000
-// The server ends a step at its timeout and says why; when not even that comes, the call ends so much later.
+// The server ends a step at its timeout and gives the reason. If no answer arrives, the client ends the call
+// this much later.
 #define TIMEOUT_SLACK_MS 5000
 
 // ---- Calls ----
@@ -87,7 +88,7 @@ static braid_code create(bd_remote_session *s, const braid_session_options *o, b
     request.target = s->target;
     bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "CreateSession");
     options.wait_for_ready = true;
-    // The server itself may not be there, then nobody else looks at the timeout.
+    // Without a connection to the server only the client can watch the timeout.
     if (o->operation_timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(o->operation_timeout_ms);
     bd_message message;
     BD_PROTO_ARENA(arena);
@@ -162,7 +163,7 @@ typedef struct fetching {
     braid_tensor *values;
 } fetching;
 
-// The server answers by name; a name that was asked for twice comes twice.
+// The response has values by name; a name that was fetched twice occurs twice.
 static braid_code take_fetch(bd_wire_reader *sub, void *arg, braid_status *st)
 {
     const fetching *f = arg;
@@ -302,7 +303,8 @@ static braid_code wait_notification(bd_session *base, const char *key, int64_t s
     if (!bd_remote_call_proto(s, &options, &request.base, NULL, &message, st))
         response =
             bd_proto_unpack_message(&braid__wait_notification_response__descriptor, &message, arena, st);
-    if (st->code == BRAID_DEADLINE_EXCEEDED) bd_fail(st, st->code, "No notification of '%s' arrived in time", key);
+    if (st->code == BRAID_DEADLINE_EXCEEDED)
+        bd_fail(st, st->code, "No notification of '%s' arrived in time", key);
     if (response && response->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", response->gone);
     if (response) *generation = (int64_t)response->generation;
     bd_message_fini(&message);

@@ -42,7 +42,7 @@ braid_code bd_remote_call_proto(const bd_remote_session *s, const bd_rpc_options
 typedef struct bd_remote_step {
     int64_t timeout_ms;
     bd_message *metadata;    // NULL: not traced
-    const char *partial_run; // the partial run of which this is a call; NULL: none
+    const char *partial_run; // the partial run of this call; NULL: none
 } bd_remote_step;
 
 braid_code bd_remote_run_step(bd_remote_session *s, const bd_run_signature *signature,

@@ -18,7 +18,7 @@ static server_session *of(bd_session *s)
     return BD_CONTAINER_OF(s, server_session, base);
 }
 
-// What a call that ends by a callback leaves for the thread that waits for it.
+// The result of a call with a callback, for the thread that waits for it.
 typedef struct result {
     bd_event event;
     braid_status *st; // not owned
@@ -237,8 +237,8 @@ static braid_code wait_notification(bd_session *base, const char *key, int64_t s
     return st->code;
 }
 
-// Closes the master's session, which ends what is in progress. Somebody may have closed it before: a Reset,
-// or the end of the server. It is gone either way.
+// Closes the master's session, which ends its steps. A Reset or the end of the server may have closed it
+// before.
 static void cancel(bd_session *base)
 {
     server_session *s = of(base);

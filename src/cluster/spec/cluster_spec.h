@@ -17,7 +17,7 @@ typedef struct bd_cluster_job {
 } bd_cluster_job;
 
 struct braid_cluster {
-    BD_ARRAY(bd_cluster_job) jobs; // sorted by name; none is empty
+    BD_ARRAY(bd_cluster_job) jobs; // sorted by name; each has a task
     char *this_job;                // NULL: unknown
     int this_task;
 };

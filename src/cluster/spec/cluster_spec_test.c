@@ -1,4 +1,4 @@
-// Clusters from flags, JSON and TF_CONFIG: accepted forms, and the errors for others.
+// Tests of clusters from flags, JSON and TF_CONFIG: accepted forms, and the errors for others.
 #include "base/strbuf.h"
 #include "cluster/spec/cluster_spec.h"
 #include <setjmp.h>

@@ -1,10 +1,10 @@
-// GraphOptions of TensorFlow and the rewrites of Braid that they stand for.
+// Maps TensorFlow's GraphOptions to Braid's rewrites.
 #include "cluster/spec/graph_options.h"
 
 #include "base/check.h"
 #include <braid/session.h>
 
-// Each toggle of RewriterConfig and what it switches.
+// Each toggle of RewriterConfig with its rewrite.
 typedef Tensorflow__RewriterConfig__Toggle toggle;
 
 static const struct toggle_row {
@@ -18,7 +18,7 @@ static const struct toggle_row {
     {offsetof(Tensorflow__RewriterConfig, remapping), BRAID_REWRITE_REMAPPING | BRAID_REWRITE_UPDATES},
 };
 
-// What TensorFlow does without the meta-optimizer, too.
+// The rewrites that TensorFlow makes also without the meta-optimizer.
 #define WITHOUT_META_OPTIMIZER (BRAID_REWRITE_CONSTANT_FOLDING | BRAID_REWRITE_COMMON_SUBEXPRESSIONS)
 
 static toggle *field_of(Tensorflow__RewriterConfig *c, const struct toggle_row *row)
@@ -60,7 +60,7 @@ Tensorflow__GraphOptions *bd_graph_options_make(unsigned disabled, bd_graph_opti
         if (disabled & toggles[i].rewrites)
             *field_of(&m->rewriter, &toggles[i]) = TENSORFLOW__REWRITER_CONFIG__TOGGLE__OFF;
     }
-    // TensorFlow's workers look at the level alone for what they do themselves.
+    // TensorFlow's workers use only the level for their own rewrites.
     if ((disabled & WITHOUT_META_OPTIMIZER) != WITHOUT_META_OPTIMIZER) return &m->message;
     m->message.optimizer_options = &m->optimizer;
     m->optimizer.opt_level = TENSORFLOW__OPTIMIZER_OPTIONS__LEVEL__L0;

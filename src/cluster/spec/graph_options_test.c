@@ -1,4 +1,4 @@
-// GraphOptions as clients send them, and as one task tells another.
+// Tests of GraphOptions as clients send them, and as a master sends them to a worker.
 #include "cluster/spec/graph_options.h"
 
 #include "base/testing/test.h"

@@ -40,11 +40,10 @@
         INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0), \
         INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
 
-// A host that is gone without a word is noticed within 20 s by whoever watches a server of it, and by a
-// server in grpc_keepalive.c.
+// A watched connection to a server notices within 20 s that the host is gone; a server notices it by
+// grpc_keepalive.c.
 #define PING_MS 10000
-// Servers that are not told otherwise end a connection on which more than one ping in 5 minutes comes without
-// data.
+// By default a server ends a connection with more than one ping in 5 minutes without data.
 #define PING_ANY_SERVER_MS 310000
 
 const grpc_channel_args *bd_grpc_client_args(void)
@@ -107,8 +106,8 @@ int64_t bd_grpc_deadline_ns(gpr_timespec deadline)
 
 // ---- Log ----
 
-// gRPC calls an error what may be business as usual (nobody listens at an address yet): what matters reaches
-// the caller as a status.
+// gRPC logs errors that are normal (no server listens at an address yet). The caller gets the important ones
+// as a status.
 static void log_line(gpr_log_func_args *args)
 {
     bd_debug("gRPC: %s", args->message);
@@ -187,8 +186,8 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
     };
     bd_mutex_init(&g->peers_mu);
     g->cq = grpc_completion_queue_create_for_next(NULL);
-    // Threads that poll one queue wake each other at every event, so there are as few as can keep up:
-    // callbacks do not wait.
+    // Threads that poll one queue wake each other at each event, so there are as few as suffice: callbacks do
+    // not wait.
     const int threads = (int)bd_min(bd_max(bd_cpu_count() / 2, 1), BD_GRPC_POLL_THREADS_MAX);
     while (g->thread_count < threads) {
         if (bd_thread_start(&g->threads[g->thread_count], "bd-grpc", poll, g, st)) {

@@ -23,8 +23,8 @@ struct bd_channel {
     atomic_int refs;
     bd_mutex mu;
     grpc_channel *watching; // tested often; made when first used; guarded by mu
-    atomic_bool is_braid;   // the server has said so
-    bd_call *calls;         // those in progress; guarded by mu
+    atomic_bool is_braid;   // the server has confirmed it
+    bd_call *calls;         // calls in progress; guarded by mu
     bool is_closed;         // guarded by mu
 };
 
@@ -114,7 +114,7 @@ static void link_call(bd_channel *c, bd_call *call)
     bd_mutex_unlock(&c->mu);
 }
 
-// `is_lost`: and the others of the channel end.
+// `is_lost`: also ends the other calls of the channel.
 static void unlink_call(bd_call *call, bool is_lost)
 {
     bd_channel *c = call->channel;
@@ -127,8 +127,7 @@ static void unlink_call(bd_call *call, bool is_lost)
     channel_unref(c);
 }
 
-// A server that is shutting down resets calls that it has not taken yet, which looks as if somebody had
-// cancelled them.
+// A server that is shutting down resets calls that it has not accepted yet, which looks like a cancellation.
 static bool is_reset(const bd_call *call)
 {
     static const char reset[] = "CANCELLED";

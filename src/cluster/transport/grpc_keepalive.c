@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-// A host that says nothing for QUIET_S is asked, every ASK_S; when it has not answered, or not acknowledged
-// what was sent to it, for GONE_S, the connection ends.
+// A host that is silent for QUIET_S is probed every ASK_S. If it does not answer, or does not acknowledge
+// data, for GONE_S, the connection ends.
 #define QUIET_S 10
 #define ASK_S 2
 #define GONE_S 20

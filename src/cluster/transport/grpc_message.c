@@ -85,8 +85,8 @@ void bd_grpc_to_message(grpc_byte_buffer *buffer, bd_message *m)
 
 // ---- Error messages ----
 
-// gRPC refuses headers of more than 8 KB by default, at whatever client there is; what is not printable ASCII
-// takes three bytes.
+// By default clients refuse headers of more than 8 KB. A character that is not printable ASCII takes three
+// bytes.
 #define ERROR_ENCODED_MAX 6000
 
 grpc_slice bd_grpc_error_message(const char *text)

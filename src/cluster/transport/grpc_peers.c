@@ -16,7 +16,7 @@ static void unref_json(json_t **j)
 }
 #define OWNED_JSON __attribute__((cleanup(unref_json))) json_t *
 
-// What a function of channelz answers, NULL included.
+// Parses the answer of a channelz function, which may be NULL.
 static json_t *parse(char *text)
 {
     json_t *j = text ? json_loads(text, 0, NULL) : NULL;

@@ -25,7 +25,7 @@
 
 // Calls that can arrive between two turns of the poll threads without waiting for each other.
 #define POSTED_REQUESTS 16
-// A longer method path is nobody's; it is cut, and then unknown.
+// No method has a longer path; it is truncated and then unknown.
 #define METHOD_LEN_MAX 127
 
 struct bd_listener {
@@ -278,7 +278,7 @@ static void post_request(bd_listener *l)
 
 // ---- Listeners ----
 
-// gRPC does not say why it cannot listen: asks the system.
+// gRPC does not report why it cannot listen, so this asks the system.
 static braid_code why_not(const char *host, const char *port, const char *address, braid_status *st)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
@@ -299,7 +299,8 @@ static braid_code why_not(const char *host, const char *port, const char *addres
                    address);
 }
 
-// Splits "host:port" or "[v6]:port" into the host (without brackets) and the port; false when it is neither.
+// Splits "host:port" or "[v6]:port" into the host (without brackets) and the port. Returns false when it is
+// neither.
 static bool split(const char *address, char *host, size_t host_size, const char **port)
 {
     const char *colon = strrchr(address, ':');
@@ -316,9 +317,8 @@ static bool split(const char *address, char *host, size_t host_size, const char 
     return true;
 }
 
-// gRPC reads into memory of malloc, which by default goes back to the system with every large message, and
-// costs a page fault each 4 KB when it comes again. Only in processes that serve: malloc is the program's in
-// those that only connect.
+// gRPC reads into memory of malloc, which by default returns to the system after each large message and costs
+// a page fault for each 4 KB when it is allocated again. This changes malloc only in processes that serve.
 static void keep_memory(void *arg)
 {
     (void)arg;
@@ -391,7 +391,8 @@ void bd_grpc_listener_close(bd_listener *l)
     grpc_server_shutdown_and_notify(l->server, l->transport->cq, &l->shut_down);
 }
 
-// Waits until gRPC has no more calls and every handler has replied; true when the deadline came first.
+// Waits until gRPC has no more calls and each handler has replied. Returns true when the deadline passed
+// first.
 static bool wait_for_end(bd_listener *l, int64_t deadline_ns)
 {
     bool late = false;
@@ -407,7 +408,7 @@ void bd_grpc_listener_stop(bd_listener *l, int64_t deadline_ns)
     bd_grpc_listener_close(l);
     if (!wait_for_end(l, deadline_ns)) return;
     grpc_server_cancel_all_calls(l->server);
-    wait_for_end(l, BD_FOREVER); // ends: the calls are over, and their handlers are told
+    wait_for_end(l, BD_FOREVER); // ends: the calls are cancelled, and their handlers are notified
 }
 
 void bd_grpc_listener_free(bd_listener *l)

@@ -112,7 +112,7 @@ static void listener_stop(bd_listener *l, int64_t deadline_ns)
             bd_net_finish_locked(in->call, bd_net_now(net), BRAID_UNAVAILABLE, "the server has stopped");
         bd_net_end_incoming_locked(in, bd_net_now(net), true);
     }
-    while (l->incomings) // ends: the handlers are told, and reply
+    while (l->incomings) // ends: the handlers are notified, and reply
         bd_cond_wait(&net->changed, &net->mu);
     bd_mutex_unlock(&net->mu);
 }
@@ -159,7 +159,7 @@ static void network_free(bd_transport *t)
 {
     bd_network *net = BD_CONTAINER_OF(t, bd_network, base);
     bd_mutex_lock(&net->mu);
-    while (net->pending > 0) // ends: every call has finished or is finishing, and the clock goes on
+    while (net->pending > 0) // ends: each call has finished or is finishing, and the clock continues
         bd_cond_wait(&net->changed, &net->mu);
     bd_mutex_unlock(&net->mu);
     bd_timers_free(net->timers);

@@ -3,7 +3,7 @@
 #include "cluster/transport/inprocess_internal.h"
 #include <string.h>
 
-// A call without a deadline whose message is lost ends after this long: as if keepalive had found out.
+// A call without a deadline whose message is lost ends after this time, as by keepalive.
 #define LOST_AFTER_NS 1000000000
 
 // ---- References ----
@@ -50,7 +50,7 @@ static void complete(bd_net_event *e)
     bd_mutex_unlock(&net->mu);
 }
 
-// What comes first decides how the call ends; `status` is OK for a response (which is in call->message then).
+// The first event decides how the call ends; `status` is OK for a response (which is in call->message then).
 void bd_net_finish_locked(bd_call *call, int64_t at_ns, braid_code code, const char *text)
 {
     bd_network *net = call->net;
@@ -137,7 +137,7 @@ static void message_was_lost(bd_net_event *e)
     bd_mutex_unlock(&net->mu);
 }
 
-// True when a message of this call goes astray; its end is arranged then.
+// Returns true when a message of this call is lost; the end of the call is then scheduled.
 static bool goes_astray_locked(bd_call *call)
 {
     bd_network *net = call->net;
@@ -243,7 +243,7 @@ static void send_locked(bd_call *call)
         bd_net_add_event_locked(call->net, bd_net_arrival_locked(call->net), deliver, call, NULL, NULL);
 }
 
-// Sends what waited for `address` to be reachable.
+// Sends the calls that waited for `address` to be reachable.
 void bd_net_wake_locked(bd_network *net, const char *address)
 {
     if (!reachable_locked(net, address)) return;

@@ -51,7 +51,7 @@ static bool wheel_cancel(void *arg, uint64_t id)
     return false;
 }
 
-// Runs everything there is to run, in order of time.
+// Runs all events in order of time.
 static void wheel_run(wheel *w)
 {
     while (w->count > 0) {

@@ -22,7 +22,7 @@ typedef struct bd_incoming bd_incoming; // server side of a call
 
 typedef struct bd_call_options {
     const char *method;  // static
-    int64_t deadline_ns; // bd_now_ns() scale; BD_FOREVER for none
+    int64_t deadline_ns; // bd_now_ns() scale; BD_FOREVER: no deadline
     bool wait_for_ready; // waits for an address that has no listener yet, instead of failing with Unavailable
     // A call to a server of Braid that is held open to learn when the server is gone: the connection is
     // tested every few seconds (other servers take that for an attack). When it breaks, all calls of the
@@ -43,7 +43,7 @@ struct bd_incoming {
     const bd_transport *transport;
     const char *method; // valid until the reply
     bd_message request;
-    int64_t deadline_ns; // BD_FOREVER for none
+    int64_t deadline_ns; // BD_FOREVER: no deadline
 };
 
 // `cancelled`: the caller cancelled, is gone or ran into its deadline before the reply.

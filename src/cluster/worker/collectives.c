@@ -28,7 +28,7 @@ typedef struct remembered {
 
 // Steps of a graph key.
 typedef struct sequence {
-    int64_t next;     // id; -ID: the leader says which comes after ID
+    int64_t next;     // id; -ID: the leader gives the successor of ID
     bool is_run_here; // now, by the leader's own master, which will count on
 } sequence;
 
@@ -85,7 +85,7 @@ static void remember(bd_task_collectives *c, const char *key, int32_t group_key,
     if (old) remembered_free(old);
 }
 
-// A copy in `arena`; false: it is not known.
+// Copies it to `arena`. Returns false when it is unknown.
 static bool recall(bd_task_collectives *c, const bd_collective_join *j, bd_arena *arena,
                    bd_collective_group *out)
 {
@@ -282,7 +282,7 @@ static void join(bd_collectives *base, const bd_collective_join *asked, const ch
 
 // ---- Steps ----
 
-// The sequence of a key, whose next step is set when it was not known; NULL with an error.
+// Finds or makes the sequence of a key and sets its next step if it was unknown; NULL with an error.
 static sequence *find_sequence_locked(bd_task_collectives *c, int64_t graph_key, int64_t if_new,
                                       braid_status *st)
 {

@@ -67,7 +67,7 @@ void bd_worker_graph_unref(bd_worker_graph *g)
     bd_free(g);
 }
 
-// Drops a session that is out of the table, and its graphs and what is left of its steps.
+// Drops a session that is out of the table, with its graphs and the rest of its steps.
 static void session_drop(bd_local_worker *w, bd_worker_session *s)
 {
     size_t pos = 0;
@@ -79,7 +79,7 @@ static void session_drop(bd_local_worker *w, bd_worker_session *s)
     session_unref(s);
 }
 
-// Of the table, out of it: one that `task` has made in another incarnation than this; NULL: none.
+// Takes a session off the table that another incarnation of `task` has made; NULL: there is none.
 static bd_worker_session *take_session_of(bd_local_worker *w, const char *task, uint64_t but_incarnation)
 {
     bd_mutex_lock(&w->mu);
@@ -111,7 +111,7 @@ void bd_local_worker_master_gone(bd_local_worker *w, const char *task)
 static void create_session(bd_worker *base, const char *handle, const bd_session_owner *owner,
                            bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
-    (void)cancellation; // waits for nobody
+    (void)cancellation; // does not wait
     bd_local_worker *w = of(base);
     BD_STATUS(st);
     if (!*handle) {
@@ -177,8 +177,8 @@ braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, 
                    graph_handle, w->peers->self->task);
 }
 
-// Takes a session that nobody created out of the table when it has no graphs and gets none; the caller drops
-// the table's reference.
+// Takes a session that was not created explicitly off the table when it has no graphs and none is being
+// registered; the caller drops the table's reference.
 static bd_worker_session *take_if_empty_locked(bd_local_worker *w, const char *handle)
 {
     const bd_worker_session *s = bd_map_get(&w->sessions, handle);
@@ -186,7 +186,7 @@ static bd_worker_session *take_if_empty_locked(bd_local_worker *w, const char *h
     return is_empty ? bd_map_remove(&w->sessions, handle) : NULL;
 }
 
-// A graph of the session could not be registered. The reference of find_session goes.
+// Called when a graph of the session could not be registered. Drops the reference of find_session.
 static void give_up_registering(bd_local_worker *w, bd_worker_session *s)
 {
     bd_mutex_lock(&w->mu);
@@ -199,7 +199,7 @@ static void give_up_registering(bd_local_worker *w, bd_worker_session *s)
 
 // ---- RegisterGraph ----
 
-// Nodes that came over the wire carry their device as the one asked for; all must be of this task.
+// Received nodes have their assigned device as the requested one; all must be of this task.
 static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid_status *st)
 {
     bd_device_name mine;
@@ -279,7 +279,7 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
     bd_worker_graph_unref(g);
 }
 
-// Waits for nobody: there is nothing to cancel.
+// It does not wait, so it cannot be cancelled.
 static void register_graph(bd_worker *base, const char *session_handle, braid_graph *graph,
                            unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
                            void *arg)
@@ -339,7 +339,7 @@ static void cleanup_graph(bd_worker *base, int64_t step_id, bd_worker_done_fn fn
 static void cleanup_all(bd_worker *base, const char *const *containers, int count,
                         bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
-    (void)cancellation; // waits for nobody
+    (void)cancellation; // does not wait
     bd_resources *resources = of(base)->device->resources;
     for (int i = 0; i < count; i++)
         bd_resources_clear(resources, containers[i][0] ? containers[i] : BD_DEFAULT_CONTAINER);
@@ -382,7 +382,7 @@ void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char
     bd_step_table_recv(w->steps, step_id, &k, fn, arg);
 }
 
-// The task that a pushed tensor comes from; NULL with an error.
+// The task that pushes a tensor; NULL with an error.
 static const bd_peer *pushing_peer(const bd_local_worker *w, const char *text, size_t len, braid_status *st)
 {
     bd_rendezvous_parsed_key parsed;

@@ -13,7 +13,7 @@
 #include "proto/pack.h"
 #include <string.h>
 
-// So many bytes are not held back: sending them takes longer than a call costs.
+// This many bytes are not held back: sending them takes longer than the cost of a call.
 #define HELD_BACK_MAX ((size_t)256 << 10)
 
 typedef struct item {
@@ -118,7 +118,7 @@ static void fail(bd_outbox *o, const braid_status *why)
 
 // ---- Pushes ----
 
-// What the receiver refused waits to be asked for: whole, or in parts of its own.
+// Refused tensors are stored for a RecvTensor: whole, or in chunks.
 static void keep_refused(const push *p, const bd_message *response, braid_status *st)
 {
     BD_PROTO_ARENA(arena);
@@ -160,7 +160,8 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
     } else if (response->bytes) {
         keep_refused(p, response, st);
     }
-    // A step that is over there has failed there, and that task says so, or needs the tensor no more.
+    // If the receiver's step is over, it has failed there and that task reports it, or it does not need the
+    // tensor.
     if (st->code && !(st->code == BRAID_ABORTED && st->derived)) fail(o, st);
     free_items(p->items);
     bd_slab_free(p);

@@ -20,7 +20,7 @@
 enum {
     STEP = 7,
     HELD_MAX = 4 << 20,
-    LARGE = 3 << 20, // goes in parts; two do not fit in HELD_MAX
+    LARGE = 3 << 20, // is sent in chunks; two of them exceed HELD_MAX
     PATIENCE_MS = 30000
 };
 
@@ -227,7 +227,7 @@ static void assert_words(const braid_status *st, const char *words)
     if (!strstr(st->message, words)) fail_msg("'%s' is not in: %s", words, st->message);
 }
 
-// Whether the sender still has the tensor, and takes it.
+// Receives the tensor if the sender still has it.
 static void store(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     if (!st->code && (is_dead || bd_tensor_is_set(tensor))) *(bool *)arg = true;
@@ -282,7 +282,7 @@ static void many_bytes_are_not_held_back(void **state)
     assert_int_equal(f->receivers[0].calls, 1);
 }
 
-// A refused tensor is there before the end is told: the step must not be over while it waits.
+// A refused tensor is stored before the end is reported: the step must not end while it is pending.
 static void refused_tensors_wait_for_a_receive(void **state)
 {
     fixture *f = *state;
@@ -348,7 +348,7 @@ static void an_unreachable_task_is_named(void **state)
     assert_words(&f->st, "PushTensors: /job:worker/task:0 at b:1 is unavailable");
 }
 
-// It says itself why it has ended, or it needs the tensor no more.
+// The receiver reports why its step has ended, or it does not need the tensor.
 static void a_step_that_is_over_at_its_receiver_is_no_failure_here(void **state)
 {
     fixture *f = *state;
@@ -360,7 +360,7 @@ static void a_step_that_is_over_at_its_receiver_is_no_failure_here(void **state)
     put_bytes(f, "b:0", LARGE);
     bd_outbox_flush(f->outbox);
     bd_rpc_count_wait(&f->peers.calls);
-    assert_string_equal(f->receivers[0].got, "[a:0=-2 ][b:0=-2 ]"); // nothing was left of the first
+    assert_string_equal(f->receivers[0].got, "[a:0=-2 ][b:0=-2 ]"); // the first one left no tensors
 }
 
 static void a_cancelled_execution_waits_for_no_answer(void **state)
@@ -393,7 +393,7 @@ static void an_abort_ends_receives_and_calls_in_progress(void **state)
     assert_int_equal(f->receivers[1].calls, 0);
 }
 
-// What goes with the answer of RunGraph; a large tensor does not.
+// The tensors that are sent with the response of RunGraph; large tensors are not.
 static void pending_tensors_can_be_given_to_their_task(void **state)
 {
     fixture *f = *state;

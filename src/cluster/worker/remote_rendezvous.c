@@ -121,8 +121,8 @@ static void record(const remote_recv *in, const braid_tensor *tensor)
 static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     remote_recv *in = arg;
-    // The sender's task has ended the step, or has restarted: its answer to RunGraph says why, this is a
-    // consequence.
+    // The sender's task has ended the step, or has restarted. Its response to RunGraph has the cause; this
+    // error is derived.
     BD_STATUS(derived);
     if (st->code == BRAID_ABORTED && !st->derived) {
         bd_status_copy(derived, st);
@@ -135,7 +135,7 @@ static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const bra
     bd_slab_free(in);
 }
 
-// A tensor has arrived, or the sender was told that it was refused.
+// A tensor has arrived, or the sender was notified that it was refused.
 static void arrived_done(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
 {
     remote_recv *in = arg;
@@ -217,10 +217,10 @@ braid_code bd_remote_rendezvous_arrive(bd_rendezvous *base, const bd_rendezvous_
     return arrived->ops->send(arrived, key, tensor, is_dead, st);
 }
 
-// A tensor whose parts are being fetched; holds a reference to the rendezvous.
+// A tensor whose chunks are being fetched; holds a reference to the rendezvous.
 typedef struct fetched {
     remote_rendezvous *r;
-    bd_rpc_count *fetches; // of which it is one
+    bd_rpc_count *fetches; // its counter
     char key[];            // zero-terminated
 } fetched;
 

@@ -26,7 +26,7 @@ typedef struct remote_worker {
     const bd_peer *peer; // not owned
 } remote_worker;
 
-// A call in progress: what its end needs.
+// A call in progress, with the state for its end.
 typedef struct pending {
     const bd_peer *peer;
     const char *method; // static; the name without the service
@@ -288,7 +288,7 @@ static braid_code read_recv(bd_wire_reader *sub, const bd_run_graph *run, braid_
     return code;
 }
 
-// Appends a field as a copy: what is asked for in traced runs only.
+// Appends a copy of a field; used only in traced runs.
 static void append_field(bd_message *out, uint32_t field, bd_wire_reader *sub)
 {
     bd_wire_writer writer;
@@ -315,7 +315,8 @@ static braid_code read_response_field(bd_wire_reader *in, uint32_t field, bd_wir
         if (bd_wire_get_varint(in, &ends_by_itself)) run->ends_by_itself = ends_by_itself != 0;
     } else if (field == RESPONSE_STATUS_MESSAGE && type == BD_WIRE_BYTES) {
         bd_free(*text);
-        *text = bd_wire_get_string(in, SIZE_MAX - 1, NULL); // no longer than the answer, which is here
+        // at most as long as the response, which is in memory
+        *text = bd_wire_get_string(in, SIZE_MAX - 1, NULL);
     } else if (field == BD_RUN_GRAPH_RESPONSE_PUSHED && type == BD_WIRE_BYTES && run->home) {
         if (bd_wire_get_sub(in, &sub))
             return bd_local_worker_take_pushed(run->home, run->step_id, sub, NULL, st);
@@ -408,7 +409,7 @@ static void caller_cancelled(bd_cancel_hook *hook, const braid_status *why)
     r->grace_timer = bd_timer_add(r->peer->timers, bd_deadline_after_ms(CANCEL_GRACE_MS), grace_is_over, r);
 }
 
-// Of a step that was cancelled, consequences are told as why it was cancelled.
+// For a cancelled step, derived errors are replaced by the reason of the cancellation.
 static void explain_run(const running *r, const bd_message *response, const braid_status *from,
                         braid_status *st)
 {

@@ -24,13 +24,12 @@
 #define STEPS_EARLY_MAX 1024
 #define STEPS_DONE_MAX 1024
 #define STEPS_OVER_REMEMBERED 4096
-// Receives in progress that came to an early step, of all steps.
+// Limit of the pending receives of all early steps.
 #define EARLY_RECVS_MAX 65536
-// What was pushed to early steps: tensors, or the notes that they were refused, and the bytes of those that
-// were taken.
+// Limit of the pushes to early steps: tensors, or records of their refusal; and of the bytes of the tensors.
 #define EARLY_PUSHES_MAX 65536
 #define EARLY_BYTES_MAX ((size_t)256 << 20)
-// All RunGraphs of a step are sent at the same time: one that is so late does not come.
+// All RunGraphs of a step are sent at the same time: a later one does not arrive.
 #define EARLY_NS ((int64_t)60000000000)
 
 typedef struct entry {
@@ -40,7 +39,7 @@ typedef struct entry {
     const void *session;           // of the RunGraphs; only compared
     int running;                   // RunGraphs in progress
     bool has_begun, ends_by_itself;
-    bool is_forgotten; // its session is gone: it is over when it is done
+    bool is_forgotten; // its session has ended: the step is over when it is done
     int early_pushes;  // its part in the limits
     size_t early_bytes;
     int64_t created_ns;
@@ -65,7 +64,7 @@ struct bd_step_table {
     int early_recvs;     // in progress; guarded by mu
     int early_pushes;    // guarded by mu
     size_t early_bytes;  // guarded by mu
-    bd_timer_id timer;   // of the oldest early one, also while it runs; 0: none; guarded by mu
+    bd_timer_id timer;   // of the oldest early step, also while it runs; 0: none; guarded by mu
     braid_status closed; // guarded by mu
 };
 
@@ -154,8 +153,7 @@ static void late(void *arg)
         if (s->early.first && s->early.first->created_ns + EARLY_NS <= bd_now_ns()) {
             e = take_out_locked(s, s->early.first);
         } else {
-            s->timer =
-                0; // nothing more to do: until here bd_step_table_free waits for the end of this function
+            s->timer = 0; // the last action: bd_step_table_free waits for it
             if (!s->closed.code) arm_timer_locked(s);
         }
         bd_mutex_unlock(&s->mu);
@@ -210,7 +208,7 @@ braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *se
     return st->code;
 }
 
-// Takes a step out that ends by itself and has nothing left; the caller ends the entry.
+// Takes a step off the table that ends by itself and has no tensors left; the caller ends the entry.
 static entry *take_if_drained_locked(bd_step_table *s, entry *e)
 {
     const bool is_drained =
@@ -264,7 +262,7 @@ static void holding_done(void *arg, braid_tensor *tensor, bool is_dead, const br
     bd_slab_free(in);
 }
 
-// The entry of a step that has not begun; NULL with an error. *dropped goes to end_entry.
+// The entry of a step that has not started; NULL with an error. *dropped is an argument for end_entry.
 static entry *find_early_locked(bd_step_table *s, int64_t step_id, entry **dropped, braid_status *st)
 {
     entry *e = find_or_add_locked(s, step_id, st);
@@ -274,7 +272,8 @@ static entry *find_early_locked(bd_step_table *s, int64_t step_id, entry **dropp
     return e;
 }
 
-// The entry that a receive goes to, counted when it is early; NULL with an error. *dropped goes to end_entry.
+// The entry for a receive, which is counted when the step is early; NULL with an error. *dropped is an
+// argument for end_entry.
 static entry *enter_locked(bd_step_table *s, int64_t step_id, entry **dropped, braid_status *st)
 {
     *dropped = NULL;
@@ -315,7 +314,7 @@ void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_k
 
 // ---- Pushed tensors ----
 
-// What a tensor takes that waits.
+// The memory of a waiting tensor.
 static size_t memory_of(const braid_tensor *t)
 {
     if (!bd_tensor_is_set(t)) return 0;
@@ -324,7 +323,7 @@ static size_t memory_of(const braid_tensor *t)
     return bd_tensor_bytes(t) + handles;
 }
 
-// Counts a tensor of an early step; refuses it when there is no room, or when it would have to be fetched.
+// Counts a tensor of an early step. Refuses it when there is no room, or when it would have to be fetched.
 static void count_early_locked(bd_step_table *s, entry *e, const bd_recv_tensor_response *answer,
                                bool *is_refused)
 {
@@ -338,8 +337,8 @@ static void count_early_locked(bd_step_table *s, entry *e, const bd_recv_tensor_
     s->early_bytes += bytes;
 }
 
-// The rendezvous (a reference) that a tensor goes to; NULL: nobody waits for it any more, or an error.
-// *dropped goes to end_entry.
+// The rendezvous (a reference) for a tensor; NULL: no receiver can want it any more, or an error. *dropped is
+// an argument for end_entry.
 static bd_rendezvous *make_room_locked(bd_step_table *s, int64_t step_id,
                                        const bd_recv_tensor_response *answer, bool *is_refused,
                                        entry **dropped, braid_status *st)
@@ -394,7 +393,7 @@ void bd_step_table_cleanup(bd_step_table *s, int64_t step_id)
     end_entry(e, BRAID_ABORTED, "is over");
 }
 
-// One that is done is taken out; those that run are marked.
+// Takes a step that is done off the table; marks those that run.
 static entry *take_forgotten_locked(bd_step_table *s, const void *session)
 {
     size_t pos = 0;

@@ -23,8 +23,8 @@ braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *se
 // that were sent here have been received.
 void bd_step_table_end(bd_step_table *s, int64_t step_id, bool succeeded);
 
-// Another task asks for a tensor: before the step begins here (it waits, within limits), while it runs, or
-// until it is cleaned up. Aborted when the step is over. Otherwise as bd_rendezvous_ops.recv.
+// Another task asks for a tensor: before the step starts here (the call waits, within limits), while it runs,
+// or until it is cleaned up. Aborted when the step is over. Otherwise as bd_rendezvous_ops.recv.
 void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn,
                         void *arg);
 

@@ -126,7 +126,7 @@ static void send_value(const run *r, const char *edge, float value, bool is_dead
 
 // ---- What other tasks push ----
 
-// What the other task answers to RecvTensor.
+// The other task's response to RecvTensor.
 static void answer_recv(void *arg, bd_incoming *call)
 {
     int *asked = arg;
@@ -204,7 +204,7 @@ static void wait_notification_pushed(const run *r, const char *edge, received *g
     bd_free(text);
 }
 
-// Room for `bytes` that nobody writes to.
+// Allocates `bytes` without writing to them.
 static braid_tensor *large(size_t bytes)
 {
     BD_STATUS(st);
@@ -255,7 +255,7 @@ static void pushes_to_a_finished_step_are_dropped(void **state)
     push_value(f, 7, "a:0", 3);
     bd_step_table_cleanup(f->steps, 7);
     assert_int_equal(push_tensor(f, 7, "b:0", NULL, &is_refused, st), BRAID_ABORTED);
-    assert_true(st->derived); // of what ended the step
+    assert_true(st->derived); // derived from the cause of the step's end
 }
 
 static void a_tensor_that_was_pushed_twice_is_an_error(void **state)
@@ -295,7 +295,7 @@ static void a_refused_tensor_is_asked_for(void **state)
     f->network->listener_free(listener);
 }
 
-// Whatever has been pushed, a step does not fail for want of memory: what finds no room stays where it is.
+// A step does not fail because pushes exceed the memory: refused tensors stay at the sender.
 static void early_pushes_have_a_limit(void **state)
 {
     const size_t limit = (size_t)256 << 20;
@@ -382,7 +382,7 @@ static void a_tensor_can_be_asked_for_after_its_step_has_run(void **state)
     assert_received(&b, 4);
     recv(f, 7, "a:0", &a);
     assert_received(&a, 3);
-    // Nothing is left: the step has ended by itself.
+    // The step has ended by itself: no entry is left.
     recv(f, 7, "c:0", &a);
     assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
 }

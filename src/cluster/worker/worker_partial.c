@@ -36,8 +36,8 @@ struct call {
     bd_cancellation *caller; // not owned: until fn
     bd_cancel_hook hook;
     braid_status status; // guarded by p->mu
-    int pending;         // values, and one for who begins to receive them; guarded by p->mu
-    call *next;          // of those that wait for the plan; guarded by p->mu
+    int pending;         // values, plus one of the thread that starts to receive them; guarded by p->mu
+    call *next;          // in the list of calls that wait for the plan; guarded by p->mu
 };
 
 typedef struct receiving {
@@ -54,7 +54,7 @@ static void partial_unref(partial *p)
     bd_free(p);
 }
 
-// What waits and what runs of the step ends, as a consequence: here, too, with whoever else holds the step.
+// Cancels the waits and nodes of the step with a derived error, also for other holders of the rendezvous.
 static void cancel(partial *p, const braid_status *from)
 {
     BD_STATUS(why);
@@ -66,7 +66,7 @@ static void cancel(partial *p, const braid_status *from)
     partial_unref(p);
 }
 
-// Takes the step out when it is done and over. Not with mu held.
+// Takes the step off the table when it is done and over. Call it without mu.
 static void end_if_over(partial *p)
 {
     bd_local_worker *w = p->w;
@@ -111,8 +111,8 @@ static void call_end(call *c)
     partial_unref(p);
 }
 
-// The call has its values, or will not get them. The last one is answered when the plan has run; so is one
-// that has failed as a consequence of the plan, which is about to say why.
+// The call has its values, or cannot get them. The last call is answered after the plan has run; so is one
+// that has failed as a consequence of the plan's failure, whose error is about to arrive.
 static void call_received(call *c)
 {
     partial *p = c->p;
@@ -154,7 +154,7 @@ static void received(void *arg, braid_tensor *tensor, bool is_dead, const braid_
     leave_call(c, 1, st);
 }
 
-// When the plan is done, what it sends is there: who still waits then waits for what no node sends.
+// When the plan is done, all values are sent: the remaining receives have no sender.
 static void end_vain_receives(partial *p)
 {
     bd_mutex_lock(&p->mu);
@@ -232,7 +232,7 @@ static void run_plan(void *arg)
     bd_local_worker *w = p->w;
     bd_worker_graph *graph = p->base.graph;
     atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
-    bd_worker_count_running(w, +1); // this function, whose graph may be the last reference to its plan
+    bd_worker_count_running(w, +1); // of this function: its graph may hold the last reference to the plan
     bd_plan_run(graph->plan, &p->base.step, plan_done, p);
     bd_worker_graph_unref(graph);
     bd_worker_count_running(w, -1);

@@ -15,8 +15,8 @@
 #include "runtime/step_stats_proto.h"
 #include <string.h>
 
-// A plan that holds its thread longer than this is begun from the pool, so that whoever polls goes on
-// polling: a hand-over costs about a fifth of it.
+// A plan that held its thread longer than this is started in the pool, so that the polling thread continues
+// to poll: starting it costs about a fifth of this time.
 #define HELD_MAX_NS 200000
 
 typedef struct execution {
@@ -54,7 +54,7 @@ static void abort_rendezvous(bd_rendezvous *r, const braid_status *why)
     r->ops->abort(r, derived);
 }
 
-// The plan has run, so what it sends is there; what is not will never come.
+// The plan has run, so all values are sent; a missing one has no sender.
 static braid_code fetch(bd_rendezvous *r, int64_t step, const char *text, braid_tensor *to, braid_status *st)
 {
     const bd_rendezvous_key key = bd_rendezvous_key_of(text);
@@ -65,7 +65,7 @@ static braid_code fetch(bd_rendezvous *r, int64_t step, const char *text, braid_
         bd_fail(st, BRAID_INTERNAL, "No node of the graph sends %s", text);
         abort_rendezvous(r, st);
     }
-    bd_event_wait(&f.has_come); // ends: this abort, or one that came before it, ends the receive
+    bd_event_wait(&f.has_come); // ends: this abort, or an earlier one, ends the receive
     if (!st->code) bd_status_copy(st, &f.st);
     if (!st->code && f.is_dead)
         bd_fail(
@@ -147,7 +147,7 @@ static void pushes_done(void *arg, const braid_status *from)
     end(e, st);
 }
 
-// What is left in the outbox for the master's task goes there with the answer, the rest is pushed.
+// Tensors in the outbox for the master's task are sent with the response, the others are pushed.
 static void empty_outbox(execution *e)
 {
     const bd_run_graph *run = e->run;
@@ -206,7 +206,7 @@ static void run_plan(void *arg)
     bd_local_worker *w = e->w; // `e` may be gone when the plan returns
     bd_worker_graph *graph = e->base.graph;
     atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
-    bd_worker_count_running(w, +1); // this function, whose graph may be the last reference to its plan
+    bd_worker_count_running(w, +1); // of this function: its graph may hold the last reference to the plan
     const int64_t begin_ns = bd_now_ns();
     bd_plan_run(graph->plan, &e->base.step, plan_done, e);
     if (!bd_plan_has_loops(graph->plan)) // else the next one may take any time

@@ -261,7 +261,7 @@ static void a_large_message_passes_and_its_memory_is_released_once(void **state)
     for (int i = 0; i < SLICES; i++)
         assert_memory_equal(all + 4 + (size_t)i * SLICE_BYTES, data, SLICE_BYTES);
     pending_fini(&p);
-    tear_down(state); // whoever held on to the request is gone now
+    tear_down(state); // the holder of the request has released it
     assert_int_equal(atomic_load(&released), SLICES);
     set_up(state);
     bd_free(all);
