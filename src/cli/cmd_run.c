@@ -75,7 +75,7 @@ static char *in_directory(const char *directory, size_t len, const char *name)
     return NULL;
 }
 
-// The path of the program (bd_free); NULL when there is none.
+// The path of the program (bd_free); NULL when it is not found.
 static char *find_program(const char *name)
 {
     if (strchr(name, '/')) return is_program(name) ? bd_strdup(name) : NULL;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// A cluster's description is a few lines; what is longer is some other file.
+// The limit of a cluster's description, which has a few lines; a longer file is a mistake.
 #define CLUSTER_FILE_MAX (1 << 20)
 
 typedef struct server_flags {

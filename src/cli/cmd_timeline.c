@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Ops a device that the table shows when nothing else is said: a screen.
+// The default number of ops for each device: a screen.
 #define ROWS_DEFAULT 15
 
 typedef struct timeline_flags {

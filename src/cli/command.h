@@ -6,7 +6,7 @@
 
 typedef struct bd_command {
     const char *name;
-    const char *usage;   // what follows "braid NAME" on its line: "[OPTIONS] PROGRAM [ARGS...]"
+    const char *usage;   // usage after "braid NAME": "[OPTIONS] PROGRAM [ARGS...]"
     const char *summary; // one line for the list of commands
     // Runs it; argv[0] is the command's name. Returns the exit code.
     int (*main)(int argc, char **argv);

@@ -23,7 +23,7 @@ typedef struct bd_flag {
 
 typedef struct bd_flags {
     const char *command; // "braid run"
-    const char *usage;   // what follows it
+    const char *usage;   // usage after the program's name
     const char *about;   // a paragraph or two for --help
     const bd_flag *flags;
     int count;
@@ -35,8 +35,8 @@ typedef enum bd_flags_result {
     BD_FLAGS_ERROR
 } bd_flags_result;
 
-// Reads options from argv[1] on, up to the first argument that is none or "--"; its index is stored to *rest.
-// --help (or -h) prints the help to stdout; a mistake is said on stderr with the remedy.
+// Reads options from argv[1] on, up to the first argument that is not an option or "--"; its index is stored
+// to *rest. --help (or -h) prints the help to stdout; a mistake is reported on stderr with the remedy.
 bd_flags_result bd_flags_parse(const bd_flags *flags, int argc, char **argv, int *rest);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_free(int port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return false;
-    int one = 1; // a port whose last connections linger in TIME_WAIT can be listened on
+    int one = 1; // allows to listen on a port with connections in TIME_WAIT
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

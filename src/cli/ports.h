@@ -4,15 +4,15 @@
 
 #include <stdbool.h>
 
-// A port that nobody listens on, reserved among all users of this function on the host for as long as
-// `reservation` (a descriptor) is open.
+// A free port, reserved among all callers of this function on the host as long as `reservation` (a
+// descriptor) is open.
 typedef struct bd_port {
     int number;
     int reservation;
 } bd_port;
 
-// Takes `count` ports; false (with errno) when there are none. Ports come from below the ephemeral range,
-// where the system gives them to nobody.
+// Reserves `count` ports. Returns false (with errno) when there are not enough. Ports are below the ephemeral
+// range, from which the system assigns none.
 bool bd_ports_take(bd_port *ports, int count);
 void bd_ports_release(bd_port *ports, int count);
 

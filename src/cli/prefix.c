@@ -8,7 +8,7 @@
 void bd_task_output_flush(bd_task_output *o)
 {
     size_t len = bd_task_output_waiting(o);
-    if (len > PIPE_BUF) len = PIPE_BUF; // so much a pipe takes at once when poll says that it takes any
+    if (len > PIPE_BUF) len = PIPE_BUF; // the amount that a pipe takes at once when poll reports it writable
     ssize_t n = len ? write(o->fd, o->queue.data + o->written, len) : 0;
     if (n < 0 && errno != EINTR && errno != EAGAIN) o->is_broken = true;
     if (n > 0) o->written += (size_t)n;
@@ -18,7 +18,7 @@ void bd_task_output_flush(bd_task_output *o)
     }
 }
 
-// A live line ends in '\r': what a terminal would show of it at the end is what comes after the last one.
+// A live line ends in '\r': a terminal would finally show the text after the last one.
 static void write_line(bd_prefixed *p, const char *line, size_t len)
 {
     while (len > 0 && line[len - 1] == '\r')

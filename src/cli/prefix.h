@@ -1,5 +1,5 @@
-// Output of many tasks on one terminal or log: whole lines, each behind the name of its task. Nothing here
-// blocks: a reader of ours that is slow must not keep us from signals and time limits.
+// Output of many tasks on one terminal or log: whole lines, each preceded by the name of its task. No
+// function blocks: a slow reader must not delay signals and time limits.
 #ifndef BD_CLI_PREFIX_H
 #define BD_CLI_PREFIX_H
 
@@ -15,14 +15,14 @@ typedef struct bd_task_output {
     int fd;
     bd_strbuf queue;
     size_t written; // bytes at the front of the queue
-    bool is_broken; // whoever read it is gone: what comes is dropped, the tasks go on
+    bool is_broken; // the reader is gone: further output is dropped, the tasks continue
 } bd_task_output;
 
 static inline size_t bd_task_output_waiting(const bd_task_output *o)
 {
     return o->queue.len - o->written;
 }
-// Writes a piece of what waits. Call it when poll says that `fd` takes some.
+// Writes a piece of the pending output. Call it when poll reports `fd` writable.
 void bd_task_output_flush(bd_task_output *o);
 
 // A stream of a task.
@@ -39,8 +39,7 @@ typedef enum bd_pump {
     BD_PUMP_END
 } bd_pump;
 
-// Takes one piece of what there is to read. At the end of the stream what is pending is a line, and `from` is
-// closed.
+// Reads one piece. At the end of the stream the pending text is a line, and `from` is closed.
 bd_pump bd_prefixed_pump(bd_prefixed *p);
 // Ends the stream as if the other side had closed it.
 void bd_prefixed_end(bd_prefixed *p);

@@ -18,7 +18,7 @@
 
 // A parameter server of Braid ends by itself when its workers are done; any other is asked to after this.
 #define PS_GRACE_MS 300
-// What was asked to end and has not after this is killed.
+// A task that has not ended this long after it was asked to is killed.
 #define KILL_AFTER_MS 5000
 #define EXIT_CANNOT_RUN 127
 
@@ -32,7 +32,7 @@ typedef enum run_phase {
 typedef struct run_state {
     bd_run *run;
     run_phase phase;
-    int64_t phase_deadline; // BD_FOREVER: none
+    int64_t phase_deadline; // BD_FOREVER: no deadline
     int64_t time_limit;     // of the whole run; BD_FOREVER once it has passed
     int exit_code;          // the first failure's
     bool failed;
@@ -67,7 +67,7 @@ static void fail_run(run_state *s, int exit_code)
 static void become_task(const run_state *s, int out, int err, char **environment, pid_t parent)
 {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // if `braid run` itself is killed, nothing stays
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // if `braid run` itself is killed, its tasks are too
     if (getppid() != parent) _exit(EXIT_CANNOT_RUN);
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
     signal(SIGPIPE, SIG_DFL);
@@ -107,7 +107,7 @@ static bool start_task(run_state *s, bd_task *t)
     bd_free(variable);
     bd_free(environment);
     if (pid < 0) goto failed;
-    setpgid(pid, pid); // also here: whichever comes first
+    setpgid(pid, pid); // in both processes, because either may be first
     t->pid = pid;
     close(out[1]);
     close(err[1]);
@@ -146,7 +146,7 @@ static void set_phase(run_state *s, run_phase phase, int64_t in_ms)
     s->phase_deadline = in_ms < 0 ? BD_FOREVER : bd_deadline_after_ms(in_ms);
 }
 
-// Asks what still runs to end, with the signal that was sent to us (or SIGTERM).
+// Asks the running tasks to end, with the signal that was received (or SIGTERM).
 static void ask_all_to_end(run_state *s, int sig)
 {
     for (int i = 0; i < s->run->task_count; i++) {
@@ -197,14 +197,14 @@ static void on_child_ended(run_state *s)
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
         pid_t pid = info.si_pid;
         bd_task *t = find_task(s->run, pid);
-        if (t) kill(-pid, SIGKILL); // what the task itself had started, while its number is still taken
+        if (t) kill(-pid, SIGKILL); // also kills the children of the task, while its process id is not reused
         int status;
         if (waitpid(pid, &status, 0) == pid && t) on_task_ended(s, t, status);
         info.si_pid = 0;
     }
 }
 
-// The run is to end: what has been printed gets as long as the tasks, and no longer when asked again.
+// The run ends: pending output gets as long as the tasks, and no longer when asked again.
 static void hurry(run_state *s)
 {
     bool is_first = s->output_deadline == BD_FOREVER;
@@ -291,7 +291,7 @@ static void read_signals(run_state *s)
     }
 }
 
-// What poll is asked about: streams of tasks (unless our own reader is behind), our output, signals.
+// The descriptors for poll: streams of tasks (unless the reader is behind), the output, signals.
 typedef struct poll_set {
     struct pollfd *fds; // [2 * tasks + 3]
     nfds_t count, streams;
@@ -328,8 +328,8 @@ static void poll_once(poll_set *set, run_state *s)
     on_deadline(s);
 }
 
-// What is left in the pipes once every task has ended. An end of one that somebody else holds open is not
-// waited for.
+// Reads the rest of the pipes after all tasks have ended. It does not wait for a pipe that another process
+// holds open.
 static void drain(run_state *s)
 {
     for (int i = 0; i < 2 * s->run->task_count; i++) {

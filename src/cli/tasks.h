@@ -13,12 +13,12 @@
 
 typedef struct bd_task {
     char *name;      // "worker/1"
-    bool is_ps;      // ends when the others have ended
+    bool is_ps;      // is asked to end when the others have ended
     char *tf_config; // of its environment
     char prefixes[2][64];
     pid_t pid;         // 0 once it has ended; also its process group
     int exit_code;     // 128+N when killed by signal N
-    bool asked_to_end; // how it ends says nothing any more
+    bool asked_to_end; // its exit code does not count any more
     bd_prefixed output[2];
 } bd_task;
 
@@ -27,7 +27,7 @@ typedef struct bd_run {
     int task_count;
     const char *program; // path
     char **argv;         // argv[0] is the program
-    int64_t timeout_ms;  // 0: none
+    int64_t timeout_ms;  // 0: no timeout
 } bd_run;
 
 // Starts all tasks, waits for their end, leaves no process behind. Returns the exit code of the run.

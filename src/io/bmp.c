@@ -27,7 +27,7 @@ static void copy_row(const uint8_t *from, uint8_t *to, int64_t width, int64_t ch
         return;
     }
     for (int64_t i = 0; i < width; i++, from += channels, to += channels) {
-        to[0] = from[2]; // colors come blue first
+        to[0] = from[2]; // the file has blue first
         to[1] = from[1];
         to[2] = from[0];
         if (channels == 4) to[3] = from[3];

@@ -4,8 +4,8 @@
 
 #include "io/image.h"
 
-// Decodes an uncompressed image of 8, 24 or 32 bits a pixel to as many channels; `channels` is how many are
-// wanted, or 0. Those of 8 bits are taken as they are, without a palette.
+// Decodes an uncompressed image of 8, 24 or 32 bits a pixel to as many channels. `channels` is the requested
+// number, or 0. Pixels of 8 bits are taken without the palette.
 braid_code bd_bmp_decode(bd_image_file file, int channels, const bd_image_sink *sink, braid_status *st);
 
 #endif

@@ -25,9 +25,9 @@ typedef struct bd_bundle_writer bd_bundle_writer;
 braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *options, bd_bundle_writer **w,
                                  braid_status *st);
 
-// Writes a tensor. Its elements go from its buffer to the file without a copy, but for those of a reference
-// variable, which may change meanwhile. InvalidArgument for an empty name, one that is there already, and for
-// types that are no plain bytes and no strings.
+// Writes a tensor. Its elements go from its buffer to the file without a copy, except those of a reference
+// variable, which may change meanwhile. InvalidArgument for an empty name, a name that exists already, and
+// for types other than plain types and strings.
 braid_code bd_bundle_add(bd_bundle_writer *w, const char *name, const braid_tensor *t, braid_status *st);
 
 // Writes a slice of the tensor `name`, whose whole shape is `full`. A slice that covers the tensor is written
@@ -46,9 +46,9 @@ void bd_bundle_writer_free(bd_bundle_writer *w);
 
 typedef struct bd_bundle_merge_options {
     bool allow_missing; // passes over bundles that are not there, but not over all of them
-    bool remove_dirs;   // of the old bundles, those that are empty then and not that of the new one
+    bool remove_dirs;   // of the old bundles, if they are empty then and not that of the new one
     // Called before each file is read or synced; when it returns true the merge ends with Cancelled and
-    // changes nothing. It is not called any more once files are renamed. NULL: never cancelled.
+    // changes nothing. It is not called after files have been renamed. NULL: never cancelled.
     bool (*is_cancelled)(void *arg);
     void *arg;
 } bd_bundle_merge_options;

@@ -24,7 +24,7 @@ static braid_code save(const char *prefix, float first, braid_status *st)
     return code;
 }
 
-// The first element of the bundle, which must be whole; -1 when there is none.
+// The first element of the bundle, which must be whole; -1 when there is no bundle.
 static float saved(const char *prefix)
 {
     BD_STATUS(st);
@@ -53,7 +53,8 @@ static braid_code merge_again(braid_status *st)
                            &(bd_bundle_merge_options){.remove_dirs = true}, st);
 }
 
-// The disk before: `old` is what is in /dir/v (-1: nothing), and there is a part to be merged.
+// Prepares the disk: `old` is the first element of /dir/v (-1: it does not exist), and there is a part to be
+// merged.
 static void prepare(float old)
 {
     BD_STATUS(st);
@@ -63,7 +64,7 @@ static void prepare(float old)
     assert_ok(st);
 }
 
-// Cuts the power at call `n` of what `again` does. False when it was done before.
+// Cuts the power at call `n` of `again`. Returns false when it ended before.
 static bool cut_at(int64_t n, float old, uint64_t seed, braid_code (*again)(braid_status *st))
 {
     BD_STATUS(st);
@@ -79,7 +80,7 @@ static bool cut_at(int64_t n, float old, uint64_t seed, braid_code (*again)(brai
         assert_true(now == old || now == 2);
     }
     braid_status_clear(st);
-    save("/dir/v", 3, st); // what is left over is in nobody's way
+    save("/dir/v", 3, st); // remaining files do not disturb the next save
     assert_ok(st);
     assert_true(saved("/dir/v") == 3);
     bd_memory_fs_uninstall();
@@ -110,8 +111,8 @@ static void a_power_cut_while_merging_leaves_a_whole_bundle(void **state)
     cut_everywhere(1, merge_again);
 }
 
-// One call fails and the others do not, as on a full disk: an error, nothing of the old one lost, nothing
-// left over.
+// One call fails and the others succeed, as on a full disk: the save reports an error, keeps the old bundle
+// and leaves no other file.
 static void a_failing_call_loses_no_data(void **state)
 {
     (void)state;

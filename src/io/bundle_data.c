@@ -160,7 +160,7 @@ static braid_code check_range(const bd_bundle_shard *shard, bd_bytes key, const 
     return lost(shard, key, e, "the file ends before", st);
 }
 
-// The number of bytes fits the shape, so that no memory is taken for what is not there.
+// Checks the number of bytes against the shape before memory is allocated.
 static braid_code check_size(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
                              braid_status *st)
 {

@@ -24,7 +24,7 @@ typedef struct bd_bundle_shard {
 braid_code bd_bundle_data_get(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e, void *out,
                               braid_status *st);
 
-// Makes `t` the tensor of an entry of any type. On an error it is "no tensor".
+// Reads the tensor of an entry of any type to `t`. On an error it is "no tensor".
 braid_code bd_bundle_data_read(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e,
                                braid_tensor *t, braid_status *st);
 

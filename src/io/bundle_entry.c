@@ -62,7 +62,7 @@ static Tensorflow__TensorSliceProto *pack_slice(const bd_tensor_slice *s, bd_are
         Tensorflow__TensorSliceProto__Extent *e = BD_ARENA_NEW(arena, Tensorflow__TensorSliceProto__Extent);
         tensorflow__tensor_slice_proto__extent__init(e);
         proto->extent[d] = e;
-        if (s->length[d] == BD_EXTENT_ALL) continue; // said by neither start nor length
+        if (s->length[d] == BD_EXTENT_ALL) continue; // neither start nor length is given
         e->start = s->start[d];
         e->has_length_case = TENSORFLOW__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH;
         e->length = s->length[d];

@@ -44,7 +44,7 @@ typedef struct bd_bundle_index {
 
 void bd_bundle_index_fini(bd_bundle_index *index);
 bd_bundle_entry *bd_bundle_index_find(const bd_bundle_index *index, bd_bytes key); // NULL: not there
-// An empty entry for a key that is not there; owned by the index, stays where it is.
+// Adds an empty entry for a new key; owned by the index, its address does not change.
 bd_bundle_entry *bd_bundle_index_add(bd_bundle_index *index, bd_bytes key);
 
 #endif

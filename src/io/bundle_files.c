@@ -110,7 +110,7 @@ bool bd_bundle_exists(const char *prefix)
     return there;
 }
 
-// The number of data files of a bundle; 0 when there is none that could be read.
+// The number of data files of a bundle; 0 without a readable bundle.
 static int32_t count_shards(const char *prefix, braid_status *st)
 {
     bd_sstable *t;

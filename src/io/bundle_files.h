@@ -7,8 +7,8 @@
 char *bd_bundle_index_path(const char *prefix);                                    // the caller's
 char *bd_bundle_data_path(const char *prefix, int32_t shard, int32_t shard_count); // the caller's
 
-// Opens an index and checks its header. *it stands at the header. The caller frees both. On an error they are
-// NULL.
+// Opens an index and checks its header. *it is positioned at the header. The caller frees both. On an error
+// they are NULL.
 braid_code bd_bundle_index_open(const char *prefix, bd_sstable **t, bd_sstable_iter **it,
                                 int32_t *shard_count, braid_status *st);
 

@@ -42,7 +42,7 @@ static braid_code duplicate(bd_bytes key, const char *prefix, const char *why, b
     return BRAID_INVALID_ARGUMENT;
 }
 
-// The tensor is in pieces, and other pieces of it came before.
+// Joins slices of a tensor that occurs in several bundles.
 static braid_code join_slices(bd_bundle_entry *whole, const bd_bundle_entry *e, bd_bytes key,
                               const char *prefix, braid_status *st)
 {
@@ -122,7 +122,7 @@ static braid_code take_bundle(struct merge *m, const char *prefix, braid_status 
 
 // ---- Files ----
 
-// Everything is there and on the disk before anything is renamed.
+// All data must be on the disk before any file is renamed.
 static braid_code sync_data(const struct merge *m, braid_status *st)
 {
     braid_code code = BRAID_OK;
@@ -150,8 +150,7 @@ static bool same_bundle(const char *a, const char *b)
            a_info.inode == b_info.inode;
 }
 
-// What is left of the old bundles: indexes, data files without an entry, directories. Nobody misses what
-// cannot be removed.
+// Removes the rest of the old bundles: indexes, data files without an entry, directories. Errors are ignored.
 static void clean_up(const struct merge *m, const char *const *prefixes, size_t count)
 {
     char *dir = bd_path_dir(m->prefix);

@@ -71,7 +71,7 @@ static void a_merged_bundle_merges_again(void **state)
     bd_bundle_writer *w = bd_case_open_writer("/dir/more");
     bd_case_add_floats(w, "c", BRAID_SCALAR, 9);
     bd_case_finish(w);
-    w = bd_case_open_writer("/dir/empty"); // has a data file, and nothing in it
+    w = bd_case_open_writer("/dir/empty"); // has an empty data file
     bd_case_finish(w);
     bd_bundle_merge((const char *[]){"/dir/v", "/dir/empty", "/dir/more"}, 3, "/dir/v", &remove_dirs, st);
     assert_ok(st);
@@ -116,12 +116,12 @@ static void parts_that_contradict_are_refused(void **state)
     bd_file_remove("/dir/temp/part-1.data-00000-of-00001", st);
     bd_bundle_merge((const char *[]){"/dir/temp/part-0", "/dir/temp/part-1"}, 2, "/dir/v", &remove_dirs, st);
     assert_error(st, BRAID_NOT_FOUND, "/dir/temp/part-1.data-00000-of-00001");
-    bd_bundle *b = bd_case_open_bundle("/dir/temp/part-0"); // nothing was moved
+    bd_bundle *b = bd_case_open_bundle("/dir/temp/part-0"); // no file was moved
     bd_case_expect_floats(b, "a", BRAID_SHAPE(3), 1);
     bd_bundle_close(b);
 }
 
-// Says yes after so many questions.
+// Returns true after this number of calls.
 static bool is_cancelled_after(void *questions)
 {
     return (*(int *)questions)-- == 0;

@@ -122,7 +122,7 @@ static braid_code next_tensor_locked(bd_bundle *b, char **name, bd_bundle_entry 
     return code;
 }
 
-// Goes past `after` (NULL: to the start) and finds the next tensor.
+// Moves after `after` (NULL: to the start) and finds the next tensor.
 static braid_code find_next(bd_bundle *b, const char *after, char **name, bd_bundle_entry *e,
                             braid_status *st)
 {

@@ -8,14 +8,14 @@
 
 bd_bytes bd_bundle_name_key(const char *name);
 
-// The entry of a key; the caller finishes it. NotFound. On an error it is empty.
+// Finds the entry of a key; the caller frees it. NotFound. On an error it is empty.
 braid_code bd_bundle_find_entry(bd_bundle *b, bd_bytes key, bd_bundle_entry *e, braid_status *st);
 
 // The open data file of an entry; it stays open as long as the bundle.
 braid_code bd_bundle_get_shard(bd_bundle *b, bd_bytes key, const bd_bundle_entry *e,
                                const bd_bundle_shard **shard, braid_status *st);
 
-// The tensor of an entry with data. On an error it is "no tensor".
+// Reads the tensor of an entry with data. On an error it is "no tensor".
 braid_code bd_bundle_read_entry(bd_bundle *b, bd_bytes key, const bd_bundle_entry *e, braid_tensor *t,
                                 braid_status *st);
 

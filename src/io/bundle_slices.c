@@ -5,7 +5,7 @@
 #include "io/slice_copy.h"
 #include <string.h>
 
-// What is read, and into what.
+// A request to read a slice.
 struct request {
     bd_bundle *b;
     const char *name;
@@ -27,7 +27,7 @@ static braid_code fail_slices(const struct request *r, braid_code code, const ch
 // ---- Which stored slices are needed ----
 
 struct piece {
-    const bd_tensor_slice *stored; // as it is in the key
+    const bd_tensor_slice *stored; // as the key has it
     bd_tensor_slice resolved, common;
 };
 

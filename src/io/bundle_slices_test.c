@@ -1,4 +1,4 @@
-// Partitioned tensors in bundles: written in slices, read in others.
+// Tests of partitioned tensors in bundles: written in some slices, read in others.
 #include "io/bundle.h"
 
 #include "base/testing/test.h"
@@ -18,7 +18,7 @@ static void slices_are_put_together(void **state)
     bd_case_add_part(w, "columns", full, "-:-:2,3");
     bd_case_add_part(w, "blocks", full, "0,3:0,2:-");
     bd_case_add_part(w, "blocks", full, "0,3:2,2:-");
-    bd_case_add_part(w, "blocks", full, "3,3:0,4:0,5"); // as long as the dimensions, but said in numbers
+    bd_case_add_part(w, "blocks", full, "3,3:0,4:0,5"); // the whole dimensions, given by numbers
     bd_case_add_part(w, "whole", full, "-:-:-");
     bd_case_add_part(w, "also_whole", full, "0,6:0,4:0,5");
     bd_case_finish(w);
@@ -86,7 +86,7 @@ static void slices_that_do_not_fit_are_refused(void **state)
     assert_error(st, BRAID_INVALID_ARGUMENT, "without a name");
     bd_case_finish(w);
     bd_bundle *b = bd_case_open_bundle("/v");
-    bd_case_expect_part(b, "p", full, "1,1:2,2"); // what is there can be read
+    bd_case_expect_part(b, "p", full, "1,1:2,2"); // stored elements can be read
     bd_bundle_read_slice(b, "p", &second, &back, st);
     assert_error(st, BRAID_INVALID_ARGUMENT,
                  "Does not have sufficient slices for partitioned tensor p to restore");

@@ -9,7 +9,7 @@
 struct bd_bundle_writer {
     char *prefix, *data_path; // owned; data_path is temporary
     size_t alignment;
-    bd_output *out; // owned; NULL once it is closed
+    bd_output *out; // owned; NULL after it is closed
     bd_bundle_index index;
     bool finished;
 };
@@ -100,7 +100,7 @@ braid_code bd_bundle_add(bd_bundle_writer *w, const char *name, const braid_tens
     return code ? code : add(w, name_key(name), t, st);
 }
 
-// `whole` is the entry of the tensor that has other slices, NULL if there is none.
+// `whole` is the entry of the tensor with its other slices; NULL if there is none.
 static braid_code check_whole(const bd_bundle_writer *w, const char *name, const bd_bundle_entry *whole,
                               const braid_shape *full, const braid_tensor *t, braid_status *st)
 {

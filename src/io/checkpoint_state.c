@@ -1,4 +1,4 @@
-// Reads and writes the file that says which checkpoints there are.
+// Reads and writes the file that lists the checkpoints of a directory.
 #include "io/checkpoint_state.h"
 
 #include "base/alloc.h"
@@ -102,7 +102,7 @@ static char *as_written(const char *prefix, const char *dir, bool relative)
     return from_here || made_relative ? bd_path_relative(prefix, dir) : bd_strdup(prefix);
 }
 
-// What is written; all of it but the message's struct is freed by free_proto.
+// Fills the message; free_proto frees all but the struct itself.
 static void fill(checkpoint_proto *p, const char *dir, const bd_checkpoint_state *s, bool relative)
 {
     size_t count = s->all.len;

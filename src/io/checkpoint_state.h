@@ -1,5 +1,5 @@
-// The file `checkpoint` in a directory of checkpoints, which says which there are: a CheckpointState in text
-// format, as tf.train.update_checkpoint_state writes it and tf.train.get_checkpoint_state reads it.
+// The file `checkpoint`, which lists the checkpoints of a directory: a CheckpointState in text format, as
+// tf.train.update_checkpoint_state writes it and tf.train.get_checkpoint_state reads it.
 #ifndef BD_IO_CHECKPOINT_STATE_H
 #define BD_IO_CHECKPOINT_STATE_H
 
@@ -7,16 +7,16 @@
 
 typedef struct bd_checkpoint_state {
     char *latest;          // prefix of the newest checkpoint; owned
-    bd_name_list all;      // prefixes of those that are kept, the oldest first
+    bd_name_list all;      // prefixes of the kept checkpoints, the oldest first
     double *times;         // [all.len], when each was written, in seconds since 1970; owned; NULL: not known
     double last_preserved; // when the last one that is kept for ever was written; 0: not known
 } bd_checkpoint_state;
 
 void bd_checkpoint_state_fini(bd_checkpoint_state *s); // all zero is an empty one
 
-// Reads it; relative prefixes are taken from `dir`. `name` is that of the file; NULL: "checkpoint". Errors:
-// NotFound when it is not there, DataLoss, naming file and line, when it is damaged. On an error *s is empty.
-// Blocks.
+// Reads the file; relative prefixes are relative to `dir`. `name` is the file's; NULL: "checkpoint". Errors:
+// NotFound when it does not exist, DataLoss, naming file and line, when it is damaged. On an error *s is
+// empty. Blocks.
 braid_code bd_checkpoint_state_read(const char *dir, const char *name, bd_checkpoint_state *s,
                                     braid_status *st);
 

@@ -1,4 +1,4 @@
-// The file that says which checkpoints there are.
+// Tests of the file that lists the checkpoints of a directory.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/checkpoint_state.h"
@@ -65,7 +65,7 @@ static void expect_writes(const write_case *cases, size_t count)
     }
 }
 
-// What TensorFlow writes for the same.
+// The text that TensorFlow writes.
 static void the_state_has_the_text_of_tensorflow(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Checkpoints of the first format, as TensorFlow's ops Save and SaveSlices write and Restore and RestoreSlice
+// V1 checkpoints, as TensorFlow's ops Save and SaveSlices write and Restore and RestoreSlice
 // read them.
 //
 // A checkpoint is one file, or several (shards), that are tables (io/sstable.h). Under the empty key each
@@ -21,7 +21,7 @@ typedef struct bd_saved_slice {
     const braid_tensor *tensor; // not owned; its memory does not change meanwhile
 } bd_saved_slice;
 
-// Whether tensors of this type can be saved. Unimplemented says that they cannot.
+// Unimplemented unless tensors of this type can be saved.
 braid_code bd_checkpoint_v1_check_dtype(braid_dtype dtype, braid_status *st);
 
 // Writes a checkpoint of one file, which appears under its path when it is on the disk; until then, and after

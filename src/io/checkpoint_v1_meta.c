@@ -143,7 +143,7 @@ static bool add_listed(bd_map *tensors, listed *l)
     return true;
 }
 
-bool bd_first_meta_read(bd_wire_reader *in, size_t file, bd_map *tensors)
+bool bd_checkpoint_v1_meta_read(bd_wire_reader *in, size_t file, bd_map *tensors)
 {
     uint32_t field;
     bd_wire_type type;

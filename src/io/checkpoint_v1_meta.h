@@ -8,7 +8,7 @@
 #include "io/checkpoint_v1.h"
 
 typedef struct bd_stored_slice {
-    bd_tensor_slice slice; // as it is in the key
+    bd_tensor_slice slice; // as the key has it
     size_t file;
 } bd_stored_slice;
 
@@ -21,8 +21,8 @@ typedef struct bd_stored_tensor {
 void bd_stored_tensor_free(bd_stored_tensor *t); // NULL is accepted
 
 // Reads a SavedTensorSliceMeta of file number `file` and adds its tensors to `tensors` (name ->
-// bd_stored_tensor, owned), which may contain them from other files. False when it is malformed or
+// bd_stored_tensor, owned), which may contain them from other files. Returns false when it is malformed or
 // contradicts another file.
-bool bd_first_meta_read(bd_wire_reader *in, size_t file, bd_map *tensors);
+bool bd_checkpoint_v1_meta_read(bd_wire_reader *in, size_t file, bd_map *tensors);
 
 #endif

@@ -1,4 +1,4 @@
-// Reads checkpoints of the first format.
+// Reads V1 checkpoints.
 #include "io/checkpoint_v1.h"
 
 #include "base/alloc.h"
@@ -56,7 +56,7 @@ static braid_code read_shard(bd_checkpoint_v1 *f, size_t file, braid_status *st)
         bd_slice slice;
         bd_bytes value = bd_sstable_iter_value(it);
         bd_wire_reader in = bd_wire_reader_block(&slice, value.data, value.len), meta;
-        if (!find_field(&in, SLICES_META, &meta) || !bd_first_meta_read(&meta, file, &f->tensors))
+        if (!find_field(&in, SLICES_META, &meta) || !bd_checkpoint_v1_meta_read(&meta, file, &f->tensors))
             code = damaged(
                 s->path, "what it says of its tensors is damaged, or no checkpoint of the first format", st);
     }
@@ -132,7 +132,7 @@ bool bd_checkpoint_v1_find(const bd_checkpoint_v1 *f, const char *name, braid_dt
 
 // ---- Reading ----
 
-// What is read, and into what.
+// A request to read a slice.
 typedef struct request {
     bd_checkpoint_v1 *f;
     const char *name;
@@ -147,7 +147,7 @@ static void put_field(uint8_t *bytes, size_t *len, uint32_t field, bd_wire_type 
     *len += bd_put_varint(bytes + *len, value);
 }
 
-// The values say no type and no shape; with both before them they are a TensorProto.
+// The message of the values has neither type nor shape; with these prepended it is a TensorProto.
 static braid_code read_values(bd_wire_reader *data, braid_dtype dtype, const braid_shape *shape,
                               braid_tensor *t, braid_status *st)
 {
@@ -210,7 +210,7 @@ static braid_code read_stored(const request *r, const bd_stored_slice *s, const 
     return code;
 }
 
-// Copies what a stored slice has of what is wanted. *covered counts elements.
+// Copies the requested elements of a stored slice. *covered counts them.
 static braid_code read_part(const request *r, size_t i, int64_t *covered, braid_status *st)
 {
     const bd_stored_slice *s = &r->stored->slices.items[i];

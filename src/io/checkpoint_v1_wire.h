@@ -1,4 +1,4 @@
-// Field numbers of the messages in checkpoints of the first format.
+// Field numbers of the messages in V1 checkpoints.
 #ifndef BD_IO_CHECKPOINT_V1_WIRE_H
 #define BD_IO_CHECKPOINT_V1_WIRE_H
 

@@ -1,4 +1,4 @@
-// Writes checkpoints of the first format.
+// Writes V1 checkpoints.
 #include "io/checkpoint_v1.h"
 
 #include "base/alloc.h"
@@ -79,7 +79,7 @@ static void put_shape(bd_strbuf *b, uint32_t field, const braid_shape *s)
 
 // Slices by tensor: each tensor's are a chain.
 typedef struct chains {
-    size_t *next;  // [count]; 0: none
+    size_t *next;  // [count]; 0: no next one
     bool *is_head; // [count]
     bd_map last;   // name -> slice and one
 } chains;
@@ -169,7 +169,7 @@ static size_t field_size(size_t field, size_t len)
     return bd_wire_varint_size(field << 3) + bd_wire_varint_size(len) + len;
 }
 
-// Of the TensorProto, which says values and nothing else.
+// The size of the TensorProto, which has only values.
 static size_t values_size(const braid_tensor *t, const struct value_form *f)
 {
     size_t size = 0;
@@ -261,7 +261,7 @@ static int compare_keys(const void *a, const void *b)
     return bd_bytes_compare(key_of(a), key_of(b));
 }
 
-// Keys in their order. InvalidArgument when one is there twice.
+// Sorts the slices by key. InvalidArgument when a key occurs twice.
 static braid_code sort_slices(const bd_saved_slice *slices, size_t count, keyed *sorted, braid_status *st)
 {
     for (size_t i = 0; i < count; i++) {
@@ -317,7 +317,7 @@ static braid_code write_table(const writing *w, const char *path, braid_status *
     return code;
 }
 
-// Under another name first: what is seen under `path` is whole.
+// Writes under a temporary name first, so that the file at `path` is always whole.
 static braid_code write_file(const writing *w, const char *path, braid_status *st)
 {
     char *temp = bd_path_temp(path), *dir = bd_path_dir(path);

@@ -24,7 +24,7 @@ static void checksums_match_published_values(void **state)
     assert_int_equal(bd_crc32c(bytes, sizeof bytes), 0x113fdb5c);
 }
 
-// One bit at a time, as the polynomial says.
+// One bit at a time, by the polynomial's definition.
 static uint32_t bitwise(const uint8_t *data, size_t len)
 {
     uint32_t crc = 0xffffffff;

@@ -12,12 +12,12 @@ struct bd_csv {
     bd_input *in;
     size_t at, len; // of the buffer
     bd_strbuf field;
-    braid_status broken; // the error of reading, until somebody has it; nothing more is read
+    braid_status broken; // the error of reading, until it is reported; no more is read after it
     bool is_broken;
     char buffer[BUFFER_SIZE];
 };
 
-// What is read in place of a byte.
+// The value that is read at the end in place of a byte.
 #define AT_END (-1)
 
 braid_code bd_csv_open(const char *path, const bd_csv_format *format, bd_csv **csv, braid_status *st)

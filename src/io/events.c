@@ -71,7 +71,7 @@ static double wall_time(void)
     return (double)bd_wall_micros() / 1e6;
 }
 
-// An event with one BYTES field, which is `len` bytes of a message or of text.
+// An event with one BYTES field: `len` bytes of a message or of text.
 static braid_code put_event(bd_event_writer *w, double time, int64_t step, uint32_t field, const void *data,
                             size_t len, braid_status *st)
 {
@@ -216,7 +216,7 @@ braid_code bd_event_put_meta_graph(bd_event_writer *w, const void *meta_graph_de
     return put_event(w, wall_time(), 0, EVENT_META_GRAPH_DEF, meta_graph_def, len, st);
 }
 
-// Puts what `out` has written to `m` as the content of an event's field, and frees it.
+// Puts the bytes that `out` has written to `m` into an event's field, and frees `m`.
 static braid_code put_message(bd_event_writer *w, int64_t step, uint32_t field, bd_wire_writer *out,
                               bd_message *m, braid_status *st)
 {

@@ -9,11 +9,11 @@
 
 typedef struct bd_event_writer bd_event_writer;
 
-// 0 and NULL stand for TensorFlow's defaults.
+// 0 and NULL mean TensorFlow's defaults.
 typedef struct bd_event_options {
     const char *suffix; // at the end of the file's name
-    int queue_len; // events are handed to the system when more than so many wait; 10; negative: each at once
-    int64_t flush_ms; // or when one comes and so much time has gone by since the last; 120 s
+    int queue_len; // events are flushed when more than this number wait; default 10; negative: each at once
+    int64_t flush_ms; // or when an event is added this long after the last flush; default 120 s
 } bd_event_options;
 
 // Makes `DIR/events.out.tfevents.SECONDS.HOST[SUFFIX]`, and the directory if it is not there; a number is
@@ -54,7 +54,7 @@ typedef enum bd_session_status { // the numbers are SessionLog's
 braid_code bd_event_put_session_log(bd_event_writer *w, int64_t step, bd_session_status status,
                                     const char *checkpoint_path, const char *message, braid_status *st);
 
-// A whole Event message, as it is.
+// Adds a serialized Event message.
 braid_code bd_event_put(bd_event_writer *w, const void *event, size_t len, braid_status *st);
 
 // Writes all buffered events to the file. NotFound when the file was removed.

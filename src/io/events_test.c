@@ -122,7 +122,7 @@ static void the_file_name_has_time_and_host(void **state)
     assert_string_equal(path + strlen(start) + 10, end);
     assert_true(bd_parse_int64(digits, &seconds));
     assert_true(seconds >= before && seconds <= after);
-    struct reader r = open_reader(path); // the first event is there at once
+    struct reader r = open_reader(path); // the first event is written at once
     expect_version(&r);
     close_reader(&r);
     close_writer(w);
@@ -321,7 +321,7 @@ static void a_file_in_place_of_the_directory_is_an_error(void **state)
     bd_free(file);
 }
 
-// Each call fails once: what was opened is closed, and what was said to be there is there.
+// Each call fails once: opened files are closed, and flushed events are in the file.
 static void a_failing_disk_loses_no_flushed_event(void **state)
 {
     (void)state;

@@ -97,7 +97,7 @@ braid_code bd_file_sync_path(const char *path, braid_status *st)
     if (code) return code;
     BD_STATUS(close_st);
     code = bd_file_sync(file, st);
-    bd_file_close(file, close_st); // nothing was written through it
+    bd_file_close(file, close_st); // no byte was written through it
     return code;
 }
 
@@ -111,14 +111,14 @@ braid_code bd_dir_sync(const char *path, braid_status *st)
     return bd_fs_current->sync_dir(path, st);
 }
 
-// Makes one directory whose parent is there.
+// Makes one directory whose parent exists.
 static braid_code make_one_dir(const char *path, braid_status *st)
 {
     BD_STATUS(make_st);
     bd_file_info info;
     braid_code code = bd_fs_current->make_dir(path, make_st);
     if (code == BRAID_ALREADY_EXISTS && bd_file_get_info(path, &info, st) == BRAID_OK) {
-        if (info.is_dir) return BRAID_OK; // somebody else was faster
+        if (info.is_dir) return BRAID_OK; // another process was faster
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "cannot make directory %s: a file has this name", path);
     }
     if (code) return bd_status_copy(st, make_st);
@@ -180,7 +180,7 @@ braid_code bd_dir_list(const char *path, bd_name_list *list, braid_status *st)
 
 // ---- Whole files ----
 
-// Reads to the end, whatever the size said: files of /proc say 0, others grow.
+// Reads to the end, whatever the size is: files of /proc have size 0, others grow.
 static braid_code read_to_end(bd_file *file, size_t max, size_t cap, char **data, size_t *len,
                               braid_status *st)
 {

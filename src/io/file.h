@@ -14,9 +14,9 @@
 
 typedef enum bd_file_mode {
     BD_FILE_READ,
-    BD_FILE_CREATE,     // for writing; emptied when it is there
-    BD_FILE_CREATE_NEW, // for writing; AlreadyExists when it is there
-    BD_FILE_APPEND      // for writing at the end; created when it is not there
+    BD_FILE_CREATE,     // for writing; an existing file is truncated
+    BD_FILE_CREATE_NEW, // for writing; AlreadyExists when it exists
+    BD_FILE_APPEND      // for writing at the end; created when it does not exist
 } bd_file_mode;
 
 struct bd_fs;
@@ -35,7 +35,7 @@ typedef struct bd_file_info {
 
 // ---- The interface ----
 
-// Contracts are those of the functions below that take the same arguments. No member is NULL.
+// The contracts are those of the functions below with the same arguments. No member is NULL.
 typedef struct bd_fs {
     braid_code (*open)(const char *path, bd_file_mode mode, bd_file **file, braid_status *st);
     braid_code (*read_at)(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
@@ -114,8 +114,8 @@ void bd_name_list_sort(bd_name_list *list);
 // The names in a directory, without it. On an error the list is empty.
 braid_code bd_dir_list(const char *path, bd_name_list *list, braid_status *st);
 
-// The whole content in new zero-terminated memory (bd_free); *len is without the zero. ResourceExhausted when
-// it is longer than `max` or memory is short. On an error *data is NULL.
+// Reads the whole content to new zero-terminated memory (bd_free); *len is without the zero.
+// ResourceExhausted when it is longer than `max` or memory is short. On an error *data is NULL.
 braid_code bd_file_read_all(const char *path, size_t max, char **data, size_t *len, braid_status *st);
 
 // Replaces the content of a file so that a crash at any instant leaves the old or the new: a temporary name,

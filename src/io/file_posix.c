@@ -63,7 +63,7 @@ braid_code bd_code_of_errno(int error)
     return BRAID_UNKNOWN;
 }
 
-// What failed, of which path, for the reason in errno.
+// Sets the error for a failed call on a path, with the reason in errno.
 static braid_code failed(braid_status *st, const char *what, const char *path)
 {
     int error = errno;
@@ -145,7 +145,7 @@ static braid_code posix_write(bd_file *file, const void *data, size_t len, braid
     return BRAID_OK;
 }
 
-// What cannot be synced (a device, some network file systems) has nothing to lose by it.
+// Files that cannot be synced (devices, some network file systems) need no sync.
 static bool is_sync_error(int rc)
 {
     return rc != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP;

@@ -205,7 +205,7 @@ static void read_all_is_bounded(void **state)
     bd_file_read_all(path, 9, &data, &len, st);
     assert_null(data);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "is longer than 9 bytes");
-    bd_file_read_all("/proc/self/stat", 1 << 20, &data, &len, st); // says that its size is 0
+    bd_file_read_all("/proc/self/stat", 1 << 20, &data, &len, st); // its size is reported as 0
     assert_ok(st);
     assert_true(len > 20);
     bd_free(data);

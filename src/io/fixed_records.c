@@ -1,6 +1,6 @@
-// Files of records of one length. A window holds a record and the bytes of a footer after it, without which
-// it is not a record; the part that the next record shares with it is not read again, so that compressed
-// files are read from front to back.
+// Files of records of one length. The window holds a record and the bytes after it that the footer needs,
+// without which it is not a record. The part that the next record shares with it is not read again, so that
+// compressed files are read in one pass.
 #include "io/fixed_records.h"
 
 #include "base/alloc.h"
@@ -43,7 +43,7 @@ void bd_fixed_records_close(bd_fixed_records *r)
     bd_free(r);
 }
 
-// Goes to the next record, over what is in the window already.
+// Moves to the next record, first within the window.
 static braid_code hop(bd_fixed_records *r, braid_status *st)
 {
     size_t by = (size_t)r->format.hop;

@@ -26,13 +26,13 @@ typedef struct reader {
 typedef struct frame {
     int64_t left, top, width, height;
     bool is_interlaced;
-    const uint8_t *colors; // RGB triples; NULL: none
+    const uint8_t *colors; // RGB triples; NULL: no table
     int color_count;
     size_t codes_at; // where its pixels begin
 } frame;
 
 typedef struct gif {
-    const uint8_t *colors; // of frames without a table of their own; NULL: none
+    const uint8_t *colors; // of frames without a table of their own; NULL: no table
     int color_count;
     reader blocks; // from the first block on
 } gif;
@@ -51,7 +51,7 @@ static int64_t le16(const uint8_t *p)
     return p[0] | p[1] << 8;
 }
 
-// A table of colors where the flags say that there is one.
+// Reads a table of colors if the flags announce one.
 static bool read_colors(reader *r, int flags, const uint8_t **colors, int *count)
 {
     if (!(flags & HAS_COLORS)) return true;
@@ -88,7 +88,7 @@ typedef enum next {
     NEXT_BROKEN
 } next;
 
-// Goes to the next frame and past its pixels.
+// Moves to the next frame and past its pixels.
 static next next_frame(const gif *g, reader *r, frame *f)
 {
     while (r->at < r->len) {
@@ -123,7 +123,7 @@ typedef struct codes {
     int bit_count;
 } codes;
 
-// The next code; -1 when there are no more bytes.
+// The next code; -1 at the end of the bytes.
 static int next_code(codes *c, int width)
 {
     while (c->bit_count < width) {

@@ -7,13 +7,14 @@
 #include <fnmatch.h>
 #include <string.h>
 
-// The names in a directory; none when it is not there or is something else. The caller ends them.
+// Lists the names in a directory; the list is empty when it does not exist or is not a directory. The caller
+// frees them.
 static braid_code list_dir(const char *path, bd_name_list *names, braid_status *st)
 {
     bd_file_info info;
     *names = (bd_name_list){0};
     braid_code code = bd_file_get_info(path, &info, st);
-    if (code == BRAID_NOT_FOUND || code == BRAID_FAILED_PRECONDITION) { // below a file there is nothing
+    if (code == BRAID_NOT_FOUND || code == BRAID_FAILED_PRECONDITION) { // a file has no entries
         braid_status_clear(st);
         return BRAID_OK;
     }
@@ -22,7 +23,8 @@ static braid_code list_dir(const char *path, bd_name_list *names, braid_status *
 
 static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, braid_status *st);
 
-// The names in the directory `path` that match the first `len` bytes of `rest`, and what follows of each.
+// Lists the names in the directory `path` that match the first `len` bytes of `rest`, and expands the
+// remainder for each.
 static braid_code expand_dir(bd_strbuf *path, const char *rest, size_t len, bd_name_list *list,
                              braid_status *st)
 {
@@ -46,10 +48,10 @@ static braid_code expand_dir(bd_strbuf *path, const char *rest, size_t len, bd_n
     return code;
 }
 
-// Adds what matches `rest` after `path`.
+// Adds the paths that match `rest` after `path`.
 static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, braid_status *st)
 {
-    bd_strbuf_append(path, ""); // so that there is a text
+    bd_strbuf_append(path, ""); // so that the text is not NULL
     size_t path_len = path->len, len;
     braid_code code = BRAID_OK;
     for (; *rest; rest += len) {

@@ -56,7 +56,7 @@ static void patterns_match_files(void **state)
     expect("", "");
 }
 
-// The directory that the pattern names as it is must be there.
+// The directory before the first special character must exist.
 static void a_missing_directory_is_not_found(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ const double *bd_histogram_limits(size_t *count)
     return limits;
 }
 
-// The first bucket whose limit is above the value; the last one holds the largest double, too.
+// The first bucket whose limit is above the value; the last one also holds the largest double.
 static size_t bucket_of(double value)
 {
     size_t low = 0, high = LIMITS - 1;

@@ -69,7 +69,7 @@ static void a_value_on_a_limit_belongs_above_it(void **state)
         Tensorflow__HistogramProto *proto = message_of(&h, arena);
         assert_true(proto->min == limits[i] && proto->max == limits[i] && proto->num == 1);
         assert_true(proto->sum == limits[i] && proto->sum_squares == limits[i] * limits[i]);
-        // Nothing below, the value, nothing above.
+        // An empty bucket below, the value, an empty one above.
         assert_int_equal(proto->n_bucket, i + 2 < count ? 3 : 2);
         assert_true(proto->bucket_limit[0] == limits[i] && proto->bucket[0] == 0);
         assert_true(proto->bucket_limit[1] == limits[i + 1] && proto->bucket[1] == 1);

@@ -15,12 +15,12 @@ typedef struct bd_image_form {
     int64_t frames, height, width, channels;
 } bd_image_form;
 
-// Pixels of an image, all frames together: as many as TensorFlow decodes. A file of a few bytes may say that
-// it has more.
+// The limit of pixels of an image, all frames together, as in TensorFlow. A file of a few bytes may declare
+// more.
 #define BD_IMAGE_PIXELS_MAX ((int64_t)1 << 29)
 
-// Allocates memory for the samples, once the form is known; all of it is overwritten. NULL: the sink refuses
-// the image, and words the error.
+// Allocates memory for the samples when the form is known; all of it is overwritten. NULL: the sink refuses
+// the image and sets the error.
 typedef struct bd_image_sink {
     void *(*allocate)(void *arg, const bd_image_form *form);
     void *arg;

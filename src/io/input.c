@@ -15,8 +15,8 @@ struct bd_input {
     z_stream *inflater; // owned; NULL without compression
     bool between;       // members: before the first byte of a compressed stream, where the file may end
     uint64_t offset;    // of the next byte in the content
-    uint64_t file_next; // of the byte of the file after those in the buffer
-    size_t pos, len;    // bytes of the file in the buffer: those from pos up to len are unread
+    uint64_t file_next; // offset in the file of the byte after the buffer
+    size_t pos, len;    // bytes of the file in the buffer: [pos, len) is unread
     uint8_t buffer[BUFFER_BYTES];
 };
 
@@ -87,7 +87,7 @@ static braid_code read_plain(bd_input *in, uint8_t *out, size_t len, size_t *got
 {
     while (*got < len) {
         size_t left = in->len - in->pos, want = len - *got;
-        if (left == 0 && want >= BUFFER_BYTES) { // straight to where it is wanted
+        if (left == 0 && want >= BUFFER_BYTES) { // directly to the caller's memory
             size_t n;
             braid_code code = bd_file_read_at(in->file, in->file_next, out + *got, want, &n, st);
             in->file_next += n;
@@ -115,7 +115,7 @@ static braid_code damaged(bd_input *in, const char *why, braid_status *st)
                    why, in->file_next - (in->len - in->pos));
 }
 
-// One call of zlib. *starved is set when it can do nothing without more bytes of the file.
+// Makes one call of zlib. *starved is set when it needs more bytes of the file.
 static braid_code inflate_some(bd_input *in, uint8_t *out, size_t len, size_t *got, bool *starved,
                                braid_status *st)
 {

@@ -13,7 +13,7 @@ typedef struct bd_jpeg_decoding {
     // For an image that is damaged or truncated: the fraction of its rows that must be readable; the other
     // rows are black.
     float acceptable_fraction;
-    bool crop; // takes only this window, of the image as it is made smaller
+    bool crop; // decodes only this window of the scaled image
     int64_t crop_y, crop_x, crop_height, crop_width;
 } bd_jpeg_decoding;
 

@@ -24,7 +24,7 @@ typedef struct input {
     bd_image_form form;
     uint8_t *samples;
     uint8_t *
-        // of pixels that have to be converted or moved before they are a row; NULL when there is no need
+        // for pixels that must be converted or moved; NULL when none must
         line;
     int64_t rows_read; // before the data ended
     bool is_refused;
@@ -50,7 +50,7 @@ static void on_message(j_common_ptr jpeg)
     (void)jpeg;
 }
 
-// Scans of a progressive image; each goes over all of it. Real files have ten.
+// The limit of scans of a progressive image; each decodes the whole image. Real files have ten.
 #define SCANS_MAX 500
 
 static void on_progress(j_common_ptr jpeg)
@@ -72,15 +72,15 @@ static void begin_source(j_decompress_ptr jpeg)
     in->source.bytes_in_buffer = in->file.len;
 }
 
-// There is never more than what was there from the start. FALSE ends the reading of rows; an end of the image
-// makes libjpeg fill in what is missing.
+// All bytes are in memory from the start. FALSE ends the reading of rows; the end marker makes libjpeg fill
+// in missing rows.
 static boolean fill_source(j_decompress_ptr jpeg)
 {
     input *in = jpeg->client_data;
     struct jpeg_source_mgr *s = &in->source;
     if (s->bytes_in_buffer == 0 && s->next_input_byte == in->file.data) ERREXIT(jpeg, JERR_INPUT_EMPTY);
     if (!in->how->recover_truncated) {
-        // The decoder has taken less than it looked at: what it is amid of goes beyond the end.
+        // The decoder has consumed less than it looked at: its current segment exceeds the data.
         if (s->bytes_in_buffer > 0) return FALSE;
         ERREXIT(jpeg, JERR_FILE_READ);
     }
@@ -138,7 +138,7 @@ static void start_reading(input *in)
 
 // ---- Decoding ----
 
-// Four inks come as they are, and are turned to RGB by us.
+// CMYK is decoded as such, and converted to RGB here.
 static void choose_colors(input *in)
 {
     struct jpeg_decompress_struct *j = &in->jpeg;
@@ -199,7 +199,7 @@ static void line_to_row(const input *in, int64_t offset, uint8_t *row)
         ink_to_rgb(from + 4 * i, in->jpeg.saw_Adobe_marker, row + 3 * i);
 }
 
-// Reads rows up to the end of the image or of the data; the others are made up.
+// Reads rows up to the end of the image or of the data; libjpeg makes up the others.
 static void read_rows(input *in, int64_t offset, size_t row_len)
 {
     int64_t i = 0;
@@ -220,7 +220,7 @@ static void read_rows(input *in, int64_t offset, size_t row_len)
     }
 }
 
-// False: in->error or in->is_refused say why.
+// Returns false with in->error or in->is_refused set.
 static bool read_image(input *in)
 {
     if (setjmp(in->jump)) return false;
@@ -242,7 +242,7 @@ static bool read_image(input *in)
     read_rows(in, offset, (size_t)(in->form.width * in->form.channels));
     float wanted = in->how->acceptable_fraction < 1.0f ? in->how->acceptable_fraction : 1.0f;
     if ((float)in->rows_read / (float)in->form.height < wanted) give_up(in, "the data end too early");
-    // What comes after the last row that is wanted is not looked at.
+    // Data after the last requested row are not checked.
     return true;
 }
 

@@ -10,7 +10,7 @@
 
 #define BUFFER_MIN 4096
 
-// What is written so far. Errors of libjpeg jump out of writing, so all that has to be freed lies here.
+// The output so far. Errors of libjpeg jump out of writing, so all memory to be freed is here.
 typedef struct output {
     struct jpeg_compress_struct jpeg;
     struct jpeg_error_mgr errors;
@@ -89,7 +89,7 @@ static void set_parameters(output *o, int64_t height, int64_t width, const bd_jp
         j->comp_info[i].h_samp_factor = j->comp_info[i].v_samp_factor = 1;
 }
 
-// Before the metadata stands the name that says what they are, with its zero.
+// The metadata are preceded by the name of their kind, with its zero.
 static void write_metadata(output *o, const bd_jpeg_encoding *how)
 {
     static const char name[] = "http://ns.adobe.com/xap/1.0/";
@@ -102,7 +102,7 @@ static void write_metadata(output *o, const bd_jpeg_encoding *how)
     jpeg_write_marker(&o->jpeg, JPEG_APP0 + 1, o->metadata, (unsigned)(sizeof name + how->xmp_len));
 }
 
-// False: o->error says why.
+// Returns false with o->error set.
 static bool write_image(output *o, const uint8_t *samples, int64_t height, int64_t width,
                         const bd_jpeg_encoding *how)
 {

@@ -11,7 +11,7 @@ struct bd_lines {
     bd_input *in;    // owned
     char *line;      // owned; a line that does not end in one block
     size_t len, cap; // of it
-    size_t pos, end; // of what is unread in the block
+    size_t pos, end; // of the unread part of the block
     char block[BLOCK_BYTES];
 };
 
@@ -80,7 +80,7 @@ braid_code bd_lines_next(bd_lines *l, const char **line, size_t *len, braid_stat
         if (code) return code;
         if (l->end > 0) continue;
         give(l->line ? l->line : "", l->len, line, len);
-        // The last line is one when there is anything in it.
+        // The last line counts unless it is empty.
         return *len > 0
                    ? BRAID_OK
                    : bd_fail(st, BRAID_OUT_OF_RANGE, "%s: there are no more lines", bd_input_path(l->in));

@@ -67,7 +67,7 @@ void bd_ordered_put_signed(bd_strbuf *out, int64_t value)
     bd_strbuf_append_n(out, first, (size_t)len);
 }
 
-// The length that the leading bits say, 0 when there is none such.
+// The length in the leading bits, 0 when they are invalid.
 static int length_from_header(const uint8_t *p, const uint8_t *end, uint8_t invert)
 {
     int len = 0;

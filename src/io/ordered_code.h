@@ -16,8 +16,8 @@ void bd_ordered_put_number(bd_strbuf *out, uint64_t value);
 void bd_ordered_put_signed(bd_strbuf *out, int64_t value);
 void bd_ordered_put_string(bd_strbuf *out, const void *data, size_t len);
 
-// Read at *at and go past it. False, with *at as it was, when there is no whole one before `end`, or one that
-// the functions above would not have written so.
+// Read at *at and move past the value. Return false, with *at unchanged, when no whole value ends before
+// `end`, or when it is not in the form that the functions above write.
 bool bd_ordered_get_number(const uint8_t **at, const uint8_t *end, uint64_t *value);
 bool bd_ordered_get_signed(const uint8_t **at, const uint8_t *end, int64_t *value);
 bool bd_ordered_get_string(const uint8_t **at, const uint8_t *end,

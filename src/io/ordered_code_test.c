@@ -205,7 +205,7 @@ static void malformed_encodings_are_refused(void **state)
     bd_strbuf_fini(&text);
 }
 
-// Whatever is read is what would be written.
+// A decoded value encodes to the same bytes.
 static void random_bytes_decode_to_their_own_encoding(void **state)
 {
     (void)state;

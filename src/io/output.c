@@ -16,7 +16,7 @@ struct bd_output {
     z_stream *deflater; // owned; NULL without compression
     uint64_t offset;    // bytes put
     size_t used;        // of the buffer
-    bool broken;        // a write failed: nobody knows what the file holds
+    bool broken;        // a write failed: the content of the file is undefined
     uint8_t buffer[BUFFER_BYTES];
 };
 

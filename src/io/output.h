@@ -11,8 +11,8 @@ typedef struct bd_output bd_output;
 braid_code bd_output_open(const char *path, bd_file_mode mode, bd_compression kind, bd_output **out,
                           braid_status *st);
 
-// Puts bytes after those before. Small pieces are gathered in the buffer, large ones are written from where
-// they are. After an error every later call fails too.
+// Appends bytes. Small pieces are gathered in the buffer, large ones are written directly. After an error
+// each later call fails too.
 braid_code bd_output_put(bd_output *out, const void *data, size_t len, braid_status *st);
 
 // Bytes put so far, before compression.

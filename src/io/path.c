@@ -30,7 +30,8 @@ char *bd_path_absolute(const char *path)
     bd_strbuf out = {0};
     if (!bd_path_is_absolute(path)) {
         char here[PATH_MAX];
-        if (getcwd(here, sizeof here)) append_parts(&out, here); // else it is gone: as if it were the root
+        // the directory was removed: acts as the root
+        if (getcwd(here, sizeof here)) append_parts(&out, here);
     }
     append_parts(&out, path);
     if (out.len == 0) bd_strbuf_append_char(&out, '/');

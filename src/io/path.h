@@ -1,4 +1,4 @@
-// Paths that name the same file from elsewhere. Results are the caller's (bd_free).
+// Relative and absolute forms of paths. The caller frees results (bd_free).
 #ifndef BD_IO_PATH_H
 #define BD_IO_PATH_H
 

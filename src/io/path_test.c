@@ -1,4 +1,4 @@
-// Paths from elsewhere.
+// Tests of relative and absolute forms of paths.
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "io/path.h"

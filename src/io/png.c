@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-// What is written so far. Errors of libpng jump out of it, so all that has to be freed lies here.
+// The output so far. Errors of libpng jump out of it, so all memory to be freed is here.
 typedef struct output {
     png_structp png;
     png_infop info;
@@ -48,7 +48,7 @@ static void flush(png_structp png)
     (void)png;
 }
 
-// False: o->error says why.
+// Returns false with o->error set.
 static bool write_image(output *o, const bd_png_image *image)
 {
     static const int colors[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,

@@ -17,8 +17,8 @@ typedef struct bd_png_image {
 // PNG does not have. On an error *png is NULL.
 braid_code bd_png_encode(const bd_png_image *image, uint8_t **png, size_t *len, braid_status *st);
 
-// Decodes to samples of 8 or 16 bits and 1 to 4 channels (0: as many as the file has; see `depth` above).
-// Colors become gray, transparency comes or goes as the number of channels wants it.
+// Decodes to samples of 8 or 16 bits and 1 to 4 channels (0: as many as the file has; see `depth` above). The
+// number of channels decides whether colors become gray and whether an alpha channel is added or removed.
 braid_code bd_png_decode(bd_image_file file, int channels, int bits, const bd_image_sink *sink,
                          braid_status *st);
 

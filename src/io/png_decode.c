@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A file that is read, and what it is turned into. Errors of libpng jump out of reading, so the state lies
-// here and not in variables of the functions that are left.
+// A file that is being read, with the requested form. Errors of libpng jump out of reading, so the state is
+// here and not in local variables.
 typedef struct input {
     png_structp png;
     png_infop info;
@@ -71,7 +71,7 @@ static bool is_too_large(const bd_image_form *f)
            f->width * f->height >= BD_IMAGE_PIXELS_MAX;
 }
 
-// Reads the header and says what is to be made of the image. Stores how often its rows come.
+// Reads the header and sets the transformations. Stores the number of passes over the rows.
 static void read_header(input *in, int *passes, int *bit_depth)
 {
     uint32_t width, height;
@@ -103,7 +103,7 @@ static void widen_row(uint8_t *row, int64_t samples)
     }
 }
 
-// False: in->error or in->is_refused say why.
+// Returns false with in->error or in->is_refused set.
 static bool read_image(input *in)
 {
     int passes, bit_depth;

@@ -122,7 +122,7 @@ braid_code bd_record_read(bd_record_reader *r, const uint8_t **data, size_t *len
     uint64_t start = bd_input_offset(r->in);
     braid_code code = read_record(r, start, len, st);
     if (code) {
-        bd_input_seek(r->in, start, ignored); // what stops it there stops the next call, too
+        bd_input_seek(r->in, start, ignored); // the next call fails with the same error
         return code;
     }
     *data = r->data;

@@ -227,7 +227,7 @@ static void gzip_members_follow_each_other(void **state)
 
 // ---- Damage ----
 
-// Reads all records; the number of those that were whole. The code that stopped it is left in `st`.
+// Reads all records; returns the number of whole ones. `st` has the error that ended it.
 static int count_records(const char *path, bd_compression kind, braid_status *st)
 {
     bd_record_reader *r;
@@ -304,7 +304,7 @@ static void damaged_compression_is_detected(void **state)
     }
 }
 
-// A record whose length says `len`, with a right checksum of it, and `have` bytes of data.
+// Writes a record whose length field is `len`, with a correct checksum, and `have` bytes of data.
 static void write_header(const char *path, uint64_t len, size_t have)
 {
     char bytes[64] = {0};

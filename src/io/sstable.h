@@ -18,10 +18,10 @@ int bd_bytes_compare(bd_bytes a, bd_bytes b);
 
 // ---- Writing ----
 
-// 0 stands for the value that TensorFlow uses.
+// 0 means TensorFlow's value.
 typedef struct bd_sstable_options {
     size_t block_bytes;   // a block ends with the entry that makes it this long; 262144
-    int restart_interval; // every so many entries a key is written in full; 16
+    int restart_interval; // after this number of entries a key is written in full; default 16
 } bd_sstable_options;
 
 typedef struct bd_sstable_writer bd_sstable_writer;
@@ -52,9 +52,9 @@ typedef struct bd_sstable_iter bd_sstable_iter;
 bd_sstable_iter *bd_sstable_iter_new(bd_sstable *t);
 void bd_sstable_iter_free(bd_sstable_iter *it); // NULL is accepted
 
-// Goes to the first key that is not less than `key`. After an error the iterator is invalid.
+// Moves to the first key that is not less than `key`. After an error the iterator is invalid.
 braid_code bd_sstable_iter_seek(bd_sstable_iter *it, bd_bytes key, braid_status *st);
-// Goes to the next key; there must be a position (asserted).
+// Moves to the next key; the iterator must be valid (asserted).
 braid_code bd_sstable_iter_next(bd_sstable_iter *it, braid_status *st);
 // False at the end, before the first seek and after an error.
 bool bd_sstable_iter_valid(const bd_sstable_iter *it);

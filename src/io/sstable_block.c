@@ -80,7 +80,7 @@ void bd_block_builder_add(bd_block_builder *b, bd_bytes key, bd_bytes value)
     bd_strbuf_append_n(&b->bytes, head, n);
     bd_strbuf_append_n(&b->bytes, rest.data, rest.len);
     bd_strbuf_append_n(&b->bytes, value.data, value.len);
-    b->last_key.len = shared; // cut to what is shared, then the rest of the key
+    b->last_key.len = shared; // truncated to the shared prefix, then the rest of the key
     bd_strbuf_append_n(&b->last_key, rest.data, rest.len);
     b->since_restart++;
 }
@@ -104,7 +104,7 @@ bool bd_block_init(bd_block *b, uint8_t *memory, size_t len, uint64_t offset)
     b->restart_count = bd_get_le32(memory + len - 4);
     if (b->restart_count > (len - 4) / 4) return false;
     b->entries_len = len - 4 - 4 * (size_t)b->restart_count;
-    // Without a restart there is nowhere to begin.
+    // Without a restart no entry can be found.
     return b->restart_count > 0 || b->entries_len == 0;
 }
 
@@ -201,7 +201,7 @@ void bd_block_iter_next(bd_block_iter *it)
     step(it, it->valid);
 }
 
-// The key at restart `i`; false when it is malformed.
+// The key at restart `i`. Returns false when it is malformed.
 static bool restart_key(const bd_block *b, uint32_t i, size_t *offset, bd_bytes *key)
 {
     struct entry e;
@@ -211,8 +211,8 @@ static bool restart_key(const bd_block *b, uint32_t i, size_t *offset, bd_bytes 
     return true;
 }
 
-// The offset of the last restart whose key is less than `key`, else of the first; false when the block is
-// malformed.
+// Finds the offset of the last restart whose key is less than `key`, else of the first. Returns false when
+// the block is malformed.
 static bool find_restart(const bd_block *b, bd_bytes key, size_t *offset)
 {
     uint32_t low = 0, high = b->restart_count; // the one looked for is in [low, high)

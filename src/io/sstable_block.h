@@ -66,8 +66,8 @@ typedef struct bd_block {
     uint8_t *memory;      // owned
 } bd_block;
 
-// Makes a block of `len` bytes of `memory` (bd_free), which it takes over, also on an error. False when it is
-// malformed.
+// Makes a block of `len` bytes of `memory` (bd_free), which it takes over, also on an error. Returns false
+// when it is malformed.
 bool bd_block_init(bd_block *b, uint8_t *memory, size_t len, uint64_t offset);
 void bd_block_unref(bd_block *b); // NULL is accepted
 
@@ -75,7 +75,7 @@ void bd_block_unref(bd_block *b); // NULL is accepted
 typedef struct bd_block_iter {
     bd_block *block; // one reference; NULL: none
     size_t next;     // offset of the entry after the current one
-    bool valid;      // there is a current one
+    bool valid;      // there is a current entry
     bool damaged;    // the block is malformed; not valid then
     bd_strbuf key;
     bd_bytes value; // in the block

@@ -23,7 +23,7 @@ struct bd_sstable {
 struct bd_sstable_iter {
     bd_sstable *table; // not owned
     bd_block_iter index, data;
-    bd_strbuf floor; // what the keys of the next block must exceed
+    bd_strbuf floor; // the keys of the next block must be greater
     bool valid;
 };
 
@@ -46,7 +46,7 @@ static braid_code no_memory(bd_sstable *t, uint64_t bytes, braid_status *st)
                    t->file->path);
 }
 
-// Replaces *memory by what Snappy made it of.
+// Replaces *memory by its decompressed content.
 static braid_code decompress(bd_sstable *t, bd_block_handle handle, uint8_t **memory, size_t *len,
                              braid_status *st)
 {
@@ -232,7 +232,7 @@ static braid_code check_position(bd_sstable_iter *it, const bd_block_iter *in, b
     return damaged(it->table, in->block->offset, "a block's entries are malformed or out of order", st);
 }
 
-// Opens the data block that the index points to; it->data stands before its first entry.
+// Opens the data block of the current index entry; it->data is before its first entry.
 static braid_code open_data(bd_sstable_iter *it, braid_status *st)
 {
     bd_block *block;
@@ -257,8 +257,8 @@ static braid_code out_of_order(bd_sstable_iter *it, braid_status *st)
     return damaged(it->table, it->data.block->offset, "a block's keys are not those of its place", st);
 }
 
-// From the end of a data block to the first entry of the one after it, if there is one. The index's keys
-// increase, and lie between those of one block and of the next: with this, all keys of a table increase.
+// Moves from the end of a data block to the first entry of the next one, if there is one. The index's keys
+// increase and separate the blocks' keys: so all keys of a table increase.
 static braid_code enter_next_block(bd_sstable_iter *it, braid_status *st)
 {
     bd_bytes separator = bd_block_iter_key(&it->index);
@@ -277,7 +277,7 @@ static braid_code enter_next_block(bd_sstable_iter *it, braid_status *st)
     return check_position(it, &it->data, st);
 }
 
-// Goes past ended blocks; the position is valid unless the table ends.
+// Moves past ended blocks; the position is valid unless the table ends.
 static braid_code settle(bd_sstable_iter *it, braid_status *st)
 {
     braid_code code = check_position(it, &it->data, st);

@@ -180,7 +180,7 @@ static void random_tables_equal_a_sorted_list(void **state)
 
 // ---- Bytes ----
 
-// What is in the index that TensorFlow wrote.
+// The content of the index that TensorFlow wrote.
 static const struct pair published_pairs[] = {
     {{(const uint8_t *)"", 0}, {bd_case_index + 3, 6}},
     {{(const uint8_t *)"a", 1}, {bd_case_index + 13, 11}},
@@ -311,7 +311,7 @@ static size_t put_block(uint8_t *file, size_t at, const void *block, size_t len,
     return at + len + BD_TABLE_TRAILER_BYTES;
 }
 
-// A table whose one data block has these bytes, and what reading it says.
+// Reads a table whose one data block has these bytes.
 static size_t read_raw(const char *path, const void *block, size_t len, uint8_t compression, braid_status *st)
 {
     uint8_t file[1024] = {0};
@@ -338,7 +338,7 @@ static void malformed_blocks_are_refused(void **state)
     assert_ok(st);
     assert_int_equal(read_raw(RAW(ONE_RESTART)), 0); // empty is fine
     assert_ok(st);
-    assert_int_equal(read_raw(RAW(0, 0, 0, 0)), 0); // so it is without restarts
+    assert_int_equal(read_raw(RAW(0, 0, 0, 0)), 0); // as a block without restarts
     assert_ok(st);
     read_raw(RAW(0, 1, 1, 'a', 'x', 0, 0, 0, 0));
     assert_error(st, BRAID_DATA_LOSS, "no list of restarts");
@@ -355,9 +355,9 @@ static void malformed_blocks_are_refused(void **state)
     read_raw(RAW(0, 1, 9, 'a', 'x', ONE_RESTART));
     assert_error(st, BRAID_DATA_LOSS, "malformed");
     read_raw(RAW(1, 1, 1, 'a', 'x', ONE_RESTART));
-    assert_error(st, BRAID_DATA_LOSS, "malformed"); // shares with nothing
+    assert_error(st, BRAID_DATA_LOSS, "malformed"); // shares bytes with no previous key
     assert_int_equal(read_raw(RAW(0, 1, 0, 'a', 2, 1, 0, 'b', ONE_RESTART)), 1);
-    assert_error(st, BRAID_DATA_LOSS, "malformed"); // shares more than there is
+    assert_error(st, BRAID_DATA_LOSS, "malformed"); // shares more bytes than the previous key has
     assert_int_equal(read_raw(RAW(0, 1, 0, 'b', 0, 1, 0, 'a', ONE_RESTART)), 1);
     assert_error(st, BRAID_DATA_LOSS, "out of order");
     assert_int_equal(read_raw(RAW(0, 1, 0, 'b', 1, 0, 0, ONE_RESTART)), 1);
@@ -366,7 +366,7 @@ static void malformed_blocks_are_refused(void **state)
     assert_error(st, BRAID_DATA_LOSS, "unknown compression");
 }
 
-// An index that leads to a block twice, or to one whose keys belong elsewhere.
+// Index entries that lead to one block twice, or to a block with keys out of range.
 static void keys_must_fit_their_block(void **state)
 {
     struct place *p = *state;
@@ -401,7 +401,7 @@ static void blocks_may_be_compressed_by_snappy(void **state)
     packed[1] ^= 0x7f;
     read_raw(p->path, packed, len, BD_TABLE_SNAPPY, st);
     assert_error(st, BRAID_DATA_LOSS, "a compressed block is malformed, at offset 0");
-    read_raw(p->path, "\xff\xff\xff\xff\x0f", 5, BD_TABLE_SNAPPY, st); // 4 GB of nothing
+    read_raw(p->path, "\xff\xff\xff\xff\x0f", 5, BD_TABLE_SNAPPY, st); // 4 GB that the data do not have
     assert_error(st, BRAID_DATA_LOSS, "a compressed block is malformed");
 }
 

@@ -107,7 +107,7 @@ braid_code bd_sstable_put(bd_sstable_writer *w, bd_bytes key, bd_bytes value, br
 {
     BD_ASSERT(!w->any || bd_bytes_compare(last_key(w), key) < 0);
     w->any = true;
-    // An entry as large as two blocks gets one of its own.
+    // An entry as large as two blocks gets a block of its own.
     if (key.len + value.len >= 2 * w->block_bytes) {
         braid_code code = end_block(w, st);
         if (code) return code;
@@ -124,7 +124,7 @@ braid_code bd_sstable_put(bd_sstable_writer *w, bd_bytes key, bd_bytes value, br
 
 braid_code bd_sstable_finish(bd_sstable_writer *w, braid_status *st)
 {
-    bd_block_builder meta; // names blocks of other kinds, of which there are none
+    bd_block_builder meta; // would index blocks of other kinds; it is empty
     bd_block_handle meta_handle, index_handle;
     braid_code code = end_block(w, st);
     if (code) return code;

@@ -114,7 +114,7 @@ braid_code bd_shape_and_slice_parse(const char *text, size_t len, braid_shape *f
 {
     const char *rest;
     bd_tensor_slice resolved;
-    len = len < 4096 ? len : 4096; // no sensible one is that long; what is cut off is an error
+    len = len < 4096 ? len : 4096; // longer texts are invalid, and the truncated text is an error
     braid_code code = parse_dims(text, len, full, &rest, st);
     if (!code) code = bd_tensor_slice_parse(rest, (size_t)(text + len - rest), s, st);
     if (!code) code = bd_tensor_slice_resolve(s, full, &resolved, st);

@@ -18,7 +18,8 @@ static inline size_t bd_put_varint(uint8_t *at, uint64_t value)
     return n;
 }
 
-// Reads at *at and goes past it; false when it does not end before `end` or has more than 64 bits.
+// Reads at *at and moves past the value. Returns false when it does not end before `end` or has more than 64
+// bits.
 static inline bool bd_get_varint(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
     uint64_t result = 0;

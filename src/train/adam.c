@@ -17,7 +17,7 @@ typedef struct adam {
     braid_out learning_rate, beta1, beta2, epsilon; // constants
 } adam;
 
-// The powers lie beside the variable whose name comes first, so that all workers agree on the place.
+// The powers are placed with the variable whose name is first, so that all workers agree on the device.
 static braid_out first_by_name(const braid_out *vars, int count)
 {
     braid_out first = vars[0];

@@ -37,7 +37,7 @@ static braid_code run_op(braid_session *session, braid_op *op, braid_status *st)
     return braid_session_run(session, &(braid_run_args){.targets = &op, .target_count = 1}, st);
 }
 
-// More names than this tell nobody anything.
+// An error lists at most this number of names.
 enum {
     NAMES_MAX = 5
 };
@@ -79,7 +79,7 @@ static braid_code initialize(const train_bootstrap *b, braid_session *session, b
                        bd_strbuf_str(missing));
     code = braid_session_notify(session, notification, st);
     if (code != BRAID_UNIMPLEMENTED) return code;
-    braid_status_clear(st); // a server that is not Braid's: nobody there waits for the notification
+    braid_status_clear(st); // a server of another kind: no task there waits for the notification
     return BRAID_OK;
 }
 

@@ -1,4 +1,5 @@
-// How a session comes to where every variable has a value: by the chief's doing, or by waiting for it.
+// Brings a session to the state in which each variable is initialized: by the chief's ops, or by waiting for
+// the chief.
 #ifndef BD_TRAIN_BOOTSTRAP_H
 #define BD_TRAIN_BOOTSTRAP_H
 
@@ -7,7 +8,7 @@
 
 typedef struct train_bootstrap {
     bool is_chief;
-    int64_t wait_timeout_ms; // the chief's limit; 0: none
+    int64_t wait_timeout_ms; // the chief's limit; 0: no limit
     braid_op *init_op;       // NULL before train_bootstrap_build: all global variables' initializers
     braid_op *local_init_op;
     braid_out ready;                // names of variables without a value

@@ -51,11 +51,11 @@ braid_out train_number_op(braid_graph *g, const char *op_type, const char *name,
 // tf.random_uniform of a floating-point type, its shape an int32 vector.
 braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max);
 
-// braid_conv2d with a name of its own.
+// braid_conv2d with the node's name.
 braid_out train_conv2d(braid_graph *g, const char *name, braid_out x, braid_out filter, int stride,
                        braid_padding padding);
 
-// The node name that a scope stands for: "a/b/" -> "a/b". The caller frees it.
+// The node name of a scope: "a/b/" -> "a/b". The caller frees it.
 char *train_scope_name(const char *scope);
 
 #endif

@@ -13,7 +13,7 @@
 
 typedef struct ps_task {
     int index;     // the task's number in the cluster
-    char *device;  // what variables dealt to it ask for
+    char *device;  // the device of variables that are assigned to it
     int64_t bytes; // dealt so far (slots follow their variables without asking)
 } ps_task;
 
@@ -31,7 +31,7 @@ struct braid_device_setter {
 
 // ---- Reading device names ----
 
-// Copies the value of `field` ("/job:") of a device name to `out`; false when it is not given.
+// Copies the value of `field` ("/job:") of a device name to `out`. Returns false when it is not given.
 static bool device_field(const char *device, const char *field, char *out, size_t size)
 {
     const char *at = device ? strstr(device, field) : NULL;
@@ -149,7 +149,7 @@ void braid_push_device_setter(braid_graph *g, braid_device_setter *setter)
     if (setter && setter->task_count > 0)
         braid_push_device_fn(g, choose, setter);
     else
-        braid_push_device(g, ""); // asks for nothing; there to be popped
+        braid_push_device(g, ""); // an empty scope, for the matching pop
 }
 
 // ---- What each parameter server got ----

@@ -1,4 +1,4 @@
-// The replica device setter: which node goes where.
+// Tests of the replica device setter: the device of each node.
 #include "base/testing/test.h"
 
 #include <braid/device_setter.h>
@@ -49,7 +49,7 @@ static braid_graph *graph_with(const braid_device_setter_options *options, braid
     braid_cluster *c = two_ps();
     braid_graph *g = braid_graph_new();
     *setter = braid_replica_device_setter(g, c, options);
-    braid_cluster_free(c); // the setter has taken what it needs
+    braid_cluster_free(c); // the setter has copied the cluster
     braid_push_device_setter(g, *setter);
     variable(g, "a", 100);
     variable(g, "b", 10);

@@ -26,7 +26,7 @@ static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
                                  grad, BRAID_NONE, var);
 }
 
-// Subtracted as they come, whichever comes how often.
+// Duplicate indices are subtracted one by one.
 static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
 {
     const gradient_descent *s = braid_optimizer_state(opt);

@@ -1,4 +1,4 @@
-// The hook that shows how training goes on: a live line on a terminal, plain lines in a log.
+// The hook that shows the progress of training: a live line on a terminal, plain lines in a log.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/strbuf.h"
@@ -15,7 +15,7 @@ typedef struct progress {
     braid_out loss;
     int64_t last_step;
     bool live;
-    bool shown; // something was written
+    bool shown; // a line was written
     int64_t first_step, started_ns;
     int64_t shown_step, shown_ns; // of the last line
     bool due;                     // the step in progress fetches the loss
@@ -123,7 +123,7 @@ static void end(braid_hook *hook, braid_monitored_session *s)
 static void release(braid_hook *hook)
 {
     progress *p = (progress *)hook;
-    if (p->live && p->shown) fputc('\n', stderr); // an error came in between: leave the live line
+    if (p->live && p->shown) fputc('\n', stderr); // leaves the live line before an error is printed
     bd_free(p);
 }
 

@@ -12,7 +12,7 @@ static void stop_if_reached(const stop_at_step *h, braid_monitored_session *s)
     if (braid_monitored_session_global_step(s) >= h->last_step) braid_request_stop(s);
 }
 
-// Others may have finished already, or an earlier run has.
+// Other workers, or an earlier run, may have finished already.
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
     stop_at_step *h = (stop_at_step *)hook;
@@ -24,7 +24,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     return BRAID_OK;
 }
 
-// What the step fetched may be the value before it counted: close to the end, look again.
+// The fetched step may be the value before the increment, so close to the end it is read again.
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
                             braid_status *st)
 {

@@ -28,7 +28,7 @@ static void run_updates(void *arg)
     bd_mutex_lock(&h->mu);
     bd_status_copy(&h->status, st);
     bd_mutex_unlock(&h->mu);
-    BD_STATUS(ignored); // there is an error already
+    BD_STATUS(ignored); // an earlier error has precedence
     braid_callable_run(h->end_tokens, NULL, NULL, NULL, ignored);
 }
 
@@ -71,7 +71,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     return code ? code : start_updates(h, s, st);
 }
 
-// Training ends as if by itself when the tokens do; this says why.
+// Training ends without an error when the tokens end; this sets the reason.
 static void end(braid_hook *hook, braid_monitored_session *s)
 {
     sync_hook *h = (sync_hook *)hook;

@@ -1,4 +1,4 @@
-// Initializers: where first values of variables come from.
+// Initializers of variables.
 #include <braid/ops.h>
 #include <braid/variables.h>
 #include <math.h>

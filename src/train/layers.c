@@ -24,7 +24,7 @@ braid_out braid_dense(braid_graph *g, const char *name, braid_out x, int64_t uni
     return out;
 }
 
-// The nodes of tf.nn.convolution: two constants that nothing reads, and Conv2D.
+// The nodes of tf.nn.convolution: two unused constants, and Conv2D.
 static braid_out convolution(braid_graph *g, braid_out x, braid_out kernel, int stride, braid_padding padding)
 {
     const int32_t ones[] = {1, 1};

@@ -1,4 +1,4 @@
-// Hooks of monitored sessions: when each is called, what it sees, and its errors.
+// Tests of hooks of monitored sessions: their order, their arguments, and their errors.
 // labels: concurrent
 #include "base/testing/test.h"
 
@@ -13,7 +13,7 @@
 typedef struct recorder {
     braid_hook hook;
     bd_strbuf *diary;
-    braid_out fetched;  // with each step; op NULL: nothing
+    braid_out fetched;  // with each step; op NULL: no fetch
     int64_t fail_after; // the step after which it fails; 0: never
 } recorder;
 
@@ -87,7 +87,7 @@ typedef struct evaluator {
     float before, after, fetched; // of the last step
 } evaluator;
 
-// Fetches something else than the step does, and more.
+// Fetches other outputs than the step does.
 static float evaluate_more(braid_monitored_session *s, const small_model *m)
 {
     braid_tensor *x = NULL, *loss[12] = {NULL};
@@ -242,7 +242,7 @@ static void the_first_error_stays(void **state)
     assert_null(value);
     assert_true(braid_should_stop(s));
     braid_monitored_session_status(s, st);
-    assert_error(st, BRAID_INVALID_ARGUMENT, "rate"); // nobody fed it
+    assert_error(st, BRAID_INVALID_ARGUMENT, "rate"); // it was not fed
     assert_int_equal(small_model_step(s, &m), BRAID_INVALID_ARGUMENT);
     assert_int_equal(braid_monitored_session_close(s), BRAID_INVALID_ARGUMENT);
     expect_diary(&diary, "begin created@0 before free");

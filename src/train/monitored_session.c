@@ -11,12 +11,12 @@
 #include <braid/variables.h>
 #include <string.h>
 
-// What one step works with. Empty lists at the start, but for their memory.
+// The lists of one step. Empty at the start, except for their memory.
 typedef struct step_scratch {
-    BD_ARRAY(braid_out) outs;          // what it fetches, each once
+    BD_ARRAY(braid_out) outs;          // the fetched outputs, each once
     BD_ARRAY(braid_tensor *) values;   // [outs]
     BD_ARRAY(braid_fetch) fetches;     // [outs]
-    BD_ARRAY(int) hook_fetches;        // positions in outs, those of the first hook first
+    BD_ARRAY(int) hook_fetches;        // indices into outs; those of the first hook are first
     BD_ARRAY(int) hook_counts;         // [hooks]
     BD_ARRAY(braid_tensor *) borrowed; // values of one hook's fetches
 } step_scratch;
@@ -28,7 +28,8 @@ struct braid_monitored_session {
     int64_t global_step_value;
     bool stop;
     braid_status status; // the first error
-    step_scratch spare;  // memory for the next step; a step in progress has its own, as hooks may run others
+    // memory for the next step; a step in progress has its own, because hooks may run others
+    step_scratch spare;
 };
 
 // ---- Errors ----
@@ -40,8 +41,8 @@ static braid_code keep_any(braid_monitored_session *s, const braid_status *st)
     return st->code;
 }
 
-// Keeps the first error. OutOfRange is none once the session is open: the input is used up, which only asks
-// to stop.
+// Keeps the first error. Once the session is open, OutOfRange is not an error: the input has ended, which
+// requests a stop.
 static braid_code keep(braid_monitored_session *s, const braid_status *st)
 {
     if (st->code != BRAID_OUT_OF_RANGE) return keep_any(s, st);
@@ -200,7 +201,7 @@ static void give_scratch(braid_monitored_session *s, step_scratch *c)
     s->spare = *c;
 }
 
-// The position of `out` in what the step fetches; added when it is new.
+// The index of `out` in the step's fetches; added when it is new.
 static int position_of(step_scratch *c, braid_out out)
 {
     for (size_t i = 0; i < c->outs.len; i++) {

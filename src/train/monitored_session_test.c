@@ -21,7 +21,7 @@ static void a_small_model_learns(void **state)
     braid_graph_free(m.graph);
 }
 
-// Only a run comes to the end of the input.
+// Only a run can reach the end of the input.
 static void out_of_range_when_opening_is_an_error(void **state)
 {
     (void)state;

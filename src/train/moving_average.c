@@ -149,8 +149,8 @@ static braid_op *subtract(braid_graph *g, const char *name, braid_out ref, braid
     return train_node2(g, op_type, name, ref, value).op;
 }
 
-// What an average without bias must lose: beside it lie "biased", an average that begins at zero, and
-// "local_step", the number of updates; it is biased / (1 - decay^local_step). `rate` is 1 - decay.
+// The correction of an average without bias. "biased" is an average that starts at zero, and "local_step" the
+// number of updates; the result is biased / (1 - decay^local_step). `rate` is 1 - decay.
 static braid_out debiased_delta(braid_graph *g, const braid_variable *unbiased, braid_out value,
                                 braid_out rate)
 {
@@ -181,8 +181,8 @@ static braid_out debiased_delta(braid_graph *g, const braid_variable *unbiased, 
     return delta;
 }
 
-// average - value. A resource variable is read anew, so that a control scope counts for it; a reference shows
-// what the variable holds by then in any case.
+// average - value. A resource variable is read again, so that a control scope applies to the read; a
+// reference gives the current value in any case.
 static braid_out difference(braid_graph *g, const average *a, braid_out value)
 {
     if (train_kind_of(a->of) != TRAIN_RESOURCE) return braid_sub(g, a->variable.read, value);

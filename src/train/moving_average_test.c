@@ -45,7 +45,7 @@ static void an_average_of_a_variable_builds_the_nodes_of_tensorflow(void **state
     braid_graph_free(g);
 }
 
-// What the value of another tensor's average is corrected by lies beside it.
+// The variables of the correction are placed with the average.
 static void an_unbiased_average_builds_the_nodes_of_tensorflow(void **state)
 {
     (void)state;

@@ -110,7 +110,7 @@ static braid_out random_node(braid_graph *g, const char *op_type, braid_dtype dt
     return braid_op_end_out(d);
 }
 
-// In the scope of a uniform value: what gives it.
+// A uniform value, in a scope with the nodes that compute it.
 static braid_out uniform(braid_graph *g, const char *scope, braid_dtype dtype, braid_out dims, double min,
                          double max)
 {

@@ -11,7 +11,7 @@ braid_out braid_identity(braid_graph *g, const char *name, braid_out x)
     return train_node1(g, "Identity", name, x);
 }
 
-// The name counts as used even where nothing is to be done, as in Python.
+// As in Python, the name counts as used even if the cast is not needed.
 braid_out braid_cast(braid_graph *g, braid_out x, braid_dtype dtype)
 {
     const char *scope = braid_push_name_scope(g, "Cast");

@@ -58,8 +58,8 @@ static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)
     return train_node2(g, "Reshape", NULL, x, braid_op_end_out(d));
 }
 
-// What tf.nn.softmax_cross_entropy_with_logits of TensorFlow 1.3 makes: all dimensions but the last become
-// one, and the losses get them back.
+// The nodes of tf.nn.softmax_cross_entropy_with_logits of TensorFlow 1.3: all dimensions but the last are
+// joined to one, and the losses are shaped back.
 braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
 {
     if (!logits.op || !labels.op) return BRAID_NONE;

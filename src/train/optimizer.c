@@ -216,7 +216,7 @@ braid_op *braid_apply_gradients(braid_optimizer *opt, const braid_grad_and_var *
                          "No gradients provided for any variable: the loss depends on none of them.");
     } else {
         if (opt->type->create_slots) {
-            braid_push_control(opt->graph, NULL, 0); // slots depend on nothing that is made around here
+            braid_push_control(opt->graph, NULL, 0); // slots do not depend on surrounding control scopes
             opt->type->create_slots(opt, vars, n);
             braid_pop_control(opt->graph);
         }

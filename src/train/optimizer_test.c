@@ -40,7 +40,7 @@ static void slots_of_adam_lie_beside_their_variables(void **state)
     problem p = problem_make();
     braid_optimizer *opt = braid_adam(p.graph, 0.1f);
     braid_minimize(opt, p.loss, p.step);
-    // The powers lie beside the variable whose name comes first.
+    // The powers are placed with the variable whose name is first.
     expect_nodes(p.graph, "beta1_power",
                  "beta1_power/initial_value = Const =b\n"
                  "beta1_power = VariableV2 =b\n"

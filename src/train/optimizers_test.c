@@ -208,7 +208,7 @@ static void each_optimizer_takes_the_steps_of_its_definition(void **state)
 
 // ---- Nodes ----
 
-// The nodes of `w`'s slots, and those of the optimizer that concern w and the scalars.
+// The nodes of `w`'s slots, and the optimizer's nodes for w and the scalars.
 static const struct {
     braid_optimizer *(*make)(braid_graph *g);
     const char *slots_prefix, *slots, *scope, *nodes;

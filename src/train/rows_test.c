@@ -13,7 +13,7 @@ enum {
     STEPS = 3
 };
 
-// The table starts at zero; ids name rows 3 (twice), 1 and 0, whose elements are to become 1, 2, ...
+// The table starts at zero; ids are rows 3 (twice), 1 and 0, whose elements become 1, 2, ...
 typedef struct table {
     braid_graph *g;
     braid_variable v;
@@ -186,7 +186,7 @@ static void rows_of_one_index_are_added_up(void **state)
     braid_graph_free(t.g);
 }
 
-// An optimizer that knows nothing of rows is given the whole.
+// An optimizer without a sparse form gets the dense gradient.
 static braid_op *assign_gradient(braid_optimizer *opt, braid_out grad, braid_out var)
 {
     return braid_assign(braid_optimizer_graph(opt), var, grad).op;

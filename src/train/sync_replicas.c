@@ -1,4 +1,4 @@
-// Synchronous training: the nodes, as those of TensorFlow's SyncReplicasOptimizer.
+// Synchronous training: the nodes of TensorFlow's SyncReplicasOptimizer.
 #include "train/sync_replicas.h"
 
 #include "base/alloc.h"
@@ -71,7 +71,7 @@ static braid_out as_int64(building *b, braid_out step)
 static void make_local_step(building *b)
 {
     braid_sync_replicas *s = b->sync;
-    braid_op *here = braid_no_op(b->g, NULL); // where a device setter puts what is no variable
+    braid_op *here = braid_no_op(b->g, NULL); // the device of nodes that are not variables
     const int64_t zero = 0;
     braid_tensor *value = braid_tensor_from(step_type(b), BRAID_SCALAR, &zero, NULL);
     braid_push_colocate(b->g, here);
@@ -249,7 +249,7 @@ static void begin_gatherings(building *b)
     bd_array_free(&begun);
 }
 
-// What the chief does: the step that tokens tell is read when the update has counted it.
+// The chief's part: the step in the tokens is read after the update has incremented it.
 static void hand_out_tokens(building *b, braid_op *updated)
 {
     braid_sync_replicas *s = b->sync;

@@ -108,7 +108,7 @@ static void rows_are_aggregated_as_the_whole(void **state)
 
 // ---- Steps ----
 
-// Three gradients to an update: scale (w - 3), whose mean is that of the scales.
+// Three gradients for each update: scale (w - 3), whose mean is that of the scales.
 static void updates_are_means(void **state)
 {
     (void)state;

@@ -9,13 +9,13 @@ enum {
     TRAIN_SCALARS_MAX = 6
 };
 
-// An op ApplyX(var, slots..., scalars..., gradient), the gradient standing somewhere among the scalars.
+// An op ApplyX(var, slots..., scalars..., gradient); the gradient may be among the scalars.
 typedef struct train_update {
     const char *op_type;                // "ApplyMomentum"
     const char *slots[TRAIN_SLOTS_MAX]; // names, up to the first NULL
     braid_out scalars[TRAIN_SCALARS_MAX];
     int scalar_count;
-    int grad_at; // so many scalars come before the gradient
+    int grad_at; // the number of scalars before the gradient
     bool use_locking, use_nesterov;
 } train_update;
 

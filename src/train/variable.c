@@ -1,4 +1,4 @@
-// Variables: the node, its read, its initializer, and the collections it is in.
+// Variables: the node, its read, its initializer, and its collections.
 #include "train/variable_internal.h"
 
 #include "base/alloc.h"

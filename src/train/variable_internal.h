@@ -23,7 +23,7 @@ static inline braid_out train_typed(braid_out ref)
 }
 
 // Makes the nodes of a variable within its name scope (with '/'), and adds it to its collection.
-// `place_class`: the name of the node to colocate with, written as attribute `_class`; NULL for none.
+// `place_class`: the name of the node to colocate with, written as attribute `_class`; NULL: none.
 braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
                                    braid_out initial_value, bool trainable, const char *place_class);
 

@@ -101,7 +101,7 @@ void bd_case_expect_floats(bd_bundle *b, const char *name, braid_shape shape, fl
     bd_tensor_fini(&t);
 }
 
-// That the slice `text` of a tensor of shape `full`, whose elements count from 0, is read right.
+// Checks that the slice `text` of a tensor of shape `full`, whose elements count from 0, is read correctly.
 void bd_case_expect_part(bd_bundle *b, const char *name, braid_shape full, const char *text)
 {
     BD_STATUS(st);

@@ -1,4 +1,4 @@
-// Small bundles for tests, and looks at them. All fail the test when something is not as it should be.
+// Small bundles for tests, with checks. All of them fail the test on an error.
 #ifndef BD_IO_TESTING_BUNDLE_CASE_H
 #define BD_IO_TESTING_BUNDLE_CASE_H
 

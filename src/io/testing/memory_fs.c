@@ -1,7 +1,8 @@
 // A file system in memory, with power cuts.
 //
-// Names refer to nodes, twice: `names` is what programs see, `durable` the state of the disk. Each change of
-// names that is not on the disk yet waits in `pending`, in order, until one of its directories is synced.
+// Names refer to nodes in two tables: `names` is the programs' view, `durable` the state of the disk. Each
+// change of names that is not on the disk yet waits in `pending`, in order, until one of its directories is
+// synced.
 #include "io/testing/memory_fs.h"
 
 #include "base/alloc.h"
@@ -338,7 +339,7 @@ void bd_memory_fs_fail_after(int64_t n, bool for_good)
     disk.failed = false;
 }
 
-// All of what was written, what was synced, or the beginning of what was written.
+// Keeps all of the written content, only the synced content, or a part of the written.
 static void cut_content(struct node *n, bd_rng *rng)
 {
     uint64_t choice = bd_rng_below(rng, 3);

@@ -1,7 +1,7 @@
-// A file system in memory for tests: it can fail at any call, and it knows what a power cut would leave.
+// A file system in memory for tests: it can fail at any call, and it models power cuts.
 //
-// What was written but not synced, and names that changed in a directory that was not synced since, may or
-// may not survive a power cut, each for itself. One at a time; one thread.
+// Content that was written and not synced, and names that changed in a directory that was not synced since,
+// may or may not survive a power cut, each independently. One instance at a time; one thread.
 #ifndef BD_IO_TESTING_MEMORY_FS_H
 #define BD_IO_TESTING_MEMORY_FS_H
 
@@ -13,15 +13,15 @@
 void bd_memory_fs_install(void);
 void bd_memory_fs_uninstall(void);
 
-// After `n` more calls that change something, the next one fails with ResourceExhausted; with `for_good`, so
-// does every later call of any kind, as when the power is cut. Negative: none.
+// After `n` more calls that change the file system, the next one fails with ResourceExhausted; with
+// `for_good`, so does each later call of any kind, as when the power is cut. Negative: no failure.
 void bd_memory_fs_fail_after(int64_t n, bool for_good);
 
-// The power was cut: what survived of what was not on the disk, `rng` decides. No file is open. Calls succeed
-// again.
+// Cuts the power: `rng` decides about everything that is not on the disk. No file is open afterwards. Calls
+// succeed again.
 void bd_memory_fs_power_cut(bd_rng *rng);
 
-// Files (not directories) that are there.
+// The number of files (not directories).
 int bd_memory_fs_file_count(void);
 
 #endif

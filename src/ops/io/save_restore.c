@@ -330,14 +330,14 @@ static braid_code restore_one_shape(bd_shape_ctx *c, braid_status *st)
         .kernels = BD_KERNELS({.start = restore_one_start}), .doc = (DOC)                                    \
     }
 
-BD_OP(Restore) = RESTORE(
-    "(file_pattern: string, tensor_name: string) -> (tensor: dt)",
-    "Reads a tensor from a checkpoint: from files of the first format, or from the second one's with the prefix "
-    "`file_pattern`.");
-BD_OP(RestoreSlice) = RESTORE(
-    "(file_pattern: string, tensor_name: string, shape_and_slice: string) -> (tensor: dt)",
-    "Reads a tensor, or a slice of it, from a checkpoint: from files of the first format, or from the second "
-    "one's with the prefix `file_pattern`.");
+BD_OP(Restore) =
+    RESTORE("(file_pattern: string, tensor_name: string) -> (tensor: dt)",
+            "Reads a tensor from a checkpoint: from V1 files, or from a V2 checkpoint with the prefix "
+            "`file_pattern`.");
+BD_OP(RestoreSlice) =
+    RESTORE("(file_pattern: string, tensor_name: string, shape_and_slice: string) -> (tensor: dt)",
+            "Reads a tensor, or a slice of it, from a checkpoint: from V1 files, or from a V2 "
+            "checkpoint's with the prefix `file_pattern`.");
 
 // ---- MergeV2Checkpoints ----
 

@@ -1,4 +1,4 @@
-// Save and SaveSlices: checkpoints of the first format (io/checkpoint_v1.h).
+// Save and SaveSlices: V1 checkpoints (io/checkpoint_v1.h).
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
 #include "io/checkpoint_v1.h"
@@ -147,8 +147,7 @@ BD_OP(Save) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = save_shape,
     .kernels = BD_KERNELS({.start = save_start}),
-    .doc =
-        "Saves tensors under their names in a checkpoint of the first format, a file that appears when it is on the disk.",
+    .doc = "Saves tensors under their names in a V1 checkpoint, a file that appears when it is on the disk.",
 };
 
 BD_OP(SaveSlices) = {
@@ -158,6 +157,6 @@ BD_OP(SaveSlices) = {
     .shape = save_shape,
     .kernels = BD_KERNELS({.start = save_slices_start}),
     .doc =
-        "Saves tensors, or slices of them, under their names in a checkpoint of the first format, a file that appears when it "
+        "Saves tensors, or slices of them, under their names in a V1 checkpoint, a file that appears when it "
         "is on the disk.",
 };
