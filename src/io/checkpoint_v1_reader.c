@@ -51,14 +51,13 @@ static braid_code read_shard(bd_checkpoint_v1 *f, size_t file, braid_status *st)
     bd_sstable_iter *it = bd_sstable_iter_new(s->table);
     braid_code code = bd_sstable_iter_seek(it, (bd_bytes){0}, st);
     if (!code && (!bd_sstable_iter_valid(it) || bd_sstable_iter_key(it).len > 0))
-        code = damaged(s->path, "it says not what it holds: it is no checkpoint of the first format", st);
+        code = damaged(s->path, "it has no metadata, so it is not a V1 checkpoint", st);
     if (!code) {
         bd_slice slice;
         bd_bytes value = bd_sstable_iter_value(it);
         bd_wire_reader in = bd_wire_reader_block(&slice, value.data, value.len), meta;
         if (!find_field(&in, SLICES_META, &meta) || !bd_checkpoint_v1_meta_read(&meta, file, &f->tensors))
-            code = damaged(
-                s->path, "what it says of its tensors is damaged, or no checkpoint of the first format", st);
+            code = damaged(s->path, "its metadata are damaged, or it is not a V1 checkpoint", st);
     }
     bd_sstable_iter_free(it);
     return code;

@@ -337,7 +337,7 @@ BD_OP(Restore) =
 BD_OP(RestoreSlice) =
     RESTORE("(file_pattern: string, tensor_name: string, shape_and_slice: string) -> (tensor: dt)",
             "Reads a tensor, or a slice of it, from a checkpoint: from V1 files, or from a V2 "
-            "checkpoint's with the prefix `file_pattern`.");
+            "checkpoint with the prefix `file_pattern`.");
 
 // ---- MergeV2Checkpoints ----
 
