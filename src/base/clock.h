@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// A deadline (in the time of bd_now_ns) that never comes.
+// A deadline (in the time of bd_now_ns) that never passes.
 #define BD_FOREVER INT64_MAX
 
 // Nanoseconds of the monotonic clock; only differences mean anything.

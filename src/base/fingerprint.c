@@ -97,7 +97,7 @@ static lane mix_32_bytes(const uint8_t *p, uint64_t a, uint64_t b)
     return (lane){a + load64(p + 24), b + start};
 }
 
-// What a text of more than 64 bytes is gathered in, 64 bytes at a time.
+// The state of a text of more than 64 bytes, hashed 64 bytes at a time.
 typedef struct print_state {
     uint64_t x, y, z;
     lane v, w;

@@ -25,7 +25,7 @@ static void fingerprint64_is_farmhash(void **state)
         assert_true(bd_fingerprint64(bytes, cases[i].len) == cases[i].want);
 }
 
-// What TensorFlow's own tests of the bucket ops have for these texts.
+// The values of TensorFlow's own tests of the bucket ops for these texts.
 static void texts_hash_as_in_tensorflow(void **state)
 {
     (void)state;

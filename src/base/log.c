@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// A sink with its argument; immutable once it is published. Old ones stay linked, since a reader may still be
-// there.
+// A sink with its argument; immutable once it is published. Old ones stay linked, because a thread may still
+// use them.
 struct sink {
     braid_log_sink fn;
     void *arg;
@@ -43,7 +43,7 @@ static void write_all(const char *data, size_t len)
 {
     while (len > 0) {
         ssize_t written = write(STDERR_FILENO, data, len);
-        if (written < 0 && errno != EINTR) return; // nowhere to say so
+        if (written < 0 && errno != EINTR) return; // the error cannot be reported
         if (written > 0) {
             data += written;
             len -= (size_t)written;

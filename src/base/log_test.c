@@ -5,7 +5,7 @@
 #include <regex.h>
 #include <unistd.h>
 
-// What `write_lines` writes to stderr.
+// Returns the output of `write_lines` on stderr.
 static bd_strbuf captured(void (*write_lines)(void))
 {
     int ends[2], saved = dup(STDERR_FILENO);

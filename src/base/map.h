@@ -28,15 +28,15 @@ void bd_map_init(bd_map *m);
 void bd_map_fini(bd_map *m);  // empty and usable afterwards; values are the caller's
 void bd_map_clear(bd_map *m); // the same
 
-// Sets the value of a key and returns the previous one (NULL: none). An existing key keeps its place in the
-// order.
+// Sets the value of a key and returns the previous one (NULL: none). An existing key keeps its position in
+// the order.
 void *bd_map_put(bd_map *m, const char *key, void *value);
 void *bd_map_put_n(bd_map *m, const char *key, size_t len, void *value);
 
 // The value, NULL when the key is not there.
 void *bd_map_get(const bd_map *m, const char *key);
 void *bd_map_get_n(const bd_map *m, const char *key, size_t len);
-bool bd_map_has(const bd_map *m, const char *key); // tells an absent key from a NULL value
+bool bd_map_has(const bd_map *m, const char *key); // distinguishes an absent key from a NULL value
 
 // Removes the key and returns its value, NULL when it was not there.
 void *bd_map_remove(bd_map *m, const char *key);

@@ -223,7 +223,8 @@ static void hashes_spread(void **state)
         int len = snprintf(key, sizeof key, "/job:ps/replica:0/task:0/cpu:0;edge_%d", i);
         buckets[bd_hash_bytes(key, (size_t)len) & 255]++;
     }
-    // Each bucket expects 100 with a deviation of 10; eight of those happen by chance never.
+    // Each bucket expects 100 with a deviation of 10; a deviation of eight times that does not happen by
+    // chance.
     for (int i = 0; i < 256; i++)
         assert_in_range(buckets[i], 20, 180);
     assert_int_equal(bd_hash_bytes("abcdefghi", 9), bd_hash_bytes("abcdefghi", 9));

@@ -1,6 +1,5 @@
 // The platform: clock, entropy, and threads as a struct of functions, so that a deterministic simulation can
-// stand in for the operating system. The rest of Braid uses clock.h, random.h and thread.h, which call
-// through it.
+// replace the operating system. The rest of Braid uses clock.h, random.h and thread.h, which call through it.
 #ifndef BD_BASE_PLATFORM_H
 #define BD_BASE_PLATFORM_H
 
@@ -30,8 +29,8 @@ typedef struct bd_thread {
 
 typedef void (*bd_thread_fn)(void *arg);
 
-// Contracts are those of the functions of the same names in clock.h, random.h and thread.h. No member is
-// NULL.
+// The contracts are those of the functions with the same names in clock.h, random.h and thread.h. No member
+// is NULL.
 typedef struct bd_platform {
     int64_t (*now_ns)(void);
     int64_t (*wall_micros)(void);

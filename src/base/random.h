@@ -16,10 +16,10 @@ typedef struct bd_philox {
 // Key = seed; counter words 2 and 3 = seed2, words 0 and 1 = 0.
 bd_philox bd_philox_init(uint64_t seed, uint64_t seed2);
 
-// The four words of the current counter; the counter goes one step on.
+// Generates the four words of the current counter and increments the counter.
 void bd_philox_next4(bd_philox *p, uint32_t out[4]);
 
-// Goes `steps` steps (of four words) on, with carry through all 128 bits.
+// Skips `steps` steps (of four words), with carry through all 128 bits.
 void bd_philox_skip(bd_philox *p, uint64_t steps);
 
 // ---- Entropy ----

@@ -66,7 +66,7 @@ static block *take(struct list *l, size_t size)
 
 static void *new_piece(size_t size, void *(*alloc)(size_t size))
 {
-    if (size == 0) size = 1; // whoever looks for leaks takes no pointer past the end of a block for one to it
+    if (size == 0) size = 1; // a leak checker ignores a pointer past the end of a block
     const int list = list_of(size);
     block *b = list < LISTS ? take(&lists[list], list_size(list)) : NULL;
     if (!b && size > SIZE_MAX - sizeof *b) return NULL;

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-// Larger pieces are allocated from the system. Each size class keeps at most this many free bytes: memory of
-// a burst goes back to the system.
+// Larger pieces are allocated from the system. Each size class keeps at most this many free bytes: the memory
+// of a burst is returned to the system.
 #define BD_SLAB_SIZE_MAX ((size_t)16 << 10)
 #define BD_SLAB_CACHE_BYTES_MAX ((size_t)256 << 10)
 
@@ -15,7 +15,7 @@
 void *bd_slab_alloc(size_t size) __attribute__((returns_nonnull));
 // The same, uninitialized.
 void *bd_slab_alloc_raw(size_t size) __attribute__((returns_nonnull));
-// Uninitialized; NULL when the system has no more. For sizes that come from a peer, a file or a user.
+// Uninitialized; NULL when the system has no memory. For sizes that a peer, a file or a user determines.
 void *bd_slab_try_alloc(size_t size);
 // NULL is accepted.
 void bd_slab_free(void *p);

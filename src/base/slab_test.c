@@ -1,4 +1,4 @@
-// Recycled memory: pieces come back full of zeros and without the system, up to a limit.
+// Tests of slab memory: reused pieces are filled with zeros, and free lists have a limit.
 #include "base/slab.h"
 
 #include "base/alloc.h"
@@ -67,7 +67,7 @@ static void a_burst_is_not_kept(void **state)
         bd_slab_free(all[i]);
 }
 
-// AddressSanitizer is to see what is written behind a piece, also where its list would have larger ones.
+// AddressSanitizer must detect writes past the end of a piece, also in a size class of larger pieces.
 static void a_piece_ends_where_it_was_asked_to(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Status codes with messages. Every step of a cluster ends with one (it is over): their texts are recycled
+// Status codes with messages. Each step of a cluster ends with one (it is over), so their texts use slab
 // memory.
 #include "base/status.h"
 #include "base/alloc.h"

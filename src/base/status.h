@@ -42,8 +42,8 @@ braid_code bd_status_copy(braid_status *to, const braid_status *from);
 // Moves `from` into `to`, leaving `from` OK.
 void bd_status_move(braid_status *to, braid_status *from);
 
-// Takes `from` into `to` when it is a better account of a step's failure: any error over OK, a root cause
-// over a derived one; the first of two equals stays. `from` is left as it was.
+// Replaces `to` by `from` if that describes a step's failure better: any error over OK, a root cause over a
+// derived error; of two equals `to` stays. `from` is unchanged.
 void bd_status_update(braid_status *to, const braid_status *from);
 
 #endif

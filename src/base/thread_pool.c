@@ -12,8 +12,7 @@
 #include "base/float_mode.h"
 #include "base/thread.h"
 
-// Waking a sleeping thread costs some 35 us, so a spin that is shorter than that pays when work comes in
-// bursts.
+// Waking a sleeping thread costs about 35 us, so a shorter spin pays when work arrives in bursts.
 enum {
     SPIN_NS = 20000
 };
@@ -38,7 +37,7 @@ struct bd_thread_pool {
     int thread_count; // that were started
 };
 
-// Spinning workers of all pools: one processor at least is left to those who work.
+// Spinning workers of all pools: at least one processor is left to working threads.
 static atomic_int spinners;
 
 static bool may_spin(void)
@@ -62,7 +61,7 @@ static inline void cpu_pause(void)
 #endif
 }
 
-// Spins until there may be something to do, SPIN_NS at most.
+// Spins until a task may be queued, SPIN_NS at most.
 static void spin(bd_thread_pool *pool)
 {
     int64_t deadline = bd_now_ns() + SPIN_NS;
@@ -86,7 +85,7 @@ static void spin_unlocked(bd_thread_pool *pool)
     atomic_fetch_sub(&spinners, 1);
 }
 
-// Waits for a task and takes it; false when the pool is closed and empty.
+// Waits for a task and takes it. Returns false when the pool is closed and empty.
 static bool take_locked(bd_thread_pool *pool, struct task *task)
 {
     if (atomic_load(&pool->queued) == 0 && !atomic_load(&pool->closed)) spin_unlocked(pool);

@@ -78,8 +78,8 @@ static void one_thread_keeps_the_order(void **state)
     bd_thread_pool_free(pool);
 }
 
-// Two tasks that meet: each waits until the other has started, so two threads must take them. The last one
-// out says so.
+// Two tasks that meet: each waits until the other has started, so two threads must run them. The last one
+// sets the event.
 struct meeting {
     bd_event here[2];
     struct countdown left;

@@ -32,7 +32,7 @@ struct bd_timers {
     bd_thread thread;
 };
 
-// The service whose thread this is.
+// The service of this thread.
 static _Thread_local const bd_timers *own_service;
 
 // ---- Heap ----
@@ -71,7 +71,7 @@ static void sift_down(bd_timers *t, size_t i)
     place(t, i, timer);
 }
 
-// Takes a waiting timer out of heap and map; its memory goes to the free list.
+// Removes a waiting timer from heap and map; its memory goes to the free list.
 static void remove_locked(bd_timers *t, struct timer *timer)
 {
     size_t hole = timer->position;

@@ -11,7 +11,7 @@ typedef uint64_t bd_timer_id; // 0 is never one
 // Starts the service and its thread. On an error *timers is NULL.
 braid_code bd_timers_new(bd_timers **timers, braid_status *st);
 
-// Stops the thread, waiting for a function that is running; functions still to come will not run. Not from a
+// Stops the thread, and waits for a function that is running; pending functions will not run. Not from a
 // timer function. NULL is accepted.
 void bd_timers_free(bd_timers *timers);
 

@@ -14,7 +14,7 @@ static bd_timers *new_timers(void)
     return t;
 }
 
-// What ran, in order; touched by the timer thread only, read after `done`.
+// The functions that ran, in order; used by the timer thread only, read after `done`.
 struct journal {
     int numbers[1000];
     int len, expected;
@@ -116,13 +116,13 @@ static void an_earlier_timer_overtakes(void **state)
     bd_timer_add(t, bd_deadline_after_ms(3600000), set_event, &never);
     bd_timer_add(t, 0, set_event, &now);
     bd_event_wait(&now);
-    bd_timers_free(t); // those that are left do not run
+    bd_timers_free(t); // pending timers do not run
     assert_false(bd_event_is_set(&never));
     bd_event_fini(&never);
     bd_event_fini(&now);
 }
 
-// A function that is running while others try to cancel it.
+// A running function that other threads try to cancel.
 struct slow {
     bd_timers *timers;
     bd_timer_id id;

@@ -246,7 +246,7 @@ static bool fail(bd_wire_reader *r)
     return false;
 }
 
-// The contiguous bytes at the position, at most what is left. At least 1 when anything is left.
+// The number of contiguous bytes at the position, at most the rest. At least 1 if there is a rest.
 static size_t contiguous(bd_wire_reader *r)
 {
     if (r->left == 0) return 0;

@@ -49,12 +49,12 @@ typedef enum bd_wire_type {
 typedef struct bd_wire_writer {
     bd_message *out;          // not owned
     uint8_t *chunk;           // memory being filled; becomes a slice of `out`
-    size_t used, cap, sliced; // bytes of the chunk filled, its size, those already handed to `out`
+    size_t used, cap, sliced; // filled bytes of the chunk, its size, and the bytes that are in `out` already
     void *chunk_owner;        // counted, since several slices may lie in it
 } bd_wire_writer;
 
 void bd_wire_writer_init(bd_wire_writer *w, bd_message *out);
-void bd_wire_writer_finish(bd_wire_writer *w); // the last piece goes to `out`; the writer is done
+void bd_wire_writer_finish(bd_wire_writer *w); // moves the last piece to `out`; the writer is done
 void bd_wire_put_varint(bd_wire_writer *w, uint64_t value);
 void bd_wire_put_tag(bd_wire_writer *w, uint32_t field, bd_wire_type type);
 void bd_wire_put_raw(bd_wire_writer *w, const void *data, size_t len);
@@ -63,8 +63,8 @@ void bd_wire_put_uint(bd_wire_writer *w, uint32_t field, uint64_t value); // tag
 void bd_wire_put_bytes(bd_wire_writer *w, uint32_t field, const void *data, size_t len); // tag, length, copy
 // the tag and the length of a field's content
 void bd_wire_put_head(bd_wire_writer *w, uint32_t field, size_t len);
-// The content of a message, which is left empty: small slices are copied, large ones taken over;
-// bd_wire_put_message is that as a field.
+// Appends the content of a message, which becomes empty: small slices are copied, large ones taken over.
+// bd_wire_put_message appends it as a field.
 void bd_wire_append(bd_wire_writer *w, bd_message *m);
 void bd_wire_put_message(bd_wire_writer *w, uint32_t field, bd_message *m);
 void bd_wire_put_fixed64(bd_wire_writer *w, uint32_t field, uint64_t value);
@@ -98,15 +98,15 @@ bool bd_wire_next(bd_wire_reader *r, uint32_t *field, bd_wire_type *type);
 bool bd_wire_get_varint(bd_wire_reader *r, uint64_t *value);
 bool bd_wire_get_fixed32(bd_wire_reader *r, uint32_t *value);
 bool bd_wire_get_fixed64(bd_wire_reader *r, uint64_t *value);
-// Copies `len` bytes out and goes past them.
+// Copies `len` bytes and moves past them.
 bool bd_wire_get_raw(bd_wire_reader *r, void *out, size_t len);
-// Reads the length of a BYTES field and makes `sub` a reader of just its bytes; `r` goes past them.
+// Reads the length of a BYTES field and makes `sub` a reader of its bytes; `r` moves past them.
 bool bd_wire_get_sub(bd_wire_reader *r, bd_wire_reader *sub);
-// Makes `sub` a reader of the next `len` bytes; `r` goes past them.
+// Makes `sub` a reader of the next `len` bytes; `r` moves past them.
 bool bd_wire_get_span(bd_wire_reader *r, size_t len, bd_wire_reader *sub);
 // A BYTES field as new zero-terminated memory (bd_free), at most `max` bytes long; NULL on an error.
 char *bd_wire_get_string(bd_wire_reader *r, size_t max, size_t *len);
-// Goes past a field of the given type.
+// Moves past a field of the given type.
 bool bd_wire_skip(bd_wire_reader *r, bd_wire_type type);
 // Returns the next contiguous piece without a copy and skips it. False at the end.
 bool bd_wire_get_piece(bd_wire_reader *r, const uint8_t **data, size_t *len);

@@ -1,4 +1,4 @@
-// The wire format: messages are read back however they are cut into slices, and damage is an error.
+// Tests of the wire format: messages are read from any slices, and damage is an error.
 #include "base/slab.h"
 #include "base/wire.h"
 
@@ -128,7 +128,7 @@ static void read_sample(bd_wire_reader r)
     assert_false(r.failed);
 }
 
-// Goes past all fields; true when the message is well formed.
+// Skips all fields. Returns true when the message is well formed.
 static bool skip_all(bd_wire_reader r)
 {
     uint32_t field;
@@ -183,7 +183,7 @@ static void messages_are_read_from_any_slices(void **state)
     bd_message_fini(&m);
 }
 
-// A message cut short in the middle of a field is an error, between two fields it is a shorter message.
+// A message that ends within a field is an error; one that ends between two fields is a shorter message.
 static void a_truncated_field_is_an_error(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void strings_have_a_length_limit(void **state)
     assert_true(r.failed);
 }
 
-// A reader of a submessage ends where it ends, though the block goes on.
+// The reader of a submessage stops at its end, although the block continues.
 static void a_submessage_reader_stops_at_its_end(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-// WORST is what no element is worse than; NaN is better than nothing.
+// WORST is less than or equal to each element; NaN never wins.
 #define ARGMAX(NAME, T, BETTER, WORST)                                                                       \
     static void NAME(const T *x, int64_t *at, int64_t outer, int64_t count, int64_t inner)                   \
     {                                                                                                        \

@@ -34,7 +34,7 @@ static int part_of(const float *rgb)
     return b < g ? 0 : b > r ? 4 : 5;
 }
 
-// In [0, 6); what is no number goes to 0.
+// Maps a hue to [0, 6); NaN and infinities to 0.
 static float wrapped(float hue)
 {
     hue = fmodf(hue, 6);
@@ -65,7 +65,7 @@ void bd_adjust_hue(const float *x, float delta, float *y, int64_t from, int64_t 
 
 // ---- Saturation ----
 
-// A color of a hue in [0, 6), by its chroma and what all channels have in common.
+// Computes the color of a hue in [0, 6) from its chroma and the common part of all channels.
 static void put_color(float hue, float chroma, float base, float *rgb)
 {
     int part = hue >= 0 && hue < 6 ? (int)hue : 6;

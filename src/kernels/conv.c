@@ -30,9 +30,9 @@ typedef struct bd_conv {
     dnnl_primitive_attr_t attr;
     dnnl_stream_t stream;
     dnnl_primitive_desc_t desc;
-    dnnl_primitive_t conv, reorder; // reorder is NULL when the filter's order is what oneDNN likes
+    dnnl_primitive_t conv, reorder; // reorder is NULL when oneDNN prefers the filter's order
     dnnl_memory_t memory[TENSORS];  // as the convolution wants them
-    dnnl_memory_t user_filter;      // as the user has it, when there is a reorder
+    dnnl_memory_t user_filter;      // in the user's order, when there is a reorder
     dnnl_memory_t scratch, reorder_scratch;
     size_t filter_size, scratch_size; // bytes, the first a multiple of 64
     bool by_product;                  // without oneDNN's convolution: the members between are not used
@@ -57,7 +57,7 @@ static bool describe_filter(const bd_conv_shape *s, dnnl_memory_desc_t *md, dnnl
     return dnnl_memory_desc_init_by_tag(md, 5, dims, dnnl_f32, tag_of_groups) == dnnl_success;
 }
 
-// What the user's tensors look like; the filter's order is left open in `filter`.
+// The descriptions of the user's tensors; the filter's order is left open in `filter`.
 typedef struct tensors {
     dnnl_memory_desc_t input, filter, user_filter, output, bias;
     dnnl_dims_t stride, dilation, pad_before, pad_after;
@@ -251,7 +251,8 @@ static void add_row(const float *row, float *input, int64_t step, int64_t n)
         input[i * step] += row[i];
 }
 
-// Adds what element `k` of the filter sends to each position of an image, `parts` [channels, positions].
+// Adds the contribution of element `k` of the filter to each position of an image, `parts` [channels,
+// positions].
 static void add_parts(const bd_conv_shape *s, const int64_t k[2], const float *parts, float *image)
 {
     int64_t h, h_to, w, w_to, row = s->in[1] * s->in_channels;

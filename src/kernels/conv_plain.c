@@ -1,4 +1,4 @@
-// Convolutions by plain loops, as their definition says.
+// Convolution by its definition, with plain loops.
 #include "kernels/conv.h"
 
 #include <string.h>

@@ -24,7 +24,7 @@ static float *random_floats(bd_rng *r, int64_t count)
     return x;
 }
 
-// Code that oneDNN writes at run time goes past the end of memory unseen by sanitizers.
+// Code that oneDNN generates at run time is not instrumented by sanitizers.
 #define GUARD 4096
 
 static void *guarded(size_t size)
@@ -197,7 +197,7 @@ static void pooling_matches_the_plain_loops(void **state)
     }
 }
 
-// A cache keeps what was used last, and gives out each object once.
+// A cache keeps the most recently used primitives, and lends each to one user.
 static void the_cache_keeps_recent_primitives(void **state)
 {
     (void)state;
@@ -225,9 +225,9 @@ static void the_cache_keeps_recent_primitives(void **state)
     assert_null(bd_primitive_take(&cache, &(bd_conv_shape){0}, sizeof s));
     uint64_t before = bd_alloc_count();
     bd_primitive_give(&cache,
-                      bd_conv_take(&cache, BD_CONV_OUTPUT, &s)); // in the steady state nothing is allocated
+                      bd_conv_take(&cache, BD_CONV_OUTPUT, &s)); // the steady state allocates no memory
     assert_int_equal(bd_alloc_count(), before);
-    s.batch = 1; // pushed out by the others
+    s.batch = 1; // evicted by the others
     assert_null(bd_primitive_take(&cache, &s, sizeof s));
     s.batch = 11;
     bd_primitive *last = bd_primitive_take(&cache, &s, sizeof s);

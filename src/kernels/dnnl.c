@@ -3,7 +3,7 @@
 
 #include "base/thread.h"
 
-// Of OpenMP's runtime, which oneDNN brings; declared here because clang comes without <omp.h>.
+// A function of OpenMP's runtime, which oneDNN links; declared here because clang has no <omp.h>.
 void omp_set_num_threads(int count);
 
 void bd_dnnl_one_thread(void)

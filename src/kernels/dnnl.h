@@ -4,8 +4,8 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
-// oneDNN runs on a team of OpenMP threads, and every thread that calls it would grow one of its own. To be
-// called before any other use on a thread.
+// oneDNN uses OpenMP threads, and each calling thread would start a team of its own. Call this before any
+// other use of oneDNN on a thread.
 void bd_dnnl_one_thread(void);
 
 // Returns the engine of this process's CPU; NULL when oneDNN has none. Any thread.

@@ -13,8 +13,7 @@ void bd_fft_roots(int64_t n, double _Complex *roots)
     }
 }
 
-// Puts each number at the place whose digits are those of its own backwards: the order in which halves of
-// halves lie together.
+// Moves each number to the position with the reversed digits: the order of recursive halves.
 static void reverse_digits(int64_t n, double _Complex *x)
 {
     int64_t other = 0;

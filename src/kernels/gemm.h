@@ -1,4 +1,4 @@
-// Matrix products: the one seam behind which a BLAS stands.
+// Matrix products: the one interface to a BLAS.
 #ifndef BD_KERNELS_GEMM_H
 #define BD_KERNELS_GEMM_H
 

@@ -60,7 +60,7 @@ static void check(bd_number type, const bd_gemm_shape *s, const void *a, const v
 static const int64_t sizes[][3] = {{1, 1, 1},     {2, 3, 4},   {5, 17, 9},  {4, 32, 300}, {7, 33, 513},
                                    {64, 10, 100}, {3, 100, 1}, {1, 100, 7}, {0, 3, 4},    {3, 4, 0}};
 
-// The products as everybody calls them, and each variant's own loops.
+// bd_gemm, and each variant's own loops.
 static void products_match_three_nested_loops(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-// Loops of element-wise functions that are compiled once, beside those that simd.h has for each instruction
-// set.
+// Loops of element-wise functions that are compiled once, unlike those of simd.h.
 #ifndef BD_KERNELS_PAIR_LOOP_H
 #define BD_KERNELS_PAIR_LOOP_H
 

@@ -10,7 +10,7 @@
 
 typedef enum bd_pooling_kind {
     BD_POOLING_MAX, // y from x
-    // dx from x and dy: the gradient goes to the first of the greatest elements of a window, row by row
+    // dx from x and dy: the gradient of a window goes to its first maximum, row by row
     BD_POOLING_MAX_GRAD,
     BD_POOLING_MAX_PICK, // dy from x and dx: from where that element was; by plain loops only
     BD_POOLING_MEAN,     // y from x: of the elements of the window that lie on the image
@@ -22,7 +22,7 @@ typedef enum bd_pooling_kind {
 typedef struct bd_pooling_shape {
     int64_t batch, channels;
     int64_t in[2], out[2], window[2], stride[2], pad_before[2], pad_after[2];
-    int64_t channels_first; // 1: images are [batch, channels, height, width], 0: channels come last
+    int64_t channels_first; // 1: images are [batch, channels, height, width], 0: channels are last
 } bd_pooling_shape;
 
 // The images that the kind uses; they do not overlap.

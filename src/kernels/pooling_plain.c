@@ -1,4 +1,4 @@
-// Pooling by plain loops, as its definition says.
+// Pooling by its definition, with plain loops.
 #include "kernels/pooling.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static plane plane_at(const bd_pooling_shape *s, int64_t image, int64_t channel)
 {
     int64_t in = s->in[0] * s->in[1], out = s->out[0] * s->out[1];
     int64_t step = s->channels_first ? 1 : s->channels;
-    int64_t number = image * s->channels + channel; // of the plane, when channels come first
+    int64_t number = image * s->channels + channel; // of the plane, when channels are first
     return (plane){.x = s->channels_first ? number * in : image * in * s->channels + channel,
                    .y = s->channels_first ? number * out : image * out * s->channels + channel,
                    .x_step = {step * s->in[1], step},

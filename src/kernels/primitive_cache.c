@@ -45,5 +45,5 @@ void bd_primitive_give(bd_primitive_cache *c, bd_primitive *p)
     bd_primitive *last = *link;
     *link = NULL;
     bd_mutex_unlock(&c->mu);
-    if (last) last->free(last); // there is never more than one too many
+    if (last) last->free(last); // there is at most one too many
 }

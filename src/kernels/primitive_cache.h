@@ -23,15 +23,16 @@ typedef struct bd_primitive {
 
 typedef struct bd_primitive_cache {
     bd_mutex mu;
-    bd_primitive *idle; // guarded by mu; the one used last comes first
+    bd_primitive *idle; // guarded by mu; the most recently used one is first
 } bd_primitive_cache;
 
 void bd_primitive_cache_init(bd_primitive_cache *c);
 void bd_primitive_cache_fini(bd_primitive_cache *c); // all objects have been given back
 
-// Takes the primitive whose shape equals that memory, now the caller's; NULL when there is none. Any thread.
+// Takes the primitive with this shape from the cache; it then belongs to the caller. NULL when there is none.
+// Any thread.
 bd_primitive *bd_primitive_take(bd_primitive_cache *c, const void *shape, size_t shape_size);
-// Keeps it, and frees the one that was used the longest ago when there are too many.
+// Returns it to the cache, and frees the least recently used one when there are too many.
 void bd_primitive_give(bd_primitive_cache *c, bd_primitive *p);
 
 #endif

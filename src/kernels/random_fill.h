@@ -12,7 +12,7 @@ typedef struct bd_random_fill {
     bd_philox start; // the stream at group 0
     void *out;
     int64_t count; // elements; the last group may be cut short
-    // Of the integer distributions: the least value, and how many values there are.
+    // Of the integer distributions: the least value, and the number of values.
     int64_t low;
     uint64_t range;
 } bd_random_fill;

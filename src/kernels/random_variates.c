@@ -60,7 +60,7 @@ static double small_poisson(pairs *uniforms, double rate)
     }
 }
 
-// Draws that are above what the type holds; where that many are, all are.
+// The limit of rejected draws in a row; if that many are above the type's range, all are.
 #define REFUSED_MAX 1000
 
 double bd_random_poisson(bd_philox stream, double rate, double highest)
@@ -86,7 +86,7 @@ double bd_random_poisson(bd_philox stream, double rate, double highest)
     return NAN;
 }
 
-// How many trials succeed, by the gaps between those that do.
+// The number of successful trials, by the gaps between successes.
 static double few_successes(pairs *uniforms, double count, double chance)
 {
     double trials = 0, log_failure = log1p(-chance);
@@ -126,7 +126,7 @@ static double many_successes(pairs *uniforms, double count, double chance)
     }
 }
 
-// Steps of the stream that belong to one output, by how it is drawn.
+// The steps of the stream that belong to one output, by the method.
 #define FEW_STEPS 42
 #define MANY_STEPS 256
 

@@ -96,7 +96,7 @@ static void NAME(columns)(const T *xs, T *ys, int64_t count, int64_t inner)
         NAME(rows)(xs + c, count, inner - c < TILE ? inner - c : TILE, inner, ys + c);
 }
 
-// The same of short rows: `together` rows are one of the loop's, whose pieces are joined at the end.
+// The same for short rows: `together` rows are one row of the loop, whose parts are joined at the end.
 static void NAME(narrow_columns)(const T *xs, T *ys, int64_t count, int64_t inner)
 {
     T wide[2 * NARROW];

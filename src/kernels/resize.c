@@ -55,7 +55,7 @@ static void cubic_weights(double a, int64_t step, float *near, float *far)
     *far = (float)(((a * (double)x - 5 * a) * (double)x + 8 * a) * (double)x - 4 * a);
 }
 
-// Pixels beside the image weigh nothing, and the others more.
+// Pixels outside of the image have weight 0, and the others' weights are scaled up.
 static void renormalize(bd_resize_tap *t, int64_t first)
 {
     float sum = 0;
@@ -153,7 +153,7 @@ void bd_resize_bicubic_rows(const bd_resize *r, const float *x, float *y, int64_
 
 // ---- Areas ----
 
-// What of pixel `i` lies between `low` and `high`.
+// The part of pixel `i` between `low` and `high`.
 static float covered(int64_t i, float low, float high, float scale)
 {
     float at = (float)i, next = (float)(i + 1);

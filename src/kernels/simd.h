@@ -240,7 +240,7 @@ typedef struct bd_kernel_table {
 // The table in use: the best for this CPU. Any thread.
 const bd_kernel_table *bd_kernels(void);
 
-// For tests: variant `i` (0: generic), or NULL when there is none or this CPU does not support it.
+// For tests: variant `i` (0: generic), or NULL when it does not exist or this CPU does not support it.
 const bd_kernel_table *bd_kernel_variant(int i);
 
 #endif

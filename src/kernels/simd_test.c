@@ -151,7 +151,8 @@ static void check_unary(const bd_kernel_table *generic, const bd_kernel_table *k
                 generic->unary[op][type](x, want, n);
                 k->unary[op][type](x, got, n);
                 expect_near(result, got, want, n, 4e-7, what);
-                assert_int_equal(((char *)got)[n * (int64_t)bd_number_size(result)], 0x55); // nothing beyond
+                // no write past the end
+                assert_int_equal(((char *)got)[n * (int64_t)bd_number_size(result)], 0x55);
             }
             if (result != type) continue;
             generic->unary[op][type](x, want, N);
@@ -381,7 +382,8 @@ static void check_training(const bd_kernel_table *generic, const bd_kernel_table
     }
 }
 
-// Gradients of 0 (a slot of 0 has the root 0), tiny, huge and not finite ones give what the plain loop gives.
+// Gradients of 0 (a slot of 0 has the root 0), tiny, huge and infinite ones and NaN give the results of the
+// plain loop.
 static void check_adam_edges(const bd_kernel_table *generic, const bd_kernel_table *k)
 {
     static const float edges[] = {0, 1e-30f, 1e-15f, 1e15f, 1e30f, INFINITY, NAN, 1};

@@ -8,10 +8,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-// Below this a further term changes nothing.
+// Below this a further term changes no bit.
 #define SMALL (DBL_EPSILON / 8)
-// No series here needs as many terms where it is used; an end for arguments that are not numbers one would
-// ask for.
+// More terms than any series needs for its arguments; a limit for unreasonable arguments.
 #define TERMS_MAX 20000
 
 // The logarithm of |Gamma(x)|, without the sign that lgamma leaves in a variable that all threads share.
@@ -23,8 +22,7 @@ static double log_gamma(double x)
 
 // ---- The incomplete gamma functions ----
 
-// A number and its derivative by a, for IgammaGradA: sums, products and quotients of such pairs go on
-// together.
+// A number and its derivative by a, for IgammaGradA: sums, products and quotients compute both.
 typedef struct dual {
     double value, slope;
 } dual;

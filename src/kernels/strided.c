@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-// Drops dimensions of one element and joins neighbours that both memories pass through without a jump. False
-// when there is nothing to visit.
+// Drops dimensions of one element and joins adjacent ones that are contiguous in both memories. Returns false
+// when there is no element.
 static bool simplify(const bd_strided *in, bd_strided *out)
 {
     out->rank = 0;
@@ -91,8 +91,8 @@ static void copy_run(void *arg, int64_t to_at, int64_t to_stride, int64_t from_a
 #define TILE 32
 
 // When one memory is dense along the last dimension and the other along another one, a plain walk touches a
-// new cache line for each element: then those two dimensions are cut into tiles. False when the block is not
-// of that kind.
+// new cache line for each element: these two dimensions are then cut into tiles. Returns false for other
+// blocks.
 static bool copy_tiled(plain_copy *c, const bd_strided *b)
 {
     int inner = b->rank - 1, other = -1;

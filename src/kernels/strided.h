@@ -23,8 +23,8 @@ typedef void (*bd_strided_run_fn)(void *arg, int64_t to_at, int64_t to_stride, i
 // Visits every element of the block once, in runs as long as the layouts allow.
 void bd_strided_walk(const bd_strided *block, bd_strided_run_fn run, void *arg);
 
-// Copies plain elements of `size` bytes; the memories do not overlap. Both pointers are those of element 0 of
-// the block.
+// Copies plain elements of `size` bytes; the memories must not overlap. Both pointers are those of element 0
+// of the block.
 void bd_strided_copy(void *to, const void *from, size_t size, const bd_strided *block);
 
 #endif

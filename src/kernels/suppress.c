@@ -22,10 +22,10 @@ float bd_box_overlap(const float a[4], const float b[4])
 typedef struct candidate {
     int32_t index;
     float score;
-    int64_t compared; // with how many of those chosen
+    int64_t compared; // the number of selected boxes that it was compared with
 } candidate;
 
-// Of equal scores the lower index comes first.
+// Of equal scores the lower index is first.
 static bool is_before(const candidate *a, const candidate *b)
 {
     return a->score > b->score || (a->score == b->score && a->index < b->index);
@@ -51,7 +51,8 @@ static float overlap(const bd_suppress *s, int32_t a, int32_t b)
     return bd_box_overlap(s->boxes + (int64_t)4 * a, s->boxes + (int64_t)4 * b);
 }
 
-// Compares a candidate with those chosen since the last time, the last first. False: it is left out for good.
+// Compares a candidate with the boxes selected since the last time, the latest first. Returns false when it
+// is suppressed for good.
 static bool compare(const bd_suppress *s, const bd_suppressed *out, candidate *c)
 {
     for (int64_t k = out->count - 1; k >= c->compared; k--) {
@@ -61,7 +62,7 @@ static bool compare(const bd_suppress *s, const bd_suppressed *out, candidate *c
         } else if (o > s->overlap_max) {
             return false;
         }
-        if (!(c->score > s->score_min)) return false; // nor is it when it is no number
+        if (!(c->score > s->score_min)) return false; // also for NaN
     }
     c->compared = out->count;
     return true;
@@ -81,7 +82,7 @@ bool bd_suppress_run(const bd_suppress *s, bd_suppressed *out)
     while (count > 0 && out->count < s->output_max) {
         float before = heap[0].score;
         bool stays = compare(s, out, &heap[0]);
-        if (stays && heap[0].score != before) { // its turn comes later
+        if (stays && heap[0].score != before) { // it is compared again later
             sift_down(heap, count, 0);
             continue;
         }

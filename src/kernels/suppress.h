@@ -1,4 +1,4 @@
-// Non-maximum suppression: choosing boxes by score that do not overlap those chosen before.
+// Non-maximum suppression: selects boxes by score that do not overlap boxes selected before.
 #ifndef BD_KERNELS_SUPPRESS_H
 #define BD_KERNELS_SUPPRESS_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef struct bd_suppress {
-    const float *boxes;    // [count, 4]: two opposite corners, y and x each; NULL: `overlaps` says it
+    const float *boxes;    // [count, 4]: two opposite corners, y and x each; NULL: `overlaps` has the values
     const float *overlaps; // [count, count]
     const float *scores;   // [count]
     int64_t count, output_max;

@@ -23,7 +23,7 @@ enum {
 // A message on the wire, in one piece.
 typedef bd_proto_file piece;
 
-// The next BYTES field; others are passed over.
+// Moves to the next BYTES field; skips others.
 static bool next(bd_wire_reader *in, uint32_t *field, piece *out)
 {
     bd_wire_type type;
@@ -55,7 +55,7 @@ static bool is(piece text, const char *name)
     return text.data && text.len == strlen(name) && memcmp(text.data, name, text.len) == 0;
 }
 
-// What is left of `symbol` after "NAME."; NULL when it does not begin so.
+// The rest of `symbol` after "NAME."; NULL when it has another prefix.
 static const char *within(piece name, const char *symbol)
 {
     if (name.len == 0 || strncmp(symbol, (const char *)name.data, name.len) != 0 || symbol[name.len] != '.')
@@ -66,7 +66,7 @@ static const char *within(piece name, const char *symbol)
 // Whether a declaration is `symbol`, or declares it: a message its nested ones, a service its methods.
 static bool declares(piece declaration, uint32_t kind, const char *symbol)
 {
-    // A symbol has as many parts as declarations nest: each turn goes one down.
+    // A symbol has a part for each level of nesting: each iteration descends one level.
     for (;;) {
         const piece name = field_of(declaration, ANY_NAME);
         if (is(name, symbol)) return true;

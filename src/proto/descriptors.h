@@ -10,8 +10,9 @@ typedef struct bd_proto_file {
     size_t len;
 } bd_proto_file;
 
-// By name ("tensorflow/core/protobuf/master.proto"), or by a full name of what it declares: a message, an
-// enum, a service or a method of one ("tensorflow.MasterService.RunStep"). False when there is none.
+// Finds a file by name ("tensorflow/core/protobuf/master.proto"), or by the full name of a declaration: a
+// message, an enum, a service or a method ("tensorflow.MasterService.RunStep"). Returns false when there is
+// none.
 bool bd_proto_file_find(const char *name, bd_proto_file *file);
 bool bd_proto_file_declaring(const char *symbol, bd_proto_file *file);
 

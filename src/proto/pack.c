@@ -63,8 +63,8 @@ static void arena_free(void *data, void *pointer)
 
 // ---- Depth ----
 
-// One pass over the fields that are messages by their descriptor; what a bytes field holds does not matter.
-// Recursion ends at the limit that it checks.
+// Checks the depth in one pass over the fields that are messages by their descriptor; bytes fields are
+// skipped. The recursion ends at the limit.
 static bool depth_ok(const ProtobufCMessageDescriptor *type, bd_wire_reader *in, int depth)
 {
     uint32_t number;
@@ -174,8 +174,8 @@ void bd_proto_pack_message(const ProtobufCMessage *message, bd_message *out)
 
 // ---- Splitting ----
 
-// The next top-level field: `whole` reads its bytes with the tag, `sub` its content if it is BYTES. False at
-// the end and on an error.
+// Finds the next top-level field: `whole` reads its bytes with the tag, `sub` its content if it is BYTES.
+// Returns false at the end and on an error.
 static bool next_whole(bd_wire_reader *in, uint32_t *field, bd_wire_type *wire, bd_wire_reader *whole,
                        bd_wire_reader *sub)
 {

@@ -21,7 +21,7 @@
 typedef struct bd_proto_arena {
     struct bd_proto_chunk *chunks; // the newest first
     char *next, *end;              // free part of the newest
-    size_t held, limit;            // bytes of all chunks, and what they may grow to
+    size_t held, limit;            // bytes of all chunks, and their limit
     bool exhausted;                // the system had no memory, or the limit was met
 } bd_proto_arena;
 
@@ -47,7 +47,7 @@ void *bd_proto_unpack(const ProtobufCMessageDescriptor *type, const void *data, 
 void *bd_proto_unpack_message(const ProtobufCMessageDescriptor *type, const bd_message *in,
                               bd_proto_arena *arena, braid_status *st);
 
-// Whether a message came with a field that its type does not have.
+// Returns whether a received message had a field that its type does not have.
 bool bd_proto_has_unknown(const ProtobufCMessage *message, uint32_t field);
 
 // Appends a message, without an enclosing tag and length; bd_proto_put is one as field `field`.
@@ -57,7 +57,7 @@ void bd_proto_put(const ProtobufCMessage *message, uint32_t field, bd_wire_write
 // Packs a message as the whole of `out`, which is empty before.
 void bd_proto_pack_message(const ProtobufCMessage *message, bd_message *out);
 
-// What bd_wire_split calls with each occurrence of the field, in order. An error ends the split.
+// bd_wire_split calls it with each occurrence of the field, in order. An error ends the split.
 typedef braid_code (*bd_wire_split_fn)(bd_wire_reader *sub, void *arg, braid_status *st);
 
 // Goes through the top-level fields of `in`: calls fn for each occurrence of the BYTES field `field` and

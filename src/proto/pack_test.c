@@ -32,8 +32,7 @@ static void fill_node(Tensorflow__NodeDef *node, Tensorflow__NodeDef__AttrEntry 
     node->n_attr = 1;
 }
 
-// `depth` messages around each other; the field numbers, from the outermost in, are those of `fields` in
-// turn.
+// `depth` nested messages; the field numbers, from the outermost in, are those of `fields` in turn.
 static uint8_t *nested(const uint8_t *fields, size_t field_count, size_t depth, size_t *len)
 {
     size_t cap = depth * 12 + 1, at = cap;
@@ -159,7 +158,7 @@ static void malformed_messages_are_refused(void **state)
                        BRAID_INVALID_ARGUMENT, "GraphDef of ");
 }
 
-// What only looks like deep nesting, in a field that holds bytes, is content like any other.
+// Content of a bytes field that looks like nested messages is accepted.
 static void bytes_may_look_nested(void **state)
 {
     (void)state;
@@ -196,8 +195,7 @@ static void nested_functions_have_a_depth_limit(void **state)
     bd_free(bomb);
 }
 
-// Each repetition of a singular message is merged with those before, which costs the library ever more
-// memory.
+// Each repetition of a singular message is merged with the previous ones, which takes more and more memory.
 static void a_message_that_needs_too_much_memory_is_refused(void **state)
 {
     (void)state;

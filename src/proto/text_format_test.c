@@ -89,8 +89,8 @@ static const struct {
      "double_val: 1e+16\ndouble_val: 1000000000000000.0\ndouble_val: 1.23456789e-05\n"
      "double_val: 5.684341886080802e-14\ndouble_val: 5e-324\ndouble_val: 1.7976931348623157e+308\n"
      "double_val: 0.1\ndouble_val: 0.30000000000000004\ndouble_val: inf\n"},
-    // Maps: by key, the last of a key counts, a message is there though empty. A oneof's member is there
-    // although it is 0.
+    // Maps: sorted by key, the last value of a key counts, an empty message is present. A member of a oneof
+    // is present even if it is 0.
     {&node_type, "attr { key: 'b' value { i: 0 } } attr: { key: 'a' } attr < value: < f: 1; > key: 'b' >",
      "attr {\n  key: \"a\"\n  value {\n  }\n}\nattr {\n  key: \"b\"\n  value {\n    f: 1.0\n  }\n}\n"},
     {&attr_type, "i: 0", "i: 0\n"},

@@ -167,7 +167,7 @@ braid_code bd_text_lexer_init(bd_text_lexer *x, const char *message, const char 
 
 // ---- Escapes ----
 
-// Reads exactly `digits` hex digits; false when there are fewer before `end`.
+// Reads exactly `digits` hex digits. Returns false when there are fewer before `end`.
 static bool get_hex(const char **at, const char *end, int digits, uint32_t *value)
 {
     *value = 0;
@@ -235,7 +235,7 @@ static bool get_numeric(const char **at, const char *end, uint8_t **out)
     return value <= 0xff;
 }
 
-// What follows a backslash; false when it is no escape.
+// Reads the characters after a backslash. Returns false for an invalid escape.
 static bool get_escape(const char **at, const char *end, uint8_t **out)
 {
     static const char letters[] = "abfnrtv\\?'\"", meaning[] = "\a\b\f\n\r\t\v\\?'\"";

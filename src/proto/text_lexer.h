@@ -22,7 +22,7 @@ typedef struct bd_text_token {
 } bd_text_token;
 
 typedef struct bd_text_lexer {
-    const char *begin, *next, *end; // the text (borrowed), what is still to be read of it
+    const char *begin, *next, *end; // the text (borrowed), and its unread part
     const char *message;            // the name of the message, for errors
     bd_text_token token;            // the current one
     braid_status *st;               // not owned
@@ -32,11 +32,11 @@ typedef struct bd_text_lexer {
 braid_code bd_text_lexer_init(bd_text_lexer *lexer, const char *message, const char *text, size_t len,
                               braid_status *st);
 
-// Goes to the next token. InvalidArgument for what is none.
+// Moves to the next token. InvalidArgument for an invalid one.
 braid_code bd_text_next(bd_text_lexer *lexer);
 
-// Writes what a string token stands for to `out`, which has room for
-// token->len bytes; *len of them. InvalidArgument for a bad escape.
+// Writes the value of a string token to `out`, which has room for token->len bytes; *len is the number
+// written. InvalidArgument for a bad escape.
 braid_code bd_text_unescape(const bd_text_lexer *lexer, const bd_text_token *token, uint8_t *out,
                             size_t *len);
 

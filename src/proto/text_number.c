@@ -93,7 +93,7 @@ static void put_decimal(bd_strbuf *out, decimal d)
     }
 }
 
-// Whether the number is one that has no digits, or 0; then it is written.
+// Writes a number without digits, or 0. Returns whether it did.
 static bool put_special(bd_strbuf *out, double value)
 {
     if (isnan(value)) {

@@ -1,7 +1,7 @@
-// Reading protobuf's text format: by recursive descent, straight into the wire format.
+// Reads protobuf's text format by recursive descent, directly to the wire format.
 //
-// A message's length stands before it in the wire format and is known behind it: the bytes of a submessage
-// are written first and moved to make room for their length. They move once per level.
+// In the wire format a message is preceded by its length, which is known only after it: the bytes of a
+// submessage are written first and moved to make room for the length. They move once for each level.
 #include "proto/text_format.h"
 
 #include "base/alloc.h"
@@ -27,7 +27,7 @@ typedef struct seen_fields {
 
 // ---- Writing ----
 
-// Makes room for `n` bytes behind those that are there.
+// Makes room for `n` more bytes.
 static braid_code reserve(parser *p, size_t n)
 {
     if (n <= p->cap - p->len) return BRAID_OK;
@@ -72,7 +72,7 @@ static braid_code put_little_endian(parser *p, uint64_t bits, size_t size)
     return code;
 }
 
-// Puts its length before what was written since `start`.
+// Inserts the length of the bytes written since `start` before them.
 static braid_code put_length(parser *p, size_t start)
 {
     uint8_t varint[10];
@@ -210,7 +210,7 @@ static bool is_seen(const seen_fields *seen, size_t i)
     return seen->bits[i / 64] >> i % 64 & 1;
 }
 
-// A field that is not repeated comes once, and one of a oneof without the others.
+// A field that is not repeated may occur once, and one of a oneof without the others.
 static braid_code note_field(parser *p, const ProtobufCMessageDescriptor *type,
                              const ProtobufCFieldDescriptor *field, seen_fields *seen)
 {

@@ -97,8 +97,8 @@ static void put_field(bd_strbuf *out, const ProtobufCFieldDescriptor *field, con
 
 // ---- Maps ----
 
-// protoc makes a map a repeated message of two fields, "key" and "value", and calls it after the field and
-// "Entry"; nobody else may use such a name.
+// protoc makes a map a repeated message of two fields, "key" and "value", and names it after the field and
+// "Entry", a name that no other message can have.
 static bool is_map_entry(const ProtobufCMessageDescriptor *type)
 {
     const size_t len = strlen(type->short_name);
@@ -130,7 +130,7 @@ static int compare_keys(const ProtobufCMessage *a, const ProtobufCMessage *b)
     }
 }
 
-// Entries of one key in the order in which they came: they are pointers into one array.
+// Keeps entries of one key in their order: they are pointers into one array.
 static int compare_entries(const void *a, const void *b)
 {
     ProtobufCMessage *const *const *x = a, *const *const *y = b;
@@ -184,7 +184,7 @@ static void put_repeated(bd_strbuf *out, const ProtobufCFieldDescriptor *field, 
         put_field(out, field, values + i * value_size(field->type), level);
 }
 
-// Whether a field without a presence of its own (proto3) differs from its default.
+// Returns whether a field without explicit presence (proto3) differs from its default.
 static bool is_set(const ProtobufCFieldDescriptor *field, const void *at)
 {
     const char *text;

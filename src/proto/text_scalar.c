@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-// The longest number as written: what is longer is no slip of the pen.
+// The limit of a number's length in a text.
 #define NUMBER_LEN_MAX 1000
 
 static bool is_word(const bd_text_token *t, const char *word)
@@ -32,7 +32,7 @@ braid_code bd_text_expected(const bd_text_lexer *x, const ProtobufCFieldDescript
                         t->len > 40 ? 40 : (int)t->len, t->text);
 }
 
-// Goes past a '-'. Whether there was one is stored to *negative.
+// Skips a '-'. Stores whether there was one to *negative.
 static braid_code take_sign(bd_text_lexer *x, bool *negative)
 {
     *negative = is_symbol(&x->token, '-');
@@ -54,7 +54,7 @@ static bool parse_magnitude(const bd_text_token *t, uint64_t *value)
     return true;
 }
 
-// An integer from -max - 1 (0 if it is not signed) to max, as 64 bits in two's complement.
+// Reads an integer from -max - 1 (0 if it is unsigned) to max, as 64 bits in two's complement.
 static braid_code take_integer(bd_text_lexer *x, const ProtobufCFieldDescriptor *field, bool is_signed,
                                uint64_t max, uint64_t *bits)
 {
@@ -122,7 +122,8 @@ static bool parse_decimal(const bd_text_token *t, double *value)
     if (len > NUMBER_LEN_MAX) return false;
     memcpy(text, t->text, len);
     text[len] = 0;
-    if (!bd_parse_double(text, value)) *value = INFINITY; // the lexer knows a number: it is out of range
+    // the lexer accepted the number, so it is out of range
+    if (!bd_parse_double(text, value)) *value = INFINITY;
     return true;
 }
 

@@ -6,9 +6,9 @@
 #include "proto/text_lexer.h"
 #include <protobuf-c/protobuf-c.h>
 
-// Reads a value of a field that is no string and no message, and goes past it: the 64, or for types of 32
-// bits the lower 32, bits of its wire format (a varint's value; zigzag done). InvalidArgument, naming the
-// field, for another kind of value and one out of range.
+// Reads a value of a field that is neither a string nor a message, and moves past it: the 64, or for types of
+// 32 bits the lower 32, bits of its wire format (a varint's value; zigzag done). InvalidArgument, naming the
+// field, for a value of another kind or out of range.
 braid_code bd_text_scalar(bd_text_lexer *lexer, const ProtobufCFieldDescriptor *field, uint64_t *bits);
 
 // InvalidArgument: the current token is not what the field takes.

@@ -41,7 +41,7 @@ _Static_assert(sizeof(struct block) <= HEADER_BYTES, "the data starts a cache li
 
 // ---- Size classes ----
 
-#define SIZE_BITS_MAX 46 // 64 TiB: nobody has more memory
+#define SIZE_BITS_MAX 46 // 64 TiB: more than any memory
 #define CLASS_COUNT (4 + 4 * (SIZE_BITS_MAX - 8))
 #define SHARD_CLASS_COUNT (4 + 4 * (14 - 8)) // blocks of up to 16 KiB may lie in shards
 
@@ -81,7 +81,7 @@ static struct shard {
 } shards[SHARD_COUNT];
 
 static atomic_uint_fast64_t system_allocs;
-static atomic_size_t system_bytes; // of all blocks there are, without their headers
+static atomic_size_t system_bytes; // of all blocks, without their headers
 static atomic_size_t system_bytes_max = SIZE_MAX;
 
 static bool shard_enter(struct shard *s)
@@ -232,7 +232,7 @@ bd_buffer *bd_buffer_new(size_t size)
     struct block *b = take_free(c);
     if (!b) b = system_take(c);
     if (!b) {
-        bd_buffer_pool_trim(0); // what lies free in other classes may be what is missing
+        bd_buffer_pool_trim(0); // free blocks of other classes may be the missing memory
         b = system_take(c);
     }
     if (!b) return NULL;
@@ -243,7 +243,7 @@ bd_buffer *bd_buffer_new(size_t size)
     return &b->buffer;
 }
 
-// A buffer over somebody else's memory.
+// A buffer over foreign memory.
 struct foreign {
     bd_buffer buffer;
     void (*release)(void *arg);

@@ -14,12 +14,12 @@
 typedef struct bd_buffer {
     atomic_int refs;
     uint16_t size_class; // of the pool; BD_BUFFER_FOREIGN for memory that is not the pool's
-    // A reference variable's own memory: changes under its readers by design, never a target of in-place
-    // forwarding, and copied when it is fetched.
+    // The memory of a reference variable: it changes under its readers by design, is never a target of
+    // in-place forwarding, and is copied when it is fetched.
     bool is_variable;
     atomic_bool is_incomplete; // memory was short for a string in it: no step may see it
     size_t size;               // bytes asked for
-    void *data;                // aligned to 64 bytes when it is the pool's
+    void *data;                // aligned to 64 bytes when it belongs to the pool
     // Destroys the content (strings, borrowed memory) at the last unref; may be NULL.
     void (*release)(struct bd_buffer *);
     void *release_arg;

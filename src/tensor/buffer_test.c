@@ -146,7 +146,7 @@ static void trim_gives_free_memory_back(void **state)
     stats = bd_buffer_pool_get_stats();
     assert_int_equal(stats.bytes_in_use, start.bytes_in_use);
     assert_int_equal(stats.bytes_free, 1024 + (1 << 20));
-    bd_buffer_pool_trim(4096); // the large one goes, the small one may stay
+    bd_buffer_pool_trim(4096); // frees the large block; the small one may stay
     assert_int_equal(bd_buffer_pool_get_stats().bytes_free, 1024);
     bd_buffer_pool_trim(0);
     assert_int_equal(bd_buffer_pool_get_stats().bytes_free, 0);
@@ -278,8 +278,8 @@ static void many_threads_share_the_pool(void **state)
     assert_int_equal(damaged, 0);
     bd_buffer_pool_stats after = bd_buffer_pool_get_stats();
     assert_int_equal(after.bytes_in_use, before.bytes_in_use);
-    // However many rounds: what is asked of the system is bounded by what lives at once, in hands, boxes and
-    // shards.
+    // For any number of rounds: the memory from the system is bounded by the live blocks of threads, boxes
+    // and shards.
     assert_true(after.system_allocs - before.system_allocs < (uint64_t)THREADS * ROUNDS / 4);
     bd_buffer_pool_trim(0);
     assert_int_equal(bd_buffer_pool_get_stats().bytes_free, 0);
@@ -287,7 +287,7 @@ static void many_threads_share_the_pool(void **state)
         bd_mutex_fini(&boxes[i].mu);
 }
 
-// What ended threads gave back is there for others.
+// Memory that an ended thread has freed is available to other threads.
 static void give_one_back(void *arg)
 {
     bd_buffer_unref(arg);

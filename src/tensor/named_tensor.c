@@ -30,7 +30,7 @@ static braid_code read_name(bd_wire_reader *in, bd_named_tensor *named, braid_st
     return BRAID_OK;
 }
 
-// Finds the name and, without reading it yet, the tensor: so that errors can name it wherever it stands.
+// Finds the name and, without reading it yet, the tensor, so that errors can name it in any order of fields.
 static braid_code find_parts(bd_wire_reader *in, bd_named_tensor *named, bd_wire_reader *tensor,
                              bool *has_tensor, braid_status *st)
 {

@@ -20,8 +20,8 @@ void bd_named_tensor_fini(bd_named_tensor *named); // empty and usable afterward
 // them. On an error `named` is empty.
 braid_code bd_named_tensor_read(bd_wire_reader *in, bd_named_tensor *named, braid_status *st);
 
-// Writes one as field `field` of the message around it: tag, length,
-// message. Large content is referenced, as bd_tensor_proto_write says.
+// Writes one as field `field` of the enclosing message: tag, length, message. Large content is referenced, as
+// by bd_tensor_proto_write.
 void bd_named_tensor_put(const char *name, const braid_tensor *t, uint32_t field, bd_wire_writer *out);
 
 #endif

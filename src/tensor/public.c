@@ -33,7 +33,7 @@ braid_tensor *braid_tensor_new(braid_dtype dtype, braid_shape shape, braid_statu
     return boxed(&t);
 }
 
-// True for types whose elements are bytes that a caller can hand over.
+// Returns true for types whose elements a caller can pass as bytes.
 static bool check_plain(braid_dtype dtype, const char *function, braid_status *st)
 {
     if (bd_dtype_is_valid((int)dtype) && !bd_dtype_is_ref(dtype) && braid_dtype_size(dtype)) return true;

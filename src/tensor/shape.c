@@ -38,8 +38,8 @@ int64_t bd_shape_count_range(const braid_shape *s, int from, int to)
     return count;
 }
 
-// The count of a known shape. False when the product does not fit, also that of the dimensions beside a zero:
-// who computes strides need not care.
+// Computes the count of a known shape. Returns false when the product overflows, also that of the other
+// dimensions beside a zero, so that strides cannot overflow.
 static bool count_fits(const braid_shape *s, int64_t *count)
 {
     int64_t product = 1;
@@ -140,7 +140,7 @@ void bd_shape_print(const braid_shape *s, bd_strbuf *out)
     bd_strbuf_append(out, bd_shape_str(s, text));
 }
 
-// A dimension: "?" or a number. Returns what follows it, NULL when it is none.
+// Parses a dimension: "?" or a number. Returns the text after it; NULL when it is malformed.
 static const char *parse_dim(const char *text, int64_t *dim)
 {
     if (*text == '?') {

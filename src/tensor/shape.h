@@ -26,8 +26,8 @@ int64_t bd_shape_count(const braid_shape *s);
 // The product of dims[from, to).
 int64_t bd_shape_count_range(const braid_shape *s, int from, int to);
 
-// Number of elements of a shape that came from outside. InvalidArgument for unknown or negative dimensions
-// and for a product that does not fit int64.
+// The number of elements of an untrusted shape. InvalidArgument for unknown or negative dimensions and for a
+// product that does not fit int64.
 braid_code bd_shape_checked_count(const braid_shape *s, int64_t *count, braid_status *st);
 
 // The shape two broadcasting operands make (numpy's rule; -1 where unknown). False when they cannot be

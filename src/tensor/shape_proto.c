@@ -39,7 +39,7 @@ bool bd_shape_proto_read(bd_wire_reader in, bd_shape_proto *p)
     return !in.failed;
 }
 
-// Zero is what a reader takes when the field is not there.
+// Readers take a missing field as zero.
 static size_t dim_size(int64_t dim)
 {
     return dim ? bd_wire_uint_field_size(DIM_SIZE, (uint64_t)dim) : 0;

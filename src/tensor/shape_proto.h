@@ -5,7 +5,8 @@
 #include "base/wire.h"
 #include "tensor/shape.h"
 
-// As it came, unchecked: zeroed before the first message is read; a further one adds dimensions.
+// The shape as received, unchecked: zeroed before the first message is read; a further message adds
+// dimensions.
 typedef struct bd_shape_proto {
     int rank;          // dimensions seen; perhaps more than the shape holds
     braid_shape shape; // its first dimensions, perhaps negative; its rank is not set

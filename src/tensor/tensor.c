@@ -1,5 +1,4 @@
-// Tensors: making, copying and reading them, and the content of those that hold strings, resource handles and
-// variants.
+// Tensors: making, copying and reading them, and the content of strings, resource handles and variants.
 #include "tensor/tensor.h"
 
 #include "base/alloc.h"
@@ -33,7 +32,7 @@ static void release_variants(bd_buffer *b)
         bd_variant_unref(variants[i]);
 }
 
-// What frees the content of a buffer of `dtype`; NULL: it is plain bytes.
+// The function that frees the content of a buffer of `dtype`; NULL for plain types.
 static void (*release_of(braid_dtype dtype))(bd_buffer *)
 {
     switch (dtype) {
@@ -138,7 +137,7 @@ bool bd_tensor_alloc(braid_tensor *t, braid_dtype dtype, const braid_shape *shap
     BD_STATUS(st); // the caller words it
     size_t bytes;
     BD_ASSERT(element_size(dtype) != 0);
-    // Checked here too: a product that overflows would be a buffer too small, whoever trusted the shape.
+    // Checked here too: a product that overflows would give a buffer that is too small.
     if (checked_bytes(dtype, shape, &bytes, st) == BRAID_OK) return make(t, dtype, shape, bytes);
     *t = (braid_tensor){0};
     return false;

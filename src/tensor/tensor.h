@@ -112,8 +112,8 @@ int64_t bd_tensor_index(const braid_tensor *t, int64_t i);
 
 // Sets string element `i` to a copy. For small texts: memory for them is never short.
 void bd_tensor_string_set(braid_tensor *t, int64_t i, const char *data, size_t len);
-// The same for a length that a peer says. False when memory is short: the element is empty, and the tensor's
-// buffer is marked incomplete, which makes an execution fail that has it as an output.
+// The same for a length that a peer determines. Returns false when memory is short: the element is empty, and
+// the tensor's buffer is marked incomplete, so that an execution with it as an output fails.
 bool bd_tensor_string_try_set(const braid_tensor *t, int64_t i, const char *data, size_t len);
 
 // Whether a string is missing because memory was short.

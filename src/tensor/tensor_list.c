@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include <string.h>
 
-#define ROOM_MIN 4 // elements: what the first one takes
+#define ROOM_MIN 4 // elements: the first allocation
 
 static void drop(bd_tensor_list *l, int64_t from)
 {
@@ -33,7 +33,7 @@ bd_tensor_list *bd_tensor_list_new(braid_dtype element_dtype, const braid_shape 
     return l;
 }
 
-// Memory for `room` elements, to which those that are there move.
+// Allocates memory for `room` elements, and moves the existing ones to it.
 static bool take_room(bd_tensor_list *l, int64_t room)
 {
     bd_buffer *memory = bd_buffer_new((size_t)room * sizeof *l->items);

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "tensor/tensor.h"
 
-// A place costs some hundred bytes before it is filled, and a message of few bytes may ask for many.
+// An element takes some hundred bytes before it is set, and a message of few bytes may request many.
 #define BD_TENSOR_LIST_MAX (INT64_C(1) << 24)
 
 typedef struct bd_tensor_list {
@@ -19,7 +19,7 @@ typedef struct bd_tensor_list {
     int64_t max_elements;      // a longer list is an error; -1: no limit
     int64_t count;
     braid_tensor *items; // [count], in `memory`; "no tensor" for elements that are not set
-    bd_buffer *memory;   // owned; NULL while there are no items
+    bd_buffer *memory;   // owned; NULL without items
 } bd_tensor_list;
 
 extern const bd_variant_type bd_tensor_list_type;

@@ -104,7 +104,7 @@ static void lists_survive_a_round_trip(void **state)
     }
 }
 
-// Too deep lists go by name, and who reads that says so.
+// Lists that are nested too deeply are written by name only, and their reader reports it.
 static void nested_lists_have_a_depth_limit(void **state)
 {
     (void)state;
@@ -139,15 +139,15 @@ static void expect_read(const char *list, size_t len, braid_code want)
 static void malformed_lists_are_refused(void **state)
 {
     (void)state;
-    EXPECT_READ("\x12\x04\x00\x01\x03\x00", BRAID_INVALID_ARGUMENT); // a shape that is none
+    EXPECT_READ("\x12\x04\x00\x01\x03\x00", BRAID_INVALID_ARGUMENT); // an invalid shape
     EXPECT_READ("\x12\x03\x00\x01\x03", BRAID_OK);                   // empty, of floats
     EXPECT_READ("\x12\x04\x01\x00\x01\x03", BRAID_OK);               // one element, not set
     EXPECT_READ("\x12\x04\x01\x01\x01\x03", BRAID_INVALID_ARGUMENT); // which one would be set
     EXPECT_READ("\x12\x05\x02\x00\x00\x01\x03", BRAID_INVALID_ARGUMENT);
     EXPECT_READ("\x12\x03\x70\x01\x03", BRAID_INVALID_ARGUMENT); // more not set than bytes
-    EXPECT_READ("\x12\x03\x00\x7f\x03", BRAID_INVALID_ARGUMENT); // no such type
+    EXPECT_READ("\x12\x03\x00\x7f\x03", BRAID_INVALID_ARGUMENT); // an unknown type
     EXPECT_READ("\x12\x02\x00\x01", BRAID_INVALID_ARGUMENT);     // cut off
-    EXPECT_READ("", BRAID_UNIMPLEMENTED);                        // what its sender could not write
+    EXPECT_READ("", BRAID_UNIMPLEMENTED);                        // a list that its sender could not write
     EXPECT_READ("\x12\x03\x00\x01\x03\x1a\x04\x08\x01\x12\x00", BRAID_OK);
     EXPECT_READ("\x12\x03\x00\x02\x03\x1a\x04\x08\x01\x12\x00", BRAID_INVALID_ARGUMENT); // another type
 }

@@ -21,7 +21,7 @@ static size_t handle_size(const bd_resource_handle *h)
     return size + (h->hash_code ? bd_wire_uint_field_size(HANDLE_HASH_CODE, h->hash_code) : 0);
 }
 
-// The only element as the varint that it is on the wire.
+// The only element as a varint of the wire format.
 static uint64_t varint_of(const void *data, struct value_form form)
 {
     uint64_t bits = 0;
@@ -31,8 +31,8 @@ static uint64_t varint_of(const void *data, struct value_form form)
     return (uint64_t)((int64_t)(bits << shift) >> shift);
 }
 
-// One element goes to its typed field, where small integers are shorter and texts readable; more go to
-// tensor_content.
+// One element is written to its typed field, where small integers are shorter and texts readable; more
+// elements to tensor_content.
 static size_t plain_size(const braid_tensor *t, struct value_form form, int64_t count)
 {
     if (count == 0) return 0;

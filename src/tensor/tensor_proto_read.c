@@ -9,7 +9,7 @@
 #include "tensor/variant_proto.h"
 #include <string.h>
 
-// What the first pass finds.
+// The result of the first pass.
 struct parts {
     bd_wire_reader whole; // for the second pass
     int64_t dtype;
@@ -86,7 +86,7 @@ static braid_code check_shape(bd_shape_proto *p, int64_t *count, braid_status *s
 // ---- Plain values ----
 
 struct sink {
-    uint8_t *next, *end; // memory to fill; what does not fit is ignored, as TensorFlow does
+    uint8_t *next, *end; // the memory to fill; extra elements are ignored, as in TensorFlow
     struct value_form form;
     bool is_bool;
 };
@@ -135,7 +135,7 @@ static bool take_value(bd_wire_reader *in, bd_wire_type type, struct sink *to)
     return bd_wire_skip(in, type);
 }
 
-// Repeats the last of `filled` elements of `size` bytes (zeros, when there is none) up to `bytes`.
+// Repeats the last of `filled` elements of `size` bytes (zeros, if there is none) up to `bytes`.
 static void splat(uint8_t *data, size_t filled, size_t size, size_t bytes)
 {
     size_t done = filled * size;
@@ -245,7 +245,7 @@ static braid_code read_item_list(const struct parts *p, int64_t count, braid_ten
     return BRAID_OK;
 }
 
-// The last value stands for all that follow.
+// The last value is repeated for all following elements.
 static braid_code splat_items(const struct parts *p, bd_wire_reader last, int64_t from, int64_t count,
                               braid_tensor *t, braid_status *st)
 {

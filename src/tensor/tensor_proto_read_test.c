@@ -20,7 +20,7 @@ static void each_form_of_values_is_read(void **state)
          "float[2] [1 2]"},
         // type and shape after the content
         {MESSAGE("\x22\x02\x07\x08\x12\x04\x12\x02\x08\x02\x08\x04"), "uint8[2] [7 8]"},
-        // the last content counts; unknown fields and those of other types are skipped
+        // the last content counts; unknown fields and fields of other types are skipped
         {MESSAGE("\x08\x04\x22\x03zzz\x22\x01\x09\xfa\x06\x01x\x2d\x00\x00\x80\x3f\x3d\x01\x02\x03\x04"),
          "uint8[] [9]"},
         // bytes of a bool become true or false
@@ -109,7 +109,7 @@ static void malformed_tensors_are_refused(void **state)
     }
 }
 
-// A string of 4 KiB that is to stand for a million of them.
+// A string of 4 KiB that would be repeated a million times.
 static void strings_are_not_repeated_without_end(void **state)
 {
     (void)state;

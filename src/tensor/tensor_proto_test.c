@@ -129,7 +129,7 @@ static void tensors_survive_a_round_trip(void **state)
     for_all(round_trip);
 }
 
-// Elements alike become one value; one that differs, wherever it stands, needs them all.
+// Equal elements become one value; one that differs, at any position, needs them all.
 static void short_round_trip(const braid_tensor *t, bd_rng *rng)
 {
     (void)rng;
@@ -193,7 +193,7 @@ static void tensors_are_read_from_any_slices(void **state)
     for_all(cut_round_trip);
 }
 
-// Wherever the message ends too early, there is an error or a smaller tensor, never a crash.
+// A message that is truncated anywhere is an error or a smaller tensor, never a crash.
 static void truncate_it(const braid_tensor *t, bd_rng *rng)
 {
     (void)rng;
@@ -276,7 +276,7 @@ static void library_reads(const braid_tensor *t, bd_rng *rng)
     } else {
         assert_int_equal(p->tensor_content.len, 0);
     }
-    // What the library writes again is what we wrote: the same fields, in the same form.
+    // protobuf-c writes the same fields in the same form.
     bd_message again;
     bd_message_init(&again);
     bd_proto_pack_message(&p->base, &again);
@@ -291,7 +291,7 @@ static void protobuf_c_reads_written_tensors(void **state)
     for_all(library_reads);
 }
 
-// The library packs `p` as a vector of `count` elements of `dtype`; we read what `text` says.
+// protobuf-c packs `p` as a vector of `count` elements of `dtype`; reading it must give `text`.
 static void expect_values(Tensorflow__TensorProto *p, braid_dtype dtype, int64_t count, const char *text)
 {
     BD_STATUS(st);
@@ -361,11 +361,11 @@ static void short_list_repeats_the_last(void **state)
     expect_values(&VALUES(scomplex_val, float, 1, 2), BRAID_COMPLEX64, 3, "complex64[3] [(1,2) (1,2) (1,2)]");
     expect_values(&VALUES(string_val, ProtobufCBinaryData, {2, (uint8_t *)"ab"}), BRAID_STRING, 3,
                   "string[3] [\"ab\" \"ab\" \"ab\"]");
-    // None stands for zeros.
+    // No value means zeros.
     expect_values(&VALUES(double_val, double, 5), BRAID_FLOAT, 3, "float[3] [0 0 0]");
     expect_values(&VALUES(double_val, double, 5), BRAID_STRING, 2, "string[2] [\"\" \"\"]");
     expect_values(&VALUES(double_val, double, 5), BRAID_RESOURCE, 1, "resource[1] [<resource >]");
-    // As TensorFlow does: what is too much is ignored, and half a complex number counts for nothing.
+    // As in TensorFlow, extra values are ignored, and so is half a complex number.
     expect_values(&VALUES(float_val, float, 1, 2, 3), BRAID_FLOAT, 2, "float[2] [1 2]");
     expect_values(&VALUES(scomplex_val, float, 1, 2, 3), BRAID_COMPLEX64, 2, "complex64[2] [(1,2) (1,2)]");
     expect_values(&VALUES(float_val, float, 1), BRAID_FLOAT, 0, "float[0] []");
@@ -398,7 +398,7 @@ static void large_content_is_referenced(void **state)
     bd_tensor_string_set(&t, 1, text, sizeof text);
     write_tensor(&t, &m);
     assert_ptr_equal(m.slices[1].data, bd_tensor_str(&t)[1].data);
-    bd_tensor_fini(&t); // the message keeps what it refers to
+    bd_tensor_fini(&t); // the message keeps the memory that it references
     assert_int_equal(read_message(&m, &back, st), BRAID_OK);
     assert_memory_equal(bd_tensor_str(&back)[1].data, text, sizeof text);
     bd_tensor_fini(&back);
@@ -410,7 +410,7 @@ static void no_destroy(bd_variant *v)
     (void)v;
 }
 
-// What is written of a variant says enough for the reader's error.
+// The name of a variant's type is written, for the reader's error.
 static void variants_go_by_name(void **state)
 {
     (void)state;

@@ -128,7 +128,7 @@ static void handles_are_copied_and_freed(void **state)
     bd_tensor_fini(&copy);
 }
 
-// A variant that counts how many of it there are.
+// A variant that counts its instances.
 struct counted {
     bd_variant base;
     int *alive;

@@ -1,8 +1,8 @@
 // The end of variants.
 #include "tensor/variant.h"
 
-// A list in a list in a list, made by a loop, may be deeper than a stack: beyond so many on this thread the
-// inner ones wait.
+// A list in a list in a list, made by a loop, may be deeper than a stack: beyond this depth on a thread the
+// inner ones are freed later.
 #define NESTED_MAX 64
 
 void bd_variant_destroy(bd_variant *v)

@@ -22,7 +22,7 @@ typedef struct bd_variant_type {
 struct bd_variant {
     const bd_variant_type *type;
     atomic_int refs;
-    bd_variant *next; // of those that wait for their end
+    bd_variant *next; // in the list of variants that are freed later
 };
 
 static inline void bd_variant_init(bd_variant *v, const bd_variant_type *type)
@@ -36,8 +36,8 @@ static inline bd_variant *bd_variant_ref(bd_variant *v)
     if (v) atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
     return v;
 }
-// For bd_variant_unref only: destroys it, at once or, where variants hold each other many deep, when those
-// that hold it are gone.
+// For bd_variant_unref only: destroys it at once or, when variants are nested deeply, after the variants that
+// hold it.
 void bd_variant_destroy(bd_variant *v);
 static inline void bd_variant_unref(bd_variant *v)
 {

@@ -9,8 +9,8 @@
 #include "tensor/tensor_proto.h"
 #include <string.h>
 
-// Lists in lists: a reader goes no deeper, and what is deeper, or has more tensors in all (one list may be in
-// many places), is written by name only.
+// A limit for nested lists, and of their tensors in all (one list may occur in many places): deeper lists are
+// written by name only.
 #define DEPTH_MAX 32
 #define TENSORS_MAX (INT64_C(1) << 24)
 
@@ -31,7 +31,7 @@ static bool fits(const bd_tensor_list *l, int depth, int64_t *left)
     return true;
 }
 
-// The list that is to be written with its content; NULL: there is none.
+// The list that is written with its content; NULL: there is none.
 static const bd_tensor_list *list_to_write(const bd_variant *v)
 {
     int64_t left = TENSORS_MAX;
@@ -94,7 +94,7 @@ void bd_variant_proto_write(const bd_variant *v, bd_wire_writer *out)
 
 // ---- Reading ----
 
-// What the first pass finds.
+// The result of the first pass.
 typedef struct parts {
     char *name; // owned; NULL when there is none
     bd_wire_reader whole, metadata;
@@ -136,7 +136,7 @@ static bool next_varint(bd_wire_reader *in, uint64_t *value)
     return in->left > 0 && bd_wire_get_varint(in, value);
 }
 
-// Which elements are not set comes first, and is read again when they are placed; `m` is left behind it.
+// The list of unset elements is first, and is read again when they are placed; `m` is moved past it.
 static bool find_count(bd_wire_reader *m, int64_t tensor_count, int64_t *count)
 {
     uint64_t unset, index, before = 0;

@@ -1,5 +1,5 @@
-// Variants on the wire (VariantTensorDataProto): lists of tensors go with their content, of others only the
-// type's name.
+// Variants on the wire (VariantTensorDataProto): lists of tensors are written with their content, other
+// variants as the type's name.
 #ifndef BD_TENSOR_VARIANT_PROTO_H
 #define BD_TENSOR_VARIANT_PROTO_H
 

@@ -1,7 +1,7 @@
 // The platform of simulated time.
 //
-// Every simulated thread is a real one, and sleeps on a condition of its own unless it is `running`. All is
-// guarded by one real mutex, which a thread holds only in here.
+// Each simulated thread is a real one, and sleeps on a condition of its own unless it is `running`. One real
+// mutex guards all state; a thread holds it only in this file.
 #include "base/testing/simulation.h"
 #include "base/check.h"
 #include "base/platform.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a look at the clock costs: loops that wait for a time to come must get there.
+// The simulated cost of reading the clock: loops that wait for a time must end.
 #define LOOK_NS 100
-// One lock in so many hands over to another thread.
+// One lock in this number switches to another thread.
 #define SWITCH_EVERY 8
 #define BEGIN_NS 1000000000
 #define WALL_AT_BEGIN_MICROS 1700000000000000
@@ -34,8 +34,8 @@ static struct {
     simulated *threads[THREADS_MAX];
     int count;
     simulated *running;
-    bd_rng rng;     // who runs
-    bd_rng entropy; // what the program draws
+    bd_rng rng;     // chooses the running thread
+    bd_rng entropy; // the program's random numbers
     int64_t now_ns, limit_ns;
     uint64_t history;
 } sim = {.mu = PTHREAD_MUTEX_INITIALIZER};
@@ -71,7 +71,7 @@ static void wake(simulated *t, bool is_late)
     t->is_late = is_late;
 }
 
-// To the first deadline, whose thread can run then.
+// Advances the time to the first deadline, whose thread can run then.
 static void pass_time(void)
 {
     simulated *first = NULL;
@@ -108,7 +108,7 @@ static simulated *choose(void)
     BD_UNREACHABLE();
 }
 
-// Hands over, and comes back when this thread's turn has come again.
+// Switches to another thread, and returns when it is this thread's turn again.
 static void let_another_run(void)
 {
     simulated *next = choose();
@@ -315,7 +315,7 @@ static void thread_join(bd_thread *thread)
     while (!t->has_ended)
         wait_for(t, BD_FOREVER);
     leave();
-    pthread_join(thread->native, NULL); // it is on its way out
+    pthread_join(thread->native, NULL); // the thread is about to end
 }
 
 // ---- Beginning ----

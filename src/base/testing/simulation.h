@@ -15,10 +15,10 @@
 // `limit_ns`.
 void bd_simulation_begin(uint64_t seed, int64_t limit_ns);
 
-// A number that stands for all that has happened: which threads ran in which order, and when.
+// A hash of the history: which threads ran in which order, and when.
 uint64_t bd_simulation_history(void);
 
-// Lets others run until so much time has passed.
+// Lets other threads run until this time has passed.
 void bd_simulation_sleep(int64_t ns);
 
 #endif

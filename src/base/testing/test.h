@@ -1,4 +1,4 @@
-// What every test includes: cmocka with the headers it wants, and checks of statuses.
+// Headers for every test: cmocka with its required headers, and checks of statuses.
 #ifndef BD_BASE_TESTING_TEST_H
 #define BD_BASE_TESTING_TEST_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-// cmocka last: it needs those above.
+// cmocka is last because it needs those above.
 #include <cmocka.h>
 
 #include "base/check.h"
