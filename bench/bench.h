@@ -1,5 +1,5 @@
-// What a benchmark program is: it answers each line "go STEPS" with a number (mostly nanoseconds per step),
-// so that the driver (run.py) can interleave it with others in one run.
+// The protocol of a benchmark program: it answers each line "go STEPS" with a number (mostly nanoseconds per
+// step), so that the driver (run.py) can interleave it with others in one run.
 #ifndef BD_BENCH_H
 #define BD_BENCH_H
 

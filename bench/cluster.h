@@ -45,7 +45,7 @@ static inline pid_t bench_start_ps(const char *self, const char *json)
     return pid;
 }
 
-// This process as worker `index`; what is then built in `g` has its variables on the parameter server.
+// Starts this process as worker `index`; variables built in `g` after it are on the parameter server.
 static inline braid_server *bench_start_worker(const char *json, int index, braid_graph *g)
 {
     braid_status *st = braid_status_new();

@@ -1,5 +1,4 @@
-// A step whose only work is that a worker receives one tensor from a parameter server, over gRPC: `recv_bench
-// BYTES`.
+// A step that only receives one tensor on a worker from a parameter server, over gRPC: `recv_bench BYTES`.
 #include "cluster.h"
 
 // [count] floats made where the variable is, so that no more than it is ever sent.

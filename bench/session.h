@@ -1,4 +1,4 @@
-// What the benchmarks of sessions share: a session and the step that it repeats, and a batch of digits to
+// Common to the benchmarks of sessions: a session with the step that it repeats, and a batch of digits to
 // train on.
 #ifndef BD_BENCH_SESSION_H
 #define BD_BENCH_SESSION_H
@@ -35,8 +35,7 @@ static inline void bench_step_run(void *arg)
     bench_run(b->session, b->feeds, b->feed_count, b->target);
 }
 
-// A session with one thread; `server` NULL: in this process. `disabled_rewrites`: BRAID_REWRITE_..., 0 for
-// none.
+// A session with one thread; `server` NULL: in this process. `disabled_rewrites`: BRAID_REWRITE_..., 0: none.
 static inline braid_session *bench_open(braid_graph *g, braid_server *server, unsigned disabled_rewrites)
 {
     braid_status *st = braid_status_new();

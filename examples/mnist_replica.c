@@ -31,7 +31,7 @@ static flag flag_list[] = {
      "Gradients that an update of --sync_replicas is the mean of. 0: one of each worker.", 0},
 };
 
-// What is wrong with the flags, or NULL.
+// Returns the error of the flags, or NULL.
 static const char *check_flags(void)
 {
     if (flags.replicas_to_aggregate != 0 && !flags.sync_replicas)

@@ -40,7 +40,7 @@ static bool parse_bool(const char *text, bool *out)
     return false;
 }
 
-// Stores a value; says what is wrong with one that does not fit.
+// Stores a value; reports an error for one that is invalid.
 static bool set_flag(const char *program, flag *f, const char *text)
 {
     static const char *const kinds[] = {"a whole number", "a number", "true or false", "a text"};

@@ -27,8 +27,8 @@ typedef enum flags_result {
     FLAGS_ERROR
 } flags_result;
 
-// Reads the command line into `flags`. FLAGS_HELP: --help was given and answered on stdout. FLAGS_ERROR: what
-// is wrong, and what would be right, stands on stderr.
+// Reads the command line into `flags`. FLAGS_HELP: --help was given and answered on stdout. FLAGS_ERROR: the
+// mistake and the correct form are reported on stderr.
 flags_result flags_parse(int argc, char **argv, const char *about, flag *flags, int count);
 
 #endif

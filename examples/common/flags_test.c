@@ -11,7 +11,7 @@ static bool sync_on;
 static const char *dir;
 static char error_text[512];
 
-// Parses a command line, keeping what is written to stderr.
+// Parses a command line; captures stderr.
 static flags_result parse(int argc, const char *const *args)
 {
     steps = 200;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-// MNIST has 70,000 images; what is far above is no such file.
+// MNIST has 70,000 images; a much larger number means another kind of file.
 #define ITEMS_MAX 10000000
 #define BYTES_MAX (INT64_C(1) << 33)
 

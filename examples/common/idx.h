@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 // Reads DIR/NAME, plain or gzipped, also as NAME.gz: `rank` dimensions of unsigned bytes. Stores the
-// dimensions and returns the content (free() it); NULL on an error: NotFound naming the files looked for,
-// DataLoss saying what is wrong.
+// dimensions and returns the content (free() it); NULL on an error: NotFound naming the files it tried,
+// DataLoss with the kind of damage.
 uint8_t *idx_read(const char *dir, const char *name, int rank, int64_t *dims, braid_status *status);
 
 #endif

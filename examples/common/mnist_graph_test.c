@@ -14,7 +14,7 @@
 // Nodes that Braid does not build yet.
 static const char savers[] = "save/";
 
-// What a worker builds, with what the monitored session adds.
+// The graph of a worker, with the nodes of the monitored session.
 static braid_graph *built_graph(const char *ps_hosts)
 {
     BD_STATUS(st);
@@ -46,8 +46,8 @@ static void builds_the_graph_of_tensorflow(void **state)
     braid_graph_free(got);
 }
 
-// With two parameter servers variables are dealt in turn, slots beside their variables: as recorded for the
-// synchronous program, whose variables are the same.
+// With two parameter servers variables alternate, and slots are placed with their variables: as recorded for
+// the synchronous program, whose variables are the same.
 static void variables_alternate_between_two_parameter_servers(void **state)
 {
     (void)state;
@@ -70,9 +70,9 @@ static void variables_alternate_between_two_parameter_servers(void **state)
     braid_graph_free(got);
 }
 
-// What makes the workers train in step. Not TensorFlow's: the tokens of the beginning, which there are one
-// for each worker, though none is needed; the step that tokens tell, which is read there without waiting for
-// the update.
+// The nodes of synchronous training. Two differ from TensorFlow's: the initial tokens, one for each worker
+// there although none is needed, and the step in the tokens, which is read there without waiting for the
+// update.
 static void synchronous_replicas_have_the_nodes_of_tensorflow(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// What the programs that train on images of digits share: the flags of a task, its cluster and server, the
-// training loop and the test. A program adds its model and the flags of its own.
+// Common to the programs that train on images of digits: the flags of a task, its cluster and server, the
+// training loop and the evaluation. A program adds its model and its own flags.
 #ifndef MNIST_TASK_H
 #define MNIST_TASK_H
 
@@ -18,12 +18,13 @@ extern mnist_flags mnist_task_flags;
 
 typedef struct mnist_model {
     braid_out images, labels; // placeholders: [batch, 784] and, one-hot, [batch, 10]
-    braid_out keep_prob;      // placeholder of a scalar: what dropout keeps; op NULL: there is no dropout
-    double keep_in_training;  // fed to it while training
-    braid_out scores;         // [batch, 10]: the largest is the digit that is recognized
-    braid_out loss;           // a scalar
+    // placeholder of a scalar: the keep probability of dropout; op NULL: there is no dropout
+    braid_out keep_prob;
+    double keep_in_training; // fed to it while training
+    braid_out scores;        // [batch, 10]: the largest is the digit that is recognized
+    braid_out loss;          // a scalar
     braid_op *train;
-    braid_sync_replicas *sync; // what makes workers train in step; NULL: they do not
+    braid_sync_replicas *sync; // synchronizes the workers; NULL: they are asynchronous
 } mnist_model;
 
 typedef struct mnist_program {
@@ -32,10 +33,11 @@ typedef struct mnist_program {
     double learning_rate;
     flag *flags; // of its own
     int flag_count;
-    const char *device;         // what follows the task in the name of a device: "/cpu:0" or ""
-    const char *(*check)(void); // says what is wrong with its flags; NULL: nothing
+    const char *device;         // the part of a device name after the task: "/cpu:0" or ""
+    const char *(*check)(void); // returns the error of its flags; NULL: none
     mnist_model (*build)(braid_graph *g, int workers); // of so many, at least 1
-    int test_batch;                                    // images in a step of the test: what bounds its memory
+    // images in a step of the evaluation, which bounds its memory
+    int test_batch;
 } mnist_program;
 
 // A model's placeholders of images and labels; the rest is for the caller to fill in.

@@ -45,7 +45,7 @@ static void labels_are_one_hot_and_pixels_between_0_and_1(void **state)
     mnist_close(data);
 }
 
-// What tells two images apart: a digest of the pixels.
+// A digest of the pixels, to distinguish images.
 static uint64_t digest(const float *pixels)
 {
     uint64_t h = 1;

@@ -1,5 +1,5 @@
-// A cluster on a network that loses, repeats, delays and reorders messages and cuts connections: every step
-// ends, none is done twice, and sessions recover as clients do.
+// Tests of a cluster on a network that loses, repeats, delays and reorders messages and cuts connections:
+// each step ends, no step is done twice, and sessions recover as clients do.
 // labels: concurrent
 // timeout: 120
 #include "base/alloc.h"
@@ -32,7 +32,7 @@ static braid_op *make_graph(braid_graph *g, int worker, braid_out *counter, brai
     return braid_op_end(d);
 }
 
-// What a client recovers from by a new session, or just tries again.
+// Returns whether a client recovers from the error by a new session or by trying again.
 static bool is_explained(braid_code code)
 {
     return code == BRAID_UNAVAILABLE || code == BRAID_ABORTED || code == BRAID_DEADLINE_EXCEEDED;

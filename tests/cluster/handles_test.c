@@ -245,7 +245,7 @@ static braid_partial_run *partial_of_all(fixture *f)
     return r;
 }
 
-// Feeds `in` (op NULL: nothing) and fetches `out` (the same).
+// Feeds `in` (op NULL: no feed) and fetches `out` (the same).
 static braid_code call_with(braid_partial_run *r, braid_out in, float value, braid_out out, float *got,
                             braid_status *st)
 {

@@ -95,7 +95,7 @@ static const char graph_text[] =
     FLOAT_NODE("no", "Neg", "input: 'switch:0'", "worker")                           //
     FLOAT_NODE("yes", "Square", "input: 'switch:1'", "worker")                       //
     NODE_TEXT("merge", "Merge", "input: 'no' input: 'yes'", "ps", T("DT_FLOAT") TWO) //
-    // i = 0; while (i < limit) i += 1, whose addition is on the other task.
+    // i = 0; while (i < limit) i += 1; the addition is on the other task.
     NODE_TEXT("zero", "Placeholder", "", "ps", DTYPE("DT_FLOAT"))                     //
     NODE_TEXT("limit", "Placeholder", "", "ps", DTYPE("DT_FLOAT"))                    //
     NODE_TEXT("enter", "Enter", "input: 'zero'", "ps", T("DT_FLOAT") FRAME)           //

@@ -122,7 +122,7 @@ static braid_tensor *feed_and_fetch(braid_session *s, braid_out in, const braid_
     return t;
 }
 
-// What is fed on one task goes to the other and comes back.
+// The value that is fed on one task is sent to the other and back.
 static void large_tensors_pass_unchanged(void **state)
 {
     enum {
@@ -264,7 +264,7 @@ static void an_error_names_its_node_wherever_it_happens(void **state)
     close_session(s);
 }
 
-// The failure of one task ends the step on the other, which waits for something that never comes, and on a
+// The failure of one task ends the step on the other one, which waits for a tensor without a sender, and on a
 // third part that waits for the first.
 static void a_failure_ends_the_step_on_all_tasks(void **state)
 {

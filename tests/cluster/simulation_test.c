@@ -31,10 +31,9 @@
 #define STEP_TIMEOUT_MS 6000
 #define OPERATION_TIMEOUT_MS 20000
 #define PAUSE_NS (SECOND_NS / 20)
-// Until nothing is left of calls that were given up: a late message of an initialization would undo the
-// training.
+// The time until abandoned calls have ended: a late message of an initialization would undo the training.
 #define SETTLE_NS (10 * SECOND_NS)
-// Nothing here may take longer, in simulated time; a run without faults takes less than a minute.
+// The limit of a run in simulated time; a run without faults takes less than a minute.
 #define LIMIT_NS (3600 * SECOND_NS)
 // The same for the processor: a seed that never waits has a fault, too.
 #define REAL_LIMIT_S 200
@@ -112,7 +111,7 @@ static void build(worker *w)
     w->loss = braid_reduce_mean(g, braid_sparse_softmax_cross_entropy(g, logits, w->labels));
     braid_pop_device(g);
     w->train = braid_minimize(braid_gradient_descent(g, 0.5F), w->loss, step.ref);
-    // What is fed on the worker crosses the network.
+    // The feed on the worker crosses the network.
     braid_push_device(g, device);
     w->attempt = braid_placeholder(g, "attempt", BRAID_FLOAT, BRAID_SHAPE(ATTEMPTS_MAX));
     braid_pop_device(g);
@@ -132,7 +131,7 @@ static void draw_batch(float features[4][3], int32_t labels[4])
 
 // ---- A client that recovers as clients do ----
 
-// What a client recovers from by a new session, or just tries again after a pause.
+// Returns whether a client recovers from the error by a new session or by trying again after a pause.
 static bool is_explained(braid_code code)
 {
     return code == BRAID_UNAVAILABLE || code == BRAID_ABORTED || code == BRAID_DEADLINE_EXCEEDED;
@@ -175,7 +174,7 @@ static void open_session(worker *w)
     }
 }
 
-// One attempt; makes a new session after what a session does not survive.
+// Makes one attempt; opens a new session after an error that ends the session.
 static braid_code try(worker *w, const braid_run_args *args, const char *what)
 {
     BD_STATUS(st);
@@ -384,7 +383,7 @@ static void run_seed(uint64_t seed)
 
 // ---- Many seeds: a process each ----
 
-// Writes what has happened to `out`.
+// Writes the history to `out`.
 static pid_t start_seed(uint64_t seed, int out)
 {
     fflush(NULL);

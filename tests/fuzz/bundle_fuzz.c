@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// What is still to be taken of the input.
+// The unread part of the input.
 struct input {
     const uint8_t *data;
     size_t len;

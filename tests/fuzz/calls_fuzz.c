@@ -121,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (calls[k].is_of_session) bd_wire_put_bytes(&writer, 1, session_handle, strlen(session_handle));
     if (calls[k].end == BY_CLEANING_UP) bd_wire_put_uint(&writer, 1, ++steps);
     bd_wire_writer_finish(&writer);
-    const int64_t step = live_field(&request, 1); // the data may have swallowed what was put behind it
+    const int64_t step = live_field(&request, 1); // the data may contain the appended field
     live_call c;
     live_call_begin(&c, calls[k].method, &request);
     if (calls[k].end == BY_CANCELLING) live_call_cancel(&c);

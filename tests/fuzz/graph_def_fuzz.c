@@ -20,7 +20,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-// The bytes in slices whose lengths the first byte decides.
+// Cuts the bytes into slices whose lengths the first byte determines.
 static void cut(bd_message *m, const uint8_t *data, size_t size)
 {
     bd_rng rng = bd_rng_init(size ? data[0] : 0);
@@ -99,7 +99,7 @@ static void check_functions(const braid_graph *g)
     }
 }
 
-// Nothing has a name twice, and inputs stay what their nodes take.
+// Checks that names are unique and inputs have the types that their nodes take.
 static void check_lowering(braid_graph *g)
 {
     bd_graph_lower(g, 0);

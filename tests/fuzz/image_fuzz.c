@@ -38,7 +38,8 @@ static void *give(void *arg, const bd_image_form *form)
     BD_ASSERT(form->height * form->width <= BD_IMAGE_PIXELS_MAX / form->frames);
     int64_t count = form->frames * form->height * form->width * form->channels;
     if (count > SAMPLES_MAX) return NULL;
-    g->samples = bd_malloc((size_t)count * g->sample_size); // exactly: a sanitizer sees what goes beyond
+    // exactly: a sanitizer detects writes past the end
+    g->samples = bd_malloc((size_t)count * g->sample_size);
     return g->samples;
 }
 

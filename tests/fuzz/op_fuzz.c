@@ -26,7 +26,7 @@
 #define ARGUMENT_MAX 8 // of any list: numbers may be hostile
 #define ATTRS_MAX 48   // of an op; asserted
 #define TRIES 8        // to make a node that runs
-#define RUN_MS 100     // then what waits ends
+#define RUN_MS 100     // then the waits end
 #define SOURCES_DEEP 3 // a node that makes a resource for one that takes it, and so on
 #define POOL_BYTES ((size_t)1 << 26)
 
@@ -34,8 +34,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__asan_default_options(void);
 
-// What a node asks for beyond this is not there, as on a machine with little memory: it must answer that, not
-// end the process.
+// Larger allocations of a node fail, as on a machine with little memory: the node must report it and not end
+// the process.
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=512";
@@ -74,7 +74,7 @@ static bool is_printing;
 
 // ---- Inputs ----
 
-// A constant, or a placeholder of which nothing is known until it is fed.
+// A constant, or a placeholder that is unknown until it is fed.
 static braid_out make_value(program *p, braid_dtype type)
 {
     braid_tensor *t = choose_tensor(&p->in, type);
@@ -295,7 +295,7 @@ static braid_out make_input(program *p, braid_dtype type, const node_types *node
     return take_out(p, type);
 }
 
-// Appends the inputs of one argument; false when there is none of a type.
+// Appends the inputs of one argument. Returns false when there is no value of a type.
 static bool make_argument(program *p, const bd_arg_def *arg, const node_types *t, int depth,
                           input_list *inputs)
 {
@@ -320,8 +320,8 @@ static void print_node(const braid_op *n)
     fprintf(stderr, ")\n");
 }
 
-// The shape function again, over memory whose ends the sanitizer knows: a graph's arena hides what goes
-// beyond them.
+// Calls the shape function again with memory that the sanitizer checks: a graph's arena hides accesses past
+// the end.
 static void check_shape_function(const braid_op *n)
 {
     if (!n->def->op->shape) return;
@@ -341,7 +341,7 @@ static void check_shape_function(const braid_op *n)
     bd_free(c.outputs);
 }
 
-// Runs a node; what it gives is there for others if it succeeds.
+// Runs a node; its outputs are inputs for others if it succeeds.
 static bool run_node(program *p, braid_op *n)
 {
     BD_STATUS(st);
@@ -411,7 +411,7 @@ static void add_node(program *p, const bd_op_entry *entry, int depth)
 
 // ---- Programs ----
 
-// What nodes that call functions call: as many arguments as fit.
+// The functions that nodes call: they take as many arguments as fit.
 static const char library_text[] =
     "library { function { signature { name: 'f' input_arg { name: 'x' type: DT_INT64 }"
     "  output_arg { name: 'y' type: DT_INT64 } } node_def { name: 'i' op: 'Identity' input: 'x'"
@@ -421,7 +421,7 @@ static size_t library_len;
 
 static bool is_excluded(const char *op)
 {
-    return strcmp(op, "Abort") == 0; // ends the process: that is what it is for
+    return strcmp(op, "Abort") == 0; // its purpose is to end the process
 }
 
 static void find_sources(void)

@@ -28,7 +28,7 @@ static void write_file(const char *path, const void *data, size_t size)
     BD_ASSERT(st->code == BRAID_OK);
 }
 
-// Nobody guesses a checksum.
+// The fuzzer does not guess checksums.
 static void repair(uint8_t *data, size_t size)
 {
     size_t at = 0;
@@ -51,7 +51,7 @@ static void write_compressed(const uint8_t *data, size_t size)
     bd_free(packed);
 }
 
-// Reads all records. `plain`: what the content is, NULL when that is not known.
+// Reads all records. `plain`: the content, NULL when it is unknown.
 static void read_all(bd_compression kind, const uint8_t *plain, size_t size)
 {
     BD_STATUS(st);

@@ -125,11 +125,11 @@ static void ask(const uint8_t *data, size_t size, bool with_key)
     bd_message_init(&request);
     run(&running, graphs.sender, NULL, false);
     write_request(data, size, with_key, &request);
-    const int64_t step = live_field(&request, STEP_ID); // the data may have swallowed what was put behind it
+    const int64_t step = live_field(&request, STEP_ID); // the data may contain the appended field
     live_call_begin(&asking, "/tensorflow.WorkerService/RecvTensor", &request);
     live_call_wait(&running);
     BD_ASSERT(running.st.code == BRAID_OK);
-    live_clean_up(step); // ends what waits for what nobody sends
+    live_clean_up(step); // ends receives without a sender
     live_call_wait(&asking);
     live_call_fini(&running);
     live_call_fini(&asking);
@@ -141,7 +141,7 @@ static void answer(const uint8_t *data, size_t size)
     live_call running;
     live_peer_answers(data, size);
     run(&running, graphs.receiver, FETCHED_KEY, false);
-    live_call_wait(&running); // the answer came, whatever it is
+    live_call_wait(&running); // a response has arrived, whichever it is
     live_call_fini(&running);
     live_clean_up(graphs.step);
 }
@@ -167,7 +167,7 @@ static void write_push(const uint8_t *data, size_t size, bool with_key, bd_messa
     bd_wire_writer_finish(&writer);
 }
 
-// What is refused is asked for: the answer are the same bytes.
+// A refused tensor is fetched by RecvTensor: the response has the same bytes.
 static void push(const uint8_t *data, size_t size, bool with_key, bool is_early)
 {
     live_call running, pushing;

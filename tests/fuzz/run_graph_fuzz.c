@@ -72,10 +72,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bd_message request;
     bd_message_init(&request);
     write_request(data + 1, size - 1, data[0] & 1, &request);
-    const int64_t step = live_field(&request, STEP_ID); // the data may have swallowed what was put behind it
+    const int64_t step = live_field(&request, STEP_ID); // the data may contain the appended field
     live_call running;
     live_call_begin(&running, "/tensorflow.WorkerService/RunGraph", &request);
-    live_clean_up(step); // ends what waits for what the request does not feed
+    live_clean_up(step); // ends waits for values that the request does not feed
     live_call_wait(&running);
     live_call_fini(&running);
     return 0;

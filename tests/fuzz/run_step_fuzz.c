@@ -1,4 +1,4 @@
-// Fuzzes RunStep: a live server, whose session has a small graph, answers any request, with a tensor or an
+// Fuzzes RunStep: a live server, whose session has a small graph, answers each request with a tensor or an
 // error.
 #include "base/alloc.h"
 #include "base/check.h"
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bd_wire_writer_finish(&writer);
     live_call c;
     live_call_begin(&c, "/tensorflow.MasterService/RunStep", &request);
-    live_call_wait(&c); // the graph has nothing that waits
+    live_call_wait(&c); // the graph has no node that waits
     live_call_fini(&c);
     return 0;
 }

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// The bytes in slices whose lengths the first bytes decide.
+// Cuts the bytes into slices whose lengths the first bytes determine.
 static void cut(bd_message *m, const uint8_t *data, size_t size)
 {
     bd_rng rng = bd_rng_init(size ? data[0] : 0);
@@ -43,7 +43,7 @@ static void check_tensor(const braid_tensor *t)
     size_t len, again_len;
     void *block = written(t, &len);
     braid_code code = bd_tensor_proto_parse(block, len, &back, st);
-    if (code == BRAID_RESOURCE_EXHAUSTED) { // there is room for one such tensor, not for two
+    if (code == BRAID_RESOURCE_EXHAUSTED) { // there is room for one of these tensors, not for two
         bd_free(block);
         return;
     }

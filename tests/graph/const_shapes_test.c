@@ -93,7 +93,7 @@ static void expressions_of_other_types_give_shapes(void **state)
     expect(OUT("Fill", NULL, OUT("Pack", NULL, rows, count), lit("float[] 0")), "[?,4]");
     expect(OUT("Fill", NULL, OUT("StringToNumber", "out_type=int32", lit("string[2] 3 5")), lit("float[] 0")),
            "[3,5]");
-    // The places of what is true.
+    // The indices of the true elements.
     braid_out places =
         OUT("Reshape", NULL, OUT("Where", NULL, lit("bool[4] false false true true")), lit("int32[1] -1"));
     expect(OUT("Fill", NULL, places, lit("float[] 0")), "[2,3]");
@@ -111,7 +111,7 @@ static void matrices_give_shapes(void **state)
     expect(OUT("SpaceToBatchND", NULL, blocks, lit("int32[1] 2"), edges), "[2,4]");
 }
 
-// What a feed, chance or a variable has to do with, and what is large, is not known.
+// Values that depend on a feed, a random number or a variable, and large values, are unknown.
 static void fed_values_give_no_shape(void **state)
 {
     (void)state;

@@ -100,7 +100,7 @@ static void recorded_graphs_have_a_topological_order(void **state)
 
 // ---- Gradients ----
 
-// The forward part of a recorded graph: what lies before its first gradient node.
+// The forward part of a recorded graph: the nodes before its first gradient node.
 static braid_graph *import_forward(const char *path, const braid_graph *recorded)
 {
     BD_STATUS(st);
@@ -157,7 +157,7 @@ static bool all_ops_known(const braid_graph *g)
     return true;
 }
 
-// Every node of ours is the recorded one of its name, and none is missing.
+// Checks that each node equals the recorded one of its name, and that none is missing.
 static void assert_same_gradients(const braid_graph *g, const braid_graph *recorded, int from)
 {
     for (int i = from; i < braid_graph_num_ops(g); i++) {

@@ -33,7 +33,7 @@ static const char differentiable[] =
     "FusedBatchNormGrad FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGradV2 FusedBatchNormGradV3 "
     "BatchNormWithGlobalNormalization Dilation2D MaxPoolWithArgmax CropAndResize "
     "FractionalMaxPool FractionalAvgPool "
-    // what came by TensorFlow 1.15
+    // ops added up to TensorFlow 1.15
     "Angle ConjugateTranspose DivNoNan MulNoNan Xdivy Xlogy NextAfter Igamma Igammac Betainc Zeta Polygamma BesselI0e BesselI1e BatchMatMulV2 EuclideanNorm "
     "CumulativeLogsumexp SelectV2 UnsortedSegmentMin UnsortedSegmentProd SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
@@ -43,7 +43,7 @@ static const char differentiable[] =
     "BlockLSTM BlockLSTMV2 "
     // contrib/rnn: lstm_ops.py, gru_ops.py
     "LSTMBlockCell GRUBlockCell "
-    // what came by TensorFlow 2
+    // ops added by TensorFlow 2
     "QuantizeAndDequantizeV4 BatchMatMulV3 CheckNumericsV2 TensorScatterMax TensorScatterMin ImageProjectiveTransformV2 "
     "ImageProjectiveTransformV3 Xlog1py Erfinv Ndtri Dawsn Expint FresnelCos FresnelSin Spence BesselI0 BesselI1 BesselJ0 BesselJ1 "
     "BesselY0 BesselY1 BesselK0 BesselK0e BesselK1 BesselK1e BandedTriangularSolve IsotonicRegression "
@@ -70,7 +70,7 @@ static const char differentiable[] =
 static const char no_gradient_yet[] =
     " Enter RefEnter Exit RefExit NextIteration RefNextIteration " // the walk makes it (graph/gradient_loops.h)
     "If StatelessIf Case StatelessCase While StatelessWhile "      // lowered before the walk (graph/lower.h)
-    "LoopCond "                                                    // registered there, and gives None
+    "LoopCond "                                                    // registered there with gradient None
     "SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum "; // registered there, to raise NotImplementedError
 
 static bool lists(const char *list, const char *op)
@@ -226,7 +226,7 @@ static void read_all_tests(void)
 {
     if (tests.len > 0) return;
     read_tests(BD_SOURCE_DIR "/src/ops", "_test.c");
-    read_tests(BD_SOURCE_DIR "/src/ops/testing", "_nodes.c"); // what tests share
+    read_tests(BD_SOURCE_DIR "/src/ops/testing", "_nodes.c"); // the files that tests share
     read_tests(BD_SOURCE_DIR "/src/ops/testing", "pipeline.c");
     read_tests(BD_SOURCE_DIR "/src/runtime", "_test.c");
     read_tests(BD_SOURCE_DIR "/tests/runtime", "_test.c"); // ops that call functions need a session
@@ -247,7 +247,7 @@ static void each_has_a_test(void **state)
 
 // ---- Gradients against finite differences ----
 
-// What no row of a table can say: checked by tests of their own.
+// Properties that no row of a table can state: other tests check them.
 static const char checked_otherwise[] =
     // by differences in single precision, or of outputs that belong together: batch_norm_test, image_*_test,
     // lstm_block_test, ...
@@ -263,11 +263,12 @@ static const char checked_otherwise[] =
     "TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack TensorListResize TensorListScatter "
     "TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack Switch Merge "
     "RefSwitch RefMerge RaggedTensorToTensor "
-    // by other values than those of a difference: straight through steps, by chance, an error, or none
+    // by other values than finite differences: straight-through estimators, random values, an error, or no
+    // gradient
     "ArgMax ArgMin Ceil Rint NextAfter TruncateDiv FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars "
     "FakeQuantWithMinMaxVarsPerChannel QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
     "QuantizeAndDequantizeV4 RandomGamma PreventGradient "
-    // handing on what they get, be it a reference; of types without differences in double
+    // ops that forward their input, which may be a reference; and types without differences in double
     "Print RefIdentity DebugGradientRefIdentity Snapshot SparseMatMul ";
 
 // Whether a row of a table of gradients is about the op.
@@ -305,7 +306,7 @@ int main(void)
     const struct CMUnitTest all[] = {
         cmocka_unit_test(definitions_match_the_registry_of_tensorflow),
         cmocka_unit_test(kernels_take_the_types_of_tensorflow), cmocka_unit_test(each_has_a_test),
-        cmocka_unit_test(each_gradient_is_compared), // the last: it ends what they share
+        cmocka_unit_test(each_gradient_is_compared), // must be last: it frees the shared state
     };
     return BD_RUN_TESTS(all);
 }

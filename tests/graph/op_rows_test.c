@@ -18,7 +18,7 @@ typedef struct exception {
 static const exception exceptions[] = {
     // runs only as an error: a session feeds it, or it ends the step
     {" PlaceholderV2 Abort ", .of_values = true, .of_empty = true, .of_scalars = true},
-    // takes nothing, or looks at none of it: nothing can be wrong
+    // has no input, or does not read it: no input can be wrong
     {" AnonymousMemoryCache ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
      "ExperimentalStatsAggregatorHandle FakeParam IteratorGetDevice MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
      "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice Timestamp ",
@@ -32,19 +32,19 @@ static const exception exceptions[] = {
      "MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue RandomShuffleQueue SparseConditionalAccumulator Stack TFRecordReader "
      "TextLineReader WholeFileReader ",
      .of_empty = true, .of_scalars = true},
-    // takes nothing or a handle, and gives scalars
+    // takes no input or a handle, and gives scalars
     {" DatasetCardinality DeviceIndex ExperimentalDatasetCardinality ExperimentalIteratorGetDevice "
      "ExperimentalStatsAggregatorSummary GetOptions IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize "
      "MapSize MultiDeviceIteratorToStringHandle OptionalHasValue OrderedMapIncompleteSize OrderedMapSize QueueIsClosedV2 QueueSizeV2 "
      "ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompletedV2 ReaderReadV2 ReaderSerializeStateV2 ResourceAccumulatorNumAccumulated "
      "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorListLength Timestamp ",
      .of_empty = true},
-    // takes nothing, a handle or a variant beside vectors, and gives vectors
+    // takes no input, or a handle or a variant beside vectors, and gives vectors
     {" LookupTableExportV2 RaggedTensorFromVariant RecordInput TensorListConcat VariableShape ",
      .of_scalars = true},
 };
 
-// What the rows of one op have shown.
+// The kinds of cases in the rows of one op.
 typedef struct shown {
     bool values, error, empty, output_scalar, output_other;
     bool scalar[INPUTS_MAX], other[INPUTS_MAX]; // of each input
@@ -110,7 +110,8 @@ static int free_rows(void **state)
     return 0;
 }
 
-// Whether some input was a scalar in one row and something else in another; or never was anything else.
+// Returns whether some input was a scalar in one row and had another shape in another, or was always a
+// scalar.
 static bool shows_scalars(const shown *s)
 {
     bool any_scalar = false, any_other = false, both = false;

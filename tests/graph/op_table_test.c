@@ -32,8 +32,8 @@ static void differ(const char *op, const char *what, const char *name)
     differences++;
 }
 
-// The list is TensorFlow 1.15's. What TensorFlow 2 added may come on top, as long as every node by the list
-// stays what it was: further attrs have a default, types and strings are more, and where a type was fixed an
+// The list is TensorFlow 1.15's. Additions of TensorFlow 2 are allowed if each node that the list allows
+// keeps its meaning: new attrs have a default, types and strings are supersets, and where a type was fixed an
 // attr has it as its default.
 
 static bool same_text(const char *a, const char *b)

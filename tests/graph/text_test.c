@@ -117,7 +117,7 @@ static void text_is_read_and_written(void **state)
     braid_graph_free(g);
 }
 
-// Content of graph.pbtxt; what is said of it behind the name of the file.
+// Content of graph.pbtxt, and the error after the file's name.
 static const struct {
     const char *text;
     braid_code code;

@@ -34,7 +34,7 @@ static braid_code open_file(const char *path, bd_file_mode mode, bd_file **file,
 static braid_code write_file(bd_file *file, const void *data, size_t len, braid_status *st)
 {
     live_on();
-    size_t half = len / 2; // what a kill leaves may be a part
+    size_t half = len / 2; // a kill may leave a truncated file
     braid_code code = bd_fs_posix.write(file, data, half, st);
     if (code) return code;
     live_on();
@@ -119,7 +119,7 @@ static void a_kill_leaves_the_old_or_the_new(void **state)
         int round = restored_round(prefix, 2);
         old += round == 1;
         assert_true(died || round == 2);
-        if (calls % 4 == 1) { // what is left over is in nobody's way
+        if (calls % 4 == 1) { // remaining files do not disturb
             save_round(prefix, 3);
             assert_int_equal(restored_round(prefix, 3), 3);
         }

@@ -211,7 +211,7 @@ static void saved_checkpoints_are_read_by_the_bundle_reader(void **state)
     bd_temp_dir_free(dir);
 }
 
-// The directory of the parts is gone; nothing but the checkpoint is there.
+// The directory of the parts is removed; only the checkpoint is left.
 static void a_save_leaves_no_other_file(void **state)
 {
     (void)state;

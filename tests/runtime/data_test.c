@@ -282,7 +282,7 @@ static void reduce_dataset_folds_elements(void **state)
 
 // ---- Waiting and cancelling ----
 
-// A filter that lets nothing through goes on for ever: a step over it ends by its timeout, and the session's
+// A filter that drops all elements runs without end: a step over it ends by its timeout, and the session's
 // end ends the rest.
 static void an_endless_filter_can_be_cancelled(void **state)
 {

@@ -61,7 +61,8 @@ static const row rows[] = {
      "?num_parallel_calls must less than or equal to cycle_length."},
     {"a cycle of nothing", RANGE(4) LENGTHS("0", "1") TENS("InterleaveDataset", INPUT("c") INPUT("b")),
      "?cycle_length must be greater than zero."},
-    // 12 / (x - 2) is -6, -12, an error, 12, 6 for 0 to 4; "tens" makes nothing of a negative number.
+    // 12 / (x - 2) is -6, -12, an error, 12, 6 for 0 to 4; "tens" makes an empty dataset of a negative
+    // number.
     {"an error keeps its turn in a parallel form",
      RANGE(5) LENGTHS("9", "1") NODE("p", "Const", INT("2"))
          NODE("m", "MapDataset", INPUT("range") MAP_ATTRS("divide"))
@@ -134,7 +135,7 @@ static void each_version_of_the_ops_behaves_alike(void **state)
     run_rows(rows, BD_COUNTOF(rows));
 }
 
-// Written and read again; and what has no such elements.
+// Written and read again; and elements that cannot be written.
 static void datasets_are_written_as_tfrecords(void **state)
 {
     (void)state;

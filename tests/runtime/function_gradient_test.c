@@ -1,4 +1,5 @@
-// Gradients through calls, conditionals and loops whose bodies are functions, against finite differences.
+// Tests of gradients through calls, conditionals and loops whose bodies are functions, against finite
+// differences.
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
@@ -241,7 +242,7 @@ static void gradients_of_functions_match_finite_differences(void **state)
     }
 }
 
-// The session has the nodes as they were, and what it lowered them to.
+// The session has the original nodes and the lowered ones.
 static void nodes_that_have_run_may_get_gradients(void **state)
 {
     (void)state;
@@ -286,7 +287,7 @@ static void gradients_of_gradients_match_finite_differences(void **state)
 
 // ---- What differences cannot say ----
 
-// y = x * random: the gradient is the number that y was made of, so nothing is computed a second time.
+// y = x * random: the gradient is the random number of y, so the op must not run a second time.
 static void effects_happen_once(void **state)
 {
     (void)state;
@@ -420,7 +421,7 @@ static void gradients_reach_a_variable_in_branches(void **state)
     }
 }
 
-// What a called function gathers has gradients of rows, as without the call.
+// A gather in a called function has a sparse gradient, as without the call.
 static void gradients_of_a_gather_in_a_function_are_sparse(void **state)
 {
     (void)state;

@@ -20,7 +20,7 @@
             BODY("broken", "Reshape", INPUT("x") INPUT("two:output:0") T_FLOAT TYPE("Tshape", "DT_INT32"))   \
                 RET("y", "broken:output:0"))
 
-// A batch of x alone, and the sum of what comes of it.
+// A batch of x alone, and the sum of its results.
 #define BATCH_OF_X(MOST)                                                                                     \
     X NODE("axis", "Const", CONST_ATTRS("DT_INT32", "int_val", "0"))                                         \
         NODE("v", "ExpandDims", INPUT("x") INPUT("axis") T_FLOAT TYPE("Tdim", "DT_INT32"))                   \
@@ -32,7 +32,7 @@
 
 typedef struct row {
     const char *name;
-    const char *library; // what stands in `library { }`
+    const char *library; // the content of `library { }`
     const char *nodes;
     float x;         // fed to x
     float want;      // of fetch "y"
@@ -463,7 +463,7 @@ static void conditionals_and_loops_are_lowered(void **state)
     }
 }
 
-// A function that calls itself is inlined once; what grows without end is not inlined further.
+// A function that calls itself is inlined once; unbounded recursion is not inlined further.
 static void inlining_has_a_limit(void **state)
 {
     (void)state;

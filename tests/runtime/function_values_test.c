@@ -73,7 +73,7 @@ static const value_case cases[] = {
     CASES(BRANCH_LIST, "int32[] 0; int64[0]", "int64[0]"),
     CASES(BRANCH_LIST, "int32[0]; int64[] 3", "InvalidArgument: branch_index must be scalar"),
     CASES(BRANCH_LIST, "int32[1] 0; int64[] 3", "InvalidArgument: branch_index must be scalar"),
-    // a condition of several values, or of none
+    // a condition of several values, or of an empty tensor
     WHILES(LOOP("below3", "two"), "int64[] 3", "int64[] 3"),
     WHILES(LOOP("below3", "five"), "int64[0]", "int64[0]"),
     WHILES(LOOP("below3", "nowhere"), "int64[] 0", "NotFound: nowhere is not defined"),

@@ -90,7 +90,7 @@ static void extend(program *p, int session, const char *file)
     bd_free(path);
 }
 
-// Every node is on a device that has the fields it asked for, but for what soft placement gives up.
+// Each node is on a device with the requested fields, except those that soft placement drops.
 static void check_placement(const program *p, int session)
 {
     const braid_graph *g = p->graphs[session];

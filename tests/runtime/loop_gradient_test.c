@@ -96,7 +96,7 @@ enum {
     VARS_MAX = 4
 };
 
-// Runs `body` `limit` times on `count` variables that begin as `vars`, which then are what they are after it.
+// Runs `body` `limit` times on `count` variables with initial values `vars`, which are then the results.
 static void repeat(const problem *p, int limit, void (*body)(const problem *, const braid_out *, braid_out *),
                    braid_out *vars, int count)
 {

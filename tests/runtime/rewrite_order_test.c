@@ -33,7 +33,7 @@ static void a_shape_in_a_branch_not_taken_stays_dead(void **state)
     tg_close(s, g);
 }
 
-// `v` becomes 5 after many nodes; what runs after a shape of something that runs after that reads 5.
+// `v` becomes 5 after many nodes; a node that runs after the Shape of a later node reads 5.
 static void a_shape_is_known_when_its_input_would_be(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static braid_tensor *six_ones(void) // [2, 3]
     return t;
 }
 
-// Only a run can say what shape a variable has: the assignment may be another session's.
+// Only a run knows the shape of a variable: another session may assign it.
 static void a_variable_has_the_shape_of_its_value(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static braid_op *enqueue(braid_graph *g, braid_out queue, braid_out value)
     return braid_op_end(d);
 }
 
-// What the first update left goes through a queue into the second.
+// The result of the first update reaches the second one through a queue.
 static void an_update_may_wait_for_another_in_a_queue(void **state)
 {
     (void)state;

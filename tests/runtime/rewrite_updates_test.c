@@ -77,7 +77,7 @@ static braid_out updates_by_a_batch_each(braid_graph *g)
                       update_by(g, "w", 5, rate, dequeued(g), NULL));
 }
 
-// Another update comes before one of them: of what may be the memory of the other's gradient.
+// Another update precedes one of them, of a variable whose memory may be the other's gradient.
 static braid_out updates_around_an_update(braid_graph *g)
 {
     braid_out rate = tg_float(g, NULL, 1), v = update(g, "v", 4, rate, NULL);

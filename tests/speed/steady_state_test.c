@@ -165,7 +165,7 @@ static void deep_mnist(program *p)
     p->feed_count = 2;
 }
 
-// What 100 steps asked for, after 100 others.
+// The allocations of 100 steps, after 100 others.
 typedef struct demand {
     long calls, dnnl_calls;
     long long system_bytes;
