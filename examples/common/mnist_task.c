@@ -32,7 +32,7 @@ static const flag common_flags[] = {
     {"existing_servers", FLAG_BOOL, &FLAGS.existing_servers,
      "Use the server that already runs at this worker's address and start none.", 0},
     {"log_dir", FLAG_STRING, &FLAGS.log_dir,
-     "Directory for checkpoints and summaries. Not in this version: nothing is written.", 0},
+     "Directory for checkpoints and summaries. Not yet implemented: no file is written.", 0},
     {"greedy_placement", FLAG_BOOL, &FLAGS.greedy_placement,
      "Deal variables to the parameter server with the fewest bytes, and not in turn.", 0},
     {"log_device_placement", FLAG_BOOL, &FLAGS.log_device_placement, "Log where each node runs.", 0},
@@ -57,8 +57,7 @@ static int check_flags(const mnist_program *program)
     if (wrong) fprintf(stderr, "%s: %s\n", program->name, wrong);
     if (wrong) return EXIT_USAGE;
     if (*FLAGS.log_dir)
-        fprintf(stderr,
-                "--log_dir: this version writes no checkpoints and summaries yet; nothing goes to %s\n",
+        fprintf(stderr, "--log_dir: this version writes no checkpoints and summaries yet; %s stays empty\n",
                 FLAGS.log_dir);
     return 0;
 }
@@ -72,11 +71,10 @@ static flags_result parse_flags(const mnist_program *program, int argc, char **a
     if (program->flag_count)
         memcpy(all + COMMON_COUNT, program->flags, (size_t)program->flag_count * sizeof *all);
     char about[1024];
-    snprintf(
-        about, sizeof about,
-        "%s\nWhich task this process is comes from --job_name and --task_index, or from TF_CONFIG in the "
-        "environment,\nwhich `braid run` sets:\n\n  braid run --ps 1 --workers 2 %s",
-        program->about, program->name);
+    snprintf(about, sizeof about,
+             "%s\nThe task of this process is given by --job_name and --task_index, or by TF_CONFIG in the "
+             "environment,\nwhich `braid run` sets:\n\n  braid run --ps 1 --workers 2 %s",
+             program->about, program->name);
     flags_result result = flags_parse(argc, argv, about, all, count);
     free(all);
     return result;

@@ -1,4 +1,4 @@
-# Completion of the braid program for fish. Commands and options are those that the program's own help tells.
+# Completion of the braid program for fish. Commands and options are read from the program's help.
 
 function __braid_commands
     braid --help 2>/dev/null | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) +(.*)/\1\t\2/p'

@@ -22,8 +22,8 @@ static int ops_main(int argc, char **argv)
 {
     const bd_flags flags = {
         "braid ops", "[NAME...]",
-        "Says of each op what it does, its inputs and outputs, the element types that it serves, and if it\n"
-        "has a gradient; of those that are named ('*' stands for any characters), or of all.\n\n"
+        "Describes ops: what each one does, its inputs and outputs, its element types, and whether it has a\n"
+        "gradient. Without a NAME it describes all ops; '*' in a NAME matches any characters.\n\n"
         "Examples:\n"
         "  braid ops MatMul\n"
         "  braid ops 'Sparse*'",
@@ -44,6 +44,6 @@ static int ops_main(int argc, char **argv)
 BD_COMMAND(ops) = {
     .name = "ops",
     .usage = "[NAME...]",
-    .summary = "tell about the ops there are",
+    .summary = "describe the supported ops",
     .main = ops_main,
 };

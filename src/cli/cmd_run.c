@@ -29,14 +29,14 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
          "a chief besides the workers; without it worker 0 is the chief"},
         {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
-         "end everything after so long, with exit code 124 (default: never)"},
+         "end all tasks after this time, with exit code 124 (default: never)"},
     };
     const bd_flags flags = {
         "braid run", "[OPTIONS] PROGRAM [ARGS...]",
         "Starts PROGRAM once for every task of a cluster on this host, and waits until the chief and all\n"
         "workers have ended; then it ends the parameter servers. Each process finds its cluster and its task\n"
         "in the environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
-        "A PROGRAM without a slash is looked for beside braid, then in PATH.\n"
+        "A PROGRAM without a slash is searched beside braid, then in PATH.\n"
         "The exit code is the first failing task's, 128+N if signal N killed it, 0 if none failed.\n\n"
         "Examples:\n"
         "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n"
@@ -49,7 +49,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         return BD_FLAGS_ERROR;
     }
     if (f->workers + f->chief == 0) {
-        fprintf(stderr, "braid run: --workers 0 without --chief leaves nobody to do the work.\n");
+        fprintf(stderr, "braid run: --workers 0 without --chief leaves no task that trains.\n");
         return BD_FLAGS_ERROR;
     }
     if (f->ps + f->workers > TASKS_MAX) {

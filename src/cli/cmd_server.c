@@ -27,21 +27,21 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
         {"job", BD_FLAG_STRING, &f->job, 0, "JOB", "the job of this task"},
         {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job, from 0"},
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL,
-         "allow an address that others reach: there are no credentials yet"},
+         "allow an address that is not loopback (no authentication yet)"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
-         "give up a session whose tasks are missing so long (default: never)"},
+         "fail a new session when a task stays missing (default: never)"},
         {"session-idle-timeout", BD_FLAG_SECONDS, &f->session_idle_timeout_ms, 0, "SECONDS",
-         "end TensorFlow clients' sessions idle for so long (default: never)"},
+         "close idle sessions of TensorFlow clients (default: never)"},
         {"client-lost-timeout", BD_FLAG_SECONDS, &f->client_lost_timeout_ms, 0, "SECONDS",
-         "also when their connection is gone for so long (default 600)"},
+         "close them after their connection is lost (default 600)"},
         {"worker-gone-timeout", BD_FLAG_SECONDS, &f->worker_gone_timeout_ms, 0, "SECONDS",
-         "a worker or client lost for so long is gone for good (default 10)"},
+         "when a lost worker or client counts as gone for good (default 10)"},
     };
     const bd_flags flags = {
         "braid server", "[OPTIONS]",
         "Serves one task of a cluster: a parameter server, or a worker that programs open sessions on.\n"
-        "--cluster, --job and --task say which; without them TF_CONFIG in the environment does. The server\n"
-        "ends by itself when every worker is done, and by SIGTERM.\n\n"
+        "--cluster, --job and --task give the task, or TF_CONFIG in the environment. The server ends when\n"
+        "all workers are done, or on SIGTERM.\n\n"
         "Example:\n"
         "  braid server --cluster cluster.json --job ps --task 0",
         table, sizeof table / sizeof *table};

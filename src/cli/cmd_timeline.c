@@ -21,14 +21,15 @@ static bd_flags_result parse(timeline_flags *f, int argc, char **argv, const cha
         {"output", BD_FLAG_STRING, &f->output, 0, "FILE",
          "write a timeline for chrome://tracing or Perfetto ('-': to stdout)"},
         {"tag", BD_FLAG_STRING, &f->tag, 0, "TAG",
-         "of an event file's steps, that with this tag (default: the last)"},
+         "the step with this tag in an event file (default: the last step)"},
         {"rows", BD_FLAG_INT, &f->rows, 0, "N", "ops of each device in the table (default 15; 0: all)"},
     };
     const bd_flags flags = {
         "braid timeline", "[OPTIONS] FILE",
-        "Shows what a traced step did. FILE holds a serialized RunMetadata message, as a TensorFlow program\n"
-        "writes it (run_metadata.SerializeToString()) or braid_run_metadata_write does, or is an event file.\n"
-        "Prints which ops took how long on each device, and what came from other tasks.\n\n"
+        "Shows the timeline of a traced step. FILE is a serialized RunMetadata message, written by a\n"
+        "TensorFlow program (run_metadata.SerializeToString()) or by braid_run_metadata_write, or an event\n"
+        "file.\n"
+        "Prints the time of each op on each device, and the transfers from other tasks.\n\n"
         "Example:\n"
         "  braid timeline --output step.json run_metadata.pb",
         table, sizeof table / sizeof *table};
@@ -40,7 +41,7 @@ static bd_flags_result parse(timeline_flags *f, int argc, char **argv, const cha
         return BD_FLAGS_OK;
     }
     if (rest == argc)
-        fprintf(stderr, "braid timeline: which file? See 'braid timeline --help'.\n");
+        fprintf(stderr, "braid timeline: FILE is missing. See 'braid timeline --help'.\n");
     else
         fprintf(stderr, "braid timeline: unexpected argument '%s': one file at a time.\n", argv[rest + 1]);
     return BD_FLAGS_ERROR;
@@ -92,6 +93,6 @@ static int timeline_main(int argc, char **argv)
 BD_COMMAND(timeline) = {
     .name = "timeline",
     .usage = "[OPTIONS] FILE",
-    .summary = "show what a traced step did",
+    .summary = "show the timeline of a traced step",
     .main = timeline_main,
 };

@@ -10,11 +10,9 @@ static void print_help(FILE *out)
                  "Distributed TensorFlow graphs on parameter servers and workers.\n\nCommands:\n");
     for (size_t i = 0; i < bd_command_table_len; i++)
         fprintf(out, "  %-10s %s\n", bd_command_table[i]->name, bd_command_table[i]->summary);
-    fprintf(
-        out,
-        "\n'braid COMMAND --help' tells more, as does 'man braid'. 'braid --version' prints the version.\n"
-        "\nTo see a cluster at work:\n"
-        "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n");
+    fprintf(out, "\nSee 'braid COMMAND --help' and 'man braid'. 'braid --version' prints the version.\n"
+                 "\nTo see a cluster at work:\n"
+                 "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n");
 }
 
 static int run_command(char *name, int argc, char **argv)

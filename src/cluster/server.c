@@ -201,7 +201,7 @@ static braid_code check_address(const char *address, const char *job, int index,
     if (code || insecure || bd_host_is_loopback(host)) return code;
     return bd_fail(
         st, BRAID_PERMISSION_DENIED,
-        "/job:%s/task:%d would listen on %s, where anybody who reaches it may run graphs: only loopback addresses "
+        "/job:%s/task:%d would listen on %s, where anyone with access to the network may run graphs: only loopback addresses "
         "(localhost, 127.0.0.1) are allowed unless you say that it may be insecure (--insecure, options.insecure)",
         job, index, address);
 }

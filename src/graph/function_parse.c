@@ -352,7 +352,7 @@ static braid_code check_args(parser *p, bd_arg_def *args, int count)
             *uses[k].index = index_of_attr(&p->f->def, uses[k].attr);
             const bd_attr_def *def = *uses[k].index < 0 ? NULL : &p->f->def.attrs[*uses[k].index];
             if (!def || def->kind != uses[k].kind || def->item_kind != uses[k].item_kind)
-                return malformed(p, "an argument whose attr is not there");
+                return malformed(p, "an argument whose attr is missing");
         }
         if (!a->type && !a->type_attr && !a->type_list_attr)
             return malformed(p, "an argument without a type");

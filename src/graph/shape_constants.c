@@ -5,7 +5,6 @@
 #include "graph/partial_tensor_eval.h"
 #include "graph/subgraph_eval.h"
 
-
 #define DEPTH_MAX 32 // nodes behind one another
 
 // The tensor of a Const, also through identities.

@@ -227,8 +227,7 @@ static braid_code split_strings(const bd_bundle_shard *shard, bd_bytes key, cons
     braid_code code = check_crc(shard, key, e, crc, st);
     for (int64_t i = 0; i < count && !code; i++) {
         bd_get_varint(&lengths, end, &length);
-        if (length > (uint64_t)(end - at))
-            return lost(shard, key, e, "a string is longer than what is there", st);
+        if (length > (uint64_t)(end - at)) return lost(shard, key, e, "a string is longer than the file", st);
         if (!bd_tensor_string_try_set(t, i, (const char *)at, (size_t)length))
             return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory for a string of %" PRIu64 " bytes of %s",
                            length, shard->file->path);
@@ -247,7 +246,7 @@ static braid_code split_variants(const bd_bundle_shard *shard, bd_bytes key, con
         uint8_t bytes[8];
         bd_variant *v;
         if (!bd_get_varint(&at, end, &len) || end - at < 4 || len > (uint64_t)(end - at) - 4)
-            return lost(shard, key, e, "a variant is longer than what is there", st);
+            return lost(shard, key, e, "a variant is longer than the file", st);
         bd_put_le64(bytes, len);
         crc = bd_crc32c_extend(bd_crc32c_extend(crc, bytes, 8), at, (size_t)len);
         if (bd_get_le32(at + len) != bd_crc32c_mask(crc))

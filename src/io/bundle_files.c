@@ -57,7 +57,7 @@ static braid_code check_header(bd_bytes value, const char *path, int32_t *shard_
                        path);
     }
     if (header->num_shards < 0 || header->num_shards > BD_BUNDLE_SHARDS_MAX) {
-        return bd_fail(st, BRAID_DATA_LOSS, "%s: its header says that there are %d data files", path,
+        return bd_fail(st, BRAID_DATA_LOSS, "%s: its header gives %d data files", path,
                        (int)header->num_shards);
     }
     *shard_count = header->num_shards;

@@ -128,8 +128,8 @@ static braid_code check_slice(const char *name, const braid_shape *full, const b
     braid_shape shape = bd_tensor_slice_shape(&resolved);
     if (bd_shape_equal(&shape, &t->shape)) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                   "tensor %s of shape %s is not the slice that it is to be saved as, whose shape is %s",
-                   name, bd_shape_str(&t->shape, (char[BD_SHAPE_STR_MAX]){0}),
+                   "tensor %s has shape %s, but the slice that it is saved as has shape %s", name,
+                   bd_shape_str(&t->shape, (char[BD_SHAPE_STR_MAX]){0}),
                    bd_shape_str(&shape, (char[BD_SHAPE_STR_MAX]){0}));
 }
 

@@ -188,8 +188,8 @@ static braid_code read_stored(const request *r, const bd_stored_slice *s, const 
     bd_sstable_iter *it = bd_sstable_iter_new(file->table);
     braid_code code = bd_sstable_iter_seek(it, want, st);
     if (!code && (!bd_sstable_iter_valid(it) || bd_bytes_compare(bd_sstable_iter_key(it), want) != 0))
-        code = bd_fail(st, BRAID_DATA_LOSS, "%s lacks a slice of tensor %s that it says it has", file->path,
-                       r->name);
+        code = bd_fail(st, BRAID_DATA_LOSS, "%s lacks a slice of tensor %s that its metadata list",
+                       file->path, r->name);
     if (!code) {
         bd_slice slice;
         bd_bytes value = bd_sstable_iter_value(it);

@@ -261,7 +261,7 @@ static const char *measure(const gif *g, bd_image_form *form)
         if (f.width > form->width) form->width = f.width;
         if (f.height > form->height) form->height = f.height;
     }
-    if (found == NEXT_BROKEN) return "it ends too early, or amid of something that is no block";
+    if (found == NEXT_BROKEN) return "it is truncated, or contains an invalid block";
     if (form->frames == 0) return "gif file does not contain any image";
     if (form->width == 0 || form->height == 0) return "frames without pixels";
     if (form->width * form->height > BD_IMAGE_PIXELS_MAX / form->frames) return "the image is too large";

@@ -129,10 +129,9 @@ static const struct {
     {&graph_type, "}", "line 1, column 1: a field of GraphDef is expected, not '}'"},
     {&graph_type, "version: 1,, version: 2", "line 1, column 12: a field of GraphDef is expected, not ','"},
     {&graph_type, "version: 1\nversion: 2",
-     "line 2, column 1: field 'version' of GraphDef is not repeated and stands here again"},
+     "line 2, column 1: field 'version' of GraphDef is not repeated and occurs twice"},
     {&graph_type, "version: [1]", "line 1, column 10: field 'version' takes an integer, not '['"},
-    {&attr_type, "i: 0 f: 1",
-     "line 1, column 6: field 'f' of AttrValue excludes 'i', which stands before it"},
+    {&attr_type, "i: 0 f: 1", "line 1, column 6: field 'f' of AttrValue excludes 'i', which precedes it"},
     {&state_type, "[type.googleapis.com/tensorflow.GraphDef] {}",
      "line 1, column 1: extensions and expanded google.protobuf.Any values (\"[name]\") cannot be read: "
      "CheckpointState must be written in its own fields"},
@@ -181,7 +180,7 @@ static const struct {
     {&tensor_type, "double_val: 1e", "line 1, column 13: \"e\" must be followed by digits"},
     {&tensor_type, "int_val: 5x", "line 1, column 11: there must be a space between a number and 'x'"},
     {&state_type, "\n\x80",
-     "line 2, column 1: the byte 0x80 stands outside of a string: this is not text format"},
+     "line 2, column 1: the byte 0x80 occurs outside of a string: this is not text format"},
 };
 
 static void wrong_inputs_are_errors(void **state)

@@ -151,7 +151,7 @@ braid_code bd_text_next(bd_text_lexer *x)
         x->token.kind = BD_TEXT_SYMBOL;
         x->next++;
     } else {
-        return bd_text_fail(x, x->next, "the byte 0x%02x stands outside of a string: this is not text format",
+        return bd_text_fail(x, x->next, "the byte 0x%02x occurs outside of a string: this is not text format",
                             (uint8_t)c);
     }
     x->token.len = (size_t)(x->next - x->token.text);

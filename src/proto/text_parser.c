@@ -218,13 +218,13 @@ static braid_code note_field(parser *p, const ProtobufCMessageDescriptor *type,
     const size_t index = (size_t)(field - type->fields);
     const char *at = p->lexer.token.text;
     if (is_seen(seen, index))
-        return bd_text_fail(&p->lexer, at, "field '%s' of %s is not repeated and stands here again",
-                            field->name, type->short_name);
+        return bd_text_fail(&p->lexer, at, "field '%s' of %s is not repeated and occurs twice", field->name,
+                            type->short_name);
     for (unsigned i = 0; i < type->n_fields && field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF; i++) {
         const ProtobufCFieldDescriptor *other = &type->fields[i];
         if (is_seen(seen, i) && other->flags & PROTOBUF_C_FIELD_FLAG_ONEOF &&
             other->quantifier_offset == field->quantifier_offset)
-            return bd_text_fail(&p->lexer, at, "field '%s' of %s excludes '%s', which stands before it",
+            return bd_text_fail(&p->lexer, at, "field '%s' of %s excludes '%s', which precedes it",
                                 field->name, type->short_name, other->name);
     }
     seen->bits[index / 64] |= (uint64_t)1 << index % 64;

@@ -97,7 +97,7 @@ static braid_code read_event_file(const char *path, const char *tag, braid_run_m
     if (!bd_record_reader_seek(r, 0, st) && !read_events(r, tag, m, &found, st) && !found && tag)
         bd_fail(st, BRAID_NOT_FOUND, "'%s' holds no RunMetadata with the tag '%s'", path, tag);
     else if (!st->code && !found)
-        bd_fail(st, BRAID_NOT_FOUND, "'%s' holds events, but no RunMetadata: nothing was traced", path);
+        bd_fail(st, BRAID_NOT_FOUND, "'%s' has events, but no RunMetadata: no run was traced", path);
     bd_record_reader_close(r);
     return st->code;
 }

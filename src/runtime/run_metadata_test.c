@@ -288,7 +288,7 @@ static void steps_of_an_event_file_are_found_by_tag(void **state)
     assert_ok(st);
     char *path = bd_strdup(bd_event_writer_path(w));
     bd_event_writer_flush(w, st);
-    assert_does_not_read(path, NULL, BRAID_NOT_FOUND, "nothing was traced");
+    assert_does_not_read(path, NULL, BRAID_NOT_FOUND, "no run was traced");
     put(w, 1, "step1", "first|first = A()|0|1");
     put(w, 2, "step2", "second|second = A()|0|1");
     bd_event_writer_close(w, st);

@@ -222,7 +222,7 @@ static braid_code call_partial(const braid_partial_run *r, const braid_run_args 
     if (bd_session_check_args(s, args, st)) return st->code;
     if (args->target_count > 0 || args->metadata)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "A call of a partial run has %s: the signature says what it runs",
+                       "A call of a partial run has %s: only the signature may have them",
                        args->metadata ? "metadata" : "targets");
     bd_session_request q;
     bd_session_request_open(&q, args);

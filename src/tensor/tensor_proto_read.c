@@ -318,7 +318,7 @@ static braid_code check_size(const struct parts *p, struct value_form form, int6
     // A value takes at least one byte of the message; a shorter list of values is repeated, within limits.
     if (fits && (bytes <= BD_TENSOR_PROTO_SPLAT_MAX || (size_t)count <= p->whole.left)) return BRAID_OK;
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
-                   "TensorProto of %zu bytes stands for a %s tensor of shape %s", p->whole.left, name,
+                   "TensorProto of %zu bytes represents a %s tensor of shape %s", p->whole.left, name,
                    bd_shape_str(&p->shape.shape, text));
 }
 

@@ -80,7 +80,7 @@ static void malformed_tensors_are_refused(void **state)
         {MESSAGE("\x08\x01\x12\x10\x12\x06\x08\x80\x80\x80\x80\x10\x12\x06\x08\x80\x80\x80\x80\x10"),
          BRAID_INVALID_ARGUMENT, "TensorProto: shape [4294967296,4294967296] has too many elements"},
         {MESSAGE("\x08\x01\x12\x08\x12\x06\x08\x80\x80\x80\x80\x10"), BRAID_RESOURCE_EXHAUSTED,
-         "TensorProto of 12 bytes stands for a float tensor of shape [4294967296]"},
+         "TensorProto of 12 bytes represents a float tensor of shape [4294967296]"},
         {MESSAGE("\x08\x01\x22\x03xyz"), BRAID_INVALID_ARGUMENT,
          "3 bytes of content for a float tensor of shape []"},
         {MESSAGE("\x08\x01\x22\x05xyzuv"), BRAID_INVALID_ARGUMENT, "5 bytes of content for a float tensor"},

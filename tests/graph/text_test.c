@@ -126,7 +126,7 @@ static const struct {
     {"node {\n  name: x\n}", BRAID_INVALID_ARGUMENT,
      "Text of GraphDef, line 2, column 9: field 'name' takes a string in quotes, not 'x'"},
     {"\n\x12\x04", BRAID_INVALID_ARGUMENT,
-     "Text of GraphDef, line 2, column 1: the byte 0x12 stands outside of a string: this is not text format"},
+     "Text of GraphDef, line 2, column 1: the byte 0x12 occurs outside of a string: this is not text format"},
     // Of the graph in it.
     {"node { name: 'y' op: 'Relu' input: 'x' }", BRAID_INVALID_ARGUMENT, "Node 'y': Unknown input node 'x'"},
     {"node { name: 'y' op: 'NoOp' } node { name: 'y' op: 'NoOp' }", BRAID_INVALID_ARGUMENT,

@@ -87,7 +87,7 @@ class TimelineTest(InteropTest):
     def test_mistakes_in_the_command_line(self):
         program = f"{programs_of.programs}/braid"
         for arguments, code, words in [
-            ([], 2, "which file?"),
+            ([], 2, "FILE is missing"),
             (["a", "b"], 2, "unexpected argument 'b'"),
             (["/nowhere"], 1, "NotFound"),
             (["--rows", "-1", "a"], 2, "--rows"),

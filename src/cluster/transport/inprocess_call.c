@@ -191,7 +191,7 @@ static void deliver(bd_net_event *e)
     } else if (!reachable_locked(net, call->channel->address)) {
         call->is_waiting = call->wait_for_ready;
         if (!call->is_waiting)
-            bd_net_finish_locked(call, bd_net_now(net), BRAID_UNAVAILABLE, "nobody listens there");
+            bd_net_finish_locked(call, bd_net_now(net), BRAID_UNAVAILABLE, "no server listens there");
     } else {
         l = bd_map_get(&net->listeners, call->channel->address);
         in = incoming_new_locked(l, call, false);

@@ -7,7 +7,7 @@
 
 #define COLLECTIVE_DEVIATION                                                                                                   \
     "Each member gives its tensor to each other one, not in a ring, so members are tasks of Braid; subdiv_offsets, wait_for, " \
-    "communication_hint and timeout_seconds change nothing."
+    "communication_hint and timeout_seconds have no effect."
 
 // The attributes that identify a node's group.
 typedef struct bd_collective_state {

@@ -84,7 +84,7 @@ BD_OP(CollectiveBcastSend) = {
     .shape = bd_shape_fn_from_attr,
     .kernels = GROUP_KERNELS(bcast_send_start),
     .deviation = COLLECTIVE_DEVIATION,
-    .doc = "Gives its input to all other members of a group, who take it by CollectiveBcastRecv.",
+    .doc = "Sends its input to all other members of a group, which receive it by CollectiveBcastRecv.",
 };
 
 BD_OP(CollectiveBcastRecv) = {
@@ -94,7 +94,7 @@ BD_OP(CollectiveBcastRecv) = {
     .shape = bd_shape_fn_from_attr,
     .kernels = GROUP_KERNELS(bcast_recv_start),
     .deviation = COLLECTIVE_DEVIATION,
-    .doc = "Takes what the one member of its group with CollectiveBcastSend gives.",
+    .doc = "Receives the input of the member of its group with CollectiveBcastSend.",
 };
 
 // ---- Gather ----

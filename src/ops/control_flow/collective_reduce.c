@@ -143,5 +143,5 @@ BD_OP(CollectiveReduce) = {
                            .start = reduce_start}),
     .deviation = COLLECTIVE_DEVIATION,
     .doc =
-        "Gives every member of a group the sum, product, minimum or maximum of what all have given, or its share.",
+        "Gives each member of a group the sum, product, minimum or maximum of all members' inputs, or its share of it.",
 };

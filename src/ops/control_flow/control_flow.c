@@ -93,7 +93,7 @@ BD_OP(Switch) = {
     .shape = switch_shape,
     .gradient = switch_gradient,
     .kernels = BD_KERNELS({.run = switch_run}),
-    .doc = "Hands `data` to the output that `pred` says; the other one is dead.",
+    .doc = "Forwards `data` to output 1 if `pred` is true, else to output 0; the other output is dead.",
 };
 
 BD_OP(RefSwitch) = {
@@ -148,7 +148,7 @@ BD_OP(Merge) = {
     .shape = merge_shape,
     .gradient = merge_gradient,
     .kernels = BD_KERNELS({.run = merge_run}),
-    .doc = "Hands on the input that is not dead, and its index.",
+    .doc = "Forwards the input that is not dead, and its index.",
 };
 
 BD_OP(RefMerge) = {
@@ -237,7 +237,7 @@ BD_OP(LoopCond) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = scalar_input,
     .kernels = BD_KERNELS({.run = passthrough_run}),
-    .doc = "Hands on whether a loop goes on; every Switch of the loop takes it.",
+    .doc = "Forwards the condition of a loop; each Switch of the loop takes it.",
 };
 
 static void no_run(bd_op_ctx *c)
@@ -250,7 +250,7 @@ BD_OP(ControlTrigger) = {
     .role = BD_ROLE_CONTROL_TRIGGER,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .kernels = BD_KERNELS({.run = no_run}),
-    .doc = "Does nothing; runs also when some of its control inputs are dead.",
+    .doc = "Has no effect; it runs also when some of its control inputs are dead.",
 };
 
 static void abort_run(bd_op_ctx *c)

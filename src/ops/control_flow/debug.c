@@ -130,5 +130,5 @@ BD_OP(Print) = {
     .gradient = print_gradient,
     .kernels = BD_KERNELS({.state_size = sizeof(print_state), .create = print_create, .run = print_run}),
     .doc =
-        "Hands on its input and writes `message` and the values of `data` to stderr, the first first_n times.",
+        "Forwards its input and writes `message` and the values of `data` to stderr, the first first_n times.",
 };

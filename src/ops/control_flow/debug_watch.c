@@ -10,7 +10,7 @@
 #define WATCH_ATTRS                                                                                          \
     "device_name:string=''; tensor_name:string=''; debug_urls:list(string)=[]; gated_grpc:bool=false"
 #define WATCH_FLAGS (BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE)
-#define WATCH_DEVIATION "Sends nothing: attr debug_urls must be empty."
+#define WATCH_DEVIATION "Braid sends no debug events: attr debug_urls must be empty."
 
 static braid_code create_watch(const braid_op *node, void *state, braid_status *st)
 {
@@ -18,7 +18,7 @@ static braid_code create_watch(const braid_op *node, void *state, braid_status *
     if (bd_node_attr(node, "debug_urls")->list.count == 0) return BRAID_OK;
     return bd_fail(
         st, BRAID_UNIMPLEMENTED,
-        "%s '%s': Braid sends nothing to attr debug_urls; leave it empty and fetch the output instead",
+        "%s '%s': Braid does not send to attr debug_urls; leave it empty and fetch the output instead",
         node->op_type, node->name);
 }
 
@@ -54,8 +54,7 @@ BD_OP(DebugIdentity) = {
     .flags = WATCH_FLAGS,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.create = create_watch, .run = identity_run}),
-    .doc =
-        "Hands on its input, of a variable its content; a vector without elements of a variable that nobody assigned.",
+    .doc = "Forwards its input (of a variable: its content); of an uninitialized variable an empty vector.",
     .deviation = WATCH_DEVIATION,
 };
 
@@ -239,7 +238,7 @@ BD_OP(DebugGradientIdentity) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = value_run}),
-    .doc = "Hands on its input; the debugger finds gradients by it.",
+    .doc = "Forwards its input; the debugger identifies gradients by it.",
 };
 
 BD_OP(DebugGradientRefIdentity) = {
@@ -249,5 +248,5 @@ BD_OP(DebugGradientRefIdentity) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = reference_run}),
-    .doc = "Hands on its reference; the debugger finds gradients by it.",
+    .doc = "Forwards its reference; the debugger identifies gradients by it.",
 };

@@ -43,7 +43,7 @@ BD_OP(EnsureShape) = {
     .shape = ensure_shape,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = ensure_run}),
-    .doc = "Hands on its input if that has the shape of attr `shape`, which may be partly known.",
+    .doc = "Forwards its input if it has the shape of attr `shape`, which may be partly known.",
 };
 
 // ---- CheckNumerics ----
@@ -155,7 +155,7 @@ BD_OP(CheckNumerics) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = check_gradient,
     .kernels = BD_KERNELS({.run = check_run}),
-    .doc = "Hands on its input; NaN or an infinity in it is an error that gives attr `message`.",
+    .doc = "Forwards its input; NaN or an infinity in it is an error with attr `message`.",
 };
 
 BD_OP(CheckNumericsV2) = {
@@ -165,5 +165,5 @@ BD_OP(CheckNumericsV2) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = check_gradient,
     .kernels = BD_KERNELS({.run = check_v2_run}),
-    .doc = "CheckNumerics that tells infinities by their signs.",
+    .doc = "CheckNumerics whose error distinguishes the signs of infinities.",
 };

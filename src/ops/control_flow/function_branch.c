@@ -114,7 +114,7 @@ BD_OP(StatelessIf) = {
     .attrs = IF_ATTRS,
     .shape = branch_shape,
     .kernels = BRANCH_KERNELS(if_create, if_start),
-    .doc = "If whose branches have no effects.",
+    .doc = "An If whose branches have no side effects.",
 };
 
 // ---- Case ----
@@ -163,7 +163,7 @@ BD_OP(StatelessCase) = {
     .attrs = CASE_ATTRS,
     .shape = branch_shape,
     .kernels = BRANCH_KERNELS(case_create, case_start),
-    .doc = "Case whose branches have no effects.",
+    .doc = "A Case whose branches have no side effects.",
 };
 
 // ---- What conditions are made of ----
@@ -239,5 +239,6 @@ BD_OP(FakeParam) = {
     .attrs = "dtype:type; shape:shape",
     .shape = fake_shape,
     .kernels = BD_KERNELS({.run = fake_run}),
-    .doc = "A value that nobody reads, of the type and shape that a branch must give; unknown sizes are 0.",
+    .doc =
+        "A value that is never read, of the type and shape that a branch must return; unknown sizes are 0.",
 };

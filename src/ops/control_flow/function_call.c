@@ -138,7 +138,7 @@ BD_OP(_FunctionCall) = {
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_none,
     .kernels = CALL_KERNELS(named_create),
-    .doc = "Stands for calls of functions by their name: such a node's op is the function.",
+    .doc = "The op of nodes that call a function by its name: the name is the node's op.",
 };
 
 // ---- SymbolicGradient ----

@@ -184,7 +184,8 @@ BD_OP(While) = {
     .flags = BD_OP_STATEFUL,
     .shape = while_shape,
     .kernels = LOOP_KERNELS(while_create, while_start),
-    .doc = "Calls body with what it gave the last time, at first the inputs, as long as cond of that holds.",
+    .doc =
+        "Calls body repeatedly, first with the inputs and then with its last results, as long as cond of these is true.",
 };
 
 BD_OP(StatelessWhile) = {
@@ -192,7 +193,7 @@ BD_OP(StatelessWhile) = {
     .attrs = WHILE_ATTRS,
     .shape = while_shape,
     .kernels = LOOP_KERNELS(while_create, while_start),
-    .doc = "While whose functions have no effects.",
+    .doc = "A While whose functions have no side effects.",
 };
 
 // ---- For ----
@@ -241,5 +242,6 @@ BD_OP(For) = {
     .attrs = "T:list(type)>=0; body:func",
     .shape = bd_shape_fn_none,
     .kernels = LOOP_KERNELS(for_create, for_start),
-    .doc = "Calls body(i, values...) for i from start to limit by delta with what it gave the last time.",
+    .doc =
+        "Calls body(i, values...) for i from start to limit by delta; the values are its last results, at first the inputs.",
 };

@@ -39,7 +39,7 @@ BD_OP(Identity) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Hands on its input; of a variable it gives the content.",
+    .doc = "Forwards its input; of a variable it gives the content.",
 };
 
 BD_OP(IdentityN) = {
@@ -49,7 +49,7 @@ BD_OP(IdentityN) = {
     .shape = all_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Hands on a list of tensors.",
+    .doc = "Forwards a list of tensors.",
 };
 
 BD_OP(RefIdentity) = {
@@ -59,7 +59,7 @@ BD_OP(RefIdentity) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_ref_run}),
-    .doc = "Hands on a reference to a variable.",
+    .doc = "Forwards a reference to a variable.",
 };
 
 BD_OP(Snapshot) = {
@@ -69,7 +69,7 @@ BD_OP(Snapshot) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Hands on its input.",
+    .doc = "Forwards its input.",
 };
 
 BD_OP(StopGradient) = {
@@ -78,7 +78,7 @@ BD_OP(StopGradient) = {
     .flags = BD_OP_IDENTITY | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Hands on its input; to gradients it is a constant.",
+    .doc = "Forwards its input; gradients treat it as a constant.",
 };
 
 static void prevent_gradient(bd_grad_ctx *c)
@@ -94,14 +94,14 @@ BD_OP(PreventGradient) = {
     .shape = bd_shape_fn_unchanged,
     .gradient = prevent_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Hands on its input; asking for a gradient through it is an error that gives attr `message`.",
+    .doc = "Forwards its input; a gradient through it is an error with attr `message`.",
 };
 
 BD_OP(NoOp) = {
     .signature = "() -> ()",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .kernels = BD_KERNELS({.run = no_run}),
-    .doc = "Does nothing; control edges meet in it.",
+    .doc = "Has no effect; it joins control edges.",
 };
 
 // Kernels of a CPU have computed their outputs when they end, so there is nothing to wait for.

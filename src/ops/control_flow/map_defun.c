@@ -170,7 +170,7 @@ static void make_empty_outputs(bd_op_ctx *c)
         if (!bd_shape_is_known(result))
             bd_op_fail(
                 c, BRAID_INVALID_ARGUMENT,
-                "MapDefun '%s': there are no slices, and output_shapes does not say the shape of output %d",
+                "MapDefun '%s': there are no slices, and output_shapes does not give the shape of output %d",
                 c->node->name, k);
         else
             make_output(c, k, 0, result);

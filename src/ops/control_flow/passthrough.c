@@ -24,7 +24,7 @@ BD_OP(GuaranteeConst) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = guarantee_run}),
-    .doc = "Hands on its input, which the program promises not to change; nothing is made of that.",
+    .doc = "Forwards its input, which the program declares as constant; Braid does not use that.",
 };
 
 // ---- Copy, CopyHost: also of a variable nobody assigned, which gives a tensor without elements ----
@@ -45,7 +45,7 @@ BD_OP(Copy) = {
     .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = copy_run}),
-    .doc = "Hands on its input, of a variable its content.",
+    .doc = "Forwards its input (of a variable: its content).",
     .deviation = "Attr debug_ops_spec is not looked at.",
 };
 
@@ -55,7 +55,7 @@ BD_OP(CopyHost) = {
     .flags = BD_OP_ALLOWS_UNINITIALIZED | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = copy_run}),
-    .doc = "Hands on its input, of a variable its content.",
+    .doc = "Forwards its input (of a variable: its content).",
     .deviation = "Attr debug_ops_spec is not looked at.",
 };
 
@@ -96,7 +96,7 @@ BD_OP(RefSelect) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = ref_select_shape,
     .kernels = BD_KERNELS({.run = ref_select_run}),
-    .doc = "Hands on one of several references to variables.",
+    .doc = "Forwards one of several references to variables.",
 };
 
 // ---- Timestamp ----

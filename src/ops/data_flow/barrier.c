@@ -470,7 +470,7 @@ BD_OP(Barrier) = {
                            .destroy = source_destroy,
                            .run = source_run}),
     .doc =
-        "A barrier: elements come component by component, each by its key, and are taken when they are complete.",
+        "A barrier: elements are inserted component by component, by key, and are taken when they are complete.",
 };
 
 BD_OP(BarrierInsertMany) = {
@@ -501,7 +501,7 @@ BD_OP(BarrierClose) = {
     .shape = bd_shape_ctx_handle,
     .kernels = BD_KERNELS({.run = close_run}),
     .doc =
-        "Closes a barrier: no new elements come; those that lack components may still get them, unless they are cancelled.",
+        "Closes a barrier: no new elements are accepted; incomplete ones may still be completed, unless they are cancelled.",
 };
 
 BD_OP(BarrierReadySize) = {

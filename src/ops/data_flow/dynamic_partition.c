@@ -114,5 +114,6 @@ BD_OP(DynamicPartition) = {
     .shape = partition_shape,
     .gradient = partition_gradient,
     .kernels = BD_KERNELS({.run = partition_run}),
-    .doc = "Deals out the slices of `data`: output i gets those whose number in `partitions` is i, in order.",
+    .doc =
+        "Distributes the slices of `data`: output i gets those whose number in `partitions` is i, in order.",
 };

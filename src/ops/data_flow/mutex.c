@@ -166,7 +166,7 @@ BD_OP(MutexLock) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.start = lock_start}),
-    .doc = "Waits for a mutex and locks it, for as long as somebody holds the output.",
+    .doc = "Waits for a mutex and locks it until the last reference to the output is dropped.",
 };
 
 BD_OP(ConsumeMutexLock) = {
@@ -174,5 +174,5 @@ BD_OP(ConsumeMutexLock) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = consume_shape,
     .kernels = BD_KERNELS({.run = consume_run}),
-    .doc = "Lets go of a lock; what is to run before takes control edges to this node.",
+    .doc = "Releases a lock; nodes that must run before need control edges to this node.",
 };

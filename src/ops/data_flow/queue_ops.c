@@ -405,12 +405,12 @@ static braid_code dequeue_up_to_shape(bd_shape_ctx *c, braid_status *st)
                                .run = source_run}),                                                          \
         .doc = (DOC)                                                                                         \
     }
-#define FIFO_DOC "A queue whose elements come out in the order in which they went in."
+#define FIFO_DOC "A queue whose elements leave first in, first out."
 #define PADDING_DOC                                                                                          \
     "A FIFO queue whose elements may differ in size along dimensions of -1: those of a batch are padded with zeros."
-#define PRIORITY_DOC "A queue whose elements come out by component 0, the least first."
+#define PRIORITY_DOC "A queue whose elements leave in the order of component 0, the least first."
 #define RANDOM_DOC                                                                                           \
-    "A queue whose elements come out in random order; while it is open, min_after_dequeue of them stay."
+    "A queue whose elements leave in random order; while it is open, min_after_dequeue of them stay."
 
 BD_OP(FIFOQueue) = SOURCE("() -> (handle: Ref(string))", QUEUE_ATTRS, fifo_create, FIFO_DOC);
 BD_OP(FIFOQueueV2) = SOURCE("() -> (handle: resource)", QUEUE_ATTRS, fifo_create, FIFO_DOC);
@@ -437,12 +437,13 @@ BD_OP(RandomShuffleQueueV2) = SOURCE("() -> (handle: resource)", RANDOM_ATTRS QU
 #define ENQUEUE_ATTRS "Tcomponents:list(type)>=1; timeout_ms:int=-1"
 #define DEQUEUE_ATTRS "component_types:list(type)>=1; timeout_ms:int=-1"
 #define ENQUEUE_DOC "Adds an element, a tuple of tensors, to a queue; waits while it is full."
-#define ENQUEUE_MANY_DOC "Adds as many elements to a queue as dimension 0 of its components says, one by one."
+#define ENQUEUE_MANY_DOC                                                                                     \
+    "Adds the slices of its components along dimension 0 to a queue, as one element each."
 #define DEQUEUE_DOC "Takes an element out of a queue; waits while there is none."
 #define DEQUEUE_MANY_DOC "Takes n elements out of a queue and stacks them; waits until there are so many."
 #define DEQUEUE_UP_TO_DOC                                                                                    \
     "As QueueDequeueMany, but gives the rest, one element at least, when the queue is closed."
-#define CLOSE_DOC "Closes a queue: nothing more goes in, what is in it may still come out."
+#define CLOSE_DOC "Closes a queue: no more elements are accepted, and the remaining ones may be taken."
 #define SIZE_DOC "How many elements a queue holds."
 #define IS_CLOSED_DOC "Whether a queue is closed."
 

@@ -226,7 +226,7 @@ BD_OP(GetSessionTensor) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = get_shape,
     .kernels = BD_KERNELS({.run = get_run}),
-    .doc = "The value that a handle stands for.",
+    .doc = "The value that a handle names.",
 };
 BD_OP(DeleteSessionTensor) = {
     .signature = "(handle: string) -> ()",
@@ -234,5 +234,5 @@ BD_OP(DeleteSessionTensor) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = handle_only_shape,
     .kernels = BD_KERNELS({.run = delete_run}),
-    .doc = "Lets go of the value that a handle stands for.",
+    .doc = "Frees the value that a handle names.",
 };

@@ -126,7 +126,7 @@ BD_OP(ChooseFastestBranchDataset) = {
                            .destroy = bd_func_state_destroy,
                            .run = branch_run}),
     .deviation = "The first branch is taken.",
-    .doc = "What one of several functions makes of a dataset; they are to make the same.",
+    .doc = "The dataset that one of several equivalent functions makes of a dataset.",
 };
 
 static void fastest_run(bd_op_ctx *c)

@@ -377,14 +377,15 @@ static void directed_run(bd_op_ctx *c)
     bd_free(inputs);
 }
 
-#define DIRECTED_OP                                                                                          \
-    {                                                                                                        \
-        .signature =                                                                                         \
-            "(selector_input_dataset: variant, data_input_datasets: N*variant) -> (handle: variant)",        \
-        .attrs = BD_DATASET_ATTRS "; N:int>=1; stop_on_empty_dataset:bool=false",                            \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
-        .kernels = BD_KERNELS({.run = directed_run}),                                                        \
-        .doc = "Elements of several datasets, each from the one whose number the first dataset gives."       \
+#define DIRECTED_OP                                                                                             \
+    {                                                                                                           \
+        .signature =                                                                                            \
+            "(selector_input_dataset: variant, data_input_datasets: N*variant) -> (handle: variant)",           \
+        .attrs = BD_DATASET_ATTRS "; N:int>=1; stop_on_empty_dataset:bool=false",                               \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                         \
+        .kernels = BD_KERNELS({.run = directed_run}),                                                           \
+        .doc =                                                                                                  \
+            "Elements of several datasets; the first dataset gives the number of the dataset for each element." \
     }
 
 BD_OP(DirectedInterleaveDataset) = DIRECTED_OP;

@@ -181,5 +181,5 @@ BD_OP(GeneratorDataset) = {
                            .destroy = state_destroy,
                            .run = generator_run}),
     .doc =
-        "What a function makes of a state that another has made, until it gives OutOfRange; then a third is called.",
+        "Elements that a function makes of a state made by another one, until OutOfRange; then a third function is called.",
 };

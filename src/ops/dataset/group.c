@@ -388,23 +388,23 @@ static void window_run(bd_op_ctx *c)
     output_groups(c, &window_kind, types, 3);
 }
 
-#define WINDOW_OP                                                                                                            \
-    {                                                                                                                        \
-        .signature =                                                                                                         \
-            "(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments..., "                              \
-            "reduce_func_other_arguments: Treduce_func_other_arguments..., window_size_func_other_arguments: "               \
-            "Twindow_size_func_other_arguments...) -> (handle: variant)",                                                    \
-        .attrs =                                                                                                             \
-            "key_func:func; reduce_func:func; window_size_func:func; Tkey_func_other_arguments:list(type)>=0; "              \
-            "Treduce_func_other_arguments:list(type)>=0; Twindow_size_func_other_arguments:list(type)>=0; " BD_DATASET_ATTRS \
-            "; " BD_DATASET_METADATA,                                                                                        \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                      \
-        .kernels = BD_KERNELS({.state_size = sizeof(group_state),                                                            \
-                               .create = window_create,                                                                      \
-                               .destroy = state_destroy,                                                                     \
-                               .run = window_run}),                                                                          \
-        .doc =                                                                                                               \
-            "Elements with the same key, as many at a time as a function says of the key, as a dataset through a function."  \
+#define WINDOW_OP                                                                                                                 \
+    {                                                                                                                             \
+        .signature =                                                                                                              \
+            "(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments..., "                                   \
+            "reduce_func_other_arguments: Treduce_func_other_arguments..., window_size_func_other_arguments: "                    \
+            "Twindow_size_func_other_arguments...) -> (handle: variant)",                                                         \
+        .attrs =                                                                                                                  \
+            "key_func:func; reduce_func:func; window_size_func:func; Tkey_func_other_arguments:list(type)>=0; "                   \
+            "Treduce_func_other_arguments:list(type)>=0; Twindow_size_func_other_arguments:list(type)>=0; " BD_DATASET_ATTRS      \
+            "; " BD_DATASET_METADATA,                                                                                             \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                           \
+        .kernels = BD_KERNELS({.state_size = sizeof(group_state),                                                                 \
+                               .create = window_create,                                                                           \
+                               .destroy = state_destroy,                                                                          \
+                               .run = window_run}),                                                                               \
+        .doc =                                                                                                                    \
+            "Groups elements by key into windows, whose size a function of the key gives, and applies a function to each window." \
     }
 
 BD_OP(GroupByWindowDataset) = WINDOW_OP;
@@ -423,24 +423,23 @@ static void reducer_run(bd_op_ctx *c)
     output_groups(c, &reducer_kind, types, 4);
 }
 
-#define REDUCER_OP                                                                                                               \
-    {                                                                                                                            \
-        .signature =                                                                                                             \
-            "(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments..., "                                  \
-            "init_func_other_arguments: Tinit_func_other_arguments..., reduce_func_other_arguments: "                            \
-            "Treduce_func_other_arguments..., finalize_func_other_arguments: "                                                   \
-            "Tfinalize_func_other_arguments...) -> (handle: variant)",                                                           \
-        .attrs =                                                                                                                 \
-            "key_func:func; init_func:func; reduce_func:func; finalize_func:func; "                                              \
-            "Tkey_func_other_arguments:list(type)>=0; Tinit_func_other_arguments:list(type)>=0; "                                \
-            "Treduce_func_other_arguments:list(type)>=0; Tfinalize_func_other_arguments:list(type)>=0; " BD_DATASET_ATTRS,       \
-        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                         \
-        .kernels = BD_KERNELS({.state_size = sizeof(group_state),                                                                \
-                               .create = reducer_create,                                                                         \
-                               .destroy = state_destroy,                                                                         \
-                               .run = reducer_run}),                                                                             \
-        .doc =                                                                                                                   \
-            "For each key a state, changed by a function with each of its elements, and at the end what a function makes of it." \
+#define REDUCER_OP                                                                                                         \
+    {                                                                                                                      \
+        .signature =                                                                                                       \
+            "(input_dataset: variant, key_func_other_arguments: Tkey_func_other_arguments..., "                            \
+            "init_func_other_arguments: Tinit_func_other_arguments..., reduce_func_other_arguments: "                      \
+            "Treduce_func_other_arguments..., finalize_func_other_arguments: "                                             \
+            "Tfinalize_func_other_arguments...) -> (handle: variant)",                                                     \
+        .attrs =                                                                                                           \
+            "key_func:func; init_func:func; reduce_func:func; finalize_func:func; "                                        \
+            "Tkey_func_other_arguments:list(type)>=0; Tinit_func_other_arguments:list(type)>=0; "                          \
+            "Treduce_func_other_arguments:list(type)>=0; Tfinalize_func_other_arguments:list(type)>=0; " BD_DATASET_ATTRS, \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                   \
+        .kernels = BD_KERNELS({.state_size = sizeof(group_state),                                                          \
+                               .create = reducer_create,                                                                   \
+                               .destroy = state_destroy,                                                                   \
+                               .run = reducer_run}),                                                                       \
+        .doc = "Reduces the elements of each key to a state, and gives at the end a function of each state."               \
     }
 
 BD_OP(GroupByReducerDataset) = REDUCER_OP;

@@ -318,12 +318,11 @@ static void parallel_v2_run(bd_op_ctx *c)
     if (read_calls(c, &calls)) interleave(c, &parallel_kind, c->input_count - 3, true, calls, 0);
 }
 
-BD_OP(ParallelInterleaveDatasetV2) =
-    INTERLEAVE_OP(LENGTHS CALLS, "; sloppy:bool=false", parallel_v2_run, IN_ORDER,
-                  "InterleaveDataset whose datasets are read ahead, all at the same time.");
-BD_OP(ParallelInterleaveDatasetV3) =
-    INTERLEAVE_OP(LENGTHS CALLS, DETERMINISTIC, parallel_v2_run, IN_ORDER,
-                  "InterleaveDataset whose datasets are read ahead, all at the same time.");
+BD_OP(ParallelInterleaveDatasetV2) = INTERLEAVE_OP(LENGTHS CALLS, "; sloppy:bool=false", parallel_v2_run,
+                                                   IN_ORDER,
+                                                   "InterleaveDataset whose datasets prefetch concurrently.");
+BD_OP(ParallelInterleaveDatasetV3) = INTERLEAVE_OP(LENGTHS CALLS, DETERMINISTIC, parallel_v2_run, IN_ORDER,
+                                                   "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void parallel_v4_run(bd_op_ctx *c)
 {
@@ -333,9 +332,9 @@ static void parallel_v4_run(bd_op_ctx *c)
         interleave(c, &parallel_kind, last - 4, true, calls, output);
 }
 
-BD_OP(ParallelInterleaveDatasetV4) =
-    INTERLEAVE_OP(LENGTHS BUFFERS CALLS, DETERMINISTIC, parallel_v4_run, IN_ORDER,
-                  "InterleaveDataset whose datasets are read ahead, all at the same time.");
+BD_OP(ParallelInterleaveDatasetV4) = INTERLEAVE_OP(LENGTHS BUFFERS CALLS, DETERMINISTIC, parallel_v4_run,
+                                                   IN_ORDER,
+                                                   "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void legacy_run(bd_op_ctx *c)
 {
@@ -346,7 +345,7 @@ static void legacy_run(bd_op_ctx *c)
 
 BD_OP(LegacyParallelInterleaveDatasetV2) =
     INTERLEAVE_OP(LENGTHS BUFFERS, DETERMINISTIC, legacy_run, IN_ORDER,
-                  "InterleaveDataset whose datasets are read ahead, all at the same time.");
+                  "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void sloppy_run(bd_op_ctx *c)
 {
@@ -358,7 +357,7 @@ static void sloppy_run(bd_op_ctx *c)
 
 #define SLOPPY_OP                                                                                            \
     INTERLEAVE_OP(LENGTHS ", sloppy: bool" BUFFERS, "", sloppy_run, IN_ORDER,                                \
-                  "InterleaveDataset whose datasets are read ahead, all at the same time.")
+                  "InterleaveDataset whose datasets prefetch concurrently.")
 
 BD_OP(ParallelInterleaveDataset) = SLOPPY_OP;
 BD_OP(ExperimentalParallelInterleaveDataset) = SLOPPY_OP;

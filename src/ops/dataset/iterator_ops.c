@@ -66,7 +66,7 @@ BD_OP(AnonymousIteratorV2) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = anonymous_run}),
-    .doc = "A new iterator each time, which stops when nobody holds `deleter` any more.",
+    .doc = "A new iterator for each execution, which stops when the last reference to `deleter` is dropped.",
 };
 
 BD_OP(AnonymousIteratorV3) = {
@@ -75,7 +75,7 @@ BD_OP(AnonymousIteratorV3) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = anonymous_run}),
-    .deviation = "It stays as long as its container, also when nobody holds its handle.",
+    .deviation = "It lives as long as its container, also without references to its handle.",
     .doc = "A new iterator each time, under a name of its own.",
 };
 
@@ -89,7 +89,7 @@ BD_OP(DeleteIterator) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = delete_run}),
-    .doc = "Deletes an iterator; what still waits for its elements is cancelled.",
+    .doc = "Deletes an iterator; executions that wait for its elements are cancelled.",
 };
 
 // ---- Initializing ----

@@ -139,10 +139,10 @@ static braid_code from_string_create(const braid_op *node, void *state, braid_st
 
 BD_OP(IteratorFromStringHandle) =
     FROM_STRING_OP("resource_handle", iterator_from_string_run,
-                   "The iterator whose handle IteratorToStringHandle gave, on this device.");
+                   "The iterator of this device with the handle that IteratorToStringHandle gave.");
 BD_OP(IteratorFromStringHandleV2) =
     FROM_STRING_OP("resource_handle", iterator_from_string_run,
-                   "The iterator whose handle IteratorToStringHandle gave, on this device.");
-BD_OP(MultiDeviceIteratorFromStringHandle) =
-    FROM_STRING_OP("multi_device_iterator", multi_device_from_string_run,
-                   "The iterator whose handle MultiDeviceIteratorToStringHandle gave, on this device.");
+                   "The iterator of this device with the handle that IteratorToStringHandle gave.");
+BD_OP(MultiDeviceIteratorFromStringHandle) = FROM_STRING_OP(
+    "multi_device_iterator", multi_device_from_string_run,
+    "The iterator of this device with the handle that MultiDeviceIteratorToStringHandle gave.");

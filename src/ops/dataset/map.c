@@ -94,7 +94,7 @@ BD_DEFINE_FUNC_STATE(f, "f")
             "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS                                                                        \
             "; use_inter_op_parallelism:bool=true; preserve_cardinality:bool=false; force_synchronous:bool=false; " BD_DATASET_METADATA, \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                                  \
-        .kernels = BD_FUNC_KERNEL(f, map_run), .doc = "What a function makes of each element of a dataset."                              \
+        .kernels = BD_FUNC_KERNEL(f, map_run), .doc = "Applies a function to each element of a dataset."                                 \
     }
 
 BD_OP(MapDataset) = MAP_OP;
@@ -209,7 +209,8 @@ BD_DEFINE_FUNC_STATE(predicate, "predicate")
         .kernels = BD_FUNC_KERNEL(predicate, RUN), .doc = (DOC)                                              \
     }
 
-BD_OP(FilterDataset) = PREDICATE_OP(filter_run, "The elements of a dataset for which a function says true.");
+BD_OP(FilterDataset) = PREDICATE_OP(filter_run,
+                                    "The elements of a dataset for which a function returns true.");
 static void parallel_filter_run(bd_op_ctx *c)
 {
     int64_t calls;
@@ -236,9 +237,9 @@ BD_OP(ParallelFilterDataset) = {
 };
 
 BD_OP(TakeWhileDataset) = PREDICATE_OP(
-    take_while_run, "The elements of a dataset up to the first for which a function says false.");
+    take_while_run, "The elements of a dataset up to the first one for which a function returns false.");
 BD_OP(ExperimentalTakeWhileDataset) = PREDICATE_OP(
-    take_while_run, "The elements of a dataset up to the first for which a function says false.");
+    take_while_run, "The elements of a dataset up to the first one for which a function returns false.");
 
 // ---- FilterByLastComponentDataset ----
 

@@ -35,8 +35,7 @@ BD_OP(MultiDeviceIterator) = {
                            .create = source_create,
                            .destroy = source_destroy,
                            .run = source_run}),
-    .doc =
-        "An iterator whose elements `devices` take in turn, to be given a dataset by MultiDeviceIteratorInit.",
+    .doc = "An iterator whose elements go to `devices` in turn; MultiDeviceIteratorInit gives it a dataset.",
 };
 
 static void anonymous_run(bd_op_ctx *c)
@@ -51,7 +50,8 @@ BD_OP(AnonymousMultiDeviceIterator) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = anonymous_run}),
-    .doc = "A new iterator for several devices each time, which stops when nobody holds `deleter` any more.",
+    .doc =
+        "A new iterator for several devices for each execution, which stops when the last reference to `deleter` is dropped.",
 };
 
 BD_OP(AnonymousMultiDeviceIteratorV3) = {
@@ -60,7 +60,7 @@ BD_OP(AnonymousMultiDeviceIteratorV3) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = anonymous_run}),
-    .deviation = "It stays as long as its container, also when nobody holds its handle.",
+    .deviation = "It lives as long as its container, also without references to its handle.",
     .doc = "A new iterator for several devices each time, under a name of its own.",
 };
 
@@ -75,7 +75,7 @@ BD_OP(DeleteMultiDeviceIterator) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.run = delete_run}),
-    .doc = "Deletes an iterator for several devices; what still waits for its elements is cancelled.",
+    .doc = "Deletes an iterator for several devices; executions that wait for its elements are cancelled.",
 };
 
 // ---- Initializing ----
@@ -137,6 +137,5 @@ BD_OP(MultiDeviceIteratorGetNextFromShard) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_output_shapes,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .start = get_next_start}),
-    .doc =
-        "The next element for one of the devices, whose turns come one after the other; OutOfRange at the end.",
+    .doc = "The next element for one of the devices, which take turns; OutOfRange at the end.",
 };

@@ -32,7 +32,7 @@ BD_OP(OptimizeDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = with_vectors_run}),
-    .doc = "The same dataset: nothing is rewritten.",
+    .doc = "The same dataset: Braid does not rewrite pipelines.",
 };
 BD_OP(OptimizeDatasetV2) = {
     .signature = "(input_dataset: variant, optimizations_enabled: string, optimizations_disabled: string, "
@@ -41,10 +41,9 @@ BD_OP(OptimizeDatasetV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = with_vectors_run}),
-    .doc = "The same dataset: nothing is rewritten.",
+    .doc = "The same dataset: Braid does not rewrite pipelines.",
 };
-BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ",
-                                 "The same dataset: nothing is left to do.");
+BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ", "The same dataset, without a change.");
 
 BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ram_budget:int=0; ",
                               "The same dataset: its stages tune themselves.");
@@ -60,9 +59,7 @@ static braid_code assert_shape(bd_shape_ctx *c, braid_status *st)
         .signature = "(input_dataset: variant, transformations: string) -> (handle: variant)",               \
         .attrs = BD_DATASET_ATTRS, .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = assert_shape,                 \
         .kernels = BD_KERNELS({.run = with_vectors_run}),                                                    \
-        .deviation =                                                                                         \
-            "It never fails: pipelines are not rewritten, so what a rewriting leaves cannot be seen.",       \
-        .doc = "The same dataset."                                                                           \
+        .deviation = "It never fails, because pipelines are not rewritten.", .doc = "The same dataset."      \
     }
 BD_OP(AssertNextDataset) = ASSERT_OP;
 BD_OP(ExperimentalAssertNextDataset) = ASSERT_OP;

@@ -83,7 +83,7 @@ BD_OP(OptionsDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = options_run}),
-    .deviation = "Nothing is done otherwise because of options.",
+    .deviation = "Options have no effect.",
     .doc = "The same elements, with options, which GetOptions gives back.",
 };
 
@@ -100,8 +100,7 @@ BD_OP(GetOptions) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = get_options_run}),
-    .doc =
-        "The options of a dataset, merged with those of what it is made of: of its first input, and so on.",
+    .doc = "The options of a dataset, merged with those of its first input, and so on.",
 };
 
 // ---- AssertCardinalityDataset ----

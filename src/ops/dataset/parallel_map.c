@@ -242,7 +242,7 @@ BD_OP(ParallelMapDataset) = {
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
     .deviation = "Never out of order, also where sloppy.",
     .doc =
-        "What a function makes of each element of a dataset, several at a time, in order; -1: as many as there are processors.",
+        "Applies a function to each element of a dataset, several at a time, in order; -1: the number of processors.",
 };
 
 BD_OP(ParallelMapDatasetV2) = {
@@ -256,7 +256,7 @@ BD_OP(ParallelMapDatasetV2) = {
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
     .deviation = "Never out of order, also where not deterministic.",
     .doc =
-        "What a function makes of each element of a dataset, several at a time, in order; -1: as many as there are processors.",
+        "Applies a function to each element of a dataset, several at a time, in order; -1: the number of processors.",
 };
 
 // Batches the results of a parallel map. (TensorFlow has a dataset of its own for this, which saves a copy.)
@@ -301,7 +301,8 @@ static braid_code map_and_batch_shape(bd_shape_ctx *c, braid_status *st)
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = map_and_batch_shape,                                     \
         .kernels = BD_FUNC_KERNEL(f, map_and_batch_run),                                                     \
         .deviation = "After an error the next batch begins with the next element.",                          \
-        .doc = "Batches of what a function makes of each element of a dataset, several at a time."           \
+        .doc =                                                                                               \
+            "Applies a function to each element of a dataset, several at a time, and batches the results."   \
     }
 
 BD_OP(MapAndBatchDataset) = MAP_AND_BATCH_OP;

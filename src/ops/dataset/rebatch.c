@@ -333,5 +333,5 @@ BD_OP(RebatchDatasetV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = sizes_run}),
-    .doc = "The rows of a dataset's batches in batches of other sizes, which come in turn.",
+    .doc = "The rows of a dataset's batches in batches of other sizes, in turn.",
 };

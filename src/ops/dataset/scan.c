@@ -166,7 +166,7 @@ BD_DEFINE_FUNC_STATE(f, "f")
                  "; preserve_cardinality:bool=false; use_default_device:bool=true; " BD_DATASET_METADATA,              \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                \
         .kernels = BD_FUNC_KERNEL(f, scan_run),                                                                        \
-        .doc = "What a function makes of a state and each element, beside the next state."                             \
+        .doc = "Elements that a function makes of a state and each element, together with the next state."             \
     }
 
 BD_OP(ScanDataset) = SCAN_OP;
@@ -288,5 +288,5 @@ BD_OP(ReduceDataset) = {
                            .create = f_create,
                            .destroy = bd_func_state_destroy,
                            .start = reduce_start}),
-    .doc = "What is left of a state when a function has changed it with each element of a dataset.",
+    .doc = "The final state after a function has been applied to the state and each element of a dataset.",
 };

@@ -219,8 +219,8 @@ static void summary_run(bd_op_ctx *c)
         .signature = "(iterator: resource) -> (summary: string)",                                            \
         .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                     \
         .kernels = BD_KERNELS({.run = summary_run}),                                                         \
-        .deviation = "The times of functions and what parsing meets are not gathered.",                      \
-        .doc = "The Summary of what an aggregator has gathered; that of one which writes events is empty."   \
+        .deviation = "The times of functions and statistics of parsing are not recorded.",                   \
+        .doc = "The Summary of an aggregator's statistics; empty for an aggregator that writes events."      \
     }
 
 BD_OP(StatsAggregatorSummary) = SUMMARY_OP;
@@ -248,7 +248,7 @@ BD_OP(StatsAggregatorSetSummaryWriter) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.run = set_writer_run}),
-    .doc = "Where an aggregator of the second version writes what it gathers from now on.",
+    .doc = "Sets the summary writer of an aggregator of the second version.",
 };
 
 // ---- SetStatsAggregatorDataset ----
@@ -298,7 +298,7 @@ static void set_aggregator_run(bd_op_ctx *c)
                      "counter_prefix: string) -> (handle: variant)",                                         \
         .attrs = BD_DATASET_ATTRS, .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,                       \
         .shape = bd_shape_fn_scalar, .kernels = BD_KERNELS({.run = set_aggregator_run}),                     \
-        .deviation = "There are no counters, whose names counter_prefix would begin.",                       \
+        .deviation = "Braid has no counters, to which counter_prefix would apply.",                          \
         .doc = "The same elements; statistics of the iterators below go to an aggregator, under `tag`."      \
     }
 

@@ -292,15 +292,15 @@ static void auto_shard_run(bd_op_ctx *c)
 
 // TensorFlow shards by files where it can find them, which leaves each worker other elements, but as many of
 // them.
-#define AUTO_SHARD_OP                                                                                                             \
-    {                                                                                                                             \
-        .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",                           \
-        .attrs = BD_DATASET_ATTRS "; auto_shard_policy:int=0; num_replicas:int=0",                                                \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                                          \
-        .kernels = BD_KERNELS({.run = auto_shard_run}),                                                                           \
-        .deviation = "Elements are shared out, never files.",                                                                     \
-        .doc =                                                                                                                    \
-            "A worker's share of a dataset, which must not be empty; all of it with OFF; with HINT what shards below leave open." \
+#define AUTO_SHARD_OP                                                                                                                \
+    {                                                                                                                                \
+        .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",                              \
+        .attrs = BD_DATASET_ATTRS "; auto_shard_policy:int=0; num_replicas:int=0",                                                   \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                                             \
+        .kernels = BD_KERNELS({.run = auto_shard_run}),                                                                              \
+        .deviation = "Elements are shared out, never files.",                                                                        \
+        .doc =                                                                                                                       \
+            "A worker's shard of a dataset, which must not be empty; all elements with OFF; with HINT ShardDatasets below it shard." \
     }
 
 BD_OP(AutoShardDataset) = AUTO_SHARD_OP;

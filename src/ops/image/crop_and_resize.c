@@ -302,7 +302,7 @@ BD_OP(CropAndResize) = {
     .shape = crop_shape,
     .gradient = crop_gradient,
     .kernels = BD_KERNELS({.types = "T=" BD_IMAGE_TYPES, .flags = BD_KERNEL_EXPENSIVE, .run = crop_run}),
-    .doc = "Cuts boxes out of images, each of the image that box_ind says, and resizes them to crop_size.",
+    .doc = "Cuts boxes out of images, each from image box_ind[i], and resizes them to crop_size.",
 };
 
 // ---- Gradients ----

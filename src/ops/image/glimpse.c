@@ -183,7 +183,7 @@ BD_OP(ExtractGlimpse) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = glimpse_shape,
     .kernels = GLIMPSE_KERNELS,
-    .doc = "A window of `size` around the offset [y, x] of each image, with noise for what lies beside it.",
+    .doc = "A window of `size` around the offset [y, x] of each image, with noise outside of the image.",
 };
 
 BD_OP(ExtractGlimpseV2) = {
@@ -193,5 +193,5 @@ BD_OP(ExtractGlimpseV2) = {
     .shape = glimpse_shape,
     .kernels = GLIMPSE_KERNELS,
     .doc =
-        "ExtractGlimpse whose offsets, unless they are centered and normalized, say where a window begins.",
+        "ExtractGlimpse whose offsets, unless they are centered and normalized, are the start of the window.",
 };

@@ -195,7 +195,7 @@ BD_OP(ResizeArea) = {
     .attrs = ALL_TYPES "align_corners:bool=false",
     .shape = resize_shape,
     .kernels = RESIZE_KERNELS(BD_IMAGE_TYPES, area_run),
-    .doc = "Resizes images to size [height, width]; a pixel is the mean of what of the input lies under it.",
+    .doc = "Resizes images to size [height, width]; a pixel is the mean of the input area that it covers.",
 };
 
 // ---- ResizeNearestNeighbor ----

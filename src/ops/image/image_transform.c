@@ -264,8 +264,7 @@ BD_OP(ImageProjectiveTransformV2) = {
     .shape = transform_shape,
     .gradient = transform_gradient,
     .kernels = TRANSFORM_KERNELS,
-    .doc =
-        "Takes each pixel from the place of the image that a projective transform says; 0 beside the image.",
+    .doc = "Takes each pixel from the place that a projective transform gives; 0 outside of the image.",
 };
 
 BD_OP(ImageProjectiveTransformV3) = {

@@ -205,7 +205,7 @@ BD_OP(NonMaxSuppressionV4) = {
     .attrs = NMS_ATTRS "; pad_to_max_output_size:bool=false",
     .shape = nms_shape,
     .kernels = NMS_KERNELS("T=float; T_threshold=float"),
-    .doc = "NonMaxSuppressionV3 that says how many were chosen, and may fill up with zeros.",
+    .doc = "NonMaxSuppressionV3 with the number of selected boxes, and optional padding by zeros.",
 };
 
 BD_OP(NonMaxSuppressionV5) = {
@@ -227,5 +227,5 @@ BD_OP(NonMaxSuppressionWithOverlaps) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = nms_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = overlaps_run}),
-    .doc = "NonMaxSuppressionV3 where a matrix says how much each box overlaps each other.",
+    .doc = "NonMaxSuppressionV3 with the boxes' overlaps in a matrix.",
 };

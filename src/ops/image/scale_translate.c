@@ -323,8 +323,7 @@ BD_OP(ScaleAndTranslate) = {
                            .state_size = sizeof(scale_state),
                            .create = scale_create,
                            .run = scale_run}),
-    .doc =
-        "Resizes images by scale, moves them by translation and cuts what there is of size, through a filter.",
+    .doc = "Scales and translates images through a filter, and cuts them to size.",
 };
 
 BD_OP(ScaleAndTranslateGrad) = {

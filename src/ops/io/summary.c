@@ -151,7 +151,7 @@ BD_OP(TensorSummaryV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = tensor_run}),
-    .doc = "A summary of a whole tensor, with metadata that says which plugin of TensorBoard shows it.",
+    .doc = "A summary of a whole tensor, with metadata that name the plugin of TensorBoard which shows it.",
 };
 
 BD_OP(TensorSummary) = {

@@ -232,7 +232,7 @@ BD_OP(ParseExample) = {
     .doc =
         "The features of a batch of serialized Example messages: dense ones as tensors, with defaults where they are not "
         "there, others as sparse matrices.",
-    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
+    .deviation = "Accepts what any protobuf parser accepts: fields in any order, and unknown fields.",
 };
 
 // ---- ParseSingleExample ----
@@ -308,5 +308,5 @@ BD_OP(ParseSingleExample) = {
                            .destroy = bd_parse_attrs_fini,
                            .run = single_run}),
     .doc = "The features of one serialized Example message: dense ones as tensors, others as sparse vectors.",
-    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
+    .deviation = "Accepts what any protobuf parser accepts: fields in any order, and unknown fields.",
 };

@@ -241,5 +241,5 @@ BD_OP(ParseExampleV2) = {
     .doc =
         "The features of serialized Example messages, a vector of them or one: dense ones as tensors, with defaults where "
         "they are not there, others as sparse or as ragged tensors.",
-    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
+    .deviation = "Accepts what any protobuf parser accepts: fields in any order, and unknown fields.",
 };

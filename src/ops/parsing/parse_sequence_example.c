@@ -193,7 +193,7 @@ BD_OP(ParseSequenceExample) = {
     .doc =
         "The context and the feature lists of a batch of serialized SequenceExample messages; dense lists are filled up "
         "with zeros to the length of the longest.",
-    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
+    .deviation = "Accepts what any protobuf parser accepts: fields in any order, and unknown fields.",
 };
 
 // ---- ParseSingleSequenceExample ----
@@ -286,5 +286,5 @@ BD_OP(ParseSingleSequenceExample) = {
                            .destroy = bd_sequence_attrs_fini,
                            .run = single_run}),
     .doc = "The context and the feature lists of one serialized SequenceExample message.",
-    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
+    .deviation = "Accepts what any protobuf parser accepts: fields in any order, and unknown fields.",
 };

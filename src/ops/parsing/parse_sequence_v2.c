@@ -288,5 +288,5 @@ BD_OP(ParseSequenceExampleV2) = {
     .doc =
         "The context and the feature lists of serialized SequenceExample messages, a vector of them or one, as dense, sparse "
         "and ragged tensors.",
-    .deviation = "Takes what any parser of protobuf takes: fields in any order, and unknown ones.",
+    .deviation = "Accepts what any protobuf parser accepts: fields in any order, and unknown fields.",
 };

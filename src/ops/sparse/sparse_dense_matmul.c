@@ -236,5 +236,5 @@ BD_OP(SparseTensorDenseMatMul) = {
     .kernels = BD_KERNELS({.types = "T=half|bfloat16|float|double|int32|int64|complex64|complex128",
                            .flags = BD_KERNEL_EXPENSIVE,
                            .run = product_run}),
-    .doc = "The product of a sparse and a dense matrix, each turned round first where its attr says so.",
+    .doc = "The product of a sparse and a dense matrix, each first adjoined if its attr is set.",
 };

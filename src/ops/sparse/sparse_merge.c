@@ -320,7 +320,7 @@ static void minimum_run(bd_op_ctx *c)
 
 BD_OP(SparseSparseMaximum) =
     EXTREME("realnumber", maximum_run,
-            "The larger element of two sparse tensors wherever one has an entry; what has none is 0.");
+            "The larger element of two sparse tensors wherever one has an entry; a missing entry is 0.");
 BD_OP(SparseSparseMinimum) =
     EXTREME("number", minimum_run,
-            "The smaller element of two sparse tensors wherever one has an entry; what has none is 0.");
+            "The smaller element of two sparse tensors wherever one has an entry; a missing entry is 0.");

@@ -149,7 +149,7 @@ static bool get_tensor(bd_op_ctx *c, const braid_tensor *from, int64_t at, budge
         size_t extra = bytes - s->len;
         if (extra > left->bytes) {
             bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED,
-                       "serialized_sparse: short strings stand for more than %zu bytes",
+                       "serialized_sparse: short strings decode to more than %zu bytes",
                        BD_TENSOR_PROTO_SPLAT_MAX);
             return false;
         }
@@ -268,7 +268,7 @@ BD_OP(DeserializeSparse) = {
     .kernels = BD_KERNELS({.run = deserialize_run}),
     .doc = "Serialized sparse tensors as one, which has the dimensions of serialized_sparse but the last "
            "before their own.",
-    .deviation = "Strings that stand for more than 2 GiB beyond their own length are refused.",
+    .deviation = "Strings that decode to more than 2 GiB beyond their own length are refused.",
 };
 
 BD_OP(DeserializeManySparse) = {
@@ -279,5 +279,5 @@ BD_OP(DeserializeManySparse) = {
     .kernels = BD_KERNELS({.run = deserialize_run}),
     .doc = "The rows of a matrix of serialized sparse tensors as one sparse tensor, whose first dimension is "
            "the row.",
-    .deviation = "Strings that stand for more than 2 GiB beyond their own length are refused.",
+    .deviation = "Strings that decode to more than 2 GiB beyond their own length are refused.",
 };

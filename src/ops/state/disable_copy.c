@@ -19,6 +19,5 @@ BD_OP(DisableCopyOnRead) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = disable_shape,
     .kernels = BD_KERNELS({.run = disable_run}),
-    .doc =
-        "Says that a variable need not be copied when it is read; here none is, so that there is nothing to do.",
+    .doc = "Declares that reading a variable needs no copy; Braid makes none, so it has no effect.",
 };

@@ -156,7 +156,7 @@ BD_OP(ReadVariableOp) = {
     .shape = read_shape,
     .gradient = read_gradient,
     .kernels = BD_KERNELS({.run = read_run}),
-    .doc = "The value of a resource variable; later updates do not change what was read.",
+    .doc = "The value of a resource variable; later updates do not change the value read.",
 };
 
 // ---- AssignVariableOp, AssignAddVariableOp, AssignSubVariableOp ----

@@ -136,7 +136,7 @@ BD_OP(RegexReplace) = {
     .shape = regex_shape,
     .kernels = BD_KERNELS({.run = replace_run}),
     .doc =
-        "Replaces what matches a regular expression (RE2's syntax) in each string, all of it or only the first.",
+        "Replaces the matches of a regular expression (RE2's syntax) in each string, all of them or only the first.",
 };
 
 BD_OP(StaticRegexReplace) = {
@@ -148,7 +148,7 @@ BD_OP(StaticRegexReplace) = {
                            .create = static_create,
                            .destroy = static_destroy,
                            .run = static_replace_run}),
-    .doc = "RegexReplace with a pattern and a rewrite that the graph says.",
+    .doc = "RegexReplace with a constant pattern and rewrite.",
 };
 
 BD_OP(RegexFullMatch) = {
@@ -168,5 +168,5 @@ BD_OP(StaticRegexFullMatch) = {
                            .create = static_create,
                            .destroy = static_destroy,
                            .run = static_match_run}),
-    .doc = "RegexFullMatch with a pattern that the graph says.",
+    .doc = "RegexFullMatch with a constant pattern.",
 };

@@ -103,8 +103,7 @@ static void format_run(bd_op_ctx *c)
     }
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
     if (text.len > TEXT_BYTES_MAX)
-        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED,
-                   "The text is longer than %zu bytes: attr summarize says how much is shown",
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "The text is longer than %zu bytes: attr summarize limits it",
                    TEXT_BYTES_MAX);
     else if (y)
         bd_string_put(c, y, 0, bd_strbuf_str(&text), text.len);
@@ -209,6 +208,5 @@ BD_OP(PrintV2) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = print_shape,
     .kernels = BD_KERNELS({.create = print_create, .start = print_start}),
-    .doc =
-        "Writes a string and `end` to stdout, stderr, the log or the end of a file, as `output_stream` says.",
+    .doc = "Writes a string and `end` to `output_stream`: stdout, stderr, the log or the end of a file.",
 };

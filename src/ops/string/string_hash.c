@@ -83,7 +83,7 @@ BD_OP(StringToHashBucketStrong) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.state_size = sizeof(hash_state), .create = strong_create, .run = strong_run}),
     .doc =
-        "The bucket of each string by SipHash under a key of two numbers: without it nobody can fill one bucket.",
+        "The bucket of each string by SipHash under a key of two numbers, without which an attacker cannot fill one bucket.",
 };
 
 BD_OP(StringToHashBucket) = {

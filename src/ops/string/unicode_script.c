@@ -21,5 +21,5 @@ BD_OP(UnicodeScript) = {
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = script_run}),
     .doc =
-        "The number (ICU's UScriptCode) of the script that each code point belongs to; -1 where there is no such character.",
+        "The number (ICU's UScriptCode) of the script that each code point belongs to; -1 for an invalid code point.",
 };

@@ -121,5 +121,5 @@ BD_OP(TensorListElementShape) = {
     .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.run = element_shape_run}),
     .doc =
-        "What all tensors of a list have as their shape, -1 for what may differ; the scalar -1 where nothing is known.",
+        "The common shape of all tensors of a list, with -1 for dimensions that may differ; the scalar -1 if it is unknown.",
 };

@@ -270,8 +270,7 @@ BD_OP(TensorListScatter) = {
     .shape = scatter_shape,
     .gradient = bd_list_scatter_gradient,
     .kernels = BD_KERNELS({.run = scatter_run}),
-    .doc =
-        "A list that has the slices of a tensor in the places that `indices` says; see TensorListScatterV2.",
+    .doc = "A list with the slices of a tensor at `indices`; see TensorListScatterV2.",
 };
 
 BD_OP(TensorListScatterV2) = {
@@ -281,8 +280,7 @@ BD_OP(TensorListScatterV2) = {
     .shape = scatter_shape,
     .gradient = bd_list_scatter_gradient,
     .kernels = BD_KERNELS({.run = scatter_run}),
-    .doc =
-        "A list of num_elements (-1: as many as it takes) that has the slices of a tensor in the places that `indices` says.",
+    .doc = "A list of num_elements (-1: as many as needed) with the slices of a tensor at `indices`.",
 };
 
 static void scatter_into_run(bd_op_ctx *c)
@@ -322,5 +320,5 @@ BD_OP(TensorListScatterIntoExistingList) = {
     .shape = scatter_into_shape,
     .gradient = bd_list_scatter_into_gradient,
     .kernels = BD_KERNELS({.run = scatter_into_run}),
-    .doc = "A list with the slices of a tensor in the places that `indices` says, made longer if need be.",
+    .doc = "A list with the slices of a tensor at `indices`, made longer if needed.",
 };
