@@ -24,20 +24,19 @@ braid_code bd_direct_make_callable(bd_session *base, const bd_run_signature *sig
     callable *c = bd_calloc(1, sizeof *c + values * sizeof c->order[0]);
     c->timeout_ms = options->timeout_ms;
     void *what = NULL;
-    bool is_kept = false;
-    if (!bd_plan_cache_get(s->plans, signature, NULL, &what, c->order, c->order + signature->feed_count,
-                           st)) {
+    bool is_stored = false;
+    if (!bd_plan_cache_get(s->plans, signature, NULL, &what, c->order, st)) {
         c->what = what;
         bd_mutex_lock(&s->mu);
-        is_kept = bd_imap_count(&s->callables) < BD_SESSION_HANDLES_MAX;
+        is_stored = bd_imap_count(&s->callables) < BD_SESSION_HANDLES_MAX;
         *handle = s->callables_made;
-        if (is_kept) bd_imap_put(&s->callables, (uint64_t)s->callables_made++, c);
+        if (is_stored) bd_imap_put(&s->callables, (uint64_t)s->callables_made++, c);
         bd_mutex_unlock(&s->mu);
-        if (!is_kept)
+        if (!is_stored)
             bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The session has %d callables: release some",
                     BD_SESSION_HANDLES_MAX);
     }
-    if (!is_kept) callable_free(c);
+    if (!is_stored) callable_free(c);
     return st->code;
 }
 

@@ -396,8 +396,7 @@ static partial_run *partial_new(bd_direct_session *s, const bd_run_signature *si
     const size_t values = (size_t)signature->feed_count + (size_t)signature->fetch_count;
     int *order = bd_calloc(values, sizeof *order);
     void *plan;
-    if (bd_plan_cache_get(s->partial_plans, signature, NULL, &plan, order, order + signature->feed_count,
-                          st)) {
+    if (bd_plan_cache_get(s->partial_plans, signature, NULL, &plan, order, st)) {
         bd_free(order);
         return NULL;
     }

@@ -287,7 +287,7 @@ static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
     frame_values f;
     open_frame(&f, sig);
     void *entry;
-    braid_code code = bd_plan_cache_get(s->plans, sig, NULL, &entry, f.order, f.order + sig->feed_count, st);
+    braid_code code = bd_plan_cache_get(s->plans, sig, NULL, &entry, f.order, st);
     if (!code) {
         code = run_entry(s, entry, &f, sig, &v, st);
         bd_executable_unref(entry);

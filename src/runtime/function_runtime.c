@@ -162,17 +162,24 @@ static callee *look_up(environment *e, const char *key, size_t len)
     return c;
 }
 
-static braid_code find_or_compile(environment *e, const char *key, size_t len, const bd_func_ref *f,
-                                  bd_callee_kind kind, int device, callee **out, braid_status *st)
+typedef struct callee_key {
+    const char *data;
+    size_t len;
+    const bd_func_ref *function;
+    bd_callee_kind kind;
+    int device;
+} callee_key;
+
+static braid_code find_or_compile(environment *e, const callee_key *k, callee **out, braid_status *st)
 {
     braid_code code = BRAID_OK;
-    *out = look_up(e, key, len);
+    *out = look_up(e, k->data, k->len);
     if (*out) return BRAID_OK;
     bd_mutex_lock(&e->compile_mu);
-    *out = look_up(e, key, len);
-    if (!*out) code = compile(e, f, kind, device, out, st);
+    *out = look_up(e, k->data, k->len);
+    if (!*out) code = compile(e, k->function, k->kind, k->device, out, st);
     bd_mutex_lock(&e->mu);
-    if (!code) bd_map_put_n(&e->callees, key, len, *out);
+    if (!code) bd_map_put_n(&e->callees, k->data, k->len, *out);
     bd_mutex_unlock(&e->mu);
     bd_mutex_unlock(&e->compile_mu);
     return code;
@@ -194,7 +201,8 @@ static braid_code find(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_
     key[f->key.len] = (char)kind;
     key[f->key.len + 1] = (char)device; // devices of a process are few
     callee *c;
-    const braid_code code = find_or_compile(e, key, len, f, kind, device, &c, st);
+    const callee_key k = {.data = key, .len = len, .function = f, .kind = kind, .device = device};
+    const braid_code code = find_or_compile(e, &k, &c, st);
     if (key != small) bd_free(key);
     *out = code ? NULL : &c->base;
     return code;

@@ -149,19 +149,13 @@ static bd_named_attr string_attr(const char *name, const char *value)
         .name = name, .value = {.kind = BD_ATTR_STRING, .s = {.data = (char *)value, .len = strlen(value)}}};
 }
 
-static braid_code add_on(braid_graph *g, const char *base, const char *op_type, const char *device,
-                         const braid_out *input, const bd_named_attr *attrs, int attr_count, braid_op **node,
+// Adds the node of `spec` under a new name made from `base`. Its assigned device is spec.device.
+static braid_code add_on(braid_graph *g, const char *base, bd_node_spec spec, braid_op **node,
                          braid_status *st)
 {
     char *suffixed = bd_asprintf("%s_S", base);
-    bd_node_spec spec = {.name = bd_graph_unique_name(g, suffixed),
-                         .op_type = op_type,
-                         .device = device,
-                         .assigned_device = device,
-                         .inputs = input,
-                         .input_count = input != NULL,
-                         .attrs = attrs,
-                         .attr_count = attr_count};
+    spec.name = bd_graph_unique_name(g, suffixed);
+    spec.assigned_device = spec.device;
     bd_free(suffixed);
     return bd_graph_add(g, &spec, node, st);
 }
@@ -199,8 +193,9 @@ static braid_code add_dummy(partitioner *p, const cut *c, braid_op **dummy, brai
     if (code) return code;
     bd_named_attr attrs[] = {type_attr("dtype", c->dtype),
                              {.name = "value", .value = {.kind = BD_ATTR_TENSOR, .tensor = &empty}}};
-    code = add_on(graph_of(p, c->from), c->from->name, "Const", c->from->assigned_device, NULL, attrs, 2,
-                  dummy, st);
+    const bd_node_spec spec = {
+        .op_type = "Const", .device = c->from->assigned_device, .attrs = attrs, .attr_count = 2};
+    code = add_on(graph_of(p, c->from), c->from->name, spec, dummy, st);
     bd_tensor_fini(&empty);
     if (!code) bd_node_add_control(*dummy, p->copies[c->from->id]);
     return code;
@@ -218,8 +213,13 @@ static braid_code add_send(partitioner *p, const cut *c, braid_status *st)
     if (code) return code;
     attrs[5] = type_attr("T", c->dtype);
     braid_op *send;
-    return add_on(graph_of(p, c->from), c->from->name, "_Send", c->from->assigned_device, &input, attrs, 6,
-                  &send, st);
+    const bd_node_spec spec = {.op_type = "_Send",
+                               .device = c->from->assigned_device,
+                               .inputs = &input,
+                               .input_count = 1,
+                               .attrs = attrs,
+                               .attr_count = 6};
+    return add_on(graph_of(p, c->from), c->from->name, spec, &send, st);
 }
 
 static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_status *st)
@@ -230,12 +230,19 @@ static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_stat
     braid_code code = fill_attrs(p, c, attrs, st);
     if (code) return code;
     attrs[5] = type_attr("tensor_type", c->dtype);
-    code = add_on(g, c->from->name, "_Recv", device, NULL, attrs, 6, &x->recv, st);
+    const bd_node_spec recv = {.op_type = "_Recv", .device = device, .attrs = attrs, .attr_count = 6};
+    code = add_on(g, c->from->name, recv, &x->recv, st);
     x->received = x->recv;
     if (code || c->output >= 0) return code;
     braid_out input = {.op = x->recv};
     bd_named_attr type = type_attr("T", c->dtype);
-    return add_on(g, c->from->name, "Identity", device, &input, &type, 1, &x->received, st);
+    const bd_node_spec identity = {.op_type = "Identity",
+                                   .device = device,
+                                   .inputs = &input,
+                                   .input_count = 1,
+                                   .attrs = &type,
+                                   .attr_count = 1};
+    return add_on(g, c->from->name, identity, &x->received, st);
 }
 
 // ---- Edges ----

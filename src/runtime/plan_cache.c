@@ -324,88 +324,82 @@ static cached *find_or_compile_locked(bd_plan_cache *c, const char *key, const b
 
 // ---- Looking up ----
 
+typedef struct request {
+    const bd_run_signature *signature;
+    const char *exact_key;
+    bd_cancellation *cancellation; // may be NULL
+    cached_list *evicted;          // receives the entries to free without mu
+} request;
+
 static void remember_locked(bd_plan_cache *c, const char *key, cached *e, const int *order, int count)
 {
     if (bd_map_get(&c->exact, key)) return;
     if (bd_map_count(&c->exact) >= (size_t)c->capacity * ORDERS_PER_ENTRY) forget_records_locked(c, NULL);
     record *r = bd_calloc(1, sizeof *r);
     r->to = e;
-    r->order = bd_memdup(order, (size_t)(count + 1) * sizeof *order);
+    r->order = bd_calloc((size_t)count + 1, sizeof *r->order);
+    for (int i = 0; i < count; i++)
+        r->order[i] = order[i];
     bd_map_put(&c->exact, key, r);
 }
 
-// The slow way: by sorted names.
-static braid_code get_sorted_locked(bd_plan_cache *c, const bd_run_signature *s, const char *exact_key,
-                                    bd_cancellation *token, void **entry, int *order, cached_list *out,
+// The slow path: looks up the sorted names.
+static braid_code get_sorted_locked(bd_plan_cache *c, const request *q, void **entry, int *order,
                                     braid_status *st)
 {
+    const bd_run_signature *s = q->signature;
     sorted_signature sorted = sort_signature(s, order);
     signature_key key;
     make_key(&key, &sorted.s);
-    cached *e = find_or_compile_locked(c, key.text, &sorted.s, token, out, st);
+    cached *e = find_or_compile_locked(c, key.text, &sorted.s, q->cancellation, q->evicted, st);
     if (e) {
         *entry = c->ops->ref(e->entry);
         // Another thread may have taken it out of the table meanwhile.
         if (bd_map_get(&c->sorted, e->key) == e)
-            remember_locked(c, exact_key, e, order, s->feed_count + s->fetch_count);
-        make_room_locked(c, c->capacity, out);
+            remember_locked(c, q->exact_key, e, order, s->feed_count + s->fetch_count);
+        make_room_locked(c, c->capacity, q->evicted);
     }
     free_key(&key);
     free_sorted(&sorted);
     return st->code;
 }
 
-static void copy_order(int *to, const int *from, int count)
-{
-    for (int i = 0; i < count; i++)
-        to[i] = from[i];
-}
-
-// The fast way: the same names in the same order as before.
+// The fast path: the same names in the same order as before.
 static bool get_exact_locked(bd_plan_cache *c, const signature_key *key, const bd_run_signature *s,
-                             void **entry, int *order_feeds, int *order_fetches)
+                             void **entry, int *order)
 {
     const record *r = bd_map_get_n(&c->exact, key->text, key->len);
     if (!r) return false;
     *entry = c->ops->ref(r->to->entry);
     r->to->was_used = true;
-    copy_order(order_feeds, r->order, s->feed_count);
-    copy_order(order_fetches, r->order + s->feed_count, s->fetch_count);
+    for (int i = 0; i < s->feed_count + s->fetch_count; i++)
+        order[i] = r->order[i];
     return true;
 }
 
-bool bd_plan_cache_try_get(bd_plan_cache *c, const bd_run_signature *s, void **entry, int *order_feeds,
-                           int *order_fetches)
+bool bd_plan_cache_try_get(bd_plan_cache *c, const bd_run_signature *s, void **entry, int *order)
 {
     signature_key key;
     make_key(&key, s);
     bd_mutex_lock(&c->mu);
-    bool found = get_exact_locked(c, &key, s, entry, order_feeds, order_fetches);
+    bool found = get_exact_locked(c, &key, s, entry, order);
     bd_mutex_unlock(&c->mu);
     free_key(&key);
     return found;
 }
 
 braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *s, bd_cancellation *cancellation,
-                             void **entry, int *order_feeds, int *order_fetches, braid_status *st)
+                             void **entry, int *order, braid_status *st)
 {
     *entry = NULL;
-    size_t feed_count = (size_t)s->feed_count, fetch_count = (size_t)s->fetch_count;
     signature_key key;
     make_key(&key, s);
     cached_list out = {0};
     braid_code code = BRAID_OK;
+    const request q = {.signature = s, .exact_key = key.text, .cancellation = cancellation, .evicted = &out};
     bd_mutex_lock(&c->mu);
-    if (get_exact_locked(c, &key, s, entry, order_feeds, order_fetches)) {
-        bd_mutex_unlock(&c->mu);
-    } else {
-        int *order = bd_calloc(feed_count + fetch_count + 1, sizeof *order);
-        code = get_sorted_locked(c, s, key.text, cancellation, entry, order, &out, st);
-        bd_mutex_unlock(&c->mu);
-        copy_order(order_feeds, order, s->feed_count);
-        copy_order(order_fetches, order + s->feed_count, s->fetch_count);
-        bd_free(order);
-    }
+    if (!get_exact_locked(c, &key, s, entry, order)) code = get_sorted_locked(c, &q, entry, order, st);
+    bd_mutex_unlock(&c->mu);
     free_list(c, &out);
     free_key(&key);
     return code;

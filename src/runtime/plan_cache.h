@@ -27,18 +27,16 @@ typedef struct bd_plan_cache_ops {
 bd_plan_cache *bd_plan_cache_new(const bd_plan_cache_ops *ops, void *arg, int capacity);
 void bd_plan_cache_free(bd_plan_cache *c);
 
-// Returns the entry of a signature (one reference for the caller). `order` maps the caller's feeds and
-// fetches to those of the entry, which are sorted: the caller's feed i is the entry's feed order_feeds[i]
-// (arrays of the caller, of feed_count and fetch_count). While another thread compiles the entry, this waits
-// until the token (NULL: none) is cancelled, and then fails with the reason. When the other thread's
-// compilation failed because its own token was cancelled, this thread compiles.
+// Returns the entry of a signature (one reference for the caller). The entry's feeds and fetches are sorted:
+// the caller's feed i is the entry's feed order[i], and its fetch i the entry's fetch order[feed_count + i].
+// The caller provides `order` [feed_count + fetch_count]. While another thread compiles the entry, the call
+// blocks until that is done or the token (may be NULL) is cancelled, and then fails with the token's status.
+// If the other thread's compilation failed because its own token was cancelled, this thread compiles.
 braid_code bd_plan_cache_get(bd_plan_cache *c, const bd_run_signature *signature,
-                             bd_cancellation *cancellation, void **entry, int *order_feeds,
-                             int *order_fetches, braid_status *st);
-// The same when it can be had at once: true for a signature (names in this order) that was asked for before.
-// Never waits.
-bool bd_plan_cache_try_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry,
-                           int *order_feeds, int *order_fetches);
+                             bd_cancellation *cancellation, void **entry, int *order, braid_status *st);
+// Returns true and the entry if the same names were requested before in the same order, else false. Never
+// blocks.
+bool bd_plan_cache_try_get(bd_plan_cache *c, const bd_run_signature *signature, void **entry, int *order);
 void bd_plan_cache_clear(bd_plan_cache *c);
 
 #endif

@@ -451,8 +451,7 @@ static void make_plan(step *s)
     const bd_run_signature *signature = s->args->signature;
     void *plan;
     BD_STATUS(st);
-    if (bd_plan_cache_get(s->session->plans, signature, s->cancellation, &plan, s->order,
-                          s->order + signature->feed_count, st))
+    if (bd_plan_cache_get(s->session->plans, signature, s->cancellation, &plan, s->order, st))
         fail(s, st);
     else
         begin(s, plan);
@@ -552,8 +551,7 @@ void bd_master_run(bd_master_session *session, const bd_master_run_args *args, b
     void *plan;
     if (args->kept)
         begin_kept(s);
-    else if (bd_plan_cache_try_get(session->plans, args->signature, &plan, s->order,
-                                   s->order + args->signature->feed_count))
+    else if (bd_plan_cache_try_get(session->plans, args->signature, &plan, s->order))
         begin(s, plan);
     else if (args->may_wait)
         make_plan(s);
