@@ -54,5 +54,18 @@ if [ -n "$long" ]; then
     failures=$((failures + 1))
 fi
 
+# A macro of more than 30 lines with statements is a template header instead (X_loops.h), which debuggers and
+# readers can step through.
+long=$(awk '
+    FNR == 1 { lines = 0 }
+    /^#define.*\\$/ && lines == 0 { name = $2; start = FNR; has_code = 0 }
+    /\\$/ { lines++; if (/;[ \t]*\\$/) has_code = 1; next }
+    { if (lines > 30 && has_code) print FILENAME ":" start ": macro " name " has " lines + 1 " lines"; lines = 0 }
+    ' "${all[@]}")
+if [ -n "$long" ]; then
+    printf '%s\n  -> move the body to a template header, which is included once for each type\n' "$long"
+    failures=$((failures + 1))
+fi
+
 [ $failures = 0 ] && echo "${#all[@]} files keep the rules"
 [ $failures = 0 ]

@@ -38,40 +38,15 @@ static bool check_inputs(bd_op_ctx *c, int to, const char *const names[], bd_cha
 
 // ---- Loops over [outer, channels] ----
 
-#define DEFINE_LOOPS(T, SQRT)                                                                                \
-    static T inverse_##T(const global_state *s, T variance)                                                  \
-    {                                                                                                        \
-        return 1 / SQRT(variance + (T)s->epsilon);                                                           \
-    }                                                                                                        \
-    static void normalize_##T(const global_state *s, const bd_channels *v, const T *x, const T *mean,        \
-                              const T *variance, const T *beta, const T *gamma, T *y)                        \
-    {                                                                                                        \
-        for (int64_t k = 0; k < v->channels; k++) {                                                          \
-            T factor = inverse_##T(s, variance[k]) * (s->scales ? gamma[k] : 1);                             \
-            for (int64_t i = k; i < v->outer * v->channels; i += v->channels)                                \
-                y[i] = (x[i] - mean[k]) * factor + beta[k];                                                  \
-        }                                                                                                    \
-    }                                                                                                        \
-    /* out: dx, dm, dv, db, dg; dx may be x or dy */                                                         \
-    static void gradients_##T(const global_state *s, const bd_channels *v, const T *x, const T *mean,        \
-                              const T *variance, const T *gamma, const T *dy, T *const out[5])               \
-    {                                                                                                        \
-        for (int64_t k = 0; k < v->channels; k++) {                                                          \
-            T inverse = inverse_##T(s, variance[k]), scale = s->scales ? gamma[k] : 1;                       \
-            double sum = 0, product = 0;                                                                     \
-            for (int64_t i = k; i < v->outer * v->channels; i += v->channels) {                              \
-                sum += (double)dy[i];                                                                        \
-                product += (double)(dy[i] * (x[i] - mean[k]));                                               \
-                out[0][i] = dy[i] * inverse * scale;                                                         \
-            }                                                                                                \
-            out[1][k] = -(T)sum * inverse * scale;                                                           \
-            out[2][k] = (T)product * scale * inverse * (T)-0.5 / (variance[k] + (T)s->epsilon);              \
-            out[3][k] = (T)sum;                                                                              \
-            out[4][k] = s->scales ? (T)product * inverse : 0;                                                \
-        }                                                                                                    \
-    }
-DEFINE_LOOPS(float, sqrtf)
-DEFINE_LOOPS(double, sqrt)
+#define T float
+#define SQRT sqrtf
+#define NAME(x) x##_f32
+#include "ops/nn/batch_norm_global_loops.h"
+
+#define T double
+#define SQRT sqrt
+#define NAME(x) x##_f64
+#include "ops/nn/batch_norm_global_loops.h"
 
 // ---- Kernels ----
 
@@ -87,9 +62,9 @@ static void global_run(bd_op_ctx *c)
     for (int i = 0; i < 4; i++)
         in[i] = bd_input(c, i + 1)->data;
     if (x->dtype == BRAID_FLOAT) {
-        normalize_float(c->state, &v, x->data, in[0], in[1], in[2], in[3], y->data);
+        normalize_f32(c->state, &v, x->data, in[0], in[1], in[2], in[3], y->data);
     } else {
-        normalize_double(c->state, &v, x->data, in[0], in[1], in[2], in[3], y->data);
+        normalize_f64(c->state, &v, x->data, in[0], in[1], in[2], in[3], y->data);
     }
 }
 
@@ -118,10 +93,10 @@ static void global_grad_run(bd_op_ctx *c)
         in[i] = bd_input(c, i + 1)->data;
     if (x->dtype == BRAID_FLOAT) {
         float *const to[] = {out[0], out[1], out[2], out[3], out[4]};
-        gradients_float(c->state, &v, x->data, in[0], in[1], in[2], dy->data, to);
+        gradients_f32(c->state, &v, x->data, in[0], in[1], in[2], dy->data, to);
     } else {
         double *const to[] = {out[0], out[1], out[2], out[3], out[4]};
-        gradients_double(c->state, &v, x->data, in[0], in[1], in[2], dy->data, to);
+        gradients_f64(c->state, &v, x->data, in[0], in[1], in[2], dy->data, to);
     }
 }
 

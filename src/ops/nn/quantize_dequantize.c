@@ -74,65 +74,19 @@ typedef struct places {
     int64_t outer, count, inner;
 } places;
 
-// Products and quotients have type T, as in TensorFlow.
-#define DEFINE_QUANTIZE(T, LIMIT, FLOOR, RINT)                                                               \
-    static void find_scale_##T(T min, T max, T lowest, T highest, quantization *q)                           \
-    {                                                                                                        \
-        T by_min = lowest * min > 0 ? lowest / min : (LIMIT);                                                \
-        T by_max = highest * max > 0 ? highest / max : (LIMIT);                                              \
-        T inverse;                                                                                           \
-        if (by_min < by_max) {                                                                               \
-            inverse = min / lowest;                                                                          \
-            max = highest * inverse;                                                                         \
-        } else {                                                                                             \
-            inverse = max / highest;                                                                         \
-            min = lowest * inverse;                                                                          \
-        }                                                                                                    \
-        *q = (quantization){(double)min, (double)max, (double)(by_min < by_max ? by_min : by_max),           \
-                            (double)inverse};                                                                \
-    }                                                                                                        \
-    static void quantize_##T(const quantize_state *s, const quantization *q, const T *x, T *y, int64_t n)    \
-    {                                                                                                        \
-        T min = (T)q->min, max = (T)q->max, scale = (T)q->scale, inverse = (T)q->inverse;                    \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            T v = x[i];                                                                                      \
-            if (s->is_given) {                                                                               \
-                v = v > max ? max : v;                                                                       \
-                v = v < min ? min : v;                                                                       \
-            }                                                                                                \
-            v *= scale;                                                                                      \
-            y[i] = (s->rounds_up ? FLOOR(v + (T)0.5) : RINT(v)) * inverse;                                   \
-        }                                                                                                    \
-    }                                                                                                        \
-    static void find_range_##T(const T *x, int64_t n, T *min, T *max)                                        \
-    {                                                                                                        \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            if (x[i] < *min) *min = x[i];                                                                    \
-            if (x[i] > *max) *max = x[i];                                                                    \
-        }                                                                                                    \
-    }                                                                                                        \
-    /* The part of all that has the range of place `p`: `outer` pieces of `inner` elements. */               \
-    static void run_##T(const quantize_state *s, const places *p, int64_t place, int64_t bits, T min, T max, \
-                        const T *x, T *y)                                                                    \
-    {                                                                                                        \
-        int64_t half = INT64_C(1) << (bits - 1), piece = p->count * p->inner;                                \
-        int64_t lowest = s->is_signed ? -half + s->is_narrow : 0;                                            \
-        int64_t highest = s->is_signed ? half - 1 : half - 1 + half;                                         \
-        quantization q;                                                                                      \
-        x += place * p->inner;                                                                               \
-        y += place * p->inner;                                                                               \
-        if (!s->is_given) {                                                                                  \
-            min = (T)INFINITY;                                                                               \
-            max = (T)-INFINITY;                                                                              \
-            for (int64_t i = 0; i < p->outer; i++)                                                           \
-                find_range_##T(x + i * piece, p->inner, &min, &max);                                         \
-        }                                                                                                    \
-        find_scale_##T(min, max, (T)lowest, (T)highest, &q);                                                 \
-        for (int64_t i = 0; i < p->outer; i++)                                                               \
-            quantize_##T(s, &q, x + i * piece, y + i * piece, p->inner);                                     \
-    }
-DEFINE_QUANTIZE(float, FLT_MAX, floorf, rintf)
-DEFINE_QUANTIZE(double, DBL_MAX, floor, rint)
+#define T float
+#define LIMIT FLT_MAX
+#define FLOOR floorf
+#define RINT rintf
+#define NAME(x) x##_f32
+#include "ops/nn/quantize_dequantize_loops.h"
+
+#define T double
+#define LIMIT DBL_MAX
+#define FLOOR floor
+#define RINT rint
+#define NAME(x) x##_f64
+#include "ops/nn/quantize_dequantize_loops.h"
 
 static double number_at(const braid_tensor *t, int64_t i)
 {
@@ -218,9 +172,9 @@ static void quantize_run(bd_op_ctx *c)
         if (!read_range(c, i, &min, &max)) return;
         if (is_empty) continue;
         if (x->dtype == BRAID_FLOAT) {
-            run_float(s, &p, i, bits, (float)min, (float)max, bd_tensor_f32(x), bd_tensor_f32(y));
+            run_f32(s, &p, i, bits, (float)min, (float)max, bd_tensor_f32(x), bd_tensor_f32(y));
         } else {
-            run_double(s, &p, i, bits, min, max, bd_tensor_f64(x), bd_tensor_f64(y));
+            run_f64(s, &p, i, bits, min, max, bd_tensor_f64(x), bd_tensor_f64(y));
         }
     }
 }
