@@ -94,7 +94,7 @@ static braid_code wait_notification_chief(const train_bootstrap *b, braid_sessio
         if (code || missing->len == 0) break;
         if (!said)
             bd_info("Waiting for the chief to initialize %s%s", bd_strbuf_str(missing),
-                    b->wait_timeout_ms ? "" : " (as long as it lives)");
+                    b->wait_timeout_ms ? "" : " (without a time limit)");
         int64_t left_ms = deadline == BD_FOREVER ? 0 : bd_max(1, bd_deadline_left_ms(deadline));
         code = braid_session_wait_notification(session, notification, generation, left_ms, &generation, st);
         if (code == BRAID_DEADLINE_EXCEEDED)

@@ -12,7 +12,7 @@ typedef struct repeat_dataset {
 
 typedef struct repeat_iterator {
     bd_iterator base;
-    int64_t done;     // times the input was gone through
+    int64_t done;     // completed passes over the input
     bool has_element; // the input has answered since it was opened
 } repeat_iterator;
 
@@ -40,7 +40,7 @@ static bd_turn repeat_received(bd_iterator *it, bd_iterator *from)
         r->has_element = true;
         return bd_pass(it, from);
     }
-    // Without end, an empty input would be gone through for ever.
+    // An endless repetition of an empty input ends at once.
     if (count < 0 && !r->has_element) return bd_give_end(it);
     r->has_element = false;
     // The input is opened anew after the last time, too, since TensorFlow does so, which draws seeds where it
@@ -75,7 +75,7 @@ BD_OP(RepeatDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = repeat_run}),
-    .doc = "A dataset `count` times over; without end when it is negative.",
+    .doc = "Repeats a dataset `count` times; without end when it is negative.",
 };
 
 // ---- Several inputs ----
@@ -297,7 +297,7 @@ BD_OP(ZipDataset) = {
     .doc = "Elements of several datasets side by side, as long as each has one.",
 };
 
-// ---- DirectedInterleaveDataset: the first input says which of the others gives the next element ----
+// ---- DirectedInterleaveDataset: the first input selects the dataset of the next element ----
 
 typedef struct directed_dataset {
     bd_dataset base;

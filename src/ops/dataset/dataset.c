@@ -33,8 +33,7 @@ braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dt
     for (int i = 0; i < input_count; i++)
         if (inputs[i]->depth > depth) depth = inputs[i]->depth;
     if (depth == BD_DATASET_DEPTH_MAX)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "More than %d datasets one over the other",
-                       BD_DATASET_DEPTH_MAX);
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "More than %d nested datasets", BD_DATASET_DEPTH_MAX);
     bd_dataset *d = bd_calloc(1, kind->dataset_size);
     bd_variant_init(&d->base, &bd_dataset_type);
     d->kind = kind;

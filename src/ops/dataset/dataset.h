@@ -161,8 +161,8 @@ struct bd_iterator {
     bd_chain *calls;     // the chain whose token cancels function calls; not owned; NULL: `chain`
     bd_iterator *parent; // that has pulled it; NULL at the top
     bd_iterator *input;  // owned; NULL
-    bd_dataset *shard;   // the dataset above it that selects a shard; a reference; NULL: none
-    bd_dataset *stats;   // the dataset above it that collects statistics; a reference; NULL: none
+    bd_dataset *shard;   // the dataset that selects a shard of this one; a reference; NULL: none
+    bd_dataset *stats;   // the dataset that collects its statistics; a reference; NULL: none
     bd_answer answer;
 };
 

@@ -29,15 +29,15 @@ typedef enum run_state {
 typedef struct data_run {
     bd_resource base; // only its count is used: it is in no container
     bd_wait_queue wait_queue;
-    bd_waitlist line; // guarded by wait_queue.mu, as all below but `wanted`
+    bd_waitlist waitlist; // guarded by wait_queue.mu, as all below but `wanted`
     run_state state;
     bd_turn parked;
-    atomic_int wanted; // how many wait, or have just ended
+    atomic_int wanted; // the number of executions that wait, or have just ended
     bd_chain *chain;
     bd_iterator *top;
     bd_dataset *dataset;    // a reference; without the datasets that are transparent
-    bd_iterator_place from; // where it began
-    int64_t given;          // elements and errors since
+    bd_iterator_place from; // the start of the run
+    int64_t given;          // elements and errors since the start
     bool has_ended;
 } data_run;
 
@@ -58,14 +58,14 @@ static next_waiter *waiter_of(bd_waiter *w)
     return BD_CONTAINER_OF(w, next_waiter, base);
 }
 
-// ---- Those that wait ----
+// ---- Waiting executions ----
 
-// The answer of the chain becomes that of the first in the line.
+// The answer of the chain goes to the first waiter.
 static void serve_locked(bd_wait_queue *wait_queue)
 {
     data_run *r = run_of(wait_queue);
-    if (r->state != READY || !r->line.first) return;
-    next_waiter *w = waiter_of(r->line.first);
+    if (r->state != READY || !r->waitlist.first) return;
+    next_waiter *w = waiter_of(r->waitlist.first);
     int count = r->top->dataset->count;
     w->has_answer = true;
     w->answer.kind = r->top->answer.kind;
@@ -119,7 +119,7 @@ static void go_on(data_run *r, bool on_this_thread)
 {
     bd_turn turn = BD_WAIT;
     bd_wait_queue_lock(&r->wait_queue);
-    if (r->line.first && (r->state == IDLE || r->state == PARKED)) {
+    if (r->waitlist.first && (r->state == IDLE || r->state == PARKED)) {
         turn = r->state == PARKED ? r->parked : bd_pull(NULL, r->top);
         r->state = RUNNING;
         bd_resource_ref(&r->base);
@@ -149,7 +149,7 @@ static bool parks(bd_chain *chain, bd_turn turn)
     data_run *r = chain->arg;
     if (atomic_load_explicit(&r->wanted, memory_order_relaxed) > 0) return false;
     bd_wait_queue_lock(&r->wait_queue);
-    bool is_parked = !r->line.first;
+    bool is_parked = !r->waitlist.first;
     if (is_parked) {
         r->state = PARKED;
         r->parked = turn;
@@ -181,7 +181,7 @@ static braid_code run_new(bd_dataset *d, const bd_iterator_place *from, const bd
     data_run *r = bd_calloc(1, sizeof *r);
     bd_resource_init(&r->base, &run_type);
     bd_wait_queue_init(&r->wait_queue, &wait_kind, &r->base);
-    r->line.what = "GetNext";
+    r->waitlist.what = "GetNext";
     r->chain = bd_chain_new(step, NULL);
     r->chain->answered = answered;
     r->chain->parks = parks;
@@ -203,7 +203,7 @@ static void run_get_next(data_run *r, bd_op_ctx *c, bool as_optional)
     next_waiter *w = waiter_of(bd_waiter_new(&r->wait_queue, c));
     w->as_optional = as_optional;
     atomic_fetch_add_explicit(&r->wanted, 1, memory_order_relaxed);
-    bd_wait(&w->base, &r->line);
+    bd_wait(&w->base, &r->waitlist);
     go_on(r, true);
 }
 
@@ -212,7 +212,7 @@ static void run_retire(data_run *r)
 {
     if (!r) return;
     bd_wait_queue_lock(&r->wait_queue);
-    bool is_wanted = r->line.first;
+    bool is_wanted = r->waitlist.first;
     bd_wait_queue_unlock(&r->wait_queue);
     if (!is_wanted) bd_chain_stop(r->chain);
     bd_resource_unref(&r->base);
@@ -223,7 +223,7 @@ static void run_abandon(data_run *r)
     if (!r) return;
     bd_chain_stop(r->chain);
     bd_wait_queue_lock(&r->wait_queue);
-    bd_waitlist_cancel_locked(&r->wait_queue, &r->line);
+    bd_waitlist_cancel_locked(&r->wait_queue, &r->waitlist);
     bd_wait_queue_unlock(&r->wait_queue);
     bd_resource_unref(&r->base);
 }
@@ -320,7 +320,7 @@ static data_run *run_to(bd_iterator_resource *r, bd_op_ctx *c, const char *name,
     return run;
 }
 
-// ---- Saving how far it has gone ----
+// ---- Saving the position ----
 
 static bool save_run(data_run *run, bd_op_ctx *c)
 {

@@ -38,7 +38,7 @@ braid_code bd_iterator_resource_check(bd_resource *r, const braid_op *node, brai
 // Starts iterating over a dataset. Executions that wait for an element of the previous dataset still get it.
 braid_code bd_iterator_resource_set(bd_resource *r, bd_dataset *d, const bd_step *step, braid_status *st);
 
-// How far it has gone, as a scalar variant that may be saved: a list of one tensor. FailedPrecondition before
+// Saves the position as a scalar variant that may be stored: a list of one tensor. FailedPrecondition before
 // the first dataset, or when the dataset's elements depend on more than itself.
 bool bd_iterator_resource_save(bd_resource *r, bd_op_ctx *c);
 // Restarts the dataset at a saved state (input `i` of the node): the elements before it are skipped when the

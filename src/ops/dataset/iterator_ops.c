@@ -179,7 +179,7 @@ static void get_device_run(bd_op_ctx *c)
 BD_OP(IteratorGetDevice) = GET_DEVICE_OP;
 BD_OP(ExperimentalIteratorGetDevice) = GET_DEVICE_OP;
 
-// ---- Saving how far an iterator has gone ----
+// ---- Saving the position of an iterator ----
 
 static void serialize_run(bd_op_ctx *c)
 {

@@ -53,7 +53,7 @@ static void nested_datasets_have_a_depth_limit(void **state)
         if (i == 999) op_live_run(l, d.op, "", "*");
         d = braid_op_end_out(desc);
     }
-    op_live_run(l, d.op, "", "InvalidArgument: More than 1000 datasets one over the other");
+    op_live_run(l, d.op, "", "InvalidArgument: More than 1000 nested datasets");
     op_live_free(l);
 }
 
@@ -307,7 +307,7 @@ static void anonymous_iterators_end_with_their_deleter(void **state)
     braid_op *made = node(l, "AnonymousIteratorV2", "int64", NULL, 0);
     braid_out both[] = {{.op = made, .index = 0}, {.op = made, .index = 1}};
     op_live_run(l, node(l, "DeleteIterator", NULL, both, 2), "", "");
-    // Its deleter is gone when this runs: it was an output of a node that has ended.
+    // The deleter has been freed when this runs: it was an output of a node that has ended.
     op_live_run(l, node(l, "IteratorGetNext", "int64", both, 1), "", "Cancelled: the iterator was deleted");
     op_live_free(l);
 }

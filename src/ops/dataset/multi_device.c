@@ -159,7 +159,7 @@ static bd_turn answered(bd_chain *chain, bd_iterator *it)
     r->is_running = goes_on;
     bd_wait_queue_unlock(&r->wait_queue);
     if (goes_on) return bd_pull(NULL, it);
-    bd_resource_unref(&r->base); // it may be gone now
+    bd_resource_unref(&r->base); // may free the run
     return BD_WAIT;
 }
 

@@ -188,7 +188,7 @@ static void anonymous_iterators_end_with_their_deleter(void **state)
     braid_op_input_list(d, NULL, 0);
     braid_op_input(d, (braid_out){.op = made, .index = 1});
     op_live_run(l, braid_op_end_out(d).op, "", "");
-    // Its deleter is gone when these run: it was an output of a node that has ended.
+    // The deleter has been freed when these run: it was an output of a node that has ended.
     op_live_run(l, next_of(l, (braid_out){.op = made}, 0, 1), "", "Cancelled: it was deleted");
     op_live_run(l, next_of(l, (braid_out){.op = maker(l, "AnonymousMultiDeviceIteratorV3")}, 0, 1), "",
                 "FailedPrecondition: has not been initialized");

@@ -4,8 +4,8 @@
 
 #include "ops/common/variant.h"
 
-// Makes output `i` an optional of these tensors, which it takes ("no tensor" is left), or with NULL one
-// without a value. False: the kernel has failed.
+// Makes output `i` an optional with these tensors, which are moved ("no tensor" remains), or an empty one for
+// NULL. Returns false when the kernel has failed.
 bool bd_output_optional(bd_op_ctx *c, int i, braid_tensor *tensors, int count);
 
 // The same as an object with one reference.

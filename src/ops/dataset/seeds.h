@@ -17,8 +17,8 @@ braid_code bd_seed_generator_create(void *spec, bd_resource **out, braid_status 
 // The stream of the next pass.
 bd_philox_stream bd_seed_generator_stream(bd_resource *r);
 
-// The generator in input `i`, or where that is a dummy a new one with these seeds; the caller gets a
-// reference. NULL: the kernel has failed.
+// Returns the generator in input `i`, or a new one with these seeds if the input is a dummy; with a reference
+// for the caller. NULL: the kernel has failed.
 bd_resource *bd_input_seed_generator(bd_op_ctx *c, int i, const int64_t seeds[2], bool is_fixed);
 
 #endif

@@ -136,7 +136,7 @@ static bool draw_window(const sample_state *s, const rect *image, float aspect, 
     for (int i = 0; i < 2; i++)
         area[i] = s->area[i] * size * (float)image->bottom;
     int64_t height = draw_height(image, area, aspect, w), width = width_of(height, aspect);
-    // Rounding may have gone beyond either bound by a row.
+    // Rounding may exceed either bound by a row.
     if ((float)(width * height) < area[0]) width = width_of(++height, aspect);
     if ((float)(width * height) > area[1]) width = width_of(--height, aspect);
     float got = (float)(width * height);

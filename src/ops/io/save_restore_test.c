@@ -148,7 +148,7 @@ static void partitioned_variables_are_restored(void **state)
             "float", "string[] /v; string[1] table; string[1] 4~3~0,2:-",
             "InvalidArgument: tensor_name = table; shape in shape_and_slice spec [4,3] does not match the "
             "shape stored in checkpoint: [4,2]"),
-        // The parts are gone, and so are their directories.
+        // The parts have been removed, and so are their directories.
         RESTORE("float", "string[] /tmp_1/part-0; string[1] b; string[1] ''",
                 "NotFound: Failed to find any matching files for /tmp_1/part-0"),
     };
@@ -242,9 +242,9 @@ static void errors_of_damage_have_file_and_offset(void **state)
     RUN("RestoreV2", "dtypes=[int32]", "string[] /v; string[1] b; string[1] ''",
         "DataLoss: /v.data-00000-of-00001");
     RUN("RestoreV2", "dtypes=[int32]", "string[] /v; string[1] b; string[1] ''", "DataLoss: 8");
-    bd_file_write_atomic("/first_format", "some bytes", 10, st);
-    RUN("RestoreV2", "dtypes=[int32]", "string[] /first_format; string[1] b; string[1] ''",
-        "DataLoss: Unable to open table file /first_format: ");
+    bd_file_write_atomic("/other_format", "some bytes", 10, st);
+    RUN("RestoreV2", "dtypes=[int32]", "string[] /other_format; string[1] b; string[1] ''",
+        "DataLoss: Unable to open table file /other_format: ");
 }
 
 // Makes a sharded save that replaces an older one, with a power cut at call `n`. Returns whether the save
