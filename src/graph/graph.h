@@ -65,10 +65,10 @@ static inline bd_op_role bd_node_role(const braid_op *n)
 {
     return n->def ? n->def->op->role : BD_ROLE_PLAIN;
 }
-// Returns whether the node's op has the flag (BD_OP_...). False for nodes that call functions.
-static inline bool bd_node_has_flag(const braid_op *n, unsigned flag)
+// Returns whether the node's op has one of the flags (BD_OP_...). False for an unknown op.
+static inline bool bd_node_has_flag(const braid_op *n, unsigned flags)
 {
-    return n->def && (n->def->op->flags & flag);
+    return n->def && (n->def->op->flags & flags);
 }
 static inline bool bd_node_is_stateful(const braid_op *n)
 {

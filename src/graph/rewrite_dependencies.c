@@ -19,7 +19,7 @@
 
 static bool is_identity(const braid_op *n)
 {
-    return bd_node_has_flag(n, BD_OP_IDENTITY) && bd_rewriter_is_pure(n);
+    return bd_node_has_flag(n, BD_OP_IDENTITY | BD_OP_SAME_VALUE) && bd_rewriter_is_pure(n);
 }
 
 static bool does_nothing(const braid_op *n)

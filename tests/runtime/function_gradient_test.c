@@ -466,6 +466,49 @@ static void ops_that_cannot_be_lowered_stay(void **state)
     braid_graph_free(g);
 }
 
+#define BELOW_50                                                                                             \
+    FUNCTION("below", IN("v") IN("w") OUT_T("z", "DT_BOOL"),                                                 \
+             BODY("c", "Const", CONST_F("50")) BODY("l", "Less", INPUT("v") INPUT("c:output:0") T_FLOAT)     \
+                 RET("z", "l:z:0"))
+#define PASS_BY(OP)                                                                                          \
+    BELOW_50 FUNCTION("hold", IN("v") IN("w") OUT("a") OUT("b"),                                             \
+                      BODY("one", "Const", CONST_F("1"))                                                     \
+                          BODY("t", "Add", INPUT("v") INPUT("one:output:0") T_FLOAT)                         \
+                              BODY("w_", OP, INPUT("w") T_FLOAT) RET("a", "t:z:0") RET("b", "w_:output:0"))
+
+// y = w * w, where the loop's body returns its variable w through an op that keeps the value.
+static void ops_that_change_gradients_are_kept_in_loops(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *library, *error;
+        double dx;
+    } cases[] = {
+        {PASS_BY("Identity"), NULL, 3},
+        {PASS_BY("Snapshot"), NULL, 3},
+        {PASS_BY("StopGradient"), NULL, 0},
+        {PASS_BY("PreventGradient"), "explicitly disabled", 0},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        BD_STATUS(st);
+        braid_graph *g = graph_of(cases[i].library,
+                                  X NODE("w", "While", INPUT("x") INPUT("x") TWO_LOOP_ATTRS("below", "hold"))
+                                      NODE("y", "Mul", INPUT("w:1") INPUT("w:1") T_FLOAT));
+        braid_out x = braid_graph_find_out(g, "x"), y = braid_graph_find_out(g, "y"), dx = {0};
+        braid_gradients(g, &y, 1, &x, 1, NULL, &dx);
+        if (cases[i].error) {
+            assert_int_not_equal(braid_graph_status(g, st), BRAID_OK);
+            assert_non_null(strstr(st->message, cases[i].error));
+        } else {
+            braid_session *s = braid_session_open(g, NULL, st);
+            assert_ok(st);
+            assert_true((dx.op ? run(s, g, dx, 1.5) : 0) == cases[i].dx);
+            braid_session_close(s, st);
+        }
+        braid_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +521,7 @@ int main(void)
         cmocka_unit_test(gradients_reach_a_variable_in_branches),
         cmocka_unit_test(gradients_of_a_gather_in_a_function_are_sparse),
         cmocka_unit_test(ops_that_cannot_be_lowered_stay),
+        cmocka_unit_test(ops_that_change_gradients_are_kept_in_loops),
     };
     return BD_RUN_TESTS(tests);
 }

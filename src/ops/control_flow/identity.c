@@ -75,7 +75,7 @@ BD_OP(Snapshot) = {
 BD_OP(StopGradient) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_IDENTITY | BD_OP_NOT_DIFFERENTIABLE,
+    .flags = BD_OP_SAME_VALUE | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.run = forward_run}),
     .doc = "Forwards its input; gradients treat it as a constant.",
@@ -90,7 +90,7 @@ static void prevent_gradient(bd_grad_ctx *c)
 BD_OP(PreventGradient) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type; message:string=''",
-    .flags = BD_OP_IDENTITY,
+    .flags = BD_OP_SAME_VALUE,
     .shape = bd_shape_fn_unchanged,
     .gradient = prevent_gradient,
     .kernels = BD_KERNELS({.run = forward_run}),
