@@ -40,16 +40,16 @@ braid_code bd_direct_make_callable(bd_session *base, const bd_run_signature *sig
     return st->code;
 }
 
-braid_code bd_direct_run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
-                                  const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                  bd_message *metadata, braid_status *st)
+braid_code bd_direct_run_callable(bd_session *base, int64_t handle, const bd_session_run *run,
+                                  braid_status *st)
 {
     bd_direct_session *s = bd_direct_of(base);
     bd_mutex_lock(&s->mu);
     const callable *c = bd_imap_get(&s->callables, (uint64_t)handle); // exists while a run uses it
     bd_mutex_unlock(&s->mu);
-    const bd_direct_values v = {feed_values, fetch_values, c->timeout_ms, metadata};
-    return bd_direct_run_compiled(s, c->what, c->order, signature, &v, st);
+    bd_session_run limited = *run;
+    limited.timeout_ms = c->timeout_ms;
+    return bd_direct_run_compiled(s, c->what, c->order, &limited, st);
 }
 
 void bd_direct_release_callable(bd_session *base, int64_t handle)

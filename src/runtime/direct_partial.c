@@ -371,18 +371,18 @@ static braid_code prepare(call *c, braid_status *st)
     return take(c, st);
 }
 
-braid_code bd_direct_run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
-                                 const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                 int64_t timeout_ms, braid_status *st)
+braid_code bd_direct_run_partial(bd_session *base, const char *handle, const bd_session_run *run,
+                                 braid_status *st)
 {
+    const bd_run_signature *signature = run->signature;
     bd_direct_session *s = bd_direct_of(base);
-    call c = {.signature = signature, .feeds = feed_values, .fetches = fetch_values};
+    call c = {.signature = signature, .feeds = run->feeds, .fetches = run->fetches};
     c.run = find(s, handle);
     if (!c.run)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Must run PartialRunSetup before performing partial runs");
     c.positions =
         bd_calloc((size_t)signature->feed_count + (size_t)signature->fetch_count, sizeof *c.positions);
-    if (!prepare(&c, st) && (run_call(&c, timeout_ms, st) || c.is_last)) take_out(s, handle);
+    if (!prepare(&c, st) && (run_call(&c, run->timeout_ms, st) || c.is_last)) take_out(s, handle);
     bd_free(c.positions);
     bd_status_fini(&c.status);
     unref(c.run);

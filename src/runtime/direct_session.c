@@ -249,10 +249,11 @@ static void write_metadata(const bd_direct_session *s, bd_step_stats_collector *
     bd_message_fini(&all);
 }
 
-// Runs the compiled entry of `sig`. `f` is open and has the order of the feeds and fetches.
+// Runs the compiled entry of the signature. `f` is open and has the order of the feeds and fetches.
 static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_values *f,
-                            const bd_run_signature *sig, const bd_direct_values *v, braid_status *st)
+                            const bd_session_run *v, braid_status *st)
 {
+    const bd_run_signature *sig = v->signature;
     for (int i = 0; i < sig->feed_count; i++)
         f->args[f->order[i]] = *v->feeds[i]; // borrowed
     char container[BD_DIRECT_CONTAINER_MAX];
@@ -268,28 +269,27 @@ static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_va
 }
 
 braid_code bd_direct_run_compiled(bd_direct_session *s, bd_executable *entry, const int *order,
-                                  const bd_run_signature *sig, const bd_direct_values *v, braid_status *st)
+                                  const bd_session_run *run, braid_status *st)
 {
+    const bd_run_signature *sig = run->signature;
     frame_values f;
     open_frame(&f, sig);
     memcpy(f.order, order, (size_t)(sig->feed_count + sig->fetch_count) * sizeof *order);
-    braid_code code = run_entry(s, entry, &f, sig, v, st);
+    braid_code code = run_entry(s, entry, &f, run, st);
     close_frame(&f);
     return code;
 }
 
-static braid_code direct_run(bd_session *base, const bd_run_signature *sig,
-                             const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                             int64_t timeout_ms, bd_message *metadata, braid_status *st)
+static braid_code direct_run(bd_session *base, const bd_session_run *run, braid_status *st)
 {
     bd_direct_session *s = bd_direct_of(base);
-    const bd_direct_values v = {feed_values, fetch_values, timeout_ms, metadata};
+    const bd_run_signature *sig = run->signature;
     frame_values f;
     open_frame(&f, sig);
     void *entry;
     braid_code code = bd_plan_cache_get(s->plans, sig, NULL, &entry, f.order, st);
     if (!code) {
-        code = run_entry(s, entry, &f, sig, &v, st);
+        code = run_entry(s, entry, &f, run, st);
         bd_executable_unref(entry);
     }
     close_frame(&f);

@@ -68,26 +68,17 @@ enum {
 };
 const char *bd_direct_container(char buf[BD_DIRECT_CONTAINER_MAX], int64_t id);
 
-// The values of one run: as for `run` of bd_session_ops.
-typedef struct bd_direct_values {
-    const braid_tensor *const *feeds;
-    braid_tensor *fetches;
-    int64_t timeout_ms;
-    bd_message *metadata;
-} bd_direct_values;
-
-// Runs the executable that was compiled for `sig`. Its feed i is feed order[i] of `sig`; the entries of
-// fetches follow.
+// Runs the executable that was compiled for run->signature. Its feed i is feed order[i] of the signature; the
+// entries of fetches follow.
 braid_code bd_direct_run_compiled(bd_direct_session *s, bd_executable *entry, const int *order,
-                                  const bd_run_signature *sig, const bd_direct_values *v, braid_status *st);
+                                  const bd_session_run *run, braid_status *st);
 
 // ---- Callables (direct_callable.c) ----
 
 braid_code bd_direct_make_callable(bd_session *base, const bd_run_signature *signature,
                                    const bd_callable_options *options, int64_t *handle, braid_status *st);
-braid_code bd_direct_run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
-                                  const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                  bd_message *metadata, braid_status *st);
+braid_code bd_direct_run_callable(bd_session *base, int64_t handle, const bd_session_run *run,
+                                  braid_status *st);
 void bd_direct_release_callable(bd_session *base, int64_t handle);
 void bd_direct_drop_callables(bd_direct_session *s); // all
 
@@ -96,9 +87,8 @@ void bd_direct_drop_callables(bd_direct_session *s); // all
 extern const bd_plan_cache_ops bd_direct_partial_plan_ops;
 braid_code bd_direct_setup_partial_run(bd_session *base, const bd_run_signature *signature, char **handle,
                                        braid_status *st);
-braid_code bd_direct_run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
-                                 const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                 int64_t timeout_ms, braid_status *st);
+braid_code bd_direct_run_partial(bd_session *base, const char *handle, const bd_session_run *run,
+                                 braid_status *st);
 void bd_direct_end_partial_run(bd_session *base, const char *handle);
 void bd_direct_end_partial_runs(bd_direct_session *s); // all
 

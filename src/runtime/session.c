@@ -81,8 +81,13 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
     bd_message metadata;
     bd_message_init(&metadata);
     if (q.signature.fetch_count || q.signature.target_count)
-        code = s->impl->ops->run(s->impl, &q.signature, q.feed_values, q.fetch_values, args->timeout_ms,
-                                 args->metadata ? &metadata : NULL, st);
+        code = s->impl->ops->run(s->impl,
+                                 &(bd_session_run){.signature = &q.signature,
+                                                   .feeds = q.feed_values,
+                                                   .fetches = q.fetch_values,
+                                                   .timeout_ms = args->timeout_ms,
+                                                   .metadata = args->metadata ? &metadata : NULL},
+                                 st);
     if (!code) bd_session_store_fetches(args, q.fetch_values);
     if (!code && args->metadata) bd_run_metadata_set(args->metadata, &metadata);
     bd_message_fini(&metadata);

@@ -18,31 +18,31 @@ typedef struct bd_callable_options {
     bool is_traced;
 } bd_callable_options;
 
+// One run of a session.
+typedef struct bd_session_run {
+    const bd_run_signature *signature;
+    const braid_tensor *const *feeds; // [signature->feed_count] borrowed
+    braid_tensor *fetches;            // [signature->fetch_count] "no tensor" before, set on success
+    int64_t timeout_ms;               // 0: the session's own
+    bd_message *metadata;             // receives the RunMetadata message (empty before); NULL: not traced
+} bd_session_run;
+
 // Each call blocks; several threads may be in calls at once, but only one in `extend`.
 typedef struct bd_session_ops {
     // Nodes [from, count) of `graph` are new.
     braid_code (*extend)(bd_session *s, const braid_graph *graph, int from, braid_status *st);
-    // `feed_values` [feeds of the signature] borrowed; `fetch_values` [fetches] "no tensor" before, set on
-    // success. `metadata` (empty) receives the RunMetadata message of a successful run; NULL: the run is not
-    // traced.
-    braid_code (*run)(bd_session *s, const bd_run_signature *signature,
-                      const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
-                      bd_message *metadata, braid_status *st);
+    braid_code (*run)(bd_session *s, const bd_session_run *run, braid_status *st);
     // Plans a signature (valid for the call) and gives it a number.
     braid_code (*make_callable)(bd_session *s, const bd_run_signature *signature,
                                 const bd_callable_options *options, int64_t *handle, braid_status *st);
-    // As `run`, for the callable with that handle.
-    braid_code (*run_callable)(bd_session *s, int64_t handle, const bd_run_signature *signature,
-                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                               bd_message *metadata, braid_status *st);
+    // As `run`, for the callable with that handle; run->timeout_ms is not used.
+    braid_code (*run_callable)(bd_session *s, int64_t handle, const bd_session_run *run, braid_status *st);
     void (*release_callable)(bd_session *s, int64_t handle); // call it when no run of it is in progress
     // Plans a partial run and gives it a name (bd_free).
     braid_code (*setup_partial_run)(bd_session *s, const bd_run_signature *signature, char **handle,
                                     braid_status *st);
-    // One call of a partial run: `signature` names its feeds and fetches.
-    braid_code (*run_partial)(bd_session *s, const char *handle, const bd_run_signature *signature,
-                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                              int64_t timeout_ms, braid_status *st);
+    // One call of a partial run: run->signature names its feeds and fetches; run->metadata is not used.
+    braid_code (*run_partial)(bd_session *s, const char *handle, const bd_session_run *run, braid_status *st);
     void (*end_partial_run)(bd_session *s, const char *handle); // call it when no call of it is in progress
     braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count,
                                braid_status *st); // one block, bd_free

@@ -146,7 +146,9 @@ static braid_code run_callable(const braid_callable *c, const braid_tensor *cons
     braid_tensor *values = bd_calloc((size_t)signature->fetch_count, sizeof *values);
     bd_message message;
     bd_message_init(&message);
-    if (!impl->ops->run_callable(impl, c->handle, signature, feeds, values, metadata ? &message : NULL, st)) {
+    const bd_session_run run = {
+        .signature = signature, .feeds = feeds, .fetches = values, .metadata = metadata ? &message : NULL};
+    if (!impl->ops->run_callable(impl, c->handle, &run, st)) {
         for (int i = 0; i < signature->fetch_count; i++)
             fetches[i] = bd_session_box(&values[i]);
         if (metadata) bd_run_metadata_set(metadata, &message);
@@ -226,8 +228,11 @@ static braid_code call_partial(const braid_partial_run *r, const braid_run_args 
                        args->metadata ? "metadata" : "targets");
     bd_session_request q;
     bd_session_request_open(&q, args);
-    if (!s->impl->ops->run_partial(s->impl, r->handle, &q.signature, q.feed_values, q.fetch_values,
-                                   args->timeout_ms, st))
+    const bd_session_run run = {.signature = &q.signature,
+                                .feeds = q.feed_values,
+                                .fetches = q.fetch_values,
+                                .timeout_ms = args->timeout_ms};
+    if (!s->impl->ops->run_partial(s->impl, r->handle, &run, st))
         bd_session_store_fetches(args, q.fetch_values);
     bd_session_request_close(&q);
     return st->code;

@@ -47,11 +47,9 @@ static braid_code lasting_extend(bd_session *base, const braid_graph *graph, int
     return is_sent_at_once ? BRAID_OK : last(base, st);
 }
 
-static braid_code lasting_run(bd_session *base, const bd_run_signature *signature,
-                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                              int64_t timeout_ms, bd_message *metadata, braid_status *st)
+static braid_code lasting_run(bd_session *base, const bd_session_run *run, braid_status *st)
 {
-    (void)signature, (void)feed_values, (void)fetch_values, (void)timeout_ms, (void)metadata;
+    (void)run;
     return last(base, st);
 }
 

@@ -113,9 +113,8 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     return st->code;
 }
 
-braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
-                                  const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                  bd_message *metadata, braid_status *st)
+braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_session_run *run,
+                                  braid_status *st)
 {
     bd_remote_session *s = bd_remote_of(base);
     Tensorflow__RunCallableRequest rest = TENSORFLOW__RUN_CALLABLE_REQUEST__INIT;
@@ -127,14 +126,14 @@ braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_run
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &request);
     bd_proto_pack(&rest.base, &writer);
-    for (int i = 0; i < signature->feed_count; i++)
-        bd_tensor_proto_put(feed_values[i], 3, &writer);
+    for (int i = 0; i < run->signature->feed_count; i++)
+        bd_tensor_proto_put(run->feeds[i], 3, &writer);
     bd_wire_writer_finish(&writer);
     bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "RunCallable");
     // the server knows the callable's timeout, and reports when it has passed
     bd_remote_limit(s, 0, &options);
     if (!bd_remote_call(s, &options, &request, NULL, &response, st))
-        take_fetches(&response, signature, fetch_values, metadata, st);
+        take_fetches(&response, run->signature, run->fetches, run->metadata, st);
     bd_message_fini(&response);
     return st->code;
 }
@@ -181,12 +180,10 @@ braid_code bd_remote_setup_partial_run(bd_session *base, const bd_run_signature 
     return st->code;
 }
 
-braid_code bd_remote_run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
-                                 const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                 int64_t timeout_ms, braid_status *st)
+braid_code bd_remote_run_partial(bd_session *base, const char *handle, const bd_session_run *run,
+                                 braid_status *st)
 {
-    const bd_remote_step step = {.timeout_ms = timeout_ms, .partial_run = handle};
-    return bd_remote_run_step(bd_remote_of(base), signature, feed_values, fetch_values, &step, st);
+    return bd_remote_run_step(bd_remote_of(base), run, handle, st);
 }
 
 void bd_remote_end_partial_run(bd_session *base, const char *handle)

@@ -135,12 +135,13 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
 
 // ---- RunStep ----
 
-static void write_run(const bd_remote_session *s, const bd_run_signature *signature,
-                      const braid_tensor *const *feeds, const bd_remote_step *step, bd_message *request)
+static void write_run(const bd_remote_session *s, const bd_session_run *run, const char *partial_run,
+                      bd_message *request)
 {
+    const bd_run_signature *signature = run->signature;
     Tensorflow__RunOptions options = TENSORFLOW__RUN_OPTIONS__INIT;
-    options.timeout_in_ms = step->timeout_ms;
-    if (step->metadata) options.trace_level = TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__FULL_TRACE;
+    options.timeout_in_ms = run->timeout_ms;
+    if (run->metadata) options.trace_level = TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__FULL_TRACE;
     Tensorflow__RunStepRequest rest = TENSORFLOW__RUN_STEP_REQUEST__INIT;
     rest.session_handle = s->handle;
     rest.fetch = (char **)signature->fetches;
@@ -148,13 +149,13 @@ static void write_run(const bd_remote_session *s, const bd_run_signature *signat
     rest.target = (char **)signature->targets;
     rest.n_target = (size_t)signature->target_count;
     rest.request_id = bd_request_id_next();
-    if (step->timeout_ms > 0 || step->metadata) rest.options = &options;
-    if (step->partial_run) rest.partial_run_handle = (char *)step->partial_run;
+    if (run->timeout_ms > 0 || run->metadata) rest.options = &options;
+    if (partial_run) rest.partial_run_handle = (char *)partial_run;
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, request);
     bd_proto_pack(&rest.base, &writer);
     for (int i = 0; i < signature->feed_count; i++)
-        bd_named_tensor_put(signature->feeds[i], feeds[i], 2, &writer);
+        bd_named_tensor_put(signature->feeds[i], run->feeds[i], 2, &writer);
     bd_wire_writer_finish(&writer);
 }
 
@@ -215,27 +216,23 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     return code;
 }
 
-braid_code bd_remote_run_step(bd_remote_session *s, const bd_run_signature *signature,
-                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                              const bd_remote_step *step, braid_status *st)
+braid_code bd_remote_run_step(bd_remote_session *s, const bd_session_run *run, const char *partial_run,
+                              braid_status *st)
 {
     bd_message request, response;
     bd_message_init(&request);
-    write_run(s, signature, feed_values, step, &request);
+    write_run(s, run, partial_run, &request);
     bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "RunStep");
-    bd_remote_limit(s, step->timeout_ms, &options);
+    bd_remote_limit(s, run->timeout_ms, &options);
     if (!bd_remote_call(s, &options, &request, NULL, &response, st))
-        take_fetches(&response, signature, fetch_values, step->metadata, st);
+        take_fetches(&response, run->signature, run->fetches, run->metadata, st);
     bd_message_fini(&response);
     return st->code;
 }
 
-static braid_code run(bd_session *base, const bd_run_signature *signature,
-                      const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
-                      bd_message *metadata, braid_status *st)
+static braid_code run_step(bd_session *base, const bd_session_run *run, braid_status *st)
 {
-    const bd_remote_step step = {.timeout_ms = timeout_ms, .metadata = metadata};
-    return bd_remote_run_step(bd_remote_of(base), signature, feed_values, fetch_values, &step, st);
+    return bd_remote_run_step(bd_remote_of(base), run, NULL, st);
 }
 
 // ---- ListDevices ----
@@ -397,7 +394,7 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
                                  bd_session **out, braid_status *st)
 {
     static const bd_session_ops ops = {.extend = extend,
-                                       .run = run,
+                                       .run = run_step,
                                        .make_callable = bd_remote_make_callable,
                                        .run_callable = bd_remote_run_callable,
                                        .release_callable = bd_remote_release_callable,

@@ -38,16 +38,9 @@ braid_code bd_remote_call_proto(const bd_remote_session *s, const bd_rpc_options
                                 const ProtobufCMessage *request, const char *what, bd_message *response,
                                 braid_status *st);
 
-// How a step is to be run, beside its signature.
-typedef struct bd_remote_step {
-    int64_t timeout_ms;
-    bd_message *metadata;    // NULL: not traced
-    const char *partial_run; // the partial run of this call; NULL: none
-} bd_remote_step;
-
-braid_code bd_remote_run_step(bd_remote_session *s, const bd_run_signature *signature,
-                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                              const bd_remote_step *step, braid_status *st);
+// Runs a step. `partial_run`: the partial run of this call; NULL: none.
+braid_code bd_remote_run_step(bd_remote_session *s, const bd_session_run *run, const char *partial_run,
+                              braid_status *st);
 
 // Reads the RunMetadata, field 2 of `rest`, a response without its tensors.
 braid_code bd_remote_take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st);
@@ -56,15 +49,13 @@ braid_code bd_remote_take_metadata(const void *rest, size_t len, bd_message *met
 
 braid_code bd_remote_make_callable(bd_session *base, const bd_run_signature *signature,
                                    const bd_callable_options *options, int64_t *handle, braid_status *st);
-braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
-                                  const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                  bd_message *metadata, braid_status *st);
+braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_session_run *run,
+                                  braid_status *st);
 void bd_remote_release_callable(bd_session *base, int64_t handle);
 braid_code bd_remote_setup_partial_run(bd_session *base, const bd_run_signature *signature, char **handle,
                                        braid_status *st);
-braid_code bd_remote_run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
-                                 const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                                 int64_t timeout_ms, braid_status *st);
+braid_code bd_remote_run_partial(bd_session *base, const char *handle, const bd_session_run *run,
+                                 braid_status *st);
 void bd_remote_end_partial_run(bd_session *base, const char *handle);
 
 #endif

@@ -58,19 +58,17 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
     return st->code;
 }
 
-static braid_code run(bd_session *base, const bd_run_signature *signature,
-                      const braid_tensor *const *feed_values, braid_tensor *fetch_values, int64_t timeout_ms,
-                      bd_message *metadata, braid_status *st)
+static braid_code run(bd_session *base, const bd_session_run *run, braid_status *st)
 {
     server_session *s = of(base);
     const bd_master_run_args args = {
-        .signature = signature,
-        .feeds = feed_values,
-        .fetches = fetch_values,
-        .timeout_ms = timeout_ms,
+        .signature = run->signature,
+        .feeds = run->feeds,
+        .fetches = run->fetches,
+        .timeout_ms = run->timeout_ms,
         .may_wait = true,
-        .wants_stats = metadata != NULL,
-        .metadata = metadata,
+        .wants_stats = run->metadata != NULL,
+        .metadata = run->metadata,
     };
     result r = {.st = st};
     bd_event_init(&r.event);
@@ -105,21 +103,18 @@ static braid_code make_callable(bd_session *base, const bd_run_signature *signat
     return st->code;
 }
 
-static braid_code run_callable(bd_session *base, int64_t handle, const bd_run_signature *signature,
-                               const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                               bd_message *metadata, braid_status *st)
+static braid_code run_callable(bd_session *base, int64_t handle, const bd_session_run *run, braid_status *st)
 {
-    (void)signature; // the callable knows it
     server_session *s = of(base);
     bd_callable *c = bd_master_find_callable(s->session, handle, st);
     if (!c) return st->code;
     bd_message unwanted;
     bd_message_init(&unwanted);
     bd_master_run_args args = bd_callable_args(c);
-    args.feeds = feed_values;
-    args.fetches = fetch_values;
+    args.feeds = run->feeds;
+    args.fetches = run->fetches;
     args.may_wait = true;
-    if (args.wants_stats) args.metadata = metadata ? metadata : &unwanted;
+    if (args.wants_stats) args.metadata = run->metadata ? run->metadata : &unwanted;
     result r = {.st = st};
     bd_event_init(&r.event);
     bd_master_run(s->session, &args, bd_master_session_cancellation(s->session), set_done, &r);
@@ -154,16 +149,15 @@ static braid_code setup_partial_run(bd_session *base, const bd_run_signature *si
     return st->code;
 }
 
-static braid_code run_partial(bd_session *base, const char *handle, const bd_run_signature *signature,
-                              const braid_tensor *const *feed_values, braid_tensor *fetch_values,
-                              int64_t timeout_ms, braid_status *st)
+static braid_code run_partial(bd_session *base, const char *handle, const bd_session_run *run,
+                              braid_status *st)
 {
     server_session *s = of(base);
     const bd_master_run_args args = {
-        .signature = signature,
-        .feeds = feed_values,
-        .fetches = fetch_values,
-        .timeout_ms = timeout_ms,
+        .signature = run->signature,
+        .feeds = run->feeds,
+        .fetches = run->fetches,
+        .timeout_ms = run->timeout_ms,
         .may_wait = true,
     };
     result r = {.st = st};
