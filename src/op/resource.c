@@ -95,32 +95,29 @@ static bd_map *container_locked(bd_resources *rs, const char *container)
     return m;
 }
 
-static braid_code create_locked(bd_resources *rs, const char *container, const char *name,
-                                braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
-                                void *arg, bd_resource **out, braid_status *st)
+static braid_code create_locked(bd_resources *rs, const bd_resource_spec *spec, bd_resource **out,
+                                braid_status *st)
 {
     bd_resource *r = NULL;
-    braid_code code = create(arg, &r, st);
+    braid_code code = spec->create(spec->arg, &r, st);
     if (code) return code;
-    r->next = first_locked(rs, container, name);
-    bd_map_put(container_locked(rs, container), name, r); // keeps the first reference
+    r->next = first_locked(rs, spec->container, spec->name);
+    bd_map_put(container_locked(rs, spec->container), spec->name, r); // keeps the first reference
     *out = bd_resource_ref(r);
     return BRAID_OK;
 }
 
-braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container, const char *name,
-                                         const bd_resource_type *type,
-                                         braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
-                                         void *arg, bd_resource **out, braid_status *st)
+braid_code bd_resources_lookup_or_create(bd_resources *rs, const bd_resource_spec *spec, bd_resource **out,
+                                         braid_status *st)
 {
     *out = NULL;
     braid_code code = BRAID_OK;
     bd_mutex_lock(&rs->mu);
-    bd_resource *r = of_type(first_locked(rs, container, name), type);
+    bd_resource *r = of_type(first_locked(rs, spec->container, spec->name), spec->type);
     if (r)
         *out = bd_resource_ref(r);
     else
-        code = create_locked(rs, container, name, create, arg, out, st);
+        code = create_locked(rs, spec, out, st);
     bd_mutex_unlock(&rs->mu);
     return code;
 }

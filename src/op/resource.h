@@ -56,12 +56,18 @@ void bd_resources_unref(bd_resources *rs);
 // Finds it; the caller gets a reference. NotFound.
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, bd_resource **out, braid_status *st);
-// Finds it or makes it with `create(arg)` (called under the lock of the table; must not look up). The caller
-// gets a reference.
-braid_code bd_resources_lookup_or_create(bd_resources *rs, const char *container, const char *name,
-                                         const bd_resource_type *type,
-                                         braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
-                                         void *arg, bd_resource **out, braid_status *st);
+// A resource to be found or made.
+typedef struct bd_resource_spec {
+    const char *container, *name; // borrowed
+    const bd_resource_type *type;
+    // Makes the resource. It is called under the lock of the table and must not look up.
+    braid_code (*create)(void *arg, bd_resource **out, braid_status *st);
+    void *arg;
+} bd_resource_spec;
+
+// Finds the resource or makes it; the caller gets a reference.
+braid_code bd_resources_lookup_or_create(bd_resources *rs, const bd_resource_spec *spec, bd_resource **out,
+                                         braid_status *st);
 // Removes it from its container. NotFound.
 braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, braid_status *st);

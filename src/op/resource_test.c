@@ -59,7 +59,8 @@ static int get(bd_resources *rs, const char *container, const char *name, int nu
     BD_STATUS(st);
     bd_resource *r;
     wanted_thing wanted = {&thing_type, number};
-    bd_resources_lookup_or_create(rs, container, name, &thing_type, create_thing, &wanted, &r, st);
+    bd_resources_lookup_or_create(
+        rs, &(bd_resource_spec){container, name, &thing_type, create_thing, &wanted}, &r, st);
     assert_ok(st);
     int found = BD_CONTAINER_OF(r, thing, base)->number;
     bd_resource_unref(r);
@@ -91,7 +92,7 @@ static void a_missing_resource_is_an_error(void **state)
     get(rs, "c", "a", 1);
     bd_resources_lookup(rs, "c", "a", &other_type, &r, st);
     assert_error(st, BRAID_NOT_FOUND, "Resource c/a/Other does not exist");
-    bd_resources_lookup_or_create(rs, "c", "b", &thing_type, refuse, NULL, &r, st);
+    bd_resources_lookup_or_create(rs, &(bd_resource_spec){"c", "b", &thing_type, refuse, NULL}, &r, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "no more things");
     bd_resources_delete(rs, "c", "b", &thing_type, st);
     assert_error(st, BRAID_NOT_FOUND, "c/b/Thing");
@@ -113,7 +114,8 @@ static void each_kind_has_names_of_its_own(void **state)
         for (int i = 0; i < 3; i++) {
             bd_resource *before = r[i];
             wanted_thing wanted = {types[i], i};
-            bd_resources_lookup_or_create(rs, "c", "a", types[i], create_thing, &wanted, &r[i], st);
+            bd_resources_lookup_or_create(rs, &(bd_resource_spec){"c", "a", types[i], create_thing, &wanted},
+                                          &r[i], st);
             assert_ok(st);
             if (round == 1) assert_ptr_equal(r[i], before);
             bd_resource_unref(r[i]);

@@ -198,15 +198,14 @@ static size_t measure_rest(bd_wire_reader in, uint32_t field)
     return in.failed ? SIZE_MAX : len;
 }
 
-static braid_code split(bd_wire_reader in, uint32_t field, bd_wire_split_fn fn, void *arg, uint8_t *rest,
-                        braid_status *st)
+static braid_code split(bd_wire_reader in, bd_taken_field field, uint8_t *rest, braid_status *st)
 {
     bd_wire_reader whole, sub;
     uint32_t number;
     bd_wire_type wire;
     while (next_whole(&in, &number, &wire, &whole, &sub)) {
-        if (number == field && wire == BD_WIRE_BYTES) {
-            braid_code code = fn(&sub, arg, st);
+        if (number == field.number && wire == BD_WIRE_BYTES) {
+            braid_code code = field.take(&sub, field.arg, st);
             if (code) return code;
         } else {
             size_t len = whole.left;
@@ -218,17 +217,17 @@ static braid_code split(bd_wire_reader in, uint32_t field, bd_wire_split_fn fn, 
     return BRAID_OK;
 }
 
-braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor *type, uint32_t field,
-                         bd_wire_split_fn fn, void *arg, void **rest, size_t *rest_len, braid_status *st)
+braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor *type, bd_taken_field field,
+                         void **rest, size_t *rest_len, braid_status *st)
 {
     *rest = NULL;
     *rest_len = 0;
-    size_t len = measure_rest(bd_wire_reader_of(in), field);
+    size_t len = measure_rest(bd_wire_reader_of(in), field.number);
     if (len == SIZE_MAX) return malformed(type, in->bytes, st);
     if (len > BD_PROTO_BYTES_MAX) return too_large(type, len, st);
     uint8_t *block = bd_slab_try_alloc(len);
     if (!block) return no_memory(type, len, st);
-    braid_code code = split(bd_wire_reader_of(in), field, fn, arg, block, st);
+    braid_code code = split(bd_wire_reader_of(in), field, block, st);
     if (code) {
         bd_slab_free(block);
         return code;
@@ -238,12 +237,12 @@ braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor 
     return BRAID_OK;
 }
 
-void *bd_proto_unpack_split(const ProtobufCMessageDescriptor *type, const bd_message *in, uint32_t field,
-                            bd_wire_split_fn fn, void *arg, bd_proto_arena *arena, braid_status *st)
+void *bd_proto_unpack_split(const ProtobufCMessageDescriptor *type, const bd_message *in,
+                            bd_taken_field field, bd_proto_arena *arena, braid_status *st)
 {
     void *rest;
     size_t len;
-    if (bd_wire_split(in, type, field, fn, arg, &rest, &len, st)) return NULL;
+    if (bd_wire_split(in, type, field, &rest, &len, st)) return NULL;
     void *message = bd_proto_unpack(type, rest, len, arena, st);
     bd_slab_free(rest);
     return message;

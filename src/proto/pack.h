@@ -57,18 +57,22 @@ void bd_proto_put(const ProtobufCMessage *message, uint32_t field, bd_wire_write
 // Packs a message as the whole of `out`, which is empty before.
 void bd_proto_pack_message(const ProtobufCMessage *message, bd_message *out);
 
-// bd_wire_split calls it with each occurrence of the field, in order. An error ends the split.
-typedef braid_code (*bd_wire_split_fn)(bd_wire_reader *sub, void *arg, braid_status *st);
+// A BYTES field that bd_wire_split takes out of a message: `take` gets each occurrence, in order. An error of
+// it ends the split.
+typedef struct bd_taken_field {
+    uint32_t number;
+    braid_code (*take)(bd_wire_reader *sub, void *arg, braid_status *st);
+    void *arg;
+} bd_taken_field;
 
-// Goes through the top-level fields of `in`: calls fn for each occurrence of the BYTES field `field` and
-// gathers all other fields, in order, into *rest (bd_slab_free), *rest_len bytes. InvalidArgument (naming
+// Goes through the top-level fields of `in`: calls field.take for each occurrence of the field and gathers all other fields, in order, into *rest (bd_slab_free), *rest_len bytes. InvalidArgument (naming
 // `type`) when the top level is malformed, ResourceExhausted when the rest is too large. On an error *rest is
 // NULL.
-braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor *type, uint32_t field,
-                         bd_wire_split_fn fn, void *arg, void **rest, size_t *rest_len, braid_status *st);
+braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor *type, bd_taken_field field,
+                         void **rest, size_t *rest_len, braid_status *st);
 
 // bd_wire_split and bd_proto_unpack of the rest: the message without its field `field`.
-void *bd_proto_unpack_split(const ProtobufCMessageDescriptor *type, const bd_message *in, uint32_t field,
-                            bd_wire_split_fn fn, void *arg, bd_proto_arena *arena, braid_status *st);
+void *bd_proto_unpack_split(const ProtobufCMessageDescriptor *type, const bd_message *in,
+                            bd_taken_field field, bd_proto_arena *arena, braid_status *st);
 
 #endif

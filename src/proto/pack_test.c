@@ -279,8 +279,8 @@ static void split_fields_are_read_without_a_copy(void **state)
         bd_message m;
         run_step_request(&m, &rng);
         struct feeds feeds = {0};
-        Tensorflow__RunStepRequest *request = bd_proto_unpack_split(&tensorflow__run_step_request__descriptor,
-                                                                    &m, 2, take_feed, &feeds, arena, st);
+        Tensorflow__RunStepRequest *request = bd_proto_unpack_split(
+            &tensorflow__run_step_request__descriptor, &m, (bd_taken_field){2, take_feed, &feeds}, arena, st);
         assert_non_null(request);
         assert_int_equal(feeds.count, 2);
         assert_int_equal(feeds.bytes, 4 + 6);
@@ -303,9 +303,9 @@ static void split_passes_errors_on(void **state)
     struct feeds feeds = {.answer = BRAID_ABORTED};
     void *rest = &feeds;
     size_t len = 1;
-    assert_int_equal(
-        bd_wire_split(&m, &tensorflow__run_step_request__descriptor, 2, take_feed, &feeds, &rest, &len, st),
-        BRAID_ABORTED);
+    assert_int_equal(bd_wire_split(&m, &tensorflow__run_step_request__descriptor,
+                                   (bd_taken_field){2, take_feed, &feeds}, &rest, &len, st),
+                     BRAID_ABORTED);
     assert_int_equal(feeds.count, 1);
     assert_null(rest);
     assert_int_equal(len, 0);
@@ -322,9 +322,9 @@ static void split_finds_damage_first(void **state)
     struct feeds feeds = {0};
     void *rest;
     size_t len;
-    assert_int_equal(
-        bd_wire_split(&m, &tensorflow__run_step_request__descriptor, 2, take_feed, &feeds, &rest, &len, st),
-        BRAID_INVALID_ARGUMENT);
+    assert_int_equal(bd_wire_split(&m, &tensorflow__run_step_request__descriptor,
+                                   (bd_taken_field){2, take_feed, &feeds}, &rest, &len, st),
+                     BRAID_INVALID_ARGUMENT);
     assert_non_null(strstr(st->message, "RunStepRequest of 4 bytes is malformed"));
     assert_int_equal(feeds.count, 0);
     bd_message_fini(&m);

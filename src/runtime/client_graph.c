@@ -270,9 +270,10 @@ static bd_named_attr bool_attr(const char *name, bool value)
     return (bd_named_attr){.name = name, .value = {.kind = BD_ATTR_BOOL, .b = value}};
 }
 
-static braid_code add_node(preparer *p, const char *prefix, braid_out of, const char *op_type,
-                           const bd_endpoint *e, const braid_out *input, const bd_named_attr *attrs,
-                           int attr_count, braid_op **node, braid_status *st)
+// Adds a node on the device of the feed or fetch `e`. `spec` has its op, inputs and attrs; its name begins with
+// `prefix` and the name of the tensor `of`.
+static braid_code add_node(preparer *p, const char *prefix, braid_out of, const bd_endpoint *e,
+                           bd_node_spec spec, braid_op **node, braid_status *st)
 {
     braid_graph *g = &p->out->graph;
     char *base = bd_asprintf("%s_%s_%d", prefix, of.op->name, of.index);
@@ -282,14 +283,8 @@ static braid_code add_node(preparer *p, const char *prefix, braid_out of, const 
         bd_free(base);
         base = longer;
     }
-    bd_node_spec spec = {.name = base,
-                         .op_type = op_type,
-                         .device = e->device,
-                         .assigned_device = e->device,
-                         .inputs = input,
-                         .input_count = input != NULL,
-                         .attrs = attrs,
-                         .attr_count = attr_count};
+    spec.name = base;
+    spec.device = spec.assigned_device = e->device;
     braid_code code = bd_graph_add(g, &spec, node, st);
     bd_free(base);
     return code;
@@ -302,7 +297,9 @@ static braid_code add_feed(preparer *p, int i, braid_status *st)
     braid_code code;
     if (p->style == BD_FEED_BY_CALL_FRAME) {
         bd_named_attr attrs[] = {type_attr("T", e->dtype), int_attr("index", i)};
-        code = add_node(p, "_arg", p->feeds[i], "_Arg", e, NULL, attrs, 2, &node, st);
+        code = add_node(p, "_arg", p->feeds[i], e,
+                        (bd_node_spec){.op_type = "_Arg", .attrs = attrs, .attr_count = BD_COUNTOF(attrs)},
+                        &node, st);
     } else {
         bd_named_attr attrs[] = {type_attr("tensor_type", e->dtype),
                                  string_attr("tensor_name", e->tensor),
@@ -310,7 +307,9 @@ static braid_code add_feed(preparer *p, int i, braid_status *st)
                                  int_attr("send_device_incarnation", 0), // the partitioner knows it
                                  string_attr("recv_device", e->device),
                                  bool_attr("client_terminated", true)};
-        code = add_node(p, "_recv", p->feeds[i], "_Recv", e, NULL, attrs, 6, &node, st);
+        code = add_node(p, "_recv", p->feeds[i], e,
+                        (bd_node_spec){.op_type = "_Recv", .attrs = attrs, .attr_count = BD_COUNTOF(attrs)},
+                        &node, st);
     }
     if (code) return code;
     p->feed_nodes[i] = (braid_out){.op = node};
@@ -341,7 +340,13 @@ static braid_code add_fetch(preparer *p, int i, braid_status *st)
     braid_op *node;
     if (p->style == BD_FEED_BY_CALL_FRAME) {
         bd_named_attr attrs[] = {type_attr("T", e->dtype), int_attr("index", i)};
-        return add_node(p, "_retval", p->fetches[i], "_Retval", e, &input, attrs, 2, &node, st);
+        return add_node(p, "_retval", p->fetches[i], e,
+                        (bd_node_spec){.op_type = "_Retval",
+                                       .inputs = &input,
+                                       .input_count = 1,
+                                       .attrs = attrs,
+                                       .attr_count = BD_COUNTOF(attrs)},
+                        &node, st);
     }
     bd_named_attr attrs[] = {type_attr("T", e->dtype),
                              string_attr("tensor_name", e->tensor),
@@ -349,7 +354,13 @@ static braid_code add_fetch(preparer *p, int i, braid_status *st)
                              int_attr("send_device_incarnation", 0),
                              string_attr("recv_device", e->device),
                              bool_attr("client_terminated", true)};
-    return add_node(p, "_send", p->fetches[i], "_Send", e, &input, attrs, 6, &node, st);
+    return add_node(p, "_send", p->fetches[i], e,
+                    (bd_node_spec){.op_type = "_Send",
+                                   .inputs = &input,
+                                   .input_count = 1,
+                                   .attrs = attrs,
+                                   .attr_count = BD_COUNTOF(attrs)},
+                    &node, st);
 }
 
 // ---- The whole ----

@@ -124,19 +124,13 @@ static bd_named_attr type_attr(const char *name, braid_dtype value)
     return (bd_named_attr){.name = name, .value = {.kind = BD_ATTR_TYPE, .type = value}};
 }
 
-static braid_code add_node(adder *a, const braid_op *near, const char *op_type, const braid_out *inputs,
-                           int input_count, const bd_named_attr *attrs, int attr_count, braid_op **node,
+// Adds a node beside `near`, on its device. `spec` has its op, inputs and attrs.
+static braid_code add_node(adder *a, const braid_op *near, bd_node_spec spec, braid_op **node,
                            braid_status *st)
 {
-    char *base = bd_asprintf(PREFIX "/%s/%s", near->name, op_type);
-    bd_node_spec spec = {.name = bd_graph_unique_name(a->graph, base),
-                         .op_type = op_type,
-                         .device = near->assigned_device,
-                         .assigned_device = near->assigned_device,
-                         .inputs = inputs,
-                         .input_count = input_count,
-                         .attrs = attrs,
-                         .attr_count = attr_count};
+    char *base = bd_asprintf(PREFIX "/%s/%s", near->name, spec.op_type);
+    spec.name = bd_graph_unique_name(a->graph, base);
+    spec.device = spec.assigned_device = near->assigned_device;
     braid_code code = bd_graph_add(a->graph, &spec, node, st);
     bd_free(base);
     return code;
@@ -150,7 +144,7 @@ static braid_code add_const(adder *a, const braid_op *near, braid_op **node, bra
     bd_tensor_i32(&zero)[0] = 0;
     bd_named_attr attrs[] = {type_attr("dtype", BRAID_INT32),
                              {.name = "value", .value = {.kind = BD_ATTR_TENSOR, .tensor = &zero}}};
-    code = add_node(a, near, "Const", NULL, 0, attrs, 2, node, st);
+    code = add_node(a, near, (bd_node_spec){.op_type = "Const", .attrs = attrs, .attr_count = 2}, node, st);
     bd_tensor_fini(&zero);
     return code;
 }
@@ -165,7 +159,10 @@ static braid_code add_enter(adder *a, const braid_op *near, const bd_graph_frame
         {.name = "parallel_iterations", .value = {.kind = BD_ATTR_INT, .i = frame->parallel_iterations}},
     };
     braid_out in = {.op = input};
-    return add_node(a, near, "Enter", &in, 1, attrs, 3, enter, st);
+    return add_node(
+        a, near,
+        (bd_node_spec){.op_type = "Enter", .inputs = &in, .input_count = 1, .attrs = attrs, .attr_count = 3},
+        enter, st);
 }
 
 // Adds the nodes of one control loop beside `near`; `outer` is the input of its Enter.
@@ -179,14 +176,28 @@ static braid_code add_loop(adder *a, const braid_op *near, int32_t frame, braid_
     // The second input is set when the NextIteration exists.
     braid_out both[] = {{.op = loop->enter}, {.op = loop->enter}};
     bd_named_attr merge_attrs[] = {type, {.name = "N", .value = {.kind = BD_ATTR_INT, .i = 2}}};
-    code = add_node(a, near, "Merge", both, 2, merge_attrs, 2, &loop->merge, st);
+    code = add_node(
+        a, near,
+        (bd_node_spec){
+            .op_type = "Merge", .inputs = both, .input_count = 2, .attrs = merge_attrs, .attr_count = 2},
+        &loop->merge, st);
     if (code) return code;
     braid_op *switch_node, *next;
     braid_out switch_inputs[] = {{.op = loop->merge}, {.op = a->conds[frame]}};
-    code = add_node(a, near, "Switch", switch_inputs, 2, &type, 1, &switch_node, st);
+    code = add_node(
+        a, near,
+        (bd_node_spec){
+            .op_type = "Switch", .inputs = switch_inputs, .input_count = 2, .attrs = &type, .attr_count = 1},
+        &switch_node, st);
     if (code) return code;
     braid_out goes_on = {.op = switch_node, .index = 1};
-    code = add_node(a, near, "NextIteration", &goes_on, 1, &type, 1, &next, st);
+    code = add_node(a, near,
+                    (bd_node_spec){.op_type = "NextIteration",
+                                   .inputs = &goes_on,
+                                   .input_count = 1,
+                                   .attrs = &type,
+                                   .attr_count = 1},
+                    &next, st);
     if (code) return code;
     bd_node_set_input(loop->merge, 1, (braid_out){.op = next});
     // The predicate is received in each iteration too.

@@ -186,8 +186,9 @@ static braid_code set_run_args(run_call *c, braid_status *st)
 static braid_code read_run(bd_service_env *env, run_call *c, bd_incoming *call, braid_status *st)
 {
     BD_PROTO_ARENA(arena);
-    const Tensorflow__RunCallableRequest *request = bd_proto_unpack_split(
-        &tensorflow__run_callable_request__descriptor, &call->request, 3, add_feed, c, arena, st);
+    const Tensorflow__RunCallableRequest *request =
+        bd_proto_unpack_split(&tensorflow__run_callable_request__descriptor, &call->request,
+                              (bd_taken_field){3, add_feed, c}, arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!request) return st->code;
     c->session = bd_master_find_session(env->master, request->session_handle, st);

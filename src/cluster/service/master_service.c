@@ -99,8 +99,8 @@ static void create_session(bd_service_env *env, bd_incoming *call)
     braid_graph graph;
     bd_graph_init(&graph);
     const Tensorflow__CreateSessionRequest *request =
-        bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request, 1,
-                              bd_large_field_add, &graph_def, arena, st);
+        bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request,
+                              (bd_taken_field){1, bd_large_field_add, &graph_def}, arena, st);
     if (request && request->config) check_config(env, request->config, st);
     if (request && !st->code && !bd_graph_def_check_external(&graph_def, st))
         bd_graph_import_message(&graph, &graph_def, st);
@@ -122,8 +122,8 @@ static void extend_session(bd_service_env *env, bd_incoming *call)
     bd_message graph_def;
     bd_message_init(&graph_def);
     const Tensorflow__ExtendSessionRequest *request =
-        bd_proto_unpack_split(&tensorflow__extend_session_request__descriptor, &call->request, 2,
-                              bd_large_field_add, &graph_def, arena, st);
+        bd_proto_unpack_split(&tensorflow__extend_session_request__descriptor, &call->request,
+                              (bd_taken_field){2, bd_large_field_add, &graph_def}, arena, st);
     bd_master_session *s = request ? bd_master_find_session(env->master, request->session_handle, st) : NULL;
     int64_t version = s ? bd_max(request->current_graph_version, 0) : 0;
     if (s) bd_master_called_by(s, call);
@@ -278,8 +278,8 @@ static void set_args(run_call *c)
 static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
 {
     if (check_names(&call->request, st)) return st->code;
-    c->request = bd_proto_unpack_split(&tensorflow__run_step_request__descriptor, &call->request, 2, add_feed,
-                                       c, &c->arena, st);
+    c->request = bd_proto_unpack_split(&tensorflow__run_step_request__descriptor, &call->request,
+                                       (bd_taken_field){2, add_feed, c}, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
     c->session = bd_master_find_session(c->env->master, c->request->session_handle, st);

@@ -146,8 +146,8 @@ static void register_graph(bd_service_env *env, bd_incoming *call)
     braid_graph graph;
     bd_graph_init(&graph);
     const Tensorflow__RegisterGraphRequest *request =
-        bd_proto_unpack_split(&tensorflow__register_graph_request__descriptor, &call->request, 2,
-                              bd_large_field_add, &graph_def, arena, st);
+        bd_proto_unpack_split(&tensorflow__register_graph_request__descriptor, &call->request,
+                              (bd_taken_field){2, bd_large_field_add, &graph_def}, arena, st);
     if (request && !bd_graph_import_message(&graph, &graph_def, st))
         bd_local_worker_register_graph(env->worker, request->session_handle,
                                        request->create_worker_session_called, &graph,
@@ -296,8 +296,8 @@ static void set_run(run_call *c)
 
 static braid_code read_run(bd_service_env *env, run_call *c, bd_incoming *call, braid_status *st)
 {
-    c->request = bd_proto_unpack_split(&tensorflow__run_graph_request__descriptor, &call->request, 3,
-                                       add_sent, c, &c->arena, st);
+    c->request = bd_proto_unpack_split(&tensorflow__run_graph_request__descriptor, &call->request,
+                                       (bd_taken_field){3, add_sent, c}, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
     if (!bd_request_ids_add(&env->run_ids, c->request->request_id))

@@ -101,8 +101,8 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     void *rest;
     size_t len;
     fetching f = {values, signature->fetch_count, 0};
-    bd_wire_split(response, &tensorflow__run_callable_response__descriptor, 1, take_fetch, &f, &rest, &len,
-                  st);
+    bd_wire_split(response, &tensorflow__run_callable_response__descriptor,
+                  (bd_taken_field){1, take_fetch, &f}, &rest, &len, st);
     if (!st->code && metadata) bd_remote_take_metadata(rest, len, metadata, st);
     bd_slab_free(rest);
     if (!st->code && f.taken < f.count)

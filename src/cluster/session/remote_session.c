@@ -203,8 +203,8 @@ static braid_code take_fetches(const bd_message *response, const bd_run_signatur
     void *rest;
     size_t len;
     fetching f = {signature, values};
-    braid_code code = bd_wire_split(response, &tensorflow__run_step_response__descriptor, 1, take_fetch, &f,
-                                    &rest, &len, st);
+    braid_code code = bd_wire_split(response, &tensorflow__run_step_response__descriptor,
+                                    (bd_taken_field){1, take_fetch, &f}, &rest, &len, st);
     if (!code && metadata) code = bd_remote_take_metadata(rest, len, metadata, st);
     bd_slab_free(rest);
     for (int i = 0; !code && i < signature->fetch_count; i++)

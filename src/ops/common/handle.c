@@ -100,8 +100,8 @@ bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
 {
     BD_STATUS(st);
     bd_resource *r;
-    if (bd_resources_lookup_or_create(c->step->resources, s->container, s->name, s->type, create, arg, &r,
-                                      st)) {
+    if (bd_resources_lookup_or_create(
+            c->step->resources, &(bd_resource_spec){s->container, s->name, s->type, create, arg}, &r, st)) {
         bd_op_fail_status(c, st);
         return NULL;
     }
@@ -141,8 +141,8 @@ bool bd_output_step_resource(bd_op_ctx *c, const char *name, bd_resource *r, cha
     BD_STATUS(st);
     bd_resource *found;
     char *full = bd_asprintf("%s_%llu", name, (unsigned long long)next_number());
-    braid_code code = bd_resources_lookup_or_create(c->step->resources, c->step->container, full, r->type,
-                                                    hand_over, r, &found, st);
+    braid_code code = bd_resources_lookup_or_create(
+        c->step->resources, &(bd_resource_spec){c->step->container, full, r->type, hand_over, r}, &found, st);
     bool ok = !code && bd_output_handle(c, c->step->container, full, r->type);
     if (code) bd_op_fail_status(c, st);
     if (!code) bd_resource_unref(found);

@@ -119,8 +119,9 @@ static void lock_start(bd_op_ctx *c)
         bd_op_done(c);
     } else if (!bd_handle_check_kind(c, h, &mutex_type)) {
         bd_op_done(c);
-    } else if (bd_resources_lookup_or_create(c->step->resources, h->container, h->name, &mutex_type,
-                                             create_mutex, NULL, &r, st)) {
+    } else if (bd_resources_lookup_or_create(
+                   c->step->resources,
+                   &(bd_resource_spec){h->container, h->name, &mutex_type, create_mutex, NULL}, &r, st)) {
         bd_op_fail_status(c, st);
         bd_op_done(c);
     } else {

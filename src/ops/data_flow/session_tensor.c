@@ -106,8 +106,9 @@ static char *keep(bd_op_ctx *c)
                              c->node->assigned_device ? c->node->assigned_device : "");
     BD_STATUS(st);
     bd_resource *kept;
-    if (bd_resources_lookup_or_create(c->step->resources, CONTAINER, name, &session_tensor_type, take_over, t,
-                                      &kept, st)) {
+    if (bd_resources_lookup_or_create(
+            c->step->resources, &(bd_resource_spec){CONTAINER, name, &session_tensor_type, take_over, t},
+            &kept, st)) {
         bd_op_fail_status(c, st);
         bd_resource_unref(&t->base);
         bd_free(name);

@@ -364,8 +364,10 @@ bd_staging_area *bd_staging_area_of(bd_op_ctx *c)
                       .count = types->list.count};
     bd_resource *r;
     BD_STATUS(st);
-    if (bd_resources_lookup_or_create(c->step->resources, container[0] ? container : BD_DEFAULT_CONTAINER,
-                                      o.name, &area_type, create_area, &o, &r, st)) {
+    if (bd_resources_lookup_or_create(c->step->resources,
+                                      &(bd_resource_spec){container[0] ? container : BD_DEFAULT_CONTAINER,
+                                                          o.name, &area_type, create_area, &o},
+                                      &r, st)) {
         bd_op_fail_status(c, st);
         return NULL;
     }

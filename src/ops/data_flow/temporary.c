@@ -48,8 +48,10 @@ static void temporary_run(bd_op_ctx *c)
     bd_resource *r = NULL;
     temporary t = {.node = c->node};
     char *name = temporary_name(c);
-    if (bd_resources_lookup_or_create(c->step->resources, c->step->container, name, &bd_ref_variable_type,
-                                      create_temporary, &t, &r, st)) {
+    if (bd_resources_lookup_or_create(
+            c->step->resources,
+            &(bd_resource_spec){c->step->container, name, &bd_ref_variable_type, create_temporary, &t}, &r,
+            st)) {
         bd_op_fail_status(c, st);
     } else if (!t.is_made) {
         bd_op_fail(c, BRAID_ALREADY_EXISTS, "Resource %s/%s already exists.", c->step->container, name);

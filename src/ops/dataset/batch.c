@@ -276,7 +276,7 @@ bd_dataset *bd_batch_dataset_new(bd_op_ctx *c, bd_dataset *input, int64_t size, 
 {
     BD_STATUS(st);
     bd_dataset *d;
-    if (bd_dataset_new(&batch_kind, input->count, input->types, input->shapes, &input, 1, &d, st)) {
+    if (bd_dataset_new(&batch_kind, BD_COMPONENTS(input), &input, 1, &d, st)) {
         bd_op_fail_status(c, st);
         return NULL;
     }

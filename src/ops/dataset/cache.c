@@ -103,8 +103,9 @@ static braid_code memory_open(bd_iterator *it, braid_status *st)
     bd_resource *r = d->given ? bd_resource_ref(d->given) : NULL;
     if (!r) {
         char *name = bd_iterator_shared_name(it, "MemoryCache");
-        braid_code code = bd_resources_lookup_or_create(it->chain->pipeline->resources, "tf_data", name,
-                                                        &cache_type, create_cache, NULL, &r, st);
+        braid_code code = bd_resources_lookup_or_create(
+            it->chain->pipeline->resources,
+            &(bd_resource_spec){"tf_data", name, &cache_type, create_cache, NULL}, &r, st);
         bd_free(name);
         if (code) return code;
     }

@@ -35,7 +35,7 @@ static bd_turn made(bd_iterator *it, void *arg, braid_tensor *rets, int ret_coun
     choose_iterator *s = iterator_of(it);
     bd_dataset *d;
     if (!st->code && !bd_result_dataset(rets, ret_count, &d, st) &&
-        !bd_check_components(want->count, want->types, want->shapes, d->count, d->types, d->shapes, st))
+        !bd_check_components(BD_COMPONENTS(want), BD_COMPONENTS(d), st))
         bd_iterator_open(d, it->chain, it, 0, &s->made, st);
     return st->code ? bd_give_error(it, st) : bd_pull(it, s->made);
 }
@@ -136,8 +136,7 @@ static void fastest_run(bd_op_ctx *c)
     for (int i = 1; first && i < c->input_count; i++) {
         const bd_dataset *d = bd_input_dataset(c, i);
         if (!d) return;
-        if (bd_check_components(first->count, first->types, first->shapes, d->count, d->types, d->shapes,
-                                st)) {
+        if (bd_check_components(BD_COMPONENTS(first), BD_COMPONENTS(d), st)) {
             bd_op_fail_status(c, st);
             return;
         }

@@ -190,7 +190,9 @@ static void concatenate_run(bd_op_ctx *c)
         if (!inputs[i]) return;
     }
     if (!same_types(c, inputs[0], inputs[1], "input dataset and dataset to concatenate")) return;
-    if (bd_dataset_new(&concatenate_kind, inputs[0]->count, inputs[0]->types, NULL, inputs, 2, &d, st)) {
+    if (bd_dataset_new(&concatenate_kind,
+                       (bd_components){.count = inputs[0]->count, .types = inputs[0]->types}, inputs, 2, &d,
+                       st)) {
         bd_op_fail_status(c, st);
         return;
     }
@@ -280,7 +282,8 @@ static void zip_run(bd_op_ctx *c)
         if (count > ZIP_COMPONENTS_MAX)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "A dataset of more than %d components", ZIP_COMPONENTS_MAX);
     }
-    if (!bd_op_failed(c) && bd_dataset_new(&zip_kind, count, NULL, NULL, inputs, c->input_count, &d, st))
+    if (!bd_op_failed(c) &&
+        bd_dataset_new(&zip_kind, (bd_components){.count = count}, inputs, c->input_count, &d, st))
         bd_op_fail_status(c, st);
     bd_free(inputs);
     if (bd_op_failed(c)) return;
@@ -363,8 +366,8 @@ static void directed_run(bd_op_ctx *c)
         inputs[i] = bd_input_dataset(c, i);
         if (i > 1 && inputs[i]) same_types(c, inputs[1], inputs[i], "data_input_datasets");
     }
-    if (!bd_op_failed(c) && bd_dataset_new(&directed_kind, inputs[1]->count, inputs[1]->types,
-                                           inputs[1]->shapes, inputs, c->input_count, &d, st))
+    if (!bd_op_failed(c) &&
+        bd_dataset_new(&directed_kind, BD_COMPONENTS(inputs[1]), inputs, c->input_count, &d, st))
         bd_op_fail_status(c, st);
     if (!bd_op_failed(c)) {
         for (int i = 2; i < c->input_count; i++)

@@ -24,11 +24,10 @@ static void destroy_dataset(bd_variant *v)
 const bd_variant_type bd_dataset_type = {.name = "tensorflow::DatasetVariantWrapper",
                                          .destroy = destroy_dataset};
 
-braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dtype *types,
-                          const braid_shape *shapes, bd_dataset *const *inputs, int input_count,
-                          bd_dataset **out, braid_status *st)
+braid_code bd_dataset_new(const bd_dataset_kind *kind, bd_components components, bd_dataset *const *inputs,
+                          int input_count, bd_dataset **out, braid_status *st)
 {
-    int depth = 0;
+    int depth = 0, count = components.count;
     *out = NULL;
     for (int i = 0; i < input_count; i++)
         if (inputs[i]->depth > depth) depth = inputs[i]->depth;
@@ -42,8 +41,8 @@ braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dt
     d->types = bd_calloc((size_t)count, sizeof *d->types);
     d->shapes = bd_calloc((size_t)count, sizeof *d->shapes);
     for (int i = 0; i < count; i++) {
-        d->types[i] = types ? types[i] : BRAID_INVALID;
-        d->shapes[i] = shapes ? shapes[i] : BD_SHAPE_UNKNOWN;
+        d->types[i] = components.types ? components.types[i] : BRAID_INVALID;
+        d->shapes[i] = components.shapes ? components.shapes[i] : BD_SHAPE_UNKNOWN;
     }
     d->inputs = bd_calloc((size_t)input_count, sizeof(bd_dataset *));
     d->input_count = input_count;
@@ -65,26 +64,25 @@ int64_t bd_cardinality_of_input(const bd_dataset *d)
     return bd_dataset_cardinality(d->inputs[0]);
 }
 
-braid_code bd_check_components(int count, const braid_dtype *types, const braid_shape *shapes, int got_count,
-                               const braid_dtype *got_types, const braid_shape *got_shapes, braid_status *st)
+braid_code bd_check_components(bd_components want, bd_components got, braid_status *st)
 {
-    if (count != got_count)
+    if (want.count != got.count)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "Number of components does not match: expected %d types but got %d.", count,
-                       got_count);
-    for (int i = 0; i < count; i++) {
-        if (types[i] != got_types[i])
+                       "Number of components does not match: expected %d types but got %d.", want.count,
+                       got.count);
+    for (int i = 0; i < want.count; i++) {
+        if (want.types[i] != got.types[i])
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
                            "Data type mismatch at component %d: expected %s but got %s.", i,
-                           braid_dtype_name(types[i]), braid_dtype_name(got_types[i]));
+                           braid_dtype_name(want.types[i]), braid_dtype_name(got.types[i]));
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < want.count; i++) {
         braid_shape merged;
-        char want[BD_SHAPE_STR_MAX], got[BD_SHAPE_STR_MAX];
-        if (!bd_shape_merge(&shapes[i], &got_shapes[i], &merged))
+        char want_text[BD_SHAPE_STR_MAX], got_text[BD_SHAPE_STR_MAX];
+        if (!bd_shape_merge(&want.shapes[i], &got.shapes[i], &merged))
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
                            "Incompatible shapes at component %d: expected %s but got %s.", i,
-                           bd_shape_str(&shapes[i], want), bd_shape_str(&got_shapes[i], got));
+                           bd_shape_str(&want.shapes[i], want_text), bd_shape_str(&got.shapes[i], got_text));
     }
     return BRAID_OK;
 }
@@ -110,8 +108,7 @@ bd_dataset *bd_dataset_over_input(bd_op_ctx *c, const bd_dataset_kind *kind)
     BD_STATUS(st);
     bd_dataset *input = bd_input_dataset(c, 0), *d;
     if (!input) return NULL;
-    if (bd_dataset_new(kind, input->count, input->types, input->shapes, &input, 1, &d, st))
-        bd_op_fail_status(c, st);
+    if (bd_dataset_new(kind, BD_COMPONENTS(input), &input, 1, &d, st)) bd_op_fail_status(c, st);
     return d;
 }
 

@@ -101,20 +101,27 @@ static inline void bd_dataset_unref(bd_dataset *d)
     if (d) bd_variant_unref(&d->base);
 }
 
+// Types and shapes of an element's components, borrowed.
+typedef struct bd_components {
+    int count;
+    const braid_dtype *types;  // [count]
+    const braid_shape *shapes; // [count]
+} bd_components;
+
+// The components of a dataset or a pipeline.
+#define BD_COMPONENTS(x) ((bd_components){(x)->count, (x)->types, (x)->shapes})
+
 // Makes a dataset with count 1. Types (NULL: left invalid) and shapes (NULL: unknown) are copied; the
 // references to the inputs are taken over. InvalidArgument, with *out NULL, when it is deeper than
 // BD_DATASET_DEPTH_MAX.
-braid_code bd_dataset_new(const bd_dataset_kind *kind, int count, const braid_dtype *types,
-                          const braid_shape *shapes, bd_dataset *const *inputs, int input_count,
-                          bd_dataset **out, braid_status *st);
+braid_code bd_dataset_new(const bd_dataset_kind *kind, bd_components components, bd_dataset *const *inputs,
+                          int input_count, bd_dataset **out, braid_status *st);
 
 int64_t bd_dataset_cardinality(const bd_dataset *d);
 int64_t bd_cardinality_of_input(const bd_dataset *d); // for kinds that have as many elements as their input
 
-// InvalidArgument, in TensorFlow's words, unless components of these types and shapes are compatible with the
-// others.
-braid_code bd_check_components(int count, const braid_dtype *types, const braid_shape *shapes, int got_count,
-                               const braid_dtype *got_types, const braid_shape *got_shapes, braid_status *st);
+// InvalidArgument, in TensorFlow's words, unless the components `got` are compatible with `want`.
+braid_code bd_check_components(bd_components want, bd_components got, braid_status *st);
 
 // ---- For kernels. False or NULL: the kernel has failed ----
 

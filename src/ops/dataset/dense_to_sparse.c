@@ -195,7 +195,7 @@ static void sparse_run(bd_op_ctx *c)
     }
     if (!read_row_shape(c, &row)) return;
     braid_shape shape = bd_batch_shape(&row, -1);
-    if (bd_dataset_new(&sparse_kind, 1, &type, &shape, &input, 1, &d, st)) {
+    if (bd_dataset_new(&sparse_kind, (bd_components){1, &type, &shape}, &input, 1, &d, st)) {
         bd_op_fail_status(c, st);
         return;
     }

@@ -28,9 +28,9 @@ braid_code bd_promised_components_check(const bd_promised_components *p, const b
     const bd_attr *types = bd_node_attr(node, "output_types"), *shapes = bd_node_attr(node, "output_shapes");
     if (types->list.count == 0) return BRAID_OK; // IteratorFromStringHandle may omit them
     bool has_shapes = shapes->list.count == types->list.count;
-    return bd_check_components(types->list.count, types->list.type,
-                               has_shapes ? shapes->list.shape : p->shapes, p->count, p->types, p->shapes,
-                               st);
+    return bd_check_components(
+        (bd_components){types->list.count, types->list.type, has_shapes ? shapes->list.shape : p->shapes},
+        BD_COMPONENTS(p), st);
 }
 
 void bd_output_answer(bd_op_ctx *c, bd_answer *answer, int count)

@@ -121,7 +121,7 @@ static files_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
     bd_dataset *made;
     bd_file_names names;
     if (!bd_input_file_names(c, 0, &names)) return NULL;
-    if (bd_dataset_new(kind, 1, &type, &BD_SCALAR, NULL, 0, &made, st)) {
+    if (bd_dataset_new(kind, (bd_components){1, &type, &BD_SCALAR}, NULL, 0, &made, st)) {
         bd_op_fail_status(c, st);
         bd_file_names_fini(&names);
         return NULL;

@@ -172,8 +172,8 @@ bd_dataset *bd_dataset_of_attrs(bd_op_ctx *c, const bd_dataset_kind *kind, bool 
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "`output_shapes` must be the same length as `output_types` (%d vs. %d)",
                    shapes->list.count, types->list.count);
-    else if (bd_dataset_new(kind, types->list.count, types->list.type, shapes->list.shape, &input, has_input,
-                            &d, st))
+    else if (bd_dataset_new(kind, (bd_components){types->list.count, types->list.type, shapes->list.shape},
+                            &input, has_input, &d, st))
         bd_op_fail_status(c, st);
     return d;
 }

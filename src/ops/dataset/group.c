@@ -138,7 +138,7 @@ static bd_turn window_made(bd_iterator *it, void *arg, braid_tensor *rets, int r
     const bd_dataset *want = it->dataset;
     bd_dataset *d;
     if (!st->code && !bd_result_dataset(rets, ret_count, &d, st) &&
-        !bd_check_components(want->count, want->types, want->shapes, d->count, d->types, d->shapes, st))
+        !bd_check_components(BD_COMPONENTS(want), BD_COMPONENTS(d), st))
         bd_iterator_open(d, it->chain, it, g->made++, &g->windows, st);
     return st->code ? bd_give_error(it, st) : window_next(it);
 }

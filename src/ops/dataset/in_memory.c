@@ -53,7 +53,7 @@ static const bd_dataset_kind held_kind = {
 braid_tensor *bd_held_dataset_new(int count, const braid_dtype *types, const braid_shape *shapes, int64_t len,
                                   bd_dataset **out, braid_status *st)
 {
-    if (bd_dataset_new(&held_kind, count, types, shapes, NULL, 0, out, st)) return NULL;
+    if (bd_dataset_new(&held_kind, (bd_components){count, types, shapes}, NULL, 0, out, st)) return NULL;
     held_of(*out)->tensors = bd_calloc((size_t)len * (size_t)count, sizeof(braid_tensor));
     held_of(*out)->len = len;
     return held_of(*out)->tensors;

@@ -158,8 +158,7 @@ static bd_turn made(bd_iterator *it, void *arg, braid_tensor *rets, int ret_coun
     slot *filled = &s->slots[s->filling];
     bd_dataset *d = NULL, *ahead = NULL;
     if (!st->code && !bd_result_dataset(rets, ret_count, &d, st))
-        bd_check_components(promised->count, promised->types, promised->shapes, d->count, d->types, d->shapes,
-                            st);
+        bd_check_components(BD_COMPONENTS(promised), BD_COMPONENTS(d), st);
     if (!st->code && is_parallel(it)) bd_prefetch_dataset_new(d, dataset_of(promised)->ahead, &ahead, st);
     if (!st->code) bd_iterator_open(ahead ? ahead : d, it->chain, it, s->made++, &filled->open, st);
     bd_dataset_unref(ahead);

@@ -301,7 +301,7 @@ braid_code bd_iterator_resource_set(bd_resource *base, bd_dataset *d, const bd_s
     bd_iterator_resource *r = resource_of(base);
     bd_iterator_place beginning = {0};
     const bd_promised_components *p = &r->components;
-    braid_code code = bd_check_components(p->count, p->types, p->shapes, d->count, d->types, d->shapes, st);
+    braid_code code = bd_check_components(BD_COMPONENTS(p), BD_COMPONENTS(d), st);
     return code ? code : begin(r, d, &beginning, step, st);
 }
 

@@ -59,7 +59,7 @@ braid_code bd_dataset_rest(bd_dataset *d, const bd_iterator_place *from, bd_data
         *out = bd_dataset_ref(d);
         return BRAID_OK;
     }
-    braid_code code = bd_dataset_new(&rest_kind, d->count, d->types, d->shapes, &d, 1, out, st);
+    braid_code code = bd_dataset_new(&rest_kind, BD_COMPONENTS(d), &d, 1, out, st);
     if (code) return code;
     rest_dataset *r = BD_CONTAINER_OF(*out, rest_dataset, base);
     r->to_skip = from->given;

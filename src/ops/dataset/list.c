@@ -19,8 +19,9 @@ static void list_run(bd_op_ctx *c)
     }
     for (int i = 0; i < c->input_count; i++) {
         const braid_tensor *t = bd_input(c, i);
-        if (bd_check_components(1, &types->list.type[i % count], &shapes->list.shape[i % count], 1, &t->dtype,
-                                &t->shape, st)) {
+        if (bd_check_components(
+                (bd_components){1, &types->list.type[i % count], &shapes->list.shape[i % count]},
+                (bd_components){1, &t->dtype, &t->shape}, st)) {
             bd_op_fail_status(c, st);
             return;
         }

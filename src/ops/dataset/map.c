@@ -278,7 +278,8 @@ static void last_run(bd_op_ctx *c)
     if (input->count < 2)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "FilterByLastComponentDataset '%s' needs components besides the condition", c->node->name);
-    else if (bd_dataset_new(&last_kind, input->count - 1, input->types, input->shapes, &input, 1, &d, st))
+    else if (bd_dataset_new(&last_kind, (bd_components){input->count - 1, input->types, input->shapes},
+                            &input, 1, &d, st))
         bd_op_fail_status(c, st);
     else
         bd_output_dataset(c, d);

@@ -88,7 +88,7 @@ static void matching_run(bd_op_ctx *c)
     bd_dataset *d;
     bd_file_names patterns;
     if (!bd_input_file_names(c, 0, &patterns)) return;
-    if (bd_dataset_new(&matching_kind, 1, &type, &BD_SCALAR, NULL, 0, &d, st)) {
+    if (bd_dataset_new(&matching_kind, (bd_components){1, &type, &BD_SCALAR}, NULL, 0, &d, st)) {
         bd_op_fail_status(c, st);
         bd_file_names_fini(&patterns);
         return;

@@ -291,7 +291,7 @@ braid_code bd_multi_device_set(bd_resource *base, bd_dataset *d, int64_t max_buf
     multi_device *m = resource_of(base);
     const bd_promised_components *p = &m->components;
     shared_run *run, *old;
-    if (bd_check_components(p->count, p->types, p->shapes, d->count, d->types, d->shapes, st) ||
+    if (bd_check_components(BD_COMPONENTS(p), BD_COMPONENTS(d), st) ||
         run_new(d, m->shard_count, step, &run, st))
         return st->code;
     run->max_buffer_size = max_buffer_size;

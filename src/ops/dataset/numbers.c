@@ -39,7 +39,7 @@ static numbers_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
     static const braid_dtype type = BRAID_INT64;
     BD_STATUS(st);
     bd_dataset *d;
-    if (!bd_dataset_new(kind, 1, &type, &BD_SCALAR, NULL, 0, &d, st)) return dataset_of(d);
+    if (!bd_dataset_new(kind, (bd_components){1, &type, &BD_SCALAR}, NULL, 0, &d, st)) return dataset_of(d);
     bd_op_fail_status(c, st);
     return NULL;
 }

@@ -188,7 +188,7 @@ static void parse_run(bd_op_ctx *c)
                    c->node->name);
         return;
     }
-    if (bd_dataset_new(&parse_kind, count, NULL, NULL, &input, 1, &made, st)) {
+    if (bd_dataset_new(&parse_kind, (bd_components){.count = count}, &input, 1, &made, st)) {
         bd_op_fail_status(c, st);
         return;
     }

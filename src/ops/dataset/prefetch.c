@@ -197,8 +197,7 @@ static const bd_dataset_kind prefetch_kind = {
 
 braid_code bd_prefetch_dataset_new(bd_dataset *input, int64_t size, bd_dataset **out, braid_status *st)
 {
-    braid_code code =
-        bd_dataset_new(&prefetch_kind, input->count, input->types, input->shapes, &input, 1, out, st);
+    braid_code code = bd_dataset_new(&prefetch_kind, BD_COMPONENTS(input), &input, 1, out, st);
     if (!code) BD_CONTAINER_OF(*out, prefetch_dataset, base)->buffer_size = size;
     return code;
 }

@@ -80,9 +80,10 @@ static braid_code shuffle_open(bd_iterator *it, braid_status *st)
     braid_code code = BRAID_OK;
     if (!generator) {
         char *name = bd_iterator_shared_name(it, "RandomSeedGenerator");
-        code = bd_resources_lookup_or_create(it->chain->pipeline->resources, "tf_data", name,
-                                             &bd_seed_generator_type, bd_seed_generator_create, &spec,
-                                             &generator, st);
+        code = bd_resources_lookup_or_create(
+            it->chain->pipeline->resources,
+            &(bd_resource_spec){"tf_data", name, &bd_seed_generator_type, bd_seed_generator_create, &spec},
+            &generator, st);
         bd_free(name);
     }
     if (!code) s->stream = bd_seed_generator_stream(generator);

@@ -38,7 +38,7 @@ static tensors_dataset *new_dataset(bd_op_ctx *c, const bd_dataset_kind *kind)
 {
     BD_STATUS(st);
     bd_dataset *made;
-    if (bd_dataset_new(kind, c->input_count, NULL, NULL, NULL, 0, &made, st)) {
+    if (bd_dataset_new(kind, (bd_components){.count = c->input_count}, NULL, 0, &made, st)) {
         bd_op_fail_status(c, st);
         return NULL;
     }

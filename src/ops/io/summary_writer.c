@@ -111,7 +111,8 @@ static void find_writer(bd_op_ctx *c, const char *dir, const char *suffix)
     bd_resource *r;
     const bd_resource_handle *h = bd_tensor_handle(bd_input(c, WRITER));
     if (!bd_handle_check_kind(c, h, &writer_type)) return;
-    if (bd_resources_lookup_or_create(c->step->resources, h->container, h->name, &writer_type, create, NULL,
+    if (bd_resources_lookup_or_create(c->step->resources,
+                                      &(bd_resource_spec){h->container, h->name, &writer_type, create, NULL},
                                       &r, st)) {
         bd_op_fail_status(c, st);
         return;

@@ -35,8 +35,11 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
 {
     bd_resource *r;
     braid_code code = bd_resources_lookup_or_create(
-        rs, b->container, b->name, b->is_reference ? &bd_ref_variable_type : &bd_variable_type,
-        create_variable, (void *)b, &r, st);
+        rs,
+        &(bd_resource_spec){b->container, b->name,
+                            b->is_reference ? &bd_ref_variable_type : &bd_variable_type, create_variable,
+                            (void *)b},
+        &r, st);
     if (code) return code;
     *v = BD_CONTAINER_OF(r, bd_variable, base);
     if ((*v)->dtype == b->dtype) return BRAID_OK;

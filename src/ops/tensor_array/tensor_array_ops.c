@@ -90,8 +90,9 @@ static void find_gradient(bd_op_ctx *c, gradient_request *request, const char *c
     BD_STATUS(st);
     char *name = bd_asprintf("%s@%s", of, bd_node_attr_string(c->node, "source"));
     bd_resource *r;
-    if (bd_resources_lookup_or_create(c->step->resources, container, name, &bd_tensor_array_type,
-                                      create_gradient, request, &r, st)) {
+    if (bd_resources_lookup_or_create(
+            c->step->resources,
+            &(bd_resource_spec){container, name, &bd_tensor_array_type, create_gradient, request}, &r, st)) {
         bd_tensor_array_fail(c, st);
     } else {
         if (bd_output_handle(c, container, name, &bd_tensor_array_type)) output_flow(c);
