@@ -1,11 +1,11 @@
-// Gradients through loops: the loops that the walk of gradients meets, and those that it builds for them.
+// Gradients through loops: finds the forward loops between xs and ys and builds their gradient loops.
 //
 // For each forward loop between xs and ys there is a gradient loop that runs as many iterations, backward (Yu
 // et al., Dynamic Control Flow in Large-Scale Machine Learning, EuroSys 2018, section 5). The forward loop is
-// given a counter; the gradient loop counts it down. What the gradient loop needs of an iteration of the
-// forward loop is pushed on a stack there, and popped here: stacks hold the values of all runs of a loop
-// within another one. What a forward loop takes in as a constant is taken into the gradient loop in the same
-// way; its gradients add up from iteration to iteration.
+// given a counter; the gradient loop counts it down. The forward
+// loop pushes the values that an iteration of the gradient loop needs on a stack, and the gradient loop pops
+// them; a stack holds the values of all runs of a loop within another loop. A constant input of the forward
+// loop is a constant input of the gradient loop, too; its gradients add up from iteration to iteration.
 #ifndef BD_GRAPH_GRADIENT_LOOPS_H
 #define BD_GRAPH_GRADIENT_LOOPS_H
 

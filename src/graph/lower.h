@@ -1,11 +1,11 @@
-// Lowering: functional conditionals, loops and calls become the nodes of their functions, connected by
-// Switch, Merge and the nodes of loops. So placing, pruning and partitioning apply to the nodes of functions,
-// which may be on any task.
+// Lowering: replaces functional conditionals, loops and calls by the nodes of their functions, connected by
+// Switch, Merge and the nodes of loops. Placement, pruning and partitioning then apply to the nodes of
+// functions, which may be on any task.
 //
-// Lowered are If, Case and While, stateless or not, with attr `_lower_using_switch_merge`, PartitionedCall
-// and StatefulPartitionedCall, and these ops within their functions. A node that cannot be lowered (its
-// function is not defined or recursive, or its condition is not a bool) remains, and calls its functions when
-// it runs.
+// The lowered ops are If, Case and While (and their stateless forms) with attr `_lower_using_switch_merge`,
+// PartitionedCall and StatefulPartitionedCall, and these ops within their functions. A node remains as it is
+// when its function is not defined or is recursive, or when its condition is not a bool; it calls its
+// functions when it runs.
 #ifndef BD_GRAPH_LOWER_H
 #define BD_GRAPH_LOWER_H
 

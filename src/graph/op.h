@@ -46,12 +46,12 @@ enum {
     BD_OP_AGGREGATE = 4,
     BD_OP_ALLOWS_UNINITIALIZED = 8, // accepts a reference to an uninitialized variable
     BD_OP_NOT_DIFFERENTIABLE = 16,  // the gradient is None by definition (tf.NotDifferentiable)
-    BD_OP_SPARSE_GRAD = 64,         // its gradient function takes sparse gradients (grad.h)
     BD_OP_USES_RENDEZVOUS = 32,     // uses the step's rendezvous without being a Send or Recv
+    BD_OP_SPARSE_GRAD = 64,         // its gradient function takes sparse gradients (grad.h)
     BD_OP_IDENTITY = 128,           // output 0 is input 0, and so are their gradients
-    BD_OP_SAME_VALUE = 1024,        // output 0 has the value of input 0; its gradient differs
     BD_OP_SPREADS_HANDLES = 256,    // its inputs may be handles of resources on different devices
     BD_OP_MAY_BE_FED = 512,         // its output is often fed: never folded into a constant
+    BD_OP_SAME_VALUE = 1024,        // output 0 has the value of input 0; its gradient differs
 };
 
 typedef struct bd_op {

@@ -1,18 +1,19 @@
-// Rewrites of the graph that one device is to run, before it is compiled into a plan: the same results in
-// fewer nodes and fewer passes over memory.
+// Graph rewrites: passes over the graph of one device before it is compiled into a plan. A rewritten graph
+// computes the same results in fewer nodes and fewer passes over memory.
 //
-// What every rewrite keeps: a node that is stateful, takes or gives a reference or a resource, sends,
-// receives or controls a loop runs as often as before, after the same nodes, on the same inputs; a node that
-// nothing consumes still runs; a value that would have been dead (a branch not taken) still is; values never
-// move from one loop's frame to another. What may change: pure nodes vanish or run once for several, so that
-// step statistics show fewer of them.
+// Every rewrite keeps these properties:
+//   - A node that is stateful, takes or gives a reference or a resource, sends, receives or controls a loop
+//     runs as often as before, after the same nodes, on the same inputs.
+//   - A node without consumers still runs.
+//   - A dead value (of a branch not taken) remains dead.
+//   - Values do not move between the frames of loops.
+// Pure nodes may vanish or run once for several nodes; step statistics then show fewer nodes.
 //
-// Results follow from no shape that a run may find different: what a variable was built with, or a feed's
-// placeholder says, is only a hint of what is worth doing.
+// The static shapes of variables and of fed placeholders are hints only: a run may find other shapes, and
+// results must not depend on them.
 //
-// A rewrite is a pass over the graph: this module's own stand in rewrite.c, each in its file; one that
-// replaces nodes by an op of its own (a fusion) stands beside that op's kernel and is found through the
-// registry: bd_op.fusion.
+// The passes of this module are listed in rewrite.c and have a file each. A pass that replaces nodes by an op
+// of its own (a fusion) is in the file of that op's kernel; the registry finds it: bd_op.fusion.
 #ifndef BD_GRAPH_REWRITE_H
 #define BD_GRAPH_REWRITE_H
 

@@ -65,9 +65,9 @@ typedef struct bd_taken_field {
     void *arg;
 } bd_taken_field;
 
-// Goes through the top-level fields of `in`: calls field.take for each occurrence of the field and gathers all other fields, in order, into *rest (bd_slab_free), *rest_len bytes. InvalidArgument (naming
-// `type`) when the top level is malformed, ResourceExhausted when the rest is too large. On an error *rest is
-// NULL.
+// Goes through the top-level fields of `in`: calls field.take for each occurrence of the field and gathers
+// all other fields, in order, into *rest (bd_slab_free), *rest_len bytes. InvalidArgument (naming `type`)
+// when the top level is malformed, ResourceExhausted when the rest is too large. On an error *rest is NULL.
 braid_code bd_wire_split(const bd_message *in, const ProtobufCMessageDescriptor *type, bd_taken_field field,
                          void **rest, size_t *rest_len, braid_status *st);
 

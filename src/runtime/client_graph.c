@@ -270,8 +270,8 @@ static bd_named_attr bool_attr(const char *name, bool value)
     return (bd_named_attr){.name = name, .value = {.kind = BD_ATTR_BOOL, .b = value}};
 }
 
-// Adds a node on the device of the feed or fetch `e`. `spec` has its op, inputs and attrs; its name begins with
-// `prefix` and the name of the tensor `of`.
+// Adds a node on the device of the feed or fetch `e`. `spec` has its op, inputs and attrs. The name
+// of the node begins with `prefix` and the name of the tensor `of`.
 static braid_code add_node(preparer *p, const char *prefix, braid_out of, const bd_endpoint *e,
                            bd_node_spec spec, braid_op **node, braid_status *st)
 {
@@ -363,7 +363,7 @@ static braid_code add_fetch(preparer *p, int i, braid_status *st)
                     &node, st);
 }
 
-// ---- The whole ----
+// ---- Client graphs ----
 
 static braid_code find_all(preparer *p, braid_status *st)
 {

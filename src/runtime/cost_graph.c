@@ -22,7 +22,7 @@ typedef struct builder {
     BD_ARRAY(cost_node *) nodes;
 } builder;
 
-// ---- What has run ----
+// ---- Measured costs ----
 
 static void note_ran(builder *b, const Tensorflow__StepStats *stats)
 {
@@ -67,7 +67,7 @@ static void set_outputs(builder *b, cost_node *to, const Tensorflow__NodeExecSta
         if (!to->output_info[i]) to->output_info[i] = make_output(b, NULL);
 }
 
-// ---- The graph ----
+// ---- Nodes and their inputs ----
 
 static void set_inputs(builder *b, cost_node *to, const Tensorflow__NodeDef *n, const bd_map *ids)
 {

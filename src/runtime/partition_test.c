@@ -97,7 +97,7 @@ static braid_out const_on(braid_graph *g, const char *device, const char *name, 
     return out;
 }
 
-// ---- What is put at the cuts ----
+// ---- Nodes that are added at the cuts ----
 
 static void an_output_crosses_once_for_each_device(void **state)
 {

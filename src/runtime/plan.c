@@ -6,7 +6,7 @@
 #include "runtime/executor_internal.h"
 #include <string.h>
 
-// ---- Which constants need no execution ----
+// ---- Constants that need no execution ----
 
 // Returns whether a constant can be set before the step starts: a root without control inputs that feeds no
 // Merge.
@@ -244,7 +244,7 @@ static void find_roots(bd_plan *p, const bool *folded)
     }
 }
 
-// ---- The whole ----
+// ---- Plans ----
 
 static void take_graph(bd_plan *p, braid_graph *g)
 {

@@ -33,7 +33,7 @@ braid_code bd_session_report(braid_status *to, braid_status *from);
 // Sends the nodes that the implementation does not have yet.
 braid_code bd_session_send_new_nodes(braid_session *s, braid_status *st);
 
-// ---- What a call asks for (session_request.c) ----
+// ---- Requests: feeds and fetches of a call (session_request.c) ----
 
 // InvalidArgument when `out`, number `i` of the list `what`, is not an output of the session's graph.
 braid_code bd_session_check_output(const braid_session *s, const char *what, int i, braid_out out,

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "runtime/testing/test_graph.h"
 
-// ---- An implementation whose calls last until they are cancelled ----
+// ---- A session whose calls last until they are cancelled ----
 
 typedef struct lasting {
     bd_session base;

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 enum {
-    PART_BYTES = 64,
-    PARTS = 5,
-    FLOATS = (PARTS - 1) * PART_BYTES / 4 + 3,
+    CHUNK_BYTES = 64,
+    CHUNKS = 5,
+    FLOATS = (CHUNKS - 1) * CHUNK_BYTES / 4 + 3,
     BYTES = FLOATS * 4,
     PATIENCE_MS = 30000
 };
@@ -61,7 +61,8 @@ static void reply_chunk(const fixture *f, bd_incoming *call, uint64_t chunk, siz
     static const uint8_t more[1];
     bd_message response;
     bd_message_init(&response);
-    const size_t from = chunk * PART_BYTES, left = BYTES - from, real = left < PART_BYTES ? left : PART_BYTES;
+    const size_t from = chunk * CHUNK_BYTES, left = BYTES - from,
+                 real = left < CHUNK_BYTES ? left : CHUNK_BYTES;
     bd_message_add_copy(&response, (const uint8_t *)f->values + from, len < real ? len : real);
     if (len > real) bd_message_add_copy(&response, more, 1);
     BD_STATUS(ok);
@@ -79,7 +80,7 @@ static void serve(void *arg, bd_incoming *call)
     assert_int_equal(request->id, 7);
     const uint64_t chunk = request->chunk;
     const answer how = chunk == f->bad_chunk ? f->how : WELL;
-    const size_t len = chunk == PARTS - 1 ? BYTES % PART_BYTES : PART_BYTES;
+    const size_t len = chunk == CHUNKS - 1 ? BYTES % CHUNK_BYTES : CHUNK_BYTES;
     if (chunk == f->bad_chunk) bd_event_set(&f->has_asked);
     if (how == WITH_ABORTED) {
         bd_fail(st, BRAID_ABORTED, "RecvChunk: the tensor is not held any more");
@@ -167,8 +168,8 @@ static void fetch_well(fixture *f)
     description.dtype = BRAID_FLOAT;
     description.dim = dim;
     description.n_dim = 1;
-    description.chunk_bytes = PART_BYTES;
-    fetch(f, &description, PART_BYTES);
+    description.chunk_bytes = CHUNK_BYTES;
+    fetch(f, &description, CHUNK_BYTES);
 }
 
 static void wait_for_it(fixture *f)
@@ -253,20 +254,20 @@ static void malformed_descriptions_are_refused(void **state)
         uint64_t chunk_bytes;
         size_t first_len;
     } cases[] = {
-        {BRAID_FLOAT, {FLOATS}, 1, 0, 0},                   // no chunks
-        {BRAID_FLOAT, {FLOATS}, 1, BYTES, BYTES},           // one
-        {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, PART_BYTES}, // no tensor has this length
-        {BRAID_FLOAT, {FLOATS}, 1, PART_BYTES, PART_BYTES - 1},
-        {BRAID_FLOAT, {FLOATS}, 1, PART_BYTES, 0},
-        {BRAID_FLOAT, {-1}, 1, PART_BYTES, PART_BYTES},
-        {BRAID_FLOAT, {INT64_MAX}, 1, PART_BYTES, PART_BYTES},
-        {BRAID_FLOAT, {INT64_MAX / 4, 3, 5}, 3, PART_BYTES, PART_BYTES},
-        {BRAID_FLOAT, {INT64_C(1) << 50}, 1, PART_BYTES, PART_BYTES}, // more than any memory
-        {BRAID_FLOAT, {0}, 1, PART_BYTES, PART_BYTES},
-        {BRAID_STRING, {FLOATS}, 1, PART_BYTES, PART_BYTES},
-        {BRAID_FLOAT + 100, {FLOATS}, 1, PART_BYTES, PART_BYTES}, // a reference
-        {-1, {FLOATS}, 1, PART_BYTES, PART_BYTES},
-        {9999, {FLOATS}, 1, PART_BYTES, PART_BYTES},
+        {BRAID_FLOAT, {FLOATS}, 1, 0, 0},                    // no chunks
+        {BRAID_FLOAT, {FLOATS}, 1, BYTES, BYTES},            // one
+        {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, CHUNK_BYTES}, // no tensor has this length
+        {BRAID_FLOAT, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES - 1},
+        {BRAID_FLOAT, {FLOATS}, 1, CHUNK_BYTES, 0},
+        {BRAID_FLOAT, {-1}, 1, CHUNK_BYTES, CHUNK_BYTES},
+        {BRAID_FLOAT, {INT64_MAX}, 1, CHUNK_BYTES, CHUNK_BYTES},
+        {BRAID_FLOAT, {INT64_MAX / 4, 3, 5}, 3, CHUNK_BYTES, CHUNK_BYTES},
+        {BRAID_FLOAT, {INT64_C(1) << 50}, 1, CHUNK_BYTES, CHUNK_BYTES}, // more than any memory
+        {BRAID_FLOAT, {0}, 1, CHUNK_BYTES, CHUNK_BYTES},
+        {BRAID_STRING, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES},
+        {BRAID_FLOAT + 100, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES}, // a reference
+        {-1, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES},
+        {9999, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES},
     };
     fixture *f = *state;
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {

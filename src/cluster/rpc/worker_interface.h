@@ -85,8 +85,8 @@ typedef struct bd_worker_ops {
     void (*register_graph)(bd_worker *w, const char *session_handle, braid_graph *graph,
                            unsigned disabled_rewrites, bd_cancellation *cancellation, bd_worker_graph_fn fn,
                            void *arg);
-    // Cancelling ends it with the reason of the cancellation. Aborted "Graph handle is not found" when the task does
-    // not know the graph.
+    // Cancelling ends it with the reason of the cancellation. Aborted "Graph handle is not found" when the
+    // task does not know the graph.
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
                       void *arg);
     // Clears containers (an empty list: the default one).

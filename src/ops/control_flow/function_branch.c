@@ -166,7 +166,7 @@ BD_OP(StatelessCase) = {
     .doc = "A Case whose branches have no side effects.",
 };
 
-// ---- What conditions are made of ----
+// ---- Conditions ----
 
 static braid_code scalar_shape(bd_shape_ctx *c, braid_status *st)
 {

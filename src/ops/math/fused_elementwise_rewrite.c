@@ -104,7 +104,7 @@ static bool take_inputs(group *g)
     return true;
 }
 
-// ---- What must not wait ----
+// ---- Nodes that must not wait ----
 
 #define LOOKED_AT_MAX 64 // limit of the search through nodes that may forward their input's memory
 

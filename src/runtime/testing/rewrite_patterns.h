@@ -11,7 +11,7 @@
 
 #define DEVICE "/job:localhost/replica:0/task:0/device:CPU:0"
 
-// ---- What a rewrite leaves of a graph ----
+// ---- Rewritten graphs ----
 
 // The graph of one run on one device, rewritten; to be ended by bd_client_graph_fini.
 static inline bd_client_graph rewritten(braid_graph *g, unsigned disabled, const char *const *feeds,
