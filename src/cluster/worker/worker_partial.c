@@ -24,6 +24,7 @@ typedef struct partial {
     braid_status status;           // of the plan; guarded by mu
     bool is_done, is_over, is_out; // guarded by mu
     int receiving;                 // values that calls wait for; guarded by mu
+    int starting;                  // calls that have not asked for all of their values; guarded by mu
     call *waiting;                 // for the end of the plan; guarded by mu
     atomic_int refs;
 } partial;
@@ -154,11 +155,12 @@ static void received(void *arg, braid_tensor *tensor, bool is_dead, const braid_
     leave_call(c, 1, st);
 }
 
-// When the plan is done, all values are sent: the remaining receives have no sender.
+// When the plan is done, all values are sent: the remaining receives have no sender. A call that has not
+// asked for all of its values yet may find them in the rendezvous; it looks here again afterwards.
 static void end_vain_receives(partial *p)
 {
     bd_mutex_lock(&p->mu);
-    const bool in_vain = p->is_done && p->receiving > 0;
+    const bool in_vain = p->is_done && p->starting == 0 && p->receiving > 0;
     BD_STATUS(why);
     bd_status_copy(why, &p->status);
     bd_mutex_unlock(&p->mu);
@@ -177,6 +179,7 @@ static void receive_all(call *c)
     bd_mutex_lock(&p->mu);
     c->pending = run->recv_count + 1;
     p->receiving += run->recv_count;
+    p->starting++;
     bd_mutex_unlock(&p->mu);
     for (int i = 0; i < run->recv_count; i++) {
         receiving *r = bd_slab_alloc_raw(sizeof *r);
@@ -184,6 +187,9 @@ static void receive_all(call *c)
         const bd_rendezvous_key key = bd_rendezvous_key_of(run->recv_keys[i]);
         bd_remote_rendezvous_recv_local(p->base.rendezvous, &key, received, r);
     }
+    bd_mutex_lock(&p->mu);
+    p->starting--;
+    bd_mutex_unlock(&p->mu);
     end_vain_receives(p);
     BD_STATUS(ok);
     leave_call(c, 0, ok);
