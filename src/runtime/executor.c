@@ -3,10 +3,12 @@
 // A node's counter (one atomic word in each iteration) holds the number of events that the node waits for.
 // The thread that brings it to zero queues the node. The threads that execute a run are its workers: the
 // thread that called bd_plan_run, tasks of the pool, and for bd_plan_run_wait the waiting thread, which
-// sleeps while it has no work and is the first to be woken. A worker puts the nodes that it made ready on a
-// stack of its own and runs them; expensive nodes, when there are several, go to `shared`, where other
-// workers find them. An asynchronous node is started and left; its end arrives through `inbox`, from any
-// thread, and a worker continues from there.
+// sleeps while it has no work and is the first to be woken. A worker queues the nodes that it made ready and
+// runs them in this order, which clients of TensorFlow observe: a counter that is fetched beside its
+// increment is read after it, because a fetch is a later consumer. Expensive nodes have a queue of their own,
+// which is looked at when no cheap node is ready: the worker runs the first, and the others go to `shared`,
+// where other workers find them. An asynchronous node is started and left; its end arrives through `inbox`,
+// from any thread, and a worker continues from there.
 //
 // States of a run:
 //   running   from bd_plan_run on
@@ -22,7 +24,7 @@
 // Invariants:
 //  1. A queued node belongs to an active worker or is in `shared` or `inbox`; a thread that adds to these,
 //     with mu held, makes sure that a worker is active and will look (bd_run_wake_locked).
-//  2. A worker becomes inactive only with mu held, with empty stacks, `shared` and `inbox`. So when `active`
+//  2. A worker becomes inactive only with mu held, with empty queues, `shared` and `inbox`. So when `active`
 //     is 0 and no asynchronous operation is open, all work is done.
 //  3. async_open is raised by an active worker before start is called and lowered by an active worker when
 //     the end has been handled.
@@ -70,7 +72,7 @@ static void give_worker_locked(bd_run *r, bd_worker *w)
 
 int bd_run_wake_locked(bd_run *r)
 {
-    int work = (int)r->shared.len + (r->inbox != NULL);
+    int work = (int)bd_ready_queue_len(&r->shared) + (r->inbox != NULL);
     int able = r->active - atomic_load_explicit(&r->in_expensive, memory_order_relaxed);
     if (work > able + r->tasks && r->waiter_sleeps) {
         r->waiter_sleeps = false;
@@ -158,15 +160,14 @@ static void flush_sends(const bd_worker *w)
     if (r && r->ops->flush) r->ops->flush(r);
 }
 
-// Keeps one expensive node and offers the others to idle workers.
+// Keeps the first expensive node and offers the others to idle workers.
 static void execute_expensive(bd_worker *w)
 {
     bd_run *r = w->run;
-    bd_ready mine = w->expensive.items[--w->expensive.len];
+    bd_ready mine = bd_ready_queue_pop(&w->expensive);
     bd_mutex_lock(&r->mu);
-    for (size_t i = 0; i < w->expensive.len; i++)
-        bd_array_push(&r->shared, w->expensive.items[i]);
-    w->expensive.len = 0;
+    while (bd_ready_queue_len(&w->expensive) > 0)
+        bd_ready_queue_push(&r->shared, bd_ready_queue_pop(&w->expensive));
     atomic_fetch_add_explicit(&r->in_expensive, 1, memory_order_relaxed);
     int count = bd_run_wake_locked(r);
     bd_mutex_unlock(&r->mu);
@@ -176,15 +177,28 @@ static void execute_expensive(bd_worker *w)
     atomic_fetch_sub_explicit(&r->in_expensive, 1, memory_order_relaxed);
 }
 
+// The inbox in the order of arrival.
+static bd_async_op *take_inbox_locked(bd_run *r)
+{
+    bd_async_op *ended = r->inbox, *first = NULL;
+    r->inbox = NULL;
+    while (ended) {
+        bd_async_op *next = ended->next;
+        ended->next = first;
+        first = ended;
+        ended = next;
+    }
+    return first;
+}
+
 // Takes nodes from inbox and shared. Returns false when both are empty.
 static bool refill_locked(bd_worker *w)
 {
     bd_run *r = w->run;
-    bd_async_op *ended = r->inbox;
-    r->inbox = NULL;
+    bd_async_op *ended = take_inbox_locked(r);
     bool found = ended != NULL;
-    if (r->shared.len > 0) {
-        bd_array_push(&w->expensive, r->shared.items[--r->shared.len]);
+    if (bd_ready_queue_len(&r->shared) > 0) {
+        bd_ready_queue_push(&w->expensive, bd_ready_queue_pop(&r->shared));
         found = true;
     }
     if (!ended) return found;
@@ -198,17 +212,12 @@ static bool refill_locked(bd_worker *w)
     return found;
 }
 
-// A worker that always has a ready node, as in a long loop, regularly runs other work: the nodes deeper in
-// its stack, an expensive one, nodes in shared and inbox, and tensors that are held back for other tasks.
+// A worker that always has a ready node, as in a long loop, regularly does other work: an expensive node,
+// nodes in shared and inbox, and tensors that are held back for other tasks.
 static void give_others_a_turn(bd_worker *w)
 {
-    bd_ready *last = &w->ready.items[w->ready.len - 1];
-    bd_ready *other = &w->ready.items[w->turn / TURNS_IN_A_ROW % w->ready.len];
-    const bd_ready moved = *other;
-    *other = *last;
-    *last = moved;
     flush_sends(w);
-    if (w->expensive.len > 0) execute_expensive(w);
+    if (bd_ready_queue_len(&w->expensive) > 0) execute_expensive(w);
     bd_mutex_lock(&w->run->mu);
     refill_locked(w);
     bd_mutex_unlock(&w->run->mu);
@@ -227,19 +236,22 @@ static void work_until_empty(bd_worker *w)
     bd_run *r = w->run;
     bool has_flushed = false;
     for (;;) {
-        if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) w->ready.len = w->expensive.len = 0;
-        if (w->ready.len > 0) {
+        if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) {
+            bd_ready_queue_clear(&w->ready);
+            bd_ready_queue_clear(&w->expensive);
+        }
+        if (bd_ready_queue_len(&w->ready) > 0) {
             if (++w->turn % TURNS_IN_A_ROW == 0) give_others_a_turn(w);
-            bd_execute(w, w->ready.items[--w->ready.len]);
+            bd_execute(w, bd_ready_queue_pop(&w->ready));
             has_flushed = false;
-        } else if (w->expensive.len > 0) {
+        } else if (bd_ready_queue_len(&w->expensive) > 0) {
             execute_expensive(w);
             has_flushed = false;
         } else {
             bd_mutex_lock(&r->mu);
             if (!refill_locked(w) && (has_flushed || is_last_locked(r))) return;
             bd_mutex_unlock(&r->mu);
-            if (w->ready.len > 0 || w->expensive.len > 0) continue;
+            if (bd_ready_queue_len(&w->ready) + bd_ready_queue_len(&w->expensive) > 0) continue;
             flush_sends(w);
             has_flushed = true;
         }
@@ -352,7 +364,7 @@ static bd_worker *first_worker(bd_run *r)
     bd_worker *w = take_worker_locked(r);
     bd_mutex_unlock(&r->mu);
     const bd_plan *p = r->plan;
-    for (int i = p->root_count - 1; i >= 0; i--)
+    for (int i = 0; i < p->root_count; i++)
         bd_worker_push(w, r->root, p->roots[i], p->items[p->roots[i]].flags, false);
     return w;
 }

@@ -70,12 +70,43 @@ typedef struct bd_ready {
     bool is_dead;
 } bd_ready;
 
-typedef BD_ARRAY(bd_ready) bd_ready_list;
+// Nodes in the order in which they became ready: first in, first out, as in TensorFlow.
+typedef struct bd_ready_queue {
+    BD_ARRAY(bd_ready) nodes;
+    size_t head; // the nodes before it have been taken
+} bd_ready_queue;
+
+static inline size_t bd_ready_queue_len(const bd_ready_queue *q)
+{
+    return q->nodes.len - q->head;
+}
+
+static inline void bd_ready_queue_clear(bd_ready_queue *q)
+{
+    q->nodes.len = q->head = 0;
+}
+
+// Moves the nodes to the front once half of the memory is taken nodes: a long loop never empties its queue.
+void bd_ready_queue_compact(bd_ready_queue *q);
+
+static inline void bd_ready_queue_push(bd_ready_queue *q, bd_ready ready)
+{
+    if (q->nodes.len == q->nodes.cap && q->head > q->nodes.len / 2) bd_ready_queue_compact(q);
+    bd_array_push(&q->nodes, ready);
+}
+
+// Takes the first node of a queue that is not empty.
+static inline bd_ready bd_ready_queue_pop(bd_ready_queue *q)
+{
+    bd_ready first = q->nodes.items[q->head++];
+    if (q->head == q->nodes.len) bd_ready_queue_clear(q);
+    return first;
+}
 
 // A thread's part of a run.
 typedef struct bd_worker {
     bd_run *run;
-    bd_ready_list ready, expensive;
+    bd_ready_queue ready, expensive;
     bd_value *outputs; // [output_count_max], empty between nodes
     unsigned turn;     // counts the nodes that it ran from `ready`
     bd_op_ctx ctx;
@@ -103,7 +134,7 @@ struct bd_run {
     bool is_over;            // guarded by mu: all work is done
     bool is_complete;        // guarded by mu: and all is cleaned up
     bd_async_op *inbox;      // operations that have ended; guarded by mu
-    bd_ready_list shared;    // expensive nodes that any worker may take; guarded by mu
+    bd_ready_queue shared;   // expensive nodes that any worker may take; guarded by mu
     bd_worker *free_workers; // guarded by mu
     bd_frame root_frame;
     bd_iteration *root;
@@ -153,9 +184,9 @@ static inline void bd_worker_push(bd_worker *w, bd_iteration *iteration, int32_t
     if (flags & BD_ITEM_CONTROL_TRIGGER) is_dead = false;
     bd_ready ready = {.iteration = iteration, .item = item, .is_dead = is_dead};
     if ((flags & BD_ITEM_EXPENSIVE) && w->run->may_share && !is_dead)
-        bd_array_push(&w->expensive, ready);
+        bd_ready_queue_push(&w->expensive, ready);
     else
-        bd_array_push(&w->ready, ready);
+        bd_ready_queue_push(&w->ready, ready);
 }
 
 // Delivers the outputs of an item to its consumers in iteration `to` (values are moved out of `outputs` or

@@ -62,6 +62,13 @@ static bd_run *new_run(bd_plan *p)
     return r;
 }
 
+void bd_ready_queue_compact(bd_ready_queue *q)
+{
+    q->nodes.len -= q->head;
+    memmove(q->nodes.items, q->nodes.items + q->head, q->nodes.len * sizeof *q->nodes.items);
+    q->head = 0;
+}
+
 bd_run *bd_run_take(bd_plan *p)
 {
     bd_mutex_lock(&p->mu);
@@ -79,12 +86,12 @@ void bd_run_destroy(bd_run *r)
     while (r->free_workers) {
         bd_worker *w = r->free_workers;
         r->free_workers = w->next_free;
-        bd_array_free(&w->ready);
-        bd_array_free(&w->expensive);
+        bd_array_free(&w->ready.nodes);
+        bd_array_free(&w->expensive.nodes);
         bd_free(w->outputs);
         bd_free(w);
     }
-    bd_array_free(&r->shared);
+    bd_array_free(&r->shared.nodes);
     bd_free(r->root);
     bd_free(r->free_iterations);
     bd_cond_fini(&r->wake);

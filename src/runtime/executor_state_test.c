@@ -49,6 +49,32 @@ static void a_reference_is_read_when_its_consumer_runs(void **state)
     tg_close(s, g);
 }
 
+// The fetch of a step counter is a later consumer than the increment, as in TensorFlow: training hooks count
+// on it.
+static void a_counter_fetched_beside_its_increment_is_read_after_it(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out v = tg_variable(g, "counter", BRAID_FLOAT);
+    braid_out init = tg2(g, "Assign", "init", v, tg_float(g, NULL, 0));
+    braid_out add = tg2(g, "AssignAdd", "add", v, tg_float(g, NULL, 1));
+    braid_session *s = tg_session(g, NULL);
+    BD_STATUS(st);
+    tg_run(s, init.op, st);
+    assert_ok(st);
+    for (int i = 1; i < 20; i++) {
+        braid_tensor *value = NULL;
+        const braid_fetch fetch = {v, &value};
+        const braid_run_args args = {
+            .fetches = &fetch, .fetch_count = 1, .targets = &add.op, .target_count = 1};
+        braid_session_run(s, &args, st);
+        assert_ok(st);
+        assert_float_equal(*(float *)braid_tensor_data(value), i, 0);
+        braid_tensor_free(value);
+    }
+    tg_close(s, g);
+}
+
 static void a_fetched_value_of_a_variable_does_not_change(void **state)
 {
     (void)state;
@@ -135,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_of_an_uninitialized_variable_names_it),
         cmocka_unit_test(a_reference_is_read_when_its_consumer_runs),
+        cmocka_unit_test(a_counter_fetched_beside_its_increment_is_read_after_it),
         cmocka_unit_test(a_fetched_value_of_a_variable_does_not_change),
         cmocka_unit_test(a_reference_that_is_fed_cannot_be_assigned),
         cmocka_unit_test(the_kernel_of_a_stateful_node_is_one_for_all_plans_of_a_session),

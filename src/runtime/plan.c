@@ -151,29 +151,19 @@ static void place_async_outputs(bd_plan *p)
 
 // ---- Edges and counters ----
 
-// The last ready node runs first: sends and receives run before others, so that they overlap with
-// computation.
-static int urgency(const bd_plan_item *it)
-{
-    return it->flags & (BD_ITEM_SEND | BD_ITEM_ASYNC) ? 2 : it->flags & BD_ITEM_EXPENSIVE ? 0 : 1;
-}
-
 static void add_edges_of(bd_plan *p, const bd_consumers *consumers, const braid_op *n, int32_t *next)
 {
     bd_plan_item *it = &p->items[n->id];
     it->first_edge = *next;
-    for (int level = 0; level <= 2; level++) {
-        for (int i = consumers->offsets[n->id]; i < consumers->offsets[n->id + 1]; i++) {
-            const bd_consumer *c = &consumers->items[i];
-            const bd_plan_item *to = &p->items[c->node->id];
-            if (urgency(to) != level) continue;
-            p->edges[(*next)++] = (bd_plan_edge){
-                .item = c->node->id,
-                .slot = c->input < 0 ? -1 : to->first_input + c->input,
-                .output = c->output,
-                .flags = to->flags & BD_ITEM_MERGE ? BD_EDGE_TO_MERGE : 0,
-            };
-        }
+    for (int i = consumers->offsets[n->id]; i < consumers->offsets[n->id + 1]; i++) {
+        const bd_consumer *c = &consumers->items[i];
+        const bd_plan_item *to = &p->items[c->node->id];
+        p->edges[(*next)++] = (bd_plan_edge){
+            .item = c->node->id,
+            .slot = c->input < 0 ? -1 : to->first_input + c->input,
+            .output = c->output,
+            .flags = to->flags & BD_ITEM_MERGE ? BD_EDGE_TO_MERGE : 0,
+        };
     }
     it->edge_end = *next;
     bool seen[64] = {0}; // outputs beyond are copied along all their edges
@@ -232,13 +222,15 @@ static void connect(bd_plan *p, const bd_consumers *consumers, const bool *folde
     }
 }
 
+// Receives begin first, so that they overlap with computation.
 static void find_roots(bd_plan *p, const bool *folded)
 {
     p->roots = BD_ARENA_ARRAY(&p->arena, int32_t, (size_t)p->item_count);
-    for (int level = 2; level >= 0; level--) {
+    for (int is_receive = 1; is_receive >= 0; is_receive--) {
         for (int i = 0; i < p->item_count; i++) {
             const bd_plan_item *it = &p->items[i];
-            if (folded[i] || it->frame != 0 || urgency(it) != level) continue;
+            if (folded[i] || it->frame != 0 || (bd_node_role(it->node) == BD_ROLE_RECV) != is_receive)
+                continue;
             if (p->frames[0].initial[it->counter] == 0) p->roots[p->root_count++] = i;
         }
     }

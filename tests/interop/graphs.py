@@ -191,13 +191,11 @@ def placeholder(name, dtype=FLOAT, shape=None, device=""):
 
 def variable(name, shape, dtype=FLOAT, device="", initial=None, **attrs):
     """A variable NAME, its value NAME/read and, with an initial value, its initializer NAME/init."""
-    nodes = [
-        node(name, "VariableV2", device=device, dtype=dtype, shape=Shape(shape), **attrs),
-        node(f"{name}/read", "Identity", name, device=device, T=dtype, _class=[f"loc:@{name}"]),
-    ]
+    nodes = [node(name, "VariableV2", device=device, dtype=dtype, shape=Shape(shape), **attrs)]
     if initial is not None:
         nodes.append(const(f"{name}/initial", initial, dtype, device))
         nodes.append(node(f"{name}/init", "Assign", name, f"{name}/initial", device=device, T=dtype))
+    nodes.append(node(f"{name}/read", "Identity", name, device=device, T=dtype, _class=[f"loc:@{name}"]))
     return nodes
 
 

@@ -12,6 +12,7 @@ from graphs import (
     FLOAT,
     HALF,
     INT32,
+    INT64,
     STRING,
     Shape,
     const,
@@ -340,9 +341,31 @@ class SessionTest(InteropTest):
         self.assertEqual(s.run("kept:0"), 1.0)
         with self.fails("FAILED_PRECONDITION", "Attempting to use uninitialized value mine"):
             s.run("mine:0")
-        self.master.call(master_pb2.ResetRequest(container=["box", "localhost"]))
-        with self.fails("FAILED_PRECONDITION", "Attempting to use uninitialized value kept"):
-            self.session(*nodes).run("kept:0")
+
+    def test_the_default_container_of_a_task_has_the_name_of_its_job(self):
+        nodes = variable("far", [], FLOAT, PS, initial=1.0) + variable("near", [], FLOAT, WORKER, initial=2.0)
+        self.session(*nodes).run(targets=["far/init", "near/init"])
+        self.master.call(master_pb2.ResetRequest(container=["worker", "localhost"]))
+        s = self.session(*nodes)
+        self.assertEqual(s.run("far:0"), 1.0)
+        with self.fails("FAILED_PRECONDITION", "Attempting to use uninitialized value near"):
+            s.run("near:0")
+        self.master.call(master_pb2.ResetRequest(container=["ps"]))
+        with self.fails("FAILED_PRECONDITION", "Attempting to use uninitialized value far"):
+            self.session(*nodes).run("far:0")
+
+    # ---- The order of ready nodes ----
+
+    def test_a_counter_fetched_beside_its_increment_is_read_after_it(self):
+        for device in PS, WORKER:
+            s = self.session(
+                *variable("counter", [], INT64, device, initial=0),
+                const("one", 1, INT64, device),
+                node("increment", "AssignAdd", "counter", "one", device=device, T=INT64),
+            )
+            s.run(targets=["counter/init"])
+            for i in range(1, 20):
+                self.assertEqual(s.run("counter:0", targets=["increment"]), i, device)
 
     def test_the_placement_log_has_a_line_for_each_node(self):
         self.session(*linear_model(), config=config_pb2.ConfigProto(log_device_placement=True))

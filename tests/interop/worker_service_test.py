@@ -396,7 +396,7 @@ class RegisterGraphTest(WorkerTest):
     def test_variables_live_until_their_container_is_cleared(self):
         graphs = {}
         for name, container in ("in_default", ""), ("in_box", "box"):
-            var, read, initial, assign = variable(name, [], FLOAT, WORKER, initial=1.0, container=container)
+            var, initial, assign, read = variable(name, [], FLOAT, WORKER, initial=1.0, container=container)
             fetch = send(f"{name}/send", read.name, f"{name}:0", self.incarnation, WORKER, of_client=True)
             self.run_graph(self.register(var, initial, assign))
             graphs[name] = self.register(var, read, fetch)
