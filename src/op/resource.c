@@ -12,14 +12,16 @@
 struct bd_resources {
     atomic_int refs;
     bd_mutex mu;
+    char *default_container;
     bd_map containers; // guarded by mu; -> bd_map of the first bd_resource of a name
 };
 
 typedef BD_ARRAY(bd_resource *) resource_list;
 
-bd_resources *bd_resources_new(void)
+bd_resources *bd_resources_new(const char *default_container)
 {
     bd_resources *rs = bd_calloc(1, sizeof *rs);
+    rs->default_container = bd_strdup(default_container);
     atomic_init(&rs->refs, 1);
     bd_mutex_init(&rs->mu);
     bd_map_init(&rs->containers);
@@ -44,19 +46,20 @@ void bd_resources_unref(bd_resources *rs)
     if (!rs || atomic_fetch_sub_explicit(&rs->refs, 1, memory_order_acq_rel) != 1) return;
     bd_resources_clear(rs, NULL); // resources that were added after bd_resources_free
     bd_map_fini(&rs->containers);
+    bd_free(rs->default_container);
     bd_mutex_fini(&rs->mu);
     bd_free(rs);
 }
 
-static const char *container_or_default(const char *container)
+const char *bd_resources_container(const bd_resources *rs, const char *container)
 {
-    return container && container[0] ? container : BD_DEFAULT_CONTAINER;
+    return container && container[0] ? container : rs->default_container;
 }
 
 // The first resource of that name.
 static bd_resource *first_locked(bd_resources *rs, const char *container, const char *name)
 {
-    const bd_map *m = bd_map_get(&rs->containers, container_or_default(container));
+    const bd_map *m = bd_map_get(&rs->containers, bd_resources_container(rs, container));
     return m ? bd_map_get(m, name) : NULL;
 }
 
@@ -68,10 +71,11 @@ static bd_resource *of_type(bd_resource *r, const bd_resource_type *type)
     return r;
 }
 
-static braid_code not_found(const char *container, const char *name, const char *kind, braid_status *st)
+static braid_code not_found(const bd_resources *rs, const char *container, const char *name, const char *kind,
+                            braid_status *st)
 {
-    return bd_fail(st, BRAID_NOT_FOUND, "Resource %s/%s/%s does not exist.", container_or_default(container),
-                   name, kind);
+    return bd_fail(st, BRAID_NOT_FOUND, "Resource %s/%s/%s does not exist.",
+                   bd_resources_container(rs, container), name, kind);
 }
 
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
@@ -81,12 +85,12 @@ braid_code bd_resources_lookup(bd_resources *rs, const char *container, const ch
     bd_resource *r = of_type(first_locked(rs, container, name), type);
     *out = r ? bd_resource_ref(r) : NULL;
     bd_mutex_unlock(&rs->mu);
-    return r ? BRAID_OK : not_found(container, name, type->name, st);
+    return r ? BRAID_OK : not_found(rs, container, name, type->name, st);
 }
 
 static bd_map *container_locked(bd_resources *rs, const char *container)
 {
-    const char *key = container_or_default(container);
+    const char *key = bd_resources_container(rs, container);
     bd_map *m = bd_map_get(&rs->containers, key);
     if (m) return m;
     m = bd_calloc(1, sizeof *m);
@@ -130,7 +134,7 @@ static void drop(bd_resource *r)
 
 static void take_out_locked(bd_resources *rs, const char *container, const char *name, bd_resource *r)
 {
-    bd_map *m = bd_map_get(&rs->containers, container_or_default(container));
+    bd_map *m = bd_map_get(&rs->containers, bd_resources_container(rs, container));
     bd_resource *first = bd_map_get(m, name);
     if (first != r) {
         while (first->next != r)
@@ -152,7 +156,7 @@ braid_code bd_resources_delete_kind(bd_resources *rs, const char *container, con
         r = r->next;
     if (r) take_out_locked(rs, container, name, r);
     bd_mutex_unlock(&rs->mu);
-    if (!r) return not_found(container, name, kind, st);
+    if (!r) return not_found(rs, container, name, kind, st);
     drop(r);
     return BRAID_OK;
 }
@@ -179,7 +183,7 @@ void bd_resources_clear(bd_resources *rs, const char *container)
     resource_list taken = {0};
     bd_mutex_lock(&rs->mu);
     if (container) {
-        bd_map *m = bd_map_remove(&rs->containers, container_or_default(container));
+        bd_map *m = bd_map_remove(&rs->containers, bd_resources_container(rs, container));
         if (m) take_all_locked(m, &taken);
     } else {
         size_t pos = 0;

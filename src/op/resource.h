@@ -43,15 +43,18 @@ static inline void bd_resource_unref(bd_resource *r)
 // The resources of a device, by container, kind and name. Any thread.
 typedef struct bd_resources bd_resources;
 
-#define BD_DEFAULT_CONTAINER "localhost"
-
-bd_resources *bd_resources_new(void);
+// Makes a table. Its default container, which "" and NULL name in handles and lookups, is called
+// `default_container` (copied): the job of the device, as in TensorFlow.
+bd_resources *bd_resources_new(const char *default_container);
 void bd_resources_free(
     bd_resources *rs); // drops one reference to each resource, and the owner's to the table
 // For holders that may outlive the owner of the table: a call that the end of the session does not wait for.
 // NULL stays NULL.
 bd_resources *bd_resources_ref(bd_resources *rs);
 void bd_resources_unref(bd_resources *rs);
+
+// Returns `container`, or the default container's name for "" and NULL.
+const char *bd_resources_container(const bd_resources *rs, const char *container);
 
 // Finds it; the caller gets a reference. NotFound.
 braid_code bd_resources_lookup(bd_resources *rs, const char *container, const char *name,
@@ -74,7 +77,7 @@ braid_code bd_resources_delete(bd_resources *rs, const char *container, const ch
 // The same by the name of its kind, which is unique and part of handles.
 braid_code bd_resources_delete_kind(bd_resources *rs, const char *container, const char *name,
                                     const char *kind, braid_status *st);
-// Empties a container (NULL: all of them): Reset, and the end of a step's container.
+// Empties a container ("": the default one; NULL: all of them): Reset, and the end of a step's container.
 void bd_resources_clear(bd_resources *rs, const char *container);
 
 #endif

@@ -70,12 +70,12 @@ static int get(bd_resources *rs, const char *container, const char *name, int nu
 static void a_resource_is_made_once_and_found_again(void **state)
 {
     (void)state;
-    bd_resources *rs = bd_resources_new();
+    bd_resources *rs = bd_resources_new("home");
     assert_int_equal(get(rs, "c", "a", 1), 1);
     assert_int_equal(get(rs, "c", "a", 2), 1);
     assert_int_equal(get(rs, "d", "a", 3), 3);
     assert_int_equal(get(rs, "", "a", 4), 4);
-    assert_int_equal(get(rs, BD_DEFAULT_CONTAINER, "a", 5), 4); // "" is the default container
+    assert_int_equal(get(rs, "home", "a", 5), 4); // "" is the default container
     bd_resources_free(rs);
     assert_int_equal(atomic_load(&alive), 0);
 }
@@ -83,7 +83,7 @@ static void a_resource_is_made_once_and_found_again(void **state)
 static void a_missing_resource_is_an_error(void **state)
 {
     (void)state;
-    bd_resources *rs = bd_resources_new();
+    bd_resources *rs = bd_resources_new("home");
     BD_STATUS(st);
     bd_resource *r;
     bd_resources_lookup(rs, "c", "a", &thing_type, &r, st);
@@ -107,7 +107,7 @@ static void each_kind_has_names_of_its_own(void **state)
 {
     (void)state;
     static const bd_resource_type *const types[] = {&thing_type, &other_type, &third_type};
-    bd_resources *rs = bd_resources_new();
+    bd_resources *rs = bd_resources_new("home");
     BD_STATUS(st);
     bd_resource *r[3] = {0};
     for (int round = 0; round < 2; round++) {
@@ -140,7 +140,7 @@ static void each_kind_has_names_of_its_own(void **state)
 static void clearing_a_container_notifies_its_resources_and_keeps_used_ones(void **state)
 {
     (void)state;
-    bd_resources *rs = bd_resources_new();
+    bd_resources *rs = bd_resources_new("home");
     BD_STATUS(st);
     get(rs, "c", "a", 1);
     get(rs, "c", "b", 2);
@@ -174,7 +174,7 @@ static void get_many(void *arg)
 static void threads_may_get_and_clear_at_once(void **state)
 {
     (void)state;
-    bd_resources *rs = bd_resources_new();
+    bd_resources *rs = bd_resources_new("home");
     BD_STATUS(st);
     bd_thread threads[3];
     for (int i = 0; i < 3; i++)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "graph/device_name.h"
 
 // The memory limit in the attributes of a CPU device, as in TensorFlow.
 #define DEFAULT_MEMORY_LIMIT ((int64_t)256 << 20)
@@ -16,7 +17,10 @@ bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_
         d->incarnation = bd_random_u64();
     } while (d->incarnation == 0); // 0 means "any" in the protocol
     d->memory_limit = DEFAULT_MEMORY_LIMIT;
-    d->resources = bd_resources_new();
+    bd_device_name name;
+    braid_code code = bd_device_name_parse(d->name, &name, NULL);
+    BD_ASSERT(code == BRAID_OK); // the cluster specification has checked the job
+    d->resources = bd_resources_new(name.job);
     d->pool = pool;
     d->io_pool = bd_io_pool_new();
     return d;

@@ -160,7 +160,7 @@ static void a_call_may_outlive_the_session_that_has_the_resources(void **state)
     fixture f;
     open(&f);
     bd_function_runtime_unref(f.functions);
-    bd_resources *own = bd_resources_new();
+    bd_resources *own = bd_resources_new("localhost");
     const bd_device_info info = {.name = f.device->name, .type = f.device->type};
     const bd_local_devices devices = {.devices = &f.device, .infos = &info, .count = 1};
     f.functions = bd_function_runtime_new(f.library, &devices, own, 0);

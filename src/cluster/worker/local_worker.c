@@ -26,15 +26,15 @@ static void done(bd_worker_done_fn fn, void *arg, const braid_status *st)
 
 // ---- Sessions and graphs ----
 
-static bd_worker_session *session_new(const char *handle, const bd_session_owner *owner, bool is_isolated,
-                                      bool was_created)
+static bd_worker_session *session_new(const bd_local_worker *w, const char *handle,
+                                      const bd_session_owner *owner, bool is_isolated, bool was_created)
 {
     bd_worker_session *s = bd_calloc(1, sizeof *s);
     s->handle = bd_strdup(handle);
     const char *leader = owner->collective_leader[0] ? owner->collective_leader : owner->task;
     s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader)};
     s->kernels = bd_kernel_store_new();
-    if (is_isolated) s->own_resources = bd_resources_new();
+    if (is_isolated) s->own_resources = bd_resources_new(bd_resources_container(w->device->resources, ""));
     s->was_created = was_created;
     atomic_init(&s->refs, 1);
     return s;
@@ -126,7 +126,7 @@ static void create_session(bd_worker *base, const char *handle, const bd_session
     if (s)
         s->was_created = true;
     else
-        bd_map_put(&w->sessions, handle, session_new(handle, owner, is_isolated, true));
+        bd_map_put(&w->sessions, handle, session_new(w, handle, owner, is_isolated, true));
     bd_mutex_unlock(&w->mu);
     done(fn, arg, st);
 }
@@ -149,7 +149,7 @@ static bd_worker_session *find_session(bd_local_worker *w, const char *handle, b
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
     if (!s && !was_created) {
-        s = session_new(handle, &(bd_session_owner){.task = "", .collective_leader = ""}, false, false);
+        s = session_new(w, handle, &(bd_session_owner){.task = "", .collective_leader = ""}, false, false);
         bd_map_put(&w->sessions, handle, s);
     }
     if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -342,8 +342,8 @@ static void cleanup_all(bd_worker *base, const char *const *containers, int coun
     (void)cancellation; // does not wait
     bd_resources *resources = of(base)->device->resources;
     for (int i = 0; i < count; i++)
-        bd_resources_clear(resources, containers[i][0] ? containers[i] : BD_DEFAULT_CONTAINER);
-    if (count == 0) bd_resources_clear(resources, BD_DEFAULT_CONTAINER);
+        bd_resources_clear(resources, containers[i]);
+    if (count == 0) bd_resources_clear(resources, "");
     BD_STATUS(ok);
     done(fn, arg, ok);
 }

@@ -29,10 +29,10 @@ bool bd_output_anonymous(bd_op_ctx *c, const char *name, const bd_resource_type 
     BD_STATUS(st);
     bd_resource *r;
     char *full = bd_asprintf("_%s%llu", name, (unsigned long long)atomic_fetch_add(&last, 1));
-    if (bd_resources_lookup_or_create(
-            c->step->resources, &(bd_resource_spec){BD_DEFAULT_CONTAINER, full, type, create, arg}, &r, st)) {
+    if (bd_resources_lookup_or_create(c->step->resources, &(bd_resource_spec){"", full, type, create, arg},
+                                      &r, st)) {
         bd_op_fail_status(c, st);
-    } else if (bd_output_handle(c, BD_DEFAULT_CONTAINER, full, type) && c->output_count > 1) {
+    } else if (bd_output_handle(c, "", full, type) && c->output_count > 1) {
         deleter *d = bd_calloc(1, sizeof *d);
         bd_variant_init(&d->base, &deleter_type);
         d->resource = bd_resource_ref(r);

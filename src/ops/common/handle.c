@@ -17,7 +17,7 @@ void bd_handle_source_init(bd_handle_source *s, const braid_op *node, const bd_r
 {
     const char *container = bd_node_attr_string(node, "container"),
                *shared = bd_node_attr_string(node, "shared_name");
-    *s = (bd_handle_source){.type = type, .container = container[0] ? container : BD_DEFAULT_CONTAINER};
+    *s = (bd_handle_source){.type = type, .container = container};
     const bd_attr *by_node = bd_node_attr(node, "use_node_name_sharing"); // of tables
     if (!shared[0] && by_node && by_node->b) shared = node->name;
     s->is_private = !shared[0];
@@ -43,16 +43,17 @@ static bool make_resource_handle(const bd_op_ctx *c, const char *container, cons
     if (!bd_tensor_alloc(handle, BRAID_RESOURCE, &BD_SCALAR)) return false;
     bd_resource_handle *h = bd_tensor_handle(handle);
     h->device = bd_strdup(c->node->assigned_device ? c->node->assigned_device : "");
-    h->container = bd_strdup(container);
+    h->container = bd_strdup(bd_resources_container(c->step->resources, container));
     h->name = bd_strdup(name);
     h->type_name = bd_strdup(type->name);
     return true;
 }
 
 // The handle of the oldest ops: a vector of two strings, container and name.
-static bool make_names(const char *container, const char *name, braid_tensor *names)
+static bool make_names(const bd_op_ctx *c, const char *container, const char *name, braid_tensor *names)
 {
     braid_shape two = bd_shape1(2);
+    container = bd_resources_container(c->step->resources, container);
     if (!bd_tensor_alloc(names, BRAID_STRING, &two)) return false;
     bd_tensor_string_set(names, 0, container, strlen(container));
     bd_tensor_string_set(names, 1, name, strlen(name));
@@ -60,11 +61,11 @@ static bool make_names(const char *container, const char *name, braid_tensor *na
 }
 
 // NULL when memory is short.
-static bd_variable *make_reference(const char *container, const char *name)
+static bd_variable *make_reference(const bd_op_ctx *c, const char *container, const char *name)
 {
     braid_tensor names;
     BD_STATUS(st);
-    if (!make_names(container, name, &names)) return NULL;
+    if (!make_names(c, container, name, &names)) return NULL;
     bd_variable *ref = bd_variable_new(BRAID_STRING, true);
     bool ok = bd_variable_assign(ref, &names, st) == BRAID_OK;
     bd_tensor_fini(&names);
@@ -79,7 +80,7 @@ static bool output_handle(bd_op_ctx *c, bd_handle_source *s)
     bool is_ref = bd_dtype_is_ref(c->node->output_types[0]);
     bd_mutex_lock(&s->mu);
     s->resources = c->step->resources;
-    if (is_ref && !s->ref) s->ref = make_reference(s->container, s->name);
+    if (is_ref && !s->ref) s->ref = make_reference(c, s->container, s->name);
     bool ok = is_ref
                   ? s->ref != NULL
                   : s->handle.buffer || make_resource_handle(c, s->container, s->name, s->type, &s->handle);
@@ -115,11 +116,11 @@ bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, con
     bd_variable *ref = NULL;
     braid_tensor handle = {0};
     if (bd_dtype_is_ref(c->node->output_types[0])) {
-        ref = make_reference(container, name);
+        ref = make_reference(c, container, name);
         if (ref) bd_output_ref(c, 0, ref);
         if (ref) bd_resource_unref(&ref->base);
     } else if (c->node->output_types[0] == BRAID_STRING
-                   ? make_names(container, name, &handle)
+                   ? make_names(c, container, name, &handle)
                    : make_resource_handle(c, container, name, type, &handle)) {
         bd_output_set(c, 0, &handle);
         bd_tensor_fini(&handle);

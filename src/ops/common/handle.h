@@ -12,7 +12,7 @@
 // State of the kernel that makes the resource.
 typedef struct bd_handle_source {
     const bd_resource_type *type;
-    const char *container; // not owned: of the node
+    const char *container; // not owned: of the node; "": the default one
     char *name;            // owned
     bool is_private;
     bd_mutex mu;
@@ -30,8 +30,8 @@ bd_resource *bd_handle_source_output(bd_op_ctx *c, bd_handle_source *s,
                                      braid_code (*create)(void *arg, bd_resource **out, braid_status *st),
                                      void *arg);
 
-// Makes output 0 a handle of the resource of that container and name: a resource tensor, or the string pair
-// of older ops. False: the kernel has failed.
+// Makes output 0 a handle of the resource of that container ("", NULL: the default one) and name: a resource
+// tensor, or the string pair of older ops. False: the kernel has failed.
 bool bd_output_handle(bd_op_ctx *c, const char *container, const char *name, const bd_resource_type *type);
 
 // Adds a resource, with the caller's reference, to the step's own container under a new name that begins with

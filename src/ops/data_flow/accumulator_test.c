@@ -151,7 +151,7 @@ static void takers_wait_in_turn(void **state)
     RUN(apply, "int64[] 1; float[] 4", "");
     op_execution_expect(c, "float[] 4");
     op_execution *d = START(take, "int32[] 1");
-    bd_resources_clear(l->resources, BD_DEFAULT_CONTAINER);
+    bd_resources_clear(l->resources, "");
     op_execution_expect(d, "Cancelled: TakeGrad operation was cancelled");
     op_live_free(l);
 }

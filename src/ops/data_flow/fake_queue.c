@@ -8,7 +8,7 @@ static void fake_run(bd_op_ctx *c)
     const braid_tensor *t = bd_input(c, 0);
     const bd_resource_handle *h = bd_tensor_count(t) == 1 ? bd_tensor_handle(t) : NULL;
     if (h && h->name)
-        bd_output_handle(c, h->container ? h->container : BD_DEFAULT_CONTAINER, h->name, &bd_queue_type);
+        bd_output_handle(c, h->container, h->name, &bd_queue_type);
     else
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "FakeQueue '%s': input 0 is no handle of a queue",
                    c->node->name);

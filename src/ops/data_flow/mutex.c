@@ -102,8 +102,7 @@ static braid_code create_mutex(void *arg, bd_resource **out, braid_status *st)
 // Only names the resource: the first to lock it makes it.
 static void handle_run(bd_op_ctx *c)
 {
-    const char *container = bd_node_attr_string(c->node, "container");
-    bd_output_handle(c, *container ? container : BD_DEFAULT_CONTAINER,
+    bd_output_handle(c, bd_node_attr_string(c->node, "container"),
                      bd_node_attr_string(c->node, "shared_name"), &mutex_type);
 }
 

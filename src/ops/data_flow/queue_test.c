@@ -205,7 +205,7 @@ static void clearing_the_container_ends_the_waits(void **state)
     op_live *l = op_live_new();
     queue_nodes n = queue_nodes_make(l, (queue_spec){0});
     op_execution *a = START(dequeue, "");
-    bd_resources_clear(l->resources, BD_DEFAULT_CONTAINER);
+    bd_resources_clear(l->resources, "");
     op_execution_expect(a, "Cancelled: Dequeue operation was cancelled");
     RUN(enqueue, "int32[] 1", ""); // the node makes a new queue
     RUN(dequeue, "", "int32[] 1");

@@ -365,9 +365,8 @@ bd_staging_area *bd_staging_area_of(bd_op_ctx *c)
     bd_resource *r;
     BD_STATUS(st);
     if (bd_resources_lookup_or_create(c->step->resources,
-                                      &(bd_resource_spec){container[0] ? container : BD_DEFAULT_CONTAINER,
-                                                          o.name, &area_type, create_area, &o},
-                                      &r, st)) {
+                                      &(bd_resource_spec){container, o.name, &area_type, create_area, &o}, &r,
+                                      st)) {
         bd_op_fail_status(c, st);
         return NULL;
     }

@@ -446,7 +446,7 @@ bd_chain *bd_chain_new(const bd_step *step, bd_cancellation *parent)
     atomic_init(&p->refs, 1);
     p->io_pool = bd_io_pool_ref(step->io_pool);
     p->device = step->resources;
-    p->resources = bd_resources_new();
+    p->resources = bd_resources_new("tf_data");
     bd_mutex_init(&p->mu);
     return make_chain(p, parent);
 }

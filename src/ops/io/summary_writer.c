@@ -58,8 +58,7 @@ bd_event_writer *bd_input_event_writer(bd_op_ctx *c, int i, bd_resource **r)
 // Only names the resource; it need not exist.
 static void handle_run(bd_op_ctx *c)
 {
-    const char *container = bd_node_attr_string(c->node, "container");
-    bd_output_handle(c, *container ? container : BD_DEFAULT_CONTAINER,
+    bd_output_handle(c, bd_node_attr_string(c->node, "container"),
                      bd_node_attr_string(c->node, "shared_name"), &writer_type);
 }
 

@@ -55,10 +55,9 @@ static tensors_map *find_map(bd_op_ctx *c)
     const char *container = bd_node_attr_string(c->node, "container"),
                *shared = bd_node_attr_string(c->node, "shared_name"),
                *name = shared[0] ? shared : c->node->name;
-    if (!bd_resources_lookup_or_create(c->step->resources,
-                                       &(bd_resource_spec){container[0] ? container : BD_DEFAULT_CONTAINER,
-                                                           name, &map_type, create_map, (void *)name},
-                                       &r, st))
+    if (!bd_resources_lookup_or_create(
+            c->step->resources, &(bd_resource_spec){container, name, &map_type, create_map, (void *)name}, &r,
+            st))
         return BD_CONTAINER_OF(r, tensors_map, base);
     bd_op_fail_status(c, st);
     return NULL;

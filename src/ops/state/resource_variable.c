@@ -32,7 +32,7 @@ static void handle_run(bd_op_ctx *c)
     if (!y) return;
     bd_resource_handle *h = bd_tensor_handle(y);
     h->device = bd_strdup(c->node->assigned_device ? c->node->assigned_device : "");
-    h->container = bd_strdup(b->container);
+    h->container = bd_strdup(bd_resources_container(c->step->resources, b->container));
     h->name = bd_strdup(b->name);
     h->type_name = bd_strdup(bd_variable_type.name);
     h->hash_code = 0;
@@ -90,7 +90,7 @@ bd_variable *bd_input_variable_to_read(bd_op_ctx *c, int i, braid_dtype dtype)
         c, BRAID_FAILED_PRECONDITION,
         "Error while reading resource variable %s from Container: %s. This could mean that the variable was "
         "uninitialized. Not found: %s",
-        h->name, h->container ? h->container : BD_DEFAULT_CONTAINER, braid_status_message(missing));
+        h->name, bd_resources_container(c->step->resources, h->container), braid_status_message(missing));
     return NULL;
 }
 
@@ -190,7 +190,7 @@ static void assign_run(bd_op_ctx *c)
 {
     const bd_resource_handle *h = handle_input(c, 0);
     if (!h || !bd_handle_check_kind(c, h, &bd_variable_type)) return;
-    bd_variable_binding b = {.container = h->container ? h->container : BD_DEFAULT_CONTAINER,
+    bd_variable_binding b = {.container = h->container,
                              .name = h->name,
                              .dtype = bd_input(c, 1)->dtype,
                              .shape = BD_SHAPE_UNKNOWN};

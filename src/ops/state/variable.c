@@ -22,9 +22,8 @@ static braid_code create_variable(void *arg, bd_resource **out, braid_status *st
 
 void bd_variable_bind(const braid_op *node, bool is_reference, bd_variable_binding *b)
 {
-    const char *container = bd_node_attr_string(node, "container");
     const char *shared_name = bd_node_attr_string(node, "shared_name");
-    b->container = container[0] ? container : BD_DEFAULT_CONTAINER;
+    b->container = bd_node_attr_string(node, "container");
     b->name = shared_name[0] ? shared_name : node->name;
     b->dtype = bd_node_attr_type(node, "dtype");
     b->shape = bd_node_attr_shape(node, "shape");
@@ -44,7 +43,8 @@ braid_code bd_variable_find(const bd_variable_binding *b, bd_resources *rs, bd_v
     *v = BD_CONTAINER_OF(r, bd_variable, base);
     if ((*v)->dtype == b->dtype) return BRAID_OK;
     code = bd_fail(st, BRAID_INVALID_ARGUMENT, "Variable '%s' in container '%s' is of type %s, not %s",
-                   b->name, b->container, braid_dtype_name((*v)->dtype), braid_dtype_name(b->dtype));
+                   b->name, bd_resources_container(rs, b->container), braid_dtype_name((*v)->dtype),
+                   braid_dtype_name(b->dtype));
     bd_resource_unref(r);
     *v = NULL;
     return code;

@@ -17,7 +17,7 @@ op_live *op_live_new(void)
 {
     op_live *l = bd_calloc(1, sizeof *l);
     l->graph = braid_graph_new();
-    l->resources = bd_resources_new();
+    l->resources = bd_resources_new("localhost");
     bd_mutex_init(&l->mu);
     return l;
 }

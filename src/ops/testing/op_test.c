@@ -215,14 +215,12 @@ static bd_variable *make_resource(const op_text *text, bd_step *step, int i, bd_
     bd_resource *r;
     snprintf(name, sizeof name, "var%d", i);
     if (bd_resources_lookup_or_create(
-            step->resources,
-            &(bd_resource_spec){BD_DEFAULT_CONTAINER, name, &bd_variable_type, create_resource, (void *)text},
+            step->resources, &(bd_resource_spec){"", name, &bd_variable_type, create_resource, (void *)text},
             &r, st) ||
         bd_tensor_init(&v->tensor, BRAID_RESOURCE, &BD_SCALAR, st))
         fail_msg("%s", braid_status_message(st));
-    *bd_tensor_handle(&v->tensor) = (bd_resource_handle){.container = bd_strdup(BD_DEFAULT_CONTAINER),
-                                                         .name = bd_strdup(name),
-                                                         .type_name = bd_strdup(bd_variable_type.name)};
+    *bd_tensor_handle(&v->tensor) = (bd_resource_handle){
+        .container = bd_strdup(""), .name = bd_strdup(name), .type_name = bd_strdup(bd_variable_type.name)};
     return BD_CONTAINER_OF(r, bd_variable, base);
 }
 
