@@ -20,6 +20,9 @@ typedef struct braid_server_options {
     int64_t client_lost_timeout_ms;
     bool insecure;        ///< allow an address that is not loopback, without credentials
     int inter_op_threads; ///< 0: one a core
+    /// CPU devices of the task, "/device:CPU:0" and so on, which share its memory, variables and threads
+    /// (device_count of ConfigProto); at most 64; 0: one.
+    int cpu_devices;
 } braid_server_options;
 
 /// Starts the server of task `index` of `job`: listens on its address (only loopback unless

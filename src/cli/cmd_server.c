@@ -16,6 +16,7 @@
 typedef struct server_flags {
     const char *cluster, *job;
     int64_t task, session_timeout_ms, session_idle_timeout_ms, client_lost_timeout_ms, worker_gone_timeout_ms;
+    int64_t cpu_devices;
     bool insecure;
 } server_flags;
 
@@ -28,6 +29,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
         {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job, from 0"},
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL,
          "allow an address that is not loopback (no authentication yet)"},
+        {"cpu-devices", BD_FLAG_INT, &f->cpu_devices, 1, "N",
+         "CPU devices of this task, /cpu:0 to /cpu:N-1 (default 1, at most 64)"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
          "fail a new session when a task stays missing (default: never)"},
         {"session-idle-timeout", BD_FLAG_SECONDS, &f->session_idle_timeout_ms, 0, "SECONDS",
@@ -110,7 +113,8 @@ static int serve(const braid_cluster *cluster, const char *job, int task, const 
                                           .session_idle_timeout_ms = f->session_idle_timeout_ms,
                                           .client_lost_timeout_ms = f->client_lost_timeout_ms,
                                           .worker_gone_timeout_ms = f->worker_gone_timeout_ms,
-                                          .insecure = f->insecure};
+                                          .insecure = f->insecure,
+                                          .cpu_devices = (int)f->cpu_devices};
     braid_server *server = braid_server_start(cluster, job, task, &options, st);
     if (!server) return fail(st);
     braid_server_stop_on_signals(server);

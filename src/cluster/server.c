@@ -108,7 +108,7 @@ static void stop_work(braid_server *s, int64_t deadline_ns)
     bd_master_stop(s->env.master);
     if (s->listener) s->transport->listener_stop(s->listener, deadline_ns);
     bd_local_worker_stop(s->env.worker);
-    bd_device_close(s->device);
+    bd_device_close(s->devices[0]);
     bd_thread_pool_stop(s->control);
     bd_thread_pool_stop(s->waiting);
     bd_thread_pool_stop(s->nodes);
@@ -133,6 +133,27 @@ void braid_server_stop(braid_server *s, int64_t grace_ms)
     bd_mutex_unlock(&s->mu);
 }
 
+static void make_devices(braid_server *s, int count)
+{
+    const char *task = s->peers.self->task;
+    s->device_count = count;
+    s->devices = bd_calloc((size_t)count, sizeof(bd_device *));
+    s->device_infos = bd_calloc((size_t)count, sizeof *s->device_infos);
+    for (int i = 0; i < count; i++) {
+        s->devices[i] =
+            i == 0 ? bd_device_new(task, "CPU", 0, s->nodes) : bd_device_new_sharing(s->devices[0], task, i);
+        s->device_infos[i] = bd_device_info_of(s->devices[i]);
+    }
+}
+
+static void free_devices(braid_server *s)
+{
+    for (int i = s->device_count - 1; i >= 0; i--)
+        bd_device_free(s->devices[i]);
+    bd_free(s->devices);
+    bd_free(s->device_infos);
+}
+
 static void free_parts(braid_server *s)
 {
     bd_peers_close(&s->peers);
@@ -145,7 +166,7 @@ static void free_parts(braid_server *s)
     bd_membership_free(s->env.membership);
     bd_thread_pool_free(s->control);
     bd_thread_pool_free(s->waiting);
-    bd_device_free(s->device);
+    free_devices(s);
     bd_thread_pool_free(s->nodes);
     bd_remote_workers_free(&s->peers);
     bd_peers_fini(&s->peers);
@@ -240,11 +261,12 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
         options->worker_gone_timeout_ms > 0 ? options->worker_gone_timeout_ms : GONE_TIMEOUT_DEFAULT_MS;
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     bd_remote_workers_new(&s->peers);
-    s->device = bd_device_new(s->peers.self->task, "CPU", 0, s->nodes);
+    make_devices(s, bd_max(1, options->cpu_devices));
     s->env.chunk_store = bd_chunk_store_new(s->timers, held_bytes_max());
-    s->env.collectives = bd_task_collectives_new(&s->peers, s->device);
+    s->env.collectives = bd_task_collectives_new(&s->peers, s->devices[0]);
+    const bd_local_devices devices = {s->devices, s->device_infos, s->device_count};
     s->env.worker =
-        bd_local_worker_new(&s->peers, s->device, s->timers, s->env.chunk_store, s->env.collectives);
+        bd_local_worker_new(&s->peers, &devices, s->timers, s->env.chunk_store, s->env.collectives);
     s->peers.self->worker = bd_local_worker_base(s->env.worker);
     s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                    .timers = s->timers,
@@ -260,7 +282,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     s->env.membership = bd_membership_new(&(bd_membership_env){.peers = &s->peers,
                                                                .timers = s->timers,
                                                                .cancellation = s->env.cancellation,
-                                                               .incarnation = s->device->incarnation,
+                                                               .incarnation = s->devices[0]->incarnation,
                                                                .gone_timeout_ms = gone_timeout_ms,
                                                                .changed = membership_changed,
                                                                .arg = s});
@@ -326,6 +348,7 @@ braid_server *bd_server_start(const braid_cluster *cluster, const char *job, int
         return NULL;
     }
     if (check_address(address, job, index, options->insecure, st)) return NULL;
+    if (bd_cpu_devices_check(options->cpu_devices, st)) return NULL;
     braid_server *s = server_new(cluster, transport);
     if (!start(s, job, index, braid_cluster_address(s->cluster, job, index), options, st)) return s;
     free_parts(s);

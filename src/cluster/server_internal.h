@@ -18,7 +18,9 @@ struct braid_server {
     bd_thread_pool *nodes;   // runs nodes of graphs
     bd_thread_pool *control; // reads and compiles graphs; its tasks never wait
     bd_thread_pool *waiting; // makes sessions and plans: its tasks wait for other tasks, never for this pool
-    bd_device *device;
+    bd_device **devices;     // [device_count]; the others share the resources of the first
+    bd_device_info *device_infos;
+    int device_count;
     bd_peers peers;
     // the server owns all of it but `cluster` and `peers`, which point to the fields above
     bd_service_env env;

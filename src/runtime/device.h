@@ -5,6 +5,7 @@
 #include "base/thread_pool.h"
 #include "op/io_pool.h"
 #include "op/resource.h"
+#include <braid/status.h>
 #include <stdint.h>
 
 typedef struct bd_device {
@@ -15,10 +16,13 @@ typedef struct bd_device {
     bd_resources *resources;
     bd_thread_pool *pool; // not owned
     bd_io_pool *io_pool;  // for kernels that block on the disk
+    bool is_sharing;      // resources and io_pool are another device's
 } bd_device;
 
 // A device of this process. `task_name` is "/job:J/replica:0/task:N".
 bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_thread_pool *pool);
+// Another device of the same task, with the resources and threads of `first`, which must outlive it.
+bd_device *bd_device_new_sharing(const bd_device *first, const char *task_name, int index);
 // Call it when no step runs and none will start: empties the containers of the device and ends its threads.
 // Call it before the pool is freed, which background work of resources (iterators of datasets) uses until
 // then. May be called again.
@@ -31,5 +35,19 @@ typedef struct bd_device_info {
     uint64_t incarnation;
     int64_t memory_limit;
 } bd_device_info;
+
+bd_device_info bd_device_info_of(const bd_device *d);
+
+// Devices of this process. The arrays are not owned.
+typedef struct bd_local_devices {
+    bd_device *const *devices;
+    const bd_device_info *infos; // of the same
+    int count;
+} bd_local_devices;
+
+// How many CPU devices a task or an in-process session may have.
+#define BD_CPU_DEVICES_MAX 64
+// InvalidArgument unless `count` is in [0, BD_CPU_DEVICES_MAX]; 0 means one.
+braid_code bd_cpu_devices_check(int count, braid_status *st);
 
 #endif

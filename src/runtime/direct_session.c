@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define TASK "/job:localhost/replica:0/task:0"
-#define DEVICES_MAX 64
 
 // Sessions that are open in this process: memory is given back when the last one ends.
 static atomic_int open_sessions;
@@ -403,8 +402,7 @@ static void make_devices(bd_direct_session *s, int count)
     s->infos = bd_calloc((size_t)count, sizeof *s->infos);
     for (int i = 0; i < count; i++) {
         bd_device *d = s->devices[i] = bd_device_new(TASK, "CPU", i, s->pool);
-        s->infos[i] = (bd_device_info){
-            .name = d->name, .type = d->type, .incarnation = d->incarnation, .memory_limit = d->memory_limit};
+        s->infos[i] = bd_device_info_of(d);
     }
 }
 
@@ -437,10 +435,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     static const braid_session_options defaults;
     const braid_session_options *o = options ? options : &defaults;
     *out = NULL;
-    if (o->cpu_devices < 0 || o->cpu_devices > DEVICES_MAX) {
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "cpu_devices is %d, not between 0 and %d", o->cpu_devices,
-                       DEVICES_MAX);
-    }
+    if (bd_cpu_devices_check(o->cpu_devices, st)) return st->code;
     bd_direct_session *s = bd_calloc(1, sizeof *s);
     atomic_fetch_add(&open_sessions, 1);
     s->base.ops = &ops;

@@ -4,13 +4,6 @@
 
 #include "runtime/plan.h"
 
-// Devices of this process. The arrays are not owned.
-typedef struct bd_local_devices {
-    bd_device *const *devices;
-    const bd_device_info *infos; // of the same
-    int count;
-} bd_local_devices;
-
 typedef struct bd_executable bd_executable;
 
 // Compiles `g`, whose nodes are placed, into one plan for each device that has nodes, with all rewrites but

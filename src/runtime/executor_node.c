@@ -198,6 +198,12 @@ static bool read_references(const bd_plan_item *it, bd_value *inputs, braid_stat
 
 // ---- Running nodes ----
 
+// The devices of a server share its plans, so a node may be on another device than the plan's.
+static const char *device_of(const bd_run *r, const bd_plan_item *it)
+{
+    return it->node->assigned_device ? it->node->assigned_device : r->plan->device->name;
+}
+
 static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error, int part)
 {
     bd_cancellation *token = r->step->cancellation;
@@ -211,7 +217,7 @@ static void node_failed(bd_run *r, const bd_plan_item *it, braid_status *error, 
         if (error->message && strstr(error->message, "{{node "))
             bd_status_suffix(error, "\n\t [[%s]]", name);
         else
-            bd_status_suffix(error, " (%s on %s) [[{{node %s}}]]", op_type, r->plan->device->name, name);
+            bd_status_suffix(error, " (%s on %s) [[{{node %s}}]]", op_type, device_of(r, it), name);
     }
     bd_run_stop(r, error);
     bd_status_fini(error);
@@ -277,8 +283,7 @@ void bd_handle_async_end(bd_worker *w, bd_async_op *op)
     bd_run *r = w->run;
     const bd_plan_item *it = &r->plan->items[op->item];
     if (r->step->stats)
-        bd_step_stats_collector_add(r->step->stats, r->plan->device->name, &op->ctx, op->start_ns,
-                                    bd_now_ns());
+        bd_step_stats_collector_add(r->step->stats, device_of(r, it), &op->ctx, op->start_ns, bd_now_ns());
     atomic_store_explicit(&op->phase, BD_ASYNC_IDLE, memory_order_relaxed);
     if (atomic_load_explicit(&r->stopped, memory_order_relaxed) && !bd_op_failed(&op->ctx)) {
         drop_values(op->ctx.inputs, it->input_count);
@@ -320,7 +325,7 @@ static void run_kernel(bd_worker *w, const bd_plan_item *it)
     }
     int64_t start_ns = bd_now_ns();
     it->run(&w->ctx);
-    bd_step_stats_collector_add(stats, w->run->plan->device->name, &w->ctx, start_ns, bd_now_ns());
+    bd_step_stats_collector_add(stats, device_of(w->run, it), &w->ctx, start_ns, bd_now_ns());
 }
 
 void bd_execute(bd_worker *w, bd_ready ready)

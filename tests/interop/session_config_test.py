@@ -4,7 +4,7 @@
 from client import InteropTest, Session
 from cluster import Cluster, main
 from graphs import FLOAT, const, node, variable
-from protos import cluster_pb2, config_pb2, debug_pb2, tensorflow_server_pb2, worker_pb2
+from protos import cluster_pb2, config_pb2, debug_pb2, master_pb2, tensorflow_server_pb2, worker_pb2
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
@@ -57,6 +57,33 @@ class SessionConfigTest(InteropTest):
 
     def test_isolated_sessions_share_nothing(self):
         self.assert_shares_nothing({"isolate_session_state": True})
+
+    # ---- device_count, which is the server's in TensorFlow ----
+
+    def test_a_task_has_as_many_cpu_devices_as_its_server_was_given(self):
+        with Cluster(options=["--cpu-devices", "2"], ps=1, worker=1) as wide:
+            first, second = (f"{PS}/device:CPU:{i}" for i in range(2))
+            s = Session(
+                wide.master(),
+                *variable("v", [], FLOAT, second, initial=3.0),
+                node("y", "Square", "v/read", device=first, T=FLOAT),
+                node("z", "Add", "y", "v/read", device="/job:worker/device:CPU:1", T=FLOAT),
+            )
+            listed = wide.master().call(master_pb2.ListDevicesRequest(session_handle=s.handle))
+            names = sorted(d.name for d in [*listed.local_device, *listed.remote_device])
+            self.assertEqual(
+                names,
+                [f"/job:{job}/replica:0/task:0/device:CPU:{i}" for job in ("ps", "worker") for i in range(2)],
+            )
+            s.run(targets=["v/init"])
+            self.assertEqual(s.run("z:0"), 12.0)
+            step = s.step(["z:0"], options={"trace_level": config_pb2.RunOptions.FULL_TRACE})
+            ran = {n.node_name: d.device for d in step.metadata.step_stats.dev_stats for n in d.node_stats}
+            self.assertTrue(ran["v"].endswith("ps/replica:0/task:0/device:CPU:1"), ran)
+            self.assertTrue(ran["y"].endswith("ps/replica:0/task:0/device:CPU:0"), ran)
+            self.assertTrue(ran["z"].endswith("worker/replica:0/task:0/device:CPU:1"), ran)
+            with self.fails("INVALID_ARGUMENT", "bad", f"{PS}/device:CPU:2"):
+                s.extend(node("bad", "Abs", "v/read", device=f"{PS}/device:CPU:2", T=FLOAT))
 
     # ---- use_per_session_threads, session_inter_op_thread_pool ----
 

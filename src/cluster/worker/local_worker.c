@@ -199,23 +199,34 @@ static void give_up_registering(bd_local_worker *w, bd_worker_session *s)
 
 // ---- RegisterGraph ----
 
+// *name: that of the first device of this task that matches `asked`.
+static braid_code find_device(const bd_local_worker *w, const char *asked, const char **name,
+                              braid_status *st)
+{
+    const bd_local_devices *all = &w->devices;
+    bd_device_name wanted, own;
+    braid_code code = bd_device_name_parse(asked, &wanted, st);
+    for (int i = 0; !code && i < all->count; i++) {
+        *name = all->infos[i].name;
+        if (strcmp(asked, *name) == 0) return BRAID_OK;
+        code = bd_device_name_parse(*name, &own, st);
+        if (!code && bd_device_name_matches(&wanted, &own)) return BRAID_OK;
+    }
+    if (code) return code;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "It is placed on %s, which is no device of %s (%s%s%s)", asked,
+                   w->peers->self->task, all->infos[0].name, all->count > 1 ? " to " : "",
+                   all->count > 1 ? all->infos[all->count - 1].name : "");
+}
+
 // Received nodes have their assigned device as the requested one; all must be of this task.
 static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid_status *st)
 {
-    bd_device_name mine;
-    braid_code code = bd_device_name_parse(w->device->name, &mine, st);
+    braid_code code = BRAID_OK;
     for (size_t i = 0; !code && i < g->nodes.len; i++) {
         braid_op *n = g->nodes.items[i];
         const char *asked = n->assigned_device ? n->assigned_device : n->device;
-        if (strcmp(asked, w->device->name) != 0) {
-            bd_device_name name;
-            code = bd_device_name_parse(asked, &name, st);
-            if (!code && !bd_device_name_matches(&name, &mine))
-                code = bd_fail(st, BRAID_INVALID_ARGUMENT,
-                               "node '%s' (%s) is placed on %s, which is no device of %s (%s)", n->name,
-                               n->op_type, asked, w->peers->self->task, w->device->name);
-        }
-        n->assigned_device = w->device->name; // outlives the graph
+        code = find_device(w, asked, &n->assigned_device, st); // its name outlives the graph
+        if (code) bd_status_prefix(st, "node '%s' (%s): ", n->name, n->op_type);
     }
     return code;
 }
@@ -223,10 +234,8 @@ static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid
 static bd_function_runtime *functions_new(const bd_local_worker *w, const bd_worker_session *s,
                                           bd_library *library, unsigned disabled_rewrites)
 {
-    bd_device *d = w->device;
-    const bd_device_info info = {d->name, d->type, d->incarnation, d->memory_limit};
-    const bd_local_devices devices = {.devices = &d, .infos = &info, .count = 1};
-    return bd_function_runtime_new(library, &devices, bd_worker_session_resources(w, s), disabled_rewrites);
+    return bd_function_runtime_new(library, &w->devices, bd_worker_session_resources(w, s),
+                                   disabled_rewrites);
 }
 
 static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
@@ -313,10 +322,9 @@ static void get_status(bd_worker *base, bool wait, bd_cancellation *cancellation
 {
     (void)wait;
     (void)cancellation;
-    const bd_device *d = of(base)->device;
-    const bd_device_info info = {d->name, d->type, d->incarnation, d->memory_limit};
+    const bd_local_devices *all = &of(base)->devices;
     BD_STATUS(ok);
-    fn(arg, &info, 1, ok);
+    fn(arg, all->infos, all->count, ok);
 }
 
 const char *bd_step_container(int64_t step_id, char buf[BD_STEP_CONTAINER_MAX])
@@ -348,14 +356,22 @@ static void cleanup_all(bd_worker *base, const char *const *containers, int coun
     done(fn, arg, ok);
 }
 
+static const bd_device_info *own_device(const bd_local_worker *w, const char *name, size_t len)
+{
+    for (int i = 0; i < w->devices.count; i++) {
+        const bd_device_info *d = &w->devices.infos[i];
+        if (len == strlen(d->name) && memcmp(name, d->name, len) == 0) return d;
+    }
+    return NULL;
+}
+
 static braid_code check_sender(const bd_local_worker *w, const char *key, size_t len, braid_status *st)
 {
     bd_rendezvous_parsed_key parsed;
     const braid_code code = bd_rendezvous_key_parse(key, len, &parsed, st);
     if (code) return code;
-    const bd_device *d = w->device;
-    if (parsed.src_device_len != strlen(d->name) ||
-        memcmp(parsed.src_device, d->name, parsed.src_device_len) != 0)
+    const bd_device_info *d = own_device(w, parsed.src_device, parsed.src_device_len);
+    if (!d)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%.*s, which is to send %.*s, is no device of %s",
                        (int)parsed.src_device_len, parsed.src_device, (int)parsed.edge_len, parsed.edge,
                        w->peers->self->label);
@@ -428,13 +444,9 @@ bd_worker *bd_local_worker_base(bd_local_worker *w)
     return &w->base;
 }
 
-bd_device *bd_local_worker_device(bd_local_worker *w)
-{
-    return w->device;
-}
-
-bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
-                                     bd_chunk_store *chunk_store, bd_task_collectives *collectives)
+bd_local_worker *bd_local_worker_new(const bd_peers *peers, const bd_local_devices *devices,
+                                     bd_timers *timers, bd_chunk_store *chunk_store,
+                                     bd_task_collectives *collectives)
 {
     static const bd_worker_ops ops = {
         .get_status = get_status,
@@ -450,7 +462,8 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, b
     w->base.ops = &ops;
     atomic_init(&w->base.takes_pushes, true);
     w->peers = peers;
-    w->device = device;
+    w->devices = *devices;
+    w->device = devices->devices[0];
     w->chunk_store = chunk_store;
     w->collectives = collectives;
     w->steps = bd_step_table_new(peers, timers);

@@ -11,9 +11,10 @@
 
 typedef struct bd_local_worker bd_local_worker;
 
-// All must outlive it. `device` is the only one of the task.
-bd_local_worker *bd_local_worker_new(const bd_peers *peers, bd_device *device, bd_timers *timers,
-                                     bd_chunk_store *chunk_store, bd_task_collectives *collectives);
+// All must outlive it. `devices` are those of the task, which share their resources.
+bd_local_worker *bd_local_worker_new(const bd_peers *peers, const bd_local_devices *devices,
+                                     bd_timers *timers, bd_chunk_store *chunk_store,
+                                     bd_task_collectives *collectives);
 // Aborts all steps and refuses new ones; their callbacks run soon. Registered graphs stay until free.
 void bd_local_worker_close(bd_local_worker *w, const braid_status *why);
 // Waits until no graph runs any more. After close.
@@ -25,7 +26,6 @@ void bd_local_worker_master_gone(bd_local_worker *w, const char *task);
 
 bd_worker *bd_local_worker_base(bd_local_worker *w);
 bd_local_worker *bd_local_worker_of(bd_worker *base); // the inverse
-bd_device *bd_local_worker_device(bd_local_worker *w);
 
 // The same as the functions of bd_worker, for sessions that the master did not create: TensorFlow masters
 // register graphs under any session handle. Such a session lives as long as it has graphs.

@@ -35,7 +35,8 @@ typedef struct bd_worker_graph {
 struct bd_local_worker {
     bd_worker base;
     const bd_peers *peers;
-    bd_device *device;
+    bd_local_devices devices; // which share memory, resources and threads, and so their plans
+    bd_device *device;        // the first
     bd_step_table *steps;
     bd_chunk_store *chunk_store; // of the steps
     bd_task_collectives *collectives;

@@ -124,7 +124,8 @@ static void end(execution *e, braid_status *st)
 {
     bd_local_worker *w = e->w;
     if (st->code) abort_rendezvous(e->base.rendezvous, st);
-    if (e->base.step.stats) bd_step_stats_proto_write(e->base.step.stats, w->device->name, e->run->stats);
+    for (int i = 0; e->base.step.stats && i < w->devices.count; i++)
+        bd_step_stats_proto_write(e->base.step.stats, w->devices.infos[i].name, e->run->stats);
     if (e->run->wants_partition_graphs) write_partition_graph(e);
     bd_step_table_end(w->steps, e->run->step_id, st->code == BRAID_OK);
     e->run->ends_by_itself = st->code == BRAID_OK;
