@@ -2,6 +2,7 @@
 #ifndef BRAID_BRAID_H
 #define BRAID_BRAID_H
 
+#include <braid/checkpoint.h>
 #include <braid/clip.h>
 #include <braid/cluster.h>
 #include <braid/control.h>
@@ -15,6 +16,7 @@
 #include <braid/ops.h>
 #include <braid/optimizers.h>
 #include <braid/run_metadata.h>
+#include <braid/saver.h>
 #include <braid/server.h>
 #include <braid/session.h>
 #include <braid/status.h>

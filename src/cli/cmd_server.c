@@ -30,7 +30,7 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL,
          "allow an address that is not loopback (no authentication yet)"},
         {"cpu-devices", BD_FLAG_INT, &f->cpu_devices, 1, "N",
-         "CPU devices of this task, /cpu:0 to /cpu:N-1 (default 1, at most 64)"},
+         "CPU devices of the task, from /cpu:0 (default 1, at most 64)"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
          "fail a new session when a task stays missing (default: never)"},
         {"session-idle-timeout", BD_FLAG_SECONDS, &f->session_idle_timeout_ms, 0, "SECONDS",

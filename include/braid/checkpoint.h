@@ -1,0 +1,56 @@
+// Checkpoints as files: finding the newest, keeping a number of them, removing what interrupted saves left.
+//
+// A checkpoint with the prefix P is P.index and P.data-00000-of-00001 and so on (a tensor bundle, as
+// TensorFlow's SaveV2 writes it), and P.meta with the graph. The file `checkpoint` of its directory lists the
+// checkpoints. braid_saver (saver.h) writes all of them.
+//
+// All functions block on the disk. Errors name the file.
+#ifndef BRAID_CHECKPOINT_H
+#define BRAID_CHECKPOINT_H
+
+#include <braid/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Returns the prefix of the newest checkpoint of a directory (free() it), when its files exist
+/// (tf.train.latest_checkpoint). NULL on an error: NotFound when there is none, DataLoss when the file
+/// `checkpoint` is damaged.
+BRAID_API char *braid_latest_checkpoint(const char *dir, braid_status *status);
+
+/// Returns whether the files of a checkpoint exist.
+BRAID_API bool braid_checkpoint_exists(const char *prefix);
+
+/// Removes a checkpoint with its .meta. NotFound.
+BRAID_API braid_code braid_checkpoint_remove(const char *prefix, braid_status *status);
+
+/// Which checkpoints stay.
+typedef struct braid_checkpoint_policy {
+    int max_to_keep; ///< 0: 5; negative: all stay
+    /// A checkpoint that would be removed stays for ever when it is this number of hours younger than the
+    /// last that stayed so; 0: none does.
+    double keep_every_n_hours;
+} braid_checkpoint_policy;
+
+/// Makes the checkpoint `prefix`, whose files exist, the newest of its directory: lists it in the file
+/// `checkpoint`, durably, and then removes those that the policy (NULL: the defaults) does not keep. The list
+/// is read from that file, so that it goes on after a restart.
+BRAID_API braid_code braid_checkpoint_record(const char *prefix, const braid_checkpoint_policy *policy,
+                                             braid_status *status);
+
+/// Removes what saves that were interrupted left of checkpoints NAME-STEP: temporary files and directories,
+/// and data files without an index. `name` is a prefix without a step, "DIR/model.ckpt". No save of that name
+/// may be in progress.
+BRAID_API braid_code braid_checkpoint_clean(const char *name, braid_status *status);
+
+/// Writes a serialized MetaGraphDef to PREFIX.meta, all at once.
+BRAID_API braid_code braid_checkpoint_write_meta(const char *prefix, const void *data, size_t len,
+                                                 braid_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+// Savers: nodes that write variables to checkpoints of TensorFlow's format and read them back.
+//
+//     braid_saver *saver = braid_saver_new(graph, NULL);
+//     ...
+//     char *path = braid_saver_save(saver, session, "/tmp/model/model.ckpt", step, status);
+//     braid_saver_restore(saver, session, path, status);
+//     free(path);
+//
+// Nodes have the names of tf.train.Saver ("save/SaveV2", "save/restore_all"). Variables are written by the
+// tasks that have them, so all tasks and the program must see the directory under the same path.
+#ifndef BRAID_SAVER_H
+#define BRAID_SAVER_H
+
+#include <braid/checkpoint.h>
+#include <braid/session.h>
+#include <braid/variables.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct braid_saver braid_saver;
+
+/// All zero is the default of each.
+typedef struct braid_saver_options {
+    const braid_out *vars; ///< [var_count] variables (`ref`); NULL: all global ones
+    int var_count;
+    const char *const *names; ///< [var_count] their names in the checkpoint; NULL: their own
+    /// Each task writes its variables to a file of its own, all at once; else one task writes all.
+    bool sharded;
+    braid_checkpoint_policy policy; ///< which checkpoints stay
+    bool without_meta;              ///< writes no PREFIX.meta
+    const char *name;               ///< the name scope; NULL: "save"
+} braid_saver_options;
+
+/// Adds the nodes of a saver. `options` NULL: the defaults. The saver belongs to the graph and lives as long.
+/// The graph fails without variables, and when two have the same name.
+BRAID_API braid_saver *braid_saver_new(braid_graph *graph, const braid_saver_options *options);
+
+/// Writes the variables to the checkpoint PATH-STEP (PATH when `global_step` is negative), durably, makes it
+/// the newest of its directory, and removes those that the policy does not keep. What an earlier save left
+/// that was interrupted is removed first. Returns its prefix (free() it); NULL on an error, after which the
+/// checkpoints that were there are as they were.
+BRAID_API char *braid_saver_save(braid_saver *saver, braid_session *session, const char *path,
+                                 int64_t global_step, braid_status *status);
+
+/// Gives the variables the values of the checkpoint `prefix`, other variables keep theirs. Errors: NotFound
+/// for a checkpoint or a name that does not exist, InvalidArgument for another type or shape.
+BRAID_API braid_code braid_saver_restore(braid_saver *saver, braid_session *session, const char *prefix,
+                                         braid_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

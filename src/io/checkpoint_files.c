@@ -1,0 +1,223 @@
+// Keeps the checkpoints of a directory: the public functions of <braid/checkpoint.h>.
+#include <braid/checkpoint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "io/bundle.h"
+#include "io/checkpoint_state.h"
+#include <ctype.h>
+#include <string.h>
+
+#define KEEP_DEFAULT 5
+#define SECONDS_AN_HOUR 3600.0
+
+char *braid_latest_checkpoint(const char *dir, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    char *prefix;
+    bd_checkpoint_latest(dir, NULL, &prefix, st);
+    return prefix;
+}
+
+bool braid_checkpoint_exists(const char *prefix)
+{
+    return bd_bundle_exists(prefix);
+}
+
+static braid_code remove_if_there(const char *path, braid_status *st)
+{
+    const braid_code code = bd_file_remove(path, st);
+    if (code != BRAID_NOT_FOUND) return code;
+    braid_status_clear(st);
+    return BRAID_OK;
+}
+
+braid_code braid_checkpoint_remove(const char *prefix, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    braid_code code = bd_bundle_remove(prefix, st);
+    char *meta = bd_asprintf("%s.meta", prefix);
+    if (!code) code = remove_if_there(meta, st);
+    bd_free(meta);
+    return code;
+}
+
+braid_code braid_checkpoint_write_meta(const char *prefix, const void *data, size_t len, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    char *path = bd_asprintf("%s.meta", prefix);
+    const braid_code code = bd_file_write_atomic(path, data, len, st);
+    bd_free(path);
+    return code;
+}
+
+// ---- Keeping a number of them ----
+
+static double now_seconds(void)
+{
+    return (double)bd_wall_micros() * 1e-6;
+}
+
+// Gives every listed checkpoint a time: a list without times is one of an older program.
+static void give_times(bd_checkpoint_state *s)
+{
+    if (s->times) return;
+    s->times = bd_malloc((s->all.len + 1) * sizeof *s->times);
+    for (size_t i = 0; i < s->all.len; i++)
+        s->times[i] = now_seconds();
+}
+
+static void forget(bd_checkpoint_state *s, size_t i)
+{
+    bd_free(s->all.items[i]);
+    s->all.len--;
+    memmove(&s->all.items[i], &s->all.items[i + 1], (s->all.len - i) * sizeof *s->all.items);
+    memmove(&s->times[i], &s->times[i + 1], (s->all.len - i) * sizeof *s->times);
+}
+
+static void append(bd_checkpoint_state *s, const char *prefix)
+{
+    for (size_t i = 0; i < s->all.len; i++) // a checkpoint that is written again is the newest
+        if (strcmp(s->all.items[i], prefix) == 0) forget(s, i--);
+    bd_free(s->latest);
+    s->latest = bd_strdup(prefix);
+    bd_array_push(&s->all, bd_strdup(prefix));
+    s->times = bd_realloc(s->times, s->all.len * sizeof *s->times);
+    s->times[s->all.len - 1] = now_seconds();
+}
+
+// Takes the oldest off the list until the policy holds; those to remove are appended to `removed`.
+static void apply_policy(bd_checkpoint_state *s, const braid_checkpoint_policy *policy, bd_name_list *removed)
+{
+    if (policy->max_to_keep < 0) return;
+    const size_t keep = policy->max_to_keep ? (size_t)policy->max_to_keep : KEEP_DEFAULT;
+    const double every = policy->keep_every_n_hours * SECONDS_AN_HOUR;
+    while (s->all.len > keep) {
+        const bool stays = every > 0 && s->times[0] > s->last_preserved + every;
+        if (stays)
+            s->last_preserved = s->times[0];
+        else
+            bd_array_push(removed, bd_strdup(s->all.items[0]));
+        forget(s, 0);
+    }
+}
+
+static braid_code remove_all(const bd_name_list *prefixes, braid_status *st)
+{
+    for (size_t i = 0; i < prefixes->len; i++) {
+        const braid_code code = braid_checkpoint_remove(prefixes->items[i], st);
+        if (code == BRAID_NOT_FOUND)
+            braid_status_clear(st); // removed by hand
+        else if (code)
+            return code;
+    }
+    return BRAID_OK;
+}
+
+static braid_code read_state(const char *dir, bd_checkpoint_state *s, braid_status *st)
+{
+    const braid_code code = bd_checkpoint_state_read(dir, NULL, s, st);
+    if (code != BRAID_NOT_FOUND) return code;
+    braid_status_clear(st);
+    return BRAID_OK;
+}
+
+braid_code braid_checkpoint_record(const char *prefix, const braid_checkpoint_policy *policy,
+                                   braid_status *status)
+{
+    static const braid_checkpoint_policy defaults;
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    if (!bd_bundle_exists(prefix))
+        return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s", prefix);
+    char *dir = bd_path_dir(prefix);
+    bd_checkpoint_state s;
+    bd_name_list removed = {0};
+    braid_code code = read_state(dir, &s, st);
+    if (!code) {
+        give_times(&s);
+        if (s.last_preserved == 0) s.last_preserved = s.all.len ? s.times[0] : now_seconds();
+        append(&s, prefix);
+        apply_policy(&s, policy ? policy : &defaults, &removed);
+        code = bd_checkpoint_state_write(dir, NULL, &s, false, st);
+    }
+    if (!code) code = remove_all(&removed, st);
+    bd_checkpoint_state_fini(&s);
+    bd_name_list_fini(&removed);
+    bd_free(dir);
+    return code;
+}
+
+// ---- What interrupted saves left ----
+
+// The length of the digits of NAME-STEP in a file's name that begins with NAME; 0: it is no file of NAME.
+static size_t step_len(const char *file, const char *name)
+{
+    const size_t len = strlen(name);
+    if (strncmp(file, name, len) != 0 || file[len] != '-') return 0;
+    size_t digits = 0;
+    while (isdigit((unsigned char)file[len + 1 + digits]))
+        digits++;
+    return digits ? len + 1 + digits : 0;
+}
+
+static bool is_temporary(const char *after_prefix)
+{
+    return strncmp(after_prefix, "_temp_", 6) == 0 || strstr(after_prefix, ".tempstate");
+}
+
+static braid_code remove_tree(const char *path, braid_status *st)
+{
+    bd_file_info info;
+    braid_code code = bd_file_get_info(path, &info, st);
+    if (code || !info.is_dir) return code ? code : bd_file_remove(path, st);
+    bd_name_list names;
+    code = bd_dir_list(path, &names, st);
+    for (size_t i = 0; i < names.len && !code; i++) { // a save writes no directories into its directory
+        char *file = bd_path_join(path, names.items[i]);
+        code = bd_file_remove(file, st);
+        bd_free(file);
+    }
+    bd_name_list_fini(&names);
+    return code ? code : bd_dir_remove(path, st);
+}
+
+static bool is_leftover(const char *dir, const char *file, const char *name)
+{
+    if (strncmp(file, "checkpoint.tempstate", 20) == 0) return true;
+    const size_t len = step_len(file, name);
+    if (!len) return false;
+    if (is_temporary(file + len)) return true;
+    if (strncmp(file + len, ".data-", 6) != 0) return false;
+    char *prefix = bd_asprintf("%s/%.*s", dir, (int)len, file);
+    const bool is_orphan = !bd_bundle_exists(prefix);
+    bd_free(prefix);
+    return is_orphan;
+}
+
+braid_code braid_checkpoint_clean(const char *name, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    char *dir = bd_path_dir(name);
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    bd_name_list files;
+    braid_code code = bd_dir_list(dir, &files, st);
+    for (size_t i = 0; i < files.len && !code; i++) {
+        if (!is_leftover(dir, files.items[i], base)) continue;
+        char *path = bd_path_join(dir, files.items[i]);
+        code = remove_tree(path, st);
+        bd_free(path);
+    }
+    if (code == BRAID_NOT_FOUND) { // no directory yet
+        braid_status_clear(st);
+        code = BRAID_OK;
+    }
+    bd_name_list_fini(&files);
+    bd_free(dir);
+    return code;
+}

@@ -1,0 +1,199 @@
+// Which checkpoints of a directory stay, and what is left of saves that were interrupted.
+#include <braid/checkpoint.h>
+
+#include "base/alloc.h"
+#include "base/testing/test.h"
+#include "io/bundle.h"
+#include "io/checkpoint_state.h"
+#include "io/testing/temp_dir.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static char *dir;
+
+static int make_dir(void **state)
+{
+    (void)state;
+    dir = bd_temp_dir_new();
+    return 0;
+}
+
+static int free_dir(void **state)
+{
+    (void)state;
+    bd_temp_dir_free(dir);
+    return 0;
+}
+
+static void write_checkpoint(int step, char prefix[200])
+{
+    BD_STATUS(st);
+    bd_bundle_writer *w;
+    snprintf(prefix, 200, "%s/model.ckpt-%d", dir, step);
+    assert_int_equal(bd_bundle_writer_open(prefix, NULL, &w, st), BRAID_OK);
+    braid_tensor *t = braid_tensor_float(1);
+    bd_bundle_add(w, "v", t, st);
+    bd_bundle_finish(w, st);
+    bd_bundle_writer_free(w);
+    braid_tensor_free(t);
+    braid_checkpoint_write_meta(prefix, "graph", 5, st);
+    assert_ok(st);
+}
+
+static void record(int step, const braid_checkpoint_policy *policy)
+{
+    BD_STATUS(st);
+    char prefix[200];
+    write_checkpoint(step, prefix);
+    braid_checkpoint_record(prefix, policy, st);
+    assert_ok(st);
+}
+
+static void expect_checkpoints(const char *want)
+{
+    char got[200] = "";
+    for (int step = 0; step < 20; step++) {
+        char prefix[200], meta[220];
+        snprintf(prefix, sizeof prefix, "%s/model.ckpt-%d", dir, step);
+        snprintf(meta, sizeof meta, "%s.meta", prefix);
+        assert_int_equal(braid_checkpoint_exists(prefix), bd_file_exists(meta));
+        if (braid_checkpoint_exists(prefix)) snprintf(got + strlen(got), 20, "%d ", step);
+    }
+    assert_string_equal(got, want);
+}
+
+static void expect_latest(int step)
+{
+    BD_STATUS(st);
+    char want[200];
+    snprintf(want, sizeof want, "%s/model.ckpt-%d", dir, step);
+    char *latest = braid_latest_checkpoint(dir, st);
+    assert_ok(st);
+    assert_string_equal(latest, want);
+    free(latest);
+}
+
+static void the_last_five_stay(void **state)
+{
+    (void)state;
+    for (int step = 1; step <= 7; step++)
+        record(step, NULL);
+    expect_checkpoints("3 4 5 6 7 ");
+    expect_latest(7);
+}
+
+static void as_many_stay_as_the_policy_says(void **state)
+{
+    (void)state;
+    const braid_checkpoint_policy two = {.max_to_keep = 2}, all = {.max_to_keep = -1};
+    for (int step = 1; step <= 3; step++)
+        record(step, &two);
+    expect_checkpoints("2 3 ");
+    for (int step = 4; step <= 10; step++)
+        record(step, &all);
+    expect_checkpoints("2 3 4 5 6 7 8 9 10 ");
+}
+
+static void one_of_every_n_hours_stays_for_ever(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    const braid_checkpoint_policy policy = {.max_to_keep = 1, .keep_every_n_hours = 1};
+    for (int step = 1; step <= 2; step++)
+        record(step, &(braid_checkpoint_policy){.max_to_keep = -1});
+    bd_checkpoint_state s; // as if the first had been written two hours after one that stays for ever
+    bd_checkpoint_state_read(dir, NULL, &s, st);
+    s.last_preserved = s.times[0] - 2 * 3600;
+    bd_checkpoint_state_write(dir, NULL, &s, false, st);
+    assert_ok(st);
+    bd_checkpoint_state_fini(&s);
+    record(3, &policy);
+    record(4, &policy);
+    expect_checkpoints("1 4 ");
+}
+
+static void a_checkpoint_that_is_written_again_is_the_newest(void **state)
+{
+    (void)state;
+    const braid_checkpoint_policy two = {.max_to_keep = 2};
+    record(1, &two);
+    record(2, &two);
+    record(1, &two);
+    expect_latest(1);
+    record(3, &two);
+    expect_checkpoints("1 3 ");
+}
+
+static void a_checkpoint_without_files_is_not_recorded(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char prefix[200];
+    snprintf(prefix, sizeof prefix, "%s/model.ckpt-1", dir);
+    braid_checkpoint_record(prefix, NULL, st);
+    assert_error(st, BRAID_NOT_FOUND, prefix);
+    assert_null(braid_latest_checkpoint(dir, st));
+    assert_error(st, BRAID_NOT_FOUND, "checkpoint");
+}
+
+static void touch(const char *name)
+{
+    char *path = bd_path_join(dir, name);
+    bd_test_write(path, "x", 1);
+    bd_free(path);
+}
+
+static void leftovers_of_interrupted_saves_are_removed_and_nothing_else(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    static const char *const left[] = {"model.ckpt-2.data-00000-of-00001.tempstate17",
+                                       "model.ckpt-2.index.tempstate18", "checkpoint.tempstate1",
+                                       "model.ckpt-3_temp_0123/part-00000-of-00002.data-00000-of-00001",
+                                       "model.ckpt-4.data-00000-of-00001"};
+    static const char *const others[] = {"model.ckpt-x.tempstate1", "other.ckpt-2.index.tempstate18",
+                                         "events"};
+    char *temp = bd_path_join(dir, "model.ckpt-3_temp_0123");
+    bd_dir_make(temp, st);
+    record(1, NULL);
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        touch(left[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        touch(others[i]);
+    char *name = bd_path_join(dir, "model.ckpt");
+    braid_checkpoint_clean(name, st);
+    assert_ok(st);
+    bd_name_list names;
+    bd_dir_list(dir, &names, st);
+    assert_int_equal(names.len, 3 + 1 + 3); // a checkpoint, the list, the others
+    bd_name_list_fini(&names);
+    expect_checkpoints("1 ");
+    bd_free(name);
+    bd_free(temp);
+}
+
+static void a_directory_that_does_not_exist_yet_is_clean(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char *name = bd_path_join(dir, "none/model.ckpt");
+    braid_checkpoint_clean(name, st);
+    assert_ok(st);
+    bd_free(name);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_dir, free_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_last_five_stay),
+        TEST(as_many_stay_as_the_policy_says),
+        TEST(one_of_every_n_hours_stays_for_ever),
+        TEST(a_checkpoint_that_is_written_again_is_the_newest),
+        TEST(a_checkpoint_without_files_is_not_recorded),
+        TEST(leftovers_of_interrupted_saves_are_removed_and_nothing_else),
+        TEST(a_directory_that_does_not_exist_yet_is_clean),
+    };
+    return BD_RUN_TESTS(tests);
+}

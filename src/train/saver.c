@@ -1,0 +1,351 @@
+// Savers: the nodes of TensorFlow's tf.train.Saver for tensor bundles, and running them.
+//
+// A sharded saver writes one bundle a device to a temporary directory, and merges them to the checkpoint. A
+// save that fails or is interrupted leaves the checkpoints as they were; the next one removes its files.
+#include "train/saver.h"
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "train/build.h"
+#include "train/variable_internal.h"
+#include <braid/ops.h>
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct saved {
+    braid_out var;
+    const char *name; // in the checkpoint
+    braid_dtype dtype;
+} saved;
+
+// The variables of one device, or all.
+typedef struct shard {
+    char *device; // with "/device:CPU:0"; NULL: not given
+    BD_ARRAY(saved) vars;
+} shard;
+
+struct braid_saver {
+    braid_graph *graph;
+    braid_out filename, saved;
+    braid_op *restore;
+    bool sharded, without_meta;
+    braid_checkpoint_policy policy;
+};
+
+typedef struct building {
+    braid_saver *saver;
+    braid_graph *g;
+    BD_ARRAY(shard) shards;
+    BD_ARRAY(braid_op *) restores; // one a shard
+} building;
+
+// ---- Which variables, and where ----
+
+static char *cpu_of(const char *device)
+{
+    const bool has_type = strstr(device, "/device:") || strstr(device, "/cpu:") || strstr(device, "/gpu:");
+    return has_type ? bd_strdup(device) : bd_asprintf("%s/device:CPU:0", device);
+}
+
+static shard *shard_of(building *b, braid_out var)
+{
+    char *device = b->saver->sharded ? cpu_of(braid_op_requested_device(var.op)) : NULL;
+    for (size_t i = 0; i < b->shards.len; i++) {
+        shard *s = &b->shards.items[i];
+        if (device && strcmp(s->device, device) != 0) continue;
+        bd_free(device);
+        return s;
+    }
+    bd_array_push(&b->shards, (shard){.device = device});
+    return &b->shards.items[b->shards.len - 1];
+}
+
+static bool is_taken(const building *b, const char *name)
+{
+    for (size_t i = 0; i < b->shards.len; i++)
+        for (size_t k = 0; k < b->shards.items[i].vars.len; k++)
+            if (strcmp(b->shards.items[i].vars.items[k].name, name) == 0) return true;
+    return false;
+}
+
+static void take_variables(building *b, const braid_saver_options *o)
+{
+    int count = o->var_count;
+    const braid_out *vars = o->vars ? o->vars : braid_collection(b->g, BRAID_GLOBAL_VARIABLES, &count);
+    if (count <= 0) braid_graph_fail(b->g, BRAID_INVALID_ARGUMENT, "No variables to save");
+    for (int i = 0; i < count; i++) {
+        if (!vars[i].op) {
+            braid_graph_fail(b->g, BRAID_INVALID_ARGUMENT, "Variable %d of the saver is none", i);
+            return;
+        }
+        const char *name = o->vars && o->names && o->names[i] ? o->names[i] : braid_op_name(vars[i].op);
+        if (is_taken(b, name))
+            braid_graph_fail(b->g, BRAID_INVALID_ARGUMENT, "At least two variables have the same name: %s",
+                             name);
+        const saved s = {vars[i], name, train_base_dtype(braid_out_dtype(train_typed(vars[i])))};
+        bd_array_push(&shard_of(b, vars[i])->vars, s);
+    }
+}
+
+// ---- Nodes ----
+
+static braid_out default_of(braid_graph *g, const char *name, braid_out value)
+{
+    braid_op_desc *d = braid_op_begin(g, "PlaceholderWithDefault", name);
+    braid_op_input(d, value);
+    braid_op_attr_shape(d, "shape", BRAID_SCALAR);
+    return braid_op_end_out(d);
+}
+
+static braid_out add_filename(braid_graph *g)
+{
+    const char *scope = braid_push_name_scope(g, "filename");
+    const braid_out model = braid_const_string(g, "input", "model");
+    braid_pop_name_scope(g);
+    return default_of(g, "Const", default_of(g, scope, model));
+}
+
+// A vector of the names (or, with `slices`, of as many empty strings).
+static braid_out texts_of(braid_graph *g, const char *name, const shard *s, bool slices)
+{
+    BD_STATUS(st);
+    braid_tensor *t = braid_tensor_new(BRAID_STRING, BRAID_SHAPE((int64_t)s->vars.len), st);
+    for (size_t i = 0; t && i < s->vars.len; i++) {
+        const char *text = slices ? "" : s->vars.items[i].name;
+        braid_tensor_set_string(t, (int64_t)i, text, strlen(text));
+    }
+    const braid_out out = braid_const(g, name, t);
+    braid_tensor_free(t);
+    return out;
+}
+
+// A node SaveV2 or RestoreV2 with its inputs; the caller adds the rest and ends it.
+static braid_op_desc *begin_bundle(braid_graph *g, const char *op, const shard *s, braid_out file)
+{
+    const char *scope = braid_push_name_scope(g, op);
+    const braid_out names = texts_of(g, "tensor_names", s, false);
+    const braid_out slices = texts_of(g, "shape_and_slices", s, true);
+    braid_pop_name_scope(g);
+    braid_op_desc *d = braid_op_begin(g, op, scope);
+    braid_op_input(d, file);
+    braid_op_input(d, names);
+    braid_op_input(d, slices);
+    return d;
+}
+
+static braid_out after(braid_graph *g, const char *name, braid_op *op, braid_out value)
+{
+    braid_push_control(g, &op, 1);
+    const braid_out out = braid_identity(g, name, value);
+    braid_pop_control(g);
+    return out;
+}
+
+static braid_out save_shard(building *b, const shard *s, braid_out file)
+{
+    BD_ARRAY(braid_out) values = {0};
+    for (size_t i = 0; i < s->vars.len; i++)
+        bd_array_push(&values, train_typed(s->vars.items[i].var));
+    braid_op_desc *d = begin_bundle(b->g, "SaveV2", s, file);
+    braid_op_input_list(d, values.items, (int)values.len);
+    bd_array_free(&values);
+    return after(b->g, "control_dependency", braid_op_end(d), file);
+}
+
+static braid_out list_node(braid_graph *g, const char *op, const char *name, const braid_out *list, int count)
+{
+    braid_op_desc *d = braid_op_begin(g, op, name);
+    braid_op_input_list(d, list, count);
+    return braid_op_end_out(d);
+}
+
+// The prefix of the bundles that are merged: another one in each run of the program.
+static braid_out temporary_prefix(building *b)
+{
+    char *part = bd_asprintf("_temp_%016" PRIx64 "%016" PRIx64 "/part", bd_random_u64(), bd_random_u64());
+    const char *scope = braid_push_name_scope(b->g, "StringJoin");
+    const braid_out parts[] = {b->saver->filename, braid_const_string(b->g, "inputs_1", part)};
+    braid_pop_name_scope(b->g);
+    bd_free(part);
+    return list_node(b->g, "StringJoin", scope, parts, 2);
+}
+
+static braid_out sharded_filename(braid_graph *g, braid_out prefix, int index, braid_out count)
+{
+    const char *scope = braid_push_name_scope(g, "ShardedFilename");
+    const braid_out number = braid_const_int32(g, "shard", index);
+    braid_pop_name_scope(g);
+    return train_node3(g, "ShardedFilename", scope, prefix, number, count);
+}
+
+static braid_out merge(building *b, const braid_out *files, int count)
+{
+    braid_graph *g = b->g;
+    const char *scope = braid_push_name_scope(g, "MergeV2Checkpoints");
+    const braid_out prefixes = list_node(g, "Pack", "checkpoint_prefixes", files, count);
+    braid_pop_name_scope(g);
+    const braid_out inputs[] = {prefixes, b->saver->filename};
+    braid_op *merged = braid_op_add(g, "MergeV2Checkpoints", scope, inputs, 2);
+    return after(g, NULL, merged, b->saver->filename);
+}
+
+static void save_all(building *b)
+{
+    if (!b->saver->sharded) {
+        if (b->shards.len) b->saver->saved = save_shard(b, &b->shards.items[0], b->saver->filename);
+        return;
+    }
+    const braid_out prefix = temporary_prefix(b);
+    const braid_out count = braid_const_int32(b->g, "num_shards", (int32_t)b->shards.len);
+    BD_ARRAY(braid_out) files = {0};
+    for (size_t i = 0; i < b->shards.len; i++) {
+        const shard *s = &b->shards.items[i];
+        braid_push_device(b->g, s->device);
+        bd_array_push(&files, save_shard(b, s, sharded_filename(b->g, prefix, (int)i, count)));
+        braid_pop_device(b->g);
+    }
+    if (files.len > 0) {
+        braid_push_device(b->g, b->shards.items[b->shards.len - 1].device);
+        b->saver->saved = merge(b, files.items, (int)files.len);
+        braid_pop_device(b->g);
+    }
+    bd_array_free(&files);
+}
+
+static braid_op *assign(braid_graph *g, const saved *s, braid_out value)
+{
+    braid_push_colocate(g, s->var.op);
+    braid_op *node;
+    if (train_kind_of(s->var) == TRAIN_RESOURCE) {
+        const braid_out inputs[] = {s->var, braid_identity(g, NULL, value)};
+        node = braid_op_add(g, "AssignVariableOp", NULL, inputs, 2);
+    } else {
+        node = braid_assign(g, s->var, value).op;
+    }
+    braid_pop_colocate(g);
+    return node;
+}
+
+static void restore_shard(building *b, const shard *s)
+{
+    BD_ARRAY(braid_dtype) dtypes = {0};
+    BD_ARRAY(braid_op *) assigns = {0};
+    for (size_t i = 0; i < s->vars.len; i++)
+        bd_array_push(&dtypes, s->vars.items[i].dtype);
+    braid_push_device(b->g, s->device ? s->device : "/device:CPU:0");
+    braid_op_desc *d = begin_bundle(b->g, "RestoreV2", s, b->saver->filename);
+    braid_op_attr_type_list(d, "dtypes", dtypes.items, (int)dtypes.len);
+    braid_op *restored = braid_op_end(d);
+    braid_pop_device(b->g);
+    for (size_t i = 0; restored && i < s->vars.len; i++)
+        bd_array_push(&assigns, assign(b->g, &s->vars.items[i], braid_output(restored, (int)i)));
+    const char *name = b->saver->sharded ? "restore_shard" : "restore_all";
+    bd_array_push(&b->restores, braid_group(b->g, name, assigns.items, (int)assigns.len));
+    bd_array_free(&assigns);
+    bd_array_free(&dtypes);
+}
+
+static void restore_all(building *b)
+{
+    for (size_t i = 0; i < b->shards.len; i++)
+        restore_shard(b, &b->shards.items[i]);
+    if (b->saver->sharded)
+        b->saver->restore = braid_group(b->g, "restore_all", b->restores.items, (int)b->restores.len);
+    else if (b->restores.len)
+        b->saver->restore = b->restores.items[0];
+}
+
+static void release(void *saver)
+{
+    bd_free(saver);
+}
+
+braid_saver *braid_saver_new(braid_graph *g, const braid_saver_options *options)
+{
+    static const braid_saver_options defaults;
+    const braid_saver_options *o = options ? options : &defaults;
+    braid_saver *saver = bd_calloc(1, sizeof *saver);
+    *saver = (braid_saver){
+        .graph = g, .sharded = o->sharded, .without_meta = o->without_meta, .policy = o->policy};
+    braid_graph_own(g, saver, release);
+    building b = {.saver = saver, .g = g};
+    (void)braid_push_name_scope(g, o->name ? o->name : "save");
+    take_variables(&b, o);
+    if (!braid_graph_status(g, NULL)) {
+        saver->filename = add_filename(g);
+        save_all(&b);
+        restore_all(&b);
+    }
+    braid_pop_name_scope(g);
+    for (size_t i = 0; i < b.shards.len; i++) {
+        bd_free(b.shards.items[i].device);
+        bd_array_free(&b.shards.items[i].vars);
+    }
+    bd_array_free(&b.shards);
+    bd_array_free(&b.restores);
+    return saver;
+}
+
+// ---- Running ----
+
+static braid_code run(const braid_saver *s, braid_session *session, const char *prefix, braid_op *target,
+                      braid_status *st)
+{
+    if (!session || !prefix || !*prefix || !target)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       target ? "A saver needs a session and the path of a checkpoint"
+                              : "The saver has no nodes, because its graph has failed");
+    braid_tensor *value = braid_tensor_string(prefix);
+    const braid_feed feed = {s->filename, value};
+    const braid_run_args args = {.feeds = &feed, .feed_count = 1, .targets = &target, .target_count = 1};
+    const braid_code code = braid_session_run(session, &args, st);
+    braid_tensor_free(value);
+    return code;
+}
+
+static braid_code write_meta(const braid_saver *s, const char *prefix, braid_status *st)
+{
+    if (s->without_meta) return BRAID_OK;
+    const train_saver_def def = {.filename = s->filename,
+                                 .saved = s->saved,
+                                 .restore = braid_op_name(s->restore),
+                                 .sharded = s->sharded,
+                                 .max_to_keep = s->policy.max_to_keep,
+                                 .keep_every_n_hours = s->policy.keep_every_n_hours};
+    size_t len;
+    void *data = train_meta_graph_write(s->graph, &def, &len, st);
+    if (!data) return st->code;
+    braid_checkpoint_write_meta(prefix, data, len, st);
+    bd_free(data);
+    return st->code;
+}
+
+static braid_code save(const braid_saver *s, braid_session *session, const char *path, const char *prefix,
+                       braid_status *st)
+{
+    braid_code code = path ? braid_checkpoint_clean(path, st) : BRAID_OK;
+    if (!code) code = run(s, session, prefix, s->saved.op, st);
+    if (!code) code = write_meta(s, prefix, st);
+    return code ? code : braid_checkpoint_record(prefix, &s->policy, st);
+}
+
+char *braid_saver_save(braid_saver *s, braid_session *session, const char *path, int64_t global_step,
+                       braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    char *prefix = global_step < 0 ? bd_strdup(path ? path : "")
+                                   : bd_asprintf("%s-%" PRId64, path ? path : "", global_step);
+    if (!save(s, session, path, prefix, st)) return prefix;
+    bd_free(prefix);
+    return NULL;
+}
+
+braid_code braid_saver_restore(braid_saver *s, braid_session *session, const char *prefix,
+                               braid_status *status)
+{
+    BD_STATUS(unwanted);
+    return run(s, session, prefix, s->restore, status ? status : unwanted);
+}
