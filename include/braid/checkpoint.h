@@ -46,6 +46,9 @@ BRAID_API braid_code braid_checkpoint_record(const char *prefix, const braid_che
 /// may be in progress.
 BRAID_API braid_code braid_checkpoint_clean(const char *name, braid_status *status);
 
+/// Makes a directory for checkpoints and those above it; one that exists is accepted.
+BRAID_API braid_code braid_checkpoint_make_dir(const char *dir, braid_status *status);
+
 /// Writes a serialized MetaGraphDef to PREFIX.meta, all at once.
 BRAID_API braid_code braid_checkpoint_write_meta(const char *prefix, const void *data, size_t len,
                                                  braid_status *status);

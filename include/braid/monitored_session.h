@@ -1,5 +1,6 @@
-// Monitored sessions: a session that initializes the variables or waits for the chief to do so, calls hooks
-// around each step, and reports when training is over.
+// Monitored sessions: a session that initializes or restores the variables, or waits for the chief to do so,
+// calls hooks around each step, saves checkpoints, goes on after a task was lost and restarted, and reports
+// when training is over.
 //
 //     braid_monitored_session *s = braid_monitored_session_open(graph, &(braid_session_config){
 //         .session.server = server, .is_chief = chief, .hooks = BRAID_HOOKS(braid_stop_at_step(1000))});
@@ -10,10 +11,18 @@
 // The first error is kept: later runs return it at once, braid_should_stop is true, and close reports it.
 // OutOfRange from a run means the end of the input and is no error: the run returns it, and braid_should_stop
 // is true. A monitored session is used by one thread at a time.
+//
+// Recovery: when a run ends with Aborted or Unavailable, because a task of the cluster is lost or was
+// restarted, the monitored session opens another session and runs the step again. It waits for missing tasks
+// for the grace time, a minute unless the environment variable BRAID_GRACE_SECONDS gives another number. Its
+// chief restores the newest checkpoint when variables have lost their values. Each recovery is logged with its
+// reason.
 #ifndef BRAID_MONITORED_SESSION_H
 #define BRAID_MONITORED_SESSION_H
 
+#include <braid/checkpoint.h>
 #include <braid/cluster.h>
+#include <braid/saver.h>
 #include <braid/session.h>
 
 #ifdef __cplusplus
@@ -26,16 +35,27 @@ typedef struct braid_hook braid_hook;
 /// All zero is the default of each.
 typedef struct braid_session_config {
     braid_session_options session; ///< where and how; no target and no server: in this process
-    /// Set for the process that initializes the variables, and when there is only one process. The other
-    /// processes wait until the variables are initialized.
+    /// Set for the process that initializes the variables. The other processes wait until the variables are
+    /// initialized. A session in this process is always its own chief.
     bool is_chief;
     /// Run by the chief unless the variables have values already. NULL: all global variables' initializers.
     braid_op *init_op;
     /// NULL-terminated (BRAID_HOOKS); the session takes and frees them, also when it cannot be opened.
     braid_hook *const *hooks;
-    /// The maximum time to wait for the chief; 0: until the chief has initialized the variables or is gone
-    /// for good.
+    /// The maximum time to wait for the chief to initialize the variables; 0: two hours, or what the
+    /// environment variable BRAID_START_TIMEOUT_SECONDS says. It ends at once when the chief is gone for good.
+    /// The same limit holds for tasks that are missing when the session is opened first.
     int64_t wait_timeout_ms;
+    /// Where the chief saves checkpoints, with graph.pbtxt, and restores the newest one when variables have no
+    /// value; NULL: no checkpoints. All tasks with variables must see the directory under this path.
+    const char *checkpoint_dir;
+    braid_saver *saver;             ///< NULL: an asynchronous, sharded one of all global variables
+    braid_checkpoint_policy keep;   ///< which checkpoints stay, when `saver` is NULL
+    double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given
+    int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time
+    /// How many times in a row, without a step in between, another session is opened after a task was lost;
+    /// 0: 10; negative: never.
+    int max_recoveries;
 } braid_session_config;
 
 /// Returns whether a task is the chief, which initializes the variables: task 0 of job "chief" or "master",
@@ -48,7 +68,7 @@ BRAID_API bool braid_is_chief(const braid_cluster *cluster, const char *job, int
 BRAID_API braid_monitored_session *braid_monitored_session_open(braid_graph *graph,
                                                                 const braid_session_config *config);
 
-/// Ends the hooks (unless there was an error), closes and frees. Returns the first error's code, after
+/// Ends the hooks, or tells them of the error, closes and frees. Returns the first error's code, after
 /// logging it.
 BRAID_API braid_code braid_monitored_session_close(braid_monitored_session *session);
 
@@ -79,7 +99,8 @@ BRAID_API braid_code braid_run(braid_monitored_session *session, const braid_fee
 BRAID_API braid_code braid_evaluate(braid_monitored_session *session, const braid_feed *feeds,
                                     const braid_fetch *fetches);
 
-/// The session underneath; NULL when it could not be opened. Not the caller's.
+/// The session underneath, until the next run, which may replace it; NULL when it could not be opened. Not
+/// the caller's.
 BRAID_API braid_session *braid_monitored_session_raw(braid_monitored_session *session);
 /// The global step as the last run saw it; -1 before and in a graph without one. Other workers count it up
 /// meanwhile.
@@ -90,31 +111,52 @@ BRAID_API int braid_exit_code(braid_code code);
 
 // ---- Hooks ----
 
-/// How many outputs one hook may have fetched with a step.
-#define BRAID_HOOK_FETCH_MAX 8
+/// What a hook adds to a step.
+typedef struct braid_hook_request braid_hook_request;
+/// Fetches an output with the step; after_run gets the values in the order of these calls.
+BRAID_API void braid_hook_fetch(braid_hook_request *request, braid_out out);
+/// Feeds a tensor, which must live until after_run. The step fails when it is fed twice.
+BRAID_API void braid_hook_feed(braid_hook_request *request, braid_out out, const braid_tensor *value);
+/// Runs a node with the step.
+BRAID_API void braid_hook_target(braid_hook_request *request, braid_op *op);
 
 /// Callbacks around the steps of a monitored session. Embed it as the first member of a struct; members may
 /// be NULL. An error that a member returns (and describes in `status`) becomes the error of the session.
 struct braid_hook {
     /// Before the session is opened: the last moment to add nodes. Errors are the graph's.
     void (*begin)(braid_hook *hook, braid_graph *graph);
-    /// The session is open and every variable has a value.
+    /// The session is open and every variable has a value. Called again for the session of a recovery.
     braid_code (*after_create_session)(braid_hook *hook, braid_monitored_session *session,
                                        braid_status *status);
-    /// Before a step: stores additional fetches and returns their number.
-    int (*before_run)(braid_hook *hook, braid_monitored_session *session,
-                      braid_out fetches[BRAID_HOOK_FETCH_MAX]);
-    /// After a step without an error, with the values of these fetches (lent for the call).
+    /// Before a step.
+    braid_code (*before_run)(braid_hook *hook, braid_monitored_session *session, braid_hook_request *request,
+                             braid_status *status);
+    /// After a step without an error, with the values that before_run asked for (lent for the call).
     braid_code (*after_run)(braid_hook *hook, braid_monitored_session *session, braid_tensor *const *values,
                             braid_status *status);
     /// Before a session that had no error is closed.
-    void (*end)(braid_hook *hook, braid_monitored_session *session);
+    braid_code (*end)(braid_hook *hook, braid_monitored_session *session, braid_status *status);
+    /// In place of `end`, when there was an error. The session may be NULL inside.
+    void (*failed)(braid_hook *hook, braid_monitored_session *session, const braid_status *error);
     /// Frees the hook. Called once, last.
     void (*free)(braid_hook *hook);
 };
 
 /// Requests a stop when the global step has reached `last_step`, counted by any process.
 BRAID_API braid_hook *braid_stop_at_step(int64_t last_step);
+
+typedef struct braid_checkpoint_saver_options {
+    const char *dir;      ///< made when it does not exist
+    const char *name;     ///< of the files, before the step; NULL: "model.ckpt"
+    braid_saver *saver;   ///< an asynchronous one; NULL: of all global variables, sharded
+    double every_seconds; ///< 0: 600, unless `every_steps` is given
+    int64_t every_steps;  ///< saves after so many steps, not by time; 0: by time
+} braid_checkpoint_saver_options;
+
+/// Saves checkpoints: at the start, then regularly, in the background, and at the end
+/// (tf.train.CheckpointSaverHook). Writes graph.pbtxt too. For the chief only;
+/// braid_session_config.checkpoint_dir adds it.
+BRAID_API braid_hook *braid_checkpoint_saver(const braid_checkpoint_saver_options *options);
 
 /// Shows the global step, `loss` (a scalar; op NULL: none), steps per second and the time left until
 /// `last_step` (0: unknown) on stderr: a live line on a terminal, else a plain line every few seconds and at

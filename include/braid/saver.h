@@ -28,6 +28,9 @@ typedef struct braid_saver_options {
     const char *const *names; ///< [var_count] their names in the checkpoint; NULL: their own
     /// Each task writes its variables to a file of its own, all at once; else one task writes all.
     bool sharded;
+    /// Adds nodes that copy the variables, so that braid_saver_begin can write in the background. Each task
+    /// needs memory for a copy of its variables while a save is in progress.
+    bool asynchronous;
     braid_checkpoint_policy policy; ///< which checkpoints stay
     bool without_meta;              ///< writes no PREFIX.meta
     const char *name;               ///< the name scope; NULL: "save"
@@ -43,6 +46,20 @@ BRAID_API braid_saver *braid_saver_new(braid_graph *graph, const braid_saver_opt
 /// checkpoints that were there are as they were.
 BRAID_API char *braid_saver_save(braid_saver *saver, braid_session *session, const char *path,
                                  int64_t global_step, braid_status *status);
+
+/// A save in the background.
+typedef struct braid_save braid_save;
+
+/// Begins what braid_saver_save does and returns when the variables have been copied; a thread writes the
+/// copies. Needs options.asynchronous. One save of a saver is in progress at a time. Meanwhile steps may run,
+/// but the graph must not change. NULL on an error.
+BRAID_API braid_save *braid_saver_begin(braid_saver *saver, braid_session *session, const char *path,
+                                        int64_t global_step, braid_status *status);
+/// Whether braid_save_finish would return at once.
+BRAID_API bool braid_save_is_done(const braid_save *save);
+/// Waits for the end of the save and frees it, before the session is freed; closing the session ends the
+/// wait. Returns what braid_saver_save would.
+BRAID_API char *braid_save_finish(braid_save *save, braid_status *status);
 
 /// Gives the variables the values of the checkpoint `prefix`, other variables keep theirs. Errors: NotFound
 /// for a checkpoint or a name that does not exist, InvalidArgument for another type or shape.

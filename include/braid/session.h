@@ -52,6 +52,10 @@ typedef struct braid_session_options {
     /// The timeout of every blocking call without a timeout of its own, which then ends with
     /// DeadlineExceeded; 0: none.
     int64_t operation_timeout_ms;
+    /// braid_session_open waits at most this long for the session's tasks and then fails with
+    /// DeadlineExceeded; 0: as operation_timeout_ms, or else without a limit. A session in this process waits
+    /// for none.
+    int64_t open_timeout_ms;
     int cpu_devices; ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
     unsigned disabled_rewrites; ///< BRAID_REWRITE_...: rewrites to switch off, on all devices of the session
 } braid_session_options;

@@ -55,6 +55,12 @@ braid_code braid_checkpoint_write_meta(const char *prefix, const void *data, siz
     return code;
 }
 
+braid_code braid_checkpoint_make_dir(const char *dir, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    return bd_dir_make(dir, status ? status : unwanted);
+}
+
 // ---- Keeping a number of them ----
 
 static double now_seconds(void)

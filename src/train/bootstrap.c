@@ -1,6 +1,6 @@
 // How a session reaches the state in which every variable is initialized.
 //
-// Chief:  ready? -> (no) init_op -> local_init_op -> ready? -> notify
+// Chief:  ready? -> (no) restore the newest checkpoint, or init_op -> local_init_op -> ready? -> notify
 // Others: generation := notifications so far -> ready? -> local_init_op
 //                 ^                               | no
 //                 +--- wait(generation) <---------+
@@ -10,10 +10,12 @@
 #include "train/bootstrap.h"
 #include "train/variable_internal.h"
 
+#include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include <braid/checkpoint.h>
 #include <braid/ops.h>
 #include <braid/variables.h>
 
@@ -63,11 +65,43 @@ static braid_code missing_variables(braid_session *session, braid_out report, bd
     return BRAID_OK;
 }
 
+// Restores the newest checkpoint; *restored is false when there is none.
+static braid_code restore(const train_bootstrap *b, braid_session *session, bool *restored, braid_status *st)
+{
+    *restored = false;
+    if (!b->checkpoint_dir || !b->saver) return BRAID_OK;
+    char *latest = braid_latest_checkpoint(b->checkpoint_dir, st);
+    if (st->code == BRAID_NOT_FOUND) {
+        braid_status_clear(st);
+        return BRAID_OK;
+    }
+    if (!latest) return st->code;
+    if (!braid_saver_restore(b->saver, session, latest, st)) {
+        bd_info("Restored the checkpoint %s", latest);
+        *restored = true;
+    }
+    bd_free(latest);
+    return st->code;
+}
+
+// Gives all variables values. Variables that the saver does not restore get their initial values.
+static braid_code give_values(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                              braid_status *st)
+{
+    bool restored;
+    if (restore(b, session, &restored, st)) return st->code;
+    if (!restored) return run_op(session, b->init_op, st);
+    braid_code code = missing_variables(session, b->ready_for_local_init, missing, st);
+    if (code || missing->len == 0) return code;
+    code = run_op(session, b->init_op, st);
+    return code ? code : restore(b, session, &restored, st);
+}
+
 static braid_code initialize(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
                              braid_status *st)
 {
     braid_code code = missing_variables(session, b->ready_for_local_init, missing, st);
-    if (!code && missing->len) code = run_op(session, b->init_op, st);
+    if (!code && missing->len) code = give_values(b, session, missing, st);
     if (code) return code;
     code = run_op(session, b->local_init_op, st);
     if (code) return code;
@@ -86,16 +120,16 @@ static braid_code initialize(const train_bootstrap *b, braid_session *session, b
 static braid_code wait_notification_chief(const train_bootstrap *b, braid_session *session,
                                           bd_strbuf *missing, braid_status *st)
 {
-    int64_t deadline = b->wait_timeout_ms ? bd_deadline_after_ms(b->wait_timeout_ms) : BD_FOREVER;
+    const int64_t deadline = bd_deadline_after_ms(b->wait_timeout_ms);
     int64_t generation = 0;
     braid_code code = braid_session_wait_notification(session, notification, -1, 0, &generation, st);
     for (bool said = false; !code; said = true) {
         code = missing_variables(session, b->ready_for_local_init, missing, st);
         if (code || missing->len == 0) break;
         if (!said)
-            bd_info("Waiting for the chief to initialize %s%s", bd_strbuf_str(missing),
-                    b->wait_timeout_ms ? "" : " (without a time limit)");
-        int64_t left_ms = deadline == BD_FOREVER ? 0 : bd_max(1, bd_deadline_left_ms(deadline));
+            bd_info("Waiting for the chief to initialize %s (at most %.0f s)", bd_strbuf_str(missing),
+                    (double)b->wait_timeout_ms / 1e3);
+        const int64_t left_ms = bd_max(1, bd_deadline_left_ms(deadline));
         code = braid_session_wait_notification(session, notification, generation, left_ms, &generation, st);
         if (code == BRAID_DEADLINE_EXCEEDED)
             bd_status_prefix(st, "Waiting for the chief to initialize %s: ", bd_strbuf_str(missing));

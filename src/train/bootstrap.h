@@ -4,13 +4,16 @@
 #define BD_TRAIN_BOOTSTRAP_H
 
 #include "base/status.h"
+#include <braid/saver.h>
 #include <braid/session.h>
 
 typedef struct train_bootstrap {
     bool is_chief;
-    int64_t wait_timeout_ms; // the chief's limit; 0: no limit
+    int64_t wait_timeout_ms; // of the wait for the chief
     braid_op *init_op;       // NULL before train_bootstrap_build: all global variables' initializers
     braid_op *local_init_op;
+    const char *checkpoint_dir;     // NULL: variables are not restored
+    braid_saver *saver;             // restores them
     braid_out ready;                // names of variables without a value
     braid_out ready_for_local_init; // the global ones among them
 } train_bootstrap;
@@ -18,7 +21,7 @@ typedef struct train_bootstrap {
 // Adds the nodes that are missing; errors are the graph's.
 void train_bootstrap_build(train_bootstrap *b, braid_graph *g);
 
-// Initializes the variables, or waits for the chief to do so. Blocks; the wait ends with the chief's
+// Initializes or restores the variables, or waits for the chief to do so. Blocks; the wait ends with the chief's
 // notification, at the timeout (DeadlineExceeded), or when the chief or the owner of notifications is gone
 // for good (Unavailable).
 braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session, braid_status *st);

@@ -87,14 +87,14 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     return BRAID_OK;
 }
 
-static int before_run(braid_hook *hook, braid_monitored_session *s, braid_out fetches[BRAID_HOOK_FETCH_MAX])
+static braid_code before_run(braid_hook *hook, braid_monitored_session *s, braid_hook_request *request,
+                             braid_status *st)
 {
-    (void)s;
+    (void)s, (void)st;
     progress *p = (progress *)hook;
     p->due = bd_now_ns() - p->shown_ns >= (p->live ? LIVE_EVERY_NS : PLAIN_EVERY_NS);
-    if (!p->due || !p->loss.op) return 0;
-    fetches[0] = p->loss;
-    return 1;
+    if (p->due && p->loss.op) braid_hook_fetch(request, p->loss);
+    return BRAID_OK;
 }
 
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
@@ -106,18 +106,20 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     return BRAID_OK;
 }
 
-static void end(braid_hook *hook, braid_monitored_session *s)
+static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
+    (void)st;
     progress *p = (progress *)hook;
     int64_t step = braid_monitored_session_global_step(s);
     double seconds = seconds_between(p->started_ns, bd_now_ns());
-    if (step < 0 || step == p->first_step) return;
+    if (step < 0 || step == p->first_step) return BRAID_OK;
     bd_strbuf line = {0};
     bd_strbuf_appendf(&line, "step %lld after %.1f s, %.0f steps/s", (long long)step, seconds,
                       (double)(step - p->first_step) / seconds);
     write_line(p, &line, true);
     bd_strbuf_fini(&line);
     p->shown = false;
+    return BRAID_OK;
 }
 
 static void release(braid_hook *hook)

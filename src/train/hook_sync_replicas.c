@@ -72,12 +72,14 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
 }
 
 // Training ends without an error when the tokens end; this sets the reason.
-static void end(braid_hook *hook, braid_monitored_session *s)
+static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
+    (void)s;
     sync_hook *h = (sync_hook *)hook;
     bd_mutex_lock(&h->mu);
-    if (h->status.code) braid_monitored_session_fail(s, &h->status);
+    bd_status_copy(st, &h->status);
     bd_mutex_unlock(&h->mu);
+    return st->code;
 }
 
 static void release(braid_hook *hook)

@@ -23,7 +23,8 @@ enum {
     VARIABLE_IS_RESOURCE = 5,
     VARIABLE_INITIAL_VALUE = 6,
     VARIABLE_TRAINABLE = 7,
-    VERSION_V2 = 2
+    VERSION_V2 = 2,
+    MAX_TO_KEEP_DEFAULT = 5 // braid_checkpoint_policy; 0 in SaverDef: all stay
 };
 
 static void put_text(bd_wire_writer *w, uint32_t field, const char *text)
@@ -63,17 +64,20 @@ static void put_float(bd_wire_writer *w, uint32_t field, float value)
     bd_wire_put_raw(w, bytes, sizeof bytes);
 }
 
-static void put_saver(bd_wire_writer *to, const train_saver_def *s)
+static void put_saver(bd_wire_writer *to, const braid_saver *s)
 {
     bd_message m;
     bd_wire_writer w;
     begin(&m, &w);
+    const int keep = s->policy.max_to_keep < 0   ? 0
+                     : s->policy.max_to_keep > 0 ? s->policy.max_to_keep
+                                                 : MAX_TO_KEEP_DEFAULT;
     put_out(&w, SAVER_FILENAME, s->filename);
     put_out(&w, SAVER_SAVE, s->saved);
-    put_text(&w, SAVER_RESTORE, s->restore);
-    bd_wire_put_uint(&w, SAVER_MAX_TO_KEEP, (uint64_t)s->max_to_keep);
+    put_text(&w, SAVER_RESTORE, braid_op_name(s->restore));
+    bd_wire_put_uint(&w, SAVER_MAX_TO_KEEP, (uint64_t)keep);
     bd_wire_put_uint(&w, SAVER_SHARDED, s->sharded);
-    put_float(&w, SAVER_KEEP_HOURS, (float)s->keep_every_n_hours);
+    put_float(&w, SAVER_KEEP_HOURS, (float)s->policy.keep_every_n_hours);
     bd_wire_put_uint(&w, SAVER_VERSION, VERSION_V2);
     end(&m, &w, to, META_SAVER_DEF);
 }
@@ -120,11 +124,11 @@ static void put_collection(const braid_graph *g, bd_wire_writer *to, const char 
     end(&entry, &e, to, META_COLLECTION_DEF);
 }
 
-void *train_meta_graph_write(const braid_graph *g, const train_saver_def *saver, size_t *len,
-                             braid_status *st)
+void *train_meta_graph_write(const braid_saver *saver, size_t *len, braid_status *st)
 {
     static const char *const collections[] = {BRAID_GLOBAL_VARIABLES, BRAID_TRAINABLE_VARIABLES,
                                               BRAID_LOCAL_VARIABLES, BRAID_GLOBAL_STEP};
+    const braid_graph *g = saver->graph;
     size_t graph_len;
     void *graph = braid_graph_export(g, &graph_len, st);
     if (!graph) return NULL;

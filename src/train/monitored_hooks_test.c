@@ -32,13 +32,14 @@ static braid_code on_created(braid_hook *hook, braid_monitored_session *s, braid
     return BRAID_OK;
 }
 
-static int on_before(braid_hook *hook, braid_monitored_session *s, braid_out fetches[BRAID_HOOK_FETCH_MAX])
+static braid_code on_before(braid_hook *hook, braid_monitored_session *s, braid_hook_request *request,
+                            braid_status *st)
 {
-    (void)s;
+    (void)s, (void)st;
     recorder *r = (recorder *)hook;
     bd_strbuf_append(r->diary, "before ");
-    fetches[0] = r->fetched;
-    return r->fetched.op ? 1 : 0;
+    if (r->fetched.op) braid_hook_fetch(request, r->fetched);
+    return BRAID_OK;
 }
 
 static braid_code on_after(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
@@ -53,10 +54,17 @@ static braid_code on_after(braid_hook *hook, braid_monitored_session *s, braid_t
     return BRAID_OK;
 }
 
-static void on_end(braid_hook *hook, braid_monitored_session *s)
+static braid_code on_end(braid_hook *hook, braid_monitored_session *s, braid_status *st)
+{
+    (void)s, (void)st;
+    bd_strbuf_append(((recorder *)hook)->diary, "end ");
+    return BRAID_OK;
+}
+
+static void on_failed(braid_hook *hook, braid_monitored_session *s, const braid_status *error)
 {
     (void)s;
-    bd_strbuf_append(((recorder *)hook)->diary, "end ");
+    bd_strbuf_appendf(((recorder *)hook)->diary, "%s ", braid_code_name(braid_status_code(error)));
 }
 
 static void on_free(braid_hook *hook)
@@ -68,7 +76,7 @@ static void on_free(braid_hook *hook)
 static recorder *record(bd_strbuf *diary)
 {
     recorder *r = bd_calloc(1, sizeof *r);
-    r->hook = (braid_hook){on_begin, on_created, on_before, on_after, on_end, on_free};
+    r->hook = (braid_hook){on_begin, on_created, on_before, on_after, on_end, on_failed, on_free};
     r->diary = diary;
     return r;
 }
@@ -104,13 +112,14 @@ static float evaluate_more(braid_monitored_session *s, const small_model *m)
     return distance * distance;
 }
 
-static int evaluate_before(braid_hook *hook, braid_monitored_session *s,
-                           braid_out fetches[BRAID_HOOK_FETCH_MAX])
+static braid_code evaluate_before(braid_hook *hook, braid_monitored_session *s, braid_hook_request *request,
+                                  braid_status *st)
 {
+    (void)st;
     evaluator *e = (evaluator *)hook;
     e->before = evaluate_more(s, e->model);
-    fetches[0] = e->model->loss;
-    return 1;
+    braid_hook_fetch(request, e->model->loss);
+    return BRAID_OK;
 }
 
 static braid_code evaluate_after(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
@@ -245,7 +254,7 @@ static void the_first_error_stays(void **state)
     assert_error(st, BRAID_INVALID_ARGUMENT, "rate"); // it was not fed
     assert_int_equal(small_model_step(s, &m), BRAID_INVALID_ARGUMENT);
     assert_int_equal(braid_monitored_session_close(s), BRAID_INVALID_ARGUMENT);
-    expect_diary(&diary, "begin created@0 before free");
+    expect_diary(&diary, "begin created@0 before InvalidArgument free");
     braid_graph_free(m.graph);
 }
 

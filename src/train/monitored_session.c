@@ -1,36 +1,19 @@
-// Monitored sessions: opening, the step with its hooks, the sticky error, closing.
+// Monitored sessions: opening, recovery, the error that ends training, closing.
 //
-// A step fetches the program's fetches, the global step, and the hooks' fetches, each output once.
+// Recovery: a step that ends with Aborted or Unavailable has lost a task of the cluster. The session is closed,
+// a new one is opened, which waits for the missing tasks for the grace time, the chief restores the variables
+// that have lost their values, each hook's after_create_session is called again, and the step is run again. A
+// step that a hook runs does not recover: its error reaches the outer step through the hook.
 #include "train/monitored_session.h"
 
 #include "base/alloc.h"
-#include "base/array.h"
 #include "base/log.h"
-#include "train/bootstrap.h"
+#include "base/wait_limits.h"
 #include <braid/ops.h>
 #include <braid/variables.h>
 #include <string.h>
 
-// The lists of one step. Empty at the start, except for their memory.
-typedef struct step_scratch {
-    BD_ARRAY(braid_out) outs;          // the fetched outputs, each once
-    BD_ARRAY(braid_tensor *) values;   // [outs]
-    BD_ARRAY(braid_fetch) fetches;     // [outs]
-    BD_ARRAY(int) hook_fetches;        // indices into outs; those of the first hook are first
-    BD_ARRAY(int) hook_counts;         // [hooks]
-    BD_ARRAY(braid_tensor *) borrowed; // values of one hook's fetches
-} step_scratch;
-
-struct braid_monitored_session {
-    braid_session *session; // NULL when it could not be opened
-    BD_ARRAY(braid_hook *) hooks;
-    braid_out global_step; // op NULL: the graph has none
-    int64_t global_step_value;
-    bool stop;
-    braid_status status; // the first error
-    // memory for the next step; a step in progress has its own, because hooks may run others
-    step_scratch spare;
-};
+#define MAX_RECOVERIES_DEFAULT 10
 
 // ---- Errors ----
 
@@ -100,7 +83,7 @@ bool braid_is_chief(const braid_cluster *cluster, const char *job, int index)
 
 // ---- The global step ----
 
-static int64_t integer_of(const braid_tensor *t)
+int64_t train_step_of(const braid_tensor *t)
 {
     switch (braid_tensor_dtype(t)) {
     case BRAID_INT32: return *(const int32_t *)braid_tensor_data(t);
@@ -114,19 +97,17 @@ braid_code train_read_global_step(braid_monitored_session *s, braid_status *st)
     if (!s->global_step.op) return BRAID_OK;
     braid_tensor *value = NULL;
     braid_fetch fetch = {s->global_step, &value};
-    braid_code code =
+    const braid_code code =
         braid_session_run(s->session, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
     if (code) return code;
-    s->global_step_value = integer_of(value);
+    s->global_step_value = train_step_of(value);
     braid_tensor_free(value);
     return BRAID_OK;
 }
 
-// ---- Opening ----
-
-static braid_code find_global_step(braid_monitored_session *s, const braid_graph *g, braid_status *st)
+static braid_code find_global_step(braid_monitored_session *s, braid_status *st)
 {
-    s->global_step = braid_find_global_step(g);
+    s->global_step = braid_find_global_step(s->graph);
     if (!s->global_step.op) return BRAID_OK;
     braid_dtype dtype = braid_out_dtype(s->global_step);
     if (dtype > 100) dtype = (braid_dtype)(dtype - 100);
@@ -135,25 +116,17 @@ static braid_code find_global_step(braid_monitored_session *s, const braid_graph
                    braid_op_name(s->global_step.op), braid_dtype_name(dtype));
 }
 
-static braid_code open_session(braid_monitored_session *s, braid_graph *g, const braid_session_config *config,
-                               braid_status *st)
+// ---- Opening ----
+
+// Opens a session, brings the variables to their values, and calls the hooks.
+static braid_code open_session(braid_monitored_session *s, int64_t timeout_ms, braid_status *st)
 {
-    train_bootstrap boot = {
-        .is_chief = config->is_chief, .wait_timeout_ms = config->wait_timeout_ms, .init_op = config->init_op};
-    for (size_t i = 0; i < s->hooks.len; i++) {
-        braid_hook *h = s->hooks.items[i];
-        if (h->begin) h->begin(h, g);
-    }
-    train_bootstrap_build(&boot, g);
-    braid_code code = braid_graph_status(g, st);
-    if (code) return code;
-    code = find_global_step(s, g, st);
-    if (code) return code;
-    s->session = braid_session_open(g, &config->session, st);
+    braid_session_options options = s->options;
+    if (!options.open_timeout_ms) options.open_timeout_ms = timeout_ms;
+    s->session = braid_session_open(s->graph, &options, st);
     if (!s->session) return st->code;
-    code = train_bootstrap_run(&boot, s->session, st);
-    if (code) return code;
-    code = train_read_global_step(s, st);
+    braid_code code = train_bootstrap_run(&s->boot, s->session, st);
+    if (!code) code = train_read_global_step(s, st);
     for (size_t i = 0; i < s->hooks.len && !code; i++) {
         braid_hook *h = s->hooks.items[i];
         if (h->after_create_session) code = h->after_create_session(h, s, st);
@@ -161,171 +134,190 @@ static braid_code open_session(braid_monitored_session *s, braid_graph *g, const
     return code;
 }
 
+static bool in_this_process(const braid_session_options *o)
+{
+    return !o->server && (!o->target || !o->target[0]);
+}
+
+static char *keep_string(braid_monitored_session *s, const char *text)
+{
+    if (!text) return NULL;
+    char *copy = bd_strdup(text);
+    bd_array_push(&s->strings, copy);
+    return copy;
+}
+
+static void copy_config(braid_monitored_session *s, const braid_session_config *c)
+{
+    s->options = c->session;
+    s->options.target = keep_string(s, c->session.target);
+    const int filters = c->session.device_filter_count;
+    s->filters = bd_calloc((size_t)(filters > 0 ? filters : 0) + 1, sizeof *s->filters);
+    for (int i = 0; i < filters; i++)
+        s->filters[i] = keep_string(s, c->session.device_filters[i]);
+    s->options.device_filters = s->filters;
+    s->max_recoveries = c->max_recoveries ? c->max_recoveries : MAX_RECOVERIES_DEFAULT;
+    s->boot = (train_bootstrap){.is_chief = c->is_chief || in_this_process(&c->session),
+                                .wait_timeout_ms = c->wait_timeout_ms,
+                                .init_op = c->init_op,
+                                .saver = c->saver,
+                                .checkpoint_dir = keep_string(s, c->checkpoint_dir)};
+    for (braid_hook *const *h = c->hooks; h && *h; h++)
+        bd_array_push(&s->hooks, *h);
+}
+
+// The chief of a session with a directory for checkpoints saves there.
+static void add_checkpoints(braid_monitored_session *s, const braid_session_config *c)
+{
+    if (!c->checkpoint_dir || !s->boot.is_chief) return;
+    if (!s->boot.saver)
+        s->boot.saver = braid_saver_new(
+            s->graph, &(braid_saver_options){.sharded = true, .asynchronous = true, .policy = c->keep});
+    bd_array_push(&s->hooks, braid_checkpoint_saver(&(braid_checkpoint_saver_options){
+                                 .dir = c->checkpoint_dir,
+                                 .saver = s->boot.saver,
+                                 .every_seconds = c->save_checkpoint_seconds,
+                                 .every_steps = c->save_checkpoint_steps}));
+}
+
+static braid_code open_first(braid_monitored_session *s, const braid_session_config *config, braid_status *st)
+{
+    add_checkpoints(s, config);
+    for (size_t i = 0; i < s->hooks.len; i++) {
+        braid_hook *h = s->hooks.items[i];
+        if (h->begin) h->begin(h, s->graph);
+    }
+    train_bootstrap_build(&s->boot, s->graph);
+    if (braid_graph_status(s->graph, st) || find_global_step(s, st)) return st->code;
+    int64_t timeout_ms;
+    if (bd_start_timeout_ms(&timeout_ms, st)) return st->code;
+    if (!s->boot.wait_timeout_ms) s->boot.wait_timeout_ms = timeout_ms;
+    return open_session(s, timeout_ms, st);
+}
+
 braid_monitored_session *braid_monitored_session_open(braid_graph *g, const braid_session_config *config)
 {
-    static const braid_session_config defaults = {.is_chief = true};
+    static const braid_session_config defaults;
     if (!config) config = &defaults;
     braid_monitored_session *s = bd_calloc(1, sizeof *s);
+    s->graph = g;
     s->global_step_value = -1;
-    for (braid_hook *const *h = config->hooks; h && *h; h++)
-        bd_array_push(&s->hooks, *h);
+    copy_config(s, config);
     BD_STATUS(st);
-    open_session(s, g, config, st);
+    open_first(s, config, st);
     keep_any(s, st);
     return s;
 }
 
+// ---- Recovery ----
+
+static bool is_recoverable(const braid_monitored_session *s, const braid_status *st)
+{
+    return (st->code == BRAID_ABORTED || st->code == BRAID_UNAVAILABLE) && s->max_recoveries > 0;
+}
+
+static braid_code reopen(braid_monitored_session *s, braid_status *st)
+{
+    int64_t grace_ms;
+    if (bd_grace_ms(&grace_ms, st)) return st->code;
+    BD_STATUS(ignored); // the session has failed anyway
+    braid_session_close(s->session, ignored);
+    s->session = NULL;
+    return open_session(s, grace_ms, st);
+}
+
+// Replaces the session that has failed with `lost`. Returns whether there is another; else *lost is the error
+// that ends training.
+static bool recover(braid_monitored_session *s, braid_status *lost)
+{
+    while (is_recoverable(s, lost)) {
+        if (s->recoveries == s->max_recoveries) {
+            bd_status_prefix(lost,
+                             "Lost the session %d times without a step in between: ", s->recoveries + 1);
+            return false;
+        }
+        s->recoveries++;
+        bd_warn("Lost the session at global step %lld: %s: %s. Opening another (%d of at most %d)",
+                (long long)s->global_step_value, braid_code_name(lost->code), braid_status_message(lost),
+                s->recoveries, s->max_recoveries);
+        BD_STATUS(st);
+        if (!reopen(s, st)) {
+            bd_info("Training goes on at global step %lld", (long long)s->global_step_value);
+            return true;
+        }
+        if (!is_recoverable(s, st)) bd_status_prefix(st, "After %s: ", braid_status_message(lost));
+        bd_status_copy(lost, st);
+    }
+    return false;
+}
+
 // ---- Steps ----
 
-static void free_scratch(step_scratch *c)
-{
-    bd_array_free(&c->outs);
-    bd_array_free(&c->values);
-    bd_array_free(&c->fetches);
-    bd_array_free(&c->hook_fetches);
-    bd_array_free(&c->hook_counts);
-    bd_array_free(&c->borrowed);
-}
-
-static step_scratch take_scratch(braid_monitored_session *s)
-{
-    step_scratch c = s->spare;
-    s->spare = (step_scratch){0};
-    c.outs.len = c.hook_fetches.len = c.hook_counts.len = 0;
-    return c;
-}
-
-static void give_scratch(braid_monitored_session *s, step_scratch *c)
-{
-    free_scratch(&s->spare); // of a step that a hook ran meanwhile
-    s->spare = *c;
-}
-
-// The index of `out` in the step's fetches; added when it is new.
-static int position_of(step_scratch *c, braid_out out)
-{
-    for (size_t i = 0; i < c->outs.len; i++) {
-        if (c->outs.items[i].op == out.op && c->outs.items[i].index == out.index) return (int)i;
-    }
-    bd_array_push(&c->outs, out);
-    return (int)c->outs.len - 1;
-}
-
-static void collect_fetches(braid_monitored_session *s, step_scratch *c, const braid_fetch *fetches,
-                            bool with_hooks)
-{
-    for (const braid_fetch *f = fetches; f && f->out.op; f++)
-        position_of(c, f->out);
-    if (!with_hooks) return;
-    if (s->global_step.op) position_of(c, s->global_step);
-    for (size_t i = 0; i < s->hooks.len; i++) {
-        braid_hook *h = s->hooks.items[i];
-        braid_out wanted[BRAID_HOOK_FETCH_MAX];
-        int count = h->before_run ? h->before_run(h, s, wanted) : 0;
-        for (int k = 0; k < count; k++)
-            bd_array_push(&c->hook_fetches, position_of(c, wanted[k]));
-        bd_array_push(&c->hook_counts, count);
-    }
-}
-
-static braid_code run_session(braid_monitored_session *s, step_scratch *c, const braid_feed *feeds,
-                              braid_op *target, braid_status *st)
-{
-    int feed_count = 0;
-    while (feeds && feeds[feed_count].out.op)
-        feed_count++;
-    bd_array_reserve(&c->values, c->outs.len);
-    bd_array_reserve(&c->fetches, c->outs.len);
-    for (size_t i = 0; i < c->outs.len; i++) {
-        c->values.items[i] = NULL;
-        c->fetches.items[i] = (braid_fetch){c->outs.items[i], &c->values.items[i]};
-    }
-    braid_run_args args = {.feeds = feeds,
-                           .feed_count = feed_count,
-                           .fetches = c->fetches.items,
-                           .fetch_count = (int)c->outs.len,
-                           .targets = &target,
-                           .target_count = target ? 1 : 0};
-    return braid_session_run(s->session, &args, st);
-}
-
-static braid_code call_after_run(braid_monitored_session *s, step_scratch *c, braid_status *st)
-{
-    const int *position = c->hook_fetches.items;
-    for (size_t i = 0; i < s->hooks.len; i++) {
-        braid_hook *h = s->hooks.items[i];
-        c->borrowed.len = 0;
-        for (int k = 0; k < c->hook_counts.items[i]; k++)
-            bd_array_push(&c->borrowed, c->values.items[*position++]);
-        braid_code code = h->after_run ? h->after_run(h, s, c->borrowed.items, st) : BRAID_OK;
-        if (code) return code;
-    }
-    return BRAID_OK;
-}
-
-static void run_step(braid_monitored_session *s, step_scratch *c, const braid_feed *feeds,
-                     const braid_fetch *fetches, braid_op *target, bool with_hooks, braid_status *st)
-{
-    collect_fetches(s, c, fetches, with_hooks);
-    if (run_session(s, c, feeds, target, st)) return;
-    if (with_hooks) {
-        if (s->global_step.op)
-            s->global_step_value = integer_of(c->values.items[position_of(c, s->global_step)]);
-        call_after_run(s, c, st);
-    }
-    for (const braid_fetch *f = fetches; f && f->out.op && !st->code; f++)
-        *f->value = braid_tensor_copy(c->values.items[position_of(c, f->out)]);
-    for (size_t i = 0; i < c->outs.len; i++)
-        braid_tensor_free(c->values.items[i]);
-}
-
-// One run, with the hooks around it or without.
-static braid_code run(braid_monitored_session *s, const braid_feed *feeds, const braid_fetch *fetches,
-                      braid_op *target, bool with_hooks)
+static braid_code run(braid_monitored_session *s, const train_step *step)
 {
     if (s->status.code) return s->status.code;
-    BD_STATUS(st);
-    step_scratch c = take_scratch(s);
-    run_step(s, &c, feeds, fetches, target, with_hooks, st);
-    give_scratch(s, &c);
-    return keep(s, st);
+    for (;;) {
+        BD_STATUS(st);
+        s->runs++;
+        train_step_run(s, step, st);
+        s->runs--;
+        if (!st->code) s->recoveries = 0;
+        if (s->status.code || !is_recoverable(s, st)) return keep(s, st);
+        if (s->runs > 0) return st->code;
+        if (!recover(s, st)) return keep_any(s, st);
+        if (s->stop) return BRAID_OK; // others have finished the work meanwhile
+    }
 }
 
 braid_code braid_run(braid_monitored_session *s, const braid_feed *feeds, const braid_fetch *fetches,
                      braid_op *target)
 {
-    return run(s, feeds, fetches, target, true);
+    return run(s, &(train_step){feeds, fetches, target, .with_hooks = true});
 }
 
 braid_code braid_evaluate(braid_monitored_session *s, const braid_feed *feeds, const braid_fetch *fetches)
 {
-    return run(s, feeds, fetches, NULL, false);
+    return run(s, &(train_step){feeds, fetches, NULL, .with_hooks = false});
 }
 
 // ---- Closing ----
 
 static void free_session(braid_monitored_session *s)
 {
-    for (size_t i = 0; i < s->hooks.len; i++) {
+    for (size_t i = 0; i < s->hooks.len; i++)
         if (s->hooks.items[i]->free) s->hooks.items[i]->free(s->hooks.items[i]);
-    }
     bd_array_free(&s->hooks);
-    free_scratch(&s->spare);
+    for (size_t i = 0; i < s->strings.len; i++)
+        bd_free(s->strings.items[i]);
+    bd_array_free(&s->strings);
+    bd_free(s->filters);
+    train_step_lists_free(&s->spare);
     bd_status_fini(&s->status);
     bd_free(s);
+}
+
+static void end_hooks(braid_monitored_session *s)
+{
+    for (size_t i = 0; i < s->hooks.len; i++) {
+        braid_hook *h = s->hooks.items[i];
+        BD_STATUS(st);
+        if (s->status.code) {
+            if (h->failed) h->failed(h, s, &s->status);
+        } else if (h->end) {
+            h->end(h, s, st);
+            keep_any(s, st);
+        }
+    }
 }
 
 braid_code braid_monitored_session_close(braid_monitored_session *s)
 {
     if (!s) return BRAID_OK;
-    for (size_t i = 0; i < s->hooks.len && !s->status.code; i++) {
-        braid_hook *h = s->hooks.items[i];
-        if (h->end) h->end(h, s);
-    }
+    end_hooks(s);
     BD_STATUS(st);
     braid_session_close(s->session, st);
     keep_any(s, st);
-    braid_code code = s->status.code;
+    const braid_code code = s->status.code;
     if (code) bd_error_log("%s: %s", braid_code_name(code), braid_status_message(&s->status));
     free_session(s);
     return code;

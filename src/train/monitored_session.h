@@ -1,12 +1,57 @@
-// The functions of a monitored session that hooks of this module use beyond its public interface.
+// A monitored session, as its parts and the hooks of this module see it.
 #ifndef BD_TRAIN_MONITORED_SESSION_H
 #define BD_TRAIN_MONITORED_SESSION_H
 
+#include "base/array.h"
 #include "base/status.h"
+#include "train/bootstrap.h"
 #include <braid/monitored_session.h>
+
+// The lists of one step. Empty at the start, except for their memory.
+typedef struct train_step_lists {
+    BD_ARRAY(braid_out) outs;          // the fetched outputs, each once
+    BD_ARRAY(braid_tensor *) values;   // [outs]
+    BD_ARRAY(braid_fetch) fetches;     // [outs]
+    BD_ARRAY(braid_feed) feeds;        // the program's and the hooks'
+    BD_ARRAY(braid_op *) targets;      // the same
+    BD_ARRAY(int) hook_fetches;        // indices into outs; those of the first hook are first
+    BD_ARRAY(int) hook_counts;         // [hooks]
+    BD_ARRAY(braid_tensor *) borrowed; // values of one hook's fetches
+} train_step_lists;
+
+struct braid_monitored_session {
+    braid_session *session; // NULL when it could not be opened
+    braid_graph *graph;
+    braid_session_options options;
+    train_bootstrap boot;
+    BD_ARRAY(braid_hook *) hooks;
+    BD_ARRAY(char *) strings; // that `options` and `boot` point to
+    const char **filters;     // of `options`
+    braid_out global_step;    // op NULL: the graph has none
+    int64_t global_step_value;
+    bool stop;
+    braid_status status; // the first error
+    int runs;            // in progress: hooks may run steps while a step is in progress
+    int recoveries;      // since the last step that succeeded
+    int max_recoveries;
+    train_step_lists spare; // memory for the next step
+};
 
 // Reads the global step now, in a run of its own, for braid_monitored_session_global_step. No effect without
 // a global step.
 braid_code train_read_global_step(braid_monitored_session *s, braid_status *st);
+
+// The integer of a global step's value.
+int64_t train_step_of(const braid_tensor *value);
+
+// Runs one step on the session as it is, with the hooks around it or without.
+typedef struct train_step {
+    const braid_feed *feeds; // both end with an op that is NULL
+    const braid_fetch *fetches;
+    braid_op *target;
+    bool with_hooks;
+} train_step;
+braid_code train_step_run(braid_monitored_session *s, const train_step *step, braid_status *st);
+void train_step_lists_free(train_step_lists *lists);
 
 #endif

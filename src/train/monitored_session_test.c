@@ -65,12 +65,15 @@ static void waiting_for_the_chief_has_an_end(void **state)
     (void)state;
     BD_STATUS(st);
     small_model m = small_model_make();
-    braid_monitored_session *s =
-        braid_monitored_session_open(m.graph, &(braid_session_config){.wait_timeout_ms = 20});
+    braid_server *server = braid_server_start_local(NULL, st);
+    assert_ok(st);
+    braid_monitored_session *s = braid_monitored_session_open(
+        m.graph, &(braid_session_config){.session.server = server, .wait_timeout_ms = 20});
     braid_monitored_session_status(s, st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "Waiting for the chief to initialize x, global_step");
     braid_monitored_session_close(s);
     braid_graph_free(m.graph);
+    braid_server_free(server);
 }
 
 static void the_chief_follows_from_the_cluster(void **state)

@@ -1,7 +1,9 @@
-// Savers: the nodes of TensorFlow's tf.train.Saver for tensor bundles, and running them.
+// Savers: the nodes of TensorFlow's tf.train.Saver for tensor bundles.
 //
-// A sharded saver writes one bundle a device to a temporary directory, and merges them to the checkpoint. A
-// save that fails or is interrupted leaves the checkpoints as they were; the next one removes its files.
+// A sharded saver writes one bundle a device to a temporary directory, and merges them to the checkpoint.
+//
+// An asynchronous saver has two graphs more. The first copies the variables to a staging area on their device;
+// the second takes the copies from there and writes them. Only the first pauses training.
 #include "train/saver.h"
 
 #include "base/alloc.h"
@@ -26,19 +28,12 @@ typedef struct shard {
     BD_ARRAY(saved) vars;
 } shard;
 
-struct braid_saver {
-    braid_graph *graph;
-    braid_out filename, saved;
-    braid_op *restore;
-    bool sharded, without_meta;
-    braid_checkpoint_policy policy;
-};
-
 typedef struct building {
     braid_saver *saver;
     braid_graph *g;
     BD_ARRAY(shard) shards;
     BD_ARRAY(braid_op *) restores; // one a shard
+    BD_ARRAY(braid_op *) copies;   // one a shard
 } building;
 
 // ---- Which variables, and where ----
@@ -143,11 +138,58 @@ static braid_out after(braid_graph *g, const char *name, braid_op *op, braid_out
     return out;
 }
 
-static braid_out save_shard(building *b, const shard *s, braid_out file)
+typedef BD_ARRAY(braid_out) out_list;
+
+// The values of the variables.
+static out_list read_shard(building *b, const shard *s)
 {
-    BD_ARRAY(braid_out) values = {0};
+    (void)b;
+    out_list values = {0};
     for (size_t i = 0; i < s->vars.len; i++)
         bd_array_push(&values, train_typed(s->vars.items[i].var));
+    return values;
+}
+
+static braid_op_desc *begin_staging(building *b, const char *op, const char *area, const shard *s)
+{
+    BD_ARRAY(braid_dtype) dtypes = {0};
+    for (size_t i = 0; i < s->vars.len; i++)
+        bd_array_push(&dtypes, s->vars.items[i].dtype);
+    braid_op_desc *d = braid_op_begin(b->g, op, NULL);
+    braid_op_attr_type_list(d, "dtypes", dtypes.items, (int)dtypes.len);
+    braid_op_attr_string(d, "shared_name", area);
+    bd_array_free(&dtypes);
+    return d;
+}
+
+// The values of copies that another run has made. What an earlier save that failed has left in the staging
+// area is removed before the copy.
+static out_list copy_shard(building *b, const shard *s)
+{
+    out_list values = read_shard(b, s);
+    char *area = bd_asprintf("%s_%zu", braid_op_name(b->saver->filename.op), b->copies.len);
+    braid_op *cleared = braid_op_end(begin_staging(b, "StageClear", area, s));
+    braid_push_control(b->g, &cleared, 1);
+    braid_push_colocate(b->g, cleared);
+    for (size_t i = 0; i < values.len; i++)
+        values.items[i] = train_out0(braid_op_add(b->g, "DeepCopy", NULL, &values.items[i], 1));
+    braid_op_desc *d = begin_staging(b, "Stage", area, s);
+    braid_op_input_list(d, values.items, (int)values.len);
+    bd_array_push(&b->copies, braid_op_end(d));
+    braid_pop_control(b->g);
+    braid_op *unstaged = braid_op_end(begin_staging(b, "Unstage", area, s));
+    for (size_t i = 0; unstaged && i < values.len; i++)
+        values.items[i] = braid_output(unstaged, (int)i);
+    braid_pop_colocate(b->g);
+    bd_free(area);
+    return values;
+}
+
+typedef out_list (*values_fn)(building *b, const shard *s);
+
+static braid_out save_shard(building *b, const shard *s, values_fn values_of, braid_out file)
+{
+    out_list values = values_of(b, s);
     braid_op_desc *d = begin_bundle(b->g, "SaveV2", s, file);
     braid_op_input_list(d, values.items, (int)values.len);
     bd_array_free(&values);
@@ -191,27 +233,32 @@ static braid_out merge(building *b, const braid_out *files, int count)
     return after(g, NULL, merged, b->saver->filename);
 }
 
-static void save_all(building *b)
+// Adds the nodes that save, and returns the output to fetch. There is a shard at least.
+static braid_out save_all(building *b, values_fn values_of)
 {
-    if (!b->saver->sharded) {
-        if (b->shards.len) b->saver->saved = save_shard(b, &b->shards.items[0], b->saver->filename);
-        return;
-    }
+    if (!b->saver->sharded) return save_shard(b, &b->shards.items[0], values_of, b->saver->filename);
     const braid_out prefix = temporary_prefix(b);
     const braid_out count = braid_const_int32(b->g, "num_shards", (int32_t)b->shards.len);
     BD_ARRAY(braid_out) files = {0};
     for (size_t i = 0; i < b->shards.len; i++) {
         const shard *s = &b->shards.items[i];
         braid_push_device(b->g, s->device);
-        bd_array_push(&files, save_shard(b, s, sharded_filename(b->g, prefix, (int)i, count)));
+        bd_array_push(&files, save_shard(b, s, values_of, sharded_filename(b->g, prefix, (int)i, count)));
         braid_pop_device(b->g);
     }
-    if (files.len > 0) {
-        braid_push_device(b->g, b->shards.items[b->shards.len - 1].device);
-        b->saver->saved = merge(b, files.items, (int)files.len);
-        braid_pop_device(b->g);
-    }
+    braid_push_device(b->g, b->shards.items[b->shards.len - 1].device);
+    const braid_out merged = merge(b, files.items, (int)files.len);
+    braid_pop_device(b->g);
     bd_array_free(&files);
+    return merged;
+}
+
+static void save_copies(building *b)
+{
+    (void)braid_push_name_scope(b->g, "copied");
+    b->saver->saved_copy = save_all(b, copy_shard);
+    b->saver->copy = braid_group(b->g, "copy", b->copies.items, (int)b->copies.len);
+    braid_pop_name_scope(b->g);
 }
 
 static braid_op *assign(braid_graph *g, const saved *s, braid_out value)
@@ -275,8 +322,9 @@ braid_saver *braid_saver_new(braid_graph *g, const braid_saver_options *options)
     take_variables(&b, o);
     if (!braid_graph_status(g, NULL)) {
         saver->filename = add_filename(g);
-        save_all(&b);
+        saver->saved = save_all(&b, read_shard);
         restore_all(&b);
+        if (o->asynchronous) save_copies(&b);
     }
     braid_pop_name_scope(g);
     for (size_t i = 0; i < b.shards.len; i++) {
@@ -285,67 +333,6 @@ braid_saver *braid_saver_new(braid_graph *g, const braid_saver_options *options)
     }
     bd_array_free(&b.shards);
     bd_array_free(&b.restores);
+    bd_array_free(&b.copies);
     return saver;
-}
-
-// ---- Running ----
-
-static braid_code run(const braid_saver *s, braid_session *session, const char *prefix, braid_op *target,
-                      braid_status *st)
-{
-    if (!session || !prefix || !*prefix || !target)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       target ? "A saver needs a session and the path of a checkpoint"
-                              : "The saver has no nodes, because its graph has failed");
-    braid_tensor *value = braid_tensor_string(prefix);
-    const braid_feed feed = {s->filename, value};
-    const braid_run_args args = {.feeds = &feed, .feed_count = 1, .targets = &target, .target_count = 1};
-    const braid_code code = braid_session_run(session, &args, st);
-    braid_tensor_free(value);
-    return code;
-}
-
-static braid_code write_meta(const braid_saver *s, const char *prefix, braid_status *st)
-{
-    if (s->without_meta) return BRAID_OK;
-    const train_saver_def def = {.filename = s->filename,
-                                 .saved = s->saved,
-                                 .restore = braid_op_name(s->restore),
-                                 .sharded = s->sharded,
-                                 .max_to_keep = s->policy.max_to_keep,
-                                 .keep_every_n_hours = s->policy.keep_every_n_hours};
-    size_t len;
-    void *data = train_meta_graph_write(s->graph, &def, &len, st);
-    if (!data) return st->code;
-    braid_checkpoint_write_meta(prefix, data, len, st);
-    bd_free(data);
-    return st->code;
-}
-
-static braid_code save(const braid_saver *s, braid_session *session, const char *path, const char *prefix,
-                       braid_status *st)
-{
-    braid_code code = path ? braid_checkpoint_clean(path, st) : BRAID_OK;
-    if (!code) code = run(s, session, prefix, s->saved.op, st);
-    if (!code) code = write_meta(s, prefix, st);
-    return code ? code : braid_checkpoint_record(prefix, &s->policy, st);
-}
-
-char *braid_saver_save(braid_saver *s, braid_session *session, const char *path, int64_t global_step,
-                       braid_status *status)
-{
-    BD_STATUS(unwanted);
-    braid_status *st = status ? status : unwanted;
-    char *prefix = global_step < 0 ? bd_strdup(path ? path : "")
-                                   : bd_asprintf("%s-%" PRId64, path ? path : "", global_step);
-    if (!save(s, session, path, prefix, st)) return prefix;
-    bd_free(prefix);
-    return NULL;
-}
-
-braid_code braid_saver_restore(braid_saver *s, braid_session *session, const char *prefix,
-                               braid_status *status)
-{
-    BD_STATUS(unwanted);
-    return run(s, session, prefix, s->restore, status ? status : unwanted);
 }

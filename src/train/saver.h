@@ -1,22 +1,23 @@
-// What of a saver a MetaGraphDef tells, so that other programs can restore with the saver of the graph.
+// The nodes of a saver, and the MetaGraphDef that describes them.
 #ifndef BD_TRAIN_SAVER_H
 #define BD_TRAIN_SAVER_H
 
 #include "base/wire.h"
 #include <braid/saver.h>
 
-typedef struct train_saver_def {
-    braid_out filename;  // fed with the prefix
-    braid_out saved;     // fetched to save
-    const char *restore; // name of the node that restores
-    bool sharded;
-    int max_to_keep;
-    double keep_every_n_hours;
-} train_saver_def;
+struct braid_saver {
+    braid_graph *graph;
+    braid_out filename;   // fed with the prefix
+    braid_out saved;      // fetched to save
+    braid_op *restore;    // run to restore
+    braid_op *copy;       // run to copy the variables; NULL: the saver is not asynchronous
+    braid_out saved_copy; // fetched to save the copies
+    bool sharded, without_meta;
+    braid_checkpoint_policy policy;
+};
 
 // Serializes the graph with its collections of variables and the saver as a MetaGraphDef (the caller's,
-// bd_free). NULL on an error, the graph's.
-void *train_meta_graph_write(const braid_graph *g, const train_saver_def *saver, size_t *len,
-                             braid_status *st);
+// bd_free), so that other programs can restore with the saver of the graph. NULL on an error, the graph's.
+void *train_meta_graph_write(const braid_saver *saver, size_t *len, braid_status *st);
 
 #endif

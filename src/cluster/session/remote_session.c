@@ -90,6 +90,8 @@ static braid_code create(bd_remote_session *s, const braid_session_options *o, b
     options.wait_for_ready = true;
     // Without a connection to the server only the client can watch the timeout.
     if (o->operation_timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(o->operation_timeout_ms);
+    if (o->open_timeout_ms > 0)
+        options.deadline_ns = bd_min(options.deadline_ns, bd_deadline_after_ms(o->open_timeout_ms));
     bd_message message;
     BD_PROTO_ARENA(arena);
     const Tensorflow__CreateSessionResponse *response = NULL;

@@ -287,7 +287,9 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
     bd_graph_init(&empty);
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_master_create_session(env->master, &empty, &config, BD_FOREVER, env->cancellation, set_session, &r);
+    const int64_t deadline_ns =
+        options->open_timeout_ms > 0 ? bd_deadline_after_ms(options->open_timeout_ms) : BD_FOREVER;
+    bd_master_create_session(env->master, &empty, &config, deadline_ns, env->cancellation, set_session, &r);
     if (wait(&r)) return st->code;
     server_session *s = bd_calloc(1, sizeof *s);
     s->base.ops = &ops;
