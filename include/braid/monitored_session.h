@@ -15,8 +15,8 @@
 // Recovery: when a run ends with Aborted or Unavailable, because a task of the cluster is lost or was
 // restarted, the monitored session opens another session and runs the step again. It waits for missing tasks
 // for the grace time, a minute unless the environment variable BRAID_GRACE_SECONDS gives another number. Its
-// chief restores the newest checkpoint when variables have lost their values. Each recovery is logged with its
-// reason.
+// chief restores the newest checkpoint when variables have lost their values. Each recovery is logged with
+// its reason.
 #ifndef BRAID_MONITORED_SESSION_H
 #define BRAID_MONITORED_SESSION_H
 
@@ -42,12 +42,12 @@ typedef struct braid_session_config {
     braid_op *init_op;
     /// NULL-terminated (BRAID_HOOKS); the session takes and frees them, also when it cannot be opened.
     braid_hook *const *hooks;
-    /// The maximum time to wait for the chief to initialize the variables; 0: two hours, or what the
-    /// environment variable BRAID_START_TIMEOUT_SECONDS says. It ends at once when the chief is gone for good.
-    /// The same limit holds for tasks that are missing when the session is opened first.
+    /// The maximum time to wait for the chief to initialize the variables; 0: two hours. The wait ends at
+    /// once when the chief is gone for good. For tasks that are missing at the start, session.open_timeout_ms
+    /// is the limit; 0: two hours too, or what the environment variable BRAID_START_TIMEOUT_SECONDS says.
     int64_t wait_timeout_ms;
-    /// Where the chief saves checkpoints, with graph.pbtxt, and restores the newest one when variables have no
-    /// value; NULL: no checkpoints. All tasks with variables must see the directory under this path.
+    /// Where the chief saves checkpoints, with graph.pbtxt, and restores the newest one when variables have
+    /// no value; NULL: no checkpoints. All tasks with variables must see the directory under this path.
     const char *checkpoint_dir;
     braid_saver *saver;             ///< NULL: an asynchronous, sharded one of all global variables
     braid_checkpoint_policy keep;   ///< which checkpoints stay, when `saver` is NULL
@@ -69,7 +69,7 @@ BRAID_API braid_monitored_session *braid_monitored_session_open(braid_graph *gra
                                                                 const braid_session_config *config);
 
 /// Ends the hooks, or tells them of the error, closes and frees. Returns the first error's code, after
-/// logging it.
+/// logging it. After an error the server of `session.server` is told so (braid_server_failed).
 BRAID_API braid_code braid_monitored_session_close(braid_monitored_session *session);
 
 /// True when a hook has asked to stop, when the input is used up, or after an error.
@@ -134,6 +134,9 @@ struct braid_hook {
     /// After a step without an error, with the values that before_run asked for (lent for the call).
     braid_code (*after_run)(braid_hook *hook, braid_monitored_session *session, braid_tensor *const *values,
                             braid_status *status);
+    /// The session has been cancelled and is about to be closed, at the end or by a recovery: end the threads
+    /// of the hook that use it.
+    void (*before_close_session)(braid_hook *hook, braid_monitored_session *session);
     /// Before a session that had no error is closed.
     braid_code (*end)(braid_hook *hook, braid_monitored_session *session, braid_status *status);
     /// In place of `end`, when there was an error. The session may be NULL inside.

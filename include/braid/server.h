@@ -11,7 +11,8 @@ extern "C" {
 
 typedef struct braid_server_options {
     int64_t session_timeout_ms; ///< CreateSession gives up waiting for tasks after this; 0: never
-    /// A worker or client whose connection is lost for this time is gone for good; 0: 10 s.
+    /// A worker or client whose connection is lost for this time, the grace time, is gone for good; 0: a
+    /// minute, or what the environment variable BRAID_GRACE_SECONDS says.
     int64_t worker_gone_timeout_ms;
     /// The session of a TensorFlow client is closed when the client makes no call for this time; 0: never.
     int64_t session_idle_timeout_ms;
@@ -39,12 +40,18 @@ BRAID_API braid_server *braid_server_start_local(const braid_server_options *opt
 /// Returns "grpc://host:port", the target of sessions on the server. Owned by the server.
 BRAID_API const char *braid_server_target(const braid_server *server);
 
-/// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop.
-/// Ok in both cases.
+/// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop. A
+/// task that has never connected counts as gone two hours after the start, or what the environment variable
+/// BRAID_START_TIMEOUT_SECONDS says. Unavailable, naming them, when tasks are gone without having said that
+/// they are done.
 BRAID_API braid_code braid_server_join(braid_server *server, braid_status *status);
 
 /// Tells the other tasks that this task is done. A parameter server ends when all workers are done.
 BRAID_API void braid_server_done(braid_server *server);
+
+/// Tells the server that the work of its task has failed: braid_server_free then does not say that it is
+/// done, and the parameter servers keep their variables for another try during the grace time.
+BRAID_API void braid_server_failed(braid_server *server);
 
 /// Ends the server: refuses new calls, ends sessions and steps with Cancelled or Aborted within `grace_ms`;
 /// join returns. Any thread.
@@ -54,7 +61,8 @@ BRAID_API void braid_server_stop(braid_server *server, int64_t grace_ms);
 /// cleanly.
 BRAID_API void braid_server_stop_on_signals(braid_server *server);
 
-/// Stops the server if need be (saying done) and frees it; NULL is accepted.
+/// Stops the server if need be, saying done unless braid_server_failed was called, and frees it; NULL is
+/// accepted.
 BRAID_API void braid_server_free(braid_server *server);
 
 #ifdef __cplusplus

@@ -187,14 +187,28 @@ BRAID_API braid_code braid_session_list_devices(braid_session *session,
 /// notification for as long as that task lives.
 BRAID_API braid_code braid_session_notify(braid_session *session, const char *key, braid_status *status);
 
-/// Waits until `key` is notified after generation `seen`, and stores the new generation to `*generation`. The
-/// generation of a key grows with each notification. `seen` is an earlier generation, or 0 for any
-/// notification; -1 returns at once. The wait may also end without a notification, when the task that stores
-/// notifications has restarted since `seen`: check the awaited condition again. `timeout_ms` 0: no limit, but
-/// Unavailable when that task or the chief is gone for good.
-BRAID_API braid_code braid_session_wait_notification(braid_session *session, const char *key, int64_t seen,
-                                                     int64_t timeout_ms, int64_t *generation,
+typedef struct braid_notification_wait {
+    const char *key;
+    int64_t seen;       ///< an earlier generation; 0: wait for any notification; -1: return at once
+    int64_t timeout_ms; ///< 0: no limit
+    /// The wait also ends when fewer tasks than this can still work: those that are done or gone for good
+    /// cannot. Parameter servers and evaluators do not count. 0: it does not end then.
+    int min_tasks;
+} braid_notification_wait;
+
+/// Waits until `wait->key` is notified after generation `wait->seen`, and stores the new generation to
+/// `*generation`. The generation of a key grows with each notification. The wait may also end without a
+/// notification, when the task that stores notifications has restarted since `seen`: check the awaited
+/// condition again. Errors: DeadlineExceeded; Unavailable when that task or the chief is gone for good, or
+/// too few tasks are left; FailedPrecondition when the chief is done, or too few tasks are left because
+/// others are done.
+BRAID_API braid_code braid_session_wait_notification(braid_session *session,
+                                                     const braid_notification_wait *wait, int64_t *generation,
                                                      braid_status *status);
+
+/// Ends all calls of the session that are in progress, and later ones, with Cancelled. Any thread. The
+/// session is then still to be closed.
+BRAID_API void braid_session_cancel(braid_session *session);
 
 #ifdef __cplusplus
 }

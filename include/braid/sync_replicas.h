@@ -10,7 +10,7 @@
 // Synchronous SGD, 2016). A thread of the chief's hook waits until there are enough gradients, applies their
 // means, and enqueues one token for each replica. A replica's step ends when the replica has dequeued a
 // token, which holds the number of the next step; a gradient that is late is dropped. When a replica dies,
-// training waits until it is restarted, unless there are backup replicas.
+// the others wait until it is restarted, or is gone for good, unless there are backup replicas.
 #ifndef BRAID_SYNC_REPLICAS_H
 #define BRAID_SYNC_REPLICAS_H
 
@@ -48,8 +48,9 @@ BRAID_API braid_op *braid_sync_replicas_minimize(braid_sync_replicas *sync, brai
                                                  braid_out global_step);
 
 /// Makes the hook that the monitored session of each replica needs; the chief's hook applies the updates. An
-/// error of an update ends the chief's training. When the chief ends, updates end: the next step of any other
-/// replica waits until its session is closed.
+/// error of an update is one of the chief's session. When the chief starts anew, the other replicas open new
+/// sessions. When the chief is done, or fewer replicas than replicas_to_aggregate are left because others are
+/// done, training ends without an error. When they are gone for good, it ends with an error that names them.
 BRAID_API braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief);
 
 #ifdef __cplusplus

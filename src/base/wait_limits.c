@@ -1,3 +1,4 @@
+// The limits of waits, read from the environment.
 #include "base/wait_limits.h"
 
 #include <math.h>

@@ -14,9 +14,10 @@
 
 // More processes than this on one host is a slip of the finger.
 #define TASKS_MAX 1000
+#define GRACE_DEFAULT_MS 60000
 
 typedef struct run_flags {
-    int64_t ps, workers, timeout_ms;
+    int64_t ps, workers, timeout_ms, restarts, grace_ms;
     bool chief;
     int program; // its index in argv
 } run_flags;
@@ -30,6 +31,10 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
          "a chief besides the workers; without it worker 0 is the chief"},
         {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
          "end all tasks after this time, with exit code 124 (default: never)"},
+        {"restarts", BD_FLAG_INT, &f->restarts, 0, "N",
+         "restart each task that fails, N times at most (default 0)"},
+        {"grace", BD_FLAG_SECONDS, &f->grace_ms, 0, "SECONDS",
+         "how long tasks wait for a lost one (default 60)"},
     };
     const bd_flags flags = {
         "braid run", "[OPTIONS] PROGRAM [ARGS...]",
@@ -37,9 +42,11 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "workers have ended; then it ends the parameter servers. Each process finds its cluster and its task\n"
         "in the environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
         "A PROGRAM without a slash is searched beside braid, then in PATH.\n"
-        "The exit code is the first failing task's, 128+N if signal N killed it, 0 if none failed.\n\n"
+        "The exit code is the first failing task's, 128+N if signal N killed it; 0 if none failed, or those\n"
+        "that failed were restarted.\n\n"
         "Examples:\n"
         "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n"
+        "  braid run --restarts 3 mnist_replica --log_dir=/tmp/model --train_steps=20000\n"
         "  braid run --ps 2 --workers 3 --chief --timeout 600 python3 train.py",
         table, sizeof table / sizeof *table};
     bd_flags_result result = bd_flags_parse(&flags, argc, argv, &f->program);
@@ -174,7 +181,7 @@ static int run_cluster(const run_flags *f, bd_run *run)
 
 static int run_main(int argc, char **argv)
 {
-    run_flags f = {.ps = 1, .workers = 1};
+    run_flags f = {.ps = 1, .workers = 1, .grace_ms = GRACE_DEFAULT_MS};
     switch (parse(&f, argc, argv)) {
     case BD_FLAGS_HELP: return 0;
     case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
@@ -187,7 +194,11 @@ static int run_main(int argc, char **argv)
                 strchr(name, '/') ? " that can be run" : " beside braid or in PATH");
         return BD_EXIT_USAGE;
     }
-    bd_run run = {.program = path, .argv = argv + f.program, .timeout_ms = f.timeout_ms};
+    bd_run run = {.program = path,
+                  .argv = argv + f.program,
+                  .timeout_ms = f.timeout_ms,
+                  .max_restarts = (int)f.restarts,
+                  .grace_ms = f.grace_ms};
     int code = run_cluster(&f, &run);
     bd_free(path);
     return code;

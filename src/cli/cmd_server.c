@@ -38,7 +38,7 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
         {"client-lost-timeout", BD_FLAG_SECONDS, &f->client_lost_timeout_ms, 0, "SECONDS",
          "close them after their connection is lost (default 600)"},
         {"worker-gone-timeout", BD_FLAG_SECONDS, &f->worker_gone_timeout_ms, 0, "SECONDS",
-         "when a lost worker or client counts as gone for good (default 10)"},
+         "when a lost worker or client counts as gone for good (default 60)"},
     };
     const bd_flags flags = {
         "braid server", "[OPTIONS]",

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/wait_limits.h"
 #include "command.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +21,18 @@
 #define PS_GRACE_MS 300
 // A task that has not ended this long after it was asked to is killed.
 #define KILL_AFTER_MS 5000
+// Without a parameter server the training cannot go on: the others get this time to say so and end.
+#define PS_LOST_GRACE_MS 2000
+// The pause before a restart doubles with each one, until the task has run for a while.
+#define RESTART_PAUSE_MIN_MS 100
+#define RESTART_PAUSE_MAX_MS 10000
+#define RAN_FOR_A_WHILE_MS 10000
 #define EXIT_CANNOT_RUN 127
 
 typedef enum run_phase {
     WORKING,
     PS_MAY_END,
+    PS_LOST,
     ENDING,
     KILLING
 } run_phase;
@@ -79,19 +87,34 @@ static void become_task(const run_state *s, int out, int err, char **environment
     _exit(EXIT_CANNOT_RUN);
 }
 
-// The environment of this process with TF_CONFIG replaced. One block and one string to free.
-static char **make_environment(const char *tf_config, char **variable)
+enum {
+    VARIABLES = 3
+};
+
+static bool is_replaced(const char *variable, char *const replaced[VARIABLES])
+{
+    for (int i = 0; i < VARIABLES; i++)
+        if (strncmp(variable, replaced[i], strcspn(replaced[i], "=") + 1) == 0) return true;
+    return false;
+}
+
+// The environment of this process with variables of a task replaced; the caller frees these and the block.
+// All tasks start at once, so one that is missing for the grace time does not come.
+static char **make_environment(const bd_run *run, const bd_task *t, char *variables[VARIABLES])
 {
     extern char **environ;
     size_t n = 0;
     while (environ[n])
         n++;
-    char **environment = bd_malloc((n + 2) * sizeof *environment);
+    variables[0] = bd_asprintf("TF_CONFIG=%s", t->tf_config);
+    variables[1] = bd_asprintf(BD_GRACE_VARIABLE "=%g", (double)run->grace_ms / 1e3);
+    variables[2] = bd_asprintf(BD_START_TIMEOUT_VARIABLE "=%g", (double)run->grace_ms / 1e3);
+    char **environment = bd_malloc((n + VARIABLES + 1) * sizeof *environment);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "TF_CONFIG=", 10) != 0) environment[kept++] = environ[i];
-    *variable = bd_asprintf("TF_CONFIG=%s", tf_config);
-    environment[kept++] = *variable;
+        if (!is_replaced(environ[i], variables)) environment[kept++] = environ[i];
+    for (int i = 0; i < VARIABLES; i++)
+        environment[kept++] = variables[i];
     environment[kept] = NULL;
     return environment;
 }
@@ -100,15 +123,18 @@ static bool start_task(run_state *s, bd_task *t)
 {
     int out[2] = {-1, -1}, err[2] = {-1, -1};
     if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
-    char *variable;
-    char **environment = make_environment(t->tf_config, &variable);
+    char *variables[VARIABLES];
+    char **environment = make_environment(s->run, t, variables);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) become_task(s, out[1], err[1], environment, parent);
-    bd_free(variable);
+    for (int i = 0; i < VARIABLES; i++)
+        bd_free(variables[i]);
     bd_free(environment);
     if (pid < 0) goto failed;
     setpgid(pid, pid); // in both processes, because either may be first
     t->pid = pid;
+    t->started_ns = bd_now_ns();
+    t->restart_ns = BD_FOREVER;
     close(out[1]);
     close(err[1]);
     fcntl(out[0], F_SETFL, O_NONBLOCK);
@@ -132,11 +158,12 @@ static void signal_task(bd_task *t, int sig)
     if (t->pid) kill(-t->pid, sig);
 }
 
+// The tasks that run or are about to be restarted.
 static int running(const bd_run *r, bool count_ps)
 {
     int n = 0;
     for (int i = 0; i < r->task_count; i++)
-        n += r->tasks[i].pid && (count_ps || !r->tasks[i].is_ps);
+        n += (r->tasks[i].pid || r->tasks[i].restart_ns != BD_FOREVER) && (count_ps || !r->tasks[i].is_ps);
     return n;
 }
 
@@ -151,6 +178,7 @@ static void ask_all_to_end(run_state *s, int sig)
 {
     for (int i = 0; i < s->run->task_count; i++) {
         bd_task *t = &s->run->tasks[i];
+        t->restart_ns = BD_FOREVER;
         if (!t->pid) continue;
         t->asked_to_end = true;
         signal_task(t, sig);
@@ -169,17 +197,86 @@ static void kill_all(run_state *s)
     set_phase(s, KILLING, -1);
 }
 
+// ---- Restarting ----
+
+static bool may_restart(const run_state *s, const bd_task *t)
+{
+    return s->phase == WORKING && t->restarts < s->run->max_restarts;
+}
+
+static void plan_restart(run_state *s, bd_task *t, const char *why)
+{
+    const bool ran_for_a_while = bd_now_ns() - t->started_ns >= RAN_FOR_A_WHILE_MS * INT64_C(1000000);
+    int64_t pause_ms = RESTART_PAUSE_MIN_MS;
+    for (int i = 0; i < t->restarts && !ran_for_a_while && pause_ms < RESTART_PAUSE_MAX_MS; i++)
+        pause_ms *= 2;
+    pause_ms = bd_min(pause_ms, RESTART_PAUSE_MAX_MS);
+    t->restarts++;
+    t->restart_ns = bd_deadline_after_ms(pause_ms);
+    say(s, "%s %s; restart %d of %d in %.1f s", t->name, why, t->restarts, s->run->max_restarts,
+        (double)pause_ms / 1e3);
+}
+
+// Reads what the task that has ended has written.
+static void end_output(bd_task *t)
+{
+    for (int i = 0; i < 2; i++) {
+        bd_prefixed *p = &t->output[i];
+        while (p->from >= 0 && bd_prefixed_pump(p) == BD_PUMP_MORE)
+            continue;
+        bd_prefixed_end(p);
+    }
+}
+
+static void restart_due(run_state *s, int64_t now)
+{
+    for (int i = 0; i < s->run->task_count; i++) {
+        bd_task *t = &s->run->tasks[i];
+        if (now < t->restart_ns) continue;
+        t->restart_ns = BD_FOREVER;
+        end_output(t);
+        if (start_task(s, t)) continue;
+        fail_run(s, EXIT_CANNOT_RUN);
+        ask_all_to_end(s, SIGTERM);
+    }
+}
+
+// ---- Ends ----
+
+static char *describe_end(int status, int exit_code)
+{
+    return WIFSIGNALED(status)
+               ? bd_asprintf("was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)))
+               : bd_asprintf("ended with exit code %d", exit_code);
+}
+
+static void on_task_failed(run_state *s, bd_task *t, int status)
+{
+    char *why = describe_end(status, t->exit_code);
+    if (!t->first_failure) t->first_failure = t->exit_code;
+    if (may_restart(s, t)) {
+        plan_restart(s, t, why);
+    } else {
+        if (t->restarts)
+            say(s, "%s %s; it has been restarted %d time%s and is given up", t->name, why, t->restarts,
+                t->restarts == 1 ? "" : "s");
+        else
+            say(s, "%s %s", t->name, why);
+        fail_run(s, t->first_failure);
+        if (t->is_ps && s->phase == WORKING) {
+            say(s, "without %s the training cannot go on: the other tasks are ended%s", t->name,
+                s->run->max_restarts ? "" : " (--restarts N restarts tasks)");
+            set_phase(s, PS_LOST, PS_LOST_GRACE_MS);
+        }
+    }
+    bd_free(why);
+}
+
 static void on_task_ended(run_state *s, bd_task *t, int status)
 {
     t->pid = 0;
     t->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (t->exit_code && !t->asked_to_end) {
-        if (WIFSIGNALED(status))
-            say(s, "%s was killed by signal %d (%s)", t->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
-        else
-            say(s, "%s ended with exit code %d", t->name, t->exit_code);
-        fail_run(s, t->exit_code);
-    }
+    if (t->exit_code && !t->asked_to_end) on_task_failed(s, t, status);
     if (s->phase == WORKING && running(s->run, false) == 0 && running(s->run, true) > 0)
         set_phase(s, PS_MAY_END, PS_GRACE_MS);
 }
@@ -236,6 +333,7 @@ static void say_time_is_up(run_state *s)
 static void on_deadline(run_state *s)
 {
     int64_t now = bd_now_ns();
+    restart_due(s, now);
     if (now >= s->time_limit) {
         s->time_limit = BD_FOREVER;
         if (running(s->run, true) > 0) {
@@ -243,10 +341,10 @@ static void on_deadline(run_state *s)
             fail_run(s, BD_EXIT_TIMEOUT);
         }
         hurry(s);
-        if (s->phase == WORKING || s->phase == PS_MAY_END) ask_all_to_end(s, SIGTERM);
+        if (s->phase < ENDING) ask_all_to_end(s, SIGTERM);
     }
     if (now >= s->phase_deadline) {
-        if (s->phase == PS_MAY_END)
+        if (s->phase < ENDING)
             ask_all_to_end(s, SIGTERM);
         else if (s->phase == ENDING)
             kill_all(s);
@@ -275,6 +373,8 @@ static void kill_orphans(void)
 static int poll_timeout_ms(const run_state *s)
 {
     int64_t deadline = bd_min(bd_min(s->time_limit, s->phase_deadline), s->output_deadline);
+    for (int i = 0; i < s->run->task_count; i++)
+        deadline = bd_min(deadline, s->run->tasks[i].restart_ns);
     if (deadline == BD_FOREVER) return -1;
     int64_t left = (deadline - bd_now_ns() + 999999) / 1000000;
     return left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
@@ -332,12 +432,8 @@ static void poll_once(poll_set *set, run_state *s)
 // holds open.
 static void drain(run_state *s)
 {
-    for (int i = 0; i < 2 * s->run->task_count; i++) {
-        bd_prefixed *p = &s->run->tasks[i / 2].output[i % 2];
-        while (p->from >= 0 && bd_prefixed_pump(p) == BD_PUMP_MORE)
-            continue;
-        bd_prefixed_end(p);
-    }
+    for (int i = 0; i < s->run->task_count; i++)
+        end_output(&s->run->tasks[i]);
 }
 
 // Until all tasks have ended and their output is written: a slow reader is waited for until a signal or the
@@ -378,8 +474,10 @@ int bd_run_tasks(bd_run *run)
     s.time_limit = run->timeout_ms ? bd_deadline_after_ms(run->timeout_ms) : BD_FOREVER;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_signals(&s);
-    for (int i = 0; i < run->task_count; i++)
+    for (int i = 0; i < run->task_count; i++) {
         run->tasks[i].output[0].from = run->tasks[i].output[1].from = -1;
+        run->tasks[i].restart_ns = BD_FOREVER;
+    }
     for (int i = 0; i < run->task_count; i++)
         if (!start_task(&s, &run->tasks[i])) {
             fail_run(&s, EXIT_CANNOT_RUN);

@@ -1,9 +1,10 @@
 // The processes of a cluster on this host: starting them, their output, their end.
 //
-// States of a task: running -> ended (exit code or signal known). A run goes through: working -> ending (the
-// parameter servers, or on a signal or the time limit all, were asked to end) -> killing (what had not ended
-// in time was killed) -> over. Transitions are made in tasks.c by `on_child_ended`, `on_signal` and
-// `on_deadline` alone.
+// States of a task: running -> ended (exit code or signal known) -> running again, if it is restarted. A run
+// goes through: working -> ending (the parameter servers, or on a signal or the time limit all, were asked to
+// end) -> killing (what had not ended in time was killed) -> over. Transitions are made in tasks.c by
+// `on_child_ended`, `on_signal` and `on_deadline` alone. While a run is working, a task that fails is
+// restarted after a pause, `max_restarts` times at most.
 #ifndef BD_CLI_TASKS_H
 #define BD_CLI_TASKS_H
 
@@ -19,6 +20,10 @@ typedef struct bd_task {
     pid_t pid;         // 0 once it has ended; also its process group
     int exit_code;     // 128+N when killed by signal N
     bool asked_to_end; // its exit code does not count any more
+    int restarts;      // so far
+    int64_t started_ns;
+    int64_t restart_ns; // when it is restarted; BD_FOREVER: it is not
+    int first_failure;  // exit code of its first end that was a failure; 0: none
     bd_prefixed output[2];
 } bd_task;
 
@@ -28,6 +33,8 @@ typedef struct bd_run {
     const char *program; // path
     char **argv;         // argv[0] is the program
     int64_t timeout_ms;  // 0: no timeout
+    int max_restarts;    // of each task
+    int64_t grace_ms;    // BRAID_GRACE_SECONDS of the tasks
 } bd_run;
 
 // Starts all tasks, waits for their end, leaves no process behind. Returns the exit code of the run.

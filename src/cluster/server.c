@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strbuf.h"
+#include "base/wait_limits.h"
 #include "cluster/rpc/methods.h"
 #include "cluster/server_internal.h"
 #include "cluster/server_signals.h"
@@ -21,7 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GONE_TIMEOUT_DEFAULT_MS 10000
 #define CLIENT_LOST_TIMEOUT_DEFAULT_MS 600000
 // The number of graphs that are read and compiled at the same time; more than the number of processors gains
 // nothing.
@@ -187,9 +187,9 @@ void braid_server_free(braid_server *s)
     if (!s) return;
     bd_server_signals_off(s);
     bd_mutex_lock(&s->mu);
-    const bool was_stopped = s->is_stopping; // before its work was done
+    const bool is_done = !s->is_stopping && !s->has_failed;
     bd_mutex_unlock(&s->mu);
-    if (!was_stopped) {
+    if (is_done) {
         braid_server_done(s);
         bd_membership_wait_notified(s->env.membership, bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS));
     }
@@ -255,10 +255,21 @@ static size_t held_bytes_max(void)
     return pages > 0 && page_bytes > 0 ? (size_t)pages / 4 * (size_t)page_bytes : (size_t)1 << 30;
 }
 
-static void make_parts(braid_server *s, const char *job, int index, const braid_server_options *options)
+// How long a server waits for other tasks.
+typedef struct wait_limits {
+    int64_t gone_ms, start_ms;
+} wait_limits;
+
+static braid_code find_limits(const braid_server_options *options, wait_limits *limits, braid_status *st)
 {
-    const int64_t gone_timeout_ms =
-        options->worker_gone_timeout_ms > 0 ? options->worker_gone_timeout_ms : GONE_TIMEOUT_DEFAULT_MS;
+    if (bd_grace_ms(&limits->gone_ms, st) || bd_start_timeout_ms(&limits->start_ms, st)) return st->code;
+    if (options->worker_gone_timeout_ms > 0) limits->gone_ms = options->worker_gone_timeout_ms;
+    return BRAID_OK;
+}
+
+static void make_parts(braid_server *s, const char *job, int index, const braid_server_options *options,
+                       const wait_limits *limits)
+{
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     bd_remote_workers_new(&s->peers);
     make_devices(s, bd_max(1, options->cpu_devices));
@@ -274,7 +285,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .cancellation = s->env.cancellation,
                                                    .collectives = s->env.collectives,
                                                    .session_timeout_ms = options->session_timeout_ms,
-                                                   .client_gone_ms = gone_timeout_ms,
+                                                   .client_gone_ms = limits->gone_ms,
                                                    .session_idle_ms = options->session_idle_timeout_ms,
                                                    .caller_lost_ms = options->client_lost_timeout_ms > 0
                                                                          ? options->client_lost_timeout_ms
@@ -283,14 +294,15 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                                .timers = s->timers,
                                                                .cancellation = s->env.cancellation,
                                                                .incarnation = s->devices[0]->incarnation,
-                                                               .gone_timeout_ms = gone_timeout_ms,
+                                                               .gone_timeout_ms = limits->gone_ms,
+                                                               .start_timeout_ms = limits->start_ms,
                                                                .changed = membership_changed,
                                                                .arg = s});
     s->env.notifications = bd_notifications_new(&(bd_notifications_env){.peers = &s->peers,
                                                                         .timers = s->timers,
                                                                         .cancellation = s->env.cancellation,
                                                                         .membership = s->env.membership,
-                                                                        .gone_timeout_ms = gone_timeout_ms});
+                                                                        .gone_timeout_ms = limits->gone_ms});
 }
 
 static braid_code listen_at(braid_server *s, const char *address, braid_status *st)
@@ -325,10 +337,12 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
         s->owns_transport = s->transport != NULL;
         if (!s->transport) return st->code;
     }
-    braid_code code = start_pools(s, options, st);
+    wait_limits limits;
+    braid_code code = find_limits(options, &limits, st);
+    if (!code) code = start_pools(s, options, st);
     if (code) return code;
     s->target = bd_asprintf("grpc://%s", address);
-    make_parts(s, job, index, options);
+    make_parts(s, job, index, options, &limits);
     code = listen_at(s, address, st);
     if (code)
         stop_work(s, 0);
@@ -395,14 +409,23 @@ const char *braid_server_target(const braid_server *s)
 
 braid_code braid_server_join(braid_server *s, braid_status *status)
 {
-    (void)status; // clearing cannot fail
+    BD_STATUS(unwanted);
     bd_mutex_lock(&s->mu);
     while (!s->is_stopping && !bd_membership_is_over(s->env.membership)) // also ends with braid_server_stop
         bd_cond_wait(&s->changed, &s->mu);
     const bool was_stopped = s->is_stopping;
     bd_mutex_unlock(&s->mu);
-    if (!was_stopped) bd_info("The work of %s is done", s->peers.self->label);
-    return BRAID_OK;
+    if (was_stopped) return BRAID_OK;
+    const braid_code code = bd_membership_check_done(s->env.membership, status ? status : unwanted);
+    if (!code) bd_info("The work of %s is done", s->peers.self->label);
+    return code;
+}
+
+void braid_server_failed(braid_server *s)
+{
+    bd_mutex_lock(&s->mu);
+    s->has_failed = true;
+    bd_mutex_unlock(&s->mu);
 }
 
 void braid_server_done(braid_server *s)

@@ -28,6 +28,7 @@ struct braid_server {
     bd_mutex mu;
     bd_cond changed;
     bool is_stopping, is_stopped; // guarded by mu
+    bool has_failed;              // guarded by mu: the work of this task
 };
 
 #endif

@@ -344,10 +344,11 @@ static braid_code direct_notify(bd_session *base, const char *key, braid_status 
     return BRAID_OK;
 }
 
-static braid_code direct_wait_notification(bd_session *base, const char *key, int64_t seen,
-                                           int64_t timeout_ms, int64_t *generation, braid_status *st)
+static braid_code direct_wait_notification(bd_session *base, const braid_notification_wait *wait,
+                                           int64_t *generation, braid_status *st)
 {
-    return bd_local_notifications_wait(&bd_direct_of(base)->notified, key, seen, timeout_ms, generation, st);
+    return bd_local_notifications_wait(&bd_direct_of(base)->notified, wait->key, wait->seen, wait->timeout_ms,
+                                       generation, st);
 }
 
 // ---- Beginning and end ----

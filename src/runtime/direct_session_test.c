@@ -173,7 +173,9 @@ typedef struct waiting {
 static void wait_notification_on_thread(void *arg)
 {
     waiting *w = arg;
-    braid_session_wait_notification(w->session, "ready", w->seen, 0, &w->generation, &w->status);
+    braid_session_wait_notification(
+        w->session, &(braid_notification_wait){.key = "ready", .seen = w->seen, .timeout_ms = 0},
+        &w->generation, &w->status);
 }
 
 static void a_waiter_gets_its_notification(void **state)
@@ -183,10 +185,12 @@ static void a_waiter_gets_its_notification(void **state)
     braid_session *s = tg_session(g, NULL);
     BD_STATUS(st);
     int64_t generation;
-    braid_session_wait_notification(s, "ready", -1, 0, &generation, st);
+    braid_session_wait_notification(
+        s, &(braid_notification_wait){.key = "ready", .seen = -1, .timeout_ms = 0}, &generation, st);
     assert_ok(st);
     assert_int_equal(generation, 0);
-    braid_session_wait_notification(s, "ready", 0, 10, &generation, st);
+    braid_session_wait_notification(
+        s, &(braid_notification_wait){.key = "ready", .seen = 0, .timeout_ms = 10}, &generation, st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "No notification of 'ready' arrived within 10 ms");
     waiting w = {.session = s};
     bd_thread_start(&w.thread, "await", wait_notification_on_thread, &w, st);
@@ -196,7 +200,8 @@ static void a_waiter_gets_its_notification(void **state)
     assert_ok(&w.status);
     assert_int_equal(w.generation, 1);
     braid_session_notify(s, "ready", st);
-    braid_session_wait_notification(s, "ready", 1, 0, &generation, st);
+    braid_session_wait_notification(s, &(braid_notification_wait){.key = "ready", .seen = 1, .timeout_ms = 0},
+                                    &generation, st);
     assert_ok(st);
     assert_int_equal(generation, 2);
     tg_close(s, g);

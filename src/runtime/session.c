@@ -36,12 +36,21 @@ void bd_session_leave(braid_session *s)
     bd_mutex_unlock(&s->calls_mu);
 }
 
-static void end_calls(braid_session *s)
+void braid_session_cancel(braid_session *s)
 {
     bd_mutex_lock(&s->calls_mu);
+    const bool is_first = !s->is_closing;
     s->is_closing = true;
+    if (is_first) s->inside++; // closing waits for this call, too
     bd_mutex_unlock(&s->calls_mu);
+    if (!is_first) return;
     s->impl->ops->cancel(s->impl);
+    bd_session_leave(s);
+}
+
+static void end_calls(braid_session *s)
+{
+    braid_session_cancel(s);
     bd_mutex_lock(&s->calls_mu);
     while (s->inside > 0)
         bd_cond_wait(&s->all_left, &s->calls_mu); // ends: all are cancelled
@@ -185,13 +194,13 @@ braid_code braid_session_notify(braid_session *session, const char *key, braid_s
     return bd_session_report(status, st);
 }
 
-braid_code braid_session_wait_notification(braid_session *session, const char *key, int64_t seen,
-                                           int64_t timeout_ms, int64_t *generation, braid_status *status)
+braid_code braid_session_wait_notification(braid_session *session, const braid_notification_wait *wait,
+                                           int64_t *generation, braid_status *status)
 {
     BD_STATUS(st);
     int64_t reached = 0;
     if (bd_session_enter(session, st)) {
-        session->impl->ops->wait_notification(session->impl, key, seen, timeout_ms, &reached, st);
+        session->impl->ops->wait_notification(session->impl, wait, &reached, st);
         bd_session_leave(session);
     }
     if (generation) *generation = reached;

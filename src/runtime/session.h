@@ -47,8 +47,8 @@ typedef struct bd_session_ops {
     braid_code (*list_devices)(bd_session *s, bd_device_info **devices, int *count,
                                braid_status *st); // one block, bd_free
     braid_code (*notify)(bd_session *s, const char *key, braid_status *st);
-    braid_code (*wait_notification)(bd_session *s, const char *key, int64_t seen, int64_t timeout_ms,
-                                    int64_t *generation, braid_status *st);
+    braid_code (*wait_notification)(bd_session *s, const braid_notification_wait *wait, int64_t *generation,
+                                    braid_status *st);
     // Ends calls in progress and later calls with Cancelled. Call it once; it does not wait for them.
     void (*cancel)(bd_session *s);
     // Closes and frees the session, with callables and partial runs that it still keeps. After `cancel`, when

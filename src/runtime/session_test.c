@@ -65,10 +65,10 @@ static braid_code lasting_notify(bd_session *base, const char *key, braid_status
     return last(base, st);
 }
 
-static braid_code lasting_wait_notification(bd_session *base, const char *key, int64_t seen,
-                                            int64_t timeout_ms, int64_t *generation, braid_status *st)
+static braid_code lasting_wait_notification(bd_session *base, const braid_notification_wait *wait,
+                                            int64_t *generation, braid_status *st)
 {
-    (void)key, (void)seen, (void)timeout_ms, (void)generation;
+    (void)wait, (void)generation;
     return last(base, st);
 }
 
@@ -137,7 +137,7 @@ static braid_code call_notify(braid_session *s)
 
 static braid_code call_wait_notification(braid_session *s)
 {
-    return braid_session_wait_notification(s, "key", 0, 0, NULL, NULL);
+    return braid_session_wait_notification(s, &(braid_notification_wait){.key = "key"}, NULL, NULL);
 }
 
 static void close_during(braid_graph *g, braid_code (*call)(braid_session *s))

@@ -19,8 +19,6 @@
 #include <braid/ops.h>
 #include <braid/variables.h>
 
-static const char notification[] = "variables_initialized";
-
 void train_bootstrap_build(train_bootstrap *b, braid_graph *g)
 {
     if (!b->init_op) b->init_op = braid_global_variables_initializer(g);
@@ -111,7 +109,7 @@ static braid_code initialize(const train_bootstrap *b, braid_session *session, b
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "The initialization has run, but these variables have no value: %s",
                        bd_strbuf_str(missing));
-    code = braid_session_notify(session, notification, st);
+    code = braid_session_notify(session, TRAIN_VARIABLES_INITIALIZED, st);
     if (code != BRAID_UNIMPLEMENTED) return code;
     braid_status_clear(st); // a server of another kind: no task there waits for the notification
     return BRAID_OK;
@@ -122,7 +120,9 @@ static braid_code wait_notification_chief(const train_bootstrap *b, braid_sessio
 {
     const int64_t deadline = bd_deadline_after_ms(b->wait_timeout_ms);
     int64_t generation = 0;
-    braid_code code = braid_session_wait_notification(session, notification, -1, 0, &generation, st);
+    braid_code code = braid_session_wait_notification(
+        session, &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .timeout_ms = 0},
+        &generation, st);
     for (bool said = false; !code; said = true) {
         code = missing_variables(session, b->ready_for_local_init, missing, st);
         if (code || missing->len == 0) break;
@@ -130,7 +130,11 @@ static braid_code wait_notification_chief(const train_bootstrap *b, braid_sessio
             bd_info("Waiting for the chief to initialize %s (at most %.0f s)", bd_strbuf_str(missing),
                     (double)b->wait_timeout_ms / 1e3);
         const int64_t left_ms = bd_max(1, bd_deadline_left_ms(deadline));
-        code = braid_session_wait_notification(session, notification, generation, left_ms, &generation, st);
+        code = braid_session_wait_notification(session,
+                                               &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED,
+                                                                          .seen = generation,
+                                                                          .timeout_ms = left_ms},
+                                               &generation, st);
         if (code == BRAID_DEADLINE_EXCEEDED)
             bd_status_prefix(st, "Waiting for the chief to initialize %s: ", bd_strbuf_str(missing));
     }

@@ -18,12 +18,15 @@ typedef struct train_bootstrap {
     braid_out ready_for_local_init; // the global ones among them
 } train_bootstrap;
 
+// The key that the chief notifies when all variables have values.
+#define TRAIN_VARIABLES_INITIALIZED "variables_initialized"
+
 // Adds the nodes that are missing; errors are the graph's.
 void train_bootstrap_build(train_bootstrap *b, braid_graph *g);
 
-// Initializes or restores the variables, or waits for the chief to do so. Blocks; the wait ends with the chief's
-// notification, at the timeout (DeadlineExceeded), or when the chief or the owner of notifications is gone
-// for good (Unavailable).
+// Initializes or restores the variables, or waits for the chief to do so. Blocks; the wait ends with the
+// chief's notification, at the timeout (DeadlineExceeded), or when the chief or the owner of notifications is
+// gone for good (Unavailable).
 braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session, braid_status *st);
 
 #endif

@@ -1,4 +1,5 @@
-// The hook that saves checkpoints while training: at the start, when time or steps have passed, and at the end.
+// The hook that saves checkpoints while training: at the start, when time or steps have passed, and at the
+// end.
 //
 // A save that is due while another is being written waits for the next step.
 #include "base/alloc.h"
@@ -33,7 +34,6 @@ static braid_code finish_save(checkpoint_saver *h, braid_status *st)
     if (!h->save) return BRAID_OK;
     char *prefix = braid_save_finish(h->save, st);
     h->save = NULL;
-    if (prefix) bd_info("Saved the checkpoint %s", prefix);
     bd_free(prefix);
     return st->code;
 }
@@ -71,8 +71,6 @@ static braid_code write_graph(const checkpoint_saver *h, const braid_graph *g, b
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
     checkpoint_saver *h = (checkpoint_saver *)hook;
-    BD_STATUS(lost); // a save of a session that was lost
-    if (finish_save(h, lost)) bd_warn("A checkpoint was not saved: %s", braid_status_message(lost));
     const int64_t step = braid_monitored_session_global_step(s);
     if (step < 0)
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
@@ -112,11 +110,18 @@ static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status
     return finish_save(h, st);
 }
 
+// The session is lost, or training has failed: a save in progress ends with an error.
+static void before_close_session(braid_hook *hook, braid_monitored_session *s)
+{
+    (void)s;
+    BD_STATUS(lost);
+    if (finish_save((checkpoint_saver *)hook, lost))
+        bd_warn("A checkpoint was not saved: %s", braid_status_message(lost));
+}
+
 static void release(braid_hook *hook)
 {
     checkpoint_saver *h = (checkpoint_saver *)hook;
-    BD_STATUS(lost); // the session is closed
-    finish_save(h, lost);
     bd_free(h->dir);
     bd_free(h->path);
     bd_free(h);
@@ -128,6 +133,7 @@ braid_hook *braid_checkpoint_saver(const braid_checkpoint_saver_options *o)
     h->hook = (braid_hook){.begin = begin,
                            .after_create_session = after_create_session,
                            .after_run = after_run,
+                           .before_close_session = before_close_session,
                            .end = end,
                            .free = release};
     h->dir = bd_strdup(o->dir);

@@ -1,22 +1,28 @@
-// The hook of synchronous training: begins a replica's steps, and runs the chief's updates in a thread of its
-// own.
+// The hook of synchronous training. Two threads work beside the steps of a replica:
 //
-// The thread runs a callable, which may also run while the session is being closed, and then ends with
-// Cancelled: so closing ends the thread's wait, and the hook, freed after that, joins it. When an update
-// fails, the thread closes the queue of tokens: the chief's step, which waits for a token, then ends like an
-// exhausted input, and the error of the update becomes the session's.
+//   updates  at the chief: applies the means of the gradients, again and again
+//   watch    at each replica: waits for news of the others. When the chief has started anew, whose updates
+//   may
+//            have been cut off in the middle, this replica starts anew, too. When the chief or too many
+//            replicas
+//            are gone for good, training fails. When they are done, training ends.
+//
+// Both end when the session is cancelled.
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/thread.h"
+#include "train/monitored_session.h"
 #include "train/sync_replicas.h"
 
 typedef struct sync_hook {
     braid_hook hook;
     braid_sync_replicas *sync;
-    bool is_chief, has_thread;
-    bd_thread thread;
-    braid_callable *update, *end_tokens; // NULL before the session is open
-    bd_mutex mu;
-    braid_status status; // of the updates; guarded by mu
+    bool is_chief;
+    braid_monitored_session *session;
+    bool is_updating, is_watching; // the threads are to be joined
+    bd_thread updates, watch;
+    braid_callable *update; // NULL at other replicas
+    int64_t generation;     // of the chief's last start
 } sync_hook;
 
 static void run_updates(void *arg)
@@ -24,13 +30,58 @@ static void run_updates(void *arg)
     sync_hook *h = arg;
     BD_STATUS(st);
     while (!braid_callable_run(h->update, NULL, NULL, NULL, st)) {}
-    if (st->code == BRAID_CANCELLED) return; // the session has been closed
-    bd_mutex_lock(&h->mu);
-    bd_status_copy(&h->status, st);
-    bd_mutex_unlock(&h->mu);
-    BD_STATUS(ignored); // an earlier error has precedence
-    braid_callable_run(h->end_tokens, NULL, NULL, NULL, ignored);
+    if (st->code == BRAID_CANCELLED) return; // the session is closed
+    train_session_lost(h->session, st, false);
 }
+
+static braid_code run_op(braid_session *s, braid_op *op, braid_status *st)
+{
+    return op ? braid_session_run(s, &(braid_run_args){.targets = &op, .target_count = 1}, st) : BRAID_OK;
+}
+
+// ---- The watch ----
+
+static braid_code wait_for_news(sync_hook *h, braid_session *s, int64_t seen, braid_status *st)
+{
+    const braid_sync_replicas *sync = h->sync;
+    const braid_notification_wait wait = {.key = TRAIN_VARIABLES_INITIALIZED,
+                                          .seen = seen,
+                                          .min_tasks =
+                                              sync->required < sync->total ? sync->required : sync->total};
+    return braid_session_wait_notification(s, &wait, &h->generation, st);
+}
+
+// Others are done: the tokens end, and with them the step that waits for one, as an input that is used up.
+static void end_tokens(const sync_hook *h, braid_session *s, const braid_status *why)
+{
+    bd_info("Synchronous training ends: %s", braid_status_message(why));
+    BD_STATUS(ignored); // closed by another replica, or the session is closed
+    run_op(s, h->sync->no_more_tokens, ignored);
+}
+
+static void run_watch(void *arg)
+{
+    sync_hook *h = arg;
+    braid_session *s = braid_monitored_session_raw(h->session);
+    BD_STATUS(st);
+    while (!wait_for_news(h, s, h->generation, st) && h->is_chief) {}
+    switch (st->code) {
+    case BRAID_OK:
+        bd_fail(st, BRAID_ABORTED, "The chief has started anew");
+        train_session_lost(h->session, st, false);
+        return;
+    case BRAID_CANCELLED: return;
+    case BRAID_UNIMPLEMENTED: return; // a server of another kind
+    case BRAID_FAILED_PRECONDITION: end_tokens(h, s, st); return;
+    default:
+        bd_status_prefix(
+            st, "Synchronous training cannot go on (`braid run --restarts N` restarts tasks, and fewer "
+                "replicas_to_aggregate need fewer of them): ");
+        train_session_lost(h->session, st, true);
+    }
+}
+
+// ---- The hook ----
 
 static void begin(braid_hook *hook, braid_graph *g)
 {
@@ -41,65 +92,55 @@ static void begin(braid_hook *hook, braid_graph *g)
                          "braid_sync_replicas_minimize before the session");
 }
 
-static braid_code run_op(braid_session *s, braid_op *op, braid_status *st)
-{
-    return op ? braid_session_run(s, &(braid_run_args){.targets = &op, .target_count = 1}, st) : BRAID_OK;
-}
-
-static braid_callable *plan(braid_session *s, braid_op *op, braid_status *st)
-{
-    return braid_callable_new(s, &(braid_signature){.targets = &op, .target_count = 1}, NULL, st);
-}
-
 static braid_code start_updates(sync_hook *h, braid_session *s, braid_status *st)
 {
-    h->update = plan(s, h->sync->update, st);
-    if (h->update) h->end_tokens = plan(s, h->sync->no_more_tokens, st);
-    if (!h->end_tokens) return st->code;
-    braid_code code = bd_thread_start(&h->thread, "braid-updates", run_updates, h, st);
-    h->has_thread = !code;
-    return code;
+    if (run_op(s, h->sync->first_tokens, st)) return st->code;
+    const braid_signature signature = {.targets = &h->sync->update, .target_count = 1};
+    h->update = braid_callable_new(s, &signature, NULL, st);
+    if (!h->update) return st->code;
+    h->is_updating = !bd_thread_start(&h->updates, "braid-updates", run_updates, h, st);
+    return st->code;
 }
 
+// The news are those after this generation, and the replica begins after it was read: no start of the chief
+// is missed.
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *session, braid_status *st)
 {
     sync_hook *h = (sync_hook *)hook;
+    h->session = session;
     braid_session *s = braid_monitored_session_raw(session);
-    braid_code code = run_op(s, h->is_chief ? h->sync->begin_as_chief : h->sync->begin, st);
-    if (code || !h->is_chief) return code;
-    code = run_op(s, h->sync->first_tokens, st);
-    return code ? code : start_updates(h, s, st);
+    if (wait_for_news(h, s, -1, st) == BRAID_UNIMPLEMENTED) braid_status_clear(st);
+    if (st->code) return st->code;
+    if (run_op(s, h->is_chief ? h->sync->begin_as_chief : h->sync->begin, st)) return st->code;
+    if (h->is_chief && start_updates(h, s, st)) return st->code;
+    h->is_watching = !bd_thread_start(&h->watch, "braid-watch", run_watch, h, st);
+    return st->code;
 }
 
-// Training ends without an error when the tokens end; this sets the reason.
-static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status *st)
+static void before_close_session(braid_hook *hook, braid_monitored_session *session)
 {
-    (void)s;
+    (void)session;
     sync_hook *h = (sync_hook *)hook;
-    bd_mutex_lock(&h->mu);
-    bd_status_copy(st, &h->status);
-    bd_mutex_unlock(&h->mu);
-    return st->code;
+    if (h->is_updating) bd_thread_join(&h->updates);
+    if (h->is_watching) bd_thread_join(&h->watch);
+    h->is_updating = h->is_watching = false;
+    braid_callable_free(h->update);
+    h->update = NULL;
 }
 
 static void release(braid_hook *hook)
 {
-    sync_hook *h = (sync_hook *)hook;
-    if (h->has_thread) bd_thread_join(&h->thread);
-    braid_callable_free(h->update);
-    braid_callable_free(h->end_tokens);
-    bd_status_fini(&h->status);
-    bd_mutex_fini(&h->mu);
-    bd_free(h);
+    bd_free(hook);
 }
 
 braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief)
 {
     sync_hook *h = bd_calloc(1, sizeof *h);
-    h->hook = (braid_hook){
-        .begin = begin, .after_create_session = after_create_session, .end = end, .free = release};
+    h->hook = (braid_hook){.begin = begin,
+                           .after_create_session = after_create_session,
+                           .before_close_session = before_close_session,
+                           .free = release};
     h->sync = sync;
     h->is_chief = is_chief;
-    bd_mutex_init(&h->mu);
     return &h->hook;
 }

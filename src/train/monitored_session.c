@@ -1,19 +1,21 @@
 // Monitored sessions: opening, recovery, the error that ends training, closing.
 //
-// Recovery: a step that ends with Aborted or Unavailable has lost a task of the cluster. The session is closed,
-// a new one is opened, which waits for the missing tasks for the grace time, the chief restores the variables
-// that have lost their values, each hook's after_create_session is called again, and the step is run again. A
-// step that a hook runs does not recover: its error reaches the outer step through the hook.
+// Recovery: a step that ends with Aborted or Unavailable has lost a task of the cluster. The session is
+// closed, a new one is opened, which waits for the missing tasks for the grace time, the chief restores the
+// variables that have lost their values, each hook's after_create_session is called again, and the step is
+// run again. A step that a hook runs does not recover: its error reaches the outer step through the hook.
 #include "train/monitored_session.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/wait_limits.h"
 #include <braid/ops.h>
+#include <braid/server.h>
 #include <braid/variables.h>
 #include <string.h>
 
 #define MAX_RECOVERIES_DEFAULT 10
+#define CHIEF_TIMEOUT_DEFAULT_MS 7200000 // as TensorFlow's wait_for_session
 
 // ---- Errors ----
 
@@ -79,6 +81,29 @@ bool braid_is_chief(const braid_cluster *cluster, const char *job, int index)
                    index == braid_cluster_task_index(cluster, chiefs[i], 0);
     }
     return false;
+}
+
+// ---- Losses that threads of hooks see ----
+
+void train_session_lost(braid_monitored_session *s, const braid_status *why, bool for_good)
+{
+    bd_mutex_lock(&s->mu);
+    const bool is_first = s->lost.code == BRAID_OK;
+    if (is_first) bd_status_copy(&s->lost, why);
+    if (is_first) s->lost_for_good = for_good;
+    bd_mutex_unlock(&s->mu);
+    braid_session_cancel(s->session); // lives until the threads of hooks have ended
+}
+
+// Replaces the error of a call by the reason why the session is lost, if it is. Returns whether another
+// session may help.
+static bool explain(braid_monitored_session *s, braid_status *st)
+{
+    bd_mutex_lock(&s->mu);
+    if (s->lost.code) bd_status_copy(st, &s->lost);
+    const bool for_good = s->lost_for_good;
+    bd_mutex_unlock(&s->mu);
+    return (st->code == BRAID_ABORTED || st->code == BRAID_UNAVAILABLE) && s->max_recoveries > 0 && !for_good;
 }
 
 // ---- The global step ----
@@ -158,7 +183,8 @@ static void copy_config(braid_monitored_session *s, const braid_session_config *
     s->options.device_filters = s->filters;
     s->max_recoveries = c->max_recoveries ? c->max_recoveries : MAX_RECOVERIES_DEFAULT;
     s->boot = (train_bootstrap){.is_chief = c->is_chief || in_this_process(&c->session),
-                                .wait_timeout_ms = c->wait_timeout_ms,
+                                .wait_timeout_ms =
+                                    c->wait_timeout_ms ? c->wait_timeout_ms : CHIEF_TIMEOUT_DEFAULT_MS,
                                 .init_op = c->init_op,
                                 .saver = c->saver,
                                 .checkpoint_dir = keep_string(s, c->checkpoint_dir)};
@@ -191,7 +217,6 @@ static braid_code open_first(braid_monitored_session *s, const braid_session_con
     if (braid_graph_status(s->graph, st) || find_global_step(s, st)) return st->code;
     int64_t timeout_ms;
     if (bd_start_timeout_ms(&timeout_ms, st)) return st->code;
-    if (!s->boot.wait_timeout_ms) s->boot.wait_timeout_ms = timeout_ms;
     return open_session(s, timeout_ms, st);
 }
 
@@ -201,6 +226,7 @@ braid_monitored_session *braid_monitored_session_open(braid_graph *g, const brai
     if (!config) config = &defaults;
     braid_monitored_session *s = bd_calloc(1, sizeof *s);
     s->graph = g;
+    bd_mutex_init(&s->mu);
     s->global_step_value = -1;
     copy_config(s, config);
     BD_STATUS(st);
@@ -211,9 +237,18 @@ braid_monitored_session *braid_monitored_session_open(braid_graph *g, const brai
 
 // ---- Recovery ----
 
-static bool is_recoverable(const braid_monitored_session *s, const braid_status *st)
+static void close_session(braid_monitored_session *s, braid_status *st)
 {
-    return (st->code == BRAID_ABORTED || st->code == BRAID_UNAVAILABLE) && s->max_recoveries > 0;
+    if (!s->session) return;
+    braid_session_cancel(s->session);
+    for (size_t i = 0; i < s->hooks.len; i++) {
+        braid_hook *h = s->hooks.items[i];
+        if (h->before_close_session) h->before_close_session(h, s);
+    }
+    braid_session_close(s->session, st);
+    s->session = NULL;
+    braid_status_clear(&s->lost); // no thread of a hook is left
+    s->lost_for_good = false;
 }
 
 static braid_code reopen(braid_monitored_session *s, braid_status *st)
@@ -221,8 +256,7 @@ static braid_code reopen(braid_monitored_session *s, braid_status *st)
     int64_t grace_ms;
     if (bd_grace_ms(&grace_ms, st)) return st->code;
     BD_STATUS(ignored); // the session has failed anyway
-    braid_session_close(s->session, ignored);
-    s->session = NULL;
+    close_session(s, ignored);
     return open_session(s, grace_ms, st);
 }
 
@@ -230,7 +264,7 @@ static braid_code reopen(braid_monitored_session *s, braid_status *st)
 // that ends training.
 static bool recover(braid_monitored_session *s, braid_status *lost)
 {
-    while (is_recoverable(s, lost)) {
+    for (;;) {
         if (s->recoveries == s->max_recoveries) {
             bd_status_prefix(lost,
                              "Lost the session %d times without a step in between: ", s->recoveries + 1);
@@ -245,10 +279,11 @@ static bool recover(braid_monitored_session *s, braid_status *lost)
             bd_info("Training goes on at global step %lld", (long long)s->global_step_value);
             return true;
         }
-        if (!is_recoverable(s, st)) bd_status_prefix(st, "After %s: ", braid_status_message(lost));
+        const bool may_help = explain(s, st);
+        if (!may_help) bd_status_prefix(st, "After %s: ", braid_status_message(lost));
         bd_status_copy(lost, st);
+        if (!may_help) return false;
     }
-    return false;
 }
 
 // ---- Steps ----
@@ -262,7 +297,7 @@ static braid_code run(braid_monitored_session *s, const train_step *step)
         train_step_run(s, step, st);
         s->runs--;
         if (!st->code) s->recoveries = 0;
-        if (s->status.code || !is_recoverable(s, st)) return keep(s, st);
+        if (!st->code || s->status.code || !explain(s, st)) return keep(s, st);
         if (s->runs > 0) return st->code;
         if (!recover(s, st)) return keep_any(s, st);
         if (s->stop) return BRAID_OK; // others have finished the work meanwhile
@@ -292,6 +327,8 @@ static void free_session(braid_monitored_session *s)
     bd_array_free(&s->strings);
     bd_free(s->filters);
     train_step_lists_free(&s->spare);
+    bd_mutex_fini(&s->mu);
+    bd_status_fini(&s->lost);
     bd_status_fini(&s->status);
     bd_free(s);
 }
@@ -315,9 +352,10 @@ braid_code braid_monitored_session_close(braid_monitored_session *s)
     if (!s) return BRAID_OK;
     end_hooks(s);
     BD_STATUS(st);
-    braid_session_close(s->session, st);
+    close_session(s, st);
     keep_any(s, st);
     const braid_code code = s->status.code;
+    if (code && s->options.server) braid_server_failed(s->options.server);
     if (code) bd_error_log("%s: %s", braid_code_name(code), braid_status_message(&s->status));
     free_session(s);
     return code;

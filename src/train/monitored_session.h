@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "train/bootstrap.h"
 #include <braid/monitored_session.h>
 
@@ -35,7 +36,14 @@ struct braid_monitored_session {
     int recoveries;      // since the last step that succeeded
     int max_recoveries;
     train_step_lists spare; // memory for the next step
+    bd_mutex mu;
+    braid_status lost;  // why `session` is lost, although its calls say Cancelled; guarded by mu
+    bool lost_for_good; // no other session can help; guarded by mu
 };
+
+// Tells, from a thread of a hook, that the session is lost, and ends its calls. The training thread opens
+// another one, unless `for_good` or the code says that it cannot help. The first loss counts.
+void train_session_lost(braid_monitored_session *s, const braid_status *why, bool for_good);
 
 // Reads the global step now, in a run of its own, for braid_monitored_session_global_step. No effect without
 // a global step.

@@ -2,8 +2,8 @@
 //
 // A sharded saver writes one bundle a device to a temporary directory, and merges them to the checkpoint.
 //
-// An asynchronous saver has two graphs more. The first copies the variables to a staging area on their device;
-// the second takes the copies from there and writes them. Only the first pauses training.
+// An asynchronous saver has two graphs more. The first copies the variables to a staging area on their
+// device; the second takes the copies from there and writes them. Only the first pauses training.
 #include "train/saver.h"
 
 #include "base/alloc.h"

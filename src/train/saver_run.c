@@ -4,6 +4,7 @@
 #include "train/saver.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include <inttypes.h>
@@ -76,6 +77,7 @@ char *braid_saver_save(braid_saver *s, braid_session *session, const char *path,
     save->session = session;
     char *prefix = NULL;
     if (!prepare(save, path, global_step, st) && !write_checkpoint(save, s->saved.op, st)) {
+        bd_info("Saved the checkpoint %s", save->prefix);
         prefix = save->prefix;
         save->prefix = NULL;
     }
@@ -88,8 +90,9 @@ char *braid_saver_save(braid_saver *s, braid_session *session, const char *path,
 static void write_copy(void *arg)
 {
     braid_save *save = arg;
-    write_checkpoint(save, save->saver->saved_copy.op, &save->status);
+    const braid_code code = write_checkpoint(save, save->saver->saved_copy.op, &save->status);
     atomic_store_explicit(&save->is_done, true, memory_order_release);
+    if (!code) bd_info("Saved the checkpoint %s", save->prefix); // `save` lives until the thread has ended
 }
 
 static braid_code copy_and_start(braid_save *save, const char *path, int64_t global_step, braid_status *st)

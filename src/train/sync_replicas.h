@@ -15,7 +15,7 @@ struct braid_sync_replicas {
     braid_op *update;                 // by the chief, again and again
     braid_op *begin_as_chief, *begin; // before the first step, by the chief and by other workers
     braid_op *first_tokens;           // by the chief, after that; NULL: not needed
-    braid_op *no_more_tokens;         // ends the steps of this replica when updates have failed
+    braid_op *no_more_tokens;         // ends the steps of all replicas
 };
 
 #endif

@@ -121,6 +121,36 @@ exec 7<>"$dir/unread" # a reader that never reads
 timeout 20 "$braid" run --timeout 0.3 --ps 0 "$dir/flood" >&7 2>/dev/null
 check "nor does a reader that does not read" 124 $?
 
+script flaky <<'EOS'
+[ "$task" = ps/0 ] && exit 0
+n=$(cat "$dir/tries" 2>/dev/null || echo 0)
+echo $((n + 1)) >"$dir/tries"
+echo "try $n, grace $BRAID_GRACE_SECONDS"
+[ "$n" -ge "$fail_times" ] || exit 7
+EOS
+code=$(dir=$dir fail_times=2 run --restarts 2 --grace 5 "$dir/flaky")
+check "a task that fails is restarted" \
+"0 worker/0 | try 0, grace 5
+worker/0 | try 1, grace 5
+worker/0 | try 2, grace 5" "$code $(cat "$dir/out")"
+check "each restart is announced, with its reason" \
+"braid run: worker/0 ended with exit code 7; restart 1 of 2 in 0.1 s
+braid run: worker/0 ended with exit code 7; restart 2 of 2 in 0.2 s" "$(cat "$dir/err")"
+rm "$dir/tries"
+code=$(dir=$dir fail_times=9 run --restarts 1 "$dir/flaky")
+check "a task whose restarts are used up is given up" \
+    "7 braid run: worker/0 ended with exit code 7; it has been restarted 1 time and is given up" "$code $(tail -n 1 "$dir/err")"
+
+script lost_ps <<'EOS'
+[ "$task" = ps/0 ] && exit 5
+exec tail -f /dev/null
+EOS
+code=$(run "$dir/lost_ps")
+check "the run ends when a parameter server is lost" \
+"5 braid run: ps/0 ended with exit code 5
+braid run: without ps/0 the training cannot go on: the other tasks are ended (--restarts N restarts tasks)" \
+    "$code $(cat "$dir/err")"
+
 check "no such program" "2 braid run: no program 'no-such-program' beside braid or in PATH." \
     "$(run no-such-program) $(cat "$dir/err")"
 check "unknown option" "2 braid run: unknown option '--pss'. See 'braid run --help'." \

@@ -2,6 +2,7 @@
 // labels: concurrent
 #include "base/alloc.h"
 #include "support/test_cluster.h"
+#include <stdlib.h>
 #include <string.h>
 
 static test_network network; // of the group that runs
@@ -68,29 +69,40 @@ typedef struct joining {
     braid_server *server;
     bd_thread thread;
     bd_event over;
+    braid_status st; // of join
 } joining;
 
 static void join(void *arg)
 {
     joining *j = arg;
-    BD_STATUS(st);
-    braid_server_join(j->server, st);
+    braid_server_join(j->server, &j->st);
     bd_event_set(&j->over);
 }
 
 static void start_join(joining *j, braid_server *server)
 {
     BD_STATUS(st);
-    j->server = server;
+    *j = (joining){.server = server};
     bd_event_init(&j->over);
     assert_int_equal(bd_thread_start(&j->thread, "join", join, j, st), BRAID_OK);
 }
 
-static void assert_joined(joining *j)
+// `error`: words of the error; NULL: there is none.
+static void assert_join_ends(joining *j, const char *error)
 {
     assert_true(bd_event_wait_until(&j->over, bd_deadline_after_ms(PATIENCE_MS)));
     bd_thread_join(&j->thread);
     bd_event_fini(&j->over);
+    if (error)
+        assert_error(&j->st, BRAID_UNAVAILABLE, error);
+    else
+        assert_int_equal(j->st.code, BRAID_OK);
+    bd_status_fini(&j->st);
+}
+
+static void assert_joined(joining *j)
+{
+    assert_join_ends(j, NULL);
 }
 
 static void a_parameter_server_ends_when_all_workers_are_done(void **state)
@@ -128,7 +140,35 @@ static void servers_do_not_wait_for_a_worker_that_is_gone(void **state)
     start_join(&j, test_server(f->cluster, "ps", 0));
     braid_server_done(test_server(f->cluster, "worker", 0));
     test_kill(f->cluster, "worker", 1);
-    assert_joined(&j);
+    assert_join_ends(&j, "(lost)");
+}
+
+static void servers_wait_for_a_missing_worker_until_the_start_timeout(void **state)
+{
+    fixture *f = *state;
+    setenv("BRAID_START_TIMEOUT_SECONDS", "0.15", 1);
+    test_start(f->cluster, "ps", 0, NULL);
+    unsetenv("BRAID_START_TIMEOUT_SECONDS");
+    joining j;
+    start_join(&j, test_server(f->cluster, "ps", 0));
+    test_start(f->cluster, "worker", 0, NULL);
+    braid_server_done(test_server(f->cluster, "worker", 0));
+    assert_join_ends(&j, "have not said that their work is done: /job:worker/task:1");
+}
+
+static void a_task_that_failed_does_not_say_that_it_is_done(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
+    wait_for_liveness_calls(2);
+    joining j;
+    start_join(&j, test_server(f->cluster, "ps", 0));
+    braid_server_failed(test_server(f->cluster, "worker", 0));
+    for (int i = 1; i <= 2; i++) {
+        braid_server_free(f->cluster->tasks[i].server);
+        f->cluster->tasks[i].server = NULL;
+    }
+    assert_join_ends(&j, "/job:worker/task:0");
 }
 
 static void servers_wait_for_a_worker_that_never_started(void **state)
@@ -204,7 +244,9 @@ typedef struct waiting {
 static void wait_notification(void *arg)
 {
     waiting *w = arg;
-    braid_session_wait_notification(w->s, "ready", w->seen, PATIENCE_MS, &w->generation, &w->st);
+    braid_session_wait_notification(
+        w->s, &(braid_notification_wait){.key = "ready", .seen = w->seen, .timeout_ms = PATIENCE_MS},
+        &w->generation, &w->st);
 }
 
 static void start_wait_notification(waiting *w, braid_session *s, int64_t seen)
@@ -227,7 +269,10 @@ static int64_t generation_of(braid_session *s)
 {
     BD_STATUS(st);
     int64_t generation;
-    assert_int_equal(braid_session_wait_notification(s, "ready", -1, 0, &generation, st), BRAID_OK);
+    assert_int_equal(
+        braid_session_wait_notification(
+            s, &(braid_notification_wait){.key = "ready", .seen = -1, .timeout_ms = 0}, &generation, st),
+        BRAID_OK);
     return generation;
 }
 
@@ -265,7 +310,10 @@ static void keys_are_independent(void **state)
     int64_t generation;
     assert_int_equal(braid_session_notify(s, "another", st), BRAID_OK);
     assert_int_equal(generation_of(s), before);
-    assert_int_equal(braid_session_wait_notification(s, "another", before, 0, &generation, st), BRAID_OK);
+    assert_int_equal(braid_session_wait_notification(
+                         s, &(braid_notification_wait){.key = "another", .seen = before, .timeout_ms = 0},
+                         &generation, st),
+                     BRAID_OK);
     assert_int_equal(generation, before + 1);
     braid_session_close(s, st);
 }
@@ -278,7 +326,8 @@ static void waiting_for_a_notification_has_a_timeout(void **state)
         BD_STATUS(st);
         braid_session *s = open_on(f, 1, is_remote);
         int64_t generation;
-        braid_session_wait_notification(s, "ready", 0, 30, &generation, st);
+        braid_session_wait_notification(
+            s, &(braid_notification_wait){.key = "ready", .seen = 0, .timeout_ms = 30}, &generation, st);
         assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready'");
         braid_session_close(s, st);
     }
@@ -304,6 +353,39 @@ static void a_wait_ends_when_the_chief_is_gone(void **state)
     }
 }
 
+static void a_wait_ends_when_too_few_tasks_are_left(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
+    wait_for_liveness_calls(2);
+    BD_STATUS(st);
+    braid_session *s = open_on(f, 0, false);
+    test_kill(f->cluster, "worker", 1);
+    braid_session_wait_notification(
+        s, &(braid_notification_wait){.key = "ready", .timeout_ms = PATIENCE_MS, .min_tasks = 2}, NULL, st);
+    assert_error(st, BRAID_UNAVAILABLE, "Only 1 of 2 tasks are left, and 2 are needed: /job:worker/task:1");
+    braid_status_clear(st);
+    braid_session_wait_notification(
+        s, &(braid_notification_wait){.key = "ready", .timeout_ms = GONE_MS, .min_tasks = 1}, NULL, st);
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready'");
+    braid_status_clear(st);
+    braid_session_close(s, st);
+}
+
+static void a_wait_ends_when_the_other_tasks_are_done(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, NULL);
+    BD_STATUS(st);
+    braid_session *s = open_on(f, 0, false);
+    braid_server_done(test_server(f->cluster, "worker", 1));
+    braid_session_wait_notification(
+        s, &(braid_notification_wait){.key = "ready", .timeout_ms = PATIENCE_MS, .min_tasks = 2}, NULL, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "is done");
+    braid_status_clear(st);
+    braid_session_close(s, st);
+}
+
 static void notifications_outlive_the_chief(void **state)
 {
     fixture *f = *state;
@@ -315,10 +397,15 @@ static void notifications_outlive_the_chief(void **state)
     braid_server_free(f->cluster->tasks[1].server);
     f->cluster->tasks[1].server = NULL;
     int64_t generation;
-    assert_int_equal(braid_session_wait_notification(other, "ready", 0, PATIENCE_MS, &generation, st),
+    assert_int_equal(braid_session_wait_notification(
+                         other,
+                         &(braid_notification_wait){.key = "ready", .seen = 0, .timeout_ms = PATIENCE_MS},
+                         &generation, st),
                      BRAID_OK);
-    braid_session_wait_notification(other, "ready", generation, PATIENCE_MS, &generation, st);
-    assert_error(st, BRAID_UNAVAILABLE, "is done and will not notify 'ready'");
+    braid_session_wait_notification(
+        other, &(braid_notification_wait){.key = "ready", .seen = generation, .timeout_ms = PATIENCE_MS},
+        &generation, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "is done and will not notify 'ready'");
     braid_session_close(other, st);
 }
 
@@ -337,7 +424,9 @@ static void a_generation_of_a_restarted_owner_ends_the_wait_at_once(void **state
     bd_thread_join(&w.thread);
     assert_int_equal(w.st.code, BRAID_OK);
     assert_true(w.generation > w.seen);
-    braid_session_wait_notification(s, "ready", w.generation, 30, &w.generation, st);
+    braid_session_wait_notification(
+        s, &(braid_notification_wait){.key = "ready", .seen = w.generation, .timeout_ms = 30}, &w.generation,
+        st);
     assert_error(st, BRAID_DEADLINE_EXCEEDED, "'ready'");
     braid_status_clear(st);
     braid_session_close(s, st);
@@ -356,7 +445,8 @@ static void a_key_has_a_maximum_length(void **state)
     braid_session_notify(s, key, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than 1024");
     braid_status_clear(st);
-    braid_session_wait_notification(s, key, 0, PATIENCE_MS, &generation, st);
+    braid_session_wait_notification(
+        s, &(braid_notification_wait){.key = key, .seen = 0, .timeout_ms = PATIENCE_MS}, &generation, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "A key is longer than 1024");
     braid_session_close(s, st);
 }
@@ -384,6 +474,8 @@ int main(void)
         TEST(a_parameter_server_ends_when_all_workers_are_done),
         TEST(freeing_a_server_notifies_that_its_task_is_done),
         TEST(servers_do_not_wait_for_a_worker_that_is_gone),
+        TEST(servers_wait_for_a_missing_worker_until_the_start_timeout),
+        TEST(a_task_that_failed_does_not_say_that_it_is_done),
         TEST(servers_wait_for_a_worker_that_never_started),
         TEST(servers_wait_for_a_worker_that_reconnects),
         TEST(stopping_ends_join),
@@ -392,6 +484,8 @@ int main(void)
         TEST(keys_are_independent),
         TEST(waiting_for_a_notification_has_a_timeout),
         TEST(a_wait_ends_when_the_chief_is_gone),
+        TEST(a_wait_ends_when_too_few_tasks_are_left),
+        TEST(a_wait_ends_when_the_other_tasks_are_done),
         TEST(notifications_outlive_the_chief),
         TEST(a_generation_of_a_restarted_owner_ends_the_wait_at_once),
         TEST(a_key_has_a_maximum_length),

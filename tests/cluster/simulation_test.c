@@ -200,7 +200,9 @@ static void wait_for_chief(worker *w)
     BD_STATUS(st);
     int64_t generation;
     open_session(w);
-    while (braid_session_wait_notification(w->session, "ready", 0, OPERATION_TIMEOUT_MS, &generation, st)) {
+    while (braid_session_wait_notification(
+        w->session, &(braid_notification_wait){.key = "ready", .seen = 0, .timeout_ms = OPERATION_TIMEOUT_MS},
+        &generation, st)) {
         pause_after(w, "await", st);
         close_session(w);
         open_session(w);

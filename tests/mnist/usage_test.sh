@@ -28,11 +28,19 @@ TF_CONFIG='{}' says 1 '/nowhere/train-images-idx3-ubyte.gz' --data_dir=/nowhere
 check "--help: exit code 0" test $? = 0
 check "--help: names each flag" test "$(grep -c '^  --' "$dir/out")" -ge 15
 
-TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 200 --log_dir=/nowhere >"$dir/out" 2>"$dir/err"
+TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 200 --log_dir="$dir/model" >"$dir/out" 2>"$dir/err"
 check "one process without a cluster: exit code 0" test $? = 0
 check "one process without a cluster: it learns" at_least "$(accuracy)" 0.9
-check "--log_dir: says that nothing is written yet" grep -q -- '--log_dir: this version writes no' "$dir/err"
 check "the first step is reported" grep -q '^first step after [0-9.]* s$' "$dir/err"
+
+learned=$(accuracy)
+check "--log_dir: the last step is saved" grep -q '^model_checkpoint_path: .*model.ckpt-200"' "$dir/model/checkpoint"
+check "--log_dir: so is the graph" grep -q 'name: "hid_w"' "$dir/model/graph.pbtxt"
+TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 200 --log_dir="$dir/model" >"$dir/out" 2>"$dir/err"
+check "--log_dir: training that has ended is not repeated" test "$?,$(accuracy)" = "0,$learned"
+TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 300 --log_dir="$dir/model" >"$dir/out" 2>"$dir/err"
+check "--log_dir: training goes on" grep -q '^model_checkpoint_path: .*model.ckpt-300"' "$dir/model/checkpoint"
+check "--log_dir: no temporary file is left" test -z "$(ls -A "$dir/model" | grep -i -e temp -e tmp)"
 
 TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 50 --sync_replicas --replicas_to_aggregate=3 >"$dir/out" 2>"$dir/err"
 check "in step, three gradients to an update: exit code 0" test $? = 0

@@ -15,6 +15,8 @@
 
 #define PAUSE_MIN_MS 20
 #define PAUSE_MAX_MS 200 // also the longest time that a cancellation may take
+// After the first line about missing tasks comes another after this time, then after twice of it, and so on.
+#define LOG_AGAIN_MS 10000
 
 typedef struct finder finder;
 
@@ -33,11 +35,12 @@ struct finder {
     bd_cancellation *cancellation; // a child of the caller's
     atomic_int refs;               // one until the callback, one for each timer
     bd_mutex mu;
-    bd_found_tasks found; // guarded by mu
-    task_query *queries;  // [found.count] guarded by mu
-    int pending;          // guarded by mu
-    braid_status status;  // guarded by mu
-    bd_timer_id log_timer, deadline_timer;
+    bd_found_tasks found;                  // guarded by mu
+    task_query *queries;                   // [found.count] guarded by mu
+    int pending;                           // guarded by mu
+    braid_status status;                   // guarded by mu
+    bd_timer_id log_timer, deadline_timer; // guarded by mu
+    int64_t log_after_ms;
     int64_t begin_ns;
 };
 
@@ -70,10 +73,11 @@ static void settle(finder *f)
 {
     bd_mutex_lock(&f->mu);
     const bool is_last = --f->pending == 0;
+    const bd_timer_id log_timer = f->log_timer, deadline_timer = f->deadline_timer;
     bd_mutex_unlock(&f->mu);
     if (!is_last) return;
-    end_timer(f, f->log_timer);
-    end_timer(f, f->deadline_timer);
+    end_timer(f, log_timer);
+    end_timer(f, deadline_timer);
     f->fn(f->arg, &f->found, &f->status);
     unref(f);
 }
@@ -104,9 +108,16 @@ static void log_wait(void *arg)
     bd_mutex_lock(&f->mu);
     char *missing = list_missing_locked(f);
     bd_mutex_unlock(&f->mu);
-    if (missing[0]) bd_info("%s still waits for %s", f->what, missing);
+    if (missing[0])
+        bd_info("%s still waits for %s, after %.0f s", f->what, missing,
+                (double)(bd_now_ns() - f->begin_ns) / 1e9);
     bd_free(missing);
-    unref(f);
+    bd_mutex_lock(&f->mu);
+    f->log_after_ms = f->log_after_ms < LOG_AGAIN_MS ? LOG_AGAIN_MS : 2 * f->log_after_ms;
+    const bool goes_on = f->pending > 0;
+    if (goes_on) f->log_timer = bd_timer_add(f->timers, bd_deadline_after_ms(f->log_after_ms), log_wait, f);
+    bd_mutex_unlock(&f->mu);
+    if (!goes_on) unref(f);
 }
 
 static void deadline_passed(void *arg)
@@ -230,7 +241,8 @@ static void choose_tasks(finder *f, const bd_find_options *o, const bd_device_na
 static void start_timers(finder *f, const bd_find_options *o)
 {
     atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
-    f->log_timer = bd_timer_add(f->timers, bd_deadline_after_ms(BD_LOG_WAIT_AFTER_MS), log_wait, f);
+    f->log_after_ms = BD_LOG_WAIT_AFTER_MS;
+    f->log_timer = bd_timer_add(f->timers, bd_deadline_after_ms(f->log_after_ms), log_wait, f);
     if (o->deadline_ns == BD_FOREVER) return;
     atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
     f->deadline_timer = bd_timer_add(f->timers, o->deadline_ns, deadline_passed, f);

@@ -35,8 +35,8 @@ typedef struct bd_find_options {
 typedef void (*bd_find_fn)(void *arg, bd_found_tasks *found, const braid_status *st);
 
 // Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among
-// the found ones. Logs once, after a moment, the tasks that it waits for. DeadlineExceeded names them;
-// InvalidArgument for a filter that is not a device name; Cancelled.
+// the found ones. Logs, after a moment and then ever less often, the tasks that it waits for.
+// DeadlineExceeded names them; InvalidArgument for a filter that is not a device name; Cancelled.
 void bd_find_devices(const bd_find_options *options, bd_find_fn fn, void *arg);
 
 #endif

@@ -10,10 +10,10 @@
 // cluster.
 //
 // States of an expected task at a membership server:
-//   unseen  it has never called; it may be about to start, so the server waits for it
+//   unseen  it has never called; it may be about to start, so the server waits for it until the start timeout
 //   alive   it holds a liveness call open
 //   lost    its last liveness call has broken; a timer runs
-//   gone    the timer has fired; the server does not wait for it
+//   gone    the timer, or the start timeout, has fired; the server does not wait for it
 //   done    it has called NotifyDone; the server does not wait for it, whatever happens to its connection
 // A liveness call of a new incarnation (the task has restarted) leads from any state to alive. One of the
 // same incarnation leads from unseen, lost and gone to alive.
@@ -35,6 +35,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
 #include "cluster/rpc/methods.h"
@@ -44,6 +45,8 @@
 
 #define PAUSE_MIN_MS 20
 #define PAUSE_MAX_MS 1000
+// When a server first logs which tasks it has not seen yet; from one line to the next the time doubles.
+#define LOG_UNSEEN_AFTER_MS 10000
 
 typedef struct expected {
     bd_membership *m;
@@ -84,10 +87,11 @@ struct bd_membership {
     int expected_count;
     membership_server *membership_servers; // [membership_server_count] guarded by mu
     int membership_server_count;
-    liveness_call *open; // guarded by mu
-    char *reason;        // why this server has ended; NULL while it runs; guarded by mu
-    bool is_done;        // this task is done; guarded by mu
-    int notifying;       // NotifyDone calls in progress; guarded by mu
+    liveness_call *open;            // guarded by mu
+    char *reason;                   // why this server has ended; NULL while it runs; guarded by mu
+    bool is_done;                   // this task is done; guarded by mu
+    int notifying;                  // NotifyDone calls in progress; guarded by mu
+    int64_t start_ns, log_after_ms; // of the timer that logs unseen tasks
 };
 
 // ---- Roles ----
@@ -455,8 +459,61 @@ static void ask_status(void *arg)
     if (!is_ending(s->m)) w->ops->get_status(w, true, s->m->env.cancellation, status_received, s);
 }
 
+// ---- At a membership server: tasks that have not been seen ----
+
+static bool is_unseen(const expected *e)
+{
+    return !e->was_seen && !e->is_done && !e->is_gone;
+}
+
+static char *list_unseen_locked(const bd_membership *m)
+{
+    bd_strbuf names = {0};
+    for (int i = 0; i < m->expected_count; i++)
+        if (is_unseen(&m->expected[i]))
+            bd_strbuf_appendf(&names, "%s%s", names.len ? ", " : "", m->expected[i].peer->label);
+    return bd_strbuf_take(&names);
+}
+
+static void log_unseen(void *arg)
+{
+    bd_membership *m = arg;
+    bd_mutex_lock(&m->mu);
+    char *names = m->reason ? NULL : list_unseen_locked(m);
+    bd_mutex_unlock(&m->mu);
+    if (names && *names) {
+        bd_info("After %.0f s these tasks have not connected yet: %s",
+                (double)(bd_now_ns() - m->start_ns) / 1e9, names);
+        m->log_after_ms *= 2;
+        bd_timer_add(m->env.timers, bd_deadline_after_ms(m->log_after_ms), log_unseen, m);
+    }
+    bd_free(names);
+}
+
+static void start_timed_out(void *arg)
+{
+    bd_membership *m = arg;
+    bd_mutex_lock(&m->mu);
+    char *names = m->reason ? NULL : list_unseen_locked(m);
+    for (int i = 0; i < m->expected_count && names; i++)
+        if (is_unseen(&m->expected[i])) m->expected[i].is_gone = true;
+    bd_mutex_unlock(&m->mu);
+    const bool is_news = names && *names;
+    if (is_news)
+        bd_warn("Not connected within %.1f s, no longer waited for: %s",
+                (double)m->env.start_timeout_ms / 1e3, names);
+    bd_free(names);
+    if (is_news) report_change(m);
+}
+
 void bd_membership_start(bd_membership *m)
 {
+    m->start_ns = bd_now_ns();
+    m->log_after_ms = LOG_UNSEEN_AFTER_MS;
+    if (m->expected_count > 0) {
+        bd_timer_add(m->env.timers, bd_deadline_after_ms(m->log_after_ms), log_unseen, m);
+        bd_timer_add(m->env.timers, bd_deadline_after_ms(m->env.start_timeout_ms), start_timed_out, m);
+    }
     for (int i = 0; i < m->membership_server_count; i++)
         ask_status(&m->membership_servers[i]);
 }
@@ -487,6 +544,24 @@ bool bd_membership_is_over(bd_membership *m)
     return is_over;
 }
 
+braid_code bd_membership_check_done(bd_membership *m, braid_status *st)
+{
+    bd_strbuf names = {0};
+    bd_mutex_lock(&m->mu);
+    for (int i = 0; i < m->expected_count; i++) {
+        const expected *e = &m->expected[i];
+        if (!e->is_gone || e->is_done) continue;
+        bd_strbuf_appendf(&names, "%s%s (%s)", names.len ? ", " : "", e->peer->label,
+                          e->was_seen ? "lost" : "never connected");
+    }
+    bd_mutex_unlock(&m->mu);
+    if (names.len)
+        bd_fail(st, BRAID_UNAVAILABLE, "%s ends, but these tasks have not said that their work is done: %s",
+                m->env.peers->self->label, bd_strbuf_str(&names));
+    bd_strbuf_fini(&names);
+    return st->code;
+}
+
 bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done)
 {
     bd_mutex_lock(&m->mu);
@@ -495,6 +570,25 @@ bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done
     const bool has_left = e && (e->is_done || e->is_gone);
     bd_mutex_unlock(&m->mu);
     return has_left;
+}
+
+bd_workforce bd_membership_workforce(bd_membership *m)
+{
+    const bool is_self_at_work = !is_ps(m->env.peers->self);
+    bd_strbuf left = {0};
+    bd_mutex_lock(&m->mu);
+    bd_workforce w = {.total = m->expected_count + is_self_at_work, .done = is_self_at_work && m->is_done};
+    for (int i = 0; i < m->expected_count; i++) {
+        const expected *e = &m->expected[i];
+        w.done += e->is_done;
+        w.gone += e->is_gone && !e->is_done;
+        if (e->is_done || e->is_gone)
+            bd_strbuf_appendf(&left, "%s%s is %s", left.len ? ", " : "", e->peer->label,
+                              e->is_done ? "done" : "gone");
+    }
+    bd_mutex_unlock(&m->mu);
+    w.left = bd_strbuf_take(&left);
+    return w;
 }
 
 // ---- Construction ----

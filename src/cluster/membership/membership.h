@@ -18,6 +18,7 @@ typedef struct bd_membership_env {
     bd_cancellation *cancellation; // of the server
     uint64_t incarnation;          // of the server's device
     int64_t gone_timeout_ms;       // a task whose connection is lost this long is gone for good
+    int64_t start_timeout_ms;      // and one that has not connected this long after the start
     // Called without a lock after a change of the state that the functions below report.
     void (*changed)(void *arg);
     void *arg;
@@ -52,9 +53,20 @@ void bd_membership_wait_notified(bd_membership *m, int64_t deadline_ns);
 // Returns whether this server has no reason left to serve: see membership.c.
 bool bd_membership_is_over(bd_membership *m);
 
+// Unavailable, naming them, when expected tasks are gone for good without having notified that they are done.
+braid_code bd_membership_check_done(bd_membership *m, braid_status *st);
+
 // Returns whether a task that is expected at this membership server is done or gone for good; *is_done says
 // which.
 bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done);
+
+// The tasks of the cluster that work, as a membership server sees them: all but parameter servers and
+// evaluators.
+typedef struct bd_workforce {
+    int total, gone, done;
+    char *left; // the labels of those that are gone or done (bd_free)
+} bd_workforce;
+bd_workforce bd_membership_workforce(bd_membership *m);
 
 // Returns whether `peer` is a membership server, to which the others hold liveness calls: each parameter
 // server; without parameter servers the first task of the first job.

@@ -11,6 +11,7 @@
 // follow:
 //   chief gone or done   the owner learns it from the membership. The chief is the first task of job chief or
 //                        master, or else the first worker.
+//   too few tasks left   the same, for a wait that needs a number of tasks
 //   owner gone           the waiting task learns it from its broken call. It asks for the owner again, and
 //                        gives up when the owner has not reconnected within the time after which a task is
 //                        gone.
@@ -37,6 +38,7 @@ typedef struct wait {
     bd_notifications *n;
     char *key;
     int64_t seen;
+    int min_tasks;
     bd_generation_fn fn;
     void *arg;
     bd_cancellation *cancellation; // a reference
@@ -169,13 +171,24 @@ static void notify_here(bd_notifications *n, const char *key, bd_generation_fn f
     fn(arg, generation, st);
 }
 
-// Unavailable when the chief is done or gone, because no notification can follow then.
-static braid_code check_chief(const bd_notifications *n, const char *key, braid_status *st)
+// An error when the chief is done or gone, because no notification can follow then, or when too few tasks are
+// left.
+static braid_code check_tasks(const bd_notifications *n, const wait *w, braid_status *st)
 {
     bool is_done;
-    if (!n->chief || !bd_membership_has_left(n->env.membership, n->chief, &is_done)) return BRAID_OK;
-    return bd_fail(st, BRAID_UNAVAILABLE, "The chief, %s, is %s and will not notify '%s'", n->chief->label,
-                   is_done ? "done" : "gone", key);
+    if (n->chief && bd_membership_has_left(n->env.membership, n->chief, &is_done))
+        return bd_fail(st, is_done ? BRAID_FAILED_PRECONDITION : BRAID_UNAVAILABLE,
+                       "The chief, %s, is %s and will not notify '%s'", n->chief->label,
+                       is_done ? "done" : "gone", w->key);
+    if (!w->min_tasks) return BRAID_OK;
+    const bd_workforce left = bd_membership_workforce(n->env.membership);
+    const int at_work = left.total - left.gone - left.done;
+    if (at_work < w->min_tasks && left.gone + left.done > 0)
+        bd_fail(st, left.gone ? BRAID_UNAVAILABLE : BRAID_FAILED_PRECONDITION,
+                "Only %d of %d tasks are left, and %d are needed: %s", at_work, left.total, w->min_tasks,
+                left.left);
+    bd_free(left.left);
+    return st->code;
 }
 
 static void link_locked(wait *w, int64_t deadline_ns)
@@ -213,7 +226,7 @@ static void end_if_due(wait *w)
     bd_mutex_lock(&n->mu);
     const int64_t generation = generation_locked(n, w->key);
     bd_mutex_unlock(&n->mu);
-    if (generation <= w->seen && !check_chief(n, w->key, st)) return;
+    if (generation <= w->seen && !check_tasks(n, w, st)) return;
     bd_mutex_lock(&n->mu);
     const bool taken = take_locked(w);
     bd_mutex_unlock(&n->mu);
@@ -234,6 +247,7 @@ static wait *wait_new(bd_notifications *n, const bd_notification_wait *o, bd_gen
     wait *w = bd_calloc(1, sizeof *w);
     w->n = n;
     w->key = bd_strdup(o->key);
+    w->min_tasks = o->min_tasks;
     w->seen = o->seen == 0 ? n->base : o->seen; // 0: no notification seen, whichever start of the owner
     w->fn = fn;
     w->arg = arg;
@@ -267,18 +281,24 @@ static void wait_here(bd_notifications *n, const bd_notification_wait *o, bd_gen
     unref(w);
 }
 
+// Takes a wait that cannot end by a notification any more. NULL: there is none.
+static wait *take_hopeless(bd_notifications *n, braid_status *st)
+{
+    bd_mutex_lock(&n->mu);
+    wait *w = n->waits;
+    while (w && !check_tasks(n, w, st))
+        w = w->next;
+    if (w) take_locked(w);
+    bd_mutex_unlock(&n->mu);
+    return w;
+}
+
 void bd_notifications_check(bd_notifications *n)
 {
-    BD_STATUS(st);
-    if (!check_chief(n, "", st)) return;
     for (;;) {
-        bd_mutex_lock(&n->mu);
-        wait *w = n->waits;
-        if (w) take_locked(w);
-        bd_mutex_unlock(&n->mu);
+        BD_STATUS(st);
+        wait *w = take_hopeless(n, st);
         if (!w) return;
-        braid_status_clear(st);
-        check_chief(n, w->key, st);
         end_wait(w, 0, st);
     }
 }
@@ -289,6 +309,7 @@ typedef struct forwarded {
     bd_notifications *n;
     char *key;
     int64_t seen, deadline_ns;
+    int min_tasks;
     int64_t gone_ns;               // when a lost owner counts as gone
     bd_cancellation *cancellation; // a reference; NULL
     bd_generation_fn fn;
@@ -415,6 +436,7 @@ static void wait_at_owner(forwarded *f)
     Braid__WaitNotificationRequest request = BRAID__WAIT_NOTIFICATION_REQUEST__INIT;
     request.key = f->key;
     request.seen = (uint64_t)f->seen;
+    request.min_tasks = f->min_tasks;
     bd_rpc_options options = bd_peer_rpc(f->n->owner, BD_CLUSTER_SERVICE "WaitNotification");
     options.cancellation = f->cancellation;
     options.deadline_ns = f->deadline_ns;
@@ -430,6 +452,7 @@ void bd_notifications_wait(bd_notifications *n, const bd_notification_wait *opti
     }
     forwarded *f = forwarded_new(n, options->key, options->cancellation, fn, arg);
     f->seen = options->seen;
+    f->min_tasks = options->min_tasks;
     f->deadline_ns = options->deadline_ns;
     wait_at_owner(f);
 }

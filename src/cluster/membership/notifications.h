@@ -29,16 +29,18 @@ void bd_notifications_notify(bd_notifications *n, const char *key, bool forward,
 
 typedef struct bd_notification_wait {
     const char *key;
-    int64_t seen; // an earlier generation; 0: wait for any notification; -1: return at once
-    bool forward; // wait at the owner if that is another task
+    int64_t seen;  // an earlier generation; 0: wait for any notification; -1: return at once
+    int min_tasks; // see braid_notification_wait
+    bool forward;  // wait at the owner if that is another task
     int64_t deadline_ns;
     bd_cancellation *cancellation;
 } bd_notification_wait;
 
 // Waits until the generation of the key is above `seen`. The wait also ends when the owner of the
 // notifications has restarted since that generation. ResourceExhausted for too many waits or too long keys;
-// DeadlineExceeded; Cancelled; Unavailable when the owner is gone for good, or the chief is gone or done,
-// with the name of the task.
+// DeadlineExceeded; Cancelled; Unavailable when the owner or the chief is gone for good, or too few tasks are
+// left; FailedPrecondition when the chief is done, or too few tasks are left because others are done. Errors
+// name the tasks.
 void bd_notifications_wait(bd_notifications *n, const bd_notification_wait *options, bd_generation_fn fn,
                            void *arg);
 

@@ -72,7 +72,8 @@ static void reply_generation_or_gone(void *arg, int64_t generation, const braid_
 {
     Braid__WaitNotificationResponse response = BRAID__WAIT_NOTIFICATION_RESPONSE__INIT;
     response.generation = (uint64_t)generation;
-    // The chief is done or gone. As an error, Unavailable would look like a lost connection to the caller.
+    // The chief is gone, or too few tasks are left. As an error, Unavailable would look like a lost
+    // connection to the caller.
     if (st->code == BRAID_UNAVAILABLE) response.gone = st->message;
     if (st->code && st->code != BRAID_UNAVAILABLE)
         bd_server_call_reply_error(arg, st);
@@ -96,6 +97,7 @@ static void wait_notification(bd_service_env *env, bd_incoming *call)
     const bd_notification_wait options = {
         .key = request->key,
         .seen = (int64_t)request->seen,
+        .min_tasks = request->min_tasks,
         .forward = request->forward,
         .deadline_ns = deadline_ns,
         .cancellation = s->cancellation,

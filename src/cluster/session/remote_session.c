@@ -286,16 +286,17 @@ static braid_code notify(bd_session *base, const char *key, braid_status *st)
     return st->code;
 }
 
-static braid_code wait_notification(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
+static braid_code wait_notification(bd_session *base, const braid_notification_wait *wanted,
                                     int64_t *generation, braid_status *st)
 {
     bd_remote_session *s = bd_remote_of(base);
     Braid__WaitNotificationRequest request = BRAID__WAIT_NOTIFICATION_REQUEST__INIT;
-    request.key = (char *)key;
-    request.seen = (uint64_t)seen;
+    request.key = (char *)wanted->key;
+    request.seen = (uint64_t)wanted->seen;
+    request.min_tasks = wanted->min_tasks;
     request.forward = true;
     bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "WaitNotification");
-    if (timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(timeout_ms);
+    if (wanted->timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(wanted->timeout_ms);
     bd_message message;
     BD_PROTO_ARENA(arena);
     const Braid__WaitNotificationResponse *response = NULL;
@@ -303,7 +304,7 @@ static braid_code wait_notification(bd_session *base, const char *key, int64_t s
         response =
             bd_proto_unpack_message(&braid__wait_notification_response__descriptor, &message, arena, st);
     if (st->code == BRAID_DEADLINE_EXCEEDED)
-        bd_fail(st, st->code, "No notification of '%s' arrived in time", key);
+        bd_fail(st, st->code, "No notification of '%s' arrived in time", wanted->key);
     if (response && response->gone[0]) bd_fail(st, BRAID_UNAVAILABLE, "%s", response->gone);
     if (response) *generation = (int64_t)response->generation;
     bd_message_fini(&message);

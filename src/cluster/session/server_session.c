@@ -212,17 +212,18 @@ static braid_code notify(bd_session *base, const char *key, braid_status *st)
     return wait(&r);
 }
 
-static braid_code wait_notification(bd_session *base, const char *key, int64_t seen, int64_t timeout_ms,
+static braid_code wait_notification(bd_session *base, const braid_notification_wait *wanted,
                                     int64_t *generation, braid_status *st)
 {
     server_session *s = of(base);
     result r = {.st = st};
     bd_event_init(&r.event);
     const bd_notification_wait options = {
-        .key = key,
-        .seen = seen,
+        .key = wanted->key,
+        .seen = wanted->seen,
+        .min_tasks = wanted->min_tasks,
         .forward = true,
-        .deadline_ns = timeout_ms > 0 ? bd_deadline_after_ms(timeout_ms) : BD_FOREVER,
+        .deadline_ns = wanted->timeout_ms > 0 ? bd_deadline_after_ms(wanted->timeout_ms) : BD_FOREVER,
         .cancellation = bd_master_session_cancellation(s->session),
     };
     bd_notifications_wait(s->env.notifications, &options, set_generation, &r);
