@@ -183,6 +183,7 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
     const int workers = braid_cluster_num_tasks(cluster, "worker");
     mnist_model m = program->build(g, workers > 0 ? workers : 1);
     braid_out accuracy = mnist_accuracy(g, &m);
+    if (*FLAGS.log_dir) braid_summary_scalar(g, "loss", m.loss);
     if (chief) braid_device_setter_log(setter);
 
     const char *const filters[] = {"/job:ps", own_task}; // other workers may come and go

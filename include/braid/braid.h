@@ -7,7 +7,9 @@
 #include <braid/cluster.h>
 #include <braid/control.h>
 #include <braid/device_setter.h>
+#include <braid/event_writer.h>
 #include <braid/graph.h>
+#include <braid/hooks.h>
 #include <braid/layers.h>
 #include <braid/log.h>
 #include <braid/monitored_session.h>
@@ -20,6 +22,7 @@
 #include <braid/server.h>
 #include <braid/session.h>
 #include <braid/status.h>
+#include <braid/summary.h>
 #include <braid/sync_replicas.h>
 #include <braid/tensor.h>
 #include <braid/variables.h>

@@ -22,6 +22,7 @@
 
 #include <braid/checkpoint.h>
 #include <braid/cluster.h>
+#include <braid/run_metadata.h>
 #include <braid/saver.h>
 #include <braid/session.h>
 
@@ -53,6 +54,9 @@ typedef struct braid_session_config {
     braid_checkpoint_policy keep;   ///< which checkpoints stay, when `saver` is NULL
     double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given
     int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time
+    /// With `checkpoint_dir`, the chief writes the collection "summaries" and the steps per second to an event
+    /// file there after so many steps; 0: 100; negative: never.
+    int64_t save_summaries_steps;
     /// How many times in a row, without a step in between, another session is opened after a task was lost;
     /// 0: 10; negative: never.
     int max_recoveries;
@@ -109,7 +113,7 @@ BRAID_API int64_t braid_monitored_session_global_step(const braid_monitored_sess
 /// Returns the exit code of a program: 0 for BRAID_OK, else 1.
 BRAID_API int braid_exit_code(braid_code code);
 
-// ---- Hooks ----
+// ---- Hooks; those of the library are in hooks.h ----
 
 /// What a hook adds to a step.
 typedef struct braid_hook_request braid_hook_request;
@@ -119,6 +123,8 @@ BRAID_API void braid_hook_fetch(braid_hook_request *request, braid_out out);
 BRAID_API void braid_hook_feed(braid_hook_request *request, braid_out out, const braid_tensor *value);
 /// Runs a node with the step.
 BRAID_API void braid_hook_target(braid_hook_request *request, braid_op *op);
+/// Traces the step, which makes it slower, and stores its record. One hook can trace a step: the last.
+BRAID_API void braid_hook_trace(braid_hook_request *request, braid_run_metadata *metadata);
 
 /// Callbacks around the steps of a monitored session. Embed it as the first member of a struct; members may
 /// be NULL. An error that a member returns (and describes in `status`) becomes the error of the session.
@@ -144,27 +150,6 @@ struct braid_hook {
     /// Frees the hook. Called once, last.
     void (*free)(braid_hook *hook);
 };
-
-/// Requests a stop when the global step has reached `last_step`, counted by any process.
-BRAID_API braid_hook *braid_stop_at_step(int64_t last_step);
-
-typedef struct braid_checkpoint_saver_options {
-    const char *dir;      ///< made when it does not exist
-    const char *name;     ///< of the files, before the step; NULL: "model.ckpt"
-    braid_saver *saver;   ///< an asynchronous one; NULL: of all global variables, sharded
-    double every_seconds; ///< 0: 600, unless `every_steps` is given
-    int64_t every_steps;  ///< saves after so many steps, not by time; 0: by time
-} braid_checkpoint_saver_options;
-
-/// Saves checkpoints: at the start, then regularly, in the background, and at the end
-/// (tf.train.CheckpointSaverHook). Writes graph.pbtxt too. For the chief only;
-/// braid_session_config.checkpoint_dir adds it.
-BRAID_API braid_hook *braid_checkpoint_saver(const braid_checkpoint_saver_options *options);
-
-/// Shows the global step, `loss` (a scalar; op NULL: none), steps per second and the time left until
-/// `last_step` (0: unknown) on stderr: a live line on a terminal, else a plain line every few seconds and at
-/// the end.
-BRAID_API braid_hook *braid_progress(braid_out loss, int64_t last_step);
 
 #ifdef __cplusplus
 }

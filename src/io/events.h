@@ -16,17 +16,18 @@ typedef struct bd_event_options {
     int64_t flush_ms; // or when an event is added this long after the last flush; default 120 s
 } bd_event_options;
 
+// When a write fails, the events since the last flush are lost. Each later call tries to go on in another
+// file; the number of lost events is logged when that succeeds.
+//
 // Makes `DIR/events.out.tfevents.SECONDS.HOST[SUFFIX]`, and the directory if it is not there; a number is
 // added where a file of that name is there already. Its first event is in the file when it returns. `options`
-// may be NULL. On an error
-// *w is NULL.
+// may be NULL. On an error *w is NULL.
 braid_code bd_event_writer_open(const char *dir, const bd_event_options *options, bd_event_writer **w,
                                 braid_status *st);
 
-const char *bd_event_writer_path(const bd_event_writer *w); // owned by `w`
+const char *bd_event_writer_path(const bd_event_writer *w); // of the file in use; owned by `w`
 
-// ---- Events; any thread, blocking on the disk only when they flush. After an error every later call fails
-// too. ----
+// ---- Events; any thread, blocking on the disk only when they flush ----
 
 // A Summary message (io/summary.h, and the results of summary ops).
 braid_code bd_event_put_summary(bd_event_writer *w, int64_t step, const void *summary, size_t len,

@@ -306,7 +306,32 @@ static void a_removed_file_is_an_error(void **state)
     bd_event_writer_flush(w, st);
     assert_error(st, BRAID_NOT_FOUND, "events.out.tfevents.");
     bd_event_writer_close(w, st);
-    assert_error(st, BRAID_NOT_FOUND, "events.out.tfevents.");
+    assert_error(st, BRAID_DATA_LOSS, "1 events of");
+}
+
+static void writing_goes_on_in_another_file_when_the_disk_has_room_again(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_memory_fs_install();
+    bd_event_writer *w = open_writer("/dir", &(bd_event_options){.queue_len = -1});
+    char *first = bd_strdup(bd_event_writer_path(w));
+    bd_event_put_scalar(w, 1, "x", 0, st);
+    assert_ok(st);
+    bd_memory_fs_fail_after(0, true);
+    for (int step = 2; step <= 4; step++) {
+        bd_event_put_scalar(w, step, "x", 0, st);
+        assert_error(st, BRAID_RESOURCE_EXHAUSTED, "simulated failure");
+        braid_status_clear(st);
+    }
+    bd_memory_fs_fail_after(-1, false);
+    bd_event_put_scalar(w, 5, "x", 0, st);
+    assert_ok(st);
+    assert_string_not_equal(bd_event_writer_path(w), first);
+    assert_int_equal(count_events(bd_event_writer_path(w)), 2);
+    close_writer(w);
+    bd_free(first);
+    bd_memory_fs_uninstall();
 }
 
 static void a_file_in_place_of_the_directory_is_an_error(void **state)
@@ -359,6 +384,7 @@ int main(void)
         IN_TEMP_DIR(a_removed_file_is_an_error),
         IN_TEMP_DIR(a_file_in_place_of_the_directory_is_an_error),
         cmocka_unit_test(a_failing_disk_loses_no_flushed_event),
+        cmocka_unit_test(writing_goes_on_in_another_file_when_the_disk_has_room_again),
     };
     return BD_RUN_TESTS(tests);
 }

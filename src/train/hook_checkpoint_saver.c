@@ -3,10 +3,11 @@
 //
 // A save that is due while another is being written waits for the next step.
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "train/monitored_session.h"
+#include "train/step_timer.h"
 #include <braid/checkpoint.h>
+#include <braid/hooks.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,10 +17,9 @@ typedef struct checkpoint_saver {
     braid_hook hook;
     char *dir, *path; // path: DIR/NAME, without a step
     braid_saver *saver;
-    int64_t every_ns, every_steps; // one of them is 0
-    int64_t saved_step;            // of the newest checkpoint; -1: none
-    int64_t saved_ns;
-    braid_save *save; // in progress; NULL: none
+    train_step_timer timer;
+    braid_event_writer *writer; // NULL before the session is open
+    braid_save *save;           // in progress; NULL: none
 } checkpoint_saver;
 
 static void begin(braid_hook *hook, braid_graph *g)
@@ -49,19 +49,37 @@ static bool is_saved(const checkpoint_saver *h, int64_t step)
     return same;
 }
 
+// Training goes on when the event file cannot be written.
+static void log_session(checkpoint_saver *h, braid_session_log_status of_session, int64_t step)
+{
+    BD_STATUS(unwanted);
+    const char *path = of_session == BRAID_SESSION_LOG_CHECKPOINT ? h->path : NULL;
+    braid_event_writer_add_session_log(h->writer, of_session, path, step, unwanted);
+}
+
 // Begins to save the step that was read last.
 static braid_code start_save(checkpoint_saver *h, braid_monitored_session *s, braid_status *st)
 {
     const int64_t step = braid_monitored_session_global_step(s);
     h->save = braid_saver_begin(h->saver, braid_monitored_session_raw(s), h->path, step, st);
-    h->saved_step = step;
-    h->saved_ns = bd_now_ns();
+    train_step_timer_mark(&h->timer, step);
+    log_session(h, BRAID_SESSION_LOG_CHECKPOINT, step);
     return st->code;
 }
 
-static braid_code write_graph(const checkpoint_saver *h, const braid_graph *g, braid_status *st)
+// Writes the graph as graph.pbtxt, and to an event file.
+static braid_code write_graph(checkpoint_saver *h, const braid_graph *g, int64_t step, braid_status *st)
 {
     if (braid_checkpoint_make_dir(h->dir, st)) return st->code;
+    if (!h->writer) {
+        h->writer = braid_event_writer_open(h->dir, st);
+        size_t len;
+        void *graph_def = h->writer ? braid_graph_export(g, &len, st) : NULL;
+        if (graph_def) braid_event_writer_add_graph(h->writer, graph_def, len, step, st);
+        bd_free(graph_def);
+        if (st->code) return st->code;
+        log_session(h, BRAID_SESSION_LOG_START, step);
+    }
     char *path = bd_asprintf("%s/graph.pbtxt", h->dir);
     braid_graph_write(g, path, st);
     bd_free(path);
@@ -75,17 +93,9 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     if (step < 0)
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "Saving checkpoints: the graph has no global step (braid_global_step makes one)");
-    if (write_graph(h, s->graph, st)) return st->code;
-    h->saved_step = step;
-    h->saved_ns = bd_now_ns();
+    if (write_graph(h, s->graph, step, st)) return st->code;
+    train_step_timer_mark(&h->timer, step);
     return is_saved(h, step) ? BRAID_OK : start_save(h, s, st);
-}
-
-// The fetched step may be the value before the increment.
-static bool may_be_due(const checkpoint_saver *h, int64_t step)
-{
-    return h->every_steps ? step + 1 - h->saved_step >= h->every_steps
-                          : bd_now_ns() - h->saved_ns >= h->every_ns;
 }
 
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
@@ -94,20 +104,22 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     (void)values;
     checkpoint_saver *h = (checkpoint_saver *)hook;
     if (h->save && braid_save_is_done(h->save) && finish_save(h, st)) return st->code;
-    if (h->save || !may_be_due(h, braid_monitored_session_global_step(s))) return BRAID_OK;
-    if (train_read_global_step(s, st)) return st->code;
-    if (h->every_steps && braid_monitored_session_global_step(s) - h->saved_step < h->every_steps)
+    // The fetched step may be the value before the increment.
+    if (h->save || !train_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1))
         return BRAID_OK;
-    return start_save(h, s, st);
+    if (train_read_global_step(s, st)) return st->code;
+    const bool is_due = train_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s));
+    return is_due ? start_save(h, s, st) : BRAID_OK;
 }
 
 static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
     checkpoint_saver *h = (checkpoint_saver *)hook;
     if (finish_save(h, st) || train_read_global_step(s, st)) return st->code;
-    if (braid_monitored_session_global_step(s) == h->saved_step) return BRAID_OK;
-    if (start_save(h, s, st)) return st->code;
-    return finish_save(h, st);
+    const int64_t step = braid_monitored_session_global_step(s);
+    if (step != h->timer.last_step && (start_save(h, s, st) || finish_save(h, st))) return st->code;
+    log_session(h, BRAID_SESSION_LOG_STOP, step);
+    return BRAID_OK;
 }
 
 // The session is lost, or training has failed: a save in progress ends with an error.
@@ -122,6 +134,8 @@ static void before_close_session(braid_hook *hook, braid_monitored_session *s)
 static void release(braid_hook *hook)
 {
     checkpoint_saver *h = (checkpoint_saver *)hook;
+    BD_STATUS(st);
+    if (braid_event_writer_close(h->writer, st)) bd_warn("%s", braid_status_message(st));
     bd_free(h->dir);
     bd_free(h->path);
     bd_free(h);
@@ -139,8 +153,7 @@ braid_hook *braid_checkpoint_saver(const braid_checkpoint_saver_options *o)
     h->dir = bd_strdup(o->dir);
     h->path = bd_asprintf("%s/%s", o->dir, o->name ? o->name : "model.ckpt");
     h->saver = o->saver;
-    h->every_steps = o->every_steps;
-    if (!o->every_steps)
-        h->every_ns = (int64_t)((o->every_seconds > 0 ? o->every_seconds : EVERY_SECONDS_DEFAULT) * 1e9);
+    h->timer =
+        train_step_timer_of(o->every_steps, o->every_seconds > 0 ? o->every_seconds : EVERY_SECONDS_DEFAULT);
     return &h->hook;
 }

@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "train/build.h"
 #include "train/monitored_session.h"
+#include <braid/hooks.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 // The hook that ends training at a given global step.
 #include "base/alloc.h"
 #include "train/monitored_session.h"
+#include <braid/hooks.h>
 
 typedef struct stop_at_step {
     braid_hook hook;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/wait_limits.h"
+#include <braid/hooks.h>
 #include <braid/ops.h>
 #include <braid/server.h>
 #include <braid/variables.h>
@@ -192,7 +193,7 @@ static void copy_config(braid_monitored_session *s, const braid_session_config *
         bd_array_push(&s->hooks, *h);
 }
 
-// The chief of a session with a directory for checkpoints saves there.
+// The chief of a session with a directory for checkpoints saves these and summaries there.
 static void add_checkpoints(braid_monitored_session *s, const braid_session_config *c)
 {
     if (!c->checkpoint_dir || !s->boot.is_chief) return;
@@ -204,6 +205,11 @@ static void add_checkpoints(braid_monitored_session *s, const braid_session_conf
                                  .saver = s->boot.saver,
                                  .every_seconds = c->save_checkpoint_seconds,
                                  .every_steps = c->save_checkpoint_steps}));
+    if (c->save_summaries_steps < 0) return;
+    bd_array_push(&s->hooks, braid_summary_saver(&(braid_summary_saver_options){
+                                 .dir = c->checkpoint_dir, .every_steps = c->save_summaries_steps}));
+    bd_array_push(&s->hooks, braid_step_counter(&(braid_step_counter_options){
+                                 .dir = c->checkpoint_dir, .every_steps = c->save_summaries_steps}));
 }
 
 static braid_code open_first(braid_monitored_session *s, const braid_session_config *config, braid_status *st)

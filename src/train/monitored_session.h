@@ -15,6 +15,7 @@ typedef struct train_step_lists {
     BD_ARRAY(braid_fetch) fetches;     // [outs]
     BD_ARRAY(braid_feed) feeds;        // the program's and the hooks'
     BD_ARRAY(braid_op *) targets;      // the same
+    braid_run_metadata *metadata;      // of the hook that traces the step; NULL: none does
     BD_ARRAY(int) hook_fetches;        // indices into outs; those of the first hook are first
     BD_ARRAY(int) hook_counts;         // [hooks]
     BD_ARRAY(braid_tensor *) borrowed; // values of one hook's fetches

@@ -26,6 +26,7 @@ static train_step_lists take_lists(braid_monitored_session *s)
 {
     train_step_lists c = s->spare;
     s->spare = (train_step_lists){0};
+    c.metadata = NULL;
     c.outs.len = c.feeds.len = c.targets.len = c.hook_fetches.len = c.hook_counts.len = 0;
     return c;
 }
@@ -62,6 +63,11 @@ void braid_hook_feed(braid_hook_request *request, braid_out out, const braid_ten
 void braid_hook_target(braid_hook_request *request, braid_op *op)
 {
     bd_array_push(&request->lists->targets, op);
+}
+
+void braid_hook_trace(braid_hook_request *request, braid_run_metadata *metadata)
+{
+    request->lists->metadata = metadata;
 }
 
 static braid_code ask_hooks(braid_monitored_session *s, train_step_lists *c, braid_status *st)
@@ -103,7 +109,8 @@ static braid_code run_session(braid_monitored_session *s, train_step_lists *c, b
                                  .fetches = c->fetches.items,
                                  .fetch_count = (int)c->outs.len,
                                  .targets = c->targets.items,
-                                 .target_count = (int)c->targets.len};
+                                 .target_count = (int)c->targets.len,
+                                 .metadata = c->metadata};
     return braid_session_run(s->session, &args, st);
 }
 
