@@ -11,6 +11,7 @@
 #include <braid/graph.h>
 #include <braid/hooks.h>
 #include <braid/layers.h>
+#include <braid/learning_rate_decay.h>
 #include <braid/log.h>
 #include <braid/monitored_session.h>
 #include <braid/moving_average.h>

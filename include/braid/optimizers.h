@@ -30,6 +30,8 @@ typedef struct braid_adam_options {
     float beta1, beta2; ///< decay of the two moments
     float epsilon;
     bool use_locking; ///< updates of one variable take turns
+    /// Sparse gradients change their rows alone, also of the moments (LazyAdamOptimizer). AdaMax ignores it.
+    bool lazy;
 } braid_adam_options;
 
 /// TensorFlow's defaults: 0.001, 0.9, 0.999, 1e-8, no locking.
@@ -93,7 +95,47 @@ typedef struct braid_ftrl_options {
 BRAID_API braid_ftrl_options braid_ftrl_defaults(void);
 BRAID_API braid_optimizer *braid_ftrl_with(braid_graph *graph, const braid_ftrl_options *options);
 
+/// Adadelta (Zeiler, 2012): steps have the size of the last updates, divided by that of the gradients.
+BRAID_API braid_optimizer *braid_adadelta(braid_graph *graph, float learning_rate);
+
+typedef struct braid_adadelta_options {
+    float learning_rate;
+    float rho;     ///< decay of the moving averages
+    float epsilon; ///< added to both averages before their roots are taken
+    bool use_locking;
+} braid_adadelta_options;
+
+/// TensorFlow's: 0.001, 0.95, 1e-8, no locking.
+BRAID_API braid_adadelta_options braid_adadelta_defaults(void);
+BRAID_API braid_optimizer *braid_adadelta_with(braid_graph *graph, const braid_adadelta_options *options);
+
+/// AdaMax (Kingma and Ba, ICLR 2015, section 7.1): Adam with the maximum norm. The epsilon is added to the
+/// norm.
+BRAID_API braid_optimizer *braid_adamax(braid_graph *graph, float learning_rate);
+BRAID_API braid_optimizer *braid_adamax_with(braid_graph *graph, const braid_adam_options *options);
+
+typedef struct braid_proximal_options {
+    float learning_rate;
+    float initial_accumulator; ///< positive; TensorFlow's is 0.1. Gradient descent has none.
+    float l1, l2;              ///< strengths of regularization
+    bool use_locking;
+} braid_proximal_options;
+
+/// Gradient descent, then a proximal step (Duchi and Singer, NIPS 2009).
+BRAID_API braid_optimizer *braid_proximal_gradient_descent(braid_graph *graph,
+                                                           const braid_proximal_options *options);
+/// Adagrad, then a proximal step. The graph fails unless the initial accumulator is positive.
+BRAID_API braid_optimizer *braid_proximal_adagrad(braid_graph *graph, const braid_proximal_options *options);
+/// Adagrad with dual averaging (Duchi et al., JMLR 2011). Needs the global step, which the training counts
+/// up.
+BRAID_API braid_optimizer *braid_adagrad_da(braid_graph *graph, braid_out global_step,
+                                            const braid_proximal_options *options);
+
 // ---- Using one ----
+
+/// Takes the learning rate from a float scalar, such as a decay (learning_rate_decay.h), instead of the
+/// number that the optimizer was made with. Before its updates are built.
+BRAID_API void braid_optimizer_set_learning_rate(braid_optimizer *optimizer, braid_out learning_rate);
 
 typedef struct braid_grad_and_var {
     braid_out grad; ///< op NULL: `loss` does not depend on the variable

@@ -22,8 +22,7 @@ static void create_slots(braid_optimizer *opt, const braid_out *vars, int count)
 static void prepare(braid_optimizer *opt)
 {
     adagrad *s = braid_optimizer_state(opt);
-    s->learning_rate =
-        braid_const_float(braid_optimizer_graph(opt), "learning_rate", s->options.learning_rate);
+    s->learning_rate = train_learning_rate(opt, "learning_rate", s->options.learning_rate);
 }
 
 static braid_op *apply_sparse(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)

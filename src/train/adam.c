@@ -1,6 +1,7 @@
-// The Adam optimizer (Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015).
+// The optimizers Adam and AdaMax (Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015).
 //
-// Slots of each variable: "m" and "v", the moving averages of gradient and squared gradient. Two scalars,
+// Slots of each variable: "m" and "v", the moving averages of gradient and squared gradient (AdaMax: a decaying
+// maximum of the gradient's size). Two scalars,
 // beta1_power and beta2_power, are shared: they are multiplied by beta1 and beta2 after the updates of a
 // step.
 #include "train/update.h"
@@ -55,7 +56,7 @@ static void prepare(braid_optimizer *opt)
 {
     adam *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
-    s->learning_rate = braid_const_float(g, "learning_rate", s->options.learning_rate);
+    s->learning_rate = train_learning_rate(opt, "learning_rate", s->options.learning_rate);
     s->beta1 = braid_const_float(g, "beta1", s->options.beta1);
     s->beta2 = braid_const_float(g, "beta2", s->options.beta2);
     s->epsilon = braid_const_float(g, "epsilon", s->options.epsilon);
@@ -124,6 +125,43 @@ static braid_out decay(braid_graph *g, const adam *s, braid_out slot, braid_out 
     return after;
 }
 
+// Gives the rows of a variable that `indices` name new values, and returns all of it after that.
+static braid_out scatter(braid_graph *g, const adam *s, braid_out ref, braid_out indices, braid_out values)
+{
+    if (train_kind_of(ref) != TRAIN_RESOURCE) {
+        braid_op_desc *d = begin_assign(g, s, "ScatterUpdate", ref);
+        braid_op_input(d, indices);
+        braid_op_input(d, values);
+        return braid_op_end_out(d);
+    }
+    braid_op *updated = train_node3(g, "ResourceScatterUpdate", NULL, ref, indices, values).op;
+    braid_push_control(g, &updated, updated != NULL);
+    const braid_out after = train_read(g, NULL, ref, train_base_dtype(braid_out_dtype(values)));
+    braid_pop_control(g);
+    return after;
+}
+
+// slot = beta * slot + (1 - beta) * rows, in these rows alone; returns the slot after it.
+static braid_out decay_rows(braid_graph *g, const adam *s, braid_out slot, braid_out beta, braid_out rows,
+                            braid_out indices)
+{
+    const braid_out before = braid_gather(g, braid_variable_find(slot).read, indices);
+    const braid_out added = braid_mul(g, rows, train_number_op(g, "Sub", "sub", 1, beta));
+    return scatter(g, s, slot, indices, braid_add(g, braid_mul(g, before, beta), added));
+}
+
+// var -= step, in some rows.
+static braid_op *subtract_rows(braid_graph *g, const adam *s, braid_out var, braid_out indices,
+                               braid_out step)
+{
+    if (train_kind_of(var) == TRAIN_RESOURCE)
+        return train_node3(g, "ResourceScatterAdd", NULL, var, indices, braid_neg(g, step)).op;
+    braid_op_desc *d = begin_assign(g, s, "ScatterSub", var);
+    braid_op_input(d, indices);
+    braid_op_input(d, step);
+    return braid_op_end(d);
+}
+
 static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out indices, braid_out var)
 {
     const adam *s = braid_optimizer_state(opt);
@@ -135,11 +173,18 @@ static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out in
               beta2 = braid_cast(g, s->beta2, dtype), epsilon = braid_cast(g, s->epsilon, dtype);
     braid_out root = braid_sqrt(g, train_number_op(g, "Sub", "sub", 1, power2));
     rate = braid_div(g, braid_mul(g, rate, root), train_number_op(g, "Sub", "sub", 1, power1));
-    braid_out m = decay(g, s, braid_optimizer_slot(opt, var, "m"), beta1, rows, indices);
-    braid_out v = decay(g, s, braid_optimizer_slot(opt, var, "v"), beta2, braid_mul(g, rows, rows), indices);
-    braid_out below = braid_add(g, braid_sqrt(g, v), epsilon);
-    braid_op *updates[3] = {assign(g, s, "AssignSub", var, braid_div(g, braid_mul(g, rate, m), below)), m.op,
-                            v.op};
+    braid_out (*update_slot)(braid_graph *, const adam *, braid_out, braid_out, braid_out, braid_out) =
+        s->options.lazy ? decay_rows : decay;
+    braid_out m = update_slot(g, s, braid_optimizer_slot(opt, var, "m"), beta1, rows, indices);
+    braid_out v =
+        update_slot(g, s, braid_optimizer_slot(opt, var, "v"), beta2, braid_mul(g, rows, rows), indices);
+    braid_out changed_m = s->options.lazy ? braid_gather(g, m, indices) : m;
+    braid_out changed_v = s->options.lazy ? braid_gather(g, v, indices) : v;
+    braid_out below = braid_add(g, braid_sqrt(g, changed_v), epsilon);
+    braid_out step = braid_div(g, braid_mul(g, rate, changed_m), below);
+    braid_op *updates[3] = {s->options.lazy ? subtract_rows(g, s, var, indices, step)
+                                            : assign(g, s, "AssignSub", var, step),
+                            m.op, v.op};
     return updates[0] ? braid_group(g, NULL, updates, 3) : NULL;
 }
 
@@ -179,6 +224,40 @@ static const braid_optimizer_type type = {.name = "Adam",
                                           .apply = apply,
                                           .apply_sparse = apply_sparse,
                                           .finish = finish};
+
+// ---- AdaMax: one power, and no sparse form ----
+
+static braid_op *apply_max(braid_optimizer *opt, braid_out grad, braid_out var)
+{
+    const adam *s = braid_optimizer_state(opt);
+    return train_update_variable(
+        opt,
+        &(train_update){.op_type = "ApplyAdaMax",
+                        .slots = {"m", "v"},
+                        .scalars = {s->beta1_power.read, s->learning_rate, s->beta1, s->beta2, s->epsilon},
+                        .scalar_count = 5,
+                        .grad_at = 5,
+                        .use_locking = s->options.use_locking},
+        grad, BRAID_NONE, var);
+}
+
+static const braid_optimizer_type max_type = {
+    .name = "AdaMax", .create_slots = create_slots, .prepare = prepare, .apply = apply_max, .finish = finish};
+
+braid_optimizer *braid_adamax_with(braid_graph *graph, const braid_adam_options *options)
+{
+    adam state = {.options = *options};
+    return braid_optimizer_new(graph, &max_type, &state, sizeof state);
+}
+
+braid_optimizer *braid_adamax(braid_graph *graph, float learning_rate)
+{
+    braid_adam_options options = braid_adam_defaults();
+    options.learning_rate = learning_rate;
+    return braid_adamax_with(graph, &options);
+}
+
+// ---- Adam ----
 
 braid_adam_options braid_adam_defaults(void)
 {

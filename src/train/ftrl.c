@@ -37,7 +37,7 @@ static void prepare(braid_optimizer *opt)
 {
     ftrl *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
-    s->learning_rate = braid_const_float(g, "learning_rate", s->options.learning_rate);
+    s->learning_rate = train_learning_rate(opt, "learning_rate", s->options.learning_rate);
     s->l1 = braid_const_float(g, "l1_regularization_strength", s->options.l1);
     s->l2 = braid_const_float(g, "l2_regularization_strength", s->options.l2);
     s->power = braid_const_float(g, "learning_rate_power", s->options.learning_rate_power);

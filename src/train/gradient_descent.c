@@ -12,7 +12,7 @@ typedef struct gradient_descent {
 static void prepare(braid_optimizer *opt)
 {
     gradient_descent *s = braid_optimizer_state(opt);
-    s->learning_rate_out = braid_const_float(braid_optimizer_graph(opt), "learning_rate", s->learning_rate);
+    s->learning_rate_out = train_learning_rate(opt, "learning_rate", s->learning_rate);
 }
 
 static braid_op *apply(braid_optimizer *opt, braid_out grad, braid_out var)
@@ -32,7 +32,8 @@ static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out in
     const gradient_descent *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
     if (train_kind_of(var) == TRAIN_RESOURCE) {
-        braid_out step = train_op_number(g, "Mul", "mul", braid_neg(g, rows), s->learning_rate);
+        const braid_out rate = braid_cast(g, s->learning_rate_out, train_base_dtype(braid_out_dtype(rows)));
+        const braid_out step = braid_mul(g, braid_neg(g, rows), rate);
         return train_node3(g, "ResourceScatterAdd", NULL, var, indices, step).op;
     }
     braid_out rate = braid_cast(g, s->learning_rate_out, train_base_dtype(braid_out_dtype(rows)));

@@ -22,7 +22,7 @@ static void prepare(braid_optimizer *opt)
 {
     momentum *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
-    s->learning_rate = braid_const_float(g, "learning_rate", s->options.learning_rate);
+    s->learning_rate = train_learning_rate(opt, "learning_rate", s->options.learning_rate);
     s->momentum = braid_const_float(g, "momentum", s->options.momentum);
 }
 

@@ -18,6 +18,7 @@ struct braid_optimizer {
     braid_graph *graph; // not owned: it owns the optimizer
     const braid_optimizer_type *type;
     void *state;
+    braid_out learning_rate; // op NULL: the optimizer's number
     BD_ARRAY(slot) slots;
     BD_ARRAY(braid_grad_and_var) gradients; // of the last braid_compute_gradients
 };
@@ -52,6 +53,18 @@ braid_graph *braid_optimizer_graph(const braid_optimizer *opt)
 void *braid_optimizer_state(braid_optimizer *opt)
 {
     return opt->state;
+}
+
+// ---- The learning rate ----
+
+void braid_optimizer_set_learning_rate(braid_optimizer *opt, braid_out learning_rate)
+{
+    opt->learning_rate = learning_rate;
+}
+
+braid_out train_learning_rate(const braid_optimizer *opt, const char *name, float number)
+{
+    return opt->learning_rate.op ? opt->learning_rate : braid_const_float(opt->graph, name, number);
 }
 
 // ---- Slots ----

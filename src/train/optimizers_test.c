@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "train/testing/graph_text.h"
 #include "train/testing/problem.h"
+#include <braid/learning_rate_decay.h>
 #include <braid/optimizers.h>
 #include <math.h>
 
@@ -88,6 +89,56 @@ static void regularized_ftrl_step(by_hand *h, double gradient)
     ftrl(h, gradient, -0.6, 2.5, 0.5);
 }
 
+static void adadelta_step(by_hand *h, double gradient)
+{
+    h->a = 0.9 * h->a + 0.1 * gradient * gradient;
+    double update = gradient * sqrt(h->b + 0.01) / sqrt(h->a + 0.01);
+    h->b = 0.9 * h->b + 0.1 * update * update;
+    h->x -= 0.5 * update;
+}
+
+static void adamax_step(by_hand *h, double gradient)
+{
+    const double beta1 = 0.8, beta2 = 0.95, epsilon = 1e-8;
+    h->a = beta1 * h->a + (1 - beta1) * gradient;
+    h->b = fmax(beta2 * h->b, fabs(gradient));
+    h->x -= rate / (1 - pow(beta1, h->t)) * h->a / (h->b + epsilon);
+}
+
+// argmin of (w - x)^2 / (2 step) + l1 |w| + l2 / 2 w^2
+static double proximal(double x, double step, double l1, double l2)
+{
+    return copysign(fmax(fabs(x) - step * l1, 0), x) / (1 + step * l2);
+}
+
+static void proximal_descent_step(by_hand *h, double gradient)
+{
+    h->x = proximal(h->x - rate * gradient, rate, 0.2, 0.3);
+}
+
+static void proximal_adagrad_step(by_hand *h, double gradient)
+{
+    if (h->t == 1) h->a = 0.25;
+    h->a += gradient * gradient;
+    double step = rate / sqrt(h->a);
+    h->x = proximal(h->x - step * gradient, step, 0.2, 0.3);
+}
+
+static void adagrad_da_step(by_hand *h, double gradient)
+{
+    if (h->t == 1) h->b = 0.25;
+    h->a += gradient;
+    h->b += gradient * gradient;
+    double above = copysign(fmax(fabs(h->a) - 0.2 * h->t, 0), h->a);
+    h->x = -rate * above / (0.3 * h->t * rate + sqrt(h->b));
+}
+
+// Half of the rate from step 11 on.
+static void decayed_step(by_hand *h, double gradient)
+{
+    h->x -= (h->t > 10 ? rate / 2 : rate) * gradient;
+}
+
 // ---- The optimizers ----
 
 static braid_optimizer *descent(braid_graph *g)
@@ -155,6 +206,47 @@ static braid_optimizer *regularized_ftrl(braid_graph *g)
                                                     .l2 = 0.5f});
 }
 
+static braid_optimizer *adadelta(braid_graph *g)
+{
+    return braid_adadelta_with(
+        g, &(braid_adadelta_options){.learning_rate = 0.5f, .rho = 0.9f, .epsilon = 0.01f});
+}
+
+static braid_optimizer *adamax(braid_graph *g)
+{
+    braid_adam_options options = braid_adam_defaults();
+    options.learning_rate = 0.1f;
+    options.beta1 = 0.8f;
+    options.beta2 = 0.95f;
+    return braid_adamax_with(g, &options);
+}
+
+static const braid_proximal_options regularized = {
+    .learning_rate = 0.1f, .initial_accumulator = 0.25f, .l1 = 0.2f, .l2 = 0.3f};
+
+static braid_optimizer *proximal_descent(braid_graph *g)
+{
+    return braid_proximal_gradient_descent(g, &regularized);
+}
+
+static braid_optimizer *proximal_adagrad(braid_graph *g)
+{
+    return braid_proximal_adagrad(g, &regularized);
+}
+
+static braid_optimizer *adagrad_da(braid_graph *g)
+{
+    return braid_adagrad_da(g, braid_find_global_step(g), &regularized);
+}
+
+static braid_optimizer *decayed(braid_graph *g)
+{
+    braid_optimizer *opt = braid_gradient_descent(g, 0);
+    braid_optimizer_set_learning_rate(
+        opt, braid_exponential_decay(g, 0.1f, braid_find_global_step(g), 10, 0.5f, true));
+    return opt;
+}
+
 static const struct {
     const char *name;
     braid_optimizer *(*make)(braid_graph *g);
@@ -169,6 +261,12 @@ static const struct {
     {"centered rmsprop", centered_rmsprop, centered_rmsprop_step},
     {"ftrl", plain_ftrl, ftrl_step},
     {"regularized ftrl", regularized_ftrl, regularized_ftrl_step},
+    {"adadelta", adadelta, adadelta_step},
+    {"adamax", adamax, adamax_step},
+    {"proximal gradient descent", proximal_descent, proximal_descent_step},
+    {"proximal adagrad", proximal_adagrad, proximal_adagrad_step},
+    {"adagrad dual averaging", adagrad_da, adagrad_da_step},
+    {"gradient descent with a decayed rate", decayed, decayed_step},
 };
 
 static void expect_near(const char *name, int t, double got, double want)

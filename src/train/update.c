@@ -30,6 +30,7 @@ braid_op *train_update_variable(braid_optimizer *opt, const train_update *u, bra
         if (i == u->grad_at && indices.op) braid_op_input(d, indices);
         if (i < u->scalar_count) braid_op_input(d, scalars[i]);
     }
+    if (u->step.op) braid_op_input(d, u->step);
     braid_op_attr_bool(d, "use_locking", u->use_locking);
     if (u->use_nesterov) braid_op_attr_bool(d, "use_nesterov", true);
     return braid_op_end(d);

@@ -15,9 +15,13 @@ typedef struct train_update {
     const char *slots[TRAIN_SLOTS_MAX]; // names, up to the first NULL
     braid_out scalars[TRAIN_SCALARS_MAX];
     int scalar_count;
-    int grad_at; // the number of scalars before the gradient
+    int grad_at;    // the number of scalars before the gradient
+    braid_out step; // the last input, as it is; op NULL: there is none
     bool use_locking, use_nesterov;
 } train_update;
+
+// The learning rate of an optimizer: the one that was set, or a constant `name` of the number.
+braid_out train_learning_rate(const braid_optimizer *opt, const char *name, float number);
 
 // Adds the op for one variable: ResourceApplyX for a resource variable. Scalars are cast to the gradient's
 // type. With `indices`, `grad` is rows of the gradient, each index once, and the op is SparseApplyX.

@@ -27,7 +27,8 @@ const bd_kernel *bd_update_kernel(const bd_op_def *def)
         def->op->kernel_count != 1 || def->op->kernels[0].run != bd_training_run)
         return NULL;
     for (int i = 0; i < def->input_count; i++) {
-        if (strcmp(def->inputs[i].name, "indices") == 0) return NULL;
+        const bd_arg_def *in = &def->inputs[i];
+        if (strcmp(in->name, "indices") == 0 || !in->type_attr) return NULL; // the fused op has one type
     }
     return &def->op->kernels[0];
 }

@@ -6,7 +6,8 @@
 #include "graph/rewrite.h"
 #include "ops/training/training.h"
 
-// The kernel of an op that updates whole reference variables; NULL for any other op.
+// The kernel of an op that updates whole reference variables and has inputs of one type; NULL for any other
+// op.
 const bd_kernel *bd_update_kernel(const bd_op_def *def);
 
 // Describes the inputs of an update op: the gradient, and the number of variables, which are the first

@@ -1,0 +1,45 @@
+// Learning rates that change with the global step (tf.train.exponential_decay and others).
+//
+//     braid_out rate = braid_exponential_decay(graph, 0.1f, step, 1000, 0.96f, true);
+//     braid_optimizer *opt = braid_gradient_descent(graph, 0);
+//     braid_optimizer_set_learning_rate(opt, rate);
+//
+// `global_step` is a variable (braid_global_step) or any integer scalar. The results are float scalars.
+// Errors are the graph's.
+#ifndef BRAID_LEARNING_RATE_DECAY_H
+#define BRAID_LEARNING_RATE_DECAY_H
+
+#include <braid/graph.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// learning_rate * decay_rate ^ (global_step / decay_steps); with `staircase` the quotient is rounded down.
+BRAID_API braid_out braid_exponential_decay(braid_graph *graph, float learning_rate, braid_out global_step,
+                                            int64_t decay_steps, float decay_rate, bool staircase);
+/// learning_rate * e ^ (-decay_rate * global_step / decay_steps); `staircase` as above.
+BRAID_API braid_out braid_natural_exp_decay(braid_graph *graph, float learning_rate, braid_out global_step,
+                                            int64_t decay_steps, float decay_rate, bool staircase);
+/// learning_rate / (1 + decay_rate * global_step / decay_steps); `staircase` as above.
+BRAID_API braid_out braid_inverse_time_decay(braid_graph *graph, float learning_rate, braid_out global_step,
+                                             int64_t decay_steps, float decay_rate, bool staircase);
+/// From learning_rate to end_learning_rate in decay_steps steps, along (1 - step / decay_steps) ^ power. With
+/// `cycle`, decay_steps grows to its next multiple each time it is reached.
+BRAID_API braid_out braid_polynomial_decay(braid_graph *graph, float learning_rate, braid_out global_step,
+                                           int64_t decay_steps, float end_learning_rate, float power,
+                                           bool cycle);
+/// Half a cosine from learning_rate to alpha * learning_rate in decay_steps steps (Loshchilov and Hutter,
+/// SGDR, ICLR 2017, without restarts).
+BRAID_API braid_out braid_cosine_decay(braid_graph *graph, float learning_rate, braid_out global_step,
+                                       int64_t decay_steps, float alpha);
+/// values[0] up to and including step boundaries[0], then values[1] up to boundaries[1], and so on:
+/// `boundaries` [count] increase, `values` [count + 1].
+BRAID_API braid_out braid_piecewise_constant(braid_graph *graph, braid_out global_step,
+                                             const int64_t *boundaries, const float *values, int count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+// Decays of the learning rate: their values, by the formulas.
+#include "base/testing/test.h"
+
+#include <braid/braid.h>
+#include <math.h>
+
+// The value at a global step.
+static float at(braid_graph *g, braid_out step, braid_out rate, int64_t value)
+{
+    BD_STATUS(st);
+    braid_session *s = braid_session_open(g, NULL, st);
+    assert_ok(st);
+    braid_tensor *fed = braid_tensor_int64(value), *got = NULL;
+    const braid_run_args args = {.feeds = &(braid_feed){step, fed},
+                                 .feed_count = 1,
+                                 .fetches = &(braid_fetch){rate, &got},
+                                 .fetch_count = 1};
+    braid_session_run(s, &args, st);
+    assert_ok(st);
+    const float result = *(const float *)braid_tensor_data(got);
+    braid_tensor_free(fed);
+    braid_tensor_free(got);
+    braid_session_close(s, st);
+    return result;
+}
+
+static void rates_follow_their_formulas(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = {0, 1, 7, 10, 11, 25};
+    static const int64_t boundaries[] = {7, 10};
+    static const float values[] = {1, 0.5f, 0.1f};
+    braid_graph *g = braid_graph_new();
+    const braid_out step = braid_placeholder(g, "step", BRAID_INT64, BRAID_SCALAR);
+    const braid_out rates[] = {
+        braid_exponential_decay(g, 0.1f, step, 10, 0.9f, false),
+        braid_exponential_decay(g, 0.1f, step, 10, 0.9f, true),
+        braid_natural_exp_decay(g, 0.1f, step, 10, 0.9f, false),
+        braid_inverse_time_decay(g, 0.1f, step, 10, 0.9f, false),
+        braid_polynomial_decay(g, 0.1f, step, 10, 0.01f, 2, false),
+        braid_polynomial_decay(g, 0.1f, step, 10, 0.01f, 2, true),
+        braid_cosine_decay(g, 0.1f, step, 10, 0.2f),
+        braid_piecewise_constant(g, step, boundaries, values, 2),
+    };
+    for (size_t i = 0; i < BD_COUNTOF(steps); i++) {
+        const double t = (double)steps[i], u = fmin(t, 10) / 10;
+        const double cycle = 10 * fmax(1, ceil(t / 10));
+        const double wanted[] = {
+            0.1 * pow(0.9, t / 10),
+            0.1 * pow(0.9, floor(t / 10)),
+            0.1 * exp(-0.9 * t / 10),
+            0.1 / (1 + 0.9 * t / 10),
+            0.09 * pow(1 - u, 2) + 0.01,
+            0.09 * pow(1 - t / cycle, 2) + 0.01,
+            0.1 * (0.8 * 0.5 * (1 + cos(M_PI * u)) + 0.2),
+            t <= 7    ? 1
+            : t <= 10 ? 0.5
+                      : 0.1,
+        };
+        for (size_t k = 0; k < BD_COUNTOF(rates); k++)
+            assert_float_equal(at(g, step, rates[k], steps[i]), wanted[k], 1e-6);
+    }
+    braid_graph_free(g);
+}
+
+static void wrong_arguments_fail_the_graph(void **state)
+{
+    (void)state;
+    static const int64_t falling[] = {7, 7};
+    static const float values[] = {1, 2, 3};
+    for (int i = 0; i < 3; i++) {
+        BD_STATUS(st);
+        braid_graph *g = braid_graph_new();
+        const braid_out step = braid_global_step(g);
+        if (i == 0) braid_exponential_decay(g, 0.1f, step, 0, 0.9f, false);
+        if (i == 1) braid_cosine_decay(g, 0.1f, BRAID_NONE, 10, 0);
+        if (i == 2) braid_piecewise_constant(g, step, falling, values, 2);
+        static const char *const says[] = {"decay_steps must be positive, not 0", "global_step is required",
+                                           "must increase"};
+        braid_graph_status(g, st);
+        assert_error(st, BRAID_INVALID_ARGUMENT, says[i]);
+        braid_graph_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rates_follow_their_formulas),
+        cmocka_unit_test(wrong_arguments_fail_the_graph),
+    };
+    return BD_RUN_TESTS(tests);
+}
