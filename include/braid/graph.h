@@ -78,6 +78,9 @@ BRAID_API void braid_op_attr_string_list(braid_op_desc *desc, const char *name, 
 /// Adds the node and returns it; NULL when the graph has failed: an unknown op, a wrong number or type of
 /// inputs, a missing attribute, shapes the op cannot take.
 BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
+/// Drops a description instead of ending it; NULL is accepted. Those that are neither ended nor abandoned are
+/// freed with the graph.
+BRAID_API void braid_op_abandon(braid_op_desc *desc);
 /// braid_op_end, and its output 0.
 BRAID_API braid_out braid_op_end_out(braid_op_desc *desc);
 
@@ -110,6 +113,8 @@ BRAID_API braid_op *braid_graph_op(const braid_graph *graph, int index);
 
 // ---- Scopes ----
 
+/// A pop without its push makes the graph fail, here and for the scopes below.
+///
 /// While pushed, names begin with "scope/", made unique as a node's name would be ("gradients",
 /// "gradients_1"). A scope that ends in '/' is entered again without being made unique. "" or NULL leaves all
 /// scopes. Returns the scope with its '/', valid as long as the graph.
@@ -121,7 +126,8 @@ BRAID_API void braid_pop_name_scope(braid_graph *graph);
 BRAID_API void braid_push_device(braid_graph *graph, const char *device);
 /// The same with a function of the node being made: it returns a device string (owned by the function) or
 /// NULL. Called once a node, with its type, its number of outputs, the type and shape of output 0 where
-/// already known, and the device that the inner scopes and the node ask for so far.
+/// already known (of a resource variable, those of the variable), and the device that the inner scopes and
+/// the node ask for so far.
 typedef const char *(*braid_device_fn)(void *arg, const char *op_type, const char *device, braid_dtype dtype,
                                        braid_shape shape);
 BRAID_API void braid_push_device_fn(braid_graph *graph, braid_device_fn fn, void *arg);

@@ -141,7 +141,8 @@ BRAID_API braid_out braid_argmax(braid_graph *graph, braid_out x, int axis);
 
 // ---- Variables and control ----
 
-/// Writes to a variable (a reference output); the output is the reference after it.
+/// Writes to a variable, a reference or a handle; the output is the reference after it, or the value of the
+/// resource variable.
 BRAID_API braid_out braid_assign(braid_graph *graph, braid_out ref, braid_out value);
 BRAID_API braid_out braid_assign_add(braid_graph *graph, braid_out ref, braid_out value);
 

@@ -25,6 +25,7 @@ struct braid_op_desc {
     BD_ARRAY(argument) arguments;
     BD_ARRAY(bd_named_attr) attrs;
     bd_op_list controls, colocated;
+    struct braid_op_desc *next, **link; // in the graph's descriptions that have not ended
 };
 
 // ---- Descriptions ----
@@ -45,7 +46,20 @@ static void desc_free(braid_op_desc *d)
     bd_array_free(&d->controls);
     bd_array_free(&d->colocated);
     bd_arena_fini(&d->arena);
+    *d->link = d->next;
+    if (d->next) d->next->link = d->link;
     bd_free(d);
+}
+
+void bd_op_descs_free(bd_builder *b)
+{
+    while (b->descs)
+        desc_free(b->descs);
+}
+
+void braid_op_abandon(braid_op_desc *d)
+{
+    if (d) desc_free(d);
 }
 
 // A name that ends in '/' is a scope: the node gets the scope's name.
@@ -65,13 +79,19 @@ braid_op_desc *braid_op_begin(braid_graph *g, const char *op_type, const char *n
     }
     braid_op_desc *d = bd_calloc(1, sizeof *d);
     d->graph = g;
-    bd_graph_builder(g);
+    bd_builder *b = bd_graph_builder(g);
+    d->next = b->descs;
+    d->link = &b->descs;
+    if (d->next) d->next->link = &d->next;
+    b->descs = d;
     d->name = node_name(g, name && *name ? name : op_type);
     d->def = bd_op_lookup(op_type);
     d->op_type = bd_arena_strdup(&d->arena, op_type);
+    const char *nearest = d->def ? NULL : bd_op_nearest(op_type);
     if (!d->def)
-        braid_graph_fail(g, BRAID_NOT_FOUND, "Op type not registered '%s', which node '%s' wants", op_type,
-                         d->name);
+        braid_graph_fail(g, BRAID_NOT_FOUND, "Op type not registered '%s', which node '%s' wants%s%s%s",
+                         op_type, d->name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                         nearest ? "'?" : "");
     else if (!bd_node_name_is_valid(d->name) || *d->name == '_')
         braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "'%s' is not a valid node name (op: '%s')", d->name,
                          op_type);

@@ -56,11 +56,14 @@ typedef struct bd_builder {
     BD_ARRAY(bd_owned) owned; // released in reverse order, before the graph's own content
     bool has_seed;
     int64_t seed;
-    struct bd_region *region; // the region of new nodes (region.h); NULL; not owned
+    struct braid_op_desc *descs; // begun and not ended; owned
+    struct bd_region *region;    // the region of new nodes (region.h); NULL; not owned
 } bd_builder;
 
 // Sets an attr of any kind; the value is copied.
 void bd_op_desc_attr(braid_op_desc *d, const char *name, const bd_attr *value);
+
+void bd_op_descs_free(bd_builder *b); // those that were never ended
 
 bd_builder *bd_graph_builder(braid_graph *g); // made at the first call
 void bd_builder_free(bd_builder *b);          // NULL is accepted

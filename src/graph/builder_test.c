@@ -369,9 +369,58 @@ static void collections_keep_their_order(void **state)
     assert_int_equal(released, 1);
 }
 
+static void a_misspelt_op_gets_a_suggestion(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *misspelt, *words;
+    } cases[] = {{"Matmul", "did you mean 'MatMul'?"},
+                 {"Placehodler", "did you mean 'Placeholder'?"},
+                 {"Qqqqqqqq", "Op type not registered 'Qqqqqqqq', which node 'Qqqqqqqq' wants"}};
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        braid_graph *g = braid_graph_new();
+        braid_op_end(braid_op_begin(g, cases[i].misspelt, NULL));
+        assert_graph_error(g, BRAID_NOT_FOUND, cases[i].words);
+        braid_graph_free(g);
+    }
+}
+
+static void a_pop_without_a_push_is_an_error(void **state)
+{
+    (void)state;
+    static void (*const pops[])(braid_graph *) = {braid_pop_name_scope, braid_pop_device, braid_pop_control,
+                                                  braid_pop_colocate};
+    for (size_t i = 0; i < BD_COUNTOF(pops); i++) {
+        braid_graph *g = braid_graph_new();
+        braid_push_device(g, NULL);
+        braid_pop_device(g);
+        assert_graph_ok(g);
+        pops[i](g);
+        assert_graph_error(g, BRAID_FAILED_PRECONDITION, "is popped that was not pushed");
+        braid_graph_free(g);
+    }
+}
+
+// Memory checkers see what is not freed.
+static void descriptions_may_be_left(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_op_desc *abandoned = braid_op_begin(g, "Const", "a"), *forgotten = braid_op_begin(g, "Const", "b");
+    braid_op_attr_type(forgotten, "dtype", BRAID_FLOAT);
+    braid_op_abandon(abandoned);
+    braid_op_abandon(NULL);
+    assert_graph_ok(g);
+    assert_int_equal(braid_graph_num_ops(g), 0);
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_misspelt_op_gets_a_suggestion),
+        cmocka_unit_test(a_pop_without_a_push_is_an_error),
+        cmocka_unit_test(descriptions_may_be_left),
         cmocka_unit_test(nodes_get_unique_names),
         cmocka_unit_test(name_scopes_prefix_names),
         cmocka_unit_test(devices_merge_with_the_scopes),

@@ -118,6 +118,8 @@ typedef struct bd_op_def {
 
 // The definition of an op, parsed at the first call; NULL when Braid does not know the op. Any thread.
 const bd_op_def *bd_op_lookup(const char *name);
+// The name of the op that is most like a misspelt one; NULL: none is like it.
+const char *bd_op_nearest(const char *name);
 const bd_attr_def *bd_op_def_attr(const bd_op_def *def, const char *name);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include <ctype.h>
 #include <string.h>
 
 // Lives as long as the process, like the table it parses.
@@ -67,6 +68,45 @@ const bd_op_def *bd_op_lookup(const char *name)
     _Atomic(const bd_op_def *) *parsed = atomic_load_explicit(&registry.parsed, memory_order_acquire);
     const bd_op_def *def = parsed ? atomic_load_explicit(&parsed[index], memory_order_acquire) : NULL;
     return def ? def : parse_slow(index);
+}
+
+// The number of letters that must change to turn `a` into `b` (Levenshtein), case apart; `limit` when it is
+// more.
+static int distance(const char *a, const char *b, int limit)
+{
+    enum {
+        LEN_MAX = 63
+    };
+    int row[LEN_MAX + 1];
+    const int len = (int)strlen(b);
+    if (len > LEN_MAX) return limit;
+    for (int j = 0; j <= len; j++)
+        row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= len; j++) {
+            const bool differ = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
+            const int change = diagonal + differ;
+            diagonal = row[j];
+            const int shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = change < shorter ? change : shorter;
+        }
+    }
+    return row[len] < limit ? row[len] : limit;
+}
+
+const char *bd_op_nearest(const char *name)
+{
+    const char *nearest = NULL;
+    int least = (int)strlen(name) / 3 + 1; // a third of the letters may differ
+    for (size_t i = 0; i < bd_op_table_len; i++) {
+        const int d = distance(name, bd_op_table[i].name, least);
+        if (d >= least) continue;
+        least = d;
+        nearest = bd_op_table[i].name;
+    }
+    return nearest;
 }
 
 const bd_attr_def *bd_op_def_attr(const bd_op_def *def, const char *name)

@@ -15,6 +15,7 @@ bd_builder *bd_graph_builder(braid_graph *g)
 void bd_builder_free(bd_builder *b)
 {
     if (!b) return;
+    bd_op_descs_free(b);
     while (b->owned.len) {
         bd_owned last = b->owned.items[--b->owned.len];
         last.release(last.what);
@@ -35,6 +36,14 @@ void bd_builder_free(bd_builder *b)
     bd_array_free(&b->controls);
     bd_array_free(&b->colocations);
     bd_free(b);
+}
+
+// Returns whether a scope can be popped; the graph fails when none was pushed.
+static bool may_pop(braid_graph *g, size_t pushed, const char *what)
+{
+    if (!g) return false;
+    if (!pushed) braid_graph_fail(g, BRAID_FAILED_PRECONDITION, "A %s is popped that was not pushed", what);
+    return pushed > 0;
 }
 
 // ---- Names ----
@@ -102,7 +111,7 @@ const char *braid_push_name_scope(braid_graph *g, const char *scope)
 
 void braid_pop_name_scope(braid_graph *g)
 {
-    if (g && bd_graph_builder(g)->name_scopes.len) g->builder->name_scopes.len--;
+    if (may_pop(g, g ? bd_graph_builder(g)->name_scopes.len : 0, "name scope")) g->builder->name_scopes.len--;
 }
 
 // ---- Devices ----
@@ -124,7 +133,18 @@ void braid_push_device_fn(braid_graph *g, braid_device_fn fn, void *arg)
 
 void braid_pop_device(braid_graph *g)
 {
-    if (g && bd_graph_builder(g)->devices.len) g->builder->devices.len--;
+    if (may_pop(g, g ? bd_graph_builder(g)->devices.len : 0, "device")) g->builder->devices.len--;
+}
+
+// The type and the shape of the variable behind a handle.
+static void describe_variable(const braid_op *n, braid_dtype *dtype, braid_shape *shape)
+{
+    const bd_attr *of_type = bd_node_attr(n, "dtype"), *of_shape = bd_node_attr(n, "shape");
+    if (*dtype != BRAID_RESOURCE || !of_type || of_type->kind != BD_ATTR_TYPE || !of_shape ||
+        of_shape->kind != BD_ATTR_SHAPE)
+        return;
+    *dtype = of_type->type;
+    *shape = of_shape->shape;
 }
 
 // Applies scope `s` to the request so far.
@@ -135,8 +155,10 @@ static braid_code apply_device_scope(const bd_device_scope *s, const braid_op *n
     if (s->fn) {
         char so_far[BD_DEVICE_NAME_MAX];
         braid_out first = {.op = (braid_op *)n, .index = 0};
-        const char *text = s->fn(s->arg, n->op_type, bd_device_name_print(device, so_far),
-                                 braid_out_dtype(first), braid_out_shape(first));
+        braid_dtype dtype = braid_out_dtype(first);
+        braid_shape shape = braid_out_shape(first);
+        describe_variable(n, &dtype, &shape);
+        const char *text = s->fn(s->arg, n->op_type, bd_device_name_print(device, so_far), dtype, shape);
         braid_code code = bd_device_name_parse(text, &outer, st);
         if (code) return code;
     }
@@ -219,7 +241,7 @@ static void add_gap(bd_builder *b, size_t scopes, int from, int to)
 
 void braid_pop_control(braid_graph *g)
 {
-    if (!g || bd_graph_builder(g)->controls.len == 0) return;
+    if (!may_pop(g, g ? bd_graph_builder(g)->controls.len : 0, "control scope")) return;
     bd_builder *b = g->builder;
     bd_control_scope *scope = &b->controls.items[b->controls.len - 1];
     if (scope->clears) add_gap(b, b->controls.len - 1, scope->first_id, (int)g->nodes.len);
@@ -293,5 +315,5 @@ void braid_push_colocate_name(braid_graph *g, const char *name)
 
 void braid_pop_colocate(braid_graph *g)
 {
-    if (g && bd_graph_builder(g)->colocations.len) g->builder->colocations.len--;
+    if (may_pop(g, g ? bd_graph_builder(g)->colocations.len : 0, "colocation")) g->builder->colocations.len--;
 }

@@ -76,6 +76,19 @@ static void errors_of_a_run_name_the_fault(void **state)
     assert_error(st, BRAID_INVALID_ARGUMENT, "'c', is of another graph");
     tg_try(s, (braid_out){0}, NULL, &value, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "fetch 0 is no output");
+    braid_status_clear(st);
+    braid_tensor *vector = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(3), NULL);
+    braid_op_desc *d = braid_op_begin(braid_op_graph(x.op), "Placeholder", "rows");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", BRAID_SHAPE(-1, 20));
+    braid_feed too_few = {braid_op_end_out(d), vector};
+    tg_try(s, too_few.out, &too_few, &value, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT,
+                 "Cannot feed a value of shape [3] for 'rows:0', which has shape [?,20]");
+    braid_tensor_free(vector);
+    braid_status_clear(st);
+    assert_int_equal(braid_session_run(s, NULL, NULL), BRAID_INVALID_ARGUMENT);
+    assert_int_equal(braid_session_run(NULL, NULL, NULL), BRAID_INVALID_ARGUMENT);
     braid_feed empty = {x, NULL};
     tg_try(s, y, &empty, &value, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "feed 0, 'x', has no value");

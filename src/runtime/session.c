@@ -107,7 +107,10 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
 braid_code braid_session_run(braid_session *session, const braid_run_args *args, braid_status *status)
 {
     BD_STATUS(st);
-    if (bd_session_enter(session, st)) {
+    if (!session || !args) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "A run needs %s",
+                session ? "arguments (braid_run_args)" : "a session");
+    } else if (bd_session_enter(session, st)) {
         run(session, args, st);
         bd_session_leave(session);
     }

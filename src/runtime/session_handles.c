@@ -137,8 +137,7 @@ static braid_code run_callable(const braid_callable *c, const braid_tensor *cons
 {
     const bd_run_signature *signature = &c->signature.request.signature;
     for (int i = 0; i < signature->feed_count; i++)
-        if (!feeds[i])
-            return bd_fail(st, BRAID_INVALID_ARGUMENT, "feed %d, '%s', has no value", i, signature->feeds[i]);
+        if (bd_session_check_feed(i, c->signature.feeds[i].out, feeds[i], st)) return st->code;
     if (metadata && !c->is_traced)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Metadata of a callable whose runs are not traced: set is_traced in its options");

@@ -35,6 +35,9 @@ braid_code bd_session_send_new_nodes(braid_session *s, braid_status *st);
 
 // ---- Requests: feeds and fetches of a call (session_request.c) ----
 
+// InvalidArgument unless `value` has a type and a shape that the fed output can have. `i`: the number of the
+// feed, for messages.
+braid_code bd_session_check_feed(int i, braid_out out, const braid_tensor *value, braid_status *st);
 // InvalidArgument when `out`, number `i` of the list `what`, is not an output of the session's graph.
 braid_code bd_session_check_output(const braid_session *s, const char *what, int i, braid_out out,
                                    braid_status *st);

@@ -18,14 +18,30 @@ braid_code bd_session_check_output(const braid_session *s, const char *what, int
     return BRAID_OK;
 }
 
+braid_code bd_session_check_feed(int i, braid_out out, const braid_tensor *value, braid_status *st)
+{
+    if (!value) return bd_fail(st, BRAID_INVALID_ARGUMENT, "feed %d, '%s', has no value", i, out.op->name);
+    if (out.index >= braid_op_num_outputs(out.op)) return BRAID_OK; // the session reports it
+    const braid_dtype dtype = bd_dtype_base(braid_out_dtype(out));
+    if (value->dtype != dtype)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Cannot feed a value of type %s for '%s:%d', which has type %s",
+                       braid_dtype_name(value->dtype), out.op->name, out.index, braid_dtype_name(dtype));
+    const braid_shape shape = braid_out_shape(out);
+    braid_shape merged;
+    if (bd_shape_merge(&shape, &value->shape, &merged)) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "Cannot feed a value of shape %s for '%s:%d', which has shape %s",
+                   bd_shape_str(&value->shape, (char[BD_SHAPE_STR_MAX]){0}), out.op->name, out.index,
+                   bd_shape_str(&shape, (char[BD_SHAPE_STR_MAX]){0}));
+}
+
 braid_code bd_session_check_args(const braid_session *s, const braid_run_args *args, braid_status *st)
 {
     braid_code code = BRAID_OK;
     for (int i = 0; !code && i < args->feed_count; i++) {
         code = bd_session_check_output(s, "feed", i, args->feeds[i].out, st);
-        if (!code && !args->feeds[i].value)
-            code = bd_fail(st, BRAID_INVALID_ARGUMENT, "feed %d, '%s', has no value", i,
-                           args->feeds[i].out.op->name);
+        if (!code) code = bd_session_check_feed(i, args->feeds[i].out, args->feeds[i].value, st);
     }
     for (int i = 0; !code && i < args->fetch_count; i++) {
         code = bd_session_check_output(s, "fetch", i, args->fetches[i].out, st);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "train/build.h"
+#include "train/variable_internal.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -173,7 +174,7 @@ static int64_t load_of(const braid_device_setter *s, int i, int *variables)
     for (int k = 0, n = braid_graph_num_ops(s->graph); k < n; k++) {
         braid_op *op = braid_graph_op(s->graph, k);
         if (!is_variable_on(s, op, i)) continue;
-        braid_out out = {op, 0};
+        const braid_out var = {op, 0}, out = train_typed(var).op ? train_typed(var) : var;
         bytes += bytes_of(braid_out_dtype(out), braid_out_shape(out));
         (*variables)++;
     }

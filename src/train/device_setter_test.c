@@ -91,6 +91,24 @@ static void greedy_placement_chooses_the_task_with_the_fewest_bytes(void **state
     braid_graph_free(g);
 }
 
+static void greedy_placement_counts_resource_variables(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_cluster *c = braid_cluster_from_hosts("a:1,b:1", "c:1", st);
+    braid_graph *g = braid_graph_new();
+    braid_device_setter *setter =
+        braid_replica_device_setter(g, c, &(braid_device_setter_options){.strategy = BRAID_PS_GREEDY});
+    braid_push_device_setter(g, setter);
+    braid_variable_resource(g, "large", braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(1000)), true);
+    for (int i = 0; i < 3; i++)
+        braid_variable_resource(g, "small", braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(10)), true);
+    assert_int_equal(braid_device_setter_bytes(setter, 0), 4000);
+    assert_int_equal(braid_device_setter_bytes(setter, 1), 120);
+    braid_graph_free(g);
+    braid_cluster_free(c);
+}
+
 static void inner_scopes_win(void **state)
 {
     (void)state;
@@ -195,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variables_are_dealt_in_turn),
         cmocka_unit_test(greedy_placement_chooses_the_task_with_the_fewest_bytes),
+        cmocka_unit_test(greedy_placement_counts_resource_variables),
         cmocka_unit_test(inner_scopes_win),
         cmocka_unit_test(slots_follow_their_variables),
         cmocka_unit_test(without_parameter_servers_the_setter_places_no_variable),

@@ -5,6 +5,7 @@
 #include "train/testing/graph_text.h"
 #include <braid/layers.h>
 #include <braid/ops.h>
+#include <braid/session.h>
 #include <braid/variables.h>
 
 static void a_variable_is_read_and_initialized_beside_itself(void **state)
@@ -134,6 +135,32 @@ static void a_dense_layer_is_that_of_tf_layers(void **state)
     braid_graph_free(g);
 }
 
+static void both_kinds_of_variables_are_assigned(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    for (int resource = 0; resource < 2; resource++) {
+        braid_graph *g = braid_graph_new();
+        const braid_out two = braid_const_float(g, NULL, 2);
+        const braid_variable v =
+            resource ? braid_variable_resource(g, "v", two, true) : braid_variable_new(g, "v", two, true);
+        const braid_out outs[] = {braid_assign(g, v.ref, braid_const_float(g, NULL, 5)),
+                                  braid_assign_add(g, v.ref, two)};
+        braid_session *s = braid_session_open(g, NULL, st);
+        const braid_run_args init = {.targets = &v.initializer, .target_count = 1};
+        assert_int_equal(braid_session_run(s, &init, st), BRAID_OK);
+        for (int i = 0; i < 2; i++) {
+            braid_tensor *value = NULL;
+            const braid_run_args args = {.fetches = &(braid_fetch){outs[i], &value}, .fetch_count = 1};
+            assert_int_equal(braid_session_run(s, &args, st), BRAID_OK);
+            assert_float_equal(*(const float *)braid_tensor_data(value), i ? 7 : 5, 0);
+            braid_tensor_free(value);
+        }
+        braid_session_close(s, st);
+        braid_graph_free(g);
+    }
+}
+
 static void the_global_step_is_made_once(void **state)
 {
     (void)state;
@@ -167,6 +194,7 @@ int main(void)
         cmocka_unit_test(a_name_that_is_taken_is_an_error),
         cmocka_unit_test(an_unknown_shape_is_an_error),
         cmocka_unit_test(a_dense_layer_is_that_of_tf_layers),
+        cmocka_unit_test(both_kinds_of_variables_are_assigned),
         cmocka_unit_test(the_global_step_is_made_once),
         cmocka_unit_test(init_and_report_without_variables),
     };
