@@ -320,7 +320,7 @@ braid_saver *braid_saver_new(braid_graph *g, const braid_saver_options *options)
     building b = {.saver = saver, .g = g};
     (void)braid_push_name_scope(g, o->name ? o->name : "save");
     take_variables(&b, o);
-    if (!braid_graph_status(g, NULL)) {
+    if (b.shards.len > 0 && !braid_graph_status(g, NULL)) {
         saver->filename = add_filename(g);
         saver->saved = save_all(&b, read_shard);
         restore_all(&b);
