@@ -61,6 +61,7 @@ BRAID_API braid_out braid_square(braid_graph *graph, braid_out x);
 BRAID_API braid_out braid_sqrt(braid_graph *graph, braid_out x);
 BRAID_API braid_out braid_exp(braid_graph *graph, braid_out x);
 BRAID_API braid_out braid_log(braid_graph *graph, braid_out x);
+BRAID_API braid_out braid_round(braid_graph *graph, braid_out x); ///< halves to even numbers
 BRAID_API braid_out braid_relu(braid_graph *graph, braid_out x);
 BRAID_API braid_out braid_sigmoid(braid_graph *graph, braid_out x);
 BRAID_API braid_out braid_tanh(braid_graph *graph, braid_out x);
@@ -87,6 +88,9 @@ BRAID_API braid_out braid_bias_add(braid_graph *graph, braid_out value, braid_ou
 BRAID_API braid_out braid_xw_plus_b(braid_graph *graph, braid_out x, braid_out w, braid_out b);
 /// Over the last dimension of [batch, classes].
 BRAID_API braid_out braid_softmax(braid_graph *graph, braid_out logits);
+/// Losses of `logits` of any shape against probabilities `labels` of the same shape, each element by itself
+/// (tf.nn.sigmoid_cross_entropy_with_logits).
+BRAID_API braid_out braid_sigmoid_cross_entropy(braid_graph *graph, braid_out logits, braid_out labels);
 /// Losses [batch] of `logits` [batch, classes] against probabilities `labels` [batch, classes].
 BRAID_API braid_out braid_softmax_cross_entropy(braid_graph *graph, braid_out logits, braid_out labels);
 /// The same against class numbers `labels` [batch], int32 or int64.

@@ -43,6 +43,11 @@ braid_out braid_sqrt(braid_graph *g, braid_out x)
     return train_node1(g, "Sqrt", NULL, x);
 }
 
+braid_out braid_round(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Round", NULL, x);
+}
+
 braid_out braid_exp(braid_graph *g, braid_out x)
 {
     return train_node1(g, "Exp", NULL, x);

@@ -79,6 +79,20 @@ braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_ou
     return train_node2(g, "Reshape", NULL, losses, train_node3(g, "Slice", scope, shape, begin, size));
 }
 
+// max(x, 0) - x * z + log(1 + exp(-|x|)), which does not overflow.
+braid_out braid_sigmoid_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
+{
+    const char *scope = braid_push_name_scope(g, "logistic_loss");
+    const braid_out zeros = train_node1(g, "ZerosLike", "zeros_like", logits);
+    const braid_out positive = train_node2(g, "GreaterEqual", NULL, logits, zeros);
+    const braid_out relu = train_node3(g, "Select", NULL, positive, logits, zeros);
+    const braid_out minus_abs = train_node3(g, "Select", NULL, positive, braid_neg(g, logits), logits);
+    const braid_out linear = braid_sub(g, relu, braid_mul(g, logits, labels));
+    const braid_out rest = train_node1(g, "Log1p", NULL, braid_exp(g, minus_abs));
+    braid_pop_name_scope(g);
+    return train_node2(g, "Add", scope, linear, rest);
+}
+
 braid_out braid_sparse_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
 {
     (void)braid_push_name_scope(g, "SparseSoftmaxCrossEntropyWithLogits");

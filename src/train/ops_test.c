@@ -142,9 +142,31 @@ static void errors_name_the_wrong_argument(void **state)
     braid_graph_free(g);
 }
 
+static void the_logistic_loss_has_the_nodes_of_tensorflow(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1));
+    const braid_out z = braid_placeholder(g, "z", BRAID_FLOAT, BRAID_SHAPE(-1));
+    braid_sigmoid_cross_entropy(g, x, z);
+    expect_nodes(g, "logistic_loss",
+                 "logistic_loss/zeros_like = ZerosLike x:0\n"
+                 "logistic_loss/GreaterEqual = GreaterEqual x:0 logistic_loss/zeros_like:0\n"
+                 "logistic_loss/Select = Select logistic_loss/GreaterEqual:0 x:0 logistic_loss/zeros_like:0\n"
+                 "logistic_loss/Neg = Neg x:0\n"
+                 "logistic_loss/Select_1 = Select logistic_loss/GreaterEqual:0 logistic_loss/Neg:0 x:0\n"
+                 "logistic_loss/mul = Mul x:0 z:0\n"
+                 "logistic_loss/sub = Sub logistic_loss/Select:0 logistic_loss/mul:0\n"
+                 "logistic_loss/Exp = Exp logistic_loss/Select_1:0\n"
+                 "logistic_loss/Log1p = Log1p logistic_loss/Exp:0\n"
+                 "logistic_loss = Add logistic_loss/sub:0 logistic_loss/Log1p:0\n");
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_logistic_loss_has_the_nodes_of_tensorflow),
         cmocka_unit_test(default_names_equal_those_of_python),
         cmocka_unit_test(casts_are_numbered_as_they_are_asked_for),
         cmocka_unit_test(compound_functions_are_scopes_named_like_their_result),
