@@ -50,7 +50,7 @@ typedef struct braid_session_config {
     /// Where the chief saves checkpoints, with graph.pbtxt, and restores the newest one when variables have
     /// no value; NULL: no checkpoints. All tasks with variables must see the directory under this path.
     const char *checkpoint_dir;
-    braid_saver *saver;             ///< NULL: an asynchronous, sharded one of all global variables
+    braid_saver *saver;             ///< an asynchronous one; NULL: a sharded one of all global variables
     braid_checkpoint_policy keep;   ///< which checkpoints stay, when `saver` is NULL
     double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given
     int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time

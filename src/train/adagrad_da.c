@@ -10,7 +10,7 @@
 
 typedef struct adagrad_da {
     braid_proximal_options options;
-    braid_out global_step;                 // the variable
+    braid_out global_step;                 // a variable or an integer
     braid_out learning_rate, l1, l2, step; // step: from 1, int64
 } adagrad_da;
 
@@ -32,7 +32,8 @@ static void prepare(braid_optimizer *opt)
     s->l1 = braid_const_float(g, "l1_regularization_strength", s->options.l1);
     s->l2 = braid_const_float(g, "l2_regularization_strength", s->options.l2);
     const braid_out read = braid_variable_find(s->global_step).read;
-    if (read.op) s->step = train_op_number(g, "Add", "add", braid_cast(g, read, BRAID_INT64), 1);
+    const braid_out step = braid_cast(g, read.op ? read : s->global_step, BRAID_INT64);
+    s->step = train_op_number(g, "Add", "add", step, 1);
 }
 
 static braid_op *apply_sparse(braid_optimizer *opt, braid_out grad, braid_out indices, braid_out var)

@@ -1,11 +1,10 @@
-// The hook of synchronous training. Two threads work beside the steps of a replica:
+// The hook of synchronous training. Two threads work beside the steps of a replica.
 //
-//   updates  at the chief: applies the means of the gradients, again and again
-//   watch    at each replica: waits for news of the others. When the chief has started anew, whose updates
-//   may
-//            have been cut off in the middle, this replica starts anew, too. When the chief or too many
-//            replicas
-//            are gone for good, training fails. When they are done, training ends.
+// The thread "updates" of the chief applies the means of the gradients, again and again.
+//
+// The thread "watch" of each replica waits for news of the others. When the chief has started anew, whose
+// updates may have been cut off in the middle, this replica starts anew, too. When the chief or too many
+// replicas are gone for good, training fails. When they are done, training ends.
 //
 // Both end when the session is cancelled.
 #include "base/alloc.h"

@@ -3,11 +3,11 @@
 
 #include "base/alloc.h"
 #include "train/build.h"
-#include <string.h>
 
 // A summary node and the constant of its tag, which is the node's name.
 typedef struct building {
     braid_graph *g;
+    const char *scope; // of the constants
     braid_op_desc *node;
 } building;
 
@@ -17,7 +17,7 @@ static building begin(braid_graph *g, const char *op, const char *name, const ch
     char *tag = train_scope_name(scope);
     const braid_out tag_node = braid_const_string(g, tag_name, tag);
     braid_pop_name_scope(g);
-    building b = {g, braid_op_begin(g, op, scope)};
+    building b = {g, scope, braid_op_begin(g, op, scope)};
     braid_op_input(b.node, tag_node);
     bd_free(tag);
     return b;
@@ -55,17 +55,13 @@ braid_out braid_summary_image(braid_graph *g, const char *name, braid_out images
 braid_out braid_summary_audio(braid_graph *g, const char *name, braid_out clips, float sample_rate,
                               int max_outputs)
 {
-    const char *scope = braid_push_name_scope(g, name ? name : "AudioSummaryV2");
-    char *tag = train_scope_name(scope);
+    building b = begin(g, "AudioSummaryV2", name, "tag");
+    (void)braid_push_name_scope(g, b.scope);
     const braid_out rate = braid_const_float(g, "sample_rate", sample_rate);
-    const braid_out tag_node = braid_const_string(g, "tag", tag);
     braid_pop_name_scope(g);
-    building b = {g, braid_op_begin(g, "AudioSummaryV2", scope)};
-    braid_op_input(b.node, tag_node);
     braid_op_input(b.node, clips);
     braid_op_input(b.node, rate);
     braid_op_attr_int(b.node, "max_outputs", max_outputs);
-    bd_free(tag);
     return end(&b);
 }
 
@@ -74,16 +70,12 @@ static const char text_metadata[] = "\x0a\x06\x0a\x04text";
 
 braid_out braid_summary_text(braid_graph *g, const char *name, braid_out texts)
 {
-    const char *scope = braid_push_name_scope(g, name ? name : "TensorSummaryV2");
-    char *tag = train_scope_name(scope);
-    const braid_out tag_node = braid_const_string(g, "tag", tag);
+    building b = begin(g, "TensorSummaryV2", name, "tag");
+    (void)braid_push_name_scope(g, b.scope);
     const braid_out metadata = braid_const_string(g, "serialized_summary_metadata", text_metadata);
     braid_pop_name_scope(g);
-    building b = {g, braid_op_begin(g, "TensorSummaryV2", scope)};
-    braid_op_input(b.node, tag_node);
     braid_op_input(b.node, texts);
     braid_op_input(b.node, metadata);
-    bd_free(tag);
     return end(&b);
 }
 
