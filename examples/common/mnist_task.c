@@ -32,6 +32,8 @@ static const flag common_flags[] = {
     {"worker_hosts", FLAG_STRING, &FLAGS.worker_hosts, "Comma-separated host:port of the workers.", 0},
     {"existing_servers", FLAG_BOOL, &FLAGS.existing_servers,
      "Use the server that already runs at this worker's address and start none.", 0},
+    {"insecure", FLAG_BOOL, &FLAGS.insecure,
+     "Listen on an address that is not loopback, open to everyone who reaches it.", 0},
     {"log_dir", FLAG_STRING, &FLAGS.log_dir,
      "Directory for checkpoints. Training goes on from the newest one there. Empty: none is written.", 0},
     {"save_checkpoint_secs", FLAG_FLOAT, &FLAGS.save_checkpoint_secs, "Seconds between two checkpoints.", 0},
@@ -226,7 +228,8 @@ static int run_task(const mnist_program *program, braid_status *status)
     mnist *data = is_ps ? NULL : mnist_open(FLAGS.data_dir, (uint64_t)index, status);
     braid_server *server = NULL;
     if (distributed && !FLAGS.existing_servers && !braid_status_code(status)) {
-        server = braid_server_start(cluster, job, index, NULL, status);
+        const braid_server_options options = {.insecure = FLAGS.insecure};
+        server = braid_server_start(cluster, job, index, &options, status);
         if (server) braid_server_stop_on_signals(server);
     }
     int exit_code = 0;

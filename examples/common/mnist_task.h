@@ -11,7 +11,7 @@ typedef struct mnist_flags {
     const char *data_dir, *job_name, *ps_hosts, *worker_hosts, *log_dir;
     int64_t task_index, train_steps, batch_size;
     double learning_rate, save_checkpoint_secs;
-    bool existing_servers, log_device_placement, greedy_placement;
+    bool existing_servers, insecure, log_device_placement, greedy_placement;
 } mnist_flags;
 
 extern mnist_flags mnist_task_flags;

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""Runs mnist_replica many times while processes of its cluster are killed or stopped at random.
+"""Runs mnist_replica many times while processes of its cluster are killed, stopped or cut off the network at
+random.
 
     tests/mnist/chaos.py build/release/bin --runs 200
+    tests/mnist/chaos.py build/release/bin --runs 200 --faults kill,stop,cut
+
+Cuts need root: each task then has a network namespace of its own.
 
 Each run has a seed, which decides the cluster, the mode and the faults (the moments depend on the machine,
 too). With --restarts above 0 each run must end by itself with exit code 0, train as well as without faults,
@@ -21,7 +25,11 @@ import tempfile
 import threading
 import time
 
+from hosts import Hosts, host_of
+
 MARK = "BRAID_CHAOS_MARK"
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOSTS = 5  # of the largest cluster
 SLACK_SECONDS = 10
 ACCURACY_MIN = 0.8
 
@@ -29,8 +37,9 @@ ACCURACY_MIN = 0.8
 class Cluster:
     """One run of `braid run` and what it has written."""
 
-    def __init__(self, options, rng, directory):
+    def __init__(self, options, hosts, rng, directory):
         self.options = options
+        self.hosts = hosts
         self.directory = directory
         self.mark = f"{os.getpid()}-{rng.getrandbits(48)}"
         self.is_sync = rng.random() < 0.5
@@ -38,7 +47,10 @@ class Cluster:
         self.workers = rng.randint(2, 3)
         self.lines = []
         self.changed = threading.Condition()
-        program = ["mnist_replica", f"--train_steps={options.steps}", f"--log_dir={directory}/model"]
+        program = ["mnist_replica"]
+        if hosts:
+            program = ["/usr/bin/python3", f"{HERE}/hosts.py", f"{options.bin}/mnist_replica", "--insecure"]
+        program += [f"--train_steps={options.steps}", f"--log_dir={directory}/model"]
         program += ["--save_checkpoint_secs=0.3", "--batch_size=50"]
         if self.is_sync:
             program += ["--sync_replicas", f"--replicas_to_aggregate={self.workers - rng.randint(0, 1)}"]
@@ -49,7 +61,7 @@ class Cluster:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=dict(os.environ, **{MARK: self.mark}),
+            env=dict(os.environ, **{MARK: self.mark}, **(hosts.environment if hosts else {})),
         )
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
@@ -92,6 +104,25 @@ class Cluster:
         return "\n".join(line for _, line in self.lines)
 
 
+def cut(cluster, name, seconds):
+    """Cuts a task off the network."""
+    job, index = name.split("/")
+    jobs = {"ps": [None] * cluster.ps, "worker": [None] * cluster.workers}
+    host = host_of(jobs, job, int(index))
+    cluster.hosts.cut(host)
+    wait(cluster, seconds)
+    cluster.hosts.join(host)
+    return f"cut {name} for {seconds:.1f} s"
+
+
+def wait(cluster, seconds):
+    """Until the run ends, at most so long."""
+    try:
+        cluster.process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        pass
+
+
 def hurt(cluster, rng, faults):
     """Does one fault to a random task, and returns what it was."""
     tasks = cluster.tasks()
@@ -100,15 +131,14 @@ def hurt(cluster, rng, faults):
     name = rng.choice(sorted(tasks))
     kind = rng.choice(faults)
     seconds = rng.choice([0.3, 2, cluster.options.stop_max]) * rng.random()
+    if kind == "cut":
+        return cut(cluster, name, seconds)
     try:
         if kind == "kill":
             os.kill(tasks[name], signal.SIGKILL)
             return f"kill {name}"
         os.kill(tasks[name], signal.SIGSTOP)
-        try:
-            cluster.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            pass
+        wait(cluster, seconds)
         os.kill(tasks[name], signal.SIGCONT)
         return f"stop {name} for {seconds:.1f} s"
     except ProcessLookupError:
@@ -160,11 +190,11 @@ def problems_of(cluster, code, faults, seconds_after):
     return problems
 
 
-def run_seed(options, seed):
+def run_seed(options, hosts, seed):
     """One run; returns (description, problems, text)."""
     rng = random.Random(seed)
     directory = tempfile.mkdtemp(prefix="braid-chaos-")
-    cluster = Cluster(options, rng, directory)
+    cluster = Cluster(options, hosts, rng, directory)
     faults = []
     kinds = options.faults.split(",")
     try:
@@ -205,6 +235,20 @@ def run_seed(options, seed):
         shutil.rmtree(directory)
 
 
+def run_seeds(options, hosts):
+    failed = 0
+    for seed in range(options.seed, options.seed + options.runs):
+        what, problems, text = run_seed(options, hosts, seed)
+        print(f"{'FAILED' if problems else 'ok'}: {what}", flush=True)
+        if problems:
+            failed += 1
+            print("\n".join(problems))
+            print("\n".join("    " + line for line in text.splitlines()[-60:]))
+            print(f"again: {' '.join(sys.argv)} --runs 1 --seed {seed}")
+    print(f"{options.runs - failed} of {options.runs} runs passed")
+    return 1 if failed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -215,24 +259,17 @@ def main():
     parser.add_argument("--restarts", type=int, default=20)
     parser.add_argument("--grace", type=float, default=60)
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--faults", default="kill,stop", help="kinds, with commas: kill, stop")
+    parser.add_argument("--faults", default="kill,stop", help="kinds, with commas: kill, stop, cut")
     parser.add_argument("--faults-max", type=int, default=3, help="in one run")
-    parser.add_argument("--stop-max", type=float, default=30, help="the longest stop in seconds")
+    parser.add_argument("--stop-max", type=float, default=30, help="the longest stop or cut in seconds")
     parser.add_argument(
         "--limit", type=float, default=150, help="seconds a run may take after its last fault"
     )
     options = parser.parse_args()
-    failed = 0
-    for seed in range(options.seed, options.seed + options.runs):
-        what, problems, text = run_seed(options, seed)
-        print(f"{'FAILED' if problems else 'ok'}: {what}", flush=True)
-        if problems:
-            failed += 1
-            print("\n".join(problems))
-            print("\n".join("    " + line for line in text.splitlines()[-60:]))
-            print(f"again: {sys.argv[0]} {options.bin} --runs 1 --seed {seed}")
-    print(f"{options.runs - failed} of {options.runs} runs passed")
-    return 1 if failed else 0
+    if "cut" not in options.faults.split(","):
+        return run_seeds(options, None)
+    with Hosts(HOSTS) as hosts:
+        return run_seeds(options, hosts)
 
 
 if __name__ == "__main__":

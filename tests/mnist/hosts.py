@@ -1,0 +1,94 @@
+"""Hosts of a cluster, each a network namespace of its own, joined by a bridge (as root).
+
+    with Hosts(5) as hosts:
+        program = [sys.executable, hosts.__file__, ...]
+
+A task of `braid run` enters its host when its program is this file: it takes the addresses of its TF_CONFIG,
+which are loopback ones, for those of the hosts, and becomes the real program in its namespace.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+SPACES = "BRAID_TEST_SPACES"  # in the environment of tasks: what the names of namespaces begin with
+PORT = 2222
+FORWARDING, DISABLED = "3", "0"  # states of a port of the bridge
+
+
+def address(index):
+    return f"10.77.0.{index + 1}"
+
+
+class Hosts:
+    """Namespaces SPACES-0, SPACES-1, ..., with the addresses 10.77.0.1, 10.77.0.2, ..."""
+
+    def __init__(self, count):
+        self.count = count
+        self.spaces = f"braid-{os.getpid()}"
+        self.switch = f"{self.spaces}-switch"
+        self.environment = {SPACES: self.spaces}
+
+    def __enter__(self):
+        try:
+            self._ip("netns", "add", self.switch)
+            self._ip("-n", self.switch, "link", "add", "switch", "type", "bridge")
+            self._ip("-n", self.switch, "link", "set", "switch", "up")
+            for i in range(self.count):
+                self._add_host(i)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for name in [self.switch] + [f"{self.spaces}-{i}" for i in range(self.count)]:
+            subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)
+
+    def _add_host(self, i):
+        space, port = f"{self.spaces}-{i}", f"port{i}"
+        self._ip("netns", "add", space)
+        self._ip(
+            "link", "add", port, "netns", self.switch, "type", "veth", "peer", "name", "eth0", "netns", space
+        )
+        self._ip("-n", self.switch, "link", "set", port, "master", "switch", "up")
+        self._ip("-n", space, "address", "add", f"{address(i)}/24", "dev", "eth0")
+        self._ip("-n", space, "link", "set", "lo", "up")
+        self._ip("-n", space, "link", "set", "eth0", "up")
+
+    def cut(self, i):
+        """From now on the bridge drops what host `i` sends and what is sent to it, without a word."""
+        self._set_port(i, DISABLED)
+
+    def join(self, i):
+        self._set_port(i, FORWARDING)
+
+    def _set_port(self, i, state):
+        command = ["bridge", "link", "set", "dev", f"port{i}", "state", state]
+        subprocess.run(["ip", "netns", "exec", self.switch, *command], check=True)
+
+    @staticmethod
+    def _ip(*words):
+        subprocess.run(["ip", *words], check=True)
+
+
+def host_of(cluster, job, index):
+    """The number of a task's host: tasks have hosts in the order of their jobs' names."""
+    tasks = [(name, i) for name in sorted(cluster) for i in range(len(cluster[name]))]
+    return tasks.index((job, index))
+
+
+def enter_host(program):
+    """Becomes `program` on the host of this task."""
+    config = json.loads(os.environ["TF_CONFIG"])
+    cluster, task = config["cluster"], config["task"]
+    for job, addresses in cluster.items():
+        cluster[job] = [f"{address(host_of(cluster, job, i))}:{PORT}" for i in range(len(addresses))]
+    os.environ["TF_CONFIG"] = json.dumps(config)
+    space = f"{os.environ[SPACES]}-{host_of(cluster, task['type'], task['index'])}"
+    os.execvp("ip", ["ip", "netns", "exec", space, *program])
+
+
+if __name__ == "__main__":
+    enter_host(sys.argv[1:])
