@@ -35,6 +35,11 @@ typedef struct braid_checkpoint_policy {
     double keep_every_n_hours;
 } braid_checkpoint_policy;
 
+/// Marks the checkpoint `prefix` as one that is about to be written, by a file beside it, and makes its
+/// directory. When the save is interrupted before braid_checkpoint_record has listed the checkpoint,
+/// braid_checkpoint_clean removes it.
+BRAID_API braid_code braid_checkpoint_begin(const char *prefix, braid_status *status);
+
 /// Makes the checkpoint `prefix`, whose files exist, the newest of its directory: lists it in the file
 /// `checkpoint`, durably, and then removes those that the policy (NULL: the defaults) does not keep. The list
 /// is read from that file, so that it goes on after a restart.
@@ -42,8 +47,8 @@ BRAID_API braid_code braid_checkpoint_record(const char *prefix, const braid_che
                                              braid_status *status);
 
 /// Removes what saves that were interrupted left of checkpoints NAME-STEP: temporary files and directories,
-/// and data files without an index. `name` is a prefix without a step, "DIR/model.ckpt". No save of that name
-/// may be in progress.
+/// checkpoints that were begun and not recorded, and data and .meta files without an index. `name` is a
+/// prefix without a step, "DIR/model.ckpt". No save of that name may be in progress.
 BRAID_API braid_code braid_checkpoint_clean(const char *name, braid_status *status);
 
 /// Makes a directory for checkpoints and those above it; one that exists is accepted.

@@ -61,6 +61,35 @@ braid_code braid_checkpoint_make_dir(const char *dir, braid_status *status)
     return bd_dir_make(dir, status ? status : unwanted);
 }
 
+// ---- The marker of a save in progress ----
+
+// An empty file PREFIX.tempstate-save. Its name is durable before the checkpoint is whole, because the commit
+// of a bundle syncs the directory. It is removed after the checkpoint has been listed, so a checkpoint with a
+// marker that is not listed is one of a save that was interrupted.
+#define MARKER ".tempstate-save"
+
+braid_code braid_checkpoint_begin(const char *prefix, braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    char *path = bd_asprintf("%s" MARKER, prefix), *dir = bd_path_dir(prefix);
+    bd_file *file;
+    braid_code code = bd_dir_make(dir, st);
+    if (!code) code = bd_file_open(path, BD_FILE_CREATE, &file, st);
+    if (!code) code = bd_file_close(file, st);
+    bd_free(path);
+    bd_free(dir);
+    return code;
+}
+
+static braid_code remove_marker(const char *prefix, braid_status *st)
+{
+    char *path = bd_asprintf("%s" MARKER, prefix);
+    const braid_code code = remove_if_there(path, st);
+    bd_free(path);
+    return code;
+}
+
 // ---- Keeping a number of them ----
 
 static double now_seconds(void)
@@ -151,6 +180,7 @@ braid_code braid_checkpoint_record(const char *prefix, const braid_checkpoint_po
         apply_policy(&s, policy ? policy : &defaults, &removed);
         code = bd_checkpoint_state_write(dir, NULL, &s, false, st);
     }
+    if (!code) code = remove_marker(prefix, st);
     if (!code) code = remove_all(&removed, st);
     bd_checkpoint_state_fini(&s);
     bd_name_list_fini(&removed);
@@ -192,17 +222,61 @@ static braid_code remove_tree(const char *path, braid_status *st)
     return code ? code : bd_dir_remove(path, st);
 }
 
+// Files that are written whole beside the checkpoints, under a temporary name first.
+static bool is_temporary_file_of_directory(const char *file)
+{
+    static const char *const names[] = {"checkpoint.tempstate", "graph.pbtxt.tempstate"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(file, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
 static bool is_leftover(const char *dir, const char *file, const char *name)
 {
-    if (strncmp(file, "checkpoint.tempstate", 20) == 0) return true;
+    if (is_temporary_file_of_directory(file)) return true;
     const size_t len = step_len(file, name);
     if (!len) return false;
     if (is_temporary(file + len)) return true;
-    if (strncmp(file + len, ".data-", 6) != 0) return false;
+    if (strncmp(file + len, ".data-", 6) != 0 && strcmp(file + len, ".meta") != 0) return false;
     char *prefix = bd_asprintf("%s/%.*s", dir, (int)len, file);
     const bool is_orphan = !bd_bundle_exists(prefix);
     bd_free(prefix);
     return is_orphan;
+}
+
+static bool is_listed(const bd_checkpoint_state *s, const char *prefix)
+{
+    const char *base = strrchr(prefix, '/');
+    for (size_t i = 0; i < s->all.len; i++) {
+        const char *listed = strrchr(s->all.items[i], '/');
+        if (strcmp(listed ? listed + 1 : s->all.items[i], base ? base + 1 : prefix) == 0) return true;
+    }
+    return false;
+}
+
+// Removes the checkpoint of a save that was interrupted after it was whole, before it was listed.
+static braid_code remove_unlisted(const char *dir, const char *file, const bd_checkpoint_state *s,
+                                  braid_status *st)
+{
+    const size_t len = strlen(file), marker_len = strlen(MARKER);
+    if (len <= marker_len || strcmp(file + len - marker_len, MARKER) != 0) return BRAID_OK;
+    char *prefix = bd_asprintf("%s/%.*s", dir, (int)(len - marker_len), file);
+    braid_code code = BRAID_OK;
+    if (!is_listed(s, prefix)) code = braid_checkpoint_remove(prefix, st);
+    bd_free(prefix);
+    if (code != BRAID_NOT_FOUND) return code;
+    braid_status_clear(st);
+    return BRAID_OK;
+}
+
+static braid_code remove_leftover(const char *dir, const char *file, const bd_checkpoint_state *s,
+                                  braid_status *st)
+{
+    braid_code code = remove_unlisted(dir, file, s, st);
+    char *path = bd_path_join(dir, file);
+    if (!code) code = remove_tree(path, st);
+    bd_free(path);
+    return code;
 }
 
 braid_code braid_checkpoint_clean(const char *name, braid_status *status)
@@ -211,18 +285,17 @@ braid_code braid_checkpoint_clean(const char *name, braid_status *status)
     braid_status *st = status ? status : unwanted;
     char *dir = bd_path_dir(name);
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    bd_name_list files;
+    bd_checkpoint_state s = {0};
+    bd_name_list files = {0};
     braid_code code = bd_dir_list(dir, &files, st);
-    for (size_t i = 0; i < files.len && !code; i++) {
-        if (!is_leftover(dir, files.items[i], base)) continue;
-        char *path = bd_path_join(dir, files.items[i]);
-        code = remove_tree(path, st);
-        bd_free(path);
-    }
+    if (!code) code = read_state(dir, &s, st);
+    for (size_t i = 0; i < files.len && !code; i++)
+        if (is_leftover(dir, files.items[i], base)) code = remove_leftover(dir, files.items[i], &s, st);
     if (code == BRAID_NOT_FOUND) { // no directory yet
         braid_status_clear(st);
         code = BRAID_OK;
     }
+    bd_checkpoint_state_fini(&s);
     bd_name_list_fini(&files);
     bd_free(dir);
     return code;

@@ -148,7 +148,10 @@ static void leftovers_of_interrupted_saves_are_removed_and_nothing_else(void **s
     (void)state;
     BD_STATUS(st);
     static const char *const left[] = {"model.ckpt-2.data-00000-of-00001.tempstate17",
-                                       "model.ckpt-2.index.tempstate18", "checkpoint.tempstate1",
+                                       "model.ckpt-2.index.tempstate18",
+                                       "checkpoint.tempstate1",
+                                       "graph.pbtxt.tempstate2",
+                                       "model.ckpt-5.meta",
                                        "model.ckpt-3_temp_0123/part-00000-of-00002.data-00000-of-00001",
                                        "model.ckpt-4.data-00000-of-00001"};
     static const char *const others[] = {"model.ckpt-x.tempstate1", "other.ckpt-2.index.tempstate18",
@@ -172,6 +175,24 @@ static void leftovers_of_interrupted_saves_are_removed_and_nothing_else(void **s
     bd_free(temp);
 }
 
+static void a_checkpoint_that_was_begun_and_not_recorded_is_removed(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char prefix[200];
+    record(1, NULL);
+    for (int step = 1; step <= 3; step++) { // 1 is written again
+        write_checkpoint(step, prefix);
+        if (step < 3) braid_checkpoint_begin(prefix, st);
+        assert_ok(st);
+    }
+    char *name = bd_path_join(dir, "model.ckpt");
+    braid_checkpoint_clean(name, st);
+    assert_ok(st);
+    expect_checkpoints("1 3 ");
+    bd_free(name);
+}
+
 static void a_directory_that_does_not_exist_yet_is_clean(void **state)
 {
     (void)state;
@@ -193,6 +214,7 @@ int main(void)
         TEST(a_checkpoint_that_is_written_again_is_the_newest),
         TEST(a_checkpoint_without_files_is_not_recorded),
         TEST(leftovers_of_interrupted_saves_are_removed_and_nothing_else),
+        TEST(a_checkpoint_that_was_begun_and_not_recorded_is_removed),
         TEST(a_directory_that_does_not_exist_yet_is_clean),
     };
     return BD_RUN_TESTS(tests);
