@@ -98,6 +98,10 @@ ROWS = [
     Row("start", "start of a process to its first step, of `import torch`", 0.1, True,
         {"ours": "started mnist_bench sgd", "peer": "started torch_import.py"}, ratio("ours", "peer"), ("ours", "peer"), "ms",
         MS),
+    ours_and_peer("save", "a checkpoint of 1 GB, rate, of write + fsync of the same bytes", 0.8,
+                  f"save_bench save {1024 * MB}", f"save_bench write {1024 * MB}", "ms", MS, at_most=False),
+    ours_and_peer("save_pause", "time that training waits for that save, of the save's time", 0.05,
+                  f"save_bench pause {1024 * MB}", f"save_bench save {1024 * MB}", "ms", MS),
     Row("memory", "peak memory of a parameter server of the MNIST network", 40, True, {"ours": "mnist_bench adam memory"},
         lambda m: [x / 1e6 for x in m["ours"]], ("ours",), "MB", 1e6),
 ]
