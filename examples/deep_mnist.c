@@ -46,9 +46,9 @@ static braid_out conv_and_pool(braid_graph *g, braid_out x, int64_t in, int64_t 
     return braid_max_pool(g, braid_relu(g, features), 2, 2, BRAID_SAME);
 }
 
-static mnist_model build_model(braid_graph *g, int workers)
+static mnist_model build_model(braid_graph *g, int workers, int worker)
 {
-    (void)workers; // they do not wait for each other
+    (void)workers, (void)worker; // they do not wait for each other
     mnist_model m = mnist_model_new(g);
     braid_out x = braid_reshape(g, m.images, BRAID_SHAPE(-1, MNIST_SIDE, MNIST_SIDE, 1));
     x = conv_and_pool(g, x, 1, FILTERS_1);

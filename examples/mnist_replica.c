@@ -18,7 +18,7 @@
 // TensorFlow's flags and their defaults; the others are in mnist_task.c.
 static struct {
     int64_t hidden_units, num_gpus, replicas_to_aggregate;
-    bool sync_replicas;
+    bool sync_replicas, deterministic;
 } flags = {.hidden_units = 100};
 
 static flag flag_list[] = {
@@ -29,6 +29,8 @@ static flag flag_list[] = {
      "Train in step: an update is by the mean of several workers' gradients.", 0},
     {"replicas_to_aggregate", FLAG_INT, &flags.replicas_to_aggregate,
      "Gradients that an update of --sync_replicas is the mean of. 0: one of each worker.", 0},
+    {"deterministic", FLAG_BOOL, &flags.deterministic,
+     "With --sync_replicas: equal runs give equal variables, bit for bit. Not with backup workers.", 0},
 };
 
 // Returns the error of the flags, or NULL.
@@ -36,6 +38,7 @@ static const char *check_flags(void)
 {
     if (flags.replicas_to_aggregate != 0 && !flags.sync_replicas)
         return "--replicas_to_aggregate belongs to --sync_replicas";
+    if (flags.deterministic && !flags.sync_replicas) return "--deterministic belongs to --sync_replicas";
     if (flags.replicas_to_aggregate < 0 || flags.replicas_to_aggregate > 100000)
         return "--replicas_to_aggregate must be 0 to 100000";
     if (flags.num_gpus != 0) return "this version computes on CPUs only: --num_gpus=0";
@@ -56,7 +59,7 @@ static braid_variable biases(braid_graph *g, const char *name, int64_t units)
     return braid_variable_new(g, name, braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(units)), true);
 }
 
-static void build_training(braid_graph *g, mnist_model *m, braid_out global_step, int workers)
+static void build_training(braid_graph *g, mnist_model *m, braid_out global_step, int workers, int worker)
 {
     braid_optimizer *adam = braid_adam(g, (float)mnist_task_flags.learning_rate);
     if (!flags.sync_replicas) {
@@ -67,12 +70,15 @@ static void build_training(braid_graph *g, mnist_model *m, braid_out global_step
     m->sync = braid_sync_replicas_new(
         adam, &(braid_sync_replicas_options){.replicas_to_aggregate = asked ? asked : workers,
                                              .total_num_replicas = workers,
-                                             .name = "mnist_sync_replicas"});
+                                             .name = "mnist_sync_replicas",
+                                             .deterministic = flags.deterministic,
+                                             .replica = worker});
     m->train = braid_sync_replicas_minimize(m->sync, m->loss, global_step);
 }
 
-static mnist_model build_model(braid_graph *g, int workers)
+static mnist_model build_model(braid_graph *g, int workers, int worker)
 {
+    if (flags.deterministic) braid_graph_set_seed(g, 1); // of the initial values
     braid_tensor *zero = braid_tensor_int32(0);
     braid_variable global_step = braid_variable_of(g, "global_step", zero, false);
     braid_tensor_free(zero);
@@ -93,7 +99,7 @@ static mnist_model build_model(braid_graph *g, int workers)
 
     braid_out log_likely = braid_log(g, braid_clip_by_value(g, m.scores, 1e-10, 1.0));
     m.loss = braid_neg(g, braid_reduce_sum(g, braid_mul(g, m.labels, log_likely)));
-    build_training(g, &m, global_step.ref, workers);
+    build_training(g, &m, global_step.ref, workers, worker);
     return m;
 }
 

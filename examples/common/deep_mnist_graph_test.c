@@ -20,7 +20,7 @@ static void builds_the_graph_of_tensorflow(void **state)
     braid_device_setter_options options = {.worker_device = "/job:worker/task:0"};
     braid_push_device_setter(got, braid_replica_device_setter(got, cluster, &options));
     mnist_task_flags.learning_rate = 1e-4;
-    mnist_model m = build_model(got, 1);
+    mnist_model m = build_model(got, 1, 0);
     braid_out accuracy = mnist_accuracy(got, &m);
     braid_graph_status(got, st);
     assert_ok(st);

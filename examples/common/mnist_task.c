@@ -183,9 +183,12 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                                            FLAGS.greedy_placement ? BRAID_PS_GREEDY : BRAID_PS_ROUND_ROBIN});
     braid_push_device_setter(g, setter);
     const int workers = braid_cluster_num_tasks(cluster, "worker");
-    mnist_model m = program->build(g, workers > 0 ? workers : 1);
+    mnist_model m = program->build(g, workers > 0 ? workers : 1, index);
     braid_out accuracy = mnist_accuracy(g, &m);
     if (*FLAGS.log_dir) braid_summary_scalar(g, "loss", m.loss);
+    if (*FLAGS.log_dir && m.sync)
+        braid_summary_scalar(g, "stale_gradients",
+                             braid_cast(g, braid_sync_replicas_num_stale(m.sync), BRAID_FLOAT));
     if (chief) braid_device_setter_log(setter);
 
     const char *const filters[] = {"/job:ps", own_task}; // other workers may come and go
@@ -202,7 +205,7 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                                    .hooks = (braid_hook *const[]){
                                        braid_stop_at_step(FLAGS.train_steps), first_step_hook(),
                                        braid_progress(m.loss, FLAGS.train_steps),
-                                       m.sync ? braid_sync_replicas_hook(m.sync, chief) : NULL, NULL}});
+                                       m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL, NULL}});
     train_steps(s, &m, data);
     if (chief) test(program, s, &m, accuracy, data);
     braid_code code = braid_monitored_session_close(s);

@@ -35,7 +35,8 @@ typedef struct mnist_program {
     int flag_count;
     const char *device;         // the part of a device name after the task: "/cpu:0" or ""
     const char *(*check)(void); // returns the error of its flags; NULL: none
-    mnist_model (*build)(braid_graph *g, int workers); // of so many, at least 1
+    // for one of so many workers, at least 1
+    mnist_model (*build)(braid_graph *g, int workers, int worker);
     // images in a step of the evaluation, which bounds its memory
     int test_batch;
 } mnist_program;

@@ -17,6 +17,9 @@ typedef struct sync_hook {
     braid_hook hook;
     braid_sync_replicas *sync;
     bool is_chief;
+    int num_tokens;
+    braid_out num_stale;
+    bool on_braid; // the servers are Braid's: they know notifications
     braid_monitored_session *session;
     bool is_updating, is_watching; // the threads are to be joined
     bd_thread updates, watch;
@@ -84,11 +87,13 @@ static void run_watch(void *arg)
 
 static void begin(braid_hook *hook, braid_graph *g)
 {
-    const sync_hook *h = (const sync_hook *)hook;
+    sync_hook *h = (sync_hook *)hook;
     if (!h->sync->update)
         braid_graph_fail(g, BRAID_FAILED_PRECONDITION,
                          "Synchronous training has no updates: build them by braid_sync_replicas_apply or "
                          "braid_sync_replicas_minimize before the session");
+    train_build_first_tokens(h->sync, h->num_tokens);
+    h->num_stale = braid_sync_replicas_num_stale(h->sync);
 }
 
 static braid_code start_updates(sync_hook *h, braid_session *s, braid_status *st)
@@ -108,7 +113,11 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     sync_hook *h = (sync_hook *)hook;
     h->session = session;
     braid_session *s = braid_monitored_session_raw(session);
-    if (wait_for_news(h, s, -1, st) == BRAID_UNIMPLEMENTED) braid_status_clear(st);
+    h->on_braid = wait_for_news(h, s, -1, st) != BRAID_UNIMPLEMENTED;
+    if (!h->on_braid && h->sync->is_deterministic)
+        bd_status_prefix(st, "Deterministic synchronous training needs servers of Braid: ");
+    else if (!h->on_braid)
+        braid_status_clear(st);
     if (st->code) return st->code;
     if (run_op(s, h->is_chief ? h->sync->begin_as_chief : h->sync->begin, st)) return st->code;
     if (h->is_chief && start_updates(h, s, st)) return st->code;
@@ -127,19 +136,35 @@ static void before_close_session(braid_hook *hook, braid_monitored_session *sess
     h->update = NULL;
 }
 
+static braid_code end(braid_hook *hook, braid_monitored_session *session, braid_status *st)
+{
+    const sync_hook *h = (const sync_hook *)hook;
+    if (!h->is_chief || !h->on_braid) return BRAID_OK;
+    braid_tensor *number = NULL;
+    braid_fetch fetch = {h->num_stale, &number};
+    if (braid_session_run(braid_monitored_session_raw(session),
+                          &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st))
+        return st->code;
+    bd_info("Synchronous training dropped %d stale gradients", *(const int32_t *)braid_tensor_data(number));
+    braid_tensor_free(number);
+    return BRAID_OK;
+}
+
 static void release(braid_hook *hook)
 {
     bd_free(hook);
 }
 
-braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief)
+braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief, int num_tokens)
 {
     sync_hook *h = bd_calloc(1, sizeof *h);
     h->hook = (braid_hook){.begin = begin,
                            .after_create_session = after_create_session,
                            .before_close_session = before_close_session,
+                           .end = end,
                            .free = release};
     h->sync = sync;
+    h->num_tokens = num_tokens;
     h->is_chief = is_chief;
     return &h->hook;
 }

@@ -10,25 +10,54 @@
 
 typedef BD_ARRAY(braid_op *) op_list;
 
-// A gradient's accumulator, while the nodes are built.
-typedef struct gathering {
-    braid_out accumulator;
-    const char *device;
-} gathering;
-
 typedef struct building {
     braid_sync_replicas *sync;
     braid_graph *g;
-    braid_out step; // the global step, a variable
-    BD_ARRAY(gathering) gatherings;
     op_list applied; // gradients, to accumulators
+    op_list taken;   // from them
     BD_ARRAY(braid_grad_and_var) means;
 } building;
 
 static void release(void *arg)
 {
-    bd_free(((braid_sync_replicas *)arg)->name);
-    bd_free(arg);
+    braid_sync_replicas *s = arg;
+    bd_array_free(&s->averaged);
+    bd_array_free(&s->accumulators);
+    bd_array_free(&s->queues);
+    bd_free(s->name);
+    bd_free(s);
+}
+
+static void check_numbers(const braid_sync_replicas *s)
+{
+    if (s->required < 1 || s->total < 1)
+        braid_graph_fail(s->graph, BRAID_INVALID_ARGUMENT,
+                         "Synchronous training of %d replicas that aggregates %d: both must be positive",
+                         s->total, s->required);
+    else if (s->is_deterministic && s->required % s->total)
+        braid_graph_fail(s->graph, BRAID_INVALID_ARGUMENT,
+                         "Deterministic synchronous training of %d replicas that aggregates %d gradients: "
+                         "replicas_to_aggregate must be a multiple of total_num_replicas, without backup "
+                         "replicas",
+                         s->total, s->required);
+    else if (s->is_deterministic && (s->replica < 0 || s->replica >= s->total))
+        braid_graph_fail(s->graph, BRAID_INVALID_ARGUMENT,
+                         "Deterministic synchronous training: replica %d is not one of %d, counted from 0",
+                         s->replica, s->total);
+}
+
+static void keep_averaged(braid_sync_replicas *s, const braid_sync_replicas_options *o)
+{
+    s->averages = o->variable_averages;
+    s->averages_all = !o->variables_to_average;
+    if (s->averages_all) return;
+    if (!o->variable_averages || o->variables_to_average_count < 0)
+        braid_graph_fail(s->graph, BRAID_INVALID_ARGUMENT,
+                         "Synchronous training: variables_to_average needs variable_averages, and its count "
+                         "(%d) must not be negative",
+                         o->variables_to_average_count);
+    for (int i = 0; i < o->variables_to_average_count; i++)
+        bd_array_push(&s->averaged, o->variables_to_average[i]);
 }
 
 braid_sync_replicas *braid_sync_replicas_new(braid_optimizer *opt, const braid_sync_replicas_options *options)
@@ -39,29 +68,35 @@ braid_sync_replicas *braid_sync_replicas_new(braid_optimizer *opt, const braid_s
     s->name = bd_strdup(options->name ? options->name : "sync_replicas");
     s->required = options->replicas_to_aggregate;
     s->total = options->total_num_replicas ? options->total_num_replicas : s->required;
+    s->is_deterministic = options->deterministic;
+    s->replica = options->replica;
     braid_graph_own(s->graph, s, release);
-    if (s->required < 1 || s->total < 1)
-        braid_graph_fail(s->graph, BRAID_INVALID_ARGUMENT,
-                         "Synchronous training of %d replicas that aggregates %d: both must be positive",
-                         s->total, s->required);
+    check_numbers(s);
+    keep_averaged(s, options);
     return s;
+}
+
+// The number of gradients of each replica in an update of deterministic mode.
+static int share_of(const braid_sync_replicas *s)
+{
+    return s->required / s->total;
 }
 
 // ---- Steps: of the type of the global step, but int64 for accumulators ----
 
-static braid_dtype step_type(const building *b)
+braid_dtype train_sync_step_type(const braid_sync_replicas *s)
 {
-    return train_base_dtype(braid_out_dtype(train_typed(b->step)));
+    return train_base_dtype(braid_out_dtype(train_typed(s->step)));
 }
 
-static braid_out read_step(const building *b)
+braid_out train_sync_step(const braid_sync_replicas *s)
 {
-    return braid_variable_find(b->step).read;
+    return braid_variable_find(s->step).read;
 }
 
 static braid_out as_int64(building *b, braid_out step)
 {
-    if (step_type(b) == BRAID_INT64) return step;
+    if (train_sync_step_type(b->sync) == BRAID_INT64) return step;
     braid_op_desc *d = braid_op_begin(b->g, "Cast", "ToInt64");
     braid_op_input(d, step);
     braid_op_attr_type(d, "DstT", BRAID_INT64);
@@ -73,12 +108,12 @@ static void make_local_step(building *b)
     braid_sync_replicas *s = b->sync;
     braid_op *here = braid_no_op(b->g, NULL); // the device of nodes that are not variables
     const int64_t zero = 0;
-    braid_tensor *value = braid_tensor_from(step_type(b), BRAID_SCALAR, &zero, NULL);
+    braid_tensor *value = braid_tensor_from(train_sync_step_type(s), BRAID_SCALAR, &zero, NULL);
     braid_push_colocate(b->g, here);
     s->local_step = train_local_variable(b->g, "sync_rep_local_step", value);
     braid_pop_colocate(b->g);
     braid_tensor_free(value);
-    s->begin = braid_assign(b->g, s->local_step.ref, read_step(b)).op;
+    s->begin = braid_assign(b->g, s->local_step.ref, train_sync_step(s)).op;
 }
 
 // ---- Gradients, to accumulators and back ----
@@ -92,9 +127,9 @@ static braid_out make_accumulator(building *b, const char *op, const char *name,
     braid_op_attr_shape(d, "shape", shape);
     braid_op_attr_string(d, "shared_name", shared);
     bd_free(shared);
-    const gathering made = {braid_op_end_out(d), braid_op_requested_device(gv->var.op)};
-    bd_array_push(&b->gatherings, made);
-    return made.accumulator;
+    const train_accumulator made = {braid_op_end_out(d), braid_op_requested_device(gv->var.op)};
+    bd_array_push(&b->sync->accumulators, made);
+    return made.out;
 }
 
 static void apply(building *b, const char *op, const braid_out *inputs, int count, bool is_sparse)
@@ -104,6 +139,10 @@ static void apply(building *b, const char *op, const braid_out *inputs, int coun
     for (int i = 0; i < count; i++)
         braid_op_input(d, inputs[i]);
     if (is_sparse) braid_op_attr_bool(d, "has_known_shape", true);
+    if (b->sync->is_deterministic) {
+        braid_op_attr_int(d, "_replica", b->sync->replica);
+        braid_op_attr_int(d, "_replica_share", share_of(b->sync));
+    }
     bd_array_push(&b->applied, braid_op_end(d));
     braid_pop_colocate(b->g);
 }
@@ -119,6 +158,7 @@ static braid_op *take(building *b, const char *op, braid_out accumulator, braid_
     braid_op_input(d, required);
     braid_op_attr_type(d, "dtype", dtype);
     braid_op *taken = braid_op_end(d);
+    bd_array_push(&b->taken, taken);
     braid_pop_colocate(b->g);
     return taken;
 }
@@ -183,63 +223,32 @@ static void aggregate(building *b, const braid_grad_and_var *gv)
     braid_pop_device(b->g);
 }
 
-// ---- Tokens ----
-
-static void make_queue(building *b)
+// No update begins before all means are there. Without this, a variable could be updated while a replica
+// still reads it for the gradient of another one.
+static void wait_for_all_means(building *b)
 {
-    const braid_dtype type = step_type(b);
-    const braid_shape shape = BRAID_SCALAR;
-    braid_op_desc *d = braid_op_begin(b->g, "FIFOQueueV2", "sync_token_q");
-    braid_op_attr_type_list(d, "component_types", &type, 1);
-    braid_op_attr_shape_list(d, "shapes", &shape, 1);
-    braid_op_attr_string(d, "shared_name", "sync_token_q");
-    b->sync->tokens = braid_op_end_out(d);
-}
-
-static braid_op *take_token(building *b)
-{
-    const braid_dtype type = step_type(b);
-    braid_push_control(b->g, b->applied.items, (int)b->applied.len);
-    braid_op_desc *d = braid_op_begin(b->g, "QueueDequeueV2", "sync_token_q_Dequeue");
-    braid_op_input(d, b->sync->tokens);
-    braid_op_attr_type_list(d, "component_types", &type, 1);
-    const braid_out token = braid_op_end_out(d);
-    braid_pop_control(b->g);
-    return braid_assign(b->g, b->sync->local_step.ref, token).op;
-}
-
-static braid_op *add_tokens(building *b, int count, braid_out step)
-{
-    const char *scope = braid_push_name_scope(b->g, "Fill");
-    const braid_out dims = braid_const_int32s(b->g, "dims", (int32_t[]){count}, 1);
-    braid_pop_name_scope(b->g);
-    const braid_out values = train_node2(b->g, "Fill", scope, dims, step);
-    braid_op_desc *d = braid_op_begin(b->g, "QueueEnqueueManyV2", "sync_token_q_EnqueueMany");
-    braid_op_input(d, b->sync->tokens);
-    braid_op_input_list(d, &values, 1);
-    return braid_op_end(d);
-}
-
-static void end_tokens(building *b)
-{
-    braid_op_desc *d = braid_op_begin(b->g, "QueueCloseV2", "sync_token_q_Close");
-    braid_op_input(d, b->sync->tokens);
-    braid_op_attr_bool(d, "cancel_pending_enqueues", true);
-    b->sync->no_more_tokens = braid_op_end(d);
+    for (size_t i = 0; i < b->means.len; i++) {
+        braid_grad_and_var *mean = &b->means.items[i];
+        braid_push_control(b->g, b->taken.items, (int)b->taken.len);
+        braid_push_colocate(b->g, mean->grad.op);
+        mean->grad = train_node1(b->g, "Identity", "all_taken", mean->grad);
+        braid_pop_colocate(b->g);
+        braid_pop_control(b->g);
+    }
 }
 
 // ---- The whole ----
 
 // Accumulators to the global step.
-static void begin_gatherings(building *b)
+static void begin_accumulators(building *b)
 {
     op_list begun = {0};
-    for (size_t i = 0; i < b->gatherings.len; i++) {
-        const gathering *at = &b->gatherings.items[i];
+    for (size_t i = 0; i < b->sync->accumulators.len; i++) {
+        const train_accumulator *at = &b->sync->accumulators.items[i];
         braid_push_device(b->g, at->device);
-        const braid_out step = as_int64(b, read_step(b));
-        braid_push_colocate(b->g, at->accumulator.op);
-        const braid_out inputs[] = {at->accumulator, step};
+        const braid_out step = as_int64(b, train_sync_step(b->sync));
+        braid_push_colocate(b->g, at->out.op);
+        const braid_out inputs[] = {at->out, step};
         bd_array_push(&begun, braid_op_add(b->g, "AccumulatorSetGlobalStep", "SetGlobalStep", inputs, 2));
         braid_pop_colocate(b->g);
         braid_pop_device(b->g);
@@ -249,38 +258,53 @@ static void begin_gatherings(building *b)
     bd_array_free(&begun);
 }
 
-// The chief's part: the step in the tokens is read after the update has incremented it.
+static braid_op *update_averages(building *b, braid_op *after)
+{
+    const braid_sync_replicas *s = b->sync;
+    if (!s->averages || (!s->averages_all && !s->averaged.len)) return after;
+    braid_push_control(b->g, &after, 1);
+    braid_op *averaged = braid_moving_average_apply(s->averages, s->averages_all ? NULL : s->averaged.items,
+                                                    (int)s->averaged.len);
+    braid_pop_control(b->g);
+    return averaged ? averaged : after;
+}
+
+// The chief's part: the step in the tokens is read after the update has incremented it. The averages follow
+// the tokens, as in TensorFlow, so that replicas do not wait for them. In deterministic mode they come first:
+// no replica is done before they are.
 static void hand_out_tokens(building *b, braid_op *updated)
 {
     braid_sync_replicas *s = b->sync;
-    const int ahead =
-        s->required - s->total; // gradients that replicas owe before the first update, beyond one each
+    const int count = s->is_deterministic ? share_of(s) : s->required > s->total ? s->required : s->total;
+    if (s->is_deterministic) updated = update_averages(b, updated);
     braid_push_control(b->g, &updated, 1);
-    const braid_out step = train_read(b->g, "sync_token_step", b->step, step_type(b));
-    s->update = add_tokens(b, ahead > 0 ? s->required : s->total, step);
+    const braid_out step = train_read(b->g, "sync_token_step", s->step, train_sync_step_type(s));
+    s->update = train_add_tokens(s, count, step);
     braid_pop_control(b->g);
-    if (ahead > 0) s->first_tokens = add_tokens(b, ahead, read_step(b));
-    end_tokens(b);
+    if (!s->is_deterministic) s->update = update_averages(b, s->update);
+    train_build_no_more_tokens(s);
 }
 
 static braid_op *build(building *b, const braid_grad_and_var *grads_and_vars, int count)
 {
     braid_graph *g = b->g;
+    braid_sync_replicas *s = b->sync;
     make_local_step(b);
-    const char *scope = braid_push_name_scope(g, b->sync->name);
+    const char *scope = braid_push_name_scope(g, s->name);
     for (int i = 0; i < count; i++)
         aggregate(b, &grads_and_vars[i]);
+    if (s->is_deterministic) wait_for_all_means(b);
     braid_pop_name_scope(g);
     (void)braid_push_name_scope(g, NULL);
-    braid_push_device(g, braid_op_requested_device(b->step.op));
-    braid_op *updated = braid_apply_gradients(b->sync->optimizer, b->means.items, (int)b->means.len, b->step);
-    make_queue(b);
-    braid_op *train = take_token(b);
+    braid_push_device(g, braid_op_requested_device(s->step.op));
+    braid_op *updated = braid_apply_gradients(s->optimizer, b->means.items, (int)b->means.len, s->step);
+    train_make_token_queues(s);
+    braid_op *train = train_take_token(s, b->applied.items, (int)b->applied.len);
     if (updated) hand_out_tokens(b, updated);
     braid_pop_device(g);
     braid_pop_name_scope(g);
     (void)braid_push_name_scope(g, scope);
-    begin_gatherings(b);
+    begin_accumulators(b);
     braid_pop_name_scope(g);
     return train;
 }
@@ -296,10 +320,11 @@ braid_op *braid_sync_replicas_apply(braid_sync_replicas *s, const braid_grad_and
                                    : "Global step is required to check staleness");
         return NULL;
     }
-    building b = {.sync = s, .g = g, .step = global_step};
+    s->step = global_step;
+    building b = {.sync = s, .g = g};
     braid_op *train = build(&b, grads_and_vars, count);
     bd_array_free(&b.applied);
-    bd_array_free(&b.gatherings);
+    bd_array_free(&b.taken);
     bd_array_free(&b.means);
     return train;
 }
@@ -309,4 +334,42 @@ braid_op *braid_sync_replicas_minimize(braid_sync_replicas *s, braid_out loss, b
     int count;
     const braid_grad_and_var *pairs = braid_compute_gradients(s->optimizer, loss, NULL, 0, &count);
     return braid_sync_replicas_apply(s, pairs, count, global_step);
+}
+
+// ---- Stale gradients ----
+
+static braid_out num_dropped(braid_graph *g, const train_accumulator *a)
+{
+    braid_push_device(g, a->device);
+    braid_push_colocate(g, a->out.op);
+    braid_op_desc *d = braid_op_begin(g, "AccumulatorNumAccumulated", "num_dropped");
+    braid_op_input(d, a->out);
+    braid_op_attr_bool(d, "_dropped", true);
+    const braid_out number = braid_op_end_out(d);
+    braid_pop_colocate(g);
+    braid_pop_device(g);
+    return number;
+}
+
+// A gradient can be late for one variable and in time for another, so the largest number counts.
+braid_out braid_sync_replicas_num_stale(braid_sync_replicas *s)
+{
+    braid_graph *g = s->graph;
+    if (s->num_stale.op || braid_graph_status(g, NULL)) return s->num_stale;
+    if (!s->update) {
+        braid_graph_fail(g, BRAID_FAILED_PRECONDITION,
+                         "Stale gradients are counted once the training step is built");
+        return s->num_stale;
+    }
+    (void)braid_push_name_scope(g, NULL);
+    const char *scope = braid_push_name_scope(g, "num_stale");
+    braid_out most = num_dropped(g, &s->accumulators.items[0]);
+    braid_push_device(g, s->accumulators.items[0].device);
+    for (size_t i = 1; i < s->accumulators.len; i++)
+        most = braid_maximum(g, most, num_dropped(g, &s->accumulators.items[i]));
+    s->num_stale = train_node1(g, "Identity", scope, most);
+    braid_pop_device(g);
+    braid_pop_name_scope(g);
+    braid_pop_name_scope(g);
+    return s->num_stale;
 }

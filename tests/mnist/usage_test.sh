@@ -16,6 +16,7 @@ says 2 'Give --job_name=worker --task_index=0'
 says 2 '--job_name needs --task_index' --job_name=worker
 says 2 'did you mean --train_steps?' --train_step=5
 says 2 '--replicas_to_aggregate belongs to --sync_replicas' --replicas_to_aggregate=2
+says 2 '--deterministic belongs to --sync_replicas' --deterministic
 says 2 '--replicas_to_aggregate must be 0 to 100000' --sync_replicas --replicas_to_aggregate=-1
 says 2 '--num_gpus=0' --num_gpus=1
 says 2 '--batch_size' --batch_size=0

@@ -14,8 +14,8 @@
 typedef struct take_waiter {
     bd_waiter base;
     int64_t required;
-    bd_gradient_sum sum; // once it has ended
-    int64_t count;
+    bd_gradient_sum sum; // both once it has ended
+    bd_kept_gradients kept;
 } take_waiter;
 
 static bd_accumulator *accumulator_of(bd_wait_queue *wait_queue)
@@ -35,12 +35,6 @@ void bd_gradient_sum_fini(bd_gradient_sum *s)
     bd_tensor_fini(&s->values);
     bd_tensor_fini(&s->indices);
     bd_tensor_fini(&s->counts);
-}
-
-static void gradient_sum_move(bd_gradient_sum *to, bd_gradient_sum *from)
-{
-    *to = *from;
-    *from = (bd_gradient_sum){0};
 }
 
 bool bd_accumulator_may_overwrite(const braid_tensor *t)
@@ -75,17 +69,63 @@ void bd_accumulator_divide(braid_dtype dtype, const void *values, int64_t diviso
     bd_binary_loop(BD_DIV, type)(values, divisors[type], out, count, BD_SINGLE_Y);
 }
 
+// ---- Gradients that are kept apart ----
+
+static void kept_fini(bd_kept_gradients *kept)
+{
+    for (size_t i = 0; i < kept->len; i++) {
+        bd_tensor_fini(&kept->items[i].values);
+        bd_tensor_fini(&kept->items[i].indices);
+    }
+    bd_array_free(kept);
+}
+
+// Keeps a gradient behind those of its own replica and of those before it.
+static bool keep(bd_kept_gradients *kept, int64_t replica, const bd_gradient *g)
+{
+    bd_kept_gradient k = {.replica = replica};
+    if (!bd_tensor_keep(&k.values, g->values)) return false;
+    if (g->indices && !bd_tensor_keep(&k.indices, g->indices)) {
+        bd_tensor_fini(&k.values);
+        return false;
+    }
+    bd_array_push(kept, k);
+    size_t at = kept->len - 1;
+    for (; at > 0 && kept->items[at - 1].replica > replica; at--)
+        kept->items[at] = kept->items[at - 1];
+    kept->items[at] = k;
+    return true;
+}
+
+// Adds up what is kept, in its order.
+static bool add_kept(const bd_accumulator *a, const bd_kept_gradients *kept, bd_gradient_sum *sum)
+{
+    for (size_t i = 0; i < kept->len; i++) {
+        const bd_kept_gradient *k = &kept->items[i];
+        const bd_gradient g = {.values = &k->values, .indices = &k->indices};
+        if (!a->kind->add(a, sum, &g)) return false;
+        sum->count++;
+    }
+    return true;
+}
+
 // ---- Taking ----
+
+static int64_t count_locked(const bd_accumulator *a)
+{
+    return a->sum.count + (int64_t)a->kept.len;
+}
 
 static void serve_locked(bd_wait_queue *wait_queue)
 {
     bd_accumulator *a = accumulator_of(wait_queue);
     for (bd_waiter *base; (base = a->takes.first);) {
         take_waiter *w = waiter_of(base);
-        if (a->count < w->required) return;
-        gradient_sum_move(&w->sum, &a->sum);
-        w->count = a->count;
-        a->count = 0;
+        if (count_locked(a) < w->required) return;
+        w->sum = a->sum;
+        w->kept = a->kept;
+        a->sum = (bd_gradient_sum){0};
+        a->kept = (bd_kept_gradients){0};
         a->step++;
         bd_waiter_end_locked(base);
     }
@@ -95,8 +135,15 @@ static void finish(bd_waiter *base)
 {
     take_waiter *w = waiter_of(base);
     const bd_accumulator *a = accumulator_of(base->wait_queue);
-    if (!bd_op_failed(base->c)) a->kind->output(a, base->c, &w->sum, w->count);
+    if (!bd_op_failed(base->c)) {
+        if (add_kept(a, &w->kept, &w->sum))
+            a->kind->output(a, base->c, &w->sum);
+        else
+            bd_op_fail(base->c, BRAID_RESOURCE_EXHAUSTED, "OOM when adding up accumulator '%s'", a->name);
+    }
+    kept_fini(&w->kept);
     bd_gradient_sum_fini(&w->sum);
+    w->sum = (bd_gradient_sum){0};
 }
 
 static const bd_wait_kind wait_kind = {
@@ -108,6 +155,7 @@ static void destroy(bd_resource *r)
 {
     bd_accumulator *a = BD_CONTAINER_OF(r, bd_accumulator, base);
     bd_gradient_sum_fini(&a->sum);
+    kept_fini(&a->kept);
     bd_wait_queue_fini(&a->wait_queue);
     bd_free(a->name);
     bd_free(a);
@@ -214,15 +262,61 @@ static bool scalar_input(bd_op_ctx *c, int i, const char *what, int64_t *value)
     return false;
 }
 
+// The replica that an applying node names; replica -1: none.
+typedef struct source_replica {
+    int64_t replica, share;
+} source_replica;
+
+static bool find_replica(bd_op_ctx *c, source_replica *r)
+{
+    const bd_attr *replica = bd_node_attr(c->node, BD_REPLICA_ATTR),
+                  *share = bd_node_attr(c->node, BD_REPLICA_SHARE_ATTR);
+    *r = (source_replica){-1, 1};
+    if (!replica) return true;
+    if (replica->kind == BD_ATTR_INT) r->replica = replica->i;
+    if (share) r->share = share->kind == BD_ATTR_INT ? share->i : 0;
+    if (r->replica >= 0 && r->share > 0) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s': %s is to be an integer from 0 on, and %s a positive one",
+               c->node->op_type, c->node->name, BD_REPLICA_ATTR, BD_REPLICA_SHARE_ATTR);
+    return false;
+}
+
+static bool has_given_share_locked(const bd_accumulator *a, const source_replica *r)
+{
+    int64_t given = 0;
+    for (size_t i = 0; i < a->kept.len; i++)
+        given += a->kept.items[i].replica == r->replica;
+    return r->replica >= 0 && given >= r->share;
+}
+
+static braid_code apply_locked(bd_accumulator *a, bd_op_ctx *c, const source_replica *r, braid_status *st)
+{
+    const braid_shape *held = a->sum.count > 0 ? &a->sum.values.shape
+                              : a->kept.len    ? &a->kept.items[0].values.shape
+                                               : NULL;
+    bd_gradient g;
+    const braid_code code = a->kind->read_locked(a, c, held, &g, st);
+    if (code) return code;
+    const bool is_kept = r->replica >= 0;
+    if (!(is_kept ? keep(&a->kept, r->replica, &g) : a->kind->add(a, &a->sum, &g)))
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when adding to accumulator '%s'", a->name);
+    if (!is_kept) a->sum.count++;
+    return BRAID_OK;
+}
+
 void bd_accumulator_apply(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_dtype dtype)
 {
     int64_t step;
+    source_replica r;
     BD_STATUS(st);
     bd_accumulator *a = accumulator_input(c, kind, dtype);
     if (!a) return;
-    if (scalar_input(c, 1, "local_step", &step)) {
+    if (find_replica(c, &r) && scalar_input(c, 1, "local_step", &step)) {
         bd_wait_queue_lock(&a->wait_queue);
-        if (step >= a->step && !kind->add_locked(a, c, st)) a->count++;
+        if (step < a->step || has_given_share_locked(a, &r))
+            a->dropped++;
+        else
+            apply_locked(a, c, &r, st);
         bd_wait_queue_unlock(&a->wait_queue);
     }
     if (st->code) bd_op_fail_status(c, st);
@@ -268,7 +362,9 @@ static void count_run(bd_op_ctx *c)
     bd_accumulator *a = accumulator_input(c, NULL, BRAID_INVALID);
     if (!a) return;
     bd_wait_queue_lock(&a->wait_queue);
-    int64_t count = a->count;
+    const bd_attr *dropped = bd_node_attr(c->node, BD_NUM_DROPPED_ATTR);
+    const bool counts_dropped = dropped && dropped->kind == BD_ATTR_BOOL && dropped->b;
+    const int64_t count = counts_dropped ? a->dropped : count_locked(a);
     bd_wait_queue_unlock(&a->wait_queue);
     bd_resource_unref(&a->base);
     braid_tensor *y = bd_output(c, 0, BRAID_INT32, &BD_SCALAR);
@@ -287,7 +383,8 @@ braid_code bd_shape_ctx_accumulator(bd_shape_ctx *c, braid_status *st)
     .doc = "Sets the step of an accumulator: gradients from before are dropped."
 #define COUNT(HANDLE)                                                                                        \
     .signature = "(handle: " HANDLE ") -> (num_accumulated: int32)", .shape = bd_shape_fn_handle_to_scalar,  \
-    .kernels = BD_KERNELS({.run = count_run}), .doc = "How many gradients an accumulator holds."
+    .kernels = BD_KERNELS({.run = count_run}),                                                               \
+    .doc = "How many gradients an accumulator holds; with the attr _dropped: how many it has dropped."
 
 BD_OP(AccumulatorSetGlobalStep) = {.flags = BD_OP_NOT_DIFFERENTIABLE, SET_STEP("Ref(string)")};
 BD_OP(ResourceAccumulatorSetGlobalStep) = {.flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,

@@ -3,16 +3,45 @@
 // A gradient that was computed at a step before the accumulator's is dropped. A take waits for the required
 // number of gradients, then takes all of them, and the accumulator's step increases: gradients that other
 // replicas compute meanwhile are stale.
+//
+// Deterministic sums: the node that applies a gradient may name its replica (attrs BD_REPLICA_ATTR and
+// BD_REPLICA_SHARE_ATTR). Such gradients are kept apart until they are taken, and are then added in the order
+// of the replicas, those of one replica in the order of their arrival. A replica gives its share of gradients
+// to a step; further ones are dropped like stale ones. So a take of (replicas x share) gradients has the same
+// gradients in the same order, however the timing falls.
 #ifndef BD_OPS_DATA_FLOW_ACCUMULATOR_H
 #define BD_OPS_DATA_FLOW_ACCUMULATOR_H
 
+#include "base/array.h"
 #include "ops/common/handle.h"
 #include "ops/common/wait_queue.h"
 
 typedef struct bd_accumulator bd_accumulator;
 
+// Attrs of nodes that apply gradients, both int: the index of the replica, and how many gradients it gives to
+// a step (1 without the attr).
+#define BD_REPLICA_ATTR "_replica"
+#define BD_REPLICA_SHARE_ATTR "_replica_share"
+// Attr of AccumulatorNumAccumulated, bool: output the number of gradients dropped so far.
+#define BD_NUM_DROPPED_ATTR "_dropped"
+
+// A gradient that is applied. The tensors are borrowed.
+typedef struct bd_gradient {
+    const braid_tensor *values;
+    const braid_tensor *indices; // of a sparse one, else NULL
+} bd_gradient;
+
+// A gradient that is kept apart. The tensors are held.
+typedef struct bd_kept_gradient {
+    int64_t replica;
+    braid_tensor values, indices;
+} bd_kept_gradient;
+
+typedef BD_ARRAY(bd_kept_gradient) bd_kept_gradients;
+
 // The sum of some gradients.
 typedef struct bd_gradient_sum {
+    int64_t count;       // of gradients
     braid_tensor values; // "no tensor" without gradients
     braid_tensor indices,
         counts; // of a sparse one: int64 vectors, of each row its index and how many gradients have it
@@ -22,10 +51,14 @@ void bd_gradient_sum_fini(bd_gradient_sum *s);
 
 typedef struct bd_accumulator_kind {
     const char *name; // "dense", for messages
-    // Adds the gradient in the inputs from 2 on to a->sum, of a->count gradients.
-    braid_code (*add_locked)(bd_accumulator *a, bd_op_ctx *c, braid_status *st);
-    // Sets the outputs of a take, the mean of `count` gradients where the accumulator is of that kind.
-    void (*output)(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, int64_t count);
+    // Checks the gradient in the inputs from 2 on. `held` has the shape of the values held already; NULL
+    // without any.
+    braid_code (*read_locked)(const bd_accumulator *a, bd_op_ctx *c, const braid_shape *held, bd_gradient *g,
+                              braid_status *st);
+    // Adds to the values of a sum of sum->count gradients. False: out of memory.
+    bool (*add)(const bd_accumulator *a, bd_gradient_sum *sum, const bd_gradient *g);
+    // Sets the outputs of a take: the mean where the accumulator is of that kind.
+    void (*output)(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum);
 } bd_accumulator_kind;
 
 struct bd_accumulator {
@@ -37,8 +70,9 @@ struct bd_accumulator {
     braid_shape shape;   // of gradients, perhaps partly known
     bool is_mean;        // else the sum is taken
     bd_waitlist takes;   // guarded by wait_queue.mu, as all below
-    bd_gradient_sum sum; // of `count` gradients
-    int64_t count, step;
+    bd_gradient_sum sum; // of gradients of unnamed replicas
+    bd_kept_gradients kept;
+    int64_t step, dropped;
 };
 
 // Whether a sum may be changed in place: it has no other holder.

@@ -3,10 +3,12 @@
 #include "ops/common/element.h"
 #include "ops/data_flow/accumulator.h"
 
-static braid_code check_shape_locked(const bd_accumulator *a, const braid_shape *got, braid_status *st)
+static braid_code read_locked(const bd_accumulator *a, bd_op_ctx *c, const braid_shape *held, bd_gradient *g,
+                              braid_status *st)
 {
-    const braid_shape *sum = &a->sum.values.shape;
-    const braid_shape *want = a->count > 0 && !bd_shape_equal(sum, got) ? sum : &a->shape;
+    *g = (bd_gradient){.values = bd_input(c, 2)};
+    const braid_shape *got = &g->values->shape;
+    const braid_shape *want = held && !bd_shape_equal(held, got) ? held : &a->shape;
     braid_shape merged;
     char x[BD_SHAPE_STR_MAX], y[BD_SHAPE_STR_MAX];
     if (bd_shape_merge(want, got, &merged)) return BRAID_OK;
@@ -15,46 +17,40 @@ static braid_code check_shape_locked(const bd_accumulator *a, const braid_shape 
 }
 
 // The first gradient is held, not copied; the second is added to it in memory of the accumulator's own.
-static braid_code add_locked(bd_accumulator *a, bd_op_ctx *c, braid_status *st)
+static bool add(const bd_accumulator *a, bd_gradient_sum *sum, const bd_gradient *g)
 {
-    const braid_tensor *gradient = bd_input(c, 2);
-    braid_tensor sum = {0};
-    bool ok = true;
-    braid_code code = check_shape_locked(a, &gradient->shape, st);
-    if (code) return code;
-    if (a->count == 0) {
-        ok = bd_tensor_keep(&sum, gradient);
+    braid_tensor to = {0};
+    if (sum->count == 0) {
+        if (!bd_tensor_keep(&to, g->values)) return false;
     } else {
-        if (bd_accumulator_may_overwrite(&a->sum.values)) {
-            bd_tensor_ref(&sum, &a->sum.values);
-        } else {
-            ok = bd_tensor_alloc(&sum, a->dtype, &gradient->shape);
-        }
-        if (ok)
-            bd_accumulator_add(a->dtype, a->sum.values.data, gradient->data, sum.data, bd_tensor_count(&sum));
+        if (bd_accumulator_may_overwrite(&sum->values))
+            bd_tensor_ref(&to, &sum->values);
+        else if (!bd_tensor_alloc(&to, a->dtype, &g->values->shape))
+            return false;
+        bd_accumulator_add(a->dtype, sum->values.data, g->values->data, to.data, bd_tensor_count(&to));
     }
-    if (!ok) return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when adding to accumulator '%s'", a->name);
-    bd_tensor_fini(&a->sum.values);
-    a->sum.values = sum;
-    return BRAID_OK;
+    bd_tensor_fini(&sum->values);
+    sum->values = to;
+    return true;
 }
 
 // Outputs sum / count, in the memory of the sum if it is not shared.
-static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, int64_t count)
+static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum)
 {
     braid_tensor *values = &sum->values;
-    bool divides = a->is_mean && count > 1;
+    bool divides = a->is_mean && sum->count > 1;
     if (!divides || bd_accumulator_may_overwrite(values)) {
         bd_output_set(c, 0, values);
     } else if (!bd_output(c, 0, values->dtype, &values->shape)) {
         return;
     }
     if (divides)
-        bd_accumulator_divide(values->dtype, values->data, count, c->outputs[0].tensor.data,
+        bd_accumulator_divide(values->dtype, values->data, sum->count, c->outputs[0].tensor.data,
                               bd_tensor_count(values));
 }
 
-static const bd_accumulator_kind dense = {.name = "dense", .add_locked = add_locked, .output = output};
+static const bd_accumulator_kind dense = {
+    .name = "dense", .read_locked = read_locked, .add = add, .output = output};
 
 static braid_code source_create(const braid_op *node, void *state, braid_status *st)
 {

@@ -9,26 +9,28 @@
 
 // ---- Checks ----
 
-// The inputs of an apply. The indices are a copy, because a reference may change meanwhile.
-typedef struct gradient {
-    const braid_tensor *indices, *values, *shape;
-    int64_t rows, row_len;
-} gradient;
+static int64_t row_count(const bd_gradient *g)
+{
+    return g->indices->shape.dims[0];
+}
 
-static braid_code read_gradient(bd_op_ctx *c, gradient *g, braid_status *st)
+static int64_t row_len(const bd_gradient *g)
+{
+    return bd_shape_count_range(&g->values->shape, 1, g->values->shape.rank);
+}
+
+static braid_code read_gradient(bd_op_ctx *c, bd_gradient *g, braid_status *st)
 {
     char text[BD_SHAPE_STR_MAX];
-    *g = (gradient){.indices = bd_input(c, 2), .values = bd_input(c, 3), .shape = bd_input(c, 4)};
+    *g = (bd_gradient){.indices = bd_input(c, 2), .values = bd_input(c, 3)};
     if (g->indices->shape.rank != 1)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Input indices should be vector but received shape: %s",
                        bd_shape_str(&g->indices->shape, text));
     if (g->values->shape.rank == 0)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Values cannot be 0-dimensional.");
-    g->rows = g->indices->shape.dims[0];
-    g->row_len = bd_shape_count_range(&g->values->shape, 1, g->values->shape.rank);
-    if (g->values->shape.dims[0] != g->rows)
+    if (g->values->shape.dims[0] != row_count(g))
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Expected %lld non-empty input values, got %lld",
-                       (long long)g->rows, (long long)g->values->shape.dims[0]);
+                       (long long)row_count(g), (long long)g->values->shape.dims[0]);
     return BRAID_OK;
 }
 
@@ -50,10 +52,10 @@ static braid_code check_known_shape(const bd_accumulator *a, const braid_tensor 
     return BRAID_OK;
 }
 
-static braid_code check_indices(const bd_accumulator *a, const gradient *g, braid_status *st)
+static braid_code check_indices(const bd_accumulator *a, const bd_gradient *g, braid_status *st)
 {
     if (a->shape.rank <= 0 || a->shape.dims[0] < 0) return BRAID_OK;
-    for (int64_t i = 0; i < g->rows; i++) {
+    for (int64_t i = 0; i < row_count(g); i++) {
         int64_t index = bd_tensor_index(g->indices, i);
         if (index >= a->shape.dims[0])
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -65,12 +67,13 @@ static braid_code check_indices(const bd_accumulator *a, const gradient *g, brai
 }
 
 // Checks the shape of the rows against the rows held, or against the accumulator's shape if there are none.
-static braid_code check_rows_locked(const bd_accumulator *a, const braid_shape *got, braid_status *st)
+static braid_code check_rows(const bd_accumulator *a, const braid_shape *held, const braid_shape *got,
+                             braid_status *st)
 {
-    const braid_shape *want = a->count > 0 ? &a->sum.values.shape : &a->shape;
-    if (a->count > 0 ? want->rank != got->rank : want->rank > got->rank)
+    const braid_shape *want = held ? held : &a->shape;
+    if (held ? want->rank != got->rank : want->rank > got->rank)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Shape mismatch: expected values rank %s%d, got %d",
-                       a->count > 0 ? "" : "at least ", want->rank, got->rank);
+                       held ? "" : "at least ", want->rank, got->rank);
     for (int d = 1; d < want->rank; d++) {
         if (want->dims[d] < 0 || want->dims[d] == got->dims[d]) continue;
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -78,6 +81,16 @@ static braid_code check_rows_locked(const bd_accumulator *a, const braid_shape *
                        (long long)want->dims[d], (long long)got->dims[d]);
     }
     return BRAID_OK;
+}
+
+static braid_code read_locked(const bd_accumulator *a, bd_op_ctx *c, const braid_shape *held, bd_gradient *g,
+                              braid_status *st)
+{
+    braid_code code = read_gradient(c, g, st);
+    if (!code && bd_node_attr_bool(c->node, "has_known_shape"))
+        code = check_known_shape(a, bd_input(c, 4), st);
+    if (!code) code = check_indices(a, g, st);
+    return code ? code : check_rows(a, held, &g->values->shape, st);
 }
 
 // ---- Adding ----
@@ -110,9 +123,9 @@ static bool alloc_sum(bd_gradient_sum *s, braid_dtype dtype, const braid_shape *
 
 // Adds one row to the sum: a row that is held, one of the gradient, or both.
 static void add_row(const bd_gradient_sum *sum, int64_t row, const bd_gradient_sum *held, int64_t i,
-                    const gradient *g, const int64_t *indices, int64_t j)
+                    const bd_gradient *g, const int64_t *indices, int64_t j)
 {
-    size_t size = (size_t)g->row_len * braid_dtype_size(sum->values.dtype);
+    size_t size = (size_t)row_len(g) * braid_dtype_size(sum->values.dtype);
     char *to = (char *)sum->values.data + (size_t)row * size;
     const char *old = i < 0 ? NULL : (const char *)held->values.data + (size_t)i * size;
     const char *fresh = j < 0 ? NULL : (const char *)g->values->data + (size_t)j * size;
@@ -120,19 +133,19 @@ static void add_row(const bd_gradient_sum *sum, int64_t row, const bd_gradient_s
     bd_tensor_i64(&sum->counts)[row] = (i >= 0 ? bd_tensor_i64(&held->counts)[i] : 0) + (j >= 0);
     if (size == 0) return;
     if (i >= 0 && j >= 0) {
-        bd_accumulator_add(sum->values.dtype, fresh, old, to, g->row_len);
+        bd_accumulator_add(sum->values.dtype, fresh, old, to, row_len(g));
     } else {
         memcpy(to, i >= 0 ? old : fresh, size);
     }
 }
 
-static bool add_rows(const bd_accumulator *a, const gradient *g, const braid_tensor *indices,
-                     bd_gradient_sum *sum)
+// Stores held + g to `sum`. The indices are a copy, because a reference may change meanwhile.
+static bool add_rows(const bd_accumulator *a, const bd_gradient_sum *held, const bd_gradient *g,
+                     const braid_tensor *indices, bd_gradient_sum *sum)
 {
-    const bd_gradient_sum *held = &a->sum;
-    walk w = {.b = bd_tensor_i64(indices), .b_count = g->rows}, start;
+    walk w = {.b = bd_tensor_i64(indices), .b_count = row_count(g)}, start;
     int64_t i, j, rows = 0;
-    if (a->count > 0) {
+    if (held->count > 0) {
         w.a = bd_tensor_i64(&held->indices);
         w.a_count = bd_tensor_count(&held->indices);
     }
@@ -146,25 +159,15 @@ static bool add_rows(const bd_accumulator *a, const gradient *g, const braid_ten
     return true;
 }
 
-static braid_code add_locked(bd_accumulator *a, bd_op_ctx *c, braid_status *st)
+static bool add(const bd_accumulator *a, bd_gradient_sum *sum, const bd_gradient *g)
 {
-    gradient g;
-    braid_code code = read_gradient(c, &g, st);
-    if (!code && bd_node_attr_bool(c->node, "has_known_shape")) code = check_known_shape(a, g.shape, st);
-    if (!code) code = check_indices(a, &g, st);
-    if (!code) code = check_rows_locked(a, &g.values->shape, st);
-    if (code) return code;
-    bd_gradient_sum sum = {0};
+    bd_gradient_sum more = {.count = sum->count};
     braid_tensor indices = {0};
-    if (!bd_tensor_keep(&indices, g.indices) || !add_rows(a, &g, &indices, &sum)) {
-        bd_gradient_sum_fini(&sum);
-        code = bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when adding to accumulator '%s'", a->name);
-    } else {
-        bd_gradient_sum_fini(&a->sum);
-        a->sum = sum;
-    }
+    const bool ok = bd_tensor_keep(&indices, g->indices) && add_rows(a, sum, g, &indices, &more);
+    bd_gradient_sum_fini(ok ? sum : &more);
+    if (ok) *sum = more;
     bd_tensor_fini(&indices);
-    return code;
+    return ok;
 }
 
 // ---- Taking ----
@@ -183,9 +186,8 @@ static void divide_rows(const bd_gradient_sum *sum)
 
 // Divides in place, because the sum has memory of its own. The accumulator determines the number of rows of
 // the dense shape.
-static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, int64_t count)
+static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum)
 {
-    (void)count;
     const braid_shape *shape = &sum->values.shape;
     braid_shape length = bd_shape1(shape->rank);
     if (a->is_mean) divide_rows(sum);
@@ -196,7 +198,8 @@ static void output(const bd_accumulator *a, bd_op_ctx *c, bd_gradient_sum *sum, 
         bd_tensor_i64(dense)[d] = d > 0 ? shape->dims[d] : a->shape.rank > 0 ? a->shape.dims[0] : -1;
 }
 
-static const bd_accumulator_kind sparse = {.name = "sparse", .add_locked = add_locked, .output = output};
+static const bd_accumulator_kind sparse = {
+    .name = "sparse", .read_locked = read_locked, .add = add, .output = output};
 
 // ---- Ops ----
 

@@ -135,6 +135,93 @@ static void stale_gradients_are_dropped(void **state)
     op_live_free(l);
 }
 
+// ---- Gradients of named replicas ----
+
+enum {
+    NAMED = 3
+};
+
+// The same accumulator, to which replica i applies its gradients by apply[i].
+typedef struct named_nodes {
+    accumulator_nodes n;
+    braid_op *apply[NAMED], *dropped;
+} named_nodes;
+
+static named_nodes make_named(op_live *l, int share)
+{
+    named_nodes named = {.n = make_nodes(l, BRAID_FLOAT, bd_shape1(-1), "", "SUM")};
+    const braid_out a = {named.n.apply->inputs[0].op, 0};
+    for (int i = 0; i < NAMED; i++) {
+        braid_op_desc *d = braid_op_begin(l->graph, "AccumulatorApplyGradient", NULL);
+        braid_op_input(d, a);
+        braid_op_input(d, op_live_placeholder(l, BRAID_INT64));
+        braid_op_input(d, op_live_placeholder(l, BRAID_FLOAT));
+        braid_op_attr_int(d, "_replica", i);
+        braid_op_attr_int(d, "_replica_share", share);
+        named.apply[i] = braid_op_end(d);
+    }
+    braid_op_desc *d = braid_op_begin(l->graph, "AccumulatorNumAccumulated", NULL);
+    braid_op_input(d, a);
+    braid_op_attr_bool(d, "_dropped", true);
+    named.dropped = braid_op_end(d);
+    return named;
+}
+
+// In float 1e8 + 1 - 1e8 is 0, and 1e8 - 1e8 + 1 is 1.
+static void gradients_of_named_replicas_are_added_in_their_order(void **state)
+{
+    (void)state;
+    static const char *const gradients[NAMED] = {"float[1] 1e8", "float[1] -1e8", "float[1] 1"};
+    static const int orders[][NAMED] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (size_t i = 0; i < BD_COUNTOF(orders); i++) {
+        op_live *l = op_live_new();
+        named_nodes named = make_named(l, 1);
+        accumulator_nodes n = named.n;
+        for (int k = 0; k < NAMED; k++) {
+            char feeds[64];
+            snprintf(feeds, sizeof feeds, "int64[] 0; %s", gradients[orders[i][k]]);
+            op_live_run(l, named.apply[orders[i][k]], feeds, "");
+        }
+        RUN(count, "", "int32[] 3");
+        RUN(take, "int32[] 3", "float[1] 1");
+        RUN(count, "", "int32[] 0");
+        op_live_free(l);
+    }
+}
+
+static void a_named_replica_gives_its_share_to_a_step(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    named_nodes named = make_named(l, 2);
+    accumulator_nodes n = named.n;
+    op_execution *taken = START(take, "int32[] 4");
+    op_live_run(l, named.apply[1], "int64[] 0; float[1] -1e8", "");
+    op_live_run(l, named.apply[1], "int64[] 0; float[1] 1", "");
+    op_live_run(l, named.apply[1], "int64[] 0; float[1] 7", ""); // one too many
+    op_live_run(l, named.apply[0], "int64[] 0; float[1] 5e7", "");
+    op_live_run(l, named.dropped, "", "int32[] 1");
+    assert_false(op_execution_has_ended(taken));
+    op_live_run(l, named.apply[0], "int64[] 0; float[1] 5e7", "");
+    op_execution_expect(taken, "float[1] 1");
+    op_live_run(l, named.apply[1], "int64[] 0; float[1] 7", ""); // stale
+    op_live_run(l, named.dropped, "", "int32[] 2");
+    op_live_free(l);
+}
+
+static void wrong_replicas_and_shapes_of_named_replicas_are_errors(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    named_nodes named = make_named(l, 1);
+    op_live_run(l, named.apply[0], "int64[] 0; float[2] 1 2", "");
+    op_live_run(l, named.apply[1], "int64[] 0; float[3] 1 2 3",
+                "InvalidArgument: Shape mismatch: expected [2], got [3]");
+    named = make_named(l, 0);
+    op_live_run(l, named.apply[0], "int64[] 0; float[1] 1", "InvalidArgument: AccumulatorApplyGradient");
+    op_live_free(l);
+}
+
 static void takers_wait_in_turn(void **state)
 {
     (void)state;
@@ -294,6 +381,9 @@ int main(void)
         cmocka_unit_test(accumulators_work_by_resource_handle),
         cmocka_unit_test(gradients_are_averaged_or_summed),
         cmocka_unit_test(stale_gradients_are_dropped),
+        cmocka_unit_test(gradients_of_named_replicas_are_added_in_their_order),
+        cmocka_unit_test(a_named_replica_gives_its_share_to_a_step),
+        cmocka_unit_test(wrong_replicas_and_shapes_of_named_replicas_are_errors),
         cmocka_unit_test(takers_wait_in_turn),
         cmocka_unit_test(wrong_inputs_are_errors),
         cmocka_unit_test(a_taken_gradient_is_not_shared),
