@@ -31,11 +31,15 @@ typedef struct braid_loop {
     void *arg;               ///< for both
     int parallel_iterations; ///< the maximum number of iterations in progress; 0: 10
     const char *name;        ///< NULL: "while"
+    /// The shapes [count] that the variables have in each iteration, for variables whose shapes change: -1
+    /// for a dimension that does. NULL: the shapes of the initial values.
+    const braid_shape *shape_invariants;
 } braid_loop;
 
 /// Builds a loop over `count` loop variables (at least one) with the initial values `init`, and stores their
 /// final values to `results` [count], which may be `init` (tf.while_loop). The type of a loop variable is
-/// constant; its shape may change.
+/// constant. The graph fails when the body's value for a variable may have a shape outside of its invariant,
+/// which is also the shape of its result.
 BRAID_API void braid_while(braid_graph *graph, const braid_loop *loop, const braid_out *init, int count,
                            braid_out *results);
 

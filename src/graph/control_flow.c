@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "graph/builder.h"
 #include "graph/region.h"
+#include "tensor/shape.h"
 #include <string.h>
 
 static braid_out node1(braid_graph *g, const char *op, const char *name, braid_out a)
@@ -46,10 +47,40 @@ static void vars_fini(loop_vars *v)
     bd_free(v->switches);
 }
 
-static void build_head(braid_graph *g, bd_region *r, loop_vars *v, const braid_out *init)
+// Returns whether every tensor of shape `a` has shape `b` too.
+static bool is_within(const braid_shape *a, const braid_shape *b)
 {
-    for (int i = 0; i < v->count; i++)
+    if (b->rank < 0) return true;
+    bool within = a->rank == b->rank;
+    for (int i = 0; within && i < b->rank; i++)
+        within = b->dims[i] < 0 || a->dims[i] == b->dims[i];
+    return within;
+}
+
+// The shape that variable `i` has in each iteration: the one that the caller allows, else the initial one.
+static braid_shape invariant(braid_graph *g, const braid_loop *loop, int i, braid_out init)
+{
+    const braid_shape first = braid_out_shape(init);
+    if (!loop->shape_invariants) return first;
+    const braid_shape *allowed = &loop->shape_invariants[i];
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!is_within(&first, allowed))
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
+                         "The loop's variable %d, '%s', begins with shape %s, which is not within its shape "
+                         "invariant %s",
+                         i, init.op->name, bd_shape_str(&first, a), bd_shape_str(allowed, b));
+    return *allowed;
+}
+
+static void build_head(braid_graph *g, bd_region *r, const braid_loop *loop, loop_vars *v,
+                       const braid_out *init)
+{
+    for (int i = 0; i < v->count; i++) {
+        const braid_shape shape = invariant(g, loop, i, init[i]);
         v->values[i] = bd_region_enter(r, bd_region_bring(r->outer, init[i]), "Enter", false);
+        // The op cannot know it, for other loops are built otherwise: build_back_edges checks it.
+        if (v->values[i].op) v->values[i].op->output_shapes[0] = shape;
+    }
     for (int i = 0; i < v->count; i++)
         v->merges[i] = bd_region_merge(r, v->values[i], "Merge");
     r->pivot = v->merges[0].op;
@@ -68,6 +99,17 @@ static void build_switches(braid_graph *g, bd_region *r, loop_vars *v, braid_out
     r->pivot = v->values[0].op;
 }
 
+static void check_invariant(braid_graph *g, int i, const braid_out *merge, const braid_out *next)
+{
+    const braid_shape was = braid_out_shape(*merge), is = braid_out_shape(*next);
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (!is_within(&is, &was))
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
+                         "The loop's variable %d has shape %s, but its next value '%s' has shape %s; give a "
+                         "shape invariant that allows both",
+                         i, bd_shape_str(&was, a), next->op->name, bd_shape_str(&is, b));
+}
+
 static void build_back_edges(braid_graph *g, bd_region *r, const loop_vars *v)
 {
     for (int i = 0; i < v->count; i++) {
@@ -77,6 +119,7 @@ static void build_back_edges(braid_graph *g, bd_region *r, const loop_vars *v)
             braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
                              "The loop's variable %d is %s, but %s in the next iteration", i,
                              braid_dtype_name(was), braid_dtype_name(is));
+        check_invariant(g, i, &v->merges[i], &v->next[i]);
         const bool by_ref = bd_dtype_is_ref(braid_out_dtype(v->next[i]));
         bd_region_next(r, v->merges[i],
                        node1(g, by_ref ? "RefNextIteration" : "NextIteration", "NextIteration", v->next[i]));
@@ -86,7 +129,7 @@ static void build_back_edges(braid_graph *g, bd_region *r, const loop_vars *v)
 static void build_loop(braid_graph *g, bd_region *r, const braid_loop *loop, loop_vars *v,
                        const braid_out *init, braid_out *results)
 {
-    build_head(g, r, v, init);
+    build_head(g, r, loop, v, init);
     const braid_out condition = loop->condition(loop->arg, g, v->merges);
     if (!all_given(g, "The loop's condition", &condition, 1)) return;
     build_switches(g, r, v, condition);
