@@ -19,6 +19,7 @@ import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,12 @@ class Cluster:
 
     def text(self):
         return "\n".join(line for _, line in self.lines)
+
+    def seconds_until_step(self, name, killed):
+        """From the kill of a task until the next step that needed it; None: there was none."""
+        pattern = r"Training goes on at" if name.startswith("ps/") else rf"^{name} \| .*first step after"
+        times = (at for at, line in self.lines if at > killed and re.search(pattern, line))
+        return min((at - killed for at in times), default=None)
 
 
 def cut(cluster, name, seconds):
@@ -191,11 +198,11 @@ def problems_of(cluster, code, faults, seconds_after):
 
 
 def run_seed(options, hosts, seed):
-    """One run; returns (description, problems, text)."""
+    """One run; returns (description, problems, text, seconds from kills to the next step)."""
     rng = random.Random(seed)
     directory = tempfile.mkdtemp(prefix="braid-chaos-")
     cluster = Cluster(options, hosts, rng, directory)
-    faults = []
+    faults, kills = [], []
     kinds = options.faults.split(",")
     try:
         if rng.random() < 0.8:
@@ -211,6 +218,8 @@ def run_seed(options, hosts, seed):
             last = time.monotonic()
             if fault:
                 faults.append(fault)
+                if fault.startswith("kill "):
+                    kills.append((fault[len("kill ") :], last))
         code = None
         try:
             code = cluster.process.wait(options.limit)
@@ -226,7 +235,8 @@ def run_seed(options, hosts, seed):
         problems += problems_of(cluster, code, faults, ended - last) if code is not None else []
         mode = "sync" if cluster.is_sync else "async"
         what = f"seed {seed}: {mode}, {cluster.ps} ps, {cluster.workers} workers, {', '.join(faults) or 'no fault'}"
-        return f"{what}: {ended - last:.1f} s after it", problems, cluster.text()
+        pauses = [cluster.seconds_until_step(name, at) for name, at in kills]
+        return f"{what}: {ended - last:.1f} s after it", problems, cluster.text(), [p for p in pauses if p]
     finally:
         for pid in cluster.tasks().values():
             os.kill(pid, signal.SIGKILL)
@@ -236,15 +246,18 @@ def run_seed(options, hosts, seed):
 
 
 def run_seeds(options, hosts):
-    failed = 0
+    failed, pauses = 0, []
     for seed in range(options.seed, options.seed + options.runs):
-        what, problems, text = run_seed(options, hosts, seed)
+        what, problems, text, of_run = run_seed(options, hosts, seed)
+        pauses += of_run
         print(f"{'FAILED' if problems else 'ok'}: {what}", flush=True)
         if problems:
             failed += 1
             print("\n".join(problems))
             print("\n".join("    " + line for line in text.splitlines()[-60:]))
             print(f"again: {' '.join(sys.argv)} --runs 1 --seed {seed}")
+    if pauses:
+        print(f"from a kill to the next step that needed the task: median {statistics.median(pauses):.2f} s")
     print(f"{options.runs - failed} of {options.runs} runs passed")
     return 1 if failed else 0
 
@@ -266,6 +279,7 @@ def main():
         "--limit", type=float, default=150, help="seconds a run may take after its last fault"
     )
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # cleans up
     if "cut" not in options.faults.split(","):
         return run_seeds(options, None)
     with Hosts(HOSTS) as hosts:
