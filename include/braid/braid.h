@@ -6,6 +6,7 @@
 #include <braid/clip.h>
 #include <braid/cluster.h>
 #include <braid/control.h>
+#include <braid/coordinator.h>
 #include <braid/device_setter.h>
 #include <braid/event_writer.h>
 #include <braid/graph.h>
@@ -18,6 +19,7 @@
 #include <braid/op_list.h>
 #include <braid/ops.h>
 #include <braid/optimizers.h>
+#include <braid/queue_runner.h>
 #include <braid/run_metadata.h>
 #include <braid/saver.h>
 #include <braid/server.h>

@@ -162,6 +162,10 @@ BRAID_API void braid_graph_own(braid_graph *graph, void *what, void (*release)(v
 BRAID_API void braid_collect(braid_graph *graph, const char *collection, braid_out out);
 /// Returns the outputs in order and their number; owned by the graph, valid until the next braid_collect.
 BRAID_API const braid_out *braid_collection(const braid_graph *graph, const char *collection, int *count);
+/// The same for what is not an output (queue runners, for instance). The objects stay their owner's and live
+/// as long as the graph (braid_graph_own).
+BRAID_API void braid_collect_object(braid_graph *graph, const char *collection, void *object);
+BRAID_API void *const *braid_collection_objects(const braid_graph *graph, const char *collection, int *count);
 
 // ---- GraphDef ----
 

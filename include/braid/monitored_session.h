@@ -22,6 +22,7 @@
 
 #include <braid/checkpoint.h>
 #include <braid/cluster.h>
+#include <braid/coordinator.h>
 #include <braid/run_metadata.h>
 #include <braid/saver.h>
 #include <braid/session.h>
@@ -54,12 +55,15 @@ typedef struct braid_session_config {
     braid_checkpoint_policy keep;   ///< which checkpoints stay, when `saver` is NULL
     double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given
     int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time
-    /// With `checkpoint_dir`, the chief writes the collection "summaries" and the steps per second to an event
-    /// file there after so many steps; 0: 100; negative: never.
+    /// With `checkpoint_dir`, the chief writes the collection "summaries" and the steps per second to an
+    /// event file there after so many steps; 0: 100; negative: never.
     int64_t save_summaries_steps;
     /// How many times in a row, without a step in between, another session is opened after a task was lost;
     /// 0: 10; negative: never.
     int max_recoveries;
+    /// How long threads of the coordinator may take to end before a session is closed without them; 0: two
+    /// minutes. Calls of the session have been cancelled by then.
+    int64_t stop_grace_period_ms;
 } braid_session_config;
 
 /// Returns whether a task is the chief, which initializes the variables: task 0 of job "chief" or "master",
@@ -109,6 +113,12 @@ BRAID_API braid_session *braid_monitored_session_raw(braid_monitored_session *se
 /// The global step as the last run saw it; -1 before and in a graph without one. Other workers count it up
 /// meanwhile.
 BRAID_API int64_t braid_monitored_session_global_step(const braid_monitored_session *session);
+
+/// The coordinator of the threads that work beside training: those of queue runners, and the program's or its
+/// hooks' own. An error of a thread ends training with that error, or leads to a recovery as an error of a
+/// run does. It stops, and waits for the threads, before a session is closed, and starts anew with the next
+/// one (after_create_session is the moment to start threads). Not the caller's.
+BRAID_API braid_coordinator *braid_monitored_session_coordinator(braid_monitored_session *session);
 
 /// Returns the exit code of a program: 0 for BRAID_OK, else 1.
 BRAID_API int braid_exit_code(braid_code code);

@@ -39,6 +39,7 @@ typedef struct bd_colocate_scope {
 
 typedef struct bd_collection {
     BD_ARRAY(braid_out) items;
+    BD_ARRAY(void *) objects;
 } bd_collection;
 
 typedef struct bd_owned {

@@ -45,22 +45,41 @@ void braid_graph_own(braid_graph *g, void *what, void (*release)(void *what))
         release(what);
 }
 
+static bd_collection *make_collection(braid_graph *g, const char *name)
+{
+    bd_builder *b = bd_graph_builder(g);
+    bd_collection *c = bd_map_get(&b->collections, name);
+    if (c) return c;
+    c = bd_calloc(1, sizeof *c);
+    bd_map_put(&b->collections, name, c);
+    return c;
+}
+
+static const bd_collection *find_collection(const braid_graph *g, const char *name)
+{
+    return g && g->builder && name ? bd_map_get(&g->builder->collections, name) : NULL;
+}
+
 void braid_collect(braid_graph *g, const char *collection, braid_out out)
 {
-    if (!g || !collection || !out.op) return;
-    bd_builder *b = bd_graph_builder(g);
-    bd_collection *c = bd_map_get(&b->collections, collection);
-    if (!c) {
-        c = bd_calloc(1, sizeof *c);
-        bd_map_put(&b->collections, collection, c);
-    }
-    bd_array_push(&c->items, out);
+    if (g && collection && out.op) bd_array_push(&make_collection(g, collection)->items, out);
 }
 
 const braid_out *braid_collection(const braid_graph *g, const char *collection, int *count)
 {
-    const bd_collection *c =
-        g && g->builder && collection ? bd_map_get(&g->builder->collections, collection) : NULL;
+    const bd_collection *c = find_collection(g, collection);
     *count = c ? (int)c->items.len : 0;
     return c ? c->items.items : NULL;
+}
+
+void braid_collect_object(braid_graph *g, const char *collection, void *object)
+{
+    if (g && collection && object) bd_array_push(&make_collection(g, collection)->objects, object);
+}
+
+void *const *braid_collection_objects(const braid_graph *g, const char *collection, int *count)
+{
+    const bd_collection *c = find_collection(g, collection);
+    *count = c ? (int)c->objects.len : 0;
+    return c ? c->objects.items : NULL;
 }

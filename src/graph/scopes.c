@@ -25,6 +25,7 @@ void bd_builder_free(bd_builder *b)
     void *value;
     while (bd_map_next(&b->collections, &pos, NULL, &value)) {
         bd_array_free(&((bd_collection *)value)->items);
+        bd_array_free(&((bd_collection *)value)->objects);
         bd_free(value);
     }
     for (size_t i = 0; i < b->controls.len; i++)

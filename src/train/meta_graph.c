@@ -1,10 +1,11 @@
 // MetaGraphDef: a graph with what a program needs to use it, as tf.train.import_meta_graph reads it.
 #include "base/alloc.h"
+#include "train/queue_runner.h"
 #include "train/saver.h"
 #include "train/variable_internal.h"
 #include <string.h>
 
-// Fields of MetaGraphDef, SaverDef, CollectionDef and VariableDef.
+// Fields of MetaGraphDef, SaverDef, CollectionDef, VariableDef and QueueRunnerDef.
 enum {
     META_GRAPH_DEF = 2,
     META_SAVER_DEF = 3,
@@ -23,6 +24,11 @@ enum {
     VARIABLE_IS_RESOURCE = 5,
     VARIABLE_INITIAL_VALUE = 6,
     VARIABLE_TRAINABLE = 7,
+    RUNNER_QUEUE = 1,
+    RUNNER_ENQUEUE = 2,
+    RUNNER_CLOSE = 3,
+    RUNNER_CANCEL = 4,
+    RUNNER_CLOSED_CODES = 5,
     VERSION_V2 = 2,
     MAX_TO_KEEP_DEFAULT = 5 // braid_checkpoint_policy; 0 in SaverDef: all stay
 };
@@ -106,11 +112,28 @@ static void put_variable(const braid_graph *g, bd_wire_writer *to, braid_out ref
     end(&m, &w, to, 1); // an element of the list
 }
 
+static void put_queue_runner(bd_wire_writer *to, const braid_queue_runner *r)
+{
+    bd_message m;
+    bd_wire_writer w;
+    begin(&m, &w);
+    put_text(&w, RUNNER_QUEUE, braid_op_name(r->queue));
+    for (size_t i = 0; i < r->enqueue_ops.len; i++)
+        put_text(&w, RUNNER_ENQUEUE, braid_op_name(r->enqueue_ops.items[i]));
+    put_text(&w, RUNNER_CLOSE, braid_op_name(r->close));
+    put_text(&w, RUNNER_CANCEL, braid_op_name(r->cancel));
+    for (size_t i = 0; i < r->closed_codes.len; i++)
+        bd_wire_put_uint(&w, RUNNER_CLOSED_CODES, r->closed_codes.items[i]);
+    end(&m, &w, to, 1); // an element of the list
+}
+
+// The collection's variables and queue runners.
 static void put_collection(const braid_graph *g, bd_wire_writer *to, const char *name)
 {
-    int count;
+    int count, object_count;
     const braid_out *vars = braid_collection(g, name, &count);
-    if (count == 0) return;
+    void *const *runners = braid_collection_objects(g, name, &object_count);
+    if (count + object_count == 0) return;
     bd_message entry, value, list;
     bd_wire_writer e, v, l;
     begin(&entry, &e);
@@ -119,6 +142,8 @@ static void put_collection(const braid_graph *g, bd_wire_writer *to, const char 
     begin(&list, &l);
     for (int i = 0; i < count; i++)
         put_variable(g, &l, vars[i]);
+    for (int i = 0; i < object_count; i++)
+        put_queue_runner(&l, runners[i]);
     end(&list, &l, &v, COLLECTION_BYTES_LIST);
     end(&value, &v, &e, 2);
     end(&entry, &e, to, META_COLLECTION_DEF);
@@ -127,7 +152,7 @@ static void put_collection(const braid_graph *g, bd_wire_writer *to, const char 
 void *train_meta_graph_write(const braid_saver *saver, size_t *len, braid_status *st)
 {
     static const char *const collections[] = {BRAID_GLOBAL_VARIABLES, BRAID_TRAINABLE_VARIABLES,
-                                              BRAID_LOCAL_VARIABLES, BRAID_GLOBAL_STEP};
+                                              BRAID_LOCAL_VARIABLES, BRAID_GLOBAL_STEP, BRAID_QUEUE_RUNNERS};
     const braid_graph *g = saver->graph;
     size_t graph_len;
     void *graph = braid_graph_export(g, &graph_len, st);

@@ -5,6 +5,8 @@
 // variables that have lost their values, each hook's after_create_session is called again, and the step is
 // run again. A step that a hook runs does not recover: its error reaches the outer step through the hook.
 #include "train/monitored_session.h"
+#include "train/coordinator.h"
+#include "train/queue_runner.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -86,14 +88,25 @@ bool braid_is_chief(const braid_cluster *cluster, const char *job, int index)
 
 // ---- Losses that threads of hooks see ----
 
-void train_session_lost(braid_monitored_session *s, const braid_status *why, bool for_good)
+static void note_loss(braid_monitored_session *s, const braid_status *why, bool for_good)
 {
     bd_mutex_lock(&s->mu);
     const bool is_first = s->lost.code == BRAID_OK;
     if (is_first) bd_status_copy(&s->lost, why);
     if (is_first) s->lost_for_good = for_good;
     bd_mutex_unlock(&s->mu);
+}
+
+void train_session_lost(braid_monitored_session *s, const braid_status *why, bool for_good)
+{
+    note_loss(s, why, for_good);
     braid_session_cancel(s->session); // lives until the threads of hooks have ended
+}
+
+// Whether another session may help against an error.
+static bool is_recoverable(braid_code code)
+{
+    return code == BRAID_ABORTED || code == BRAID_UNAVAILABLE;
 }
 
 // Replaces the error of a call by the reason why the session is lost, if it is. Returns whether another
@@ -104,7 +117,23 @@ static bool explain(braid_monitored_session *s, braid_status *st)
     if (s->lost.code) bd_status_copy(st, &s->lost);
     const bool for_good = s->lost_for_good;
     bd_mutex_unlock(&s->mu);
-    return (st->code == BRAID_ABORTED || st->code == BRAID_UNAVAILABLE) && s->max_recoveries > 0 && !for_good;
+    return is_recoverable(st->code) && s->max_recoveries > 0 && !for_good;
+}
+
+// A thread of the coordinator has asked to stop: its error is the session's. Consumers in other processes
+// that wait for the queues of this one learn of it, unless a recovery goes on filling them.
+static void coordinator_stopped(void *arg, const braid_status *why)
+{
+    braid_monitored_session *s = arg;
+    if (!why->code || !s->session) return;
+    note_loss(s, why, false); // before a step can see that its queue is closed
+    if (!is_recoverable(why->code)) train_queue_runners_cancel(s->graph, s->session);
+    braid_session_cancel(s->session);
+}
+
+braid_coordinator *braid_monitored_session_coordinator(braid_monitored_session *s)
+{
+    return s->coordinator;
 }
 
 // ---- The global step ----
@@ -153,6 +182,7 @@ static braid_code open_session(braid_monitored_session *s, int64_t timeout_ms, b
     if (!s->session) return st->code;
     braid_code code = train_bootstrap_run(&s->boot, s->session, st);
     if (!code) code = train_read_global_step(s, st);
+    if (!code) code = train_queue_runners_start(s->graph, s->session, s->coordinator, st);
     for (size_t i = 0; i < s->hooks.len && !code; i++) {
         braid_hook *h = s->hooks.items[i];
         if (h->after_create_session) code = h->after_create_session(h, s, st);
@@ -183,6 +213,7 @@ static void copy_config(braid_monitored_session *s, const braid_session_config *
         s->filters[i] = keep_string(s, c->session.device_filters[i]);
     s->options.device_filters = s->filters;
     s->max_recoveries = c->max_recoveries ? c->max_recoveries : MAX_RECOVERIES_DEFAULT;
+    s->stop_grace_ms = c->stop_grace_period_ms;
     s->boot = (train_bootstrap){.is_chief = c->is_chief || in_this_process(&c->session),
                                 .wait_timeout_ms =
                                     c->wait_timeout_ms ? c->wait_timeout_ms : CHIEF_TIMEOUT_DEFAULT_MS,
@@ -233,6 +264,8 @@ braid_monitored_session *braid_monitored_session_open(braid_graph *g, const brai
     braid_monitored_session *s = bd_calloc(1, sizeof *s);
     s->graph = g;
     bd_mutex_init(&s->mu);
+    s->coordinator = braid_coordinator_new();
+    train_coordinator_on_stop(s->coordinator, coordinator_stopped, s);
     s->global_step_value = -1;
     copy_config(s, config);
     BD_STATUS(st);
@@ -243,6 +276,16 @@ braid_monitored_session *braid_monitored_session_open(braid_graph *g, const brai
 
 // ---- Recovery ----
 
+// Ends the threads of the coordinator, whose calls of the session have been cancelled.
+static void end_threads(braid_monitored_session *s)
+{
+    BD_STATUS(st);
+    braid_coordinator_request_stop(s->coordinator, NULL);
+    if (braid_coordinator_join(s->coordinator, s->stop_grace_ms, st) == BRAID_DEADLINE_EXCEEDED)
+        bd_warn("%s", braid_status_message(st));
+    braid_coordinator_clear_stop(s->coordinator);
+}
+
 static void close_session(braid_monitored_session *s, braid_status *st)
 {
     if (!s->session) return;
@@ -251,6 +294,7 @@ static void close_session(braid_monitored_session *s, braid_status *st)
         braid_hook *h = s->hooks.items[i];
         if (h->before_close_session) h->before_close_session(h, s);
     }
+    end_threads(s);
     braid_session_close(s->session, st);
     s->session = NULL;
     braid_status_clear(&s->lost); // no thread of a hook is left
@@ -333,6 +377,7 @@ static void free_session(braid_monitored_session *s)
     bd_array_free(&s->strings);
     bd_free(s->filters);
     train_step_lists_free(&s->spare);
+    braid_coordinator_free(s->coordinator);
     bd_mutex_fini(&s->mu);
     bd_status_fini(&s->lost);
     bd_status_fini(&s->status);
@@ -356,8 +401,11 @@ static void end_hooks(braid_monitored_session *s)
 braid_code braid_monitored_session_close(braid_monitored_session *s)
 {
     if (!s) return BRAID_OK;
-    end_hooks(s);
     BD_STATUS(st);
+    if (!is_recoverable(braid_coordinator_status(s->coordinator, st))) keep_any(s, st);
+    end_hooks(s);
+    if (s->session && !is_recoverable(s->status.code)) train_queue_runners_cancel(s->graph, s->session);
+    braid_status_clear(st);
     close_session(s, st);
     keep_any(s, st);
     const braid_code code = s->status.code;

@@ -36,6 +36,8 @@ struct braid_monitored_session {
     int runs;            // in progress: hooks may run steps while a step is in progress
     int recoveries;      // since the last step that succeeded
     int max_recoveries;
+    braid_coordinator *coordinator;
+    int64_t stop_grace_ms;
     train_step_lists spare; // memory for the next step
     bd_mutex mu;
     braid_status lost;  // why `session` is lost, although its calls say Cancelled; guarded by mu
