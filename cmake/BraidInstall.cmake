@@ -12,8 +12,9 @@ set(braid_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Braid)
 install(TARGETS braid_shared
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS braid_static ARCHIVE COMPONENT development)
-install(DIRECTORY include/braid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-        FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/braid ${BRAID_GENERATED_INCLUDE}/braid
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 # What the static library needs: packages by pkg-config's names, and libraries that have no such file.
 set(BRAID_REQUIRES_PRIVATE)

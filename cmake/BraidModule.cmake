@@ -105,6 +105,7 @@ function(braid_add_module module)
         add_library(braid_${module}_testing STATIC ${testing})
         braid_own_code(braid_${module}_testing ${module})
         target_include_directories(braid_${module}_testing PRIVATE ${CMAKE_SOURCE_DIR}/src)
+        braid_program_code(braid_${module}_testing)
         target_link_libraries(braid_${module}_testing PRIVATE PkgConfig::CMOCKA)
         set_target_properties(braid_${module}_testing PROPERTIES
             OUTPUT_NAME bd_${module}_testing ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules)

@@ -36,7 +36,7 @@ forbid "memory comes from src/base/alloc.h" \
 
 
 # Lines fit into 110 columns. String literals, what `clang-format off` covers and the padding of macros do not count.
-mapfile -t lines < <(git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cc' '*.py' '*.sh' '*.cmake' dev .ci/run CMakeLists.txt |
+mapfile -t lines < <(git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.hpp' '*.cc' '*.py' '*.sh' '*.cmake' dev .ci/run CMakeLists.txt |
     grep -vE '^tests/(golden|fuzz/corpus)/')
 long=$(awk '
     FNR == 1 { is_off = 0 }

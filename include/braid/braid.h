@@ -1,4 +1,4 @@
-// All of Braid's C interface.
+// All of Braid's C interface, but for the functions of single ops (raw_ops.h).
 #ifndef BRAID_BRAID_H
 #define BRAID_BRAID_H
 
@@ -30,5 +30,8 @@
 #include <braid/tensor.h>
 #include <braid/variables.h>
 #include <braid/version.h>
+
+// Behind all others: macros of their functions.
+#include <braid/locations.h>
 
 #endif

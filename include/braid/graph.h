@@ -75,6 +75,11 @@ BRAID_API void braid_op_attr_shape_list(braid_op_desc *desc, const char *name, c
                                         int count);
 BRAID_API void braid_op_attr_string_list(braid_op_desc *desc, const char *name, const char *const *values,
                                          int count);
+/// Of type func, and list(func): names of functions of the graph's library, which an imported GraphDef
+/// brings.
+BRAID_API void braid_op_attr_func(braid_op_desc *desc, const char *name, const char *function);
+BRAID_API void braid_op_attr_func_list(braid_op_desc *desc, const char *name, const char *const *functions,
+                                       int count);
 /// Adds the node and returns it; NULL when the graph has failed: an unknown op, a wrong number or type of
 /// inputs, a missing attribute, shapes the op cannot take.
 BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
@@ -87,6 +92,17 @@ BRAID_API braid_out braid_op_end_out(braid_op_desc *desc);
 /// Adds a node in one call, with default attributes: `count` inputs, one argument each.
 BRAID_API braid_op *braid_op_add(braid_graph *graph, const char *op_type, const char *name,
                                  const braid_out *inputs, int count);
+
+// ---- Where a program builds ----
+
+/// Notes that this thread builds at a line of the program from now on. Nodes remember it; an error of the
+/// graph and an error of a run that names a node end with "(built at FILE:LINE)". The macros of
+/// braid/locations.h, which braid.h includes, call this in C programs. FILE need not outlive the call that
+/// builds. NULL: no line is known. Running a session forgets the line.
+BRAID_API void braid_here(const char *file, int line);
+/// Returns the file of the line that built a node, and stores the line's number; NULL when it is not known.
+/// Owned by the graph.
+BRAID_API const char *braid_op_built_at(const braid_op *op, int *line);
 
 // ---- Looking at a graph ----
 

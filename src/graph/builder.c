@@ -2,7 +2,9 @@
 #include "graph/builder.h"
 
 #include "base/check.h"
+#include "graph/function_internal.h"
 #include "graph/graph_internal.h"
+#include "graph/location.h"
 #include "graph/node_resolve.h"
 #include "graph/region.h"
 #include <stdlib.h>
@@ -103,9 +105,19 @@ void braid_op_input(braid_op_desc *d, braid_out input)
     braid_op_input_list(d, &input, 1);
 }
 
+// Returns how many of the values of a list may be read: none of a list that cannot be, which fails.
+static int checked_count(braid_op_desc *d, const char *what, const void *values, int count)
+{
+    if (!d || (count >= 0 && (values || count == 0))) return count;
+    braid_graph_fail(d->graph, BRAID_INVALID_ARGUMENT, "Node '%s' (op: '%s'): %s of %d values%s", d->name,
+                     d->op_type, what, count, values ? "" : " is NULL");
+    return 0;
+}
+
 void braid_op_input_list(braid_op_desc *d, const braid_out *inputs, int count)
 {
     if (!d) return;
+    count = checked_count(d, "an input list", inputs, count);
     bd_array_push(&d->arguments, (argument){.from = (int)d->inputs.len, .count = count});
     for (int i = 0; i < count; i++) {
         if (!inputs[i].op)
@@ -142,6 +154,17 @@ void braid_op_colocate(braid_op_desc *d, braid_op *op)
 
 // ---- Attributes ----
 
+static void fail_unknown_attr(braid_op_desc *d, const char *name)
+{
+    bd_strbuf known = {0};
+    for (int i = 0; i < d->def->attr_count; i++)
+        bd_strbuf_appendf(&known, "%s'%s'", i ? ", " : "", d->def->attrs[i].name);
+    braid_graph_fail(d->graph, BRAID_INVALID_ARGUMENT,
+                     "Node '%s' (op: '%s'): the op has no attr '%s'; its attrs are: %s", d->name, d->op_type,
+                     name, known.len ? bd_strbuf_str(&known) : "none");
+    bd_strbuf_fini(&known);
+}
+
 static void set_attr(braid_op_desc *d, const char *name, const bd_attr *value)
 {
     if (!d) return;
@@ -153,9 +176,7 @@ static void set_attr(braid_op_desc *d, const char *name, const bd_attr *value)
             return;
         }
     }
-    if (d->def && *name != '_' && !bd_op_def_attr(d->def, name))
-        braid_graph_fail(d->graph, BRAID_INVALID_ARGUMENT, "Node '%s' (op: '%s'): the op has no attr '%s'",
-                         d->name, d->op_type, name);
+    if (d->def && *name != '_' && !bd_op_def_attr(d->def, name)) fail_unknown_attr(d, name);
     bd_array_push(&d->attrs, (bd_named_attr){.name = bd_arena_strdup(&d->arena, name), .value = copy});
 }
 
@@ -224,39 +245,46 @@ void braid_op_attr_tensor(braid_op_desc *d, const char *name, const braid_tensor
     if (value) set_attr(d, name, &(bd_attr){.kind = BD_ATTR_TENSOR, .tensor = (braid_tensor *)value});
 }
 
-static bd_attr list_attr(bd_attr_kind kind, int count)
+void braid_op_attr_func(braid_op_desc *d, const char *name, const char *function)
+{
+    if (!d) return;
+    const bd_func func = {.name = function ? function : ""};
+    set_attr(d, name, &(bd_attr){.kind = BD_ATTR_FUNC, .s = bd_func_bytes(&func, &d->arena)});
+}
+
+static bd_attr list_attr(braid_op_desc *d, bd_attr_kind kind, const void *values, int count)
 {
     bd_attr attr = {.kind = BD_ATTR_LIST, .item_kind = kind};
-    attr.list.count = count;
+    attr.list.count = checked_count(d, "an attr's list", values, count);
     return attr;
 }
 
 void braid_op_attr_int_list(braid_op_desc *d, const char *name, const int64_t *values, int count)
 {
-    bd_attr attr = list_attr(BD_ATTR_INT, count);
+    bd_attr attr = list_attr(d, BD_ATTR_INT, values, count);
     attr.list.i = (int64_t *)values;
     set_attr(d, name, &attr);
 }
 
 void braid_op_attr_float_list(braid_op_desc *d, const char *name, const float *values, int count)
 {
-    bd_attr attr = list_attr(BD_ATTR_FLOAT, count);
+    bd_attr attr = list_attr(d, BD_ATTR_FLOAT, values, count);
     attr.list.f = (float *)values;
     set_attr(d, name, &attr);
 }
 
 void braid_op_attr_type_list(braid_op_desc *d, const char *name, const braid_dtype *values, int count)
 {
-    bd_attr attr = list_attr(BD_ATTR_TYPE, count);
+    bd_attr attr = list_attr(d, BD_ATTR_TYPE, values, count);
     attr.list.type = (braid_dtype *)values;
     set_attr(d, name, &attr);
 }
 
 void braid_op_attr_shape_list(braid_op_desc *d, const char *name, const braid_shape *values, int count)
 {
-    bd_attr attr = list_attr(BD_ATTR_SHAPE, count);
+    bd_attr attr = list_attr(d, BD_ATTR_SHAPE, values, count);
     attr.list.shape = (braid_shape *)values;
-    for (int i = 0; d && i < count; i++)
+    for (int i = 0; d && i < attr.list.count; i++)
         check_shape(d, &values[i]);
     set_attr(d, name, &attr);
 }
@@ -264,10 +292,20 @@ void braid_op_attr_shape_list(braid_op_desc *d, const char *name, const braid_sh
 void braid_op_attr_string_list(braid_op_desc *d, const char *name, const char *const *values, int count)
 {
     if (!d) return;
-    bd_attr attr = list_attr(BD_ATTR_STRING, count);
-    attr.list.s = BD_ARENA_ARRAY(&d->arena, bd_bytes, (size_t)count);
-    for (int i = 0; i < count; i++)
+    bd_attr attr = list_attr(d, BD_ATTR_STRING, values, count);
+    attr.list.s = BD_ARENA_ARRAY(&d->arena, bd_bytes, (size_t)attr.list.count);
+    for (int i = 0; i < attr.list.count; i++)
         attr.list.s[i] = bytes_of(values[i]);
+    set_attr(d, name, &attr);
+}
+
+void braid_op_attr_func_list(braid_op_desc *d, const char *name, const char *const *functions, int count)
+{
+    if (!d) return;
+    bd_attr attr = list_attr(d, BD_ATTR_FUNC, functions, count);
+    attr.list.s = BD_ARENA_ARRAY(&d->arena, bd_bytes, (size_t)attr.list.count);
+    for (int i = 0; i < attr.list.count; i++)
+        attr.list.s[i] = bd_func_bytes(&(bd_func){.name = functions[i] ? functions[i] : ""}, &d->arena);
     set_attr(d, name, &attr);
 }
 
@@ -397,6 +435,7 @@ static braid_op *make_node(braid_op_desc *d, const bd_op_list *bound)
     }
     n->device = bd_builder_device(g, n, d->device, bound, d->colocated.len > 0);
     if (g->status.code) return NULL;
+    bd_location_remember(n);
     bd_graph_append(g, n);
     bd_region_add(region, n, false);
     return n;

@@ -58,6 +58,7 @@ typedef struct bd_builder {
     bool has_seed;
     int64_t seed;
     struct braid_op_desc *descs; // begun and not ended; owned
+    const char *file;            // that nodes were last built in, in the graph's arena; NULL
     struct bd_region *region;    // the region of new nodes (region.h); NULL; not owned
 } bd_builder;
 

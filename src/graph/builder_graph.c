@@ -1,11 +1,15 @@
 // Parts of a graph besides its nodes: its sticky error, its seed, collections, owned objects.
 #include "graph/builder.h"
 
+#include "graph/location.h"
+
 // ---- Sticky errors ----
 
 void bd_graph_fail_status(braid_graph *g, const braid_status *st)
 {
-    if (!g->status.code) bd_status_copy(&g->status, st);
+    if (g->status.code) return;
+    bd_status_copy(&g->status, st);
+    bd_location_name(&g->status);
 }
 
 void braid_graph_fail(braid_graph *g, braid_code code, const char *format, ...)
@@ -15,6 +19,7 @@ void braid_graph_fail(braid_graph *g, braid_code code, const char *format, ...)
     va_start(args, format);
     bd_vfail(&g->status, code, format, args);
     va_end(args);
+    bd_location_name(&g->status);
 }
 
 braid_code braid_graph_status(const braid_graph *g, braid_status *status)

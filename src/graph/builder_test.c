@@ -306,6 +306,9 @@ static void build_wrongly(braid_graph *g, int what)
         braid_op_attr_tensor(d, "T", &t);
         bd_tensor_fini(&t);
     }
+    if (what == 12) braid_op_input_list(d, &x, -1);
+    if (what == 13) braid_op_input_list(d, NULL, 2);
+    if (what == 14) braid_op_attr_string_list(d, "_list", NULL, 1);
     if (what == 10)
         braid_op_input_list(d, (braid_out[]){x, x}, 2);
     else
@@ -324,7 +327,7 @@ static void wrong_use_is_an_error_of_the_graph(void **state)
         {BRAID_NOT_FOUND, "Op type not registered 'Nonsense', which node 'n' wants"},
         {BRAID_INVALID_ARGUMENT, "Node 'n' (op: 'Add'): takes 2 inputs, but got 1"},
         {BRAID_INVALID_ARGUMENT, "'a b' is not a valid node name"},
-        {BRAID_INVALID_ARGUMENT, "Node 'n' (op: 'Neg'): the op has no attr 'nonsense'"},
+        {BRAID_INVALID_ARGUMENT, "Node 'n' (op: 'Neg'): the op has no attr 'nonsense'; its attrs are: 'T'"},
         {BRAID_INVALID_ARGUMENT, "an attr's tensor is NULL"},
         {BRAID_INVALID_ARGUMENT, "an input is of another graph"},
         {BRAID_INVALID_ARGUMENT, "a control input is nothing"},
@@ -333,6 +336,9 @@ static void wrong_use_is_an_error_of_the_graph(void **state)
         {BRAID_INVALID_ARGUMENT, "a rank or a dimension that cannot be"},
         {BRAID_INVALID_ARGUMENT, "a list was given for an input that is none"},
         {BRAID_INVALID_ARGUMENT, "an attr's tensor is a variant"},
+        {BRAID_INVALID_ARGUMENT, "an input list of -1 values"},
+        {BRAID_INVALID_ARGUMENT, "an input list of 2 values is NULL"},
+        {BRAID_INVALID_ARGUMENT, "an attr's list of 1 values is NULL"},
     };
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
         braid_graph *g = braid_graph_new();

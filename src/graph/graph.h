@@ -29,6 +29,8 @@ struct braid_op {
     braid_dtype *output_types;  // [output_count]
     braid_shape *output_shapes; // as far as inferred [output_count]
     int output_count;
+    const char *file; // of the program's line that built it, in the graph's arena; NULL: not known
+    int line;
 };
 
 typedef BD_ARRAY(braid_op *) bd_op_list;

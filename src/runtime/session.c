@@ -3,6 +3,7 @@
 #include "runtime/session_internal.h"
 
 #include "base/alloc.h"
+#include "graph/location.h"
 #include "runtime/run_metadata.h"
 
 braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
@@ -21,6 +22,7 @@ braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
 
 bool bd_session_enter(braid_session *s, braid_status *st)
 {
+    bd_location_forget();
     bd_mutex_lock(&s->calls_mu);
     bool is_open = !s->is_closing;
     if (is_open) s->inside++;
@@ -111,7 +113,7 @@ braid_code braid_session_run(braid_session *session, const braid_run_args *args,
         bd_fail(st, BRAID_INVALID_ARGUMENT, "A run needs %s",
                 session ? "arguments (braid_run_args)" : "a session");
     } else if (bd_session_enter(session, st)) {
-        run(session, args, st);
+        if (run(session, args, st)) bd_location_name_nodes(session->graph, st);
         bd_session_leave(session);
     }
     return bd_session_report(status, st);
