@@ -19,7 +19,8 @@ needs_shared() { if readelf -d "$1" | grep -q 'NEEDED.*\[libbraid\.so\.0\]'; the
 
 cmake --install "$build" --prefix "$prefix" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 lib=$(dirname "$(find "$prefix" -name libbraid.a)")
-check "every public header is there" "$(ls include/braid)" "$(ls "$prefix/include/braid")"
+check "every public header is there" "$( (ls include/braid; echo locations.h; echo raw_ops.h) | sort)" \
+    "$(ls "$prefix/include/braid" | sort)"
 check "the shared library has a soname and a version" "libbraid.so libbraid.so.0 libbraid.so.$version" \
     "$(cd "$lib" && echo libbraid.so*)"
 check "the program runs from the prefix" "braid $version" "$("$prefix/bin/braid" --version)"
@@ -42,6 +43,24 @@ for source in "gcc $project/app.c" "g++ $project/app.cpp"; do
     compile static $source $(pkg-config --static --libs braid | sed 's/-lbraid/-l:libbraid.a/') -Wl,--as-needed
     check "$name by pkg-config --static" "Braid $version: 5 static" "$("$dir/static") $(needs_shared "$dir/static")"
 done
+
+# A misspelt attribute is the compiler's error; an error of building names the line of the program.
+flags="$(pkg-config --cflags braid) -fsyntax-only $warn"
+call() { # call ATTRIBUTE: a program that sets it
+    printf '#include <braid/raw_ops.h>\nbraid_out f(braid_graph *g, braid_out x);\nbraid_out f(braid_graph *g, braid_out x)\n'
+    printf '{\n    return braid_raw_MatMul(g, NULL, x, x, &(braid_raw_MatMul_attrs){.%s = true});\n}\n' "$1"
+}
+call transpose_b >"$dir/right.c"
+call transpose_y >"$dir/wrong.c"
+check "an attribute compiles" "" "$(gcc $flags "$dir/right.c" 2>&1)"
+check "a misspelt attribute does not" 1 \
+    "$(LC_ALL=C gcc $flags "$dir/wrong.c" 2>&1 | grep -c "has no member named .transpose_y")"
+compile lines gcc "$project/lines.c" $(pkg-config --libs braid)
+check "an error of building names file and line" 1 "$("$dir/lines" | grep -c '(built at [^ ]*lines.c:9)$')"
+compile plain "gcc -DBRAID_NO_LOCATIONS" "$project/lines.c" $(pkg-config --libs braid)
+check "unless the program forgoes it" 0 "$("$dir/plain" | grep -c 'built at')"
+compile pleasant "g++ -std=c++17 -Wpedantic" "$project/pleasant.cpp" $(pkg-config --libs braid)
+check "the C++ interface" "Braid: 5" "$("$dir/pleasant")"
 
 unset LD_LIBRARY_PATH # CMake sets the path of what it builds
 if cmake -G Ninja -S "$project" -B "$dir/build" -DCMAKE_PREFIX_PATH="$prefix" -DBRAID_WANTED="$version" >"$dir/log" 2>&1 &&

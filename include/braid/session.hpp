@@ -1,0 +1,238 @@
+// Sessions, servers and clusters for C++ (C++17, over session.h, server.h and cluster.h). Include braid.hpp.
+//
+// Errors are thrown as braid::error.
+#ifndef BRAID_SESSION_HPP
+#define BRAID_SESSION_HPP
+
+#include <braid/graph.hpp>
+#include <braid/server.h>
+#include <braid/session.h>
+
+namespace braid
+{
+
+/// A value for a placeholder: {x, images}. The tensor is shared, not copied.
+struct feed {
+    output out;
+    tensor value;
+    feed(const output &o, const tensor &v) : out(o), value(v) {}
+};
+using feeds = std::vector<feed>;
+
+namespace detail
+{
+
+/// Owns an object of the C interface that `Free` frees.
+template <typename Raw, void (*Free)(Raw *)> class owned
+{
+  public:
+    explicit owned(Raw *raw = nullptr) noexcept : raw_(raw) {}
+    owned(owned &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+    owned &operator=(owned &&other) noexcept
+    {
+        std::swap(raw_, other.raw_);
+        return *this;
+    }
+    ~owned()
+    {
+        if (raw_) Free(raw_);
+    }
+    Raw *get() const noexcept
+    {
+        return raw_;
+    }
+    Raw *release() noexcept
+    {
+        return std::exchange(raw_, nullptr);
+    }
+
+  private:
+    Raw *raw_;
+};
+
+inline std::vector<braid_feed> raw_feeds(const feeds &given)
+{
+    std::vector<braid_feed> raw;
+    for (const feed &f : given)
+        raw.push_back({f.out, f.value.get()});
+    return raw;
+}
+
+/// The places where a call stores fetched tensors.
+class fetched
+{
+  public:
+    explicit fetched(const std::vector<output> &outs) : values_(outs.size())
+    {
+        for (size_t i = 0; i < outs.size(); i++)
+            raw.push_back({outs[i], &values_[i]});
+    }
+    fetched(const fetched &) = delete;
+    fetched &operator=(const fetched &) = delete;
+    std::vector<tensor> take() const
+    {
+        std::vector<tensor> taken;
+        for (braid_tensor *value : values_)
+            taken.emplace_back(value);
+        return taken;
+    }
+    std::vector<braid_fetch> raw;
+
+  private:
+    std::vector<braid_tensor *> values_;
+};
+
+inline void close_session(braid_session *s)
+{
+    ::braid_session_close(s, nullptr);
+}
+
+} // namespace detail
+
+/// The tasks of a cluster and their addresses.
+class cluster
+{
+  public:
+    static cluster from_hosts(const std::string &ps, const std::string &workers)
+    {
+        status st;
+        return cluster(st.check(::braid_cluster_from_hosts(ps.c_str(), workers.c_str(), st)));
+    }
+    static cluster from_json(const std::string &json)
+    {
+        status st;
+        return cluster(st.check(::braid_cluster_from_json(json.c_str(), st)));
+    }
+    /// From the environment variable TF_CONFIG.
+    static cluster from_env()
+    {
+        status st;
+        return cluster(st.check(::braid_cluster_from_env(st)));
+    }
+    operator const braid_cluster *() const
+    {
+        return raw_.get();
+    }
+    int num_tasks(const char *job) const
+    {
+        return ::braid_cluster_num_tasks(raw_.get(), job);
+    }
+    std::string this_job() const
+    {
+        const char *job = ::braid_cluster_this_job(raw_.get());
+        return job ? job : "";
+    }
+    int this_task() const
+    {
+        return ::braid_cluster_this_task(raw_.get());
+    }
+
+  private:
+    explicit cluster(braid_cluster *raw) : raw_(raw) {}
+    detail::owned<braid_cluster, ::braid_cluster_free> raw_;
+};
+
+/// One task of a cluster, in this process. Its end says that the work is done (braid_server_free).
+class server
+{
+  public:
+    server(const cluster &c, const char *job, int index, const braid_server_options &options = {})
+    {
+        status st;
+        raw_ = decltype(raw_)(st.check(::braid_server_start(c, job, index, &options, st)));
+    }
+    /// A cluster of one task, on a free port.
+    static server local(const braid_server_options &options = {})
+    {
+        status st;
+        return server(st.check(::braid_server_start_local(&options, st)));
+    }
+    operator braid_server *() const
+    {
+        return raw_.get();
+    }
+    std::string target() const
+    {
+        return ::braid_server_target(raw_.get());
+    }
+    /// Blocks until the work of the cluster is done.
+    void join()
+    {
+        status st;
+        ::braid_server_join(raw_.get(), st);
+        st.check();
+    }
+    void stop(int64_t grace_ms)
+    {
+        ::braid_server_stop(raw_.get(), grace_ms);
+    }
+
+  private:
+    explicit server(braid_server *raw) : raw_(raw) {}
+    detail::owned<braid_server, ::braid_server_free> raw_;
+};
+
+/// A session on a graph, which must outlive it.
+class session
+{
+  public:
+    explicit session(braid_graph *graph, const braid_session_options &options = {})
+    {
+        status st;
+        raw_ = decltype(raw_)(st.check(::braid_session_open(graph, &options, st)));
+    }
+    /// On the master of another server: "grpc://host:port".
+    session(braid_graph *graph, const std::string &target) : session(graph, to(target)) {}
+
+    /// Runs a step and returns the values of `fetches`: s.run({{x, images}}, {loss}).
+    std::vector<tensor> run(const feeds &given, const std::vector<output> &fetches,
+                            const std::vector<operation> &targets = {})
+    {
+        const std::vector<braid_feed> fed = detail::raw_feeds(given);
+        const std::vector<braid_op *> ops(targets.begin(), targets.end());
+        detail::fetched values(fetches);
+        braid_run_args args{};
+        args.feeds = fed.data();
+        args.feed_count = static_cast<int>(fed.size());
+        args.fetches = values.raw.data();
+        args.fetch_count = static_cast<int>(values.raw.size());
+        args.targets = ops.data();
+        args.target_count = static_cast<int>(ops.size());
+        status st;
+        ::braid_session_run(raw_.get(), &args, st);
+        st.check();
+        return values.take();
+    }
+    /// The value of one output.
+    tensor run(const output &fetch, const feeds &given = {})
+    {
+        return run(given, {fetch}, {}).at(0);
+    }
+    /// Runs nodes without a value: s.run(train, {{x, images}}).
+    void run(const operation &target, const feeds &given = {})
+    {
+        run(given, {}, {target});
+    }
+    void close()
+    {
+        status st;
+        ::braid_session_close(raw_.release(), st);
+        st.check();
+    }
+    operator braid_session *() const
+    {
+        return raw_.get();
+    }
+
+  private:
+    static braid_session_options to(const std::string &target)
+    {
+        braid_session_options options{};
+        options.target = target.c_str();
+        return options;
+    }
+    detail::owned<braid_session, detail::close_session> raw_;
+};
+
+} // namespace braid
+#endif
