@@ -6,7 +6,6 @@
 
 #include "base/testing/test.h"
 
-#include "train/bootstrap.h"
 #include "train/sync_replicas.h"
 #include "train/testing/recorded.h"
 
@@ -28,7 +27,7 @@ static braid_graph *built_graph(const char *ps_hosts)
     mnist_task_flags.learning_rate = 0.01;
     const mnist_model m = build_model(g, 2, 0);
     if (m.sync) train_build_first_tokens(m.sync, -1);
-    train_bootstrap_build(&(train_bootstrap){.is_chief = true}, g);
+    braid_scaffold_finalize(&(braid_scaffold){0}, g);
     braid_graph_status(g, st);
     assert_ok(st);
     braid_cluster_free(cluster);

@@ -22,10 +22,13 @@
 #include <braid/queue_runner.h>
 #include <braid/run_metadata.h>
 #include <braid/saver.h>
+#include <braid/scaffold.h>
 #include <braid/server.h>
 #include <braid/session.h>
+#include <braid/session_manager.h>
 #include <braid/status.h>
 #include <braid/summary.h>
+#include <braid/supervisor.h>
 #include <braid/sync_replicas.h>
 #include <braid/tensor.h>
 #include <braid/variables.h>

@@ -16,10 +16,22 @@ extern "C" {
 /// Requests a stop when the global step has reached `last_step`, counted by any process (StopAtStepHook).
 BRAID_API braid_hook *braid_stop_at_step(int64_t last_step);
 
+/// The same after `num_steps` steps from the global step at which the process began.
+BRAID_API braid_hook *braid_stop_after_steps(int64_t num_steps);
+
 /// Shows the global step, `loss` (a scalar; op NULL: none), steps per second and the time left until
 /// `last_step` (0: unknown) on stderr: a live line on a terminal, else a plain line every few seconds and at
 /// the end.
 BRAID_API braid_hook *braid_progress(braid_out loss, int64_t last_step);
+
+/// Called around each save of a checkpoint saver, by the thread that trains (CheckpointSaverListener).
+/// Members may be NULL. An error that a member returns ends training.
+typedef struct braid_checkpoint_listener {
+    braid_code (*before_save)(void *arg, braid_session *session, int64_t step, braid_status *status);
+    /// The checkpoint of the step is complete and on the disk.
+    braid_code (*after_save)(void *arg, braid_session *session, int64_t step, braid_status *status);
+    void *arg;
+} braid_checkpoint_listener;
 
 typedef struct braid_checkpoint_saver_options {
     const char *dir;      ///< made when it does not exist
@@ -27,6 +39,8 @@ typedef struct braid_checkpoint_saver_options {
     braid_saver *saver;   ///< an asynchronous one; NULL: of all global variables, sharded
     double every_seconds; ///< 0: 600, unless `every_steps` is given
     int64_t every_steps;
+    const braid_checkpoint_listener *listeners; ///< [listener_count] copied
+    int listener_count;
 } braid_checkpoint_saver_options;
 
 /// Saves checkpoints: at the start, then regularly, in the background, and at the end (CheckpointSaverHook).
@@ -61,7 +75,8 @@ typedef struct braid_logging_tensor_options {
     const char *const *tags;  ///< [count]; NULL: the names of the nodes
     int count;
     int64_t every_steps;
-    double every_seconds; ///< neither given: 100 steps
+    double every_seconds; ///< neither given: 100 steps, or only at the end
+    bool at_end;          ///< logs when training has ended, too
 } braid_logging_tensor_options;
 
 /// Logs the values of tensors: "loss = 0.25, accuracy = 0.9 (0.512 s)" (LoggingTensorHook).
@@ -92,6 +107,20 @@ typedef struct braid_profiler_options {
 /// Traces a step now and then: writes its timeline for chrome://tracing or Perfetto, and its record to the
 /// event file under the tag "step_STEP" (ProfilerHook).
 BRAID_API braid_hook *braid_profiler(const braid_profiler_options *options);
+
+// ---- For one's own hooks ----
+
+/// Tells when a hook that acts every so many steps, or seconds, is due (SecondOrStepTimer).
+typedef struct braid_step_timer {
+    int64_t every_steps, every_ns; ///< one of them is 0
+    int64_t last_step, last_ns;    ///< of the last time; last_step -1: there was none
+} braid_step_timer;
+
+/// Every `every_steps` steps; if that is 0, every `every_seconds` seconds.
+BRAID_API braid_step_timer braid_step_timer_make(int64_t every_steps, double every_seconds);
+/// Whether it is due at a step: the first time, and when steps or time have passed since it was marked.
+BRAID_API bool braid_step_timer_is_due(const braid_step_timer *timer, int64_t step);
+BRAID_API void braid_step_timer_mark(braid_step_timer *timer, int64_t step);
 
 #ifdef __cplusplus
 }

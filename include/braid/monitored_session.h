@@ -24,7 +24,7 @@
 #include <braid/cluster.h>
 #include <braid/coordinator.h>
 #include <braid/run_metadata.h>
-#include <braid/saver.h>
+#include <braid/scaffold.h>
 #include <braid/session.h>
 
 #ifdef __cplusplus
@@ -40,26 +40,30 @@ typedef struct braid_session_config {
     /// Set for the process that initializes the variables. The other processes wait until the variables are
     /// initialized. A session in this process is always its own chief.
     bool is_chief;
-    /// Run by the chief unless the variables have values already. NULL: all global variables' initializers.
-    braid_op *init_op;
-    /// NULL-terminated (BRAID_HOOKS); the session takes and frees them, also when it cannot be opened.
+    braid_scaffold scaffold; ///< finalized by the session; its saver an asynchronous one, if it is given
+    /// BRAID_HOOKS, or a list that ends with NULL; the session takes and frees them, also when it cannot be
+    /// opened.
     braid_hook *const *hooks;
-    /// The maximum time to wait for the chief to initialize the variables; 0: two hours. The wait ends at
-    /// once when the chief is gone for good. For tasks that are missing at the start, session.open_timeout_ms
-    /// is the limit; 0: two hours too, or what the environment variable BRAID_START_TIMEOUT_SECONDS says.
+    braid_hook *const *chief_only_hooks; ///< the same, for the chief; other processes free them
+    /// The maximum time to wait for the chief to initialize the variables; 0: two hours, or what the
+    /// environment variable BRAID_START_TIMEOUT_SECONDS says. The wait ends at once when the chief is gone
+    /// for good. For tasks that are missing at the start, session.open_timeout_ms is the limit; 0: the same.
     int64_t wait_timeout_ms;
     /// Where the chief saves checkpoints, with graph.pbtxt, and restores the newest one when variables have
     /// no value; NULL: no checkpoints. All tasks with variables must see the directory under this path.
     const char *checkpoint_dir;
-    braid_saver *saver;             ///< an asynchronous one; NULL: a sharded one of all global variables
-    braid_checkpoint_policy keep;   ///< which checkpoints stay, when `saver` is NULL
+    braid_checkpoint_policy keep;   ///< which checkpoints stay, when the scaffold has no saver
     double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given
     int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time
-    /// With `checkpoint_dir`, the chief writes the collection "summaries" and the steps per second to an
-    /// event file there after so many steps; 0: 100; negative: never.
+    /// With `checkpoint_dir`, the chief writes the scaffold's summaries to an event file there after so many
+    /// steps; 0: 100; negative: never.
     int64_t save_summaries_steps;
+    double save_summaries_seconds; ///< by time instead, when positive
+    /// With `checkpoint_dir`, the chief logs the steps per second and writes them there after so many steps;
+    /// 0: 100; negative: never.
+    int64_t log_step_count_steps;
     /// How many times in a row, without a step in between, another session is opened after a task was lost;
-    /// 0: 10; negative: never.
+    /// 0: 10; negative: never, as a tf.train.SingularMonitoredSession.
     int max_recoveries;
     /// How long threads of the coordinator may take to end before a session is closed without them; 0: two
     /// minutes. Calls of the session have been cancelled by then.
@@ -96,11 +100,13 @@ BRAID_API braid_code braid_monitored_session_status(const braid_monitored_sessio
 /// tensors.
 #define BRAID_FEED(...) ((const braid_feed[]){__VA_ARGS__, {{NULL, 0}, NULL}})
 #define BRAID_FETCH(...) ((const braid_fetch[]){__VA_ARGS__, {{NULL, 0}, NULL}})
-#define BRAID_HOOKS(...) ((braid_hook *const[]){__VA_ARGS__, NULL})
+/// Hooks for braid_session_config. A NULL among them is no hook: `chief ? hook : NULL`.
+#define BRAID_HOOKS(...) ((braid_hook *const[]){&braid_hook_list, __VA_ARGS__, &braid_hook_list})
 #endif
 
-/// Runs one step with the hooks around it. `feeds` and `fetches` end with an entry whose op is NULL; each may
-/// be NULL, and so may `target`. On an error no fetch is stored.
+/// Runs one step with the hooks around it. `feeds` and `fetches` end with an entry that is all NULL; an entry
+/// of which only the op is NULL is skipped. Each may be NULL, and so may `target`. On an error no fetch is
+/// stored.
 BRAID_API braid_code braid_run(braid_monitored_session *session, const braid_feed *feeds,
                                const braid_fetch *fetches, braid_op *target);
 /// The same without the hooks and without counting as a step, also after braid_should_stop: to evaluate.
@@ -135,6 +141,9 @@ BRAID_API void braid_hook_feed(braid_hook_request *request, braid_out out, const
 BRAID_API void braid_hook_target(braid_hook_request *request, braid_op *op);
 /// Traces the step, which makes it slower, and stores its record. One hook can trace a step: the last.
 BRAID_API void braid_hook_trace(braid_hook_request *request, braid_run_metadata *metadata);
+
+/// Marks beginning and end of a list that BRAID_HOOKS makes.
+BRAID_API extern braid_hook braid_hook_list;
 
 /// Callbacks around the steps of a monitored session. Embed it as the first member of a struct; members may
 /// be NULL. An error that a member returns (and describes in `status`) becomes the error of the session.

@@ -8,7 +8,6 @@
 // Reading the generation before asking whether all is ready makes the wait safe: a notification in between
 // ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them.
 #include "train/bootstrap.h"
-#include "train/variable_internal.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -16,25 +15,26 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include <braid/checkpoint.h>
-#include <braid/ops.h>
-#include <braid/variables.h>
 
-void train_bootstrap_build(train_bootstrap *b, braid_graph *g)
+static braid_code run_op(braid_session *session, braid_op *op, const braid_feed *feeds, braid_status *st)
 {
-    if (!b->init_op) b->init_op = braid_global_variables_initializer(g);
-    b->ready = b->ready_for_local_init = braid_report_uninitialized_variables(g);
-    int local_count;
-    (void)braid_collection(g, BRAID_LOCAL_VARIABLES, &local_count);
-    if (local_count) b->ready_for_local_init = train_report_uninitialized_globals(g);
-    braid_op *local[2];
-    local[0] = braid_local_variables_initializer(g);
-    local[1] = braid_no_op(g, "init_all_tables");
-    b->local_init_op = braid_group(g, NULL, local, 2);
+    int feed_count = 0;
+    while (feeds && feeds[feed_count].out.op)
+        feed_count++;
+    const braid_run_args args = {.targets = &op, .target_count = 1, .feeds = feeds, .feed_count = feed_count};
+    return braid_session_run(session, &args, st);
 }
 
-static braid_code run_op(braid_session *session, braid_op *op, braid_status *st)
+static braid_code run_local_init(const train_bootstrap *b, braid_session *session, braid_status *st)
 {
-    return braid_session_run(session, &(braid_run_args){.targets = &op, .target_count = 1}, st);
+    return run_op(session, b->scaffold.local_init_op, b->scaffold.local_init_feeds, st);
+}
+
+static braid_code run_init(const train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    const braid_scaffold *s = &b->scaffold;
+    const braid_code code = run_op(session, s->init_op, s->init_feeds, st);
+    return code || !s->init_fn ? code : s->init_fn(s, session, st);
 }
 
 // An error lists at most this number of names.
@@ -67,14 +67,15 @@ static braid_code missing_variables(braid_session *session, braid_out report, bd
 static braid_code restore(const train_bootstrap *b, braid_session *session, bool *restored, braid_status *st)
 {
     *restored = false;
-    if (!b->checkpoint_dir || !b->saver) return BRAID_OK;
-    char *latest = braid_latest_checkpoint(b->checkpoint_dir, st);
+    if ((!b->checkpoint_dir && !b->checkpoint_path) || !b->scaffold.saver) return BRAID_OK;
+    char *latest =
+        b->checkpoint_path ? bd_strdup(b->checkpoint_path) : braid_latest_checkpoint(b->checkpoint_dir, st);
     if (st->code == BRAID_NOT_FOUND) {
         braid_status_clear(st);
         return BRAID_OK;
     }
     if (!latest) return st->code;
-    if (!braid_saver_restore(b->saver, session, latest, st)) {
+    if (!braid_saver_restore(b->scaffold.saver, session, latest, st)) {
         bd_info("Restored the checkpoint %s", latest);
         *restored = true;
     }
@@ -88,22 +89,22 @@ static braid_code give_values(const train_bootstrap *b, braid_session *session, 
 {
     bool restored;
     if (restore(b, session, &restored, st)) return st->code;
-    if (!restored) return run_op(session, b->init_op, st);
-    braid_code code = missing_variables(session, b->ready_for_local_init, missing, st);
+    if (!restored) return run_init(b, session, st);
+    braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
     if (code || missing->len == 0) return code;
-    code = run_op(session, b->init_op, st);
+    code = run_init(b, session, st);
     return code ? code : restore(b, session, &restored, st);
 }
 
 static braid_code initialize(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
                              braid_status *st)
 {
-    braid_code code = missing_variables(session, b->ready_for_local_init, missing, st);
+    braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
     if (!code && missing->len) code = give_values(b, session, missing, st);
     if (code) return code;
-    code = run_op(session, b->local_init_op, st);
+    code = run_local_init(b, session, st);
     if (code) return code;
-    code = missing_variables(session, b->ready, missing, st);
+    code = missing_variables(session, b->scaffold.ready, missing, st);
     if (code) return code;
     if (missing->len)
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
@@ -124,11 +125,13 @@ static braid_code wait_notification_chief(const train_bootstrap *b, braid_sessio
         session, &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .timeout_ms = 0},
         &generation, st);
     for (bool said = false; !code; said = true) {
-        code = missing_variables(session, b->ready_for_local_init, missing, st);
+        code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
         if (code || missing->len == 0) break;
         if (!said)
-            bd_info("Waiting for the chief to initialize %s (at most %.0f s)", bd_strbuf_str(missing),
-                    (double)b->wait_timeout_ms / 1e3);
+            bd_info(
+                "Waiting for the chief to initialize %s (at most %.0f s; the chief is the process whose session has "
+                "is_chief set)",
+                bd_strbuf_str(missing), (double)b->wait_timeout_ms / 1e3);
         const int64_t left_ms = bd_max(1, bd_deadline_left_ms(deadline));
         code = braid_session_wait_notification(session,
                                                &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED,
@@ -136,9 +139,12 @@ static braid_code wait_notification_chief(const train_bootstrap *b, braid_sessio
                                                                           .timeout_ms = left_ms},
                                                &generation, st);
         if (code == BRAID_DEADLINE_EXCEEDED)
-            bd_status_prefix(st, "Waiting for the chief to initialize %s: ", bd_strbuf_str(missing));
+            bd_status_prefix(st,
+                             "Waiting for the chief to initialize %s (is is_chief set for the session of one "
+                             "process?): ",
+                             bd_strbuf_str(missing));
     }
-    return code ? code : run_op(session, b->local_init_op, st);
+    return code ? code : run_local_init(b, session, st);
 }
 
 braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session, braid_status *st)
@@ -146,6 +152,31 @@ braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session,
     bd_strbuf missing = {0};
     braid_code code = b->is_chief ? initialize(b, session, &missing, st)
                                   : wait_notification_chief(b, session, &missing, st);
+    bd_strbuf_fini(&missing);
+    return code;
+}
+
+static braid_code recover(const train_bootstrap *b, braid_session *session, bool *is_ready,
+                          bd_strbuf *missing, braid_status *st)
+{
+    const braid_out globals = b->scaffold.ready_for_local_init;
+    bool restored;
+    if (missing_variables(session, globals, missing, st)) return st->code;
+    if (missing->len &&
+        (restore(b, session, &restored, st) || missing_variables(session, globals, missing, st)))
+        return st->code;
+    if (missing->len || run_local_init(b, session, st)) return st->code;
+    const braid_code code = missing_variables(session, b->scaffold.ready, missing, st);
+    *is_ready = !code && missing->len == 0;
+    return code;
+}
+
+braid_code train_bootstrap_recover(const train_bootstrap *b, braid_session *session, bool *is_ready,
+                                   braid_status *st)
+{
+    bd_strbuf missing = {0};
+    *is_ready = false;
+    const braid_code code = recover(b, session, is_ready, &missing, st);
     bd_strbuf_fini(&missing);
     return code;
 }

@@ -2,7 +2,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "train/monitored_session.h"
-#include "train/step_timer.h"
 #include <braid/checkpoint.h>
 #include <braid/hooks.h>
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 typedef struct profiler {
     braid_hook hook;
     char *dir;
-    train_step_timer timer;
+    braid_step_timer timer;
     braid_event_writer *writer;
     braid_run_metadata *metadata;
     bool is_due;
@@ -31,7 +30,7 @@ static braid_code before_run(braid_hook *hook, braid_monitored_session *s, braid
 {
     (void)st;
     profiler *h = (profiler *)hook;
-    h->is_due = train_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1);
+    h->is_due = braid_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1);
     if (h->is_due) braid_hook_trace(request, h->metadata);
     return BRAID_OK;
 }
@@ -44,7 +43,7 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     if (!h->is_due) return BRAID_OK;
     if (train_read_global_step(s, st)) return st->code;
     const int64_t step = braid_monitored_session_global_step(s);
-    train_step_timer_mark(&h->timer, step);
+    braid_step_timer_mark(&h->timer, step);
     char *tag = bd_asprintf("step_%" PRId64, step);
     char *path = bd_asprintf("%s/timeline-%" PRId64 ".json", h->dir, step);
     BD_STATUS(lost);
@@ -75,7 +74,7 @@ braid_hook *braid_profiler(const braid_profiler_options *o)
                            .free = release};
     h->dir = bd_strdup(o->dir);
     h->metadata = braid_run_metadata_new();
-    h->timer =
-        train_step_timer_of(o->every_steps, o->every_seconds > 0 ? o->every_seconds : EVERY_SECONDS_DEFAULT);
+    h->timer = braid_step_timer_make(o->every_steps,
+                                     o->every_seconds > 0 ? o->every_seconds : EVERY_SECONDS_DEFAULT);
     return &h->hook;
 }

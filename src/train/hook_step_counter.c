@@ -2,7 +2,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "train/monitored_session.h"
-#include "train/step_timer.h"
 #include <braid/hooks.h>
 
 #define EVERY_STEPS_DEFAULT 100
@@ -10,7 +9,7 @@
 typedef struct step_counter {
     braid_hook hook;
     char *dir; // NULL: only logged
-    train_step_timer timer;
+    braid_step_timer timer;
     braid_event_writer *writer;
 } step_counter;
 
@@ -22,7 +21,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "Counting steps: the graph has no global step (braid_global_step makes one)");
     if (h->dir && !h->writer) h->writer = braid_event_writer_open(h->dir, st);
-    train_step_timer_mark(&h->timer, braid_monitored_session_global_step(s));
+    braid_step_timer_mark(&h->timer, braid_monitored_session_global_step(s));
     return st->code;
 }
 
@@ -31,12 +30,12 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
 {
     (void)values;
     step_counter *h = (step_counter *)hook;
-    if (!train_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1)) return BRAID_OK;
+    if (!braid_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1)) return BRAID_OK;
     if (train_read_global_step(s, st)) return st->code;
-    const train_step_timer last = h->timer;
+    const braid_step_timer last = h->timer;
     const int64_t step = braid_monitored_session_global_step(s);
-    if (!train_step_timer_is_due(&last, step)) return BRAID_OK;
-    train_step_timer_mark(&h->timer, step);
+    if (!braid_step_timer_is_due(&last, step)) return BRAID_OK;
+    braid_step_timer_mark(&h->timer, step);
     const double rate = (double)(step - last.last_step) / ((double)(h->timer.last_ns - last.last_ns) / 1e9);
     bd_info("global_step/sec: %.6g", rate);
     BD_STATUS(unwanted); // training goes on while it cannot be written, and the summaries warn
@@ -60,6 +59,6 @@ braid_hook *braid_step_counter(const braid_step_counter_options *o)
         (braid_hook){.after_create_session = after_create_session, .after_run = after_run, .free = release};
     h->dir = o->dir ? bd_strdup(o->dir) : NULL;
     const bool is_default = !o->every_steps && !(o->every_seconds > 0);
-    h->timer = train_step_timer_of(is_default ? EVERY_STEPS_DEFAULT : o->every_steps, o->every_seconds);
+    h->timer = braid_step_timer_make(is_default ? EVERY_STEPS_DEFAULT : o->every_steps, o->every_seconds);
     return &h->hook;
 }

@@ -2,7 +2,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "train/monitored_session.h"
-#include "train/step_timer.h"
 #include <braid/hooks.h>
 #include <braid/summary.h>
 
@@ -12,7 +11,7 @@ typedef struct summary_saver {
     braid_hook hook;
     char *dir;
     braid_out summary; // op NULL: there is none
-    train_step_timer timer;
+    braid_step_timer timer;
     braid_event_writer *writer; // NULL before the session is open
     bool is_due, has_failed;
 } summary_saver;
@@ -37,7 +36,7 @@ static braid_code before_run(braid_hook *hook, braid_monitored_session *s, braid
     (void)st;
     summary_saver *h = (summary_saver *)hook;
     h->is_due =
-        h->summary.op && train_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1);
+        h->summary.op && braid_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1);
     if (h->is_due) braid_hook_fetch(request, h->summary);
     return BRAID_OK;
 }
@@ -60,7 +59,7 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     if (!h->is_due) return BRAID_OK;
     if (train_read_global_step(s, st)) return st->code;
     const int64_t step = braid_monitored_session_global_step(s);
-    train_step_timer_mark(&h->timer, step);
+    braid_step_timer_mark(&h->timer, step);
     write_summary(h, values[0], step);
     return BRAID_OK;
 }
@@ -85,6 +84,6 @@ braid_hook *braid_summary_saver(const braid_summary_saver_options *o)
     h->dir = bd_strdup(o->dir);
     h->summary = o->summary;
     const bool is_default = !o->every_steps && !(o->every_seconds > 0);
-    h->timer = train_step_timer_of(is_default ? EVERY_STEPS_DEFAULT : o->every_steps, o->every_seconds);
+    h->timer = braid_step_timer_make(is_default ? EVERY_STEPS_DEFAULT : o->every_steps, o->every_seconds);
     return &h->hook;
 }

@@ -84,7 +84,8 @@ static void a_session_with_a_directory_saves_summaries_and_checkpoints(void **st
     small_model m = small_model_make();
     braid_summary_scalar(m.graph, "distance", m.loss);
     braid_monitored_session *s = braid_monitored_session_open(
-        m.graph, &(braid_session_config){.checkpoint_dir = dir, .save_summaries_steps = 2});
+        m.graph,
+        &(braid_session_config){.checkpoint_dir = dir, .save_summaries_steps = 2, .log_step_count_steps = 2});
     train(s, &m, 5);
     assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
     braid_graph_free(m.graph);
@@ -242,6 +243,151 @@ static void a_late_worker_waits_for_a_step(void **state)
     braid_graph_free(m.graph);
 }
 
+static void training_stops_after_so_many_steps_of_this_process(void **state)
+{
+    (void)state;
+    for (int64_t last = 5; last <= 10; last += 5) {
+        small_model m = small_model_make();
+        braid_monitored_session *s = braid_monitored_session_open(
+            m.graph,
+            &(braid_session_config){.checkpoint_dir = dir, .hooks = BRAID_HOOKS(braid_stop_after_steps(5))});
+        while (!braid_should_stop(s))
+            assert_int_equal(small_model_step(s, &m), BRAID_OK);
+        assert_int_equal(braid_monitored_session_global_step(s), last);
+        assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+        braid_graph_free(m.graph);
+    }
+}
+
+static void tensors_are_logged_at_the_end_alone(void **state)
+{
+    (void)state;
+    small_model m = small_model_make();
+    expect_log("the loss = ");
+    braid_hook *log = braid_logging_tensor(&(braid_logging_tensor_options){
+        .tensors = &m.loss, .tags = (const char *[]){"the loss"}, .count = 1, .at_end = true});
+    braid_monitored_session *s = small_model_open(&m, BRAID_HOOKS(log));
+    train(s, &m, 3);
+    assert_string_equal(bd_strbuf_str(&logged), "");
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    float value;
+    assert_int_equal(sscanf(bd_strbuf_str(&logged), "the loss = %f", &value), 1);
+    assert_float_equal(value, 9 * 0.531441f, 1e-5f); // 0.9^6
+    braid_set_log_sink(NULL, NULL);
+    braid_graph_free(m.graph);
+}
+
+static braid_code note_before(void *arg, braid_session *session, int64_t step, braid_status *st)
+{
+    (void)session, (void)st;
+    bd_strbuf_appendf(arg, "before@%lld ", (long long)step);
+    return BRAID_OK;
+}
+
+// The checkpoint is there when after_save is called.
+static braid_code note_after(void *arg, braid_session *session, int64_t step, braid_status *st)
+{
+    (void)session;
+    char *latest = braid_latest_checkpoint(dir, st);
+    bd_strbuf_appendf(arg, "after%s ", latest ? strrchr(latest, '-') : "?");
+    bd_free(latest);
+    return step == 2 ? bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no more") : BRAID_OK;
+}
+
+static void listeners_are_called_around_saves_and_may_fail(void **state)
+{
+    (void)state;
+    bd_strbuf diary = {0};
+    const braid_checkpoint_listener listener = {note_before, note_after, &diary};
+    small_model m = small_model_make();
+    braid_hook *saver = braid_checkpoint_saver(&(braid_checkpoint_saver_options){
+        .dir = dir, .every_seconds = 3600, .listeners = &listener, .listener_count = 1});
+    braid_monitored_session *s = small_model_open(&m, BRAID_HOOKS(saver));
+    train(s, &m, 2);
+    assert_int_equal(braid_monitored_session_close(s), BRAID_RESOURCE_EXHAUSTED); // a hook fails at the end
+    assert_string_equal(bd_strbuf_str(&diary), "before@0 after-0 before@2 after-2 ");
+    bd_strbuf_fini(&diary);
+    braid_graph_free(m.graph);
+}
+
+// A hook that adds a feed and a node without outputs to each step.
+typedef struct adder {
+    braid_hook hook;
+    small_model *m;
+    braid_op *target;
+    braid_tensor *rate;
+} adder;
+
+static braid_code add_to_step(braid_hook *hook, braid_monitored_session *s, braid_hook_request *request,
+                              braid_status *st)
+{
+    (void)s, (void)st;
+    const adder *a = (const adder *)hook;
+    braid_hook_feed(request, a->m->rate, a->rate);
+    braid_hook_target(request, a->target);
+    return BRAID_OK;
+}
+
+static void a_hook_may_feed_and_run_nodes_without_outputs(void **state)
+{
+    (void)state;
+    small_model m = small_model_make();
+    adder a = {.hook.before_run = add_to_step, .m = &m, .rate = braid_tensor_float(0.1f)};
+    a.target = braid_group(m.graph, NULL, &m.train, 1);
+    braid_monitored_session *s = small_model_open(&m, BRAID_HOOKS(&a.hook));
+    assert_int_equal(braid_run(s, NULL, NULL, NULL), BRAID_OK);
+    assert_float_equal(small_model_loss(s, &m), 9 * 0.81f, 1e-5f);
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    braid_tensor_free(a.rate);
+    braid_graph_free(m.graph);
+}
+
+static void a_missing_hook_does_not_hide_those_after_it(void **state)
+{
+    (void)state;
+    small_model m = small_model_make();
+    braid_monitored_session *s = small_model_open(&m, BRAID_HOOKS(NULL, braid_stop_at_step(1), NULL));
+    assert_int_equal(small_model_step(s, &m), BRAID_OK);
+    assert_true(braid_should_stop(s));
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    braid_graph_free(m.graph);
+}
+
+static void a_feed_or_fetch_without_an_op_does_not_hide_those_after_it(void **state)
+{
+    (void)state;
+    small_model m = small_model_make();
+    braid_tensor *rate = braid_tensor_float(0.1f), *unset = NULL, *value = NULL;
+    const braid_out none = {NULL, 0};
+    braid_monitored_session *s = small_model_open(&m, NULL);
+    assert_int_equal(braid_run(s, BRAID_FEED({none, rate}, {m.rate, rate}),
+                               BRAID_FETCH({none, &unset}, {m.rate, &value}), m.train),
+                     BRAID_OK);
+    assert_null(unset);
+    assert_float_equal(*(const float *)braid_tensor_data(value), 0.1f, 0);
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    braid_tensor_free(value);
+    braid_tensor_free(rate);
+    braid_graph_free(m.graph);
+}
+
+static void hooks_of_the_chief_are_freed_elsewhere(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    braid_server *server = braid_server_start_local(NULL, st);
+    braid_monitored_session *s = braid_monitored_session_open(
+        m.graph, &(braid_session_config){.session.server = server,
+                                         .wait_timeout_ms = 1,
+                                         .chief_only_hooks = BRAID_HOOKS(braid_stop_at_step(1))});
+    braid_monitored_session_status(s, st);
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "is_chief"); // the error says how a session gets a chief
+    braid_monitored_session_close(s);
+    braid_server_free(server);
+    braid_graph_free(m.graph);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_dir, free_dir)
@@ -254,6 +400,13 @@ int main(void)
         TEST(a_loss_that_is_no_number_ends_training),
         TEST(a_step_is_traced),
         TEST(a_late_worker_waits_for_a_step),
+        TEST(training_stops_after_so_many_steps_of_this_process),
+        TEST(tensors_are_logged_at_the_end_alone),
+        TEST(listeners_are_called_around_saves_and_may_fail),
+        TEST(a_hook_may_feed_and_run_nodes_without_outputs),
+        TEST(a_missing_hook_does_not_hide_those_after_it),
+        TEST(a_feed_or_fetch_without_an_op_does_not_hide_those_after_it),
+        TEST(hooks_of_the_chief_are_freed_elsewhere),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define MAX_RECOVERIES_DEFAULT 10
-#define CHIEF_TIMEOUT_DEFAULT_MS 7200000 // as TensorFlow's wait_for_session
 
 // ---- Errors ----
 
@@ -203,6 +202,22 @@ static char *keep_string(braid_monitored_session *s, const char *text)
     return copy;
 }
 
+braid_hook braid_hook_list;
+
+// Takes the hooks of a list; frees them when they are not wanted.
+static void add_hooks(braid_monitored_session *s, braid_hook *const *list, bool wanted)
+{
+    if (!list) return;
+    braid_hook *const end = list[0] == &braid_hook_list ? &braid_hook_list : NULL;
+    for (braid_hook *const *h = list + (end != NULL); *h != end; h++) {
+        if (!*h) continue;
+        if (wanted)
+            bd_array_push(&s->hooks, *h);
+        else if ((*h)->free)
+            (*h)->free(*h);
+    }
+}
+
 static void copy_config(braid_monitored_session *s, const braid_session_config *c)
 {
     s->options = c->session;
@@ -215,32 +230,35 @@ static void copy_config(braid_monitored_session *s, const braid_session_config *
     s->max_recoveries = c->max_recoveries ? c->max_recoveries : MAX_RECOVERIES_DEFAULT;
     s->stop_grace_ms = c->stop_grace_period_ms;
     s->boot = (train_bootstrap){.is_chief = c->is_chief || in_this_process(&c->session),
-                                .wait_timeout_ms =
-                                    c->wait_timeout_ms ? c->wait_timeout_ms : CHIEF_TIMEOUT_DEFAULT_MS,
-                                .init_op = c->init_op,
-                                .saver = c->saver,
+                                .wait_timeout_ms = c->wait_timeout_ms,
+                                .scaffold = c->scaffold,
                                 .checkpoint_dir = keep_string(s, c->checkpoint_dir)};
-    for (braid_hook *const *h = c->hooks; h && *h; h++)
-        bd_array_push(&s->hooks, *h);
+    add_hooks(s, c->hooks, true);
+    add_hooks(s, c->chief_only_hooks, s->boot.is_chief);
 }
 
 // The chief of a session with a directory for checkpoints saves these and summaries there.
 static void add_checkpoints(braid_monitored_session *s, const braid_session_config *c)
 {
     if (!c->checkpoint_dir || !s->boot.is_chief) return;
-    if (!s->boot.saver)
-        s->boot.saver = braid_saver_new(
+    if (!s->boot.scaffold.saver)
+        s->boot.scaffold.saver = braid_saver_new(
             s->graph, &(braid_saver_options){.sharded = true, .asynchronous = true, .policy = c->keep});
     bd_array_push(&s->hooks, braid_checkpoint_saver(&(braid_checkpoint_saver_options){
                                  .dir = c->checkpoint_dir,
-                                 .saver = s->boot.saver,
+                                 .saver = s->boot.scaffold.saver,
                                  .every_seconds = c->save_checkpoint_seconds,
                                  .every_steps = c->save_checkpoint_steps}));
-    if (c->save_summaries_steps < 0) return;
-    bd_array_push(&s->hooks, braid_summary_saver(&(braid_summary_saver_options){
-                                 .dir = c->checkpoint_dir, .every_steps = c->save_summaries_steps}));
+    const double every_seconds = c->save_summaries_seconds;
+    if (every_seconds > 0 || c->save_summaries_steps >= 0)
+        bd_array_push(&s->hooks, braid_summary_saver(&(braid_summary_saver_options){
+                                     .dir = c->checkpoint_dir,
+                                     .summary = c->scaffold.summary,
+                                     .every_steps = every_seconds > 0 ? 0 : c->save_summaries_steps,
+                                     .every_seconds = every_seconds}));
+    if (c->log_step_count_steps < 0) return;
     bd_array_push(&s->hooks, braid_step_counter(&(braid_step_counter_options){
-                                 .dir = c->checkpoint_dir, .every_steps = c->save_summaries_steps}));
+                                 .dir = c->checkpoint_dir, .every_steps = c->log_step_count_steps}));
 }
 
 static braid_code open_first(braid_monitored_session *s, const braid_session_config *config, braid_status *st)
@@ -250,10 +268,11 @@ static braid_code open_first(braid_monitored_session *s, const braid_session_con
         braid_hook *h = s->hooks.items[i];
         if (h->begin) h->begin(h, s->graph);
     }
-    train_bootstrap_build(&s->boot, s->graph);
+    braid_scaffold_finalize(&s->boot.scaffold, s->graph);
     if (braid_graph_status(s->graph, st) || find_global_step(s, st)) return st->code;
     int64_t timeout_ms;
     if (bd_start_timeout_ms(&timeout_ms, st)) return st->code;
+    if (!s->boot.wait_timeout_ms) s->boot.wait_timeout_ms = timeout_ms;
     return open_session(s, timeout_ms, st);
 }
 

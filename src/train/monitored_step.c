@@ -84,11 +84,11 @@ static braid_code ask_hooks(braid_monitored_session *s, train_step_lists *c, bra
 static braid_code collect(braid_monitored_session *s, train_step_lists *c, const train_step *step,
                           braid_status *st)
 {
-    for (const braid_feed *f = step->feeds; f && f->out.op; f++)
-        bd_array_push(&c->feeds, *f);
+    for (const braid_feed *f = step->feeds; f && (f->out.op || f->value); f++)
+        if (f->out.op) bd_array_push(&c->feeds, *f);
     if (step->target) bd_array_push(&c->targets, step->target);
-    for (const braid_fetch *f = step->fetches; f && f->out.op; f++)
-        position_of(c, f->out);
+    for (const braid_fetch *f = step->fetches; f && (f->out.op || f->value); f++)
+        if (f->out.op) position_of(c, f->out);
     if (!step->with_hooks) return BRAID_OK;
     if (s->global_step.op) position_of(c, s->global_step);
     return ask_hooks(s, c, st);
@@ -137,8 +137,8 @@ static void run_step(braid_monitored_session *s, train_step_lists *c, const trai
             s->global_step_value = train_step_of(c->values.items[position_of(c, s->global_step)]);
         tell_hooks(s, c, st);
     }
-    for (const braid_fetch *f = step->fetches; f && f->out.op && !st->code; f++)
-        *f->value = braid_tensor_copy(c->values.items[position_of(c, f->out)]);
+    for (const braid_fetch *f = step->fetches; f && (f->out.op || f->value) && !st->code; f++)
+        if (f->out.op) *f->value = braid_tensor_copy(c->values.items[position_of(c, f->out)]);
     for (size_t i = 0; i < c->outs.len; i++)
         braid_tensor_free(c->values.items[i]);
 }

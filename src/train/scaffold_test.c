@@ -1,0 +1,287 @@
+// Scaffolds, and sessions that are prepared by them: in monitored sessions, session managers and supervisors.
+// labels: concurrent
+#include "base/testing/test.h"
+
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "io/testing/temp_dir.h"
+#include "train/testing/small_model.h"
+#include <unistd.h>
+
+static float value_of(braid_session *s, braid_out out)
+{
+    BD_STATUS(st);
+    braid_tensor *t = NULL;
+    braid_fetch fetch = {out, &t};
+    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
+    assert_ok(st);
+    const float value = *(const float *)braid_tensor_data(t);
+    braid_tensor_free(t);
+    return value;
+}
+
+static void run(braid_session *s, braid_op *op)
+{
+    BD_STATUS(st);
+    braid_session_run(s, &(braid_run_args){.targets = &op, .target_count = 1}, st);
+    assert_ok(st);
+}
+
+// Initializes all variables, and then assigns `value` to x.
+static braid_op *assign_after_init(const small_model *m, braid_out value)
+{
+    braid_op *init = braid_global_variables_initializer(m->graph);
+    braid_push_control(m->graph, &init, 1);
+    braid_op *assign = braid_assign(m->graph, m->x.ref, value).op;
+    braid_pop_control(m->graph);
+    return assign;
+}
+
+// x := 5 by init_fn, after x := a fed number by init_op.
+typedef struct first_values {
+    braid_op *assign;
+    float seen; // the value that init_op has given
+    braid_out x;
+} first_values;
+
+static braid_code set_five(const braid_scaffold *scaffold, braid_session *s, braid_status *st)
+{
+    (void)st;
+    first_values *f = scaffold->init_arg;
+    f->seen = value_of(s, f->x);
+    run(s, f->assign);
+    return BRAID_OK;
+}
+
+static void init_op_takes_feeds_and_init_fn_comes_after_it(void **state)
+{
+    (void)state;
+    small_model m = small_model_make();
+    braid_graph *g = m.graph;
+    const braid_out start = braid_placeholder(g, "start", BRAID_FLOAT, BRAID_SCALAR);
+    braid_op *init = assign_after_init(&m, start);
+    first_values f = {.assign = braid_assign(g, m.x.ref, braid_const_float(g, NULL, 5)).op, .x = m.x.read};
+    braid_tensor *four = braid_tensor_float(4);
+    braid_monitored_session *s = braid_monitored_session_open(
+        g, &(braid_session_config){.scaffold = {.init_op = init,
+                                                .init_feeds = BRAID_FEED({start, four}),
+                                                .init_fn = set_five,
+                                                .init_arg = &f}});
+    assert_int_equal(braid_monitored_session_status(s, NULL), BRAID_OK);
+    assert_float_equal(f.seen, 4, 0);
+    assert_float_equal(small_model_loss(s, &m), 4, 1e-6f); // (5 - 3)^2
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    braid_tensor_free(four);
+    braid_graph_free(g);
+}
+
+static braid_code refuse(const braid_scaffold *scaffold, braid_session *s, braid_status *st)
+{
+    (void)scaffold, (void)s;
+    return bd_fail(st, BRAID_NOT_FOUND, "no model to begin with");
+}
+
+static void the_error_of_init_fn_is_the_sessions(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    braid_monitored_session *s =
+        braid_monitored_session_open(m.graph, &(braid_session_config){.scaffold.init_fn = refuse});
+    braid_monitored_session_status(s, st);
+    assert_error(st, BRAID_NOT_FOUND, "no model to begin with");
+    braid_monitored_session_close(s);
+    braid_graph_free(m.graph);
+}
+
+// ---- Tables ----
+
+static braid_out make_table(braid_graph *g, braid_op **initialize)
+{
+    braid_op_desc *d = braid_op_begin(g, "HashTableV2", "table");
+    braid_op_attr_type(d, "key_dtype", BRAID_INT64);
+    braid_op_attr_type(d, "value_dtype", BRAID_FLOAT);
+    const braid_out table = braid_op_end_out(d);
+    braid_tensor *key = braid_tensor_new(BRAID_INT64, BRAID_SHAPE(1), NULL);
+    *(int64_t *)braid_tensor_data(key) = 7;
+    const braid_out keys = braid_const(g, NULL, key);
+    const braid_out inputs[] = {table, keys,
+                                braid_reshape(g, braid_const_float(g, NULL, 2.5f), BRAID_SHAPE(1))};
+    *initialize = braid_op_add(g, "InitializeTableV2", NULL, inputs, 3);
+    const braid_out lookup[] = {table, keys, braid_const_float(g, NULL, -1)};
+    const braid_out found = braid_output(braid_op_add(g, "LookupTableFindV2", NULL, lookup, 3), 0);
+    braid_tensor_free(key);
+    return found;
+}
+
+static void tables_are_filled_when_a_session_opens(void **state)
+{
+    (void)state;
+    small_model m = small_model_make();
+    braid_op *initialize;
+    const braid_out found = make_table(m.graph, &initialize);
+    braid_collect(m.graph, BRAID_TABLE_INITIALIZERS, (braid_out){initialize, 0});
+    braid_monitored_session *s = small_model_open(&m, NULL);
+    assert_float_equal(value_of(braid_monitored_session_raw(s), found), 2.5f, 0);
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    braid_graph_free(m.graph);
+}
+
+// ---- Session managers ----
+
+static void a_prepared_session_restores_the_newest_checkpoint(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char *dir = bd_temp_dir_new();
+    char *path = bd_asprintf("%s/model.ckpt", dir);
+    small_model m = small_model_make();
+    braid_op *set = braid_assign(m.graph, m.x.ref, braid_const_float(m.graph, NULL, 8)).op;
+    braid_session_manager manager = {.checkpoint_dir = dir};
+    bool is_ready = true;
+    braid_session *s = braid_recover_session(m.graph, &manager, &is_ready, st);
+    assert_non_null(s);
+    assert_false(is_ready); // there is no checkpoint
+    braid_session_close(s, st);
+    s = braid_prepare_session(m.graph, &manager, st);
+    assert_ok(st);
+    assert_float_equal(value_of(s, m.x.read), 0, 0);
+    run(s, set);
+    bd_free(braid_saver_save(manager.scaffold.saver, s, path, 1, st));
+    assert_ok(st);
+    braid_session_close(s, st);
+    s = braid_prepare_session(m.graph, &manager, st);
+    assert_ok(st);
+    assert_float_equal(value_of(s, m.x.read), 8, 0);
+    braid_session_close(s, st);
+    s = braid_recover_session(m.graph, &manager, &is_ready, st);
+    assert_ok(st);
+    assert_true(is_ready);
+    assert_float_equal(value_of(s, m.x.read), 8, 0);
+    braid_session_close(s, st);
+
+    char *missing = bd_asprintf("%s/other-1", dir);
+    manager.checkpoint_path = missing;
+    assert_null(braid_prepare_session(m.graph, &manager, st));
+    assert_error(st, BRAID_NOT_FOUND, "other-1");
+    bd_free(missing);
+    bd_free(path);
+    braid_graph_free(m.graph);
+    bd_temp_dir_free(dir);
+}
+
+typedef struct waiter {
+    braid_server *server;
+    float x;
+} waiter;
+
+static void wait_for_session(void *arg)
+{
+    waiter *w = arg;
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    braid_session_manager manager = {.session.server = w->server};
+    braid_session *s = braid_wait_for_session(m.graph, &manager, st);
+    assert_ok(st);
+    w->x = value_of(s, m.x.read);
+    braid_session_close(s, st);
+    braid_graph_free(m.graph);
+}
+
+static void another_session_waits_until_one_is_prepared(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    waiter w = {.server = braid_server_start_local(NULL, st), .x = -1};
+    assert_ok(st);
+    bd_thread thread;
+    bd_thread_start(&thread, "waiter", wait_for_session, &w, st);
+    assert_ok(st);
+    small_model m = small_model_make();
+    braid_session_manager manager = {.session.server = w.server};
+    braid_session *s = braid_prepare_session(m.graph, &manager, st);
+    assert_ok(st);
+    bd_thread_join(&thread);
+    assert_float_equal(w.x, 0, 0);
+    braid_session_close(s, st);
+    braid_server_free(w.server);
+    braid_graph_free(m.graph);
+}
+
+// ---- Supervisors ----
+
+static braid_code stop_when_saved(braid_coordinator *c, void *arg, braid_status *st)
+{
+    (void)st;
+    char *latest = braid_latest_checkpoint(arg, NULL);
+    if (latest) braid_coordinator_request_stop(c, NULL);
+    bd_free(latest);
+    return BRAID_OK;
+}
+
+static void a_supervisor_saves_beside_training_and_resumes(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char *dir = bd_temp_dir_new();
+    small_model m = small_model_make();
+    braid_summary_scalar(m.graph, "loss", m.loss);
+    braid_op *init = assign_after_init(&m, braid_const_float(m.graph, NULL, 8));
+    for (int round = 0; round < 2; round++) {
+        const double secs = round ? -1 : 0.01;
+        braid_supervisor *sv =
+            braid_supervisor_new(m.graph, &(braid_supervisor_options){.logdir = dir,
+                                                                      .scaffold.init_op = round ? NULL : init,
+                                                                      .save_model_secs = secs,
+                                                                      .save_summaries_secs = secs});
+        braid_session *s = braid_supervisor_managed_session(sv, st);
+        assert_ok(st);
+        assert_float_equal(value_of(s, m.x.read), 8, 0);
+        const braid_looper watch = {"watch", stop_when_saved, dir, 0.01};
+        braid_supervisor_loop(sv, &watch, st);
+        assert_true(braid_coordinator_wait_for_stop(braid_supervisor_coordinator(sv), 60000));
+        assert_int_equal(braid_supervisor_close(sv, st), BRAID_OK);
+    }
+    char *graph = bd_asprintf("%s/graph.pbtxt", dir);
+    assert_int_equal(access(graph, R_OK), 0);
+    bd_free(graph);
+    braid_graph_free(m.graph);
+    bd_temp_dir_free(dir);
+}
+
+static braid_code fail_at_once(braid_coordinator *c, void *arg, braid_status *st)
+{
+    (void)c, (void)arg;
+    return bd_fail(st, BRAID_DATA_LOSS, "a thread of the program has failed");
+}
+
+static void the_error_of_a_thread_comes_out_of_closing_a_supervisor(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    braid_supervisor *sv = braid_supervisor_new(m.graph, NULL);
+    assert_non_null(braid_supervisor_managed_session(sv, st));
+    braid_supervisor_start_standard_services(sv, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "there is no logdir");
+    braid_status_clear(st);
+    braid_supervisor_loop(sv, &(braid_looper){.fn = fail_at_once}, st);
+    assert_true(braid_coordinator_wait_for_stop(braid_supervisor_coordinator(sv), 60000));
+    assert_true(braid_supervisor_should_stop(sv));
+    assert_int_equal(braid_supervisor_close(sv, st), BRAID_DATA_LOSS);
+    braid_graph_free(m.graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(init_op_takes_feeds_and_init_fn_comes_after_it),
+        cmocka_unit_test(the_error_of_init_fn_is_the_sessions),
+        cmocka_unit_test(tables_are_filled_when_a_session_opens),
+        cmocka_unit_test(a_prepared_session_restores_the_newest_checkpoint),
+        cmocka_unit_test(another_session_waits_until_one_is_prepared),
+        cmocka_unit_test(a_supervisor_saves_beside_training_and_resumes),
+        cmocka_unit_test(the_error_of_a_thread_comes_out_of_closing_a_supervisor),
+    };
+    return BD_RUN_TESTS(tests);
+}
