@@ -2,7 +2,7 @@
 #include "mnist.h"
 
 #include "digits.h"
-#include "idx.h"
+#include <braid/idx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +75,36 @@ static bool set_check(const image_set *set, const char *dir, const char *prefix,
     return !*message;
 }
 
+// Reads the bytes of DIR/NAME, which must have `rank` dimensions, to new memory.
+static uint8_t *read_bytes(const char *dir, const char *name, int rank, int64_t *dims, braid_status *status)
+{
+    char path[4096], message[4200];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    braid_tensor *t = braid_idx_read(path, status);
+    if (!t) return NULL;
+    const braid_shape shape = braid_tensor_shape(t);
+    uint8_t *bytes = NULL;
+    if (braid_tensor_dtype(t) == BRAID_UINT8 && shape.rank == rank) {
+        memcpy(dims, shape.dims, (size_t)rank * sizeof *dims);
+        bytes = must(malloc(braid_tensor_bytes(t) + 1));
+        memcpy(bytes, braid_tensor_data(t), braid_tensor_bytes(t));
+    } else {
+        snprintf(message, sizeof message, "%s: not bytes in %d dimensions", path, rank);
+        braid_status_set(status, BRAID_DATA_LOSS, message);
+    }
+    braid_tensor_free(t);
+    return bytes;
+}
+
 static bool set_read(image_set *set, const char *dir, const char *prefix, braid_status *status)
 {
     char name[64];
     int64_t image_dims[3], label_count;
     snprintf(name, sizeof name, "%s-images-idx3-ubyte", prefix);
-    set->pixels = idx_read(dir, name, 3, image_dims, status);
+    set->pixels = read_bytes(dir, name, 3, image_dims, status);
     if (!set->pixels) return false;
     snprintf(name, sizeof name, "%s-labels-idx1-ubyte", prefix);
-    set->labels = idx_read(dir, name, 1, &label_count, status);
+    set->labels = read_bytes(dir, name, 1, &label_count, status);
     if (!set->labels) return false;
     set->count = (int)(image_dims[0] < label_count ? image_dims[0] : label_count);
     return set_check(set, dir, prefix, image_dims, label_count, status);

@@ -9,8 +9,10 @@
 #include <braid/coordinator.h>
 #include <braid/device_setter.h>
 #include <braid/event_writer.h>
+#include <braid/example.h>
 #include <braid/graph.h>
 #include <braid/hooks.h>
+#include <braid/idx.h>
 #include <braid/layers.h>
 #include <braid/learning_rate_decay.h>
 #include <braid/log.h>
@@ -31,6 +33,7 @@
 #include <braid/supervisor.h>
 #include <braid/sync_replicas.h>
 #include <braid/tensor.h>
+#include <braid/tfrecord.h>
 #include <braid/variables.h>
 #include <braid/version.h>
 
