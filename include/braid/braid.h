@@ -13,6 +13,7 @@
 #include <braid/graph.h>
 #include <braid/hooks.h>
 #include <braid/idx.h>
+#include <braid/initializers.h>
 #include <braid/layers.h>
 #include <braid/learning_rate_decay.h>
 #include <braid/log.h>
@@ -34,6 +35,7 @@
 #include <braid/sync_replicas.h>
 #include <braid/tensor.h>
 #include <braid/tfrecord.h>
+#include <braid/variable_scope.h>
 #include <braid/variables.h>
 #include <braid/version.h>
 

@@ -36,7 +36,8 @@ BRAID_API void braid_graph_fail(braid_graph *graph, braid_code code, const char 
     __attribute__((format(printf, 3, 4)));
 
 /// Sets the graph-level seed (tf.set_random_seed). A random operation without a seed of its own gets seed =
-/// `seed` and seed2 = the number of nodes built before it.
+/// `seed` and seed2 = the number of nodes built before it. One that sets its attribute seed2 alone gets this
+/// seed (87654321 in a graph without one).
 BRAID_API void braid_graph_set_seed(braid_graph *graph, int64_t seed);
 
 // ---- Operations ----
@@ -173,6 +174,8 @@ BRAID_API void braid_tuple(braid_graph *graph, const braid_out *values, int coun
 
 /// Calls `release(what)` when the graph is freed. For helpers whose state lives as long as the graph.
 BRAID_API void braid_graph_own(braid_graph *graph, void *what, void (*release)(void *what));
+/// Returns what was given to braid_graph_own first together with `release`; NULL when nothing was.
+BRAID_API void *braid_graph_owned(const braid_graph *graph, void (*release)(void *what));
 
 /// Names of TensorFlow's collections ("variables", "trainable_variables", "global_step", ...) hold outputs.
 BRAID_API void braid_collect(braid_graph *graph, const char *collection, braid_out out);

@@ -125,6 +125,15 @@ BRAID_API braid_out braid_gather(braid_graph *graph, braid_out params, braid_out
 /// The rows `ids` of a variable (its `ref`), looked up where it lies (tf.nn.embedding_lookup). A resource
 /// variable is not read as a whole; gradients, and updates by optimizers, are of these rows alone.
 BRAID_API braid_out braid_embedding_lookup(braid_graph *graph, braid_out variable, braid_out ids);
+/// Which of n parts of a table has the row of an id, and where.
+typedef enum braid_partition_strategy {
+    BRAID_PARTITION_MOD = 0, ///< part id % n, row id / n: TensorFlow's default
+    BRAID_PARTITION_DIV = 1 ///< in order, the first parts longer by one: as partitioned variables are divided
+} braid_partition_strategy;
+/// The same of a table in `count` parts, such as those of a partitioned variable: each part looks up its own
+/// rows. Any id that no part has fails the run.
+BRAID_API braid_out braid_embedding_lookup_parts(braid_graph *graph, const braid_out *parts, int count,
+                                                 braid_out ids, braid_partition_strategy strategy);
 
 /// The same elements in another shape; one dimension may be -1: as many as are left.
 BRAID_API braid_out braid_reshape(braid_graph *graph, braid_out x, braid_shape shape);

@@ -3,6 +3,7 @@
 #define BRAID_VARIABLES_H
 
 #include <braid/graph.h>
+#include <braid/initializers.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,6 +16,10 @@ typedef struct braid_variable {
     braid_out read;        ///< its value: the input of models
     braid_op *initializer; ///< gives it its first value
     braid_out initial_value; ///< that value
+    /// Of a partitioned variable (variable_scope.h), the `ref` of its parts, owned by the graph; NULL for any
+    /// other. A partitioned variable has no `ref` of its own, and `read` is all of its parts.
+    const braid_out *parts;
+    int part_count;
 } braid_variable;
 
 /// The names of TensorFlow's collections of variables; they hold the `ref` of each.
@@ -41,26 +46,9 @@ BRAID_API braid_variable braid_variable_of(braid_graph *graph, const char *name,
 /// Finds the nodes of the variable whose node is `ref.op`, by their names. A missing node is NULL.
 BRAID_API braid_variable braid_variable_find(braid_out ref);
 
-// ---- Initializers ----
-
-/// Builds a first value of a given type and shape. A value; make your own by setting `build`.
-typedef struct braid_initializer {
-    braid_out (*build)(const struct braid_initializer *self, braid_graph *graph, braid_dtype dtype,
-                       braid_shape shape);
-    float a, b; ///< parameters of `build`
-} braid_initializer;
-
-BRAID_API braid_initializer braid_zeros_initializer(void);
-BRAID_API braid_initializer braid_ones_initializer(void);
-BRAID_API braid_initializer braid_constant_initializer(float value);
-BRAID_API braid_initializer braid_random_uniform_initializer(float min, float max);
-BRAID_API braid_initializer braid_random_normal_initializer(float mean, float stddev);
-BRAID_API braid_initializer braid_truncated_normal_initializer(float mean, float stddev);
-/// Uniform in [-r, r], r = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, AISTATS 2010, equation 16).
-BRAID_API braid_initializer braid_glorot_uniform_initializer(void);
-
-/// Makes a variable with an initializer (tf.get_variable): the nodes NAME/Initializer/... lie where the
-/// variable does. The name is relative to the current name scope; a variable of that name must not exist.
+/// Makes a variable with an initializer, or finds it where the variable scope says that it is reused
+/// (tf.get_variable): the short form of braid_variable_get_with (variable_scope.h). NAME is relative to the
+/// current variable scope. Nodes of the first value, NAME/Initializer/..., lie where the variable does.
 BRAID_API braid_variable braid_variable_get(braid_graph *graph, const char *name, braid_dtype dtype,
                                             braid_shape shape, braid_initializer initializer, bool trainable);
 

@@ -341,15 +341,18 @@ static void settle_arguments(braid_op_desc *d)
     }
 }
 
-// tf.get_seed for an op without a seed of its own in a graph with a seed.
+// tf.get_seed: of an op with a seed of its own (seed2), and of any op in a graph with a seed.
 static void settle_seed(braid_op_desc *d)
 {
+    const int64_t default_seed = 87654321; // TensorFlow's, of a graph without a seed
     const bd_builder *b = d->graph->builder;
-    if (!b->has_seed || !bd_op_def_attr(d->def, "seed") || !bd_op_def_attr(d->def, "seed2")) return;
-    if (get_attr(d, "seed") || get_attr(d, "seed2")) return;
-    int64_t seed2 = (int64_t)d->graph->nodes.len;
-    if (b->seed == 0 && seed2 == 0) seed2 = INT32_MAX; // both 0 would mean: any
-    braid_op_attr_int(d, "seed", b->seed);
+    const bd_named_attr *own = get_attr(d, "seed2");
+    if (!bd_op_def_attr(d->def, "seed") || !bd_op_def_attr(d->def, "seed2") || get_attr(d, "seed")) return;
+    if (!own && !b->has_seed) return;
+    const int64_t seed = b->has_seed ? b->seed : default_seed;
+    int64_t seed2 = own ? own->value.i : (int64_t)d->graph->nodes.len;
+    if (seed == 0 && seed2 == 0) seed2 = INT32_MAX; // both 0 would mean: any
+    braid_op_attr_int(d, "seed", seed);
     braid_op_attr_int(d, "seed2", seed2);
 }
 

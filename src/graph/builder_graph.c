@@ -50,6 +50,15 @@ void braid_graph_own(braid_graph *g, void *what, void (*release)(void *what))
         release(what);
 }
 
+void *braid_graph_owned(const braid_graph *g, void (*release)(void *what))
+{
+    if (!g) return NULL;
+    const bd_builder *b = g->builder;
+    for (size_t i = 0; b && i < b->owned.len; i++)
+        if (b->owned.items[i].release == release) return b->owned.items[i].what;
+    return NULL;
+}
+
 static bd_collection *make_collection(braid_graph *g, const char *name)
 {
     bd_builder *b = bd_graph_builder(g);

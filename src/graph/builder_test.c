@@ -235,6 +235,26 @@ static void seeds_follow_tensorflow(void **state)
     braid_graph_free(g);
 }
 
+static void the_seed_of_an_op_is_joined_with_that_of_the_graph(void **state)
+{
+    (void)state;
+    for (int seeded = 0; seeded < 2; seeded++) {
+        braid_graph *g = braid_graph_new();
+        if (seeded) braid_graph_set_seed(g, 0);
+        for (int own = 0; own < 2; own++) {
+            braid_op_desc *d = braid_op_begin(g, "RandomUniform", NULL);
+            braid_op_input(d, bd_b_const_i32_vector(g, NULL, (int32_t[]){2, 3}, 2));
+            braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+            braid_op_attr_int(d, "seed2", own);
+            braid_op *n = braid_op_end(d);
+            assert_int_equal(bd_node_attr_int(n, "seed"), seeded ? 0 : 87654321);
+            assert_int_equal(bd_node_attr_int(n, "seed2"), own ? 1 : seeded ? INT32_MAX : 0);
+        }
+        assert_graph_ok(g);
+        braid_graph_free(g);
+    }
+}
+
 static void lists_are_inputs_and_outputs(void **state)
 {
     (void)state;
@@ -433,6 +453,7 @@ int main(void)
         cmocka_unit_test(control_scopes_add_control_inputs),
         cmocka_unit_test(colocated_nodes_get_the_class_and_device),
         cmocka_unit_test(seeds_follow_tensorflow),
+        cmocka_unit_test(the_seed_of_an_op_is_joined_with_that_of_the_graph),
         cmocka_unit_test(lists_are_inputs_and_outputs),
         cmocka_unit_test(the_first_error_sticks),
         cmocka_unit_test(wrong_use_is_an_error_of_the_graph),

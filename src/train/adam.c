@@ -28,11 +28,14 @@ static braid_out first_by_name(const braid_out *vars, int count)
     return first;
 }
 
-static braid_variable make_power(braid_graph *g, const char *name, float beta)
+// A resource variable if `beside` is one.
+static braid_variable make_power(braid_graph *g, const char *name, float beta, braid_out beside)
 {
-    braid_tensor *value = braid_tensor_float(beta);
-    braid_variable power = braid_variable_of(g, name, value, false);
-    braid_tensor_free(value);
+    const char *scope = braid_push_name_scope(g, name);
+    const train_variable_spec spec = {.kind = train_kind_of(beside)};
+    const braid_variable power =
+        train_make_variable(g, scope, braid_const_float(g, "initial_value", beta), &spec);
+    braid_pop_name_scope(g);
     return power;
 }
 
@@ -41,9 +44,10 @@ static void create_slots(braid_optimizer *opt, const braid_out *vars, int count)
     adam *s = braid_optimizer_state(opt);
     braid_graph *g = braid_optimizer_graph(opt);
     if (!s->beta1_power.ref.op) {
-        braid_push_colocate(g, first_by_name(vars, count).op);
-        s->beta1_power = make_power(g, "beta1_power", s->options.beta1);
-        s->beta2_power = make_power(g, "beta2_power", s->options.beta2);
+        const braid_out first = first_by_name(vars, count);
+        braid_push_colocate(g, first.op);
+        s->beta1_power = make_power(g, "beta1_power", s->options.beta1, first);
+        s->beta2_power = make_power(g, "beta2_power", s->options.beta2, first);
         braid_pop_colocate(g);
     }
     for (int i = 0; i < count; i++) {
@@ -188,16 +192,13 @@ static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out in
     return updates[0] ? braid_group(g, NULL, updates, 3) : NULL;
 }
 
-// power *= beta, beside the power.
+// power *= beta, beside the power, which is read after the updates.
 static braid_op *multiply_power(braid_graph *g, const adam *s, const braid_variable *power, braid_out beta)
 {
     if (!power->ref.op) return NULL;
-    braid_out next = braid_mul(g, power->read, beta);
-    braid_op_desc *d = braid_op_begin(g, "Assign", NULL);
-    braid_op_input(d, power->ref);
-    braid_op_input(d, next);
-    braid_op_attr_bool(d, "use_locking", s->options.use_locking);
-    return braid_op_end(d);
+    const bool is_resource = train_kind_of(power->ref) == TRAIN_RESOURCE;
+    const braid_out now = is_resource ? train_read(g, NULL, power->ref, BRAID_FLOAT) : power->read;
+    return assign(g, s, "Assign", power->ref, braid_mul(g, now, beta));
 }
 
 static braid_op *finish(braid_optimizer *opt, braid_op *const *updates, int count, const char *name)

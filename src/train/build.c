@@ -86,14 +86,18 @@ braid_out train_size_of(braid_graph *g, braid_out x)
     return fits ? braid_const_int32(g, "Size", (int32_t)size) : train_node1(g, "Size", NULL, x);
 }
 
-braid_out train_rank_range(braid_graph *g, braid_out x)
+braid_out train_range(braid_graph *g, braid_out count)
 {
-    braid_out count = train_rank_of(g, x);
     const char *scope = braid_push_name_scope(g, "range");
     braid_out start = braid_const_int32(g, "start", 0);
     braid_out delta = braid_const_int32(g, "delta", 1);
     braid_pop_name_scope(g);
     return train_node3(g, "Range", scope, start, count, delta);
+}
+
+braid_out train_rank_range(braid_graph *g, braid_out x)
+{
+    return train_range(g, train_rank_of(g, x));
 }
 
 braid_out train_all_axes(braid_graph *g, braid_out x)
@@ -143,4 +147,24 @@ braid_out train_first_of(braid_graph *g, braid_out x)
     braid_out out = braid_op_end_out(d);
     braid_pop_name_scope(g);
     return out;
+}
+
+braid_out train_concat(braid_graph *g, const braid_out *values, int count, int axis)
+{
+    const char *scope = braid_push_name_scope(g, "concat");
+    const braid_out along = braid_const_int32(g, "axis", axis);
+    braid_pop_name_scope(g);
+    braid_op_desc *d = braid_op_begin(g, "ConcatV2", scope);
+    braid_op_input_list(d, values, count);
+    braid_op_input(d, along);
+    return braid_op_end_out(d);
+}
+
+braid_out train_slice_value(braid_graph *g, braid_out x, const int64_t *offset, braid_shape shape)
+{
+    const char *scope = braid_push_name_scope(g, "Slice");
+    const braid_out begin = train_const_shape(g, "begin", braid_shape_make(shape.rank, offset));
+    const braid_out size = train_const_shape(g, "size", shape);
+    braid_pop_name_scope(g);
+    return train_node3(g, "Slice", scope, x, begin, size);
 }

@@ -2,6 +2,7 @@
 #ifndef BD_TRAIN_BUILD_H
 #define BD_TRAIN_BUILD_H
 
+#include <braid/initializers.h>
 #include <braid/ops.h>
 
 static inline braid_out train_out0(braid_op *op)
@@ -35,6 +36,8 @@ braid_out train_shape_of(braid_graph *g, braid_out x);
 braid_out train_rank_of(braid_graph *g, braid_out x);
 braid_out train_size_of(braid_graph *g, braid_out x);
 braid_out train_rank_range(braid_graph *g, braid_out x);
+// [0, 1, ..., count - 1] of the type of `count`, an int32 scalar.
+braid_out train_range(braid_graph *g, braid_out count);
 braid_out train_all_axes(braid_graph *g, braid_out x);
 
 // A reduction over axes that are a tensor.
@@ -43,10 +46,30 @@ braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_o
 // x[0]
 braid_out train_first_of(braid_graph *g, braid_out x);
 
+// GatherV2 along the first axis, called `name` (NULL: after its op).
+braid_out train_gather(braid_graph *g, const char *name, braid_out params, braid_out indices);
+
+// Values along an axis, one after another (tf.concat).
+braid_out train_concat(braid_graph *g, const braid_out *values, int count, int axis);
+
+// The part of x that begins at `offset` (tf.slice).
+braid_out train_slice_value(braid_graph *g, braid_out x, const int64_t *offset, braid_shape shape);
+
 // OP(x, y) with a number for one of them: the constant NAME/y or NAME/x, the node being NAME (or a scope with
 // its '/').
 braid_out train_op_number(braid_graph *g, const char *op_type, const char *name, braid_out x, double y);
 braid_out train_number_op(braid_graph *g, const char *op_type, const char *name, double x, braid_out y);
+
+// Random values: uniform in [a, b), or around the mean a with the standard deviation b.
+typedef struct train_random {
+    braid_distribution distribution;
+    braid_dtype dtype; // floating-point
+    double a, b;
+    int64_t seed; // if has_seed
+    bool has_seed;
+} train_random;
+
+braid_out train_random_values(braid_graph *g, braid_shape shape, const train_random *r);
 
 // tf.random_uniform of a floating-point type, its shape an int32 vector.
 braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max);

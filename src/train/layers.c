@@ -2,7 +2,13 @@
 #include <braid/layers.h>
 
 #include "train/build.h"
-#include <braid/variables.h>
+#include <braid/variable_scope.h>
+
+// The variable scope of a layer: a given name is taken as it is, so that layers can share their variables.
+static void push_layer(braid_graph *g, const char *name, const char *layer)
+{
+    (void)braid_push_variable_scope(g, name ? name : layer, &(braid_variable_scope_options){.unique = !name});
+}
 
 braid_out braid_dense(braid_graph *g, const char *name, braid_out x, int64_t units)
 {
@@ -14,13 +20,13 @@ braid_out braid_dense(braid_graph *g, const char *name, braid_out x, int64_t uni
                          name ? name : "dense", braid_op_name(x.op));
         return BRAID_NONE;
     }
-    (void)braid_push_name_scope(g, name ? name : "dense");
+    push_layer(g, name, "dense");
     braid_variable kernel = braid_variable_get(g, "kernel", BRAID_FLOAT, BRAID_SHAPE(shape.dims[1], units),
                                                braid_glorot_uniform_initializer(), true);
     braid_variable bias =
         braid_variable_get(g, "bias", BRAID_FLOAT, BRAID_SHAPE(units), braid_zeros_initializer(), true);
     braid_out out = braid_bias_add(g, braid_matmul(g, x, kernel.read), bias.read);
-    braid_pop_name_scope(g);
+    braid_pop_variable_scope(g);
     return out;
 }
 
@@ -48,13 +54,13 @@ braid_out braid_conv2d_layer(braid_graph *g, const char *name, braid_out x, int6
                          name ? name : "conv2d", braid_op_name(x.op));
         return BRAID_NONE;
     }
-    (void)braid_push_name_scope(g, name ? name : "conv2d");
+    push_layer(g, name, "conv2d");
     braid_shape kernel_shape = BRAID_SHAPE(kernel_size, kernel_size, shape.dims[3], filters);
     braid_variable kernel =
         braid_variable_get(g, "kernel", BRAID_FLOAT, kernel_shape, braid_glorot_uniform_initializer(), true);
     braid_variable bias =
         braid_variable_get(g, "bias", BRAID_FLOAT, BRAID_SHAPE(filters), braid_zeros_initializer(), true);
     braid_out out = braid_bias_add(g, convolution(g, x, kernel.read, stride, padding), bias.read);
-    braid_pop_name_scope(g);
+    braid_pop_variable_scope(g);
     return out;
 }

@@ -3,6 +3,7 @@
 #include "train/queue_runner.h"
 #include "train/saver.h"
 #include "train/variable_internal.h"
+#include "train/variable_store.h"
 #include <string.h>
 
 // Fields of MetaGraphDef, SaverDef, CollectionDef, VariableDef and QueueRunnerDef.
@@ -21,6 +22,7 @@ enum {
     VARIABLE_NAME = 1,
     VARIABLE_INITIALIZER = 2,
     VARIABLE_SNAPSHOT = 3,
+    VARIABLE_SLICE = 4,
     VARIABLE_IS_RESOURCE = 5,
     VARIABLE_INITIAL_VALUE = 6,
     VARIABLE_TRAINABLE = 7,
@@ -97,6 +99,25 @@ static bool is_in(const braid_graph *g, const char *collection, braid_out ref)
     return false;
 }
 
+static void put_numbers(bd_wire_writer *w, uint32_t field, const int64_t *numbers, int count)
+{
+    for (int i = 0; i < count; i++)
+        bd_wire_put_uint(w, field, (uint64_t)numbers[i]);
+}
+
+// SaveSliceInfoDef
+static void put_slice(bd_wire_writer *to, const train_slice *s)
+{
+    bd_message m;
+    bd_wire_writer w;
+    begin(&m, &w);
+    put_text(&w, 1, s->full_name);
+    put_numbers(&w, 2, s->full_shape.dims, s->full_shape.rank);
+    put_numbers(&w, 3, s->offset, s->full_shape.rank);
+    put_numbers(&w, 4, s->shape.dims, s->shape.rank);
+    end(&m, &w, to, VARIABLE_SLICE);
+}
+
 static void put_variable(const braid_graph *g, bd_wire_writer *to, braid_out ref)
 {
     const braid_variable v = braid_variable_find(ref);
@@ -106,6 +127,8 @@ static void put_variable(const braid_graph *g, bd_wire_writer *to, braid_out ref
     put_out(&w, VARIABLE_NAME, ref);
     if (v.initializer) put_text(&w, VARIABLE_INITIALIZER, braid_op_name(v.initializer));
     put_out(&w, VARIABLE_SNAPSHOT, v.read);
+    const train_slice *slice = train_slice_of(g, ref);
+    if (slice) put_slice(&w, slice);
     bd_wire_put_uint(&w, VARIABLE_IS_RESOURCE, train_kind_of(ref) == TRAIN_RESOURCE);
     put_out(&w, VARIABLE_INITIAL_VALUE, v.initial_value);
     bd_wire_put_uint(&w, VARIABLE_TRAINABLE, is_in(g, BRAID_TRAINABLE_VARIABLES, ref));

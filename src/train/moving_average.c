@@ -116,10 +116,12 @@ static average make_average(braid_moving_average *m, braid_out x)
         braid_collect(g, BRAID_MOVING_AVERAGE_VARIABLES, x);
     } else {
         char *name = bd_asprintf("%s/%s", braid_op_name(x.op), m->name);
-        (void)braid_push_name_scope(g, NULL);
-        a.variable = braid_variable_get(g, name, braid_out_dtype(x), braid_out_shape(x),
-                                        braid_zeros_initializer(), false);
-        braid_pop_name_scope(g);
+        a.variable = train_variable_at(g, name,
+                                       &(braid_variable_options){.dtype = braid_out_dtype(x),
+                                                                 .shape = braid_out_shape(x),
+                                                                 .initializer = braid_zeros_initializer(),
+                                                                 .untrained = true},
+                                       &(braid_variable_scope_options){0});
         bd_free(name);
         a.debias = m->options.zero_debias;
     }

@@ -1,4 +1,4 @@
-// Constants, placeholders and random values.
+// Constants and placeholders.
 #include "train/build.h"
 
 #include <braid/ops.h>
@@ -98,66 +98,4 @@ braid_out braid_placeholder(braid_graph *g, const char *name, braid_dtype dtype,
     braid_op_attr_type(d, "dtype", dtype);
     braid_op_attr_shape(d, "shape", shape);
     return braid_op_end_out(d);
-}
-
-// ---- Random values ----
-
-static braid_out random_node(braid_graph *g, const char *op_type, braid_dtype dtype, braid_out shape)
-{
-    braid_op_desc *d = braid_op_begin(g, op_type, NULL);
-    braid_op_input(d, shape);
-    braid_op_attr_type(d, "dtype", dtype);
-    return braid_op_end_out(d);
-}
-
-// A uniform value, in a scope with the nodes that compute it.
-static braid_out uniform(braid_graph *g, const char *scope, braid_dtype dtype, braid_out dims, double min,
-                         double max)
-{
-    braid_out low = braid_const_number(g, "min", dtype, min);
-    braid_out high = braid_const_number(g, "max", dtype, max);
-    braid_out unit = random_node(g, "RandomUniform", dtype, dims);
-    braid_out range = braid_sub(g, high, low);
-    return train_node2(g, "Add", scope, braid_mul(g, unit, range), low);
-}
-
-braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max)
-{
-    const char *scope = braid_push_name_scope(g, "random_uniform");
-    braid_out value = uniform(g, scope, dtype, shape, min, max);
-    braid_pop_name_scope(g);
-    return value;
-}
-
-braid_out braid_random_uniform(braid_graph *g, braid_shape shape, float min, float max)
-{
-    const char *scope = braid_push_name_scope(g, "random_uniform");
-    braid_out dims = train_const_shape(g, "shape", shape);
-    braid_out value = uniform(g, scope, BRAID_FLOAT, dims, min, max);
-    braid_pop_name_scope(g);
-    return value;
-}
-
-static braid_out random_around(braid_graph *g, const char *name, const char *op_type, braid_shape shape,
-                               float mean, float stddev)
-{
-    const char *scope = braid_push_name_scope(g, name);
-    braid_out dims = train_const_shape(g, "shape", shape);
-    braid_out center = braid_const_float(g, "mean", mean);
-    braid_out width = braid_const_float(g, "stddev", stddev);
-    braid_out unit = random_node(g, op_type, BRAID_FLOAT, dims);
-    braid_out scaled = braid_mul(g, unit, width);
-    braid_out value = train_node2(g, "Add", scope, scaled, center);
-    braid_pop_name_scope(g);
-    return value;
-}
-
-braid_out braid_random_normal(braid_graph *g, braid_shape shape, float mean, float stddev)
-{
-    return random_around(g, "random_normal", "RandomStandardNormal", shape, mean, stddev);
-}
-
-braid_out braid_truncated_normal(braid_graph *g, braid_shape shape, float mean, float stddev)
-{
-    return random_around(g, "truncated_normal", "TruncatedNormal", shape, mean, stddev);
 }

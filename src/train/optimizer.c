@@ -6,6 +6,7 @@
 #include "train/build.h"
 #include "train/slot.h"
 #include "train/update.h"
+#include "train/variable_internal.h"
 #include <braid/ops.h>
 #include <string.h>
 
@@ -176,12 +177,12 @@ static braid_op *count_step(braid_graph *g, braid_op *updated, braid_out global_
     braid_push_control(g, &updated, 1);
     braid_push_colocate(g, global_step.op);
     (void)braid_push_name_scope(g, scope);
-    braid_out one = braid_const_number(g, "value", train_base_dtype(braid_out_dtype(global_step)), 1);
+    const braid_dtype dtype = train_base_dtype(braid_out_dtype(train_typed(global_step)));
+    const braid_out one = braid_const_number(g, "value", dtype, 1);
     braid_pop_name_scope(g);
-    braid_op_desc *d = braid_op_begin(g, "AssignAdd", scope);
-    braid_op_input(d, global_step);
-    braid_op_input(d, one);
-    braid_op *node = braid_op_end(d);
+    const bool is_resource = train_kind_of(global_step) == TRAIN_RESOURCE;
+    braid_op *node =
+        train_node2(g, is_resource ? "AssignAddVariableOp" : "AssignAdd", scope, global_step, one).op;
     braid_pop_colocate(g);
     braid_pop_control(g);
     return node;

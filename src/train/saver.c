@@ -10,8 +10,10 @@
 #include "base/array.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "base/strbuf.h"
 #include "train/build.h"
 #include "train/variable_internal.h"
+#include "train/variable_store.h"
 #include <braid/ops.h>
 #include <inttypes.h>
 #include <string.h>
@@ -20,6 +22,7 @@ typedef struct saved {
     braid_out var;
     const char *name; // in the checkpoint
     braid_dtype dtype;
+    const train_slice *slice; // of the tensor of that name; NULL: all of it
 } saved;
 
 // The variables of one device, or all.
@@ -57,11 +60,19 @@ static shard *shard_of(building *b, braid_out var)
     return &b->shards.items[b->shards.len - 1];
 }
 
-static bool is_taken(const building *b, const char *name)
+// Parts of one whole share its name.
+static bool is_same(const saved *a, const saved *b)
+{
+    if (strcmp(a->name, b->name) != 0) return false;
+    if (!a->slice || !b->slice) return true;
+    return memcmp(a->slice->offset, b->slice->offset, sizeof a->slice->offset) == 0;
+}
+
+static bool is_taken(const building *b, const saved *s)
 {
     for (size_t i = 0; i < b->shards.len; i++)
         for (size_t k = 0; k < b->shards.items[i].vars.len; k++)
-            if (strcmp(b->shards.items[i].vars.items[k].name, name) == 0) return true;
+            if (is_same(&b->shards.items[i].vars.items[k], s)) return true;
     return false;
 }
 
@@ -75,11 +86,15 @@ static void take_variables(building *b, const braid_saver_options *o)
             braid_graph_fail(b->g, BRAID_INVALID_ARGUMENT, "Variable %d of the saver is none", i);
             return;
         }
-        const char *name = o->vars && o->names && o->names[i] ? o->names[i] : braid_op_name(vars[i].op);
-        if (is_taken(b, name))
+        const train_slice *slice = train_slice_of(b->g, vars[i]);
+        const char *own = slice ? slice->full_name : braid_op_name(vars[i].op);
+        const saved s = {.var = vars[i],
+                         .name = o->vars && o->names && o->names[i] ? o->names[i] : own,
+                         .dtype = train_base_dtype(braid_out_dtype(train_typed(vars[i]))),
+                         .slice = slice};
+        if (is_taken(b, &s))
             braid_graph_fail(b->g, BRAID_INVALID_ARGUMENT, "At least two variables have the same name: %s",
-                             name);
-        const saved s = {vars[i], name, train_base_dtype(braid_out_dtype(train_typed(vars[i])))};
+                             s.name);
         bd_array_push(&shard_of(b, vars[i])->vars, s);
     }
 }
@@ -102,14 +117,32 @@ static braid_out add_filename(braid_graph *g)
     return default_of(g, "Const", default_of(g, scope, model));
 }
 
-// A vector of the names (or, with `slices`, of as many empty strings).
+// Which part of a tensor a variable is: the dimensions of the whole, and offset and length in each, "10 4
+// 0,5:0,4"; "" for all of it.
+static char *slice_text(const train_slice *slice)
+{
+    if (!slice) return bd_strdup("");
+    bd_strbuf text = {0};
+    for (int i = 0; i < slice->full_shape.rank; i++)
+        bd_strbuf_appendf(&text, "%" PRId64 " ", slice->full_shape.dims[i]);
+    for (int i = 0; i < slice->shape.rank; i++)
+        bd_strbuf_appendf(&text, "%s%" PRId64 ",%" PRId64, i ? ":" : "", slice->offset[i],
+                          slice->shape.dims[i]);
+    char *out = bd_strdup(bd_strbuf_str(&text));
+    bd_strbuf_fini(&text);
+    return out;
+}
+
+// A vector of the names, or of the slices.
 static braid_out texts_of(braid_graph *g, const char *name, const shard *s, bool slices)
 {
     BD_STATUS(st);
     braid_tensor *t = braid_tensor_new(BRAID_STRING, BRAID_SHAPE((int64_t)s->vars.len), st);
     for (size_t i = 0; t && i < s->vars.len; i++) {
-        const char *text = slices ? "" : s->vars.items[i].name;
+        const saved *item = &s->vars.items[i];
+        char *text = slices ? slice_text(item->slice) : bd_strdup(item->name);
         braid_tensor_set_string(t, (int64_t)i, text, strlen(text));
+        bd_free(text);
     }
     const braid_out out = braid_const(g, name, t);
     braid_tensor_free(t);

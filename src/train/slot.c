@@ -4,6 +4,24 @@
 #include "base/alloc.h"
 #include "train/build.h"
 #include "train/variable_internal.h"
+#include "train/variable_store.h"
+#include <string.h>
+
+// Makes the slot's nodes. The slot of a part is a part of the slot: of the whole's name, if of its shape.
+static braid_variable make(braid_graph *g, const char *scope, braid_out primary, braid_out initial)
+{
+    const train_variable_spec spec = {.kind = train_kind_of(primary)};
+    const braid_variable slot = train_make_variable(g, scope, initial, &spec);
+    const train_slice *part = train_slice_of(g, primary);
+    if (!part || !slot.ref.op || !braid_shape_equal(braid_out_shape(initial), part->shape)) return slot;
+    char *name =
+        bd_asprintf("%s%s", part->full_name, braid_op_name(slot.ref.op) + strlen(braid_op_name(primary.op)));
+    braid_partition_info info = {.full_shape = part->full_shape};
+    memcpy(info.offset, part->offset, sizeof info.offset);
+    train_set_slice(g, slot.ref, name, &info, part->shape);
+    bd_free(name);
+    return slot;
+}
 
 // Enters PRIMARY/NAME and the primary's place; `leave` undoes it.
 static const char *enter(braid_graph *g, braid_out primary, const char *name)
@@ -27,7 +45,7 @@ braid_variable train_slot_from(braid_graph *g, braid_out primary, const char *na
 {
     if (!primary.op) return (braid_variable){0};
     const char *scope = enter(g, primary, name);
-    braid_variable slot = train_make_variable(g, train_kind_of(primary), scope, initial, false, NULL);
+    braid_variable slot = make(g, scope, primary, initial);
     leave(g);
     return slot;
 }
@@ -40,7 +58,7 @@ static braid_variable slot_of_shape(braid_graph *g, braid_out primary, const cha
     braid_dtype dtype = train_base_dtype(braid_out_dtype(train_typed(primary)));
     braid_out initial = initializer.build(&initializer, g, dtype, shape);
     braid_pop_name_scope(g);
-    braid_variable slot = train_make_variable(g, train_kind_of(primary), scope, initial, false, NULL);
+    braid_variable slot = make(g, scope, primary, initial);
     leave(g);
     return slot;
 }

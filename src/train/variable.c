@@ -61,8 +61,8 @@ static void resource_nodes(braid_graph *g, const char *scope, const char *place_
     braid_pop_colocate(g);
 }
 
-braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
-                                   braid_out initial_value, bool trainable, const char *place_class)
+braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out initial_value,
+                                   const train_variable_spec *spec)
 {
     braid_variable v = {0};
     if (!initial_value.op) return v;
@@ -73,10 +73,10 @@ braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, con
         return v;
     }
     v.initial_value = initial_value;
-    (kind == TRAIN_RESOURCE ? resource_nodes : reference_nodes)(g, scope, place_class, &v);
+    (spec->kind == TRAIN_RESOURCE ? resource_nodes : reference_nodes)(g, scope, spec->place_class, &v);
     if (v.ref.op) {
-        braid_collect(g, BRAID_GLOBAL_VARIABLES, v.ref);
-        if (trainable) braid_collect(g, BRAID_TRAINABLE_VARIABLES, v.ref);
+        braid_collect(g, spec->collection ? spec->collection : BRAID_GLOBAL_VARIABLES, v.ref);
+        if (spec->trainable) braid_collect(g, BRAID_TRAINABLE_VARIABLES, v.ref);
     }
     return v;
 }
@@ -84,10 +84,9 @@ braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, con
 braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value)
 {
     const char *scope = braid_push_name_scope(g, name);
-    braid_variable v = {.initial_value = braid_const(g, "initial_value", value)};
-    if (v.initial_value.op) reference_nodes(g, scope, NULL, &v);
+    const train_variable_spec spec = {.collection = BRAID_LOCAL_VARIABLES};
+    braid_variable v = train_make_variable(g, scope, braid_const(g, "initial_value", value), &spec);
     braid_pop_name_scope(g);
-    if (v.ref.op) braid_collect(g, BRAID_LOCAL_VARIABLES, v.ref);
     return v;
 }
 
@@ -95,7 +94,8 @@ static braid_variable variable_of_kind(braid_graph *g, train_variable_kind kind,
                                        braid_out initial_value, bool trainable)
 {
     const char *scope = braid_push_name_scope(g, name ? name : "Variable");
-    braid_variable v = train_make_variable(g, kind, scope, initial_value, trainable, NULL);
+    const train_variable_spec spec = {.kind = kind, .trainable = trainable};
+    braid_variable v = train_make_variable(g, scope, initial_value, &spec);
     braid_pop_name_scope(g);
     return v;
 }
@@ -114,32 +114,9 @@ braid_variable braid_variable_resource(braid_graph *g, const char *name, braid_o
 braid_variable braid_variable_of(braid_graph *g, const char *name, const braid_tensor *value, bool trainable)
 {
     const char *scope = braid_push_name_scope(g, name ? name : "Variable");
-    braid_variable v = train_make_variable(g, TRAIN_REFERENCE, scope, braid_const(g, "initial_value", value),
-                                           trainable, NULL);
+    const train_variable_spec spec = {.trainable = trainable};
+    braid_variable v = train_make_variable(g, scope, braid_const(g, "initial_value", value), &spec);
     braid_pop_name_scope(g);
-    return v;
-}
-
-braid_variable braid_variable_get(braid_graph *g, const char *name, braid_dtype dtype, braid_shape shape,
-                                  braid_initializer initializer, bool trainable)
-{
-    const char *scope = braid_push_name_scope(g, name);
-    if (!scope) return (braid_variable){0};
-    char *full_name = train_scope_name(scope);
-    size_t asked = strlen(name), got = strlen(full_name);
-    if (got < asked || strcmp(full_name + got - asked, name) != 0)
-        braid_graph_fail(g, BRAID_ALREADY_EXISTS, "Variable '%s' cannot be made: a node of that name exists",
-                         name);
-
-    (void)braid_push_name_scope(g, "Initializer");
-    braid_push_colocate_name(g, full_name);
-    braid_out first = initializer.build(&initializer, g, dtype, shape);
-    braid_pop_colocate(g);
-    braid_pop_name_scope(g);
-
-    braid_variable v = train_make_variable(g, TRAIN_REFERENCE, scope, first, trainable, full_name);
-    braid_pop_name_scope(g);
-    bd_free(full_name);
     return v;
 }
 

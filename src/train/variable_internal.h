@@ -2,7 +2,7 @@
 #ifndef BD_TRAIN_VARIABLE_INTERNAL_H
 #define BD_TRAIN_VARIABLE_INTERNAL_H
 
-#include <braid/variables.h>
+#include <braid/variable_scope.h>
 
 // How the rest of the graph gets at a variable: by a reference edge, or by a handle.
 typedef enum train_variable_kind {
@@ -22,10 +22,21 @@ static inline braid_out train_typed(braid_out ref)
     return train_kind_of(ref) == TRAIN_RESOURCE ? braid_variable_find(ref).read : ref;
 }
 
-// Makes the nodes of a variable within its name scope (with '/'), and adds it to its collection.
-// `place_class`: the name of the node to colocate with, written as attribute `_class`; NULL: none.
-braid_variable train_make_variable(braid_graph *g, train_variable_kind kind, const char *scope,
-                                   braid_out initial_value, bool trainable, const char *place_class);
+typedef struct train_variable_spec {
+    train_variable_kind kind;
+    bool trainable;
+    const char *collection; // NULL: that of global variables
+    const char
+        *place_class; // the name of the node to colocate with, written as attribute `_class`; NULL: none
+} train_variable_spec;
+
+// Makes the nodes of a variable within its name scope (with '/'), and adds it to its collections.
+braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out initial_value,
+                                   const train_variable_spec *spec);
+
+// braid_variable_get_with by the name in full and with the defaults of a scope.
+braid_variable train_variable_at(braid_graph *g, const char *full_name, const braid_variable_options *options,
+                                 const braid_variable_scope_options *scope);
 
 // Makes a variable of this process: in the collection of local variables, which each session initializes.
 braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value);

@@ -190,10 +190,8 @@ braid_out braid_global_step(braid_graph *g)
 {
     braid_out step = braid_find_global_step(g);
     if (step.op) return step;
-    (void)braid_push_name_scope(g, NULL);
-    step =
-        braid_variable_get(g, "global_step", BRAID_INT64, BRAID_SCALAR, braid_zeros_initializer(), false).ref;
-    braid_pop_name_scope(g);
+    const braid_variable_options options = {.dtype = BRAID_INT64, .untrained = true};
+    step = train_variable_at(g, "global_step", &options, &(braid_variable_scope_options){0}).ref;
     if (step.op) braid_collect(g, BRAID_GLOBAL_STEP, step);
     return step;
 }

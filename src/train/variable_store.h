@@ -1,0 +1,50 @@
+// What a graph knows of its variables: those that braid_variable_get has made, the current variable scopes,
+// and which variables are parts of partitioned ones.
+#ifndef BD_TRAIN_VARIABLE_STORE_H
+#define BD_TRAIN_VARIABLE_STORE_H
+
+#include "base/array.h"
+#include "base/map.h"
+#include <braid/variable_scope.h>
+
+// The part of a partitioned variable that a variable is: what checkpoints need to know (SaveSliceInfo).
+typedef struct train_slice {
+    char *full_name;
+    braid_shape full_shape, shape; // of the whole, and of the part
+    int64_t offset[BRAID_RANK_MAX];
+} train_slice;
+
+// A variable that braid_variable_get has made.
+typedef struct train_stored {
+    braid_variable variable;
+    braid_dtype dtype;
+    braid_shape shape;
+} train_stored;
+
+typedef struct train_variable_scope {
+    char *name; // "a/b/"; outermost ""
+    braid_variable_scope_options defaults;
+} train_variable_scope;
+
+typedef struct train_variable_store {
+    BD_ARRAY(train_variable_scope) scopes; // the outermost first
+    bd_map opened;                         // full name of a scope, without its '/' -> how often (a count)
+    bd_map names;                          // names that scopes returned; they live as long as the graph
+    bd_map variables;                      // full name -> train_stored
+    bd_map slices;                         // name of a part's node -> train_slice
+} train_variable_store;
+
+// The store of a graph, made when it is not there.
+train_variable_store *train_store_of(braid_graph *g);
+
+// The innermost scope.
+const train_variable_scope *train_current_scope(braid_graph *g);
+
+// Which part a variable is; NULL: a whole.
+const train_slice *train_slice_of(const braid_graph *g, braid_out ref);
+
+// Notes that `ref` is a part.
+void train_set_slice(braid_graph *g, braid_out ref, const char *full_name, const braid_partition_info *info,
+                     braid_shape shape);
+
+#endif
