@@ -95,7 +95,8 @@ BRAID_API braid_hook *
 braid_feed_fn(braid_code (*fn)(braid_hook_request *request, void *arg, braid_status *status), void *arg);
 
 /// Holds back the first step of this process until others have counted the global step up to `step`
-/// (GlobalStepWaiterHook). It reads the step twice a second.
+/// (GlobalStepWaiterHook). It reads the step twice a second, because
+/// no task tells others of its steps.
 BRAID_API braid_hook *braid_global_step_waiter(int64_t step);
 
 typedef struct braid_profiler_options {

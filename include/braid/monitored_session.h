@@ -53,7 +53,7 @@ typedef struct braid_session_config {
     /// no value; NULL: no checkpoints. All tasks with variables must see the directory under this path.
     const char *checkpoint_dir;
     braid_checkpoint_policy keep;   ///< which checkpoints stay, when the scaffold has no saver
-    double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given
+    double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given; negative: never
     int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time
     /// With `checkpoint_dir`, the chief writes the scaffold's summaries to an event file there after so many
     /// steps; 0: 100; negative: never.

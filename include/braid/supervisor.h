@@ -24,7 +24,7 @@ typedef struct braid_supervisor braid_supervisor;
 typedef struct braid_supervisor_options {
     braid_session_options session;   ///< where and how; its strings are borrowed for the supervisor's life
     bool is_chief;                   ///< initializes or restores the variables, and runs the services
-    braid_scaffold scaffold;         ///< init_op, init_fn, ready, local_init_op, summary, saver
+    braid_scaffold scaffold;         ///< init_op, init_fn, ready, local_init_op, summary; saver: not sharded
     const char *logdir;              ///< of checkpoints, graph.pbtxt and events; NULL: no services
     const char *checkpoint_basename; ///< NULL: "model.ckpt"
     double save_model_secs;          ///< 0: 600; negative: no checkpoints

@@ -310,6 +310,24 @@ static void listeners_are_called_around_saves_and_may_fail(void **state)
     braid_graph_free(m.graph);
 }
 
+static void a_session_may_restore_without_saving(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        small_model m = small_model_make();
+        braid_monitored_session *s = braid_monitored_session_open(
+            m.graph,
+            &(braid_session_config){.checkpoint_dir = dir, .save_checkpoint_seconds = round ? -1 : 0});
+        assert_int_equal(braid_monitored_session_global_step(s), round ? 3 : 0);
+        train(s, &m, 3);
+        assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+        braid_graph_free(m.graph);
+    }
+    char *latest = braid_latest_checkpoint(dir, NULL);
+    assert_string_equal(strrchr(latest, '/'), "/model.ckpt-3");
+    bd_free(latest);
+}
+
 // A hook that adds a feed and a node without outputs to each step.
 typedef struct adder {
     braid_hook hook;
@@ -403,6 +421,7 @@ int main(void)
         TEST(training_stops_after_so_many_steps_of_this_process),
         TEST(tensors_are_logged_at_the_end_alone),
         TEST(listeners_are_called_around_saves_and_may_fail),
+        TEST(a_session_may_restore_without_saving),
         TEST(a_hook_may_feed_and_run_nodes_without_outputs),
         TEST(a_missing_hook_does_not_hide_those_after_it),
         TEST(a_feed_or_fetch_without_an_op_does_not_hide_those_after_it),

@@ -244,11 +244,12 @@ static void add_checkpoints(braid_monitored_session *s, const braid_session_conf
     if (!s->boot.scaffold.saver)
         s->boot.scaffold.saver = braid_saver_new(
             s->graph, &(braid_saver_options){.sharded = true, .asynchronous = true, .policy = c->keep});
-    bd_array_push(&s->hooks, braid_checkpoint_saver(&(braid_checkpoint_saver_options){
-                                 .dir = c->checkpoint_dir,
-                                 .saver = s->boot.scaffold.saver,
-                                 .every_seconds = c->save_checkpoint_seconds,
-                                 .every_steps = c->save_checkpoint_steps}));
+    if (c->save_checkpoint_steps > 0 || c->save_checkpoint_seconds >= 0)
+        bd_array_push(&s->hooks, braid_checkpoint_saver(&(braid_checkpoint_saver_options){
+                                     .dir = c->checkpoint_dir,
+                                     .saver = s->boot.scaffold.saver,
+                                     .every_seconds = c->save_checkpoint_seconds,
+                                     .every_steps = c->save_checkpoint_steps}));
     const double every_seconds = c->save_summaries_seconds;
     if (every_seconds > 0 || c->save_summaries_steps >= 0)
         bd_array_push(&s->hooks, braid_summary_saver(&(braid_summary_saver_options){

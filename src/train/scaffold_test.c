@@ -249,6 +249,29 @@ static void a_supervisor_saves_beside_training_and_resumes(void **state)
     bd_temp_dir_free(dir);
 }
 
+// The names that the recorded program of tests/data/golden/hogwild_supervisor feeds, fetches and runs.
+static void a_supervisor_builds_the_nodes_of_tensorflows(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"init",
+                                        "group_deps",
+                                        "report_uninitialized_variables/boolean_mask/Gather",
+                                        "save/Const",
+                                        "save/control_dependency",
+                                        "save/restore_all",
+                                        "init_all_tables"};
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    braid_supervisor *sv = braid_supervisor_new(
+        m.graph,
+        &(braid_supervisor_options){.logdir = "/tmp/unused",
+                                    .scaffold.init_op = braid_global_variables_initializer(m.graph)});
+    for (size_t i = 0; i < BD_COUNTOF(names); i++)
+        assert_non_null(braid_graph_find(m.graph, names[i]));
+    assert_int_equal(braid_supervisor_close(sv, st), BRAID_OK);
+    braid_graph_free(m.graph);
+}
+
 static braid_code fail_at_once(braid_coordinator *c, void *arg, braid_status *st)
 {
     (void)c, (void)arg;
@@ -281,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_prepared_session_restores_the_newest_checkpoint),
         cmocka_unit_test(another_session_waits_until_one_is_prepared),
         cmocka_unit_test(a_supervisor_saves_beside_training_and_resumes),
+        cmocka_unit_test(a_supervisor_builds_the_nodes_of_tensorflows),
         cmocka_unit_test(the_error_of_a_thread_comes_out_of_closing_a_supervisor),
     };
     return BD_RUN_TESTS(tests);

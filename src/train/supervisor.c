@@ -57,7 +57,7 @@ braid_supervisor *braid_supervisor_new(braid_graph *g, const braid_supervisor_op
                                           .wait_timeout_ms = o->wait_timeout_ms};
     sv->global_step = braid_find_global_step(g);
     if (!sv->manager.scaffold.saver && sv->logdir)
-        sv->manager.scaffold.saver = braid_saver_new(g, &(braid_saver_options){.sharded = true});
+        sv->manager.scaffold.saver = braid_saver_new(g, NULL); // not sharded, as TensorFlow's
     if (!sv->manager.scaffold.summary.op) sv->manager.scaffold.summary = braid_summary_merge_all(g);
     braid_scaffold_finalize(&sv->manager.scaffold, g);
     return sv;
