@@ -382,8 +382,11 @@ class monitored_session
     /// Ends the hooks, saves, closes, and throws the first error.
     void close()
     {
+        status st;
+        ::braid_monitored_session_status(raw_, st);
         const braid_code code = ::braid_monitored_session_close(std::exchange(raw_, nullptr));
-        if (code) throw error(code, "the monitored session has ended with an error, which is in the log");
+        st.check();
+        if (code) throw error(code, "the monitored session could not be ended; the log has the error");
     }
 
   private:

@@ -31,8 +31,9 @@ bool bd_session_enter(braid_session *s, braid_status *st)
     return is_open;
 }
 
-void bd_session_leave(braid_session *s)
+void bd_session_leave(braid_session *s, braid_status *st)
 {
+    if (st && st->code) bd_location_name_nodes(s->graph, st);
     bd_mutex_lock(&s->calls_mu);
     if (--s->inside == 0 && s->is_closing) bd_cond_broadcast(&s->all_left);
     bd_mutex_unlock(&s->calls_mu);
@@ -47,7 +48,7 @@ void braid_session_cancel(braid_session *s)
     bd_mutex_unlock(&s->calls_mu);
     if (!is_first) return;
     s->impl->ops->cancel(s->impl);
-    bd_session_leave(s);
+    bd_session_leave(s, NULL);
 }
 
 static void end_calls(braid_session *s)
@@ -113,8 +114,8 @@ braid_code braid_session_run(braid_session *session, const braid_run_args *args,
         bd_fail(st, BRAID_INVALID_ARGUMENT, "A run needs %s",
                 session ? "arguments (braid_run_args)" : "a session");
     } else if (bd_session_enter(session, st)) {
-        if (run(session, args, st)) bd_location_name_nodes(session->graph, st);
-        bd_session_leave(session);
+        run(session, args, st);
+        bd_session_leave(session, st);
     }
     return bd_session_report(status, st);
 }
@@ -184,7 +185,7 @@ braid_code braid_session_list_devices(braid_session *session, const braid_device
     *count = 0;
     if (bd_session_enter(session, st)) {
         list_devices(session, devices, count, st);
-        bd_session_leave(session);
+        bd_session_leave(session, st);
     }
     return bd_session_report(status, st);
 }
@@ -194,7 +195,7 @@ braid_code braid_session_notify(braid_session *session, const char *key, braid_s
     BD_STATUS(st);
     if (bd_session_enter(session, st)) {
         session->impl->ops->notify(session->impl, key, st);
-        bd_session_leave(session);
+        bd_session_leave(session, st);
     }
     return bd_session_report(status, st);
 }
@@ -206,7 +207,7 @@ braid_code braid_session_wait_notification(braid_session *session, const braid_n
     int64_t reached = 0;
     if (bd_session_enter(session, st)) {
         session->impl->ops->wait_notification(session->impl, wait, &reached, st);
-        bd_session_leave(session);
+        bd_session_leave(session, st);
     }
     if (generation) *generation = reached;
     return bd_session_report(status, st);

@@ -126,7 +126,7 @@ braid_callable *braid_callable_new(braid_session *session, const braid_signature
     braid_callable *c = NULL;
     if (bd_session_enter(session, st)) {
         c = callable_new(session, signature, options, st);
-        bd_session_leave(session);
+        bd_session_leave(session, st);
     }
     bd_session_report(status, st);
     return c;
@@ -163,7 +163,7 @@ braid_code braid_callable_run(braid_callable *callable, const braid_tensor *cons
     BD_STATUS(st);
     if (bd_session_enter(callable->session, st)) {
         run_callable(callable, feeds, fetches, metadata, st);
-        bd_session_leave(callable->session);
+        bd_session_leave(callable->session, st);
     }
     return bd_session_report(status, st);
 }
@@ -175,7 +175,7 @@ void braid_callable_free(braid_callable *callable)
     braid_session *s = callable->session;
     if (bd_session_enter(s, unwanted)) {
         s->impl->ops->release_callable(s->impl, callable->handle);
-        bd_session_leave(s);
+        bd_session_leave(s, unwanted);
     }
     callable_drop(callable);
 }
@@ -211,7 +211,7 @@ braid_partial_run *braid_partial_run_new(braid_session *session, const braid_sig
     braid_partial_run *r = NULL;
     if (bd_session_enter(session, st)) {
         r = partial_new(session, signature, st);
-        bd_session_leave(session);
+        bd_session_leave(session, st);
     }
     bd_session_report(status, st);
     return r;
@@ -242,7 +242,7 @@ braid_code braid_partial_run_call(braid_partial_run *run, const braid_run_args *
     BD_STATUS(st);
     if (bd_session_enter(run->session, st)) {
         call_partial(run, args, st);
-        bd_session_leave(run->session);
+        bd_session_leave(run->session, st);
     }
     return bd_session_report(status, st);
 }
@@ -254,7 +254,7 @@ void braid_partial_run_free(braid_partial_run *run)
     braid_session *s = run->session;
     if (bd_session_enter(s, unwanted)) {
         s->impl->ops->end_partial_run(s->impl, run->handle);
-        bd_session_leave(s);
+        bd_session_leave(s, unwanted);
     }
     bd_session_unref(s);
     bd_free(run->handle);

@@ -22,8 +22,9 @@ struct braid_session {
 // Every function but close is between enter and leave. False, and Cancelled: the session is closing or
 // closed.
 bool bd_session_enter(braid_session *s, braid_status *st);
-// The session may be closed after this.
-void bd_session_leave(braid_session *s);
+// The session may be closed after this. An error (`st` NULL: none) gets the lines that built the nodes it
+// names.
+void bd_session_leave(braid_session *s, braid_status *st);
 braid_session *bd_session_ref(braid_session *s);
 void bd_session_unref(braid_session *s);
 

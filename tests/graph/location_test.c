@@ -69,6 +69,11 @@ static void an_error_of_a_run_names_the_lines_of_its_nodes(void **state)
     braid_session_run(
         s, &(braid_run_args){.feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1}, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "[[{{node MatMul}}]] (built at model.c:301)");
+    braid_callable *c = braid_callable_new(
+        s, &(braid_signature){.feeds = &a, .feed_count = 1, .fetches = &b, .fetch_count = 1}, NULL, st);
+    braid_callable_run(c, (const braid_tensor *[]){fed}, &value, NULL, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "[[{{node MatMul}}]] (built at model.c:301)");
+    braid_callable_free(c);
     // What is built after a run without the macros has no line.
     assert_null(braid_op_built_at((braid_neg)(g, a).op, NULL));
     braid_tensor_free(fed);
