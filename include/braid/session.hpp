@@ -4,6 +4,7 @@
 #ifndef BRAID_SESSION_HPP
 #define BRAID_SESSION_HPP
 
+#include <braid/device_setter.h>
 #include <braid/graph.hpp>
 #include <braid/server.h>
 #include <braid/session.h>
@@ -130,6 +131,29 @@ class cluster
   private:
     explicit cluster(braid_cluster *raw) : raw_(raw) {}
     detail::owned<braid_cluster, ::braid_cluster_free> raw_;
+};
+
+/// Variables lie on the parameter servers in turn and other nodes on this worker, until the end of the block
+/// (tf.train.replica_device_setter).
+class replica_device_scope
+{
+  public:
+    replica_device_scope(braid_graph *g, const cluster &c, const braid_device_setter_options &options = {},
+                         here at = here::now())
+        : g_(g)
+    {
+        detail::build(g, at,
+                      [&] { ::braid_push_device_setter(g, ::braid_replica_device_setter(g, c, &options)); });
+    }
+    ~replica_device_scope()
+    {
+        ::braid_pop_device(g_);
+    }
+    replica_device_scope(const replica_device_scope &) = delete;
+    replica_device_scope &operator=(const replica_device_scope &) = delete;
+
+  private:
+    braid_graph *g_;
 };
 
 /// One task of a cluster, in this process. Its end says that the work is done (braid_server_free).

@@ -116,6 +116,13 @@ void scopes_end_with_their_block()
     }
     expect(inside.op().name() == "outer/second", "the name");
     expect(std::string(braid_op_requested_device(inside.op())) == "/job:ps/task:1", "the device");
+    const auto c = braid::cluster::from_json(R"({"ps": ["a:1", "b:1"], "worker": ["c:1"]})");
+    {
+        const braid::replica_device_scope replica(g, c);
+        g.make_variable("v", 1.0F);
+        const auto w = g.make_variable("w", 1.0F);
+        expect(std::string(braid_op_requested_device(w.ref.op())) == "/job:ps/task:1", "the second ps");
+    }
     const auto outside = g.constant(3.0F, "third");
     expect(outside.op().name() == "third" && !*braid_op_requested_device(outside.op()), "outside");
 }
