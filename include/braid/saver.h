@@ -31,6 +31,9 @@ typedef struct braid_saver_options {
     /// Adds nodes that copy the variables, so that braid_saver_begin can write in the background. Each task
     /// needs memory for a copy of its variables while a save is in progress.
     bool asynchronous;
+    /// Restores a tensor of another shape than its variable's, if it has as many elements.
+    bool reshape;
+    bool pad_step_number;           ///< steps have eight digits at least in names: "model.ckpt-00000042"
     braid_checkpoint_policy policy; ///< which checkpoints stay
     bool without_meta;              ///< writes no PREFIX.meta
     const char *name;               ///< the name scope; NULL: "save"

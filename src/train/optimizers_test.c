@@ -6,6 +6,7 @@
 #include "train/testing/problem.h"
 #include <braid/learning_rate_decay.h>
 #include <braid/optimizers.h>
+#include <braid/variable_scope.h>
 #include <math.h>
 
 // ---- Steps by hand: one variable `x` and what is kept for it ----
@@ -415,6 +416,33 @@ static void resource_variables_are_updated_through_their_handles(void **state)
     braid_graph_free(p.graph);
 }
 
+// The step and the powers of the betas are resource variables where the model's variables are.
+static void what_belongs_to_a_resource_variable_is_one(void **state)
+{
+    (void)state;
+    problem p = problem_make_resource();
+    const braid_variable counter = braid_variable_get_with(
+        p.graph, "counter",
+        &(braid_variable_options){.dtype = BRAID_INT64, .untrained = true, .kind = BRAID_KIND_RESOURCE});
+    braid_op *train = braid_minimize(adam(p.graph), p.loss, counter.ref);
+    expect_nodes(p.graph, "beta1_power",
+                 "beta1_power/initial_value = Const =b\n"
+                 "beta1_power = VarHandleOp =b\n"
+                 "beta1_power/IsInitialized/VarIsInitializedOp = VarIsInitializedOp beta1_power:0 =b\n"
+                 "beta1_power/Assign = AssignVariableOp beta1_power:0 beta1_power/initial_value:0 =b\n"
+                 "beta1_power/Read/ReadVariableOp = ReadVariableOp beta1_power:0 =b\n");
+    assert_string_equal(braid_op_type(train), "AssignAddVariableOp");
+    p.step = counter.read;
+    braid_session *s = problem_start(&p);
+    float w, b;
+    for (int i = 0; i < 3; i++)
+        problem_step(s, &p, train, 1, &w, &b);
+    assert_int_equal(problem_global_step(s, &p), 3);
+    const braid_out power = braid_graph_find_out(p.graph, "beta1_power/Read/ReadVariableOp");
+    assert_float_equal(problem_value(s, power), 0.8 * 0.8 * 0.8 * 0.8, 1e-6);
+    problem_finish(s, &p);
+}
+
 static void options_out_of_range_are_refused(void **state)
 {
     (void)state;
@@ -440,6 +468,7 @@ int main(void)
         cmocka_unit_test(each_optimizer_takes_the_steps_of_its_definition),
         cmocka_unit_test(each_optimizer_builds_the_nodes_of_tensorflow),
         cmocka_unit_test(resource_variables_are_updated_through_their_handles),
+        cmocka_unit_test(what_belongs_to_a_resource_variable_is_one),
         cmocka_unit_test(options_out_of_range_are_refused),
     };
     return BD_RUN_TESTS(tests);

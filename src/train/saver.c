@@ -294,8 +294,10 @@ static void save_copies(building *b)
     braid_pop_name_scope(b->g);
 }
 
-static braid_op *assign(braid_graph *g, const saved *s, braid_out value)
+static braid_op *assign(building *b, const saved *s, braid_out value)
 {
+    braid_graph *g = b->g;
+    if (b->saver->reshape) value = braid_reshape(g, value, braid_out_shape(train_typed(s->var)));
     braid_push_colocate(g, s->var.op);
     braid_op *node;
     if (train_kind_of(s->var) == TRAIN_RESOURCE) {
@@ -320,7 +322,7 @@ static void restore_shard(building *b, const shard *s)
     braid_op *restored = braid_op_end(d);
     braid_pop_device(b->g);
     for (size_t i = 0; restored && i < s->vars.len; i++)
-        bd_array_push(&assigns, assign(b->g, &s->vars.items[i], braid_output(restored, (int)i)));
+        bd_array_push(&assigns, assign(b, &s->vars.items[i], braid_output(restored, (int)i)));
     const char *name = b->saver->sharded ? "restore_shard" : "restore_all";
     bd_array_push(&b->restores, braid_group(b->g, name, assigns.items, (int)assigns.len));
     bd_array_free(&assigns);
@@ -347,8 +349,12 @@ braid_saver *braid_saver_new(braid_graph *g, const braid_saver_options *options)
     static const braid_saver_options defaults;
     const braid_saver_options *o = options ? options : &defaults;
     braid_saver *saver = bd_calloc(1, sizeof *saver);
-    *saver = (braid_saver){
-        .graph = g, .sharded = o->sharded, .without_meta = o->without_meta, .policy = o->policy};
+    *saver = (braid_saver){.graph = g,
+                           .sharded = o->sharded,
+                           .without_meta = o->without_meta,
+                           .policy = o->policy,
+                           .reshape = o->reshape,
+                           .pad_step_number = o->pad_step_number};
     braid_graph_own(g, saver, release);
     building b = {.saver = saver, .g = g};
     (void)braid_push_name_scope(g, o->name ? o->name : "save");

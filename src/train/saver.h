@@ -12,7 +12,7 @@ struct braid_saver {
     braid_op *restore;    // run to restore
     braid_op *copy;       // run to copy the variables; NULL: the saver is not asynchronous
     braid_out saved_copy; // fetched to save the copies
-    bool sharded, without_meta;
+    bool sharded, without_meta, reshape, pad_step_number;
     braid_checkpoint_policy policy;
 };
 

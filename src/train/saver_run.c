@@ -46,7 +46,9 @@ static braid_code check(const braid_saver *s, const braid_session *session, cons
 static braid_code prepare(braid_save *save, const char *path, int64_t global_step, braid_status *st)
 {
     if (check(save->saver, save->session, path, st)) return st->code;
-    save->prefix = global_step < 0 ? bd_strdup(path) : bd_asprintf("%s-%" PRId64, path, global_step);
+    const int digits = save->saver->pad_step_number ? 8 : 1; // at least
+    save->prefix =
+        global_step < 0 ? bd_strdup(path) : bd_asprintf("%s-%0*" PRId64, path, digits, global_step);
     if (braid_checkpoint_clean(path, st) || braid_checkpoint_begin(save->prefix, st)) return st->code;
     if (!save->saver->without_meta) save->meta = train_meta_graph_write(save->saver, &save->meta_len, st);
     return st->code;

@@ -152,6 +152,32 @@ static void variables_are_restored_under_other_names_and_in_part(void **state)
     free(prefix);
 }
 
+static void a_tensor_is_restored_to_another_shape_if_that_was_asked_for(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    model m = model_make();
+    braid_session *s = start(&m);
+    char *prefix = save(braid_saver_new(m.g, &(braid_saver_options){.pad_step_number = true}), s, 42);
+    char *want = path_of("model.ckpt-00000042");
+    assert_string_equal(prefix, want);
+    bd_free(want);
+    finish(s, &m);
+    for (int reshape = 0; reshape < 2; reshape++) {
+        braid_graph *g = braid_graph_new();
+        const braid_variable w =
+            braid_variable_new(g, "w", braid_full(g, NULL, BRAID_FLOAT, BRAID_SHAPE(2, 1), 5), true);
+        braid_saver *saver = braid_saver_new(g, &(braid_saver_options){.reshape = reshape});
+        s = braid_session_open(g, NULL, st);
+        const braid_code code = braid_saver_restore(saver, s, prefix, st);
+        assert_int_equal(code, reshape ? BRAID_OK : BRAID_INVALID_ARGUMENT);
+        if (reshape) assert_float_equal(value_of(s, w.read), 1, 0);
+        braid_status_clear(st);
+        finish(s, &(model){.g = g});
+    }
+    free(prefix);
+}
+
 static void a_wrong_checkpoint_is_an_error_that_names_it(void **state)
 {
     (void)state;
@@ -227,6 +253,7 @@ int main(void)
         TEST(the_nodes_are_those_of_tensorflow),
         TEST(what_was_saved_is_restored),
         TEST(variables_are_restored_under_other_names_and_in_part),
+        TEST(a_tensor_is_restored_to_another_shape_if_that_was_asked_for),
         TEST(a_wrong_checkpoint_is_an_error_that_names_it),
         TEST(variables_that_cannot_be_saved_fail_the_graph),
         TEST(the_policy_is_kept_and_leftovers_are_removed),

@@ -102,6 +102,93 @@ class FilesOfBraid(unittest.TestCase):
         self.assertIn(tf1.SessionLog.CHECKPOINT, statuses)
 
 
+class PartitionedVariables(unittest.TestCase):
+    """A table in parts with its momentum, saved by one side and restored by the other in other parts."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.directory = cls.temporary.name
+        here = os.path.dirname(os.path.abspath(__file__))
+        cls.program = f"{cls.directory}/partitioned"
+        build = os.path.dirname(BIN)
+        subprocess.run(
+            [
+                "cc",
+                "-I",
+                f"{here}/../../include",
+                "-I",
+                f"{build}/generated/include",
+                f"{here}/partitioned.c",
+                "-o",
+                cls.program,
+            ]
+            + ["-L", f"{build}/lib", "-lbraid", f"-Wl,-rpath,{os.path.abspath(build)}/lib"],
+            check=True,
+        )
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def braid(self, what, prefix, parts):
+        """Returns the table and its momentum."""
+        done = subprocess.run(
+            [self.program, what, prefix, str(parts)], capture_output=True, text=True, timeout=60, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return np.array(done.stdout.split(), np.float32).reshape(2, 7, 2)
+
+    def tensorflow(self, what, prefix, parts):
+        """The same by TensorFlow's own partitioned variables."""
+        partitioner = tf1.fixed_size_partitioner(parts) if parts else None
+        with tf.Graph().as_default(), tf1.Session() as session:
+            with tf1.variable_scope("emb"):
+                table = tf1.get_variable(
+                    "table", [7, 2], initializer=tf1.ones_initializer(), partitioner=partitioner
+                )
+            loss = tf.reduce_sum(tf.square(tf.convert_to_tensor(table) - np.arange(14.0).reshape(7, 2)))
+            optimizer = tf1.train.MomentumOptimizer(0.1, 0.5)
+            train = optimizer.minimize(loss)
+            saver = tf1.train.Saver()
+            if what == "save":
+                session.run(tf1.global_variables_initializer())
+                for _ in range(3):
+                    session.run(train)
+                saver.save(session, prefix)
+            else:
+                saver.restore(session, prefix)
+            variables = list(table) if parts else [table]
+            momentum = [session.run(optimizer.get_slot(v, "momentum")) for v in variables]
+            return np.array([session.run(tf.convert_to_tensor(table)), np.concatenate(momentum)])
+
+    def test_each_restores_what_the_other_saved_in_other_parts(self):
+        sides = {"braid": self.braid, "tensorflow": self.tensorflow}
+        for saver, restorer in [("braid", "tensorflow"), ("tensorflow", "braid"), ("braid", "braid")]:
+            for parts, others in [(3, 2), (2, 0), (0, 3), (1, 4)]:
+                with self.subTest(saver=saver, restorer=restorer, parts=parts, others=others):
+                    prefix = f"{self.directory}/{saver}-{restorer}-{parts}-{others}"
+                    saved = sides[saver]("save", prefix, parts)
+                    np.testing.assert_array_equal(sides[restorer]("restore", prefix, others), saved)
+                    self.assertNotEqual(saved[0].std(), 0)
+                    reader = tf.train.load_checkpoint(prefix)
+                    self.assertEqual(
+                        sorted(reader.get_variable_to_shape_map()), ["emb/table", "emb/table/Momentum"]
+                    )
+                    np.testing.assert_array_equal(reader.get_tensor("emb/table"), saved[0])
+
+    def test_the_meta_graph_tells_which_parts_variables_are(self):
+        prefix = f"{self.directory}/meta"
+        saved = self.braid("save", prefix, 3)
+        with tf.Graph().as_default(), tf1.Session() as session:
+            tf1.train.import_meta_graph(prefix + ".meta").restore(session, prefix)
+            parts = tf1.trainable_variables()
+            self.assertEqual([v.op.name for v in parts], [f"emb/table/part_{i}" for i in range(3)])
+            self.assertEqual([v._get_save_slice_info().spec for v in parts][1], "7 2 3,2:0,2")
+            tf1.train.Saver().save(session, prefix + "-again")
+        np.testing.assert_array_equal(self.braid("restore", prefix + "-again", 2), saved)
+
+
 if __name__ == "__main__":
     BIN = sys.argv.pop(1)
     unittest.main(verbosity=2)
