@@ -13,6 +13,8 @@
 #include "train/monitored_session.h"
 #include "train/sync_replicas.h"
 
+#define FIRST_START_TIMEOUT_MS 10000
+
 typedef struct sync_hook {
     braid_hook hook;
     braid_sync_replicas *sync;
@@ -43,11 +45,13 @@ static braid_code run_op(braid_session *s, braid_op *op, braid_status *st)
 
 // ---- The watch ----
 
-static braid_code wait_for_news(sync_hook *h, braid_session *s, int64_t seen, braid_status *st)
+static braid_code wait_for_news(sync_hook *h, braid_session *s, int64_t seen, int64_t timeout_ms,
+                                braid_status *st)
 {
     const braid_sync_replicas *sync = h->sync;
     const braid_notification_wait wait = {.key = TRAIN_VARIABLES_INITIALIZED,
                                           .seen = seen,
+                                          .timeout_ms = timeout_ms,
                                           .min_tasks =
                                               sync->required < sync->total ? sync->required : sync->total};
     return braid_session_wait_notification(s, &wait, &h->generation, st);
@@ -66,7 +70,7 @@ static void run_watch(void *arg)
     sync_hook *h = arg;
     braid_session *s = braid_monitored_session_raw(h->session);
     BD_STATUS(st);
-    while (!wait_for_news(h, s, h->generation, st) && h->is_chief) {}
+    while (!wait_for_news(h, s, h->generation, 0, st) && h->is_chief) {}
     switch (st->code) {
     case BRAID_OK:
         bd_fail(st, BRAID_ABORTED, "The chief has started anew");
@@ -106,6 +110,17 @@ static braid_code start_updates(sync_hook *h, braid_session *s, braid_status *st
     return st->code;
 }
 
+// The generation of the chief's last start. Variables can be ready before the chief has notified it, so a
+// replica waits for the first notification, lest it take it for another start. None comes after a restart of
+// a parameter server that owns notifications and no variable, therefore the limit.
+static braid_code find_generation(sync_hook *h, braid_session *s, braid_status *st)
+{
+    if (!h->is_chief && wait_for_news(h, s, 0, FIRST_START_TIMEOUT_MS, st) != BRAID_DEADLINE_EXCEEDED)
+        return st->code;
+    braid_status_clear(st);
+    return wait_for_news(h, s, -1, 0, st);
+}
+
 // The news are those after this generation, and the replica begins after it was read: no start of the chief
 // is missed.
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *session, braid_status *st)
@@ -113,7 +128,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     sync_hook *h = (sync_hook *)hook;
     h->session = session;
     braid_session *s = braid_monitored_session_raw(session);
-    h->on_braid = wait_for_news(h, s, -1, st) != BRAID_UNIMPLEMENTED;
+    h->on_braid = find_generation(h, s, st) != BRAID_UNIMPLEMENTED;
     if (!h->on_braid && h->sync->is_deterministic)
         bd_status_prefix(st, "Deterministic synchronous training needs servers of Braid: ");
     else if (!h->on_braid)
