@@ -207,7 +207,7 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                                        braid_progress(m.loss, FLAGS.train_steps),
                                        m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL, NULL}});
     train_steps(s, &m, data);
-    if (chief) test(program, s, &m, accuracy, data);
+    if (braid_monitored_session_is_chief(s)) test(program, s, &m, accuracy, data);
     braid_code code = braid_monitored_session_close(s);
     braid_graph_free(g);
     return braid_exit_code(code);

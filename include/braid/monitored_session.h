@@ -91,6 +91,9 @@ BRAID_API void braid_request_stop(braid_monitored_session *session);
 /// Makes an error of the program's own the session's, unless it has one already. OutOfRange only asks to
 /// stop.
 BRAID_API void braid_monitored_session_fail(braid_monitored_session *session, const braid_status *status);
+/// Whether this process does the chief's work: as the chief, or in the place of a chief that is gone for good
+/// (see sync_replicas.h). It can change with each run.
+BRAID_API bool braid_monitored_session_is_chief(const braid_monitored_session *session);
 /// The error so far: its code, and a copy in `status` (may be NULL).
 BRAID_API braid_code braid_monitored_session_status(const braid_monitored_session *session,
                                                     braid_status *status);

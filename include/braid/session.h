@@ -194,6 +194,11 @@ typedef struct braid_notification_wait {
     /// The wait also ends when fewer tasks than this can still work: those that are done or gone for good
     /// cannot. Parameter servers and evaluators do not count. 0: it does not end then.
     int min_tasks;
+    /// Another task may take the place of a chief that is gone for good: of the tasks that are not gone, the
+    /// first leads (the chief, then workers by index). Being gone then ends the wait only if all are. `leads`
+    /// is what the session's task holds itself to be; when it is otherwise, the wait ends without an error
+    /// and with *generation == seen.
+    bool successors, leads;
 } braid_notification_wait;
 
 /// Waits until `wait->key` is notified after generation `wait->seen`, and stores the new generation to

@@ -76,6 +76,9 @@ BRAID_API braid_out braid_sync_replicas_num_stale(braid_sync_replicas *sync);
 /// error of an update is one of the chief's session. When the chief starts anew, the other replicas open new
 /// sessions. When the chief is done, or fewer replicas than replicas_to_aggregate are left because others are
 /// done, training ends without an error. When they are gone for good, it ends with an error that names them.
+/// When the chief is gone for good and total_num_replicas is above replicas_to_aggregate, the first of the
+/// other workers takes its place (braid_monitored_session_is_chief): its session applies the updates and does
+/// the chief's other work, until the chief comes back.
 BRAID_API braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief, int num_tokens);
 
 #ifdef __cplusplus

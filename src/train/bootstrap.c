@@ -116,8 +116,8 @@ static braid_code initialize(const train_bootstrap *b, braid_session *session, b
     return BRAID_OK;
 }
 
-static braid_code wait_notification_chief(const train_bootstrap *b, braid_session *session,
-                                          bd_strbuf *missing, braid_status *st)
+static braid_code wait_notification_chief(train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                                          braid_status *st)
 {
     const int64_t deadline = bd_deadline_after_ms(b->wait_timeout_ms);
     int64_t generation = 0;
@@ -132,12 +132,17 @@ static braid_code wait_notification_chief(const train_bootstrap *b, braid_sessio
                 "Waiting for the chief to initialize %s (at most %.0f s; the chief is the process whose session has "
                 "is_chief set)",
                 bd_strbuf_str(missing), (double)b->wait_timeout_ms / 1e3);
-        const int64_t left_ms = bd_max(1, bd_deadline_left_ms(deadline));
+        const int64_t left_ms = bd_max(1, bd_deadline_left_ms(deadline)), seen = generation;
         code = braid_session_wait_notification(session,
                                                &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED,
                                                                           .seen = generation,
-                                                                          .timeout_ms = left_ms},
+                                                                          .timeout_ms = left_ms,
+                                                                          .successors = b->may_lead},
                                                &generation, st);
+        if (!code && b->may_lead && generation == seen) {
+            b->is_chief = true;
+            return initialize(b, session, missing, st);
+        }
         if (code == BRAID_DEADLINE_EXCEEDED)
             bd_status_prefix(st,
                              "Waiting for the chief to initialize %s (is is_chief set for the session of one "
@@ -147,7 +152,7 @@ static braid_code wait_notification_chief(const train_bootstrap *b, braid_sessio
     return code ? code : run_local_init(b, session, st);
 }
 
-braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session, braid_status *st)
+braid_code train_bootstrap_run(train_bootstrap *b, braid_session *session, braid_status *st)
 {
     bd_strbuf missing = {0};
     braid_code code = b->is_chief ? initialize(b, session, &missing, st)

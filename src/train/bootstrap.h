@@ -7,7 +7,8 @@
 #include <braid/scaffold.h>
 
 typedef struct train_bootstrap {
-    bool is_chief;
+    bool is_chief;               // set when this process takes the chief's place while it waits
+    bool may_lead;               // it may take the place of a chief that is gone for good
     int64_t wait_timeout_ms;     // of the wait for the chief
     braid_scaffold scaffold;     // finalized; its saver restores the variables
     const char *checkpoint_dir;  // NULL: variables are not restored
@@ -20,7 +21,7 @@ typedef struct train_bootstrap {
 // Initializes or restores the variables, or waits for the chief to do so. Blocks; the wait ends with the
 // chief's notification, at the timeout (DeadlineExceeded), or when the chief or the owner of notifications is
 // gone for good (Unavailable).
-braid_code train_bootstrap_run(const train_bootstrap *b, braid_session *session, braid_status *st);
+braid_code train_bootstrap_run(train_bootstrap *b, braid_session *session, braid_status *st);
 
 // Restores the checkpoint if there is one and variables have no value, and runs local_init_op once the global
 // variables have values. *is_ready is false when variables have no value in the end.

@@ -1,10 +1,13 @@
 // The hook of synchronous training. Two threads work beside the steps of a replica.
 //
-// The thread "updates" of the chief applies the means of the gradients, again and again.
+// The thread "updates" of the leader applies the means of the gradients, again and again. The leader is the
+// chief or, once the chief is gone for good and enough replicas are left, the first of the other replicas. A
+// replica begins to lead with a new session, in which it also does the chief's other work (bootstrap, hooks),
+// and gives the place back when the chief returns.
 //
 // The thread "watch" of each replica waits for news of the others. When the chief has started anew, whose
-// updates may have been cut off in the middle, this replica starts anew, too. When the chief or too many
-// replicas are gone for good, training fails. When they are done, training ends.
+// updates may have been cut off in the middle, this replica starts anew, too. When too many replicas are gone
+// for good, training fails. When they are done, training ends.
 //
 // Both end when the session is cancelled.
 #include "base/alloc.h"
@@ -19,6 +22,7 @@ typedef struct sync_hook {
     braid_hook hook;
     braid_sync_replicas *sync;
     bool is_chief;
+    bool leads; // in the current session
     int num_tokens;
     braid_out num_stale;
     bool on_braid; // the servers are Braid's: they know notifications
@@ -45,6 +49,11 @@ static braid_code run_op(braid_session *s, braid_op *op, braid_status *st)
 
 // ---- The watch ----
 
+static bool may_succeed(const sync_hook *h)
+{
+    return !h->is_chief && h->sync->required < h->sync->total;
+}
+
 static braid_code wait_for_news(sync_hook *h, braid_session *s, int64_t seen, int64_t timeout_ms,
                                 braid_status *st)
 {
@@ -52,6 +61,8 @@ static braid_code wait_for_news(sync_hook *h, braid_session *s, int64_t seen, in
     const braid_notification_wait wait = {.key = TRAIN_VARIABLES_INITIALIZED,
                                           .seen = seen,
                                           .timeout_ms = timeout_ms,
+                                          .successors = may_succeed(h),
+                                          .leads = h->leads,
                                           .min_tasks =
                                               sync->required < sync->total ? sync->required : sync->total};
     return braid_session_wait_notification(s, &wait, &h->generation, st);
@@ -70,9 +81,16 @@ static void run_watch(void *arg)
     sync_hook *h = arg;
     braid_session *s = braid_monitored_session_raw(h->session);
     BD_STATUS(st);
-    while (!wait_for_news(h, s, h->generation, 0, st) && h->is_chief) {}
+    int64_t seen;
+    do
+        seen = h->generation;
+    while (!wait_for_news(h, s, seen, 0, st) && h->is_chief);
     switch (st->code) {
     case BRAID_OK:
+        if (may_succeed(h) && h->generation == seen) {
+            train_session_lead(h->session, !h->leads);
+            return;
+        }
         bd_fail(st, BRAID_ABORTED, "The chief has started anew");
         train_session_lost(h->session, st, false);
         return;
@@ -115,7 +133,7 @@ static braid_code start_updates(sync_hook *h, braid_session *s, braid_status *st
 // a parameter server that owns notifications and no variable, therefore the limit.
 static braid_code find_generation(sync_hook *h, braid_session *s, braid_status *st)
 {
-    if (!h->is_chief && wait_for_news(h, s, 0, FIRST_START_TIMEOUT_MS, st) != BRAID_DEADLINE_EXCEEDED)
+    if (!h->leads && wait_for_news(h, s, 0, FIRST_START_TIMEOUT_MS, st) != BRAID_DEADLINE_EXCEEDED)
         return st->code;
     braid_status_clear(st);
     return wait_for_news(h, s, -1, 0, st);
@@ -127,6 +145,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
 {
     sync_hook *h = (sync_hook *)hook;
     h->session = session;
+    h->leads = h->is_chief || (may_succeed(h) && braid_monitored_session_is_chief(session));
     braid_session *s = braid_monitored_session_raw(session);
     h->on_braid = find_generation(h, s, st) != BRAID_UNIMPLEMENTED;
     if (!h->on_braid && h->sync->is_deterministic)
@@ -134,8 +153,8 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     else if (!h->on_braid)
         braid_status_clear(st);
     if (st->code) return st->code;
-    if (run_op(s, h->is_chief ? h->sync->begin_as_chief : h->sync->begin, st)) return st->code;
-    if (h->is_chief && start_updates(h, s, st)) return st->code;
+    if (run_op(s, h->leads ? h->sync->begin_as_chief : h->sync->begin, st)) return st->code;
+    if (h->leads && start_updates(h, s, st)) return st->code;
     h->is_watching = !bd_thread_start(&h->watch, "braid-watch", run_watch, h, st);
     return st->code;
 }
@@ -154,7 +173,7 @@ static void before_close_session(braid_hook *hook, braid_monitored_session *sess
 static braid_code end(braid_hook *hook, braid_monitored_session *session, braid_status *st)
 {
     const sync_hook *h = (const sync_hook *)hook;
-    if (!h->is_chief || !h->on_braid) return BRAID_OK;
+    if (!h->leads || !h->on_braid) return BRAID_OK;
     braid_tensor *number = NULL;
     braid_fetch fetch = {h->num_stale, &number};
     if (braid_session_run(braid_monitored_session_raw(session),
@@ -168,6 +187,11 @@ static braid_code end(braid_hook *hook, braid_monitored_session *session, braid_
 static void release(braid_hook *hook)
 {
     bd_free(hook);
+}
+
+bool train_sync_may_lead(const braid_hook *hook)
+{
+    return hook->begin == begin && may_succeed((const sync_hook *)hook);
 }
 
 braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief, int num_tokens)

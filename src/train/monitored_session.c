@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/wait_limits.h"
+#include "train/sync_replicas.h"
 #include <braid/hooks.h>
 #include <braid/ops.h>
 #include <braid/server.h>
@@ -108,6 +109,23 @@ static bool is_recoverable(braid_code code)
     return code == BRAID_ABORTED || code == BRAID_UNAVAILABLE;
 }
 
+void train_session_lead(braid_monitored_session *s, bool leads)
+{
+    BD_STATUS(why);
+    bd_fail(why, BRAID_ABORTED, "%s",
+            leads ? "The chief is gone for good: this worker takes its place"
+                  : "The chief is back: this worker gives its place back");
+    bd_mutex_lock(&s->mu);
+    s->leads_next = leads;
+    bd_mutex_unlock(&s->mu);
+    train_session_lost(s, why, false);
+}
+
+bool braid_monitored_session_is_chief(const braid_monitored_session *s)
+{
+    return s->boot.is_chief;
+}
+
 // Replaces the error of a call by the reason why the session is lost, if it is. Returns whether another
 // session may help.
 static bool explain(braid_monitored_session *s, braid_status *st)
@@ -180,6 +198,7 @@ static braid_code open_session(braid_monitored_session *s, int64_t timeout_ms, b
     s->session = braid_session_open(s->graph, &options, st);
     if (!s->session) return st->code;
     braid_code code = train_bootstrap_run(&s->boot, s->session, st);
+    s->leads_next = s->boot.is_chief; // no thread of a hook is there yet
     if (!code) code = train_read_global_step(s, st);
     if (!code) code = train_queue_runners_start(s->graph, s->session, s->coordinator, st);
     for (size_t i = 0; i < s->hooks.len && !code; i++) {
@@ -204,17 +223,30 @@ static char *keep_string(braid_monitored_session *s, const char *text)
 
 braid_hook braid_hook_list;
 
-// Takes the hooks of a list; frees them when they are not wanted.
-static void add_hooks(braid_monitored_session *s, braid_hook *const *list, bool wanted)
+// Takes a hook of the chief; frees it in a process that never leads.
+static void add_leader_hook(braid_monitored_session *s, braid_hook *h)
+{
+    if (s->boot.is_chief)
+        bd_array_push(&s->hooks, h);
+    else if (s->boot.may_lead)
+        bd_array_push(&s->hooks, train_hook_of_leader(h));
+    else if (h->free)
+        h->free(h);
+}
+
+// Takes the hooks of a list.
+static void add_hooks(braid_monitored_session *s, braid_hook *const *list, bool of_chief)
 {
     if (!list) return;
     braid_hook *const end = list[0] == &braid_hook_list ? &braid_hook_list : NULL;
     for (braid_hook *const *h = list + (end != NULL); *h != end; h++) {
         if (!*h) continue;
-        if (wanted)
-            bd_array_push(&s->hooks, *h);
-        else if ((*h)->free)
-            (*h)->free(*h);
+        if (of_chief) {
+            add_leader_hook(s, *h);
+            continue;
+        }
+        bd_array_push(&s->hooks, *h);
+        s->boot.may_lead = s->boot.may_lead || (!s->boot.is_chief && train_sync_may_lead(*h));
     }
 }
 
@@ -233,33 +265,34 @@ static void copy_config(braid_monitored_session *s, const braid_session_config *
                                 .wait_timeout_ms = c->wait_timeout_ms,
                                 .scaffold = c->scaffold,
                                 .checkpoint_dir = keep_string(s, c->checkpoint_dir)};
-    add_hooks(s, c->hooks, true);
-    add_hooks(s, c->chief_only_hooks, s->boot.is_chief);
+    add_hooks(s, c->hooks, false);
+    add_hooks(s, c->chief_only_hooks, true);
+    s->leads_next = s->boot.is_chief;
 }
 
 // The chief of a session with a directory for checkpoints saves these and summaries there.
 static void add_checkpoints(braid_monitored_session *s, const braid_session_config *c)
 {
-    if (!c->checkpoint_dir || !s->boot.is_chief) return;
+    if (!c->checkpoint_dir || !(s->boot.is_chief || s->boot.may_lead)) return;
     if (!s->boot.scaffold.saver)
         s->boot.scaffold.saver = braid_saver_new(
             s->graph, &(braid_saver_options){.sharded = true, .asynchronous = true, .policy = c->keep});
     if (c->save_checkpoint_steps > 0 || c->save_checkpoint_seconds >= 0)
-        bd_array_push(&s->hooks, braid_checkpoint_saver(&(braid_checkpoint_saver_options){
-                                     .dir = c->checkpoint_dir,
-                                     .saver = s->boot.scaffold.saver,
-                                     .every_seconds = c->save_checkpoint_seconds,
-                                     .every_steps = c->save_checkpoint_steps}));
+        add_leader_hook(s, braid_checkpoint_saver(
+                               &(braid_checkpoint_saver_options){.dir = c->checkpoint_dir,
+                                                                 .saver = s->boot.scaffold.saver,
+                                                                 .every_seconds = c->save_checkpoint_seconds,
+                                                                 .every_steps = c->save_checkpoint_steps}));
     const double every_seconds = c->save_summaries_seconds;
     if (every_seconds > 0 || c->save_summaries_steps >= 0)
-        bd_array_push(&s->hooks, braid_summary_saver(&(braid_summary_saver_options){
-                                     .dir = c->checkpoint_dir,
-                                     .summary = c->scaffold.summary,
-                                     .every_steps = every_seconds > 0 ? 0 : c->save_summaries_steps,
-                                     .every_seconds = every_seconds}));
+        add_leader_hook(s, braid_summary_saver(&(braid_summary_saver_options){
+                               .dir = c->checkpoint_dir,
+                               .summary = c->scaffold.summary,
+                               .every_steps = every_seconds > 0 ? 0 : c->save_summaries_steps,
+                               .every_seconds = every_seconds}));
     if (c->log_step_count_steps < 0) return;
-    bd_array_push(&s->hooks, braid_step_counter(&(braid_step_counter_options){
-                                 .dir = c->checkpoint_dir, .every_steps = c->log_step_count_steps}));
+    add_leader_hook(s, braid_step_counter(&(braid_step_counter_options){
+                           .dir = c->checkpoint_dir, .every_steps = c->log_step_count_steps}));
 }
 
 static braid_code open_first(braid_monitored_session *s, const braid_session_config *config, braid_status *st)
@@ -319,6 +352,7 @@ static void close_session(braid_monitored_session *s, braid_status *st)
     s->session = NULL;
     braid_status_clear(&s->lost); // no thread of a hook is left
     s->lost_for_good = false;
+    s->boot.is_chief = s->leads_next;
 }
 
 static braid_code reopen(braid_monitored_session *s, braid_status *st)

@@ -42,11 +42,19 @@ struct braid_monitored_session {
     bd_mutex mu;
     braid_status lost;  // why `session` is lost, although its calls say Cancelled; guarded by mu
     bool lost_for_good; // no other session can help; guarded by mu
+    bool leads_next;    // boot.is_chief of the next session; guarded by mu
 };
 
 // Tells, from a thread of a hook, that the session is lost, and ends its calls. The training thread opens
 // another one, unless `for_good` or the code says that it cannot help. The first loss counts.
 void train_session_lost(braid_monitored_session *s, const braid_status *why, bool for_good);
+
+// The same when this process is to take the place of the chief, or to give it back: the next session does so.
+void train_session_lead(braid_monitored_session *s, bool leads);
+
+// Wraps a hook of the chief for a process that may take the chief's place: it is called while the process is
+// in that place. Takes the hook.
+braid_hook *train_hook_of_leader(braid_hook *hook);
 
 // Reads the global step now, in a run of its own, for braid_monitored_session_global_step. No effect without
 // a global step.

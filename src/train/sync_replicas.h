@@ -32,6 +32,10 @@ struct braid_sync_replicas {
     braid_op *no_more_tokens;         // ends the steps of all replicas
 };
 
+// Returns whether the process of this hook may take the chief's place: the hook is one of synchronous
+// training, and enough replicas are left without the chief.
+bool train_sync_may_lead(const braid_hook *hook);
+
 // The global step's value and type.
 braid_out train_sync_step(const braid_sync_replicas *s);
 braid_dtype train_sync_step_type(const braid_sync_replicas *s);

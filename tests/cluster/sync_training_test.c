@@ -1,4 +1,4 @@
-// Synchronous training on a cluster: n workers compute what one process computes with a batch n times as large.
+// Synchronous training on a cluster: n workers compute what one process computes with an n-fold batch.
 // labels: concurrent
 #include "base/alloc.h"
 #include "support/test_cluster.h"

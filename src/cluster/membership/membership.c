@@ -572,6 +572,11 @@ bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done
     return has_left;
 }
 
+bool bd_membership_works(const bd_peer *peer)
+{
+    return !is_ps(peer) && strcmp(peer->job, "evaluator") != 0;
+}
+
 bd_workforce bd_membership_workforce(bd_membership *m)
 {
     const bool is_self_at_work = !is_ps(m->env.peers->self);

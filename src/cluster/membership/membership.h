@@ -60,8 +60,10 @@ braid_code bd_membership_check_done(bd_membership *m, braid_status *st);
 // which.
 bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done);
 
-// The tasks of the cluster that work, as a membership server sees them: all but parameter servers and
-// evaluators.
+// Returns whether the task works: it is no parameter server and no evaluator.
+bool bd_membership_works(const bd_peer *peer);
+
+// The tasks of the cluster that work, as a membership server sees them.
 typedef struct bd_workforce {
     int total, gone, done;
     char *left; // the labels of those that are gone or done (bd_free)

@@ -15,6 +15,8 @@
 //   owner gone           the waiting task learns it from its broken call. It asks for the owner again, and
 //                        gives up when the owner has not reconnected within the time after which a task is
 //                        gone.
+// A wait with successors is not ended by a chief that is gone: then the first worker that is not gone leads
+// in its place. Such a wait ends when its task begins to lead, or ceases to.
 #include "cluster/membership/notifications.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -39,6 +41,8 @@ typedef struct wait {
     char *key;
     int64_t seen;
     int min_tasks;
+    bool successors, leads;
+    const bd_peer *task; // that waits; NULL: none of the cluster
     bd_generation_fn fn;
     void *arg;
     bd_cancellation *cancellation; // a reference
@@ -171,24 +175,54 @@ static void notify_here(bd_notifications *n, const char *key, bd_generation_fn f
     fn(arg, generation, st);
 }
 
-// An error when the chief is done or gone, because no notification can follow then, or when too few tasks are
-// left.
-static braid_code check_tasks(const bd_notifications *n, const wait *w, braid_status *st)
+// The first task that is not gone, of the chief and the others that work. NULL: there is none.
+static const bd_peer *find_leader(const bd_notifications *n, bool *is_done)
 {
-    bool is_done;
-    if (n->chief && bd_membership_has_left(n->env.membership, n->chief, &is_done))
-        return bd_fail(st, is_done ? BRAID_FAILED_PRECONDITION : BRAID_UNAVAILABLE,
-                       "The chief, %s, is %s and will not notify '%s'", n->chief->label,
-                       is_done ? "done" : "gone", w->key);
+    *is_done = false;
+    if (n->chief && (!bd_membership_has_left(n->env.membership, n->chief, is_done) || *is_done))
+        return n->chief;
+    for (int i = 0; i < n->env.peers->count; i++) {
+        const bd_peer *p = &n->env.peers->items[i];
+        if (!bd_membership_works(p)) continue;
+        if (!bd_membership_has_left(n->env.membership, p, is_done) || *is_done) return p;
+    }
+    return NULL;
+}
+
+// An error when the task that notifies is done or gone: the chief, or the leader in its place.
+static braid_code check_notifier(const bd_notifications *n, const wait *w, const bd_peer *leader,
+                                 bool is_done, braid_status *st)
+{
+    const bd_peer *notifier = w->successors && leader ? leader : n->chief;
+    const bool is_gone = w->successors ? !leader : leader != n->chief;
+    if (!notifier || (!is_gone && !is_done)) return BRAID_OK;
+    return bd_fail(st, is_gone ? BRAID_UNAVAILABLE : BRAID_FAILED_PRECONDITION,
+                   "%s, %s, is %s and will not notify '%s'",
+                   notifier == n->chief ? "The chief" : "The chief's successor", notifier->label,
+                   is_gone ? "gone" : "done", w->key);
+}
+
+static braid_code check_workforce(const bd_notifications *n, const wait *w, braid_status *st)
+{
     if (!w->min_tasks) return BRAID_OK;
     const bd_workforce left = bd_membership_workforce(n->env.membership);
     const int at_work = left.total - left.gone - left.done;
     if (at_work < w->min_tasks && left.gone + left.done > 0)
-        bd_fail(st, left.gone ? BRAID_UNAVAILABLE : BRAID_FAILED_PRECONDITION,
+        bd_fail(st, left.total - left.gone < w->min_tasks ? BRAID_UNAVAILABLE : BRAID_FAILED_PRECONDITION,
                 "Only %d of %d tasks are left, and %d are needed: %s", at_work, left.total, w->min_tasks,
                 left.left);
     bd_free(left.left);
     return st->code;
+}
+
+// Returns whether the wait ends without a notification: with an error, because none can follow or too few
+// tasks are left, or because its task leads now, or leads no more.
+static bool has_ended(const bd_notifications *n, const wait *w, braid_status *st)
+{
+    bool is_done;
+    const bd_peer *leader = find_leader(n, &is_done);
+    if (check_notifier(n, w, leader, is_done, st) || check_workforce(n, w, st)) return true;
+    return w->successors && w->task && w->leads != (w->task == leader);
 }
 
 static void link_locked(wait *w, int64_t deadline_ns)
@@ -226,11 +260,11 @@ static void end_if_due(wait *w)
     bd_mutex_lock(&n->mu);
     const int64_t generation = generation_locked(n, w->key);
     bd_mutex_unlock(&n->mu);
-    if (generation <= w->seen && !check_tasks(n, w, st)) return;
+    if (generation <= w->seen && !has_ended(n, w, st)) return;
     bd_mutex_lock(&n->mu);
     const bool taken = take_locked(w);
     bd_mutex_unlock(&n->mu);
-    if (taken) end_wait(w, generation, st);
+    if (taken) end_wait(w, bd_max(generation, w->seen), st);
 }
 
 // The wait may have ended before its hook was added; the hook is then removed here.
@@ -242,12 +276,25 @@ static void drop_hook_if_ended(wait *w)
     if (has_ended && bd_cancellation_remove(w->cancellation, &w->hook)) unref(w);
 }
 
+static const bd_peer *find_task(const bd_notifications *n, const char *job, int index)
+{
+    if (!job || !job[0]) return n->env.peers->self;
+    for (int i = 0; i < n->env.peers->count; i++) {
+        const bd_peer *p = &n->env.peers->items[i];
+        if (p->index == index && strcmp(p->job, job) == 0) return p;
+    }
+    return NULL;
+}
+
 static wait *wait_new(bd_notifications *n, const bd_notification_wait *o, bd_generation_fn fn, void *arg)
 {
     wait *w = bd_calloc(1, sizeof *w);
     w->n = n;
     w->key = bd_strdup(o->key);
     w->min_tasks = o->min_tasks;
+    w->successors = o->successors;
+    w->leads = o->leads;
+    w->task = find_task(n, o->job, o->task);
     w->seen = o->seen == 0 ? n->base : o->seen; // 0: no notification seen, whichever start of the owner
     w->fn = fn;
     w->arg = arg;
@@ -281,12 +328,12 @@ static void wait_here(bd_notifications *n, const bd_notification_wait *o, bd_gen
     unref(w);
 }
 
-// Takes a wait that cannot end by a notification any more. NULL: there is none.
+// Takes a wait that ends without a notification. NULL: there is none.
 static wait *take_hopeless(bd_notifications *n, braid_status *st)
 {
     bd_mutex_lock(&n->mu);
     wait *w = n->waits;
-    while (w && !check_tasks(n, w, st))
+    while (w && !has_ended(n, w, st))
         w = w->next;
     if (w) take_locked(w);
     bd_mutex_unlock(&n->mu);
@@ -299,7 +346,7 @@ void bd_notifications_check(bd_notifications *n)
         BD_STATUS(st);
         wait *w = take_hopeless(n, st);
         if (!w) return;
-        end_wait(w, 0, st);
+        end_wait(w, w->seen, st);
     }
 }
 
@@ -310,6 +357,7 @@ typedef struct forwarded {
     char *key;
     int64_t seen, deadline_ns;
     int min_tasks;
+    bool successors, leads;
     int64_t gone_ns;               // when a lost owner counts as gone
     bd_cancellation *cancellation; // a reference; NULL
     bd_generation_fn fn;
@@ -437,6 +485,10 @@ static void wait_at_owner(forwarded *f)
     request.key = f->key;
     request.seen = (uint64_t)f->seen;
     request.min_tasks = f->min_tasks;
+    request.successors = f->successors;
+    request.leads = f->leads;
+    request.job = (char *)f->n->env.peers->self->job;
+    request.task = f->n->env.peers->self->index;
     bd_rpc_options options = bd_peer_rpc(f->n->owner, BD_CLUSTER_SERVICE "WaitNotification");
     options.cancellation = f->cancellation;
     options.deadline_ns = f->deadline_ns;
@@ -453,6 +505,8 @@ void bd_notifications_wait(bd_notifications *n, const bd_notification_wait *opti
     forwarded *f = forwarded_new(n, options->key, options->cancellation, fn, arg);
     f->seen = options->seen;
     f->min_tasks = options->min_tasks;
+    f->successors = options->successors;
+    f->leads = options->leads;
     f->deadline_ns = options->deadline_ns;
     wait_at_owner(f);
 }

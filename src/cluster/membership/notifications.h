@@ -30,14 +30,18 @@ void bd_notifications_notify(bd_notifications *n, const char *key, bool forward,
 typedef struct bd_notification_wait {
     const char *key;
     int64_t seen;  // an earlier generation; 0: wait for any notification; -1: return at once
-    int min_tasks; // see braid_notification_wait
-    bool forward;  // wait at the owner if that is another task
+    int min_tasks; // see braid_notification_wait, as for successors and leads
+    bool successors, leads;
+    const char *job; // the task that waits; NULL or empty: this one
+    int task;
+    bool forward; // wait at the owner if that is another task
     int64_t deadline_ns;
     bd_cancellation *cancellation;
 } bd_notification_wait;
 
 // Waits until the generation of the key is above `seen`. The wait also ends when the owner of the
-// notifications has restarted since that generation. ResourceExhausted for too many waits or too long keys;
+// notifications has restarted since that generation, or, with `seen`, when the task leads and did not, or the
+// reverse. ResourceExhausted for too many waits or too long keys;
 // DeadlineExceeded; Cancelled; Unavailable when the owner or the chief is gone for good, or too few tasks are
 // left; FailedPrecondition when the chief is done, or too few tasks are left because others are done. Errors
 // name the tasks.

@@ -294,6 +294,8 @@ static braid_code wait_notification(bd_session *base, const braid_notification_w
     request.key = (char *)wanted->key;
     request.seen = (uint64_t)wanted->seen;
     request.min_tasks = wanted->min_tasks;
+    request.successors = wanted->successors;
+    request.leads = wanted->leads;
     request.forward = true;
     bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "WaitNotification");
     if (wanted->timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(wanted->timeout_ms);

@@ -222,6 +222,8 @@ static braid_code wait_notification(bd_session *base, const braid_notification_w
         .key = wanted->key,
         .seen = wanted->seen,
         .min_tasks = wanted->min_tasks,
+        .successors = wanted->successors,
+        .leads = wanted->leads,
         .forward = true,
         .deadline_ns = wanted->timeout_ms > 0 ? bd_deadline_after_ms(wanted->timeout_ms) : BD_FOREVER,
         .cancellation = bd_master_session_cancellation(s->session),
