@@ -17,6 +17,7 @@
 #include <braid/layers.h>
 #include <braid/learning_rate_decay.h>
 #include <braid/log.h>
+#include <braid/losses.h>
 #include <braid/monitored_session.h>
 #include <braid/moving_average.h>
 #include <braid/op_list.h>

@@ -93,7 +93,7 @@ BRAID_API braid_out braid_softmax(braid_graph *graph, braid_out logits);
 BRAID_API braid_out braid_sigmoid_cross_entropy(braid_graph *graph, braid_out logits, braid_out labels);
 /// Losses [batch] of `logits` [batch, classes] against probabilities `labels` [batch, classes].
 BRAID_API braid_out braid_softmax_cross_entropy(braid_graph *graph, braid_out logits, braid_out labels);
-/// The same against class numbers `labels` [batch], int32 or int64.
+/// The same against class numbers `labels`, int32 or int64: [...] for `logits` [..., classes].
 BRAID_API braid_out braid_sparse_softmax_cross_entropy(braid_graph *graph, braid_out logits,
                                                        braid_out labels);
 

@@ -78,6 +78,9 @@ braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shap
 braid_out train_conv2d(braid_graph *g, const char *name, braid_out x, braid_out filter, int stride,
                        braid_padding padding);
 
+// braid_sigmoid_cross_entropy with its name.
+braid_out train_sigmoid_cross_entropy(braid_graph *g, const char *name, braid_out logits, braid_out labels);
+
 // The node name of a scope: "a/b/" -> "a/b". The caller frees it.
 char *train_scope_name(const char *scope);
 

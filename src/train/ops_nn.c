@@ -82,7 +82,12 @@ braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_ou
 // max(x, 0) - x * z + log(1 + exp(-|x|)), which does not overflow.
 braid_out braid_sigmoid_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
 {
-    const char *scope = braid_push_name_scope(g, "logistic_loss");
+    return train_sigmoid_cross_entropy(g, "logistic_loss", logits, labels);
+}
+
+braid_out train_sigmoid_cross_entropy(braid_graph *g, const char *name, braid_out logits, braid_out labels)
+{
+    const char *scope = braid_push_name_scope(g, name);
     const braid_out zeros = train_node1(g, "ZerosLike", "zeros_like", logits);
     const braid_out positive = train_node2(g, "GreaterEqual", NULL, logits, zeros);
     const braid_out relu = train_node3(g, "Select", NULL, positive, logits, zeros);
@@ -93,11 +98,25 @@ braid_out braid_sigmoid_cross_entropy(braid_graph *g, braid_out logits, braid_ou
     return train_node2(g, "Add", scope, linear, rest);
 }
 
+// Logits of more than two dimensions are made a matrix, and the losses get the shape of the labels.
 braid_out braid_sparse_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_out labels)
 {
-    (void)braid_push_name_scope(g, "SparseSoftmaxCrossEntropyWithLogits");
-    train_shape_of(g, labels);
-    braid_out out = train_node2(g, "SparseSoftmaxCrossEntropyWithLogits", NULL, logits, labels);
+    static const char op[] = "SparseSoftmaxCrossEntropyWithLogits";
+    const braid_shape shape = braid_out_shape(logits);
+    if (!logits.op || !labels.op) return BRAID_NONE;
+    (void)braid_push_name_scope(g, op);
+    braid_out out, of_labels = train_shape_of(g, labels);
+    if (shape.rank <= 2) {
+        out = train_node2(g, op, NULL, logits, labels);
+    } else {
+        const int64_t classes = shape.dims[shape.rank - 1];
+        if (classes < 0)
+            braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s: the last dimension of '%s' must be known", op,
+                             braid_op_name(logits.op));
+        logits = braid_reshape(g, logits, BRAID_SHAPE(-1, classes));
+        out = train_node2(g, op, NULL, logits, braid_reshape(g, labels, BRAID_SHAPE(-1)));
+        out = train_node2(g, "Reshape", NULL, out, of_labels);
+    }
     braid_pop_name_scope(g);
     return out;
 }
