@@ -18,6 +18,7 @@
 #include <braid/learning_rate_decay.h>
 #include <braid/log.h>
 #include <braid/losses.h>
+#include <braid/metrics.h>
 #include <braid/monitored_session.h>
 #include <braid/moving_average.h>
 #include <braid/op_list.h>
