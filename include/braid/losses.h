@@ -1,7 +1,6 @@
-// Losses with weights, their collections, and regularizers (tf.losses).
+// Losses with weights, and their collections (tf.losses).
 //
 //     braid_loss_sparse_softmax_cross_entropy(graph, labels, logits, NULL);
-//     braid_l2_regularizer(graph, 1e-4f, kernel.read);
 //     braid_op *train = braid_minimize(optimizer, braid_get_total_loss(graph, true), step);
 //
 // A loss computes a value for each element, multiplies it by its weight and reduces the values to a float
@@ -15,14 +14,14 @@
 #define BRAID_LOSSES_H
 
 #include <braid/ops.h>
+#include <braid/variable_scope.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// The names of TensorFlow's collections of losses.
+/// The name of TensorFlow's collection of losses; that of regularization losses is in variable_scope.h.
 #define BRAID_LOSSES "losses"
-#define BRAID_REGULARIZATION_LOSSES "regularization_losses"
 
 /// How the weighted values become one loss (tf.losses.Reduction). A quotient with divisor 0 is 0.
 typedef enum braid_reduction {
@@ -85,14 +84,6 @@ BRAID_API braid_out braid_loss_softmax_cross_entropy(braid_graph *graph, braid_o
 BRAID_API braid_out braid_loss_sparse_softmax_cross_entropy(braid_graph *graph, braid_out labels,
                                                             braid_out logits,
                                                             const braid_loss_options *options);
-
-// ---- Regularizers ----
-
-/// scale times the sum of |weights|, or half the sum of their squares: a scalar, which is added to
-/// "regularization_losses" (tf.contrib.layers.l1_regularizer, l2_regularizer). `weights`: as a rule the
-/// `read` of a variable. The graph fails for a negative scale.
-BRAID_API braid_out braid_l1_regularizer(braid_graph *graph, float scale, braid_out weights);
-BRAID_API braid_out braid_l2_regularizer(braid_graph *graph, float scale, braid_out weights);
 
 // ---- Sums ----
 

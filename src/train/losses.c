@@ -234,46 +234,6 @@ braid_out braid_loss_sparse_softmax_cross_entropy(braid_graph *g, braid_out labe
     return finish(g, what, losses, &o);
 }
 
-// ---- Regularizers ----
-
-typedef braid_out (*norm_fn)(braid_graph *g, braid_out weights);
-
-static braid_out regularizer(braid_graph *g, const char *name, float scale, braid_out weights, norm_fn norm)
-{
-    if (!(scale >= 0) || !weights.op) {
-        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s of '%s': the scale %g is negative or no number", name,
-                         braid_op_name(weights.op), (double)scale);
-        return BRAID_NONE;
-    }
-    const char *scope = braid_push_name_scope(g, name);
-    braid_out factor =
-        braid_const_number(g, "scale", train_base_dtype(braid_out_dtype(weights)), (double)scale);
-    braid_out loss = train_node2(g, "Mul", scope, factor, norm(g, weights));
-    braid_pop_name_scope(g);
-    if (loss.op) braid_collect(g, BRAID_REGULARIZATION_LOSSES, loss);
-    return loss;
-}
-
-static braid_out sum_of_abs(braid_graph *g, braid_out weights)
-{
-    return train_sum_named(g, NULL, braid_abs(g, weights));
-}
-
-static braid_out half_sum_of_squares(braid_graph *g, braid_out weights)
-{
-    return train_node1(g, "L2Loss", NULL, weights);
-}
-
-braid_out braid_l1_regularizer(braid_graph *g, float scale, braid_out weights)
-{
-    return regularizer(g, "l1_regularizer", scale, weights, sum_of_abs);
-}
-
-braid_out braid_l2_regularizer(braid_graph *g, float scale, braid_out weights)
-{
-    return regularizer(g, "l2_regularizer", scale, weights, half_sum_of_squares);
-}
-
 // ---- Sums ----
 
 // tf.add_n

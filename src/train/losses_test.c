@@ -354,8 +354,9 @@ static void the_total_loss_sums_losses_and_regularization(void **state)
     braid_compute_weighted_loss(g, braid_ones(g, BRAID_FLOAT, shape), NULL);
     braid_compute_weighted_loss(g, x, &(braid_loss_options){.reduction = BRAID_REDUCTION_SUM});
     braid_compute_weighted_loss(g, x, &(braid_loss_options){.collection = ""});
-    braid_l1_regularizer(g, 0.5f, x);
-    braid_l2_regularizer(g, 0.1f, x);
+    const braid_regularizer l1 = braid_l1_regularizer(0.5f), l2 = braid_l2_regularizer(0.1f);
+    braid_collect(g, BRAID_REGULARIZATION_LOSSES, l1.build(&l1, g, x));
+    braid_collect(g, BRAID_REGULARIZATION_LOSSES, l2.build(&l2, g, x));
     braid_out data = braid_get_total_loss(g, false), all = braid_get_total_loss(g, true);
     braid_out penalty = braid_get_regularization_loss(g);
     assert_string_equal(braid_op_name(all.op), "total_loss_1");
