@@ -25,6 +25,7 @@
 #include <braid/ops.h>
 #include <braid/optimizers.h>
 #include <braid/queue_runner.h>
+#include <braid/rnn.h>
 #include <braid/run_metadata.h>
 #include <braid/saver.h>
 #include <braid/scaffold.h>
@@ -36,6 +37,7 @@
 #include <braid/supervisor.h>
 #include <braid/sync_replicas.h>
 #include <braid/tensor.h>
+#include <braid/tensor_array.h>
 #include <braid/tfrecord.h>
 #include <braid/variable_scope.h>
 #include <braid/variables.h>

@@ -120,6 +120,9 @@ BRAID_API braid_out braid_output(braid_op *op, int index);
 BRAID_API braid_dtype braid_out_dtype(braid_out out);
 /// Returns the shape that was inferred, perhaps with unknown dimensions.
 BRAID_API braid_shape braid_out_shape(braid_out out);
+/// Adds to what is known of an output's shape, where the program knows more than inference can
+/// (Tensor.set_shape). Before nodes that use the output are made. The graph fails when it contradicts.
+BRAID_API void braid_set_shape(braid_out out, braid_shape shape);
 /// The node of that name, or NULL.
 BRAID_API braid_op *braid_graph_find(const braid_graph *graph, const char *name);
 /// Finds the output "name" or "name:index"; the op is NULL when the graph has no such output.

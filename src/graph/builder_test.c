@@ -441,12 +441,30 @@ static void descriptions_may_be_left(void **state)
     braid_graph_free(g);
 }
 
+static void a_shape_can_be_told_but_not_contradicted(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    braid_op_desc *d = braid_op_begin(g, "Placeholder", "x");
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    braid_op_attr_shape(d, "shape", BRAID_SHAPE(-1, 3));
+    const braid_out x = braid_op_end_out(d);
+    braid_set_shape(x, BRAID_SHAPE(2, -1));
+    assert_true(braid_shape_equal(braid_out_shape(x), BRAID_SHAPE(2, 3)));
+    braid_set_shape(x, BRAID_SHAPE(4, 3));
+    assert_int_equal(braid_graph_status(g, st), BRAID_INVALID_ARGUMENT);
+    assert_non_null(strstr(braid_status_message(st), "Output 0 of 'x' has shape [2,3], not [4,3]"));
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_misspelt_op_gets_a_suggestion),
         cmocka_unit_test(a_pop_without_a_push_is_an_error),
         cmocka_unit_test(descriptions_may_be_left),
+        cmocka_unit_test(a_shape_can_be_told_but_not_contradicted),
         cmocka_unit_test(nodes_get_unique_names),
         cmocka_unit_test(name_scopes_prefix_names),
         cmocka_unit_test(devices_merge_with_the_scopes),

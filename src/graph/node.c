@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "graph/node_resolve.h"
+#include "tensor/shape.h"
 #include <string.h>
 
 // ---- Attributes ----
@@ -145,4 +146,18 @@ braid_shape braid_out_shape(braid_out out)
 {
     return out.op && out.index >= 0 && out.index < out.op->output_count ? out.op->output_shapes[out.index]
                                                                         : BD_SHAPE_UNKNOWN;
+}
+
+void braid_set_shape(braid_out out, braid_shape shape)
+{
+    if (!out.op || out.index < 0 || out.index >= out.op->output_count) return;
+    braid_shape *known = &out.op->output_shapes[out.index];
+    braid_shape merged;
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    if (shape.rank <= BRAID_RANK_MAX && bd_shape_merge(known, &shape, &merged))
+        *known = merged;
+    else
+        braid_graph_fail(out.op->graph, BRAID_INVALID_ARGUMENT, "Output %d of '%s' has shape %s, not %s",
+                         out.index, out.op->name, bd_shape_str(known, a),
+                         shape.rank > BRAID_RANK_MAX ? "one of so many dimensions" : bd_shape_str(&shape, b));
 }
