@@ -98,7 +98,8 @@ static braid_out place_div(const table *t, braid_out ids, braid_out *part)
     int64_t rows = 0;
     for (int i = 0; i < t->count; i++)
         rows += shape_of_part(t, i).dims[0];
-    const double each = (double)(rows / t->count), extra = (double)(rows % t->count);
+    const int64_t whole = rows / t->count;
+    const double each = (double)whole, extra = (double)(rows % t->count);
     const double divisor = each > 0 ? each : 1;
     const braid_out among_first = train_op_number(g, "FloorDiv", "floordiv", ids, each + 1);
     const braid_out after = train_op_number(g, "Sub", "sub", ids, extra);

@@ -127,16 +127,17 @@ static void add_row(const bd_gradient_sum *sum, int64_t row, const bd_gradient_s
 {
     size_t size = (size_t)row_len(g) * braid_dtype_size(sum->values.dtype);
     char *to = (char *)sum->values.data + (size_t)row * size;
-    const char *old = i < 0 ? NULL : (const char *)held->values.data + (size_t)i * size;
-    const char *fresh = j < 0 ? NULL : (const char *)g->values->data + (size_t)j * size;
+    const char *old = held->values.data, *fresh = g->values->data;
     bd_tensor_i64(&sum->indices)[row] = i >= 0 ? bd_tensor_i64(&held->indices)[i] : indices[j];
     bd_tensor_i64(&sum->counts)[row] = (i >= 0 ? bd_tensor_i64(&held->counts)[i] : 0) + (j >= 0);
     if (size == 0) return;
-    if (i >= 0 && j >= 0) {
-        bd_accumulator_add(sum->values.dtype, fresh, old, to, row_len(g));
-    } else {
-        memcpy(to, i >= 0 ? old : fresh, size);
-    }
+    if (i < 0)
+        memcpy(to, fresh + (size_t)j * size, size);
+    else if (j < 0)
+        memcpy(to, old + (size_t)i * size, size);
+    else
+        bd_accumulator_add(sum->values.dtype, fresh + (size_t)j * size, old + (size_t)i * size, to,
+                           row_len(g));
 }
 
 // Stores held + g to `sum`. The indices are a copy, because a reference may change meanwhile.
