@@ -2,6 +2,12 @@
 //
 // Each simulated thread is a real one, and sleeps on a condition of its own unless it is `running`. One real
 // mutex guards all state; a thread holds it only in this file.
+//
+// A thread belongs to a simulated process, as the thread that started it; threads outside of all processes are
+// the world. A thread of a process that is crashed or paused is not chosen any more: it stops where it waits
+// or takes a lock. What several processes share stays usable: a mutex is private to a process if a thread of
+// one has initialized it, else it is shared, and a thread that holds a shared mutex runs on until it has
+// released it. The owner of a mutex is in `other`, with PRIVATE in the lowest bit.
 #include "base/testing/simulation.h"
 #include "base/check.h"
 #include "base/platform.h"
@@ -13,32 +19,49 @@
 
 // The simulated cost of reading the clock: loops that wait for a time must end.
 #define LOOK_NS 100
-// One lock in this number switches to another thread.
+// One lock in this number switches to another thread, unless bd_simulation_switch_every says otherwise.
 #define SWITCH_EVERY 8
 #define BEGIN_NS 1000000000
 #define WALL_AT_BEGIN_MICROS 1700000000000000
-#define THREADS_MAX 1024
+#define THREADS_MAX 8192
+#define PRIVATE ((uintptr_t)1)
+
+struct bd_process {
+    char name[24];
+    int number;  // from 1
+    int threads; // that have not ended
+    bool is_crashed, is_paused;
+    struct bd_process *next;
+};
 
 typedef struct simulated {
     char name[24];
+    int number;
     pthread_cond_t wake;
     bd_thread_fn fn;
     void *arg;
     const void *waits_for; // a bd_mutex, bd_cond or simulated thread; NULL: it can run
     int64_t deadline_ns;   // while it waits
     bool is_late, has_ended;
+    bd_process *process; // NULL: of the world
+    int shared_held;     // shared mutexes
+    struct simulated *next;
 } simulated;
 
 static struct {
     pthread_mutex_t mu;
-    simulated *threads[THREADS_MAX];
+    simulated *threads[THREADS_MAX]; // that can still run
     int count;
+    simulated *all; // that ever were
+    bd_process *processes;
+    int process_count;
+    uint64_t switch_every;
     simulated *running;
     bd_rng rng;     // chooses the running thread
     bd_rng entropy; // the program's random numbers
     int64_t now_ns, limit_ns;
     uint64_t history;
-} sim = {.mu = PTHREAD_MUTEX_INITIALIZER};
+} sim = {.mu = PTHREAD_MUTEX_INITIALIZER, .switch_every = SWITCH_EVERY};
 
 static _Thread_local simulated *self;
 
@@ -49,20 +72,22 @@ static void note(uint64_t value)
 
 // ---- Who runs ----
 
+// Its process does not run.
+static bool is_held_back(const simulated *t)
+{
+    return t->process && (t->process->is_crashed || t->process->is_paused) && t->shared_held == 0;
+}
+
 static void give_up(const char *why)
 {
     fprintf(stderr, "%s after %.3f s of simulated time; threads:\n", why,
             (double)(sim.now_ns - BEGIN_NS) / 1e9);
-    for (int i = 0; i < sim.count; i++)
-        if (!sim.threads[i]->has_ended)
-            fprintf(stderr, "  %s%s\n", sim.threads[i]->name,
-                    sim.threads[i]->waits_for ? " waits" : " can run");
+    for (int i = 0; i < sim.count; i++) {
+        const simulated *t = sim.threads[i];
+        fprintf(stderr, "  %s%s%s%s%s\n", t->process ? t->process->name : "", t->process ? ": " : "", t->name,
+                t->waits_for ? " waits" : " can run", is_held_back(t) ? ", paused" : "");
+    }
     abort();
-}
-
-static bool can_run(const simulated *t)
-{
-    return !t->has_ended && !t->waits_for;
 }
 
 static void wake(simulated *t, bool is_late)
@@ -77,7 +102,7 @@ static void pass_time(void)
     simulated *first = NULL;
     for (int i = 0; i < sim.count; i++) {
         simulated *t = sim.threads[i];
-        if (t->has_ended || t->deadline_ns == BD_FOREVER) continue;
+        if (t->deadline_ns == BD_FOREVER || is_held_back(t)) continue;
         if (!first || t->deadline_ns < first->deadline_ns) first = t;
     }
     if (!first) give_up("All threads wait for each other");
@@ -86,26 +111,41 @@ static void pass_time(void)
     wake(first, true);
 }
 
+static bool is_over(const simulated *t)
+{
+    return t->has_ended || (t->process && t->process->is_crashed && t->shared_held == 0);
+}
+
+// Forgets threads that cannot run any more.
+static void drop_threads(void)
+{
+    int kept = 0;
+    for (int i = 0; i < sim.count; i++)
+        if (!is_over(sim.threads[i])) sim.threads[kept++] = sim.threads[i];
+    sim.count = kept;
+}
+
 static simulated *choose(void)
 {
-    int able = 0;
+    static simulated *able[THREADS_MAX];
+    uint64_t count = 0;
+    bool is_any_over = false;
     for (int i = 0; i < sim.count; i++) {
         simulated *t = sim.threads[i];
+        is_any_over = is_any_over || is_over(t);
+        if (t->has_ended || is_held_back(t)) continue;
         if (t->waits_for && t->deadline_ns <= sim.now_ns) wake(t, true);
-        able += can_run(t);
+        if (!t->waits_for) able[count++] = t;
     }
-    if (able == 0) {
+    if (is_any_over) drop_threads();
+    if (count == 0) {
         pass_time();
         return choose();
     }
-    int number = (int)bd_rng_below(&sim.rng, (uint64_t)able);
-    for (int i = 0; i < sim.count; i++) {
-        if (!can_run(sim.threads[i]) || number-- > 0) continue;
-        note((uint64_t)i);
-        note((uint64_t)sim.now_ns);
-        return sim.threads[i];
-    }
-    BD_UNREACHABLE();
+    simulated *next = able[count == 1 ? 0 : bd_rng_below(&sim.rng, count)];
+    note((uint64_t)next->number);
+    note((uint64_t)sim.now_ns);
+    return next;
 }
 
 // Switches to another thread, and returns when it is this thread's turn again.
@@ -173,37 +213,53 @@ static int cpu_count(void)
     return 2;
 }
 
-// ---- Mutex: `other` is its owner ----
+// ---- Mutex ----
 
 static void mutex_init(bd_mutex *m)
 {
-    m->other = NULL;
+    m->other = (void *)(self->process ? PRIVATE : 0);
+}
+
+static simulated *owner_of(const bd_mutex *m)
+{
+    return (simulated *)((uintptr_t)m->other & ~PRIVATE);
+}
+
+static bool is_private(const bd_mutex *m)
+{
+    return ((uintptr_t)m->other & PRIVATE) != 0;
+}
+
+static void set_owner(bd_mutex *m, simulated *owner)
+{
+    m->other = (void *)((uintptr_t)owner | ((uintptr_t)m->other & PRIVATE));
+    if (!is_private(m)) self->shared_held += owner ? 1 : -1;
 }
 
 static void mutex_fini(bd_mutex *m)
 {
-    BD_ASSERT(!m->other);
+    BD_ASSERT(!owner_of(m));
 }
 
 static void take(bd_mutex *m)
 {
-    BD_ASSERT(m->other != self);
-    while (m->other)
+    BD_ASSERT(owner_of(m) != self);
+    while (owner_of(m))
         wait_for(m, BD_FOREVER);
-    m->other = self;
+    set_owner(m, self);
 }
 
 static void release(bd_mutex *m)
 {
-    BD_ASSERT(m->other == self);
-    m->other = NULL;
+    BD_ASSERT(owner_of(m) == self);
+    set_owner(m, NULL);
     wake_all(m);
 }
 
 static void mutex_lock(bd_mutex *m)
 {
     enter();
-    if (bd_rng_below(&sim.rng, SWITCH_EVERY) == 0) let_another_run();
+    if (bd_rng_below(&sim.rng, sim.switch_every) == 0) let_another_run();
     take(m);
     leave();
 }
@@ -211,8 +267,8 @@ static void mutex_lock(bd_mutex *m)
 static bool mutex_trylock(bd_mutex *m)
 {
     enter();
-    const bool is_free = !m->other;
-    if (is_free) m->other = self;
+    const bool is_free = !owner_of(m);
+    if (is_free) set_owner(m, self);
     leave();
     return is_free;
 }
@@ -240,7 +296,7 @@ static void cond_signal(bd_cond *c)
 {
     enter();
     for (int i = 0; i < sim.count; i++) {
-        if (sim.threads[i]->waits_for != c) continue;
+        if (sim.threads[i]->waits_for != c || is_over(sim.threads[i])) continue;
         wake(sim.threads[i], false);
         break;
     }
@@ -270,9 +326,14 @@ static bool cond_wait_until(bd_cond *c, bd_mutex *m, int64_t deadline_ns)
 static void add_thread(simulated *t)
 {
     if (sim.count == THREADS_MAX) give_up("Too many threads");
+    static int last_number;
     pthread_cond_init(&t->wake, NULL);
     t->deadline_ns = BD_FOREVER;
+    t->number = last_number++;
+    t->next = sim.all;
+    sim.all = t;
     sim.threads[sim.count++] = t;
+    if (t->process) t->process->threads++;
 }
 
 static void *thread_main(void *arg)
@@ -285,20 +346,22 @@ static void *thread_main(void *arg)
     self->fn(self->arg);
     enter();
     self->has_ended = true;
+    if (self->process) self->process->threads--;
     wake_all(self);
     let_another_run();
     leave();
     return NULL;
 }
 
-static braid_code thread_start(bd_thread *thread, const char *name, bd_thread_fn fn, void *arg,
-                               braid_status *st)
+static braid_code start_in(bd_process *process, bd_thread *thread, const char *name, bd_thread_fn fn,
+                           void *arg, braid_status *st)
 {
     simulated *t = calloc(1, sizeof *t);
     BD_ASSERT(t);
     snprintf(t->name, sizeof t->name, "%s", name);
     t->fn = fn;
     t->arg = arg;
+    t->process = process;
     enter();
     add_thread(t);
     thread->other = t;
@@ -306,6 +369,12 @@ static braid_code thread_start(bd_thread *thread, const char *name, bd_thread_fn
     leave();
     return rc ? bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The system gives no more threads: %s", strerror(rc))
               : BRAID_OK;
+}
+
+static braid_code thread_start(bd_thread *thread, const char *name, bd_thread_fn fn, void *arg,
+                               braid_status *st)
+{
+    return start_in(self->process, thread, name, fn, arg, st);
 }
 
 static void thread_join(bd_thread *thread)
@@ -318,7 +387,81 @@ static void thread_join(bd_thread *thread)
     pthread_join(thread->native, NULL); // the thread is about to end
 }
 
+// ---- Processes ----
+
+bd_process *bd_process_start(const char *name, bd_thread_fn fn, void *arg)
+{
+    bd_process *p = calloc(1, sizeof *p);
+    BD_ASSERT(p);
+    snprintf(p->name, sizeof p->name, "%s", name);
+    enter();
+    p->number = ++sim.process_count;
+    p->next = sim.processes;
+    sim.processes = p;
+    leave();
+    bd_process_add_thread(p, "main", fn, arg);
+    return p;
+}
+
+void bd_process_add_thread(bd_process *p, const char *name, bd_thread_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    bd_thread thread;
+    const braid_code code = start_in(p, &thread, name, fn, arg, st);
+    BD_ASSERT(!code);
+    pthread_detach(thread.native);
+}
+
+void bd_process_crash(bd_process *p)
+{
+    enter();
+    p->is_crashed = true;
+    if (self->process == p) let_another_run(); // for good
+    leave();
+}
+
+void bd_process_pause(bd_process *p, bool is_paused)
+{
+    enter();
+    p->is_paused = is_paused;
+    leave();
+}
+
+const bd_process *bd_process_self(void)
+{
+    return self->process;
+}
+
+const char *bd_process_name(const bd_process *p)
+{
+    return p ? p->name : "world";
+}
+
+int bd_process_number(const bd_process *p)
+{
+    return p ? p->number : 0;
+}
+
+int bd_process_threads(const bd_process *p)
+{
+    enter();
+    const int threads = p->threads;
+    leave();
+    return threads;
+}
+
 // ---- Beginning ----
+
+void bd_simulation_switch_every(uint64_t locks)
+{
+    BD_ASSERT(locks > 0);
+    sim.switch_every = locks;
+}
+
+int64_t bd_simulation_elapsed_ns(void)
+{
+    return sim.now_ns - BEGIN_NS;
+}
 
 void bd_simulation_begin(uint64_t seed, int64_t limit_ns)
 {
