@@ -15,29 +15,87 @@
 
 // ---- Events ----
 
+static void event_has_run_locked(bd_net_event *e)
+{
+    e->host->pending--;
+    bd_cond_broadcast(&e->host->net->changed);
+    bd_free(e);
+}
+
 static void run_event(void *arg)
 {
     bd_net_event *e = arg;
-    bd_network *net = e->net;
+    bd_network *net = e->host->net;
     e->run(e);
-    bd_free(e);
     bd_mutex_lock(&net->mu);
-    net->pending--;
-    bd_cond_broadcast(&net->changed);
+    event_has_run_locked(e);
     bd_mutex_unlock(&net->mu);
 }
 
-uint64_t bd_net_add_event_locked(bd_network *net, int64_t at_ns, void (*run)(bd_net_event *), bd_call *call,
+static uint64_t add_to_host_locked(bd_net_host *host, bd_net_event *e)
+{
+    static uint64_t last_id;
+    bd_net_event **link = &host->events;
+    while (*link && (*link)->at_ns <= e->at_ns)
+        link = &(*link)->next;
+    if (link == &host->events) bd_cond_broadcast(&host->due);
+    e->next = *link;
+    *link = e;
+    return e->id = ++last_id;
+}
+
+uint64_t bd_net_add_event_locked(bd_net_host *host, int64_t at_ns, void (*run)(bd_net_event *), bd_call *call,
                                  bd_net_incoming *in, bd_net_event **out)
 {
+    bd_network *net = host->net;
     bd_net_event *e = bd_malloc(sizeof *e);
-    *e = (bd_net_event){.net = net, .run = run, .call = call, .in = in};
+    *e = (bd_net_event){.host = host, .run = run, .call = call, .in = in, .at_ns = at_ns};
     bd_message_init(&e->copy);
     if (call) call->refs++;
     if (in) in->refs++;
-    net->pending++;
     if (out) *out = e;
-    return net->clock.add(net->clock.arg, at_ns, run_event, e);
+    if (host->is_crashed) return 0;
+    host->pending++;
+    return host->address ? add_to_host_locked(host, e) : net->clock.add(net->clock.arg, at_ns, run_event, e);
+}
+
+static bool remove_from_host_locked(bd_net_host *host, const bd_net_event *e)
+{
+    bd_net_event **link = &host->events;
+    while (*link && *link != e)
+        link = &(*link)->next;
+    if (!*link) return false;
+    *link = e->next;
+    return true;
+}
+
+bool bd_net_cancel_event_locked(bd_net_host *host, uint64_t id, bd_net_event *e)
+{
+    const bd_inprocess_clock *clock = &host->net->clock;
+    const bool is_cancelled =
+        host->address ? remove_from_host_locked(host, e) : clock->cancel(clock->arg, id);
+    if (is_cancelled) event_has_run_locked(e);
+    return is_cancelled;
+}
+
+void bd_net_host_run(void *arg)
+{
+    bd_net_host *host = arg;
+    bd_network *net = host->net;
+    bd_mutex_lock(&net->mu);
+    while (!host->is_ending || host->events) {
+        bd_net_event *e = host->events;
+        if (e && e->at_ns <= bd_net_now(net)) {
+            host->events = e->next;
+            bd_mutex_unlock(&net->mu);
+            e->run(e);
+            bd_mutex_lock(&net->mu);
+            event_has_run_locked(e);
+        } else {
+            (void)bd_cond_wait_until(&host->due, &net->mu, e ? e->at_ns : BD_FOREVER);
+        }
+    }
+    bd_mutex_unlock(&net->mu);
 }
 
 int64_t bd_net_now(const bd_network *net)
@@ -62,7 +120,8 @@ bool bd_net_happens_locked(bd_network *net, double probability)
 static braid_code listen_at(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
                             bd_listener **out, char **bound, braid_status *st)
 {
-    bd_network *net = BD_CONTAINER_OF(t, bd_network, base);
+    bd_net_host *host = BD_CONTAINER_OF(t, bd_net_host, base);
+    bd_network *net = host->net;
     const char *colon = strrchr(address, ':');
     if (!colon || colon == address || !colon[1])
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot listen on '%s': it is no host:port", address);
@@ -77,7 +136,7 @@ static braid_code listen_at(bd_transport *t, const char *address, bd_handler_fn 
         return st->code;
     }
     bd_listener *l = bd_calloc(1, sizeof *l);
-    *l = (bd_listener){.net = net, .address = actual, .handler = handler, .arg = arg};
+    *l = (bd_listener){.host = host, .net = net, .address = actual, .handler = handler, .arg = arg};
     bd_map_put(&net->listeners, actual, l);
     *out = l;
     *bound = bd_strdup(actual);
@@ -125,7 +184,7 @@ static void listener_free(bd_listener *l)
 
 void bd_inprocess_set_down(bd_transport *t, const char *address, bool down)
 {
-    bd_network *net = BD_CONTAINER_OF(t, bd_network, base);
+    bd_network *net = BD_CONTAINER_OF(t, bd_net_host, base)->net;
     bd_mutex_lock(&net->mu);
     if (down) {
         bd_map_put(&net->down, address, net);
@@ -157,14 +216,15 @@ static bool default_cancel(void *arg, uint64_t id)
 
 static void network_free(bd_transport *t)
 {
-    bd_network *net = BD_CONTAINER_OF(t, bd_network, base);
+    bd_network *net = BD_CONTAINER_OF(t, bd_net_host, base)->net;
     bd_mutex_lock(&net->mu);
-    while (net->pending > 0) // ends: each call has finished or is finishing, and the clock continues
+    while (net->own.pending > 0) // ends: each call has finished or is finishing, and the clock continues
         bd_cond_wait(&net->changed, &net->mu);
     bd_mutex_unlock(&net->mu);
     bd_timers_free(net->timers);
     bd_map_fini(&net->listeners);
     bd_map_fini(&net->down);
+    bd_map_fini(&net->links);
     bd_cond_fini(&net->changed);
     bd_mutex_fini(&net->mu);
     bd_free(net);
@@ -182,34 +242,36 @@ static bool net_is_connected(bd_transport *t, const char *peer)
     return true;
 }
 
+const bd_transport bd_net_functions = {
+    .name = "in-process",
+    .listen = listen_at,
+    .listener_close = listener_close,
+    .listener_stop = listener_stop,
+    .listener_free = listener_free,
+    .connect = bd_net_connect,
+    .channel_close = bd_net_channel_close,
+    .call = bd_net_call,
+    .call_cancel = bd_net_call_cancel,
+    .call_release = bd_net_call_release,
+    .reply = bd_net_reply,
+    .on_end = bd_net_on_end,
+    .peer = net_peer,
+    .is_connected = net_is_connected,
+    .free = network_free,
+};
+
 bd_transport *bd_inprocess_transport_new(const bd_inprocess_faults *faults, const bd_inprocess_clock *clock,
                                          braid_status *st)
 {
     bd_timers *timers = NULL;
     if (!clock && bd_timers_new(&timers, st)) return NULL;
     bd_network *net = bd_calloc(1, sizeof *net);
-    net->base = (bd_transport){
-        .name = "in-process",
-        .listen = listen_at,
-        .listener_close = listener_close,
-        .listener_stop = listener_stop,
-        .listener_free = listener_free,
-        .connect = bd_net_connect,
-        .channel_close = bd_net_channel_close,
-        .call = bd_net_call,
-        .call_cancel = bd_net_call_cancel,
-        .call_release = bd_net_call_release,
-        .reply = bd_net_reply,
-        .on_end = bd_net_on_end,
-        .peer = net_peer,
-        .is_connected = net_is_connected,
-        .free = network_free,
-    };
+    net->own = (bd_net_host){.base = bd_net_functions, .net = net};
     if (faults) net->faults = *faults;
     net->timers = timers;
     net->clock = clock ? *clock : (bd_inprocess_clock){timers, default_now, default_add, default_cancel};
     net->rng = bd_rng_init(net->faults.seed);
     bd_mutex_init(&net->mu);
     bd_cond_init(&net->changed);
-    return &net->base;
+    return &net->own.base;
 }

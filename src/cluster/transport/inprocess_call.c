@@ -15,7 +15,7 @@ static void channel_unref_locked(bd_channel *c)
     bd_free(c);
 }
 
-static void call_unref_locked(bd_call *call)
+void bd_net_call_unref_locked(bd_call *call)
 {
     if (--call->refs > 0) return;
     channel_unref_locked(call->channel);
@@ -24,14 +24,14 @@ static void call_unref_locked(bd_call *call)
     bd_free(call);
 }
 
-static void incoming_unref_locked(bd_net_incoming *in)
+void bd_net_incoming_unref_locked(bd_net_incoming *in)
 {
     if (--in->refs > 0) return;
     *in->link = in->next;
     if (in->next) in->next->link = in->link;
     bd_cond_broadcast(&in->listener->net->changed);
     bd_message_fini(&in->base.request);
-    if (in->call) call_unref_locked(in->call);
+    if (in->call) bd_net_call_unref_locked(in->call);
     bd_free(in);
 }
 
@@ -40,20 +40,19 @@ static void incoming_unref_locked(bd_net_incoming *in)
 static void complete(bd_net_event *e)
 {
     bd_call *call = e->call;
-    bd_network *net = e->net;
+    bd_network *net = e->host->net;
     call->done(call->arg, &call->message, &call->status);
     bd_mutex_lock(&net->mu);
     *call->link = call->next;
     if (call->next) call->next->link = call->link;
-    call_unref_locked(call); // done's
-    call_unref_locked(call); // the event's
+    bd_net_call_unref_locked(call); // done's
+    bd_net_call_unref_locked(call); // the event's
     bd_mutex_unlock(&net->mu);
 }
 
 // The first event decides how the call ends; `status` is OK for a response (which is in call->message then).
 void bd_net_finish_locked(bd_call *call, int64_t at_ns, braid_code code, const char *text)
 {
-    bd_network *net = call->net;
     if (call->is_finishing) return;
     call->is_finishing = true;
     call->is_waiting = false;
@@ -61,13 +60,12 @@ void bd_net_finish_locked(bd_call *call, int64_t at_ns, braid_code code, const c
         bd_message_fini(&call->message);
         bd_fail(&call->status, code, "%s", text);
     }
-    if (call->deadline_timer && net->clock.cancel(net->clock.arg, call->deadline_timer)) {
-        bd_free(call->deadline_event);
-        net->pending--;
-        call_unref_locked(call);
-    }
+    bd_net_host *client = call->channel->host;
+    if (call->deadline_timer &&
+        bd_net_cancel_event_locked(client, call->deadline_timer, call->deadline_event))
+        bd_net_call_unref_locked(call);
     call->deadline_timer = 0;
-    bd_net_add_event_locked(net, at_ns, complete, call, NULL, NULL);
+    bd_net_add_event_locked(client, at_ns, complete, call, NULL, NULL);
 }
 
 // ---- The server's end of a call ----
@@ -75,7 +73,7 @@ void bd_net_finish_locked(bd_call *call, int64_t at_ns, braid_code code, const c
 static void tell_end(bd_net_event *e)
 {
     bd_net_incoming *in = e->in;
-    bd_network *net = e->net;
+    bd_network *net = e->host->net;
     bd_mutex_lock(&net->mu);
     in->is_ended = true;
     const bd_call_end_fn fn = in->end_fn;
@@ -83,9 +81,14 @@ static void tell_end(bd_net_event *e)
     bd_mutex_unlock(&net->mu);
     if (fn) fn(in->end_arg, was_cancelled);
     bd_mutex_lock(&net->mu);
-    incoming_unref_locked(in); // that until ended
-    incoming_unref_locked(in); // the event's
+    bd_net_incoming_unref_locked(in); // that until ended
+    bd_net_incoming_unref_locked(in); // the event's
     bd_mutex_unlock(&net->mu);
+}
+
+void bd_net_tell_end_locked(bd_net_incoming *in, int64_t at_ns)
+{
+    bd_net_add_event_locked(in->listener->host, at_ns, tell_end, NULL, in, NULL);
 }
 
 // The call is over for the server, at most once.
@@ -94,14 +97,21 @@ void bd_net_end_incoming_locked(bd_net_incoming *in, int64_t at_ns, bool cancell
     if (in->is_ending) return;
     in->is_ending = true;
     in->was_cancelled = cancelled;
-    bd_net_add_event_locked(in->listener->net, at_ns, tell_end, NULL, in, NULL);
+    bd_network *net = in->listener->net;
+    if (cancelled && in->call && bd_net_link_locked(net, in->call->channel) == BD_LINK_SILENT) {
+        bd_net_held *h = bd_net_hold_locked(net, in->call->channel);
+        h->end = in;
+        in->refs++;
+    } else {
+        bd_net_tell_end_locked(in, at_ns);
+    }
     if (!in->call) return; // a duplicate
     in->call->incoming = NULL;
-    call_unref_locked(in->call);
+    bd_net_call_unref_locked(in->call);
     in->call = NULL;
 }
 
-static void cut_call_locked(bd_call *call)
+void bd_net_cut_call_locked(bd_call *call)
 {
     bd_network *net = call->net;
     if (call->incoming) bd_net_end_incoming_locked(call->incoming, bd_net_arrival_locked(net), true);
@@ -112,28 +122,28 @@ static void cut_call_locked(bd_call *call)
 void bd_net_cut_locked(bd_network *net, const char *address)
 {
     for (bd_call *call = net->calls; call; call = call->next)
-        if (strcmp(call->channel->address, address) == 0) cut_call_locked(call);
+        if (strcmp(call->channel->address, address) == 0) bd_net_cut_call_locked(call);
 }
 
 static void deadline_passed(bd_net_event *e)
 {
-    bd_network *net = e->net;
+    bd_network *net = e->host->net;
     bd_mutex_lock(&net->mu);
     bd_call *call = e->call;
     call->deadline_timer = 0;
     if (call->incoming) bd_net_end_incoming_locked(call->incoming, bd_net_arrival_locked(net), true);
     bd_net_finish_locked(call, bd_net_now(net), BRAID_DEADLINE_EXCEEDED, "Deadline Exceeded");
-    call_unref_locked(call);
+    bd_net_call_unref_locked(call);
     bd_mutex_unlock(&net->mu);
 }
 
 static void message_was_lost(bd_net_event *e)
 {
-    bd_network *net = e->net;
+    bd_network *net = e->host->net;
     bd_mutex_lock(&net->mu);
     if (e->call->incoming) bd_net_end_incoming_locked(e->call->incoming, bd_net_now(net), true);
     bd_net_finish_locked(e->call, bd_net_now(net), BRAID_UNAVAILABLE, "the peer does not answer");
-    call_unref_locked(e->call);
+    bd_net_call_unref_locked(e->call);
     bd_mutex_unlock(&net->mu);
 }
 
@@ -147,7 +157,8 @@ static bool goes_astray_locked(bd_call *call)
     }
     if (!bd_net_happens_locked(net, net->faults.lose)) return false;
     if (call->deadline_ns == BD_FOREVER)
-        bd_net_add_event_locked(net, bd_net_now(net) + LOST_AFTER_NS, message_was_lost, call, NULL, NULL);
+        bd_net_add_event_locked(call->channel->host, bd_net_now(net) + LOST_AFTER_NS, message_was_lost, call,
+                                NULL, NULL);
     return true;
 }
 
@@ -156,7 +167,7 @@ static bool goes_astray_locked(bd_call *call)
 static bd_net_incoming *incoming_new_locked(bd_listener *l, bd_call *call, bool is_duplicate)
 {
     bd_net_incoming *in = bd_calloc(1, sizeof *in);
-    in->base.transport = &l->net->base;
+    in->base.transport = &l->host->base;
     in->base.method = call->method;
     in->base.deadline_ns = call->deadline_ns;
     bd_message_init(&in->base.request);
@@ -174,21 +185,22 @@ static bd_net_incoming *incoming_new_locked(bd_listener *l, bd_call *call, bool 
     return in;
 }
 
-static bool reachable_locked(bd_network *net, const char *address)
+static bool reachable_locked(bd_network *net, const bd_channel *c)
 {
-    return bd_map_has(&net->listeners, address) && !bd_map_has(&net->down, address);
+    return bd_map_has(&net->listeners, c->address) && !bd_map_has(&net->down, c->address) &&
+           bd_net_link_locked(net, c) != BD_LINK_BROKEN;
 }
 
 static void deliver(bd_net_event *e)
 {
-    bd_network *net = e->net;
+    bd_network *net = e->host->net;
     bd_call *call = e->call;
     bd_net_incoming *in = NULL;
     bd_listener *l = NULL;
     bd_mutex_lock(&net->mu);
     if (call->is_finishing) {
         // It ended before it arrived.
-    } else if (!reachable_locked(net, call->channel->address)) {
+    } else if (!reachable_locked(net, call->channel)) {
         call->is_waiting = call->wait_for_ready;
         if (!call->is_waiting)
             bd_net_finish_locked(call, bd_net_now(net), BRAID_UNAVAILABLE, "no server listens there");
@@ -200,16 +212,16 @@ static void deliver(bd_net_event *e)
     bd_mutex_unlock(&net->mu);
     if (in) l->handler(l->arg, &in->base);
     bd_mutex_lock(&net->mu);
-    call_unref_locked(call);
+    bd_net_call_unref_locked(call);
     bd_mutex_unlock(&net->mu);
 }
 
 static void deliver_copy(bd_net_event *e)
 {
-    bd_network *net = e->net;
+    bd_network *net = e->host->net;
     bd_net_incoming *in = NULL;
     bd_mutex_lock(&net->mu);
-    bd_listener *l = reachable_locked(net, e->call->channel->address)
+    bd_listener *l = reachable_locked(net, e->call->channel)
                          ? bd_map_get(&net->listeners, e->call->channel->address)
                          : NULL;
     if (l) {
@@ -221,34 +233,43 @@ static void deliver_copy(bd_net_event *e)
     if (in) l->handler(l->arg, &in->base);
     bd_message_fini(&e->copy);
     bd_mutex_lock(&net->mu);
-    call_unref_locked(e->call);
+    bd_net_call_unref_locked(e->call);
     bd_mutex_unlock(&net->mu);
 }
 
 static void duplicate_locked(bd_call *call)
 {
     bd_net_event *e;
-    bd_net_add_event_locked(call->net, bd_net_arrival_locked(call->net), deliver_copy, call, NULL, &e);
+    bd_net_host *server = bd_net_host_at_locked(call->net, call->channel->address);
+    bd_net_add_event_locked(server, bd_net_arrival_locked(call->net), deliver_copy, call, NULL, &e);
     uint8_t *block = bd_malloc(call->message.bytes);
     bd_message_gather(&call->message, block);
     bd_message_add(&e->copy,
                    (bd_slice){.data = block, .len = call->message.bytes, .release = bd_free, .owner = block});
 }
 
-static void send_locked(bd_call *call)
+void bd_net_send_locked(bd_call *call)
 {
+    bd_network *net = call->net;
     call->is_waiting = false;
-    if (bd_net_happens_locked(call->net, call->net->faults.duplicate)) duplicate_locked(call);
-    if (!goes_astray_locked(call))
-        bd_net_add_event_locked(call->net, bd_net_arrival_locked(call->net), deliver, call, NULL, NULL);
+    if (bd_net_link_locked(net, call->channel) == BD_LINK_SILENT) {
+        bd_net_held *h = bd_net_hold_locked(net, call->channel);
+        h->call = call;
+        call->refs++;
+        return;
+    }
+    if (bd_net_happens_locked(net, net->faults.duplicate)) duplicate_locked(call);
+    if (goes_astray_locked(call)) return;
+    bd_net_host *server = bd_net_host_at_locked(net, call->channel->address);
+    bd_net_add_event_locked(server, bd_net_arrival_locked(net), deliver, call, NULL, NULL);
 }
 
-// Sends the calls that waited for `address` to be reachable.
 void bd_net_wake_locked(bd_network *net, const char *address)
 {
-    if (!reachable_locked(net, address)) return;
-    for (bd_call *call = net->calls; call; call = call->next)
-        if (call->is_waiting && strcmp(call->channel->address, address) == 0) send_locked(call);
+    for (bd_call *call = net->calls; call; call = call->next) {
+        if (!call->is_waiting || strcmp(call->channel->address, address) != 0) continue;
+        if (reachable_locked(net, call->channel)) bd_net_send_locked(call);
+    }
 }
 
 // ---- Calls ----
@@ -275,9 +296,9 @@ bd_call *bd_net_call(bd_channel *c, const bd_call_options *options, bd_message *
     if (call->next) call->next->link = &call->next;
     net->calls = call;
     if (call->deadline_ns != BD_FOREVER)
-        call->deadline_timer = bd_net_add_event_locked(net, call->deadline_ns, deadline_passed, call, NULL,
-                                                       &call->deadline_event);
-    send_locked(call);
+        call->deadline_timer = bd_net_add_event_locked(c->host, call->deadline_ns, deadline_passed, call,
+                                                       NULL, &call->deadline_event);
+    bd_net_send_locked(call);
     bd_mutex_unlock(&net->mu);
     return call;
 }
@@ -299,14 +320,15 @@ void bd_net_call_release(bd_call *call)
 {
     bd_network *net = call->net;
     bd_mutex_lock(&net->mu);
-    call_unref_locked(call);
+    bd_net_call_unref_locked(call);
     bd_mutex_unlock(&net->mu);
 }
 
 bd_channel *bd_net_connect(bd_transport *t, const char *address)
 {
     bd_channel *c = bd_calloc(1, sizeof *c);
-    c->net = BD_CONTAINER_OF(t, bd_network, base);
+    c->host = BD_CONTAINER_OF(t, bd_net_host, base);
+    c->net = c->host->net;
     c->address = bd_strdup(address);
     c->refs = 1;
     return c;
@@ -324,6 +346,22 @@ void bd_net_channel_close(bd_channel *c)
 
 // ---- Replies ----
 
+void bd_net_respond_locked(bd_call *call, bd_message *response, const braid_status *st)
+{
+    bd_network *net = call->net;
+    if (bd_net_link_locked(net, call->channel) == BD_LINK_SILENT) {
+        bd_net_held *h = bd_net_hold_locked(net, call->channel);
+        h->call = call;
+        call->refs++;
+        h->is_response = true;
+        if (st->code == BRAID_OK) bd_message_move(&h->response, response);
+        bd_status_copy(&h->status, st);
+    } else if (!goes_astray_locked(call)) {
+        if (st->code == BRAID_OK) bd_message_move(&call->message, response);
+        bd_net_finish_locked(call, bd_net_arrival_locked(net), st->code, st->message ? st->message : "");
+    }
+}
+
 void bd_net_reply(bd_incoming *base, bd_message *response, const braid_status *st)
 {
     bd_net_incoming *in = BD_CONTAINER_OF(base, bd_net_incoming, base);
@@ -335,15 +373,12 @@ void bd_net_reply(bd_incoming *base, bd_message *response, const braid_status *s
     if (call && !call->is_finishing) {
         call->refs++;
         bd_net_end_incoming_locked(in, bd_net_now(net), false);
-        if (!goes_astray_locked(call)) {
-            if (st->code == BRAID_OK) bd_message_move(&call->message, response);
-            bd_net_finish_locked(call, bd_net_arrival_locked(net), st->code, st->message ? st->message : "");
-        }
-        call_unref_locked(call);
+        bd_net_respond_locked(call, response, st);
+        bd_net_call_unref_locked(call);
     } else {
         bd_net_end_incoming_locked(in, bd_net_now(net), call != NULL);
     }
-    incoming_unref_locked(in);
+    bd_net_incoming_unref_locked(in);
     bd_mutex_unlock(&net->mu);
     if (response) bd_message_fini(response);
 }

@@ -8,8 +8,24 @@
 #include "base/timer.h"
 #include "cluster/transport/transport.h"
 
-typedef struct bd_network {
+typedef struct bd_network bd_network;
+
+// Who calls and listens: the network's own transport, or a host.
+typedef struct bd_net_host {
     bd_transport base;
+    bd_network *net;
+    int pending; // events that have not run yet
+    // Of a host alone:
+    char *address;               // NULL: the network's own transport, whose events the clock runs
+    struct bd_net_event *events; // by time
+    bd_cond due;                 // the first event has changed, or is_ending
+    bd_thread thread;            // runs the events
+    bool is_ending, is_crashed;
+    struct bd_net_host *next; // of those that are connected
+} bd_net_host;
+
+struct bd_network {
+    bd_net_host own;
     bd_inprocess_faults faults;
     bd_inprocess_clock clock;
     bd_timers *timers; // its own; NULL when the clock was given
@@ -18,13 +34,16 @@ typedef struct bd_network {
     bd_rng rng;
     bd_map listeners; // address -> bd_listener, while they accept calls
     bd_map down;      // address -> anything
-    bd_call *calls;   // begun, `done` still to run
-    int pending;      // events that have not run yet
+    bd_net_host *hosts;
+    bd_map links;             // "FROM>TO" -> bd_link_state (as a pointer); absent: up
+    struct bd_net_held *held; // in the order in which they were sent
+    bd_call *calls;           // begun, `done` still to run
     int next_port;
-} bd_network;
+};
 
 struct bd_listener {
-    bd_network *net; // not owned
+    bd_net_host *host; // not owned
+    bd_network *net;   // not owned
     char *address;
     bd_handler_fn handler;
     void *arg;
@@ -33,7 +52,8 @@ struct bd_listener {
 };
 
 struct bd_channel {
-    bd_network *net; // not owned
+    bd_net_host *host; // not owned
+    bd_network *net;   // not owned
     char *address;
     int refs; // the owner's and one a call
 };
@@ -71,23 +91,59 @@ struct bd_net_incoming {
 // ---- inprocess.c: events ----
 
 typedef struct bd_net_event {
-    bd_network *net;
+    bd_net_host *host;
     void (*run)(struct bd_net_event *e); // without the lock
     bd_call *call;
     bd_net_incoming *in;
     bd_message copy; // of the request, for a duplicate
+    // Of a host's event:
+    int64_t at_ns;
+    uint64_t id; // grows
+    struct bd_net_event *next;
 } bd_net_event;
 
-// Adds an event: `run` at `at_ns`, without the lock. It holds a reference to `call` and `in` (NULL: none),
-// which `run` drops. *out (may be NULL) is freed when the event is cancelled.
-uint64_t bd_net_add_event_locked(bd_network *net, int64_t at_ns, void (*run)(bd_net_event *), bd_call *call,
+// Adds an event of a host: `run` at `at_ns`, without the lock. It holds a reference to `call` and `in` (NULL:
+// none), which `run` drops. *out (may be NULL) is freed when the event is cancelled. A host that has crashed
+// runs no event.
+uint64_t bd_net_add_event_locked(bd_net_host *host, int64_t at_ns, void (*run)(bd_net_event *), bd_call *call,
                                  bd_net_incoming *in, bd_net_event **out);
+// Returns false when it has run or is running.
+bool bd_net_cancel_event_locked(bd_net_host *host, uint64_t id, bd_net_event *e);
+// The host at an address; the network's own where there is none.
+bd_net_host *bd_net_host_at_locked(bd_network *net, const char *address);
+
+// ---- inprocess_hosts.c: hosts, and the links between them ----
+
+// A message that a link holds.
+typedef struct bd_net_held {
+    bd_call *call;    // a reference; a request, or with `is_response` its response; NULL for `end`
+    bool is_response; // the message and the status are here
+    bd_message response;
+    braid_status status;
+    bd_net_incoming *end; // a reference; its client is gone or has cancelled
+    char *from, *to;      // addresses of the client and the server
+    struct bd_net_held *next;
+} bd_net_held;
+
+bd_link_state bd_net_link_locked(bd_network *net, const bd_channel *c);
+// Adds an empty record for the link of a channel.
+bd_net_held *bd_net_hold_locked(bd_network *net, const bd_channel *c);
+void bd_net_host_run(void *host); // the thread of a host
+extern const bd_transport bd_net_functions;
+
 int64_t bd_net_now(const bd_network *net);
 // When a message that is sent now arrives.
 int64_t bd_net_arrival_locked(bd_network *net);
 bool bd_net_happens_locked(bd_network *net, double probability);
 
 // ---- inprocess_call.c: calls on both sides ----
+
+void bd_net_send_locked(bd_call *call);
+void bd_net_respond_locked(bd_call *call, bd_message *response, const braid_status *st);
+void bd_net_cut_call_locked(bd_call *call);
+void bd_net_tell_end_locked(bd_net_incoming *in, int64_t at_ns);
+void bd_net_call_unref_locked(bd_call *call);
+void bd_net_incoming_unref_locked(bd_net_incoming *in);
 
 bd_channel *bd_net_connect(bd_transport *t, const char *address);
 void bd_net_channel_close(bd_channel *c);
@@ -105,7 +161,7 @@ void bd_net_finish_locked(bd_call *call, int64_t at_ns, braid_code code, const c
 void bd_net_end_incoming_locked(bd_net_incoming *in, int64_t at_ns, bool cancelled);
 // Cuts the connections to an address.
 void bd_net_cut_locked(bd_network *net, const char *address);
-// Sends the calls that wait for an address, if it can be reached now.
+// Sends the calls that wait for an address and can reach it now.
 void bd_net_wake_locked(bd_network *net, const char *address);
 
 #endif

@@ -137,4 +137,24 @@ bd_transport *bd_inprocess_transport_new(const bd_inprocess_faults *faults, cons
 // tests.
 void bd_inprocess_set_down(bd_transport *t, const char *address, bool down);
 
+// ---- Hosts of an in-process network, for simulations ----
+//
+// A host is a transport of its own, which listens at one address. A thread that its caller's process starts
+// runs its callbacks. Links are from clients to servers: a link carries the requests of calls to its second
+// address, their responses, and the news that a call is cancelled.
+
+typedef enum bd_link_state {
+    BD_LINK_UP,
+    BD_LINK_SILENT, // messages wait until the link is up; nothing says so
+    BD_LINK_BROKEN  // calls in progress have ended for both ends; no call can begin
+} bd_link_state;
+
+// NULL and an error when no more threads can be started. Its `free` ends it.
+bd_transport *bd_inprocess_host_new(bd_transport *network, const char *address, braid_status *st);
+// The process of the host at an address is killed, if there is one: none of its callbacks runs any more, no
+// thread may use it, and it is never freed. The connections of the others to it are cut, or, if it is
+// `silent`, lead nowhere until the links are broken or another host has the address.
+void bd_inprocess_host_crash(bd_transport *network, const char *address, bool silent);
+void bd_inprocess_set_link(bd_transport *network, const char *from, const char *to, bd_link_state state);
+
 #endif
