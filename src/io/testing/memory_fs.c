@@ -1,5 +1,7 @@
 // A file system in memory, with power cuts.
 //
+// One mutex guards all of it; each operation of the interface takes it (`locked` below), after the delay.
+//
 // Names refer to nodes in two tables: `names` is the programs' view, `durable` the state of the disk. Each
 // change of names that is not on the disk yet waits in `pending`, in order, until one of its directories is
 // synced.
@@ -10,6 +12,7 @@
 #include "base/check.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "base/thread.h"
 #include "io/file.h"
 #include <string.h>
 
@@ -17,6 +20,7 @@ struct node {
     uint64_t number;
     bool is_dir;
     bd_strbuf content, durable;
+    int writer;        // the process that wrote last what is not durable
     struct node *next; // of all nodes that ever were
 };
 
@@ -29,6 +33,7 @@ struct memory_file {
 struct change {
     char *gone, *made; // owned
     struct node *node;
+    int by; // the process
 };
 
 static struct {
@@ -37,8 +42,16 @@ static struct {
     struct node *nodes;
     uint64_t next_number;
     int64_t fail_after;
-    bool fail_for_good, failed;
+    bool fail_for_good, failed, is_full;
+    bd_memory_fs_hooks hooks;
 } disk;
+
+static bd_mutex mu = BD_MUTEX_INIT;
+
+static int process(void)
+{
+    return disk.hooks.process ? disk.hooks.process() : 0;
+}
 
 // ---- Failing ----
 
@@ -60,6 +73,14 @@ static braid_code check_change(const char *path, braid_status *st)
     return failure(path, st);
 }
 
+// A change that needs room.
+static braid_code check_growth(const char *path, braid_status *st)
+{
+    if (disk.is_full)
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "cannot write %s: No space left on device", path);
+    return check_change(path, st);
+}
+
 static braid_code not_found(const char *path, braid_status *st)
 {
     return bd_fail(st, BRAID_NOT_FOUND, "cannot find %s: No such file or directory", path);
@@ -77,9 +98,17 @@ static struct node *new_node(bool is_dir)
     return n;
 }
 
+// A path that begins with "/@NAME/" means the same without it.
+static const char *plain(const char *path)
+{
+    if (strncmp(path, "/@", 2) != 0) return path;
+    const char *rest = strchr(path + 1, '/');
+    return rest ? rest : "/";
+}
+
 static struct node *find(const char *path)
 {
-    return bd_map_get(&disk.names, path);
+    return bd_map_get(&disk.names, plain(path));
 }
 
 static bool has_parent(const char *path)
@@ -104,7 +133,8 @@ static void free_change(struct change *c)
 
 static void change_names(const char *gone, const char *made, struct node *node)
 {
-    struct change c = {gone ? bd_strdup(gone) : NULL, made ? bd_strdup(made) : NULL, node};
+    struct change c = {gone ? bd_strdup(plain(gone)) : NULL, made ? bd_strdup(plain(made)) : NULL, node,
+                       process()};
     apply(&disk.names, &c);
     bd_array_push(&disk.pending, c);
 }
@@ -117,7 +147,9 @@ static braid_code memory_open(const char *path, bd_file_mode mode, bd_file **fil
 {
     *file = NULL;
     struct node *n = find(path);
-    braid_code code = mode == BD_FILE_READ ? check_alive(path, st) : check_change(path, st);
+    braid_code code = mode == BD_FILE_READ ? check_alive(path, st)
+                      : n                  ? check_change(path, st)
+                                           : check_growth(path, st);
     if (code) return code;
     if (n && n->is_dir)
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "cannot open %s: it is a directory", path);
@@ -126,6 +158,7 @@ static braid_code memory_open(const char *path, bd_file_mode mode, bd_file **fil
     if (!n && (mode == BD_FILE_READ || !has_parent(path))) return not_found(path, st);
     if (!n) change_names(NULL, path, n = new_node(false));
     if (mode == BD_FILE_CREATE) bd_strbuf_clear(&n->content);
+    if (mode != BD_FILE_READ) n->writer = process();
     struct memory_file *f = bd_malloc(sizeof *f);
     *f = (struct memory_file){.base = {.fs = &memory_fs, .path = bd_strdup(path)}, .node = n};
     *file = &f->base;
@@ -151,9 +184,10 @@ static braid_code memory_read_at(bd_file *file, uint64_t offset, void *out, size
 
 static braid_code memory_write(bd_file *file, const void *data, size_t len, braid_status *st)
 {
-    braid_code code = check_change(file->path, st);
-    if (code && disk.failed) len /= 2; // some of it got there
+    braid_code code = check_growth(file->path, st);
+    if (code) len /= 2; // some of it got there
     bd_strbuf_append_n(&node_of(file)->content, data, len);
+    node_of(file)->writer = process();
     return code;
 }
 
@@ -212,7 +246,7 @@ static braid_code memory_remove(const char *path, braid_status *st)
 
 static braid_code memory_make_dir(const char *path, braid_status *st)
 {
-    braid_code code = check_change(path, st);
+    braid_code code = check_growth(path, st);
     if (code) return code;
     if (find(path)) return bd_fail(st, BRAID_ALREADY_EXISTS, "cannot make directory %s: it is there", path);
     if (!has_parent(path)) return not_found(path, st);
@@ -223,6 +257,7 @@ static braid_code memory_make_dir(const char *path, braid_status *st)
 // Calls fn with the last part of each name that is in a directory.
 static void each_name(const char *dir, void (*fn)(const char *name, void *arg), void *arg)
 {
+    dir = plain(dir);
     size_t pos = 0, len = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
     const char *path;
     while (bd_map_next(&disk.names, &pos, &path, NULL)) {
@@ -255,7 +290,7 @@ static bool is_in(const char *path, const char *dir)
 {
     if (!path) return false;
     char *parent = bd_path_dir(path);
-    bool in = strcmp(parent, dir) == 0;
+    bool in = strcmp(parent, plain(dir)) == 0;
     bd_free(parent);
     return in;
 }
@@ -288,19 +323,101 @@ static braid_code memory_list(const char *path, void (*fn)(const char *name, voi
     return BRAID_OK;
 }
 
+// ---- Any thread ----
+
+static void begin(bd_memory_fs_call call, const char *path)
+{
+    if (disk.hooks.before) disk.hooks.before(call, plain(path));
+    bd_mutex_lock(&mu);
+}
+
+static braid_code end(braid_code code)
+{
+    bd_mutex_unlock(&mu);
+    return code;
+}
+
+static braid_code locked_open(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
+{
+    begin(mode == BD_FILE_READ ? BD_MEMORY_FS_READS : BD_MEMORY_FS_CHANGES, path);
+    return end(memory_open(path, mode, file, st));
+}
+
+static braid_code locked_read_at(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
+                                 braid_status *st)
+{
+    begin(BD_MEMORY_FS_READS, file->path);
+    return end(memory_read_at(file, offset, out, len, got, st));
+}
+
+static braid_code locked_write(bd_file *file, const void *data, size_t len, braid_status *st)
+{
+    begin(BD_MEMORY_FS_CHANGES, file->path);
+    return end(memory_write(file, data, len, st));
+}
+
+static braid_code locked_sync(bd_file *file, braid_status *st)
+{
+    begin(BD_MEMORY_FS_SYNCS, file->path);
+    return end(memory_sync(file, st));
+}
+
+static braid_code locked_info(const char *path, bd_file_info *info, braid_status *st)
+{
+    begin(BD_MEMORY_FS_READS, path);
+    return end(memory_info(path, info, st));
+}
+
+static braid_code locked_rename(const char *from, const char *to, braid_status *st)
+{
+    begin(BD_MEMORY_FS_CHANGES, from);
+    return end(memory_rename(from, to, st));
+}
+
+static braid_code locked_remove(const char *path, braid_status *st)
+{
+    begin(BD_MEMORY_FS_CHANGES, path);
+    return end(memory_remove(path, st));
+}
+
+static braid_code locked_make_dir(const char *path, braid_status *st)
+{
+    begin(BD_MEMORY_FS_CHANGES, path);
+    return end(memory_make_dir(path, st));
+}
+
+static braid_code locked_remove_dir(const char *path, braid_status *st)
+{
+    begin(BD_MEMORY_FS_CHANGES, path);
+    return end(memory_remove_dir(path, st));
+}
+
+static braid_code locked_sync_dir(const char *path, braid_status *st)
+{
+    begin(BD_MEMORY_FS_SYNCS, path);
+    return end(memory_sync_dir(path, st));
+}
+
+static braid_code locked_list(const char *path, void (*fn)(const char *name, void *arg), void *arg,
+                              braid_status *st)
+{
+    begin(BD_MEMORY_FS_READS, path);
+    return end(memory_list(path, fn, arg, st));
+}
+
 static const bd_fs memory_fs = {
-    .open = memory_open,
-    .read_at = memory_read_at,
-    .write = memory_write,
-    .sync = memory_sync,
+    .open = locked_open,
+    .read_at = locked_read_at,
+    .write = locked_write,
+    .sync = locked_sync,
     .close = memory_close,
-    .info = memory_info,
-    .rename = memory_rename,
-    .remove = memory_remove,
-    .make_dir = memory_make_dir,
-    .remove_dir = memory_remove_dir,
-    .sync_dir = memory_sync_dir,
-    .list = memory_list,
+    .info = locked_info,
+    .rename = locked_rename,
+    .remove = locked_remove,
+    .make_dir = locked_make_dir,
+    .remove_dir = locked_remove_dir,
+    .sync_dir = locked_sync_dir,
+    .list = locked_list,
 };
 
 // ---- The disk as a whole ----
@@ -327,6 +444,8 @@ void bd_memory_fs_uninstall(void)
     for (size_t i = 0; i < disk.pending.len; i++)
         free_change(&disk.pending.items[i]);
     bd_array_free(&disk.pending);
+    disk.hooks = (bd_memory_fs_hooks){0};
+    disk.is_full = false;
     bd_map_fini(&disk.names);
     bd_map_fini(&disk.durable);
     bd_fs_set(&bd_fs_posix);
@@ -354,22 +473,60 @@ static bool is_synced(const struct node *n)
            memcmp(bd_strbuf_str(&n->content), bd_strbuf_str(&n->durable), n->content.len) == 0;
 }
 
-void bd_memory_fs_power_cut(bd_rng *rng)
+// What reached the disk is what programs see from now on, and the changes of others.
+static void show_durable(void)
 {
-    for (struct node *n = disk.nodes; n; n = n->next)
-        if (!is_synced(n)) cut_content(n, rng);
-    for (size_t i = 0; i < disk.pending.len; i++) {
-        if (bd_rng_next(rng) & 1) apply(&disk.durable, &disk.pending.items[i]);
-        free_change(&disk.pending.items[i]);
-    }
-    disk.pending.len = 0;
     bd_map_clear(&disk.names);
     size_t pos = 0;
     const char *path;
     void *node;
     while (bd_map_next(&disk.durable, &pos, &path, &node))
         bd_map_put(&disk.names, path, node);
+    for (size_t i = 0; i < disk.pending.len; i++)
+        apply(&disk.names, &disk.pending.items[i]);
+}
+
+static void lose_unsynced(bd_rng *rng, int of)
+{
+    size_t kept = 0;
+    for (struct node *n = disk.nodes; n; n = n->next)
+        if ((of < 0 || n->writer == of) && !is_synced(n)) cut_content(n, rng);
+    for (size_t i = 0; i < disk.pending.len; i++) {
+        struct change *c = &disk.pending.items[i];
+        if (of >= 0 && c->by != of) {
+            disk.pending.items[kept++] = *c;
+            continue;
+        }
+        if (bd_rng_next(rng) & 1) apply(&disk.durable, c);
+        free_change(c);
+    }
+    disk.pending.len = kept;
+    show_durable();
+}
+
+void bd_memory_fs_power_cut(bd_rng *rng)
+{
+    lose_unsynced(rng, -1);
     bd_memory_fs_fail_after(-1, false);
+}
+
+void bd_memory_fs_lose(bd_rng *rng, int lost)
+{
+    bd_mutex_lock(&mu);
+    lose_unsynced(rng, lost);
+    bd_mutex_unlock(&mu);
+}
+
+void bd_memory_fs_set_hooks(const bd_memory_fs_hooks *hooks)
+{
+    disk.hooks = *hooks;
+}
+
+void bd_memory_fs_set_full(bool is_full)
+{
+    bd_mutex_lock(&mu);
+    disk.is_full = is_full;
+    bd_mutex_unlock(&mu);
 }
 
 int bd_memory_fs_file_count(void)
