@@ -85,7 +85,8 @@ void bd_net_host_run(void *arg)
     bd_mutex_lock(&net->mu);
     while (!host->is_ending || host->events) {
         bd_net_event *e = host->events;
-        if (e && e->at_ns <= bd_net_now(net)) {
+        // Those that are left at the end concern calls that are over, or come too late.
+        if (e && (host->is_ending || e->at_ns <= bd_net_now(net))) {
             host->events = e->next;
             bd_mutex_unlock(&net->mu);
             e->run(e);

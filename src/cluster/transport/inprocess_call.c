@@ -3,8 +3,9 @@
 #include "cluster/transport/inprocess_internal.h"
 #include <string.h>
 
-// A call without a deadline whose message is lost ends after this time, as by keepalive.
+// A call whose message is lost ends after this time, as by keepalive: without a deadline, and with one.
 #define LOST_AFTER_NS 1000000000
+#define LOST_BEFORE_DEADLINE_NS 20000000000
 
 // ---- References ----
 
@@ -156,9 +157,8 @@ static bool goes_astray_locked(bd_call *call)
         return true;
     }
     if (!bd_net_happens_locked(net, net->faults.lose)) return false;
-    if (call->deadline_ns == BD_FOREVER)
-        bd_net_add_event_locked(call->channel->host, bd_net_now(net) + LOST_AFTER_NS, message_was_lost, call,
-                                NULL, NULL);
+    const int64_t after = call->deadline_ns == BD_FOREVER ? LOST_AFTER_NS : LOST_BEFORE_DEADLINE_NS;
+    bd_net_add_event_locked(call->channel->host, bd_net_now(net) + after, message_was_lost, call, NULL, NULL);
     return true;
 }
 

@@ -111,7 +111,7 @@ bd_transport *bd_grpc_transport_new(braid_status *st);
 typedef struct bd_inprocess_faults {
     uint64_t seed;
     // The probability that a message (request or response) is lost: the call then ends at its deadline, or
-    // with Unavailable after a while when it has none.
+    // with Unavailable after a while when it has none or a late one.
     double lose;
     // The probability that a request is delivered twice. The time of the copy is independent: before the
     // original, with it, or after the call has ended. The response of the copy is dropped, and its handler
