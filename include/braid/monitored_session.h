@@ -165,7 +165,7 @@ struct braid_hook {
     /// The session has been cancelled and is about to be closed, at the end or by a recovery: end the threads
     /// of the hook that use it.
     void (*before_close_session)(braid_hook *hook, braid_monitored_session *session);
-    /// Before a session that had no error is closed.
+    /// Before a session that had no error is closed. Called again if the session was lost meanwhile.
     braid_code (*end)(braid_hook *hook, braid_monitored_session *session, braid_status *status);
     /// In place of `end`, when there was an error. The session may be NULL inside.
     void (*failed)(braid_hook *hook, braid_monitored_session *session, const braid_status *error);

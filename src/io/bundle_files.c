@@ -137,8 +137,11 @@ braid_code bd_bundle_remove(const char *prefix, braid_status *st)
     BD_STATUS(ignored);
     int32_t shard_count = count_shards(prefix, ignored);
     char *path = bd_bundle_index_path(prefix);
+    char *dir = bd_path_dir(prefix);
     braid_code code = bd_file_remove(path, st);
+    if (!code) code = bd_dir_sync(dir, st); // else a crash could leave an index without its data
     if (!code) remove_data(prefix, shard_count);
+    bd_free(dir);
     bd_free(path);
     return code;
 }

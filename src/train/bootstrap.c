@@ -6,7 +6,8 @@
 //                 +--- wait(generation) <---------+
 //
 // Reading the generation before asking whether all is ready makes the wait safe: a notification in between
-// ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them.
+// ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them; that of
+// deterministic synchronous training restores the newest checkpoint first.
 #include "train/bootstrap.h"
 
 #include "base/alloc.h"
@@ -96,11 +97,31 @@ static braid_code give_values(const train_bootstrap *b, braid_session *session, 
     return code ? code : restore(b, session, &restored, st);
 }
 
+// Synchronous training has ended for the others: no update has been cut off.
+static bool others_are_done(const train_bootstrap *b, braid_session *session)
+{
+    BD_STATUS(st);
+    int64_t generation;
+    const braid_notification_wait wait = {
+        .key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .min_tasks = b->min_tasks};
+    return braid_session_wait_notification(session, &wait, &generation, st) == BRAID_FAILED_PRECONDITION;
+}
+
+// An update of the last session may have been cut off after it had changed some variables.
+static braid_code restore_first(const train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    bool restored;
+    return others_are_done(b, session) ? BRAID_OK : restore(b, session, &restored, st);
+}
+
 static braid_code initialize(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
                              braid_status *st)
 {
     braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
-    if (!code && missing->len) code = give_values(b, session, missing, st);
+    if (!code && missing->len)
+        code = give_values(b, session, missing, st);
+    else if (!code && b->restores_first)
+        code = restore_first(b, session, st);
     if (code) return code;
     code = run_local_init(b, session, st);
     if (code) return code;
@@ -110,6 +131,7 @@ static braid_code initialize(const train_bootstrap *b, braid_session *session, b
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "The initialization has run, but these variables have no value: %s",
                        bd_strbuf_str(missing));
+    if (b->begin && run_op(session, b->begin, NULL, st)) return st->code;
     code = braid_session_notify(session, TRAIN_VARIABLES_INITIALIZED, st);
     if (code != BRAID_UNIMPLEMENTED) return code;
     braid_status_clear(st); // a server of another kind: no task there waits for the notification

@@ -13,6 +13,10 @@ typedef struct train_bootstrap {
     braid_scaffold scaffold;     // finalized; its saver restores the variables
     const char *checkpoint_dir;  // NULL: variables are not restored
     const char *checkpoint_path; // of one checkpoint, instead of the directory's newest; NULL: none
+    // Of synchronous training, at the chief:
+    braid_op *begin;     // run before the others are notified; NULL: nothing
+    bool restores_first; // the newest checkpoint, also when all variables have values
+    int min_tasks;       // with fewer, because others are done, nothing is restored first
 } train_bootstrap;
 
 // The key that the chief notifies when all variables have values.

@@ -49,6 +49,12 @@ static braid_code run_op(braid_session *s, braid_op *op, braid_status *st)
 
 // ---- The watch ----
 
+// The replicas without which there are no updates.
+static int min_tasks(const braid_sync_replicas *sync)
+{
+    return sync->required < sync->total ? sync->required : sync->total;
+}
+
 static bool may_succeed(const sync_hook *h)
 {
     return !h->is_chief && h->sync->required < h->sync->total;
@@ -57,14 +63,12 @@ static bool may_succeed(const sync_hook *h)
 static braid_code wait_for_news(sync_hook *h, braid_session *s, int64_t seen, int64_t timeout_ms,
                                 braid_status *st)
 {
-    const braid_sync_replicas *sync = h->sync;
     const braid_notification_wait wait = {.key = TRAIN_VARIABLES_INITIALIZED,
                                           .seen = seen,
                                           .timeout_ms = timeout_ms,
                                           .successors = may_succeed(h),
                                           .leads = h->leads,
-                                          .min_tasks =
-                                              sync->required < sync->total ? sync->required : sync->total};
+                                          .min_tasks = seen < 0 ? 0 : min_tasks(h->sync)};
     return braid_session_wait_notification(s, &wait, &h->generation, st);
 }
 
@@ -118,12 +122,43 @@ static void begin(braid_hook *hook, braid_graph *g)
     h->num_stale = braid_sync_replicas_num_stale(h->sync);
 }
 
-static braid_code start_updates(sync_hook *h, braid_session *s, braid_status *st)
+// The tokens have ended when another replica has seen that others are done: training has ended for this one,
+// too. (The session may be cancelled instead: then the end finds out.)
+static braid_code end_at_once(const sync_hook *h, braid_status *st)
 {
-    if (run_op(s, h->sync->first_tokens, st)) return st->code;
+    bd_info("Synchronous training is over: %s", braid_status_message(st));
+    braid_status_clear(st);
+    braid_request_stop(h->session);
+    return BRAID_OK;
+}
+
+void train_sync_hook_prepare(braid_hook *hook, train_bootstrap *boot)
+{
+    sync_hook *h = (sync_hook *)hook;
+    if (hook->begin != begin || (!h->is_chief && !may_succeed(h))) return;
+    boot->begin = h->sync->begin_as_chief;
+    boot->restores_first = h->sync->is_deterministic;
+    boot->min_tasks = min_tasks(h->sync);
+}
+
+static braid_code prepare_updates(sync_hook *h, braid_session *s, braid_status *st)
+{
+    const braid_code code = run_op(s, h->sync->first_tokens, st);
+    if (code == BRAID_CANCELLED) return end_at_once(h, st);
+    if (code) return code;
     const braid_signature signature = {.targets = &h->sync->update, .target_count = 1};
     h->update = braid_callable_new(s, &signature, NULL, st);
-    if (!h->update) return st->code;
+    return st->code;
+}
+
+// The updates begin with the first step: what other hooks do with the new session, a checkpoint for one, is of
+// one step.
+static braid_code before_run(braid_hook *hook, braid_monitored_session *session, braid_hook_request *request,
+                             braid_status *st)
+{
+    (void)session, (void)request;
+    sync_hook *h = (sync_hook *)hook;
+    if (!h->update || h->is_updating) return BRAID_OK;
     h->is_updating = !bd_thread_start(&h->updates, "braid-updates", run_updates, h, st);
     return st->code;
 }
@@ -153,8 +188,9 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     else if (!h->on_braid)
         braid_status_clear(st);
     if (st->code) return st->code;
-    if (run_op(s, h->leads ? h->sync->begin_as_chief : h->sync->begin, st)) return st->code;
-    if (h->leads && start_updates(h, s, st)) return st->code;
+    // A leader has begun before it notified the others, so that no gradient of theirs comes earlier.
+    if (!h->leads && run_op(s, h->sync->begin, st)) return st->code;
+    if (h->leads && prepare_updates(h, s, st)) return st->code;
     h->is_watching = !bd_thread_start(&h->watch, "braid-watch", run_watch, h, st);
     return st->code;
 }
@@ -199,6 +235,7 @@ braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief, i
     sync_hook *h = bd_calloc(1, sizeof *h);
     h->hook = (braid_hook){.begin = begin,
                            .after_create_session = after_create_session,
+                           .before_run = before_run,
                            .before_close_session = before_close_session,
                            .end = end,
                            .free = release};

@@ -7,6 +7,7 @@
 #include "train/monitored_session.h"
 #include "train/coordinator.h"
 #include "train/queue_runner.h"
+#include "train/sync_replicas.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -197,9 +198,11 @@ static braid_code open_session(braid_monitored_session *s, int64_t timeout_ms, b
     if (!options.open_timeout_ms) options.open_timeout_ms = timeout_ms;
     s->session = braid_session_open(s->graph, &options, st);
     if (!s->session) return st->code;
+    const int64_t reached = s->global_step_value;
     braid_code code = train_bootstrap_run(&s->boot, s->session, st);
     s->leads_next = s->boot.is_chief; // no thread of a hook is there yet
     if (!code) code = train_read_global_step(s, st);
+    if (!code && s->global_step_value < reached) s->stop = false; // the steps since are made again
     if (!code) code = train_queue_runners_start(s->graph, s->session, s->coordinator, st);
     for (size_t i = 0; i < s->hooks.len && !code; i++) {
         braid_hook *h = s->hooks.items[i];
@@ -295,38 +298,6 @@ static void add_checkpoints(braid_monitored_session *s, const braid_session_conf
                            .dir = c->checkpoint_dir, .every_steps = c->log_step_count_steps}));
 }
 
-static braid_code open_first(braid_monitored_session *s, const braid_session_config *config, braid_status *st)
-{
-    add_checkpoints(s, config);
-    for (size_t i = 0; i < s->hooks.len; i++) {
-        braid_hook *h = s->hooks.items[i];
-        if (h->begin) h->begin(h, s->graph);
-    }
-    braid_scaffold_finalize(&s->boot.scaffold, s->graph);
-    if (braid_graph_status(s->graph, st) || find_global_step(s, st)) return st->code;
-    int64_t timeout_ms;
-    if (bd_start_timeout_ms(&timeout_ms, st)) return st->code;
-    if (!s->boot.wait_timeout_ms) s->boot.wait_timeout_ms = timeout_ms;
-    return open_session(s, timeout_ms, st);
-}
-
-braid_monitored_session *braid_monitored_session_open(braid_graph *g, const braid_session_config *config)
-{
-    static const braid_session_config defaults;
-    if (!config) config = &defaults;
-    braid_monitored_session *s = bd_calloc(1, sizeof *s);
-    s->graph = g;
-    bd_mutex_init(&s->mu);
-    s->coordinator = braid_coordinator_new();
-    train_coordinator_on_stop(s->coordinator, coordinator_stopped, s);
-    s->global_step_value = -1;
-    copy_config(s, config);
-    BD_STATUS(st);
-    open_first(s, config, st);
-    keep_any(s, st);
-    return s;
-}
-
 // ---- Recovery ----
 
 // Ends the threads of the coordinator, whose calls of the session have been cancelled.
@@ -390,6 +361,49 @@ static bool recover(braid_monitored_session *s, braid_status *lost)
     }
 }
 
+// ---- The first session ----
+
+static braid_code build(braid_monitored_session *s, const braid_session_config *config, braid_status *st)
+{
+    add_checkpoints(s, config);
+    for (size_t i = 0; i < s->hooks.len; i++) {
+        braid_hook *h = s->hooks.items[i];
+        if (h->begin) h->begin(h, s->graph);
+        train_sync_hook_prepare(h, &s->boot);
+    }
+    braid_scaffold_finalize(&s->boot.scaffold, s->graph);
+    if (braid_graph_status(s->graph, st)) return st->code;
+    return find_global_step(s, st);
+}
+
+// A task that is lost before the session is ready is waited for as one that is lost later. A target that
+// cannot be reached fails at once.
+static void open_first(braid_monitored_session *s, braid_status *st)
+{
+    int64_t timeout_ms;
+    if (bd_start_timeout_ms(&timeout_ms, st)) return;
+    if (!s->boot.wait_timeout_ms) s->boot.wait_timeout_ms = timeout_ms;
+    if (!open_session(s, timeout_ms, st)) return;
+    if (explain(s, st) && (s->session || s->options.server) && recover(s, st)) braid_status_clear(st);
+}
+
+braid_monitored_session *braid_monitored_session_open(braid_graph *g, const braid_session_config *config)
+{
+    static const braid_session_config defaults;
+    if (!config) config = &defaults;
+    braid_monitored_session *s = bd_calloc(1, sizeof *s);
+    s->graph = g;
+    bd_mutex_init(&s->mu);
+    s->coordinator = braid_coordinator_new();
+    train_coordinator_on_stop(s->coordinator, coordinator_stopped, s);
+    s->global_step_value = -1;
+    copy_config(s, config);
+    BD_STATUS(st);
+    if (!build(s, config, st)) open_first(s, st);
+    keep_any(s, st);
+    return s;
+}
+
 // ---- Steps ----
 
 static braid_code run(braid_monitored_session *s, const train_step *step)
@@ -438,16 +452,38 @@ static void free_session(braid_monitored_session *s)
     bd_free(s);
 }
 
+// The program makes no more steps: training that has gone back fails.
+static bool recover_at_end(braid_monitored_session *s, braid_status *st)
+{
+    const int64_t reached = s->global_step_value;
+    if (!explain(s, st) || !recover(s, st)) return false;
+    if (s->global_step_value >= reached) return true;
+    bd_status_prefix(st, "Training has gone back from global step %lld to %lld after its last step: ",
+                     (long long)reached, (long long)s->global_step_value);
+    return false;
+}
+
+// A session that is lost meanwhile, while the last checkpoint is saved, say, is replaced as during a step.
+static void end_hook(braid_monitored_session *s, braid_hook *h)
+{
+    s->boot.restores_first = false; // no step is left that an update could belong to
+    for (;;) {
+        BD_STATUS(st);
+        if (!h->end(h, s, st)) return;
+        if (recover_at_end(s, st)) continue;
+        keep_any(s, st);
+        return;
+    }
+}
+
 static void end_hooks(braid_monitored_session *s)
 {
     for (size_t i = 0; i < s->hooks.len; i++) {
         braid_hook *h = s->hooks.items[i];
-        BD_STATUS(st);
         if (s->status.code) {
             if (h->failed) h->failed(h, s, &s->status);
         } else if (h->end) {
-            h->end(h, s, st);
-            keep_any(s, st);
+            end_hook(s, h);
         }
     }
 }

@@ -3,6 +3,7 @@
 #define BD_TRAIN_SYNC_REPLICAS_H
 
 #include "base/array.h"
+#include "train/bootstrap.h"
 #include <braid/sync_replicas.h>
 
 // The accumulator of a variable's gradients.
@@ -50,5 +51,8 @@ braid_op *train_add_tokens(braid_sync_replicas *s, int count, braid_out step);
 void train_build_no_more_tokens(braid_sync_replicas *s);
 // Builds first_tokens, once; see braid_sync_replicas_hook.
 void train_build_first_tokens(braid_sync_replicas *s, int num_tokens);
+
+// If `hook` is one of synchronous training that may lead: what its session does before it notifies the others.
+void train_sync_hook_prepare(braid_hook *hook, train_bootstrap *boot);
 
 #endif

@@ -229,7 +229,8 @@ static void push_tensors(bd_service_env *env, bd_incoming *call)
     int64_t step_id, request_id;
     braid_code code = read_push(&call->request, &step_id, &request_id, st);
     if (!code && !bd_request_ids_add(&env->recv_ids, request_id))
-        code = bd_fail(st, BRAID_ABORTED, "PushTensors: request %lld has come before", (long long)request_id);
+        code = bd_fail(st, BRAID_ABORTED, "PushTensors of %s: request %lld has come before",
+                       env->peers->self->label, (long long)request_id);
     if (!code) code = take_pushed(env, &call->request, step_id, &response, st);
     if (code)
         bd_incoming_reply_error(call, st);

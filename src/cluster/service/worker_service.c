@@ -301,8 +301,8 @@ static braid_code read_run(bd_service_env *env, run_call *c, bd_incoming *call, 
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
     if (!bd_request_ids_add(&env->run_ids, c->request->request_id))
-        return bd_fail(st, BRAID_ABORTED, "RunGraph: request %lld has come before",
-                       (long long)c->request->request_id);
+        return bd_fail(st, BRAID_ABORTED, "RunGraph of %s: request %lld has come before",
+                       env->peers->self->label, (long long)c->request->request_id);
     set_run(c);
     return BRAID_OK;
 }

@@ -313,7 +313,8 @@ void bd_accumulator_apply(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_d
     if (!a) return;
     if (find_replica(c, &r) && scalar_input(c, 1, "local_step", &step)) {
         bd_wait_queue_lock(&a->wait_queue);
-        if (step < a->step || has_given_share_locked(a, &r))
+        // A replica whose gradient is ahead has a token from before the steps went back.
+        if (step < a->step || (r.replica >= 0 && step > a->step) || has_given_share_locked(a, &r))
             a->dropped++;
         else
             apply_locked(a, c, &r, st);
@@ -348,8 +349,11 @@ static void set_step_run(bd_op_ctx *c)
     if (scalar_input(c, 1, "new_global_step", &step)) {
         bd_wait_queue_lock(&a->wait_queue);
         int64_t before = a->step;
+        bd_kept_gradients kept = a->kept; // all replicas start anew
+        a->kept = (bd_kept_gradients){0};
         a->step = step;
         bd_wait_queue_unlock(&a->wait_queue);
+        kept_fini(&kept);
         if (step < before)
             bd_warn("accumulator '%s': the global step goes back from %lld to %lld", a->name,
                     (long long)before, (long long)step);
