@@ -6,8 +6,9 @@
 //                 +--- wait(generation) <---------+
 //
 // Reading the generation before asking whether all is ready makes the wait safe: a notification in between
-// ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them; that of
-// deterministic synchronous training restores the newest checkpoint first.
+// ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them; that
+// of deterministic synchronous training restores the newest checkpoint first. The chief of synchronous
+// training resets its accumulators before it notifies.
 #include "train/bootstrap.h"
 
 #include "base/alloc.h"

@@ -151,8 +151,8 @@ static braid_code prepare_updates(sync_hook *h, braid_session *s, braid_status *
     return st->code;
 }
 
-// The updates begin with the first step: what other hooks do with the new session, a checkpoint for one, is of
-// one step.
+// The updates begin with the first step: what other hooks do with the new session, a checkpoint for one, is
+// of one step.
 static braid_code before_run(braid_hook *hook, braid_monitored_session *session, braid_hook_request *request,
                              braid_status *st)
 {

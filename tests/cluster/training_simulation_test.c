@@ -1,11 +1,11 @@
-// Whole training programs in simulated time, on a simulated network and disk: monitored sessions that save and
-// restore checkpoints, write summaries, train synchronously or asynchronously and recover, while tasks are
-// killed, stopped, cut off or lose their power. For every seed the run ends, and its model is right.
+// Whole training programs in simulated time, on a simulated network and disk: monitored sessions that save
+// and restore checkpoints, write summaries, train synchronously or asynchronously and recover, while tasks
+// are killed, stopped, cut off or lose their power. For every seed the run ends, and its model is right.
 //
 //     tests_cluster_training_simulation_test [FIRST [LAST]]
 //
-// runs these seeds (1 to 10000, say); without arguments those of a short run. One seed alone prints its log. A
-// seed always gives the same run.
+// runs these seeds (1 to 10000, say); without arguments those of a short run. One seed alone prints its log.
+// A seed always gives the same run.
 // labels: concurrent
 // timeout: 400
 #include "base/alloc.h"
@@ -334,9 +334,9 @@ static void check_value(bd_bundle *b, const char *name, float goal, int64_t step
                   (double)wanted);
 }
 
-// Replicas may run ahead, an update that was cut off may be made again, and when a message is lost, a parameter
-// server may go on with an update that the chief has given up (docs/internals/simulation.md). So the value is
-// between that of half the steps and the goal.
+// Replicas may run ahead, an update that was cut off may be made again, and when a message is lost, a
+// parameter server may go on with an update that the chief has given up (docs/internals/simulation.md). So
+// the value is between that of half the steps and the goal.
 static void check_progress(bd_bundle *b, const char *name, float goal, int64_t steps)
 {
     const float to_go = (goal - read_float(b, name)) / goal,

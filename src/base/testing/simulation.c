@@ -3,11 +3,11 @@
 // Each simulated thread is a real one, and sleeps on a condition of its own unless it is `running`. One real
 // mutex guards all state; a thread holds it only in this file.
 //
-// A thread belongs to a simulated process, as the thread that started it; threads outside of all processes are
-// the world. A thread of a process that is crashed or paused is not chosen any more: it stops where it waits
-// or takes a lock. What several processes share stays usable: a mutex is private to a process if a thread of
-// one has initialized it, else it is shared, and a thread that holds a shared mutex runs on until it has
-// released it. The owner of a mutex is in `other`, with PRIVATE in the lowest bit.
+// A thread belongs to a simulated process, as the thread that started it; threads outside of all processes
+// are the world. A thread of a process that is crashed or paused is not chosen any more: it stops where it
+// waits or takes a lock. What several processes share stays usable: a mutex is private to a process if a
+// thread of one has initialized it, else it is shared, and a thread that holds a shared mutex runs on until
+// it has released it. The owner of a mutex is in `other`, with PRIVATE in the lowest bit.
 #include "base/testing/simulation.h"
 #include "base/check.h"
 #include "base/platform.h"

@@ -31,9 +31,9 @@ int64_t bd_simulation_elapsed_ns(void);
 
 // ---- Processes ----
 //
-// A process is a set of threads that can be killed or stopped as a whole, at any lock or wait of each, without
-// a chance to clean up. A mutex that one of its threads has initialized is private to it; all others are
-// shared by all, and a thread that holds one is not stopped before it has released it. Memory of a killed
+// A process is a set of threads that can be killed or stopped as a whole, at any lock or wait of each,
+// without a chance to clean up. A mutex that one of its threads has initialized is private to it; all others
+// are shared by all, and a thread that holds one is not stopped before it has released it. Memory of a killed
 // process is never freed.
 
 typedef struct bd_process bd_process;

@@ -1,8 +1,8 @@
 // The in-process transport: hosts, their crashes, and the links between them.
 //
-// States of a host: connected -> crashed, or -> ending (free) -> freed. A connected host is in `hosts` and gets
-// the events of calls to its address. A link that is silent keeps messages in `held`; they go on when the link
-// is up, and their calls end when it is broken.
+// States of a host: connected -> crashed, or -> ending (free) -> freed. A connected host is in `hosts` and
+// gets the events of calls to its address. A link that is silent keeps messages in `held`; they go on when
+// the link is up, and their calls end when it is broken.
 #include "base/alloc.h"
 #include "cluster/transport/inprocess_internal.h"
 #include <string.h>

@@ -111,8 +111,8 @@ typedef enum sim_fault {
 const char *sim_fault_name(sim_fault fault);
 // `victim` NULL: a task drawn from the seed.
 void sim_fault_run(sim_cluster *c, sim_fault fault, sim_life *victim, int64_t duration_ns);
-// Waits until `changes` more changes were made to the disk, or the run is over (NULL). Returns the life that is
-// about to make the next one, which waits until sim_fault_made.
+// Waits until `changes` more changes were made to the disk, or the run is over (NULL). Returns the life that
+// is about to make the next one, which waits until sim_fault_made.
 sim_life *sim_fault_at_change(sim_cluster *c, uint64_t changes);
 void sim_fault_made(sim_cluster *c);
 
