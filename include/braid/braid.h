@@ -7,6 +7,7 @@
 #include <braid/cluster.h>
 #include <braid/control.h>
 #include <braid/coordinator.h>
+#include <braid/dataset.h>
 #include <braid/device_setter.h>
 #include <braid/event_writer.h>
 #include <braid/example.h>
@@ -16,6 +17,7 @@
 #include <braid/initializers.h>
 #include <braid/layers.h>
 #include <braid/learning_rate_decay.h>
+#include <braid/locations.h>
 #include <braid/log.h>
 #include <braid/losses.h>
 #include <braid/metrics.h>
@@ -24,6 +26,7 @@
 #include <braid/op_list.h>
 #include <braid/ops.h>
 #include <braid/optimizers.h>
+#include <braid/parsing.h>
 #include <braid/queue_runner.h>
 #include <braid/rnn.h>
 #include <braid/run_metadata.h>
@@ -42,8 +45,5 @@
 #include <braid/variable_scope.h>
 #include <braid/variables.h>
 #include <braid/version.h>
-
-// Behind all others: macros of their functions.
-#include <braid/locations.h>
 
 #endif
