@@ -226,6 +226,65 @@ static void csv_and_text_files_are_read(void **state)
     unlink(path);
 }
 
+static void padded_batches_have_the_size_of_their_largest_element(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out wide = braid_const_number(g, NULL, BRAID_INT64, 3),
+                    one = braid_reshape(g, wide, BRAID_SHAPE(1));
+    const braid_out two =
+        braid_reshape(g, braid_full(g, NULL, BRAID_INT64, BRAID_SHAPE(2), 5), BRAID_SHAPE(2));
+    const braid_dataset d = braid_dataset_concatenate(g, braid_dataset_from_tensors(g, &one, 1),
+                                                      braid_dataset_from_tensors(g, &two, 1));
+    assert_true(braid_shape_equal(d.shapes[0], BRAID_SHAPE(-1)));
+    const braid_dataset batch = braid_dataset_padded_batch(g, d, 2, NULL, true);
+    assert_true(braid_shape_equal(batch.shapes[0], BRAID_SHAPE(2, -1)));
+    static const int64_t wanted[] = {3, 0, 5, 5};
+    int64_t got[8];
+    assert_int_equal(elements_of(g, batch, got, 8), 4);
+    assert_memory_equal(got, wanted, sizeof wanted);
+    braid_graph_free(g);
+}
+
+static void files_that_match_a_pattern_are_listed_and_read_as_records(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char dir[] = "/tmp/braid-dataset-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char *path = bd_asprintf("%s/b", dir), *pattern = bd_asprintf("%s/*", dir);
+    FILE *file = fopen(path, "w");
+    fputs("Habcdef", file);
+    fclose(file);
+    braid_graph *g = braid_graph_new();
+    braid_out name, record;
+    const braid_dataset files = braid_dataset_list_files(g, braid_const_string(g, NULL, pattern));
+    const braid_iterator names = braid_make_initializable_iterator(g, files, NULL);
+    braid_iterator_get_next(g, names, &name);
+    const braid_dataset d = braid_dataset_fixed_length_record(g, braid_const_string(g, NULL, path), 3, 1, 0);
+    const braid_iterator records = braid_make_initializable_iterator(g, d, NULL);
+    braid_iterator_get_next(g, records, &record);
+    braid_session *s = braid_session_open(g, NULL, st);
+    braid_op *inits[] = {names.initializer, records.initializer};
+    braid_session_run(s, &(braid_run_args){.targets = inits, .target_count = 2}, st);
+    braid_tensor *got[2] = {NULL, NULL};
+    const braid_fetch fetches[] = {{name, &got[0]}, {record, &got[1]}};
+    braid_session_run(s, &(braid_run_args){.fetches = fetches, .fetch_count = 2}, st);
+    assert_ok(st);
+    size_t len;
+    assert_memory_equal(braid_tensor_string_at(got[0], 0, &len), path, strlen(path));
+    assert_memory_equal(braid_tensor_string_at(got[1], 0, &len), "abc", 3);
+    assert_int_equal(len, 3);
+    braid_tensor_free(got[0]);
+    braid_tensor_free(got[1]);
+    braid_session_close(s, st);
+    braid_graph_free(g);
+    unlink(path);
+    rmdir(dir);
+    bd_free(path);
+    bd_free(pattern);
+}
+
 static void a_monitored_session_initializes_iterators_and_ends_with_the_input(void **state)
 {
     (void)state;
@@ -284,6 +343,8 @@ int main(void)
         cmocka_unit_test(examples_of_a_file_are_parsed),
         cmocka_unit_test(parse_example_gives_sparse_and_dense_features),
         cmocka_unit_test(csv_and_text_files_are_read),
+        cmocka_unit_test(padded_batches_have_the_size_of_their_largest_element),
+        cmocka_unit_test(files_that_match_a_pattern_are_listed_and_read_as_records),
         cmocka_unit_test(a_monitored_session_initializes_iterators_and_ends_with_the_input),
         cmocka_unit_test(wrong_pipelines_fail_the_graph),
     };
