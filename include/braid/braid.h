@@ -28,6 +28,7 @@
 #include <braid/optimizers.h>
 #include <braid/parsing.h>
 #include <braid/queue_runner.h>
+#include <braid/queues.h>
 #include <braid/rnn.h>
 #include <braid/run_metadata.h>
 #include <braid/saver.h>

@@ -4,7 +4,8 @@
 //     d = braid_dataset_shuffle(graph, d, 10000, 0, true);
 //     d = braid_dataset_batch(graph, braid_dataset_repeat(graph, d, -1), 100, true);
 //     d = braid_dataset_parse_example(graph, d, features, 2, 2);
-//     braid_iterator it = braid_make_initializable_iterator(graph, braid_dataset_prefetch(graph, d, 1), NULL);
+//     d = braid_dataset_prefetch(graph, d, 1);
+//     braid_iterator it = braid_make_initializable_iterator(graph, d, NULL);
 //     braid_iterator_get_next(graph, it, batch);
 //
 // Each function builds the nodes that TensorFlow's function of the same name builds. Errors are sticky in the

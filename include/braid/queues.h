@@ -1,0 +1,114 @@
+// Queues of tensors, readers of files, and the input pipelines of queue runners (tf.train.batch and others).
+//
+//     braid_producer_options thrice = {.num_epochs = 3};
+//     braid_queue files = braid_string_input_producer(graph, names, &thrice);
+//     braid_read record = braid_reader_read(graph, braid_tf_record_reader(graph, ""), files);
+//     braid_shuffle_batch(graph, &record.value, 1, &(braid_batch_options){.batch_size = 100}, &batch);
+//
+// Queue runners fill the queues; a monitored session starts them (queue_runner.h). When the input has ended,
+// a step fails with OutOfRange.
+#ifndef BRAID_QUEUES_H
+#define BRAID_QUEUES_H
+
+#include <braid/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A queue: a value. Its elements have `count` components.
+typedef struct braid_queue {
+    braid_out handle; ///< op NULL when the graph has failed
+    int count;
+    const braid_dtype *dtypes; ///< [count], the graph's
+    const braid_shape *shapes; ///< [count], the graph's; of unknown rank where not given
+} braid_queue;
+
+typedef struct braid_queue_options {
+    const braid_dtype *dtypes; ///< [count]
+    const braid_shape
+        *shapes; ///< [count] fully known; NULL: any, and several elements cannot be dequeued at once
+    int count;
+    int capacity;            ///< the maximum number of elements; 0: no maximum
+    int min_after_dequeue;   ///< of a random queue: elements that stay, to draw from
+    int64_t seed;            ///< of a random queue; 0: the graph's seed, or another order in each session
+    const char *name;        ///< NULL: after the kind of queue
+    const char *shared_name; ///< processes that use a queue under one name on one task share it; NULL: none
+} braid_queue_options;
+
+/// A queue in order (tf.FIFOQueue), and one that gives its elements at random (tf.RandomShuffleQueue).
+BRAID_API braid_queue braid_fifo_queue(braid_graph *graph, const braid_queue_options *options);
+BRAID_API braid_queue braid_random_shuffle_queue(braid_graph *graph, const braid_queue_options *options);
+
+/// Adds an element, or the slices of `components` [queue.count] as one element each. The node waits while the
+/// queue is full, and fails with Cancelled when the queue is closed.
+BRAID_API braid_op *braid_queue_enqueue(braid_graph *graph, braid_queue queue, const braid_out *components);
+BRAID_API braid_op *braid_queue_enqueue_many(braid_graph *graph, braid_queue queue,
+                                             const braid_out *components);
+/// Takes an element, or `n` elements stacked, and stores the components to `outs` [queue.count]. The node
+/// waits for elements, and fails with OutOfRange when the queue is closed and has too few;
+/// braid_queue_dequeue_up_to takes fewer then.
+BRAID_API void braid_queue_dequeue(braid_graph *graph, braid_queue queue, braid_out *outs);
+BRAID_API void braid_queue_dequeue_many(braid_graph *graph, braid_queue queue, int n, braid_out *outs);
+BRAID_API void braid_queue_dequeue_up_to(braid_graph *graph, braid_queue queue, int n, braid_out *outs);
+/// Closes a queue, whose elements can still be taken. `cancel_pending_enqueues`: enqueues that wait fail.
+BRAID_API braid_op *braid_queue_close(braid_graph *graph, braid_queue queue, bool cancel_pending_enqueues);
+/// The number of elements, an int32 scalar.
+BRAID_API braid_out braid_queue_size(braid_graph *graph, braid_queue queue);
+
+// ---- Readers: the files of a queue, record by record ----
+
+/// A record, and its key, such as "FILE:NUMBER": string scalars.
+typedef struct braid_read {
+    braid_out key, value;
+} braid_read;
+
+/// Readers, handles. `compression` is "", "ZLIB" or "GZIP".
+BRAID_API braid_out braid_tf_record_reader(braid_graph *graph, const char *compression);
+BRAID_API braid_out braid_text_line_reader(braid_graph *graph, int skip_header_lines);
+BRAID_API braid_out braid_whole_file_reader(braid_graph *graph);
+/// The next record of a reader, which takes names of files from `files` when it needs them. Fails with
+/// OutOfRange when the queue has ended.
+BRAID_API braid_read braid_reader_read(braid_graph *graph, braid_out reader, braid_queue files);
+
+// ---- Producers and batches; each makes a queue and adds its queue runner to the graph ----
+
+typedef struct braid_producer_options {
+    int64_t num_epochs; ///< ends after so many passes, counted by a local variable; 0: never ends
+    bool in_order;      ///< false: each pass in another order
+    int64_t seed;       ///< of the order; 0: as for a random queue
+    int capacity;       ///< 0: 32
+    const char *name;   ///< NULL: "input_producer"
+} braid_producer_options;
+
+/// A queue of the slices of `input`, pass after pass (tf.train.input_producer); `options` NULL: the defaults.
+BRAID_API braid_queue braid_input_producer(braid_graph *graph, braid_out input,
+                                           const braid_producer_options *options);
+/// The same for names of files, a vector of strings.
+BRAID_API braid_queue braid_string_input_producer(braid_graph *graph, braid_out strings,
+                                                  const braid_producer_options *options);
+/// The same for the numbers from 0 up to `limit`, int32.
+BRAID_API braid_queue braid_range_input_producer(braid_graph *graph, int32_t limit,
+                                                 const braid_producer_options *options);
+
+typedef struct braid_batch_options {
+    int batch_size;
+    int num_threads;                ///< that run the pipeline; 0: 1
+    int capacity;                   ///< 0: 32, for shuffle_batch 10 batches more than `min_after_dequeue`
+    int min_after_dequeue;          ///< of shuffle_batch
+    int64_t seed;                   ///< of shuffle_batch
+    bool allow_smaller_final_batch; ///< false: elements that do not fill a batch are dropped
+    const char *name;               ///< NULL: "batch", "shuffle_batch"
+} braid_batch_options;
+
+/// Batches of `tensors` [count], of fully known shapes, which the queue runner computes again and again;
+/// stores them to `outs` [count], which may be `tensors` (tf.train.batch, tf.train.shuffle_batch).
+BRAID_API void braid_batch(braid_graph *graph, const braid_out *tensors, int count,
+                           const braid_batch_options *options, braid_out *outs);
+BRAID_API void braid_shuffle_batch(braid_graph *graph, const braid_out *tensors, int count,
+                                   const braid_batch_options *options, braid_out *outs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
