@@ -251,28 +251,9 @@ static char *describe_end(int status, int exit_code)
                : bd_asprintf("ended with exit code %d", exit_code);
 }
 
-// Parameter servers that have ended without an error have heard from each other task that its work is done:
-// one that fails afterwards, while it ends, has nothing left to do.
-static bool is_work_done(const bd_run *r)
-{
-    int ps = 0;
-    for (int i = 0; i < r->task_count; i++) {
-        const bd_task *t = &r->tasks[i];
-        if (!t->is_ps) continue;
-        if (t->pid || t->restart_ns != BD_FOREVER || t->exit_code || t->asked_to_end) return false;
-        ps++;
-    }
-    return ps > 0;
-}
-
 static void on_task_failed(run_state *s, bd_task *t, int status)
 {
     char *why = describe_end(status, t->exit_code);
-    if (!t->is_ps && is_work_done(s->run)) {
-        say(s, "%s %s, after its work was done", t->name, why);
-        bd_free(why);
-        return;
-    }
     if (!t->first_failure) t->first_failure = t->exit_code;
     if (may_restart(s, t)) {
         plan_restart(s, t, why);

@@ -34,7 +34,7 @@ static braid_out reduce(braid_graph *g, braid_out losses, braid_out weights, bra
 {
     braid_out weighted = train_node2(g, "Mul", NULL, losses, weights);
     if (!weighted.op || reduction == BRAID_REDUCTION_NONE) return weighted;
-    braid_out sum = train_sum_named(g, NULL, weighted), divisor = BRAID_NONE;
+    braid_out sum = train_sum_named(g, NULL, weighted), divisor;
     switch (reduction) {
     case BRAID_REDUCTION_SUM: return sum;
     case BRAID_REDUCTION_MEAN:
@@ -262,7 +262,7 @@ braid_out braid_get_total_loss(braid_graph *g, bool add_regularization)
         braid_graph_fail(g, BRAID_FAILED_PRECONDITION, "total_loss: no loss was collected");
         return BRAID_NONE;
     }
-    braid_out *all = bd_calloc((size_t)(count + more), sizeof *all);
+    braid_out *all = bd_calloc((size_t)count + (size_t)more, sizeof *all);
     if (count) memcpy(all, losses, (size_t)count * sizeof *all);
     if (more) memcpy(all + count, others, (size_t)more * sizeof *all);
     braid_out total = add_all(g, "total_loss", all, count + more);

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/wait_limits.h"
-#include "train/sync_replicas.h"
 #include <braid/hooks.h>
 #include <braid/ops.h>
 #include <braid/server.h>

@@ -52,7 +52,8 @@ void train_build_no_more_tokens(braid_sync_replicas *s);
 // Builds first_tokens, once; see braid_sync_replicas_hook.
 void train_build_first_tokens(braid_sync_replicas *s, int num_tokens);
 
-// If `hook` is one of synchronous training that may lead: what its session does before it notifies the others.
+// If `hook` is one of synchronous training that may lead: what its session does before it notifies the
+// others.
 void train_sync_hook_prepare(braid_hook *hook, train_bootstrap *boot);
 
 #endif
