@@ -244,12 +244,7 @@ static bool is_work_done(const sim_cluster *c)
 
 static void task_failed(supervisor *s, sim_task *t)
 {
-    if (!t->is_ps && is_work_done(s->c)) {
-        bd_info("%s ended with exit code %d, after its work was done", t->name, t->life->exit_code);
-        t->is_over = true;
-        return;
-    }
-    s->c->is_too_late = s->c->is_too_late || (t->is_ps && s->c->is_any_done);
+    s->c->is_too_late = s->c->is_too_late || (t->is_ps ? s->c->is_any_done : is_work_done(s->c));
     if (!t->first_failure) t->first_failure = t->life->exit_code;
     if (s->phase == WORKING && t->restarts < s->c->options.max_restarts) {
         plan_restart(s, t);

@@ -67,15 +67,15 @@ struct sim_cluster {
     int task_count;
     bd_mutex mu;
     bd_cond changed;
-    bool is_over;          // the run; guarded by mu
-    int64_t working_ns;    // when the phase in which tasks are restarted ended; BD_FOREVER: it has not
-    int64_t over_ns;       // when the run was over
-    bool is_any_done;      // a worker has said that it is done
-    bool is_too_late;      // a parameter server has failed after a worker had ended: no success is possible
-    bool was_long;         // a fault took longer than the grace time allows
-    int exit_code;         // as that of `braid run`
-    int crashes;           // so far
-    uint64_t disk_changes; // so far
+    bool is_over;              // the run; guarded by mu
+    int64_t working_ns;        // when the phase in which tasks are restarted ended; BD_FOREVER: it has not
+    int64_t over_ns;           // when the run was over
+    bool is_any_done;          // a worker has said that it is done
+    bool is_too_late;          // a task has failed after its peers had ended: no success is possible
+    bool was_long;             // a fault took longer than the grace time allows
+    int exit_code;             // as that of `braid run`
+    int crashes;               // so far
+    uint64_t disk_changes;     // so far
     uint64_t fault_at_change;  // disk_changes at which a fault is due; 0: none
     sim_life *waits_for_fault; // that made this change
 };
