@@ -25,7 +25,7 @@ static void open_session(bench *b)
     braid_graph *g = braid_graph_new();
     const int32_t count = (int32_t)(b->size / VARIABLES / sizeof(float));
     for (int i = 0; i < VARIABLES; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "v%d", i);
         braid_variable_get(g, name, BRAID_FLOAT, BRAID_SHAPE(count), braid_random_uniform_initializer(0, 1),
                            true);
