@@ -47,12 +47,14 @@ BRAID_API void *braid_rnn_cell_data(braid_rnn_cell *cell);
 BRAID_API int64_t braid_rnn_cell_output_size(const braid_rnn_cell *cell);
 /// Returns the sizes of the states and their number.
 BRAID_API const int64_t *braid_rnn_cell_state_sizes(const braid_rnn_cell *cell, int *count);
-/// Stores states of zeros to `states`, of the type and batch size of `input` [batch, ...].
-BRAID_API void braid_rnn_cell_zero_state(braid_rnn_cell *cell, braid_out input, braid_out *states);
-/// Makes the variables of the cell, unless it has them.
+/// Stores states of zeros [batch_size, size] to `states`; `batch_size` is an int32 scalar.
+BRAID_API void braid_rnn_cell_zero_state(braid_rnn_cell *cell, braid_out batch_size, braid_dtype dtype,
+                                         braid_out *states);
+/// Makes the variables of the cell, unless it has them, in a scope of its name, which is made unique
+/// ("basic_lstm_cell_1"). Kernels begin as the variable scope says, else by braid_glorot_uniform_initializer.
 BRAID_API void braid_rnn_cell_build(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_size);
 /// One step of a cell that has its variables: returns the output and stores the states after it to `next`,
-/// which may be `state`.
+/// which may be `state`. The graph fails when the input or a state has another size than the cell's.
 BRAID_API braid_out braid_rnn_cell_step(braid_rnn_cell *cell, braid_out input, const braid_out *state,
                                         braid_out *next);
 

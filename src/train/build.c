@@ -134,8 +134,24 @@ char *train_scope_name(const char *scope)
 
 braid_out train_first_of(braid_graph *g, braid_out x)
 {
+    return train_element(g, x, 0);
+}
+
+braid_out train_zero_rows(braid_graph *g, braid_out count, int64_t size, braid_dtype dtype)
+{
+    const braid_out dims[2] = {count, braid_const_int32(g, NULL, (int32_t)size)};
+    braid_op_desc *d = braid_op_begin(g, "Pack", "stack");
+    braid_op_input_list(d, dims, 2);
+    const braid_out shape = braid_op_end_out(d);
+    const braid_out zeros = train_node2(g, "Fill", "zeros", shape, braid_const_number(g, NULL, dtype, 0));
+    braid_set_shape(zeros, BRAID_SHAPE(-1, size));
+    return zeros;
+}
+
+braid_out train_element(braid_graph *g, braid_out x, int32_t index)
+{
     const char *scope = braid_push_name_scope(g, "strided_slice");
-    const int32_t begin = 0, end = 1, step = 1;
+    const int32_t begin = index, end = index + 1, step = 1;
     braid_out bounds[3] = {braid_const_int32s(g, "stack", &begin, 1),
                            braid_const_int32s(g, "stack_1", &end, 1),
                            braid_const_int32s(g, "stack_2", &step, 1)};

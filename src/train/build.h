@@ -43,8 +43,12 @@ braid_out train_all_axes(braid_graph *g, braid_out x);
 // A reduction over axes that are a tensor.
 braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims);
 
-// x[0]
+// x[index] and x[0]
+braid_out train_element(braid_graph *g, braid_out x, int32_t index);
 braid_out train_first_of(braid_graph *g, braid_out x);
+
+// Zeros [count, size] of a number type; `count` is an int32 scalar.
+braid_out train_zero_rows(braid_graph *g, braid_out count, int64_t size, braid_dtype dtype);
 
 // GatherV2 along the first axis, called `name` (NULL: after its op).
 braid_out train_gather(braid_graph *g, const char *name, braid_out params, braid_out indices);

@@ -4,6 +4,8 @@
 #include "train/build.h"
 #include <braid/variable_scope.h>
 
+static const braid_initializer inherited_initializer; // the variable scope's, else Glorot's
+
 // The variable scope of a layer: a given name is taken as it is, so that layers can share their variables.
 static void push_layer(braid_graph *g, const char *name, const char *layer)
 {
@@ -22,7 +24,7 @@ braid_out braid_dense(braid_graph *g, const char *name, braid_out x, int64_t uni
     }
     push_layer(g, name, "dense");
     braid_variable kernel = braid_variable_get(g, "kernel", BRAID_FLOAT, BRAID_SHAPE(shape.dims[1], units),
-                                               braid_glorot_uniform_initializer(), true);
+                                               inherited_initializer, true);
     braid_variable bias =
         braid_variable_get(g, "bias", BRAID_FLOAT, BRAID_SHAPE(units), braid_zeros_initializer(), true);
     braid_out out = braid_bias_add(g, braid_matmul(g, x, kernel.read), bias.read);
@@ -57,7 +59,7 @@ braid_out braid_conv2d_layer(braid_graph *g, const char *name, braid_out x, int6
     push_layer(g, name, "conv2d");
     braid_shape kernel_shape = BRAID_SHAPE(kernel_size, kernel_size, shape.dims[3], filters);
     braid_variable kernel =
-        braid_variable_get(g, "kernel", BRAID_FLOAT, kernel_shape, braid_glorot_uniform_initializer(), true);
+        braid_variable_get(g, "kernel", BRAID_FLOAT, kernel_shape, inherited_initializer, true);
     braid_variable bias =
         braid_variable_get(g, "bias", BRAID_FLOAT, BRAID_SHAPE(filters), braid_zeros_initializer(), true);
     braid_out out = braid_bias_add(g, convolution(g, x, kernel.read, stride, padding), bias.read);

@@ -59,32 +59,31 @@ static bool begin(network *n, braid_rnn_cell *cell, braid_out input, int feature
         return false;
     }
     braid_rnn_cell_build(cell, train_base_dtype(braid_out_dtype(input)), shape.dims[feature_axis]);
-    if (o->sequence_length.op) n->lengths = braid_cast(n->graph, o->sequence_length, BRAID_INT32);
+    if (!o->sequence_length.op) return true;
+    const int rank = braid_out_shape(o->sequence_length).rank;
+    if (rank >= 0 && rank != 1) {
+        braid_graph_fail(n->graph, BRAID_INVALID_ARGUMENT, "rnn: sequence_length '%s' is not a vector",
+                         braid_op_name(o->sequence_length.op));
+        return false;
+    }
+    n->lengths = braid_cast(n->graph, o->sequence_length, BRAID_INT32);
     return true;
 }
 
-static void first_states(network *n, const braid_rnn_options *o, braid_out input, braid_out *states)
+// The first states, and zeros [batch, output size] for rows that have ended. `batch_axis`: of the input.
+static void make_zeros(network *n, const braid_rnn_options *o, braid_out input, int batch_axis,
+                       braid_out *states)
 {
+    braid_graph *g = n->graph;
+    const braid_dtype dtype = train_base_dtype(braid_out_dtype(input));
+    const int64_t known = braid_out_shape(input).dims[batch_axis];
+    const braid_out batch = known >= 0 ? braid_const_int32(g, "batch_size", (int32_t)known)
+                                       : train_element(g, train_node1(g, "Shape", NULL, input), batch_axis);
     if (o->initial_state)
         memcpy(states, o->initial_state, (size_t)n->state_count * sizeof *states);
     else
-        braid_rnn_cell_zero_state(n->cell, input, states);
-}
-
-// Zeros [batch, output size] for rows that have ended.
-static void make_zero_output(network *n, braid_out input)
-{
-    if (!n->lengths.op) return;
-    braid_graph *g = n->graph;
-    const int64_t size = braid_rnn_cell_output_size(n->cell);
-    braid_out dims[2] = {train_first_of(g, train_node1(g, "Shape", NULL, input)),
-                         braid_const_int32(g, NULL, (int32_t)size)};
-    braid_op_desc *d = braid_op_begin(g, "Pack", "stack");
-    braid_op_input_list(d, dims, 2);
-    const braid_dtype dtype = train_base_dtype(braid_out_dtype(input));
-    braid_out zero = braid_const_number(g, NULL, dtype, 0);
-    n->zero_output = train_node2(g, "Fill", "zeros", braid_op_end_out(d), zero);
-    braid_set_shape(n->zero_output, BRAID_SHAPE(-1, size));
+        braid_rnn_cell_zero_state(n->cell, batch, dtype, states);
+    if (n->lengths.op) n->zero_output = train_zero_rows(g, batch, braid_rnn_cell_output_size(n->cell), dtype);
 }
 
 // ---- Static ----
@@ -102,8 +101,7 @@ void braid_static_rnn(braid_rnn_cell *cell, const braid_out *inputs, int count,
     (void)braid_push_variable_scope(g, o.name ? o.name : "rnn", NULL);
     if (count > 0 && begin(&n, cell, inputs[0], 1, &o)) {
         braid_out states[BRAID_RNN_STATES_MAX];
-        first_states(&n, &o, inputs[0], states);
-        make_zero_output(&n, inputs[0]);
+        make_zeros(&n, &o, inputs[0], 0, states);
         for (int i = 0; i < count; i++) {
             braid_out time = n.lengths.op ? braid_const_int32(g, "time", i) : BRAID_NONE;
             outputs[i] = build_step(&n, time, inputs[i], states, states);
@@ -197,9 +195,7 @@ braid_out braid_dynamic_rnn(braid_rnn_cell *cell, braid_out inputs, const braid_
     (void)braid_push_variable_scope(g, o.name ? o.name : "rnn", NULL);
     if (begin(&n, cell, inputs, 2, &o)) {
         braid_out time_major = o.time_major ? inputs : swap_batch_and_time(g, inputs);
-        braid_out batch_major = o.time_major ? swap_batch_and_time(g, inputs) : inputs;
-        first_states(&n, &o, batch_major, n.states + 2);
-        make_zero_output(&n, batch_major);
+        make_zeros(&n, &o, inputs, o.time_major, n.states + 2);
         outputs = run_loop(&n, &o, time_major);
         if (outputs.op && !o.time_major) outputs = swap_batch_and_time(g, outputs);
         if (final_state) memcpy(final_state, n.states + 2, (size_t)n.state_count * sizeof *final_state);

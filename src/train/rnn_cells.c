@@ -10,6 +10,7 @@ struct braid_rnn_cell {
     braid_graph *graph;
     braid_rnn_cell_spec spec;
     bool is_built;
+    int64_t input_size; // once it is built
     void *data;
 };
 
@@ -60,43 +61,59 @@ const int64_t *braid_rnn_cell_state_sizes(const braid_rnn_cell *cell, int *count
     return cell->spec.state_sizes;
 }
 
-void braid_rnn_cell_zero_state(braid_rnn_cell *cell, braid_out input, braid_out *states)
+void braid_rnn_cell_zero_state(braid_rnn_cell *cell, braid_out batch_size, braid_dtype dtype,
+                               braid_out *states)
 {
-    if (!cell) return;
-    braid_graph *g = cell->graph;
-    const braid_shape shape = braid_out_shape(input);
-    const braid_dtype dtype = train_base_dtype(braid_out_dtype(input));
-    (void)braid_push_name_scope(g, "zero_state");
-    for (int i = 0; i < cell->spec.state_count; i++) {
-        const int64_t size = cell->spec.state_sizes[i];
-        if (shape.rank > 0 && shape.dims[0] >= 0) {
-            states[i] = braid_zeros(g, dtype, BRAID_SHAPE(shape.dims[0], size));
-            continue;
-        }
-        braid_out dims[2] = {train_first_of(g, train_node1(g, "Shape", NULL, input)),
-                             braid_const_int32(g, NULL, (int32_t)size)};
-        braid_op_desc *d = braid_op_begin(g, "Pack", "stack");
-        braid_op_input_list(d, dims, 2);
-        states[i] =
-            train_node2(g, "Fill", "zeros", braid_op_end_out(d), braid_const_number(g, NULL, dtype, 0));
-        braid_set_shape(states[i], BRAID_SHAPE(-1, size));
-    }
-    braid_pop_name_scope(g);
+    if (!cell || !batch_size.op) return;
+    (void)braid_push_name_scope(cell->graph, "zero_state");
+    for (int i = 0; i < cell->spec.state_count; i++)
+        states[i] = train_zero_rows(cell->graph, batch_size, cell->spec.state_sizes[i], dtype);
+    braid_pop_name_scope(cell->graph);
 }
 
 void braid_rnn_cell_build(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_size)
 {
     if (!cell || cell->is_built) return;
     cell->is_built = true;
+    cell->input_size = input_size;
     const char *name = cell->spec.type->name;
-    if (name) (void)braid_push_variable_scope(cell->graph, name, NULL);
+    const braid_variable_scope_options unique = {.unique = true}; // as TensorFlow's layers
+    if (name) (void)braid_push_variable_scope(cell->graph, name, &unique);
     if (cell->spec.type->build) cell->spec.type->build(cell, dtype, input_size);
     if (name) braid_pop_variable_scope(cell->graph);
 }
 
+static const char *name_of(const braid_rnn_cell *cell)
+{
+    return cell->spec.type->name ? cell->spec.type->name : "rnn cell";
+}
+
+// Whether x is [batch, size], as far as is known; else the graph fails.
+static bool is_matrix(const braid_rnn_cell *cell, const char *what, braid_out x, int64_t size)
+{
+    const braid_shape shape = x.op ? braid_out_shape(x) : BRAID_SCALAR;
+    if (shape.rank < 0 || (shape.rank == 2 && (shape.dims[1] < 0 || shape.dims[1] == size))) return true;
+    braid_graph_fail(cell->graph, BRAID_INVALID_ARGUMENT, "%s: %s '%s' is not [batch, %lld]", name_of(cell),
+                     what, x.op ? braid_op_name(x.op) : "none", (long long)size);
+    return false;
+}
+
+static bool may_step(const braid_rnn_cell *cell, braid_out input, const braid_out *state)
+{
+    if (!cell->is_built) {
+        braid_graph_fail(cell->graph, BRAID_FAILED_PRECONDITION,
+                         "%s: a step needs the variables of braid_rnn_cell_build", name_of(cell));
+        return false;
+    }
+    bool fits = is_matrix(cell, "the input", input, cell->input_size);
+    for (int i = 0; fits && i < cell->spec.state_count; i++)
+        fits = is_matrix(cell, "the state", state[i], cell->spec.state_sizes[i]);
+    return fits;
+}
+
 braid_out braid_rnn_cell_step(braid_rnn_cell *cell, braid_out input, const braid_out *state, braid_out *next)
 {
-    if (!cell || !input.op) return BRAID_NONE;
+    if (!cell || !input.op || !may_step(cell, input, state)) return BRAID_NONE;
     const char *name = cell->spec.type->name;
     if (name) (void)braid_push_name_scope(cell->graph, name);
     const braid_out output = cell->spec.type->step(cell, input, state, next);
@@ -111,11 +128,13 @@ typedef struct linear {
     braid_out kernel, bias;
 } linear;
 
+static const braid_initializer inherited_initializer; // the variable scope's, else Glorot's
+
 static linear make_linear(braid_graph *g, braid_dtype dtype, int64_t in, int64_t out, float bias)
 {
-    linear l = {.kernel = braid_variable_get(g, "kernel", dtype, BRAID_SHAPE(in, out),
-                                             braid_glorot_uniform_initializer(), true)
-                              .read};
+    linear l = {
+        .kernel =
+            braid_variable_get(g, "kernel", dtype, BRAID_SHAPE(in, out), inherited_initializer, true).read};
     l.bias =
         braid_variable_get(g, "bias", dtype, BRAID_SHAPE(out), braid_constant_initializer(bias), true).read;
     return l;
@@ -248,15 +267,15 @@ static void build_lstm(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_si
     static const int order[] = {FORGET, INPUT, OUTPUT};
     lstm *l = cell->data;
     braid_graph *g = cell->graph;
-    const braid_initializer glorot = braid_glorot_uniform_initializer();
     l->gates = make_linear(g, dtype, input_size + lstm_outputs(l), PARTS * l->count, 0);
     for (int i = 0; l->options.use_peepholes && i < 3; i++)
         l->peepholes[order[i]] =
-            braid_variable_get(g, names[order[i]], dtype, BRAID_SHAPE(l->count), glorot, true).read;
+            braid_variable_get(g, names[order[i]], dtype, BRAID_SHAPE(l->count), inherited_initializer, true)
+                .read;
     if (!l->options.num_proj) return;
     (void)braid_push_variable_scope(g, "projection", NULL);
     const braid_shape shape = BRAID_SHAPE(l->count, l->options.num_proj);
-    l->projection = braid_variable_get(g, "kernel", dtype, shape, glorot, true).read;
+    l->projection = braid_variable_get(g, "kernel", dtype, shape, inherited_initializer, true).read;
     braid_pop_variable_scope(g);
 }
 

@@ -1,4 +1,4 @@
-// Recurrent networks: cells against their equations, loops against unrolled steps, gradients, variables.
+// Recurrent networks: loops against unrolled steps, with their gradients; variables; errors.
 #include "base/testing/test.h"
 
 #include <braid/rnn.h>
@@ -186,37 +186,6 @@ static void variables_are_named_as_in_tensorflow(void **state)
     braid_graph_free(g);
 }
 
-static void a_cell_computes_its_equations(void **state)
-{
-    (void)state;
-    BD_STATUS(st);
-    braid_graph *g = braid_graph_new();
-    braid_rnn_cell *cell = braid_basic_lstm_cell(g, 1, 1);
-    const braid_shape one = BRAID_SHAPE(1, 1);
-    braid_rnn_cell_build(cell, BRAID_DOUBLE, 1);
-    braid_out state_in[2] = {braid_full(g, NULL, BRAID_DOUBLE, one, 0.3),
-                             braid_full(g, NULL, BRAID_DOUBLE, one, -0.2)},
-              next[2];
-    braid_out h = braid_rnn_cell_step(cell, braid_full(g, NULL, BRAID_DOUBLE, one, 0.7), state_in, next);
-    braid_out kernel = braid_graph_find_out(g, "basic_lstm_cell/kernel");
-    braid_session *s = start(g);
-    braid_tensor *got[3] = {NULL, NULL, NULL};
-    const braid_fetch fetches[3] = {{h, &got[0]}, {next[0], &got[1]}, {kernel, &got[2]}};
-    braid_session_run(s, &(braid_run_args){.fetches = fetches, .fetch_count = 3}, st);
-    assert_ok(st);
-    const double *w = braid_tensor_data(got[2]); // [2, 4]: input, candidate, forget, output
-    double z[4];
-    for (int i = 0; i < 4; i++)
-        z[i] = 0.7 * w[i] - 0.2 * w[4 + i];
-    const double c = 0.3 / (1 + exp(-z[2] - 1)) + tanh(z[1]) / (1 + exp(-z[0]));
-    assert_float_equal(*(const double *)braid_tensor_data(got[1]), c, 1e-12);
-    assert_float_equal(*(const double *)braid_tensor_data(got[0]), tanh(c) / (1 + exp(-z[3])), 1e-12);
-    for (int i = 0; i < 3; i++)
-        braid_tensor_free(got[i]);
-    braid_session_close(s, NULL);
-    braid_graph_free(g);
-}
-
 static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
@@ -240,7 +209,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_computes_what_the_unrolled_steps_compute),
         cmocka_unit_test(variables_are_named_as_in_tensorflow),
-        cmocka_unit_test(a_cell_computes_its_equations),
         cmocka_unit_test(wrong_inputs_are_errors),
     };
     return BD_RUN_TESTS(tests);

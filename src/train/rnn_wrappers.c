@@ -105,6 +105,16 @@ static braid_out step_dropout(braid_rnn_cell *cell, braid_out input, const braid
     return w->output_keep_prob.op ? braid_dropout(g, output, w->output_keep_prob) : output;
 }
 
+static void build_residual(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_size)
+{
+    const int64_t size = braid_rnn_cell_output_size(cell);
+    if (size != input_size)
+        braid_graph_fail(braid_rnn_cell_graph(cell), BRAID_INVALID_ARGUMENT,
+                         "residual_wrapper: the input has %lld columns and the output %lld",
+                         (long long)input_size, (long long)size);
+    build_wrapped(cell, dtype, input_size);
+}
+
 static braid_out step_residual(braid_rnn_cell *cell, braid_out input, const braid_out *state, braid_out *next)
 {
     const wrapped *w = braid_rnn_cell_data(cell);
@@ -120,6 +130,6 @@ braid_rnn_cell *braid_dropout_wrapper(braid_rnn_cell *cell, braid_out input_keep
 
 braid_rnn_cell *braid_residual_wrapper(braid_rnn_cell *cell)
 {
-    static const braid_rnn_cell_type type = {NULL, build_wrapped, step_residual};
+    static const braid_rnn_cell_type type = {NULL, build_residual, step_residual};
     return wrap(&(wrapped){.cell = cell}, &type);
 }
