@@ -47,6 +47,7 @@
 #define PAUSE_MAX_MS 1000
 // When a server first logs which tasks it has not seen yet; from one line to the next the time doubles.
 #define LOG_UNSEEN_AFTER_MS 10000
+#define NOTIFY_TRIES_MAX 3
 
 typedef struct expected {
     bd_membership *m;
@@ -76,6 +77,10 @@ typedef struct membership_server {
     int64_t pause_ms;
     bool has_left;        // it has ended or is lost
     uint64_t incarnation; // 0: it has never answered
+    // Of NotifyDone. A call whose connection is cut is made again, on a new one; a server that is not there
+    // refuses each of them at once.
+    int notify_tries;
+    int64_t notify_deadline_ns;
 } membership_server;
 
 struct bd_membership {
@@ -309,33 +314,47 @@ static bd_rpc_options rpc_to(const bd_membership *m, const bd_peer *peer, const 
     return options;
 }
 
+static void notify_done(membership_server *to);
+
 static void done_notified(void *arg, bd_message *response, const braid_status *st)
 {
     (void)response;
-    bd_membership *m = arg;
+    membership_server *to = arg;
+    bd_membership *m = to->m;
     if (st->code) bd_debug("NotifyDone: %s", st->message);
+    if (st->code == BRAID_UNAVAILABLE && to->notify_tries < NOTIFY_TRIES_MAX) {
+        notify_done(to);
+        return;
+    }
     bd_mutex_lock(&m->mu);
     m->notifying--;
     bd_cond_broadcast(&m->notified);
     bd_mutex_unlock(&m->mu);
 }
 
+static void notify_done(membership_server *to)
+{
+    const bd_peer *self = to->m->env.peers->self;
+    Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
+    request.job = (char *)self->job;
+    request.task = self->index;
+    bd_rpc_options options = rpc_to(to->m, to->peer, BD_CLUSTER_SERVICE "NotifyDone");
+    options.deadline_ns = to->notify_deadline_ns;
+    to->notify_tries++;
+    bd_rpc_start_proto(&options, &request.base, done_notified, to);
+}
+
 void bd_membership_notify_done(bd_membership *m)
 {
-    const bd_peer *self = m->env.peers->self;
     bd_mutex_lock(&m->mu);
     const bool is_first = !m->is_done;
     m->is_done = true;
     if (is_first) m->notifying += m->membership_server_count;
     bd_mutex_unlock(&m->mu);
     if (!is_first) return;
-    Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
-    request.job = (char *)self->job;
-    request.task = self->index;
     for (int i = 0; i < m->membership_server_count; i++) {
-        bd_rpc_options options = rpc_to(m, m->membership_servers[i].peer, BD_CLUSTER_SERVICE "NotifyDone");
-        options.deadline_ns = bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS);
-        bd_rpc_start_proto(&options, &request.base, done_notified, m);
+        m->membership_servers[i].notify_deadline_ns = bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS);
+        notify_done(&m->membership_servers[i]);
     }
     report_change(m);
 }
