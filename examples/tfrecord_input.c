@@ -28,7 +28,7 @@ static braid_code write_digits(const char *path, const digits_style *style, int 
     for (int i = 0; i < count && !code; i++) {
         uint8_t pixels[DIGITS_PIXELS];
         size_t len;
-        const int64_t label = digits_draw(style, (uint64_t)(first + i), pixels);
+        const int64_t label = digits_draw(style, (uint64_t)first + (uint64_t)i, pixels);
         braid_example_clear(example);
         braid_example_bytes(example, "image", pixels, sizeof pixels);
         braid_example_int64s(example, "label", &label, 1);

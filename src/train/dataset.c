@@ -255,8 +255,9 @@ braid_dataset braid_dataset_parse_example(braid_graph *g, braid_dataset from, co
 
 braid_dataset braid_dataset_zip(braid_graph *g, const braid_dataset *datasets, int count)
 {
-    if (!datasets || count < 1) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "ZipDataset: no datasets");
-    if (braid_graph_status(g, NULL)) return (braid_dataset){0};
+    const bool is_empty = !datasets || count < 1;
+    if (is_empty) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "ZipDataset: no datasets");
+    if (is_empty || braid_graph_status(g, NULL)) return (braid_dataset){0};
     braid_op_desc *d = train_dataset_begin(g, "ZipDataset", datasets, count);
     if (!d) return (braid_dataset){0};
     int total = 0, at = 0;

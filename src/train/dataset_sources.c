@@ -12,8 +12,9 @@
 static braid_dataset of_tensors(braid_graph *g, const char *op_type, const braid_out *components, int count,
                                 bool are_sliced)
 {
-    if (!components || count < 1) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s: no tensors", op_type);
-    if (braid_graph_status(g, NULL)) return (braid_dataset){0};
+    const bool is_empty = !components || count < 1;
+    if (is_empty) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s: no tensors", op_type);
+    if (is_empty || braid_graph_status(g, NULL)) return (braid_dataset){0};
     braid_dtype *dtypes = bd_calloc((size_t)count, sizeof *dtypes);
     braid_shape *shapes = bd_calloc((size_t)count, sizeof *shapes);
     for (int i = 0; i < count; i++) {
@@ -111,8 +112,9 @@ braid_dataset braid_dataset_fixed_length_record(braid_graph *g, braid_out files,
 braid_dataset braid_dataset_csv(braid_graph *g, braid_out files, const braid_out *record_defaults, int count,
                                 bool has_header)
 {
-    if (!record_defaults || count < 1) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "CSVDataset: no columns");
-    if (braid_graph_status(g, NULL)) return (braid_dataset){0};
+    const bool is_empty = !record_defaults || count < 1;
+    if (is_empty) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "CSVDataset: no columns");
+    if (is_empty || braid_graph_status(g, NULL)) return (braid_dataset){0};
     braid_dtype *dtypes = bd_calloc((size_t)count, sizeof *dtypes);
     braid_shape *shapes = bd_calloc((size_t)count, sizeof *shapes); // scalars
     for (int i = 0; i < count; i++)

@@ -37,9 +37,9 @@ static bool stands_before(const braid_feature *a, const braid_feature *b)
 
 bool train_features_init(train_features *f, braid_graph *g, const braid_feature *features, int count)
 {
-    if (!features || count < 1)
-        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "Examples are parsed without a feature");
-    if (braid_graph_status(g, NULL)) return false;
+    const bool is_empty = !features || count < 1;
+    if (is_empty) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "Examples are parsed without a feature");
+    if (is_empty || braid_graph_status(g, NULL)) return false;
     for (int i = 0; i < count; i++) {
         if (!feature_is_valid(g, &features[i])) return false;
     }

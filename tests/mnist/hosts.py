@@ -21,6 +21,12 @@ def address(index):
     return f"10.77.0.{index + 1}"
 
 
+def inside(space):
+    """The beginning of a command that runs in a namespace. `ip -n` and `ip netns exec` change mounts, too, which
+    fails in a root directory that is no mount point."""
+    return ["nsenter", f"--net=/run/netns/{space}"]
+
+
 class Hosts:
     """Namespaces SPACES-0, SPACES-1, ..., with the addresses 10.77.0.1, 10.77.0.2, ..."""
 
@@ -33,8 +39,8 @@ class Hosts:
     def __enter__(self):
         try:
             self._ip("netns", "add", self.switch)
-            self._ip("-n", self.switch, "link", "add", "switch", "type", "bridge")
-            self._ip("-n", self.switch, "link", "set", "switch", "up")
+            self._ip_in(self.switch, "link", "add", "switch", "type", "bridge")
+            self._ip_in(self.switch, "link", "set", "switch", "up")
             for i in range(self.count):
                 self._add_host(i)
         except BaseException:
@@ -52,10 +58,10 @@ class Hosts:
         self._ip(
             "link", "add", port, "netns", self.switch, "type", "veth", "peer", "name", "eth0", "netns", space
         )
-        self._ip("-n", self.switch, "link", "set", port, "master", "switch", "up")
-        self._ip("-n", space, "address", "add", f"{address(i)}/24", "dev", "eth0")
-        self._ip("-n", space, "link", "set", "lo", "up")
-        self._ip("-n", space, "link", "set", "eth0", "up")
+        self._ip_in(self.switch, "link", "set", port, "master", "switch", "up")
+        self._ip_in(space, "address", "add", f"{address(i)}/24", "dev", "eth0")
+        self._ip_in(space, "link", "set", "lo", "up")
+        self._ip_in(space, "link", "set", "eth0", "up")
 
     def cut(self, i):
         """From now on the bridge drops what host `i` sends and what is sent to it, without a word."""
@@ -66,11 +72,15 @@ class Hosts:
 
     def _set_port(self, i, state):
         command = ["bridge", "link", "set", "dev", f"port{i}", "state", state]
-        subprocess.run(["ip", "netns", "exec", self.switch, *command], check=True)
+        subprocess.run([*inside(self.switch), *command], check=True)
 
     @staticmethod
     def _ip(*words):
         subprocess.run(["ip", *words], check=True)
+
+    @staticmethod
+    def _ip_in(space, *words):
+        subprocess.run([*inside(space), "ip", *words], check=True)
 
 
 def host_of(cluster, job, index):
@@ -87,7 +97,7 @@ def enter_host(program):
         cluster[job] = [f"{address(host_of(cluster, job, i))}:{PORT}" for i in range(len(addresses))]
     os.environ["TF_CONFIG"] = json.dumps(config)
     space = f"{os.environ[SPACES]}-{host_of(cluster, task['type'], task['index'])}"
-    os.execvp("ip", ["ip", "netns", "exec", space, *program])
+    os.execvp("nsenter", [*inside(space), *program])
 
 
 if __name__ == "__main__":
