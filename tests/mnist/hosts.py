@@ -22,8 +22,10 @@ def address(index):
 
 
 def inside(space):
-    """The beginning of a command that runs in a namespace. `ip -n` and `ip netns exec` change mounts, too, which
-    fails in a root directory that is no mount point."""
+    """The beginning of a command that runs in a namespace.
+
+    `ip -n` and `ip netns exec` change mounts, too, which fails in a root directory that is no mount point.
+    """
     return ["nsenter", f"--net=/run/netns/{space}"]
 
 
