@@ -12,6 +12,7 @@
 static void channel_unref_locked(bd_channel *c)
 {
     if (--c->refs > 0) return;
+    bd_free(c->from);
     bd_free(c->address);
     bd_free(c);
 }
@@ -329,6 +330,7 @@ bd_channel *bd_net_connect(bd_transport *t, const char *address)
     bd_channel *c = bd_calloc(1, sizeof *c);
     c->host = BD_CONTAINER_OF(t, bd_net_host, base);
     c->net = c->host->net;
+    if (c->host->address) c->from = bd_strdup(c->host->address);
     c->address = bd_strdup(address);
     c->refs = 1;
     return c;

@@ -16,8 +16,8 @@ static char *link_key(const char *from, const char *to)
 
 bd_link_state bd_net_link_locked(bd_network *net, const bd_channel *c)
 {
-    if (!c->host->address || net->links.count == 0) return BD_LINK_UP;
-    char *key = link_key(c->host->address, c->address);
+    if (!c->from || net->links.count == 0) return BD_LINK_UP;
+    char *key = link_key(c->from, c->address);
     const bd_link_state state = (bd_link_state)(uintptr_t)bd_map_get(&net->links, key);
     bd_free(key);
     return state;
@@ -27,7 +27,7 @@ bd_net_held *bd_net_hold_locked(bd_network *net, const bd_channel *c)
 {
     bd_net_held *h = bd_calloc(1, sizeof *h), **link = &net->held;
     bd_message_init(&h->response);
-    h->from = bd_strdup(c->host->address);
+    h->from = bd_strdup(c->from);
     h->to = bd_strdup(c->address);
     while (*link)
         link = &(*link)->next;
@@ -74,7 +74,7 @@ static void let_all_go_locked(bd_network *net, const char *from, const char *to)
 static void cut_link_locked(bd_network *net, const char *from, const char *to)
 {
     for (bd_call *call = net->calls; call; call = call->next) {
-        const char *client = call->channel->host->address;
+        const char *client = call->channel->from;
         if (client && strcmp(client, from) == 0 && strcmp(call->channel->address, to) == 0)
             bd_net_cut_call_locked(call);
     }
@@ -124,7 +124,7 @@ static void disconnect_locked(bd_net_host *host)
 static void cut_host_locked(bd_network *net, const char *address)
 {
     for (bd_call *call = net->calls; call; call = call->next) {
-        const char *client = call->channel->host->address;
+        const char *client = call->channel->from;
         if (strcmp(call->channel->address, address) == 0 || (client && strcmp(client, address) == 0))
             bd_net_cut_call_locked(call);
     }

@@ -52,8 +52,9 @@ struct bd_listener {
 };
 
 struct bd_channel {
-    bd_net_host *host; // not owned
+    bd_net_host *host; // not owned; may be freed before a repeated message of an ended call arrives
     bd_network *net;   // not owned
+    char *from;        // the address of the host; NULL: it has none
     char *address;
     int refs; // the owner's and one a call
 };
