@@ -50,6 +50,17 @@ ops_rooms=(
     "nn=image linalg math random"
     "training=state"
 )
+# Rooms of src/train, in the same form.
+train_rooms=(
+    "common="
+    "variables="
+    "ops=variables"
+    "optimizers=variables"
+    "layers=variables"
+    "input=variables"
+    "sessions=optimizers variables"
+    "hooks=sessions"
+)
 # A room with more files than this is two subjects.
 files_max=80
 
@@ -100,7 +111,7 @@ check_module_file() {
     done < <(includes "$file")
 }
 
-# The room of a path below src/cluster or src/ops; "top" for files of the module itself.
+# The room of a path below a module with rooms; "top" for files of the module itself.
 room_of() {
     local below=${1#src/}
     below=${below#*/}
@@ -110,7 +121,7 @@ room_of() {
 # room_may MODULE: fills room_allowed (ROOM -> " ROOMS ") from the table of the module.
 declare -A room_allowed
 room_may() {
-    local before="" room entry name
+    local before="" room entry name table=$1_rooms[@]
     room_allowed=()
     if [ "$1" = cluster ]; then
         for room in "${cluster_rooms[@]}"; do
@@ -119,12 +130,12 @@ room_may() {
         done
         return
     fi
-    for entry in "${ops_rooms[@]}"; do
+    for entry in "${!table}"; do
         room=${entry%%=*}
         for name in ${entry#*=}; do
             case "$before " in
             *" $name "*) ;;
-            *) complain tools/check_includes.sh 0 "$name" "ops_rooms: $room may only name rooms that stand before it" ;;
+            *) complain tools/check_includes.sh 0 "$name" "$1_rooms: $room may only name rooms that stand before it" ;;
             esac
         done
         before+=" $room"
@@ -187,6 +198,7 @@ while IFS= read -r file; do
 done < <(find include/braid examples -name '*.[ch]' -o -name '*.hpp' -o -name '*.cc' | sort)
 check_rooms cluster
 check_rooms ops
+check_rooms train
 for dir in src/*/; do
     module=$(basename "$dir")
     [ -n "${may[$module]+x}" ] || { echo "src/$module: not in the table of tools/check_includes.sh"; failures=$((failures + 1)); }

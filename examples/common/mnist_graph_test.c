@@ -6,7 +6,7 @@
 
 #include "base/testing/test.h"
 
-#include "train/sync_replicas.h"
+#include "train/sessions/sync_replicas.h"
 #include "train/testing/recorded.h"
 
 #define RECORDED(name) BD_TEST_DATA_DIR "/golden/" name "/worker0/sess0_graph0.pb"

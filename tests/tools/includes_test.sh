@@ -9,7 +9,8 @@ failures=0
 fresh_tree() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree"/{tools,include/braid,examples/common}
-    mkdir -p "$tree"/src/{base,op,cluster/{rpc,master,service},ops/{common,math,array,nn},train}
+    mkdir -p "$tree"/src/{base,op,cluster/{rpc,master,service},ops/{common,math,array,nn}}
+    mkdir -p "$tree"/src/train/{common,sessions,hooks}
     cp tools/check_includes.sh "$tree/tools/"
     echo '#include "cluster/rpc/peers.h"' >"$tree/src/cluster/master/master.h"
     echo '#include "base/map.h"' >"$tree/src/cluster/rpc/peers.h"
@@ -44,7 +45,9 @@ refuses "a room of the cluster above" src/cluster/rpc/bad.c cluster/master/maste
 refuses "the server from a service" src/cluster/service/bad.c cluster/server_internal.h "src/cluster/service may include the rooms"
 refuses "a room of ops that the table does not name" src/ops/math/bad.c ops/nn/conv.h "src/ops/math may include the rooms"
 refuses "a room from ops/common" src/ops/common/bad.h ops/math/cast.h "src/ops/common may include the rooms"
-refuses "the engine from the library" src/train/bad.c op/kernel.h "src/train may use include/braid and:"
+refuses "a room of the library above" src/train/sessions/bad.c train/hooks/step_timer.h \
+    "src/train/sessions may include the rooms"
+refuses "the engine from the library" src/train/common/bad.c op/kernel.h "src/train may use include/braid and:"
 
 fresh_tree
 mkdir "$tree/src/ops/misc"

@@ -1,0 +1,164 @@
+// Element-wise operations and reductions.
+#include "train/common/build.h"
+
+#include <braid/ops.h>
+#include <string.h>
+
+// ---- Element by element ----
+
+braid_out braid_identity(braid_graph *g, const char *name, braid_out x)
+{
+    return train_node1(g, "Identity", name, x);
+}
+
+// As in Python, the name counts as used even if the cast is not needed.
+braid_out braid_cast(braid_graph *g, braid_out x, braid_dtype dtype)
+{
+    const char *scope = braid_push_name_scope(g, "Cast");
+    braid_pop_name_scope(g);
+    if (!x.op || train_base_dtype(braid_out_dtype(x)) == dtype) return x;
+    braid_op_desc *d = braid_op_begin(g, "Cast", scope);
+    braid_op_input(d, x);
+    braid_op_attr_type(d, "DstT", dtype);
+    return braid_op_end_out(d);
+}
+
+braid_out braid_neg(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Neg", NULL, x);
+}
+
+braid_out braid_abs(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Abs", NULL, x);
+}
+
+braid_out braid_square(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Square", NULL, x);
+}
+
+braid_out braid_sqrt(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Sqrt", NULL, x);
+}
+
+braid_out braid_round(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Round", NULL, x);
+}
+
+braid_out braid_exp(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Exp", NULL, x);
+}
+
+braid_out braid_log(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Log", NULL, x);
+}
+
+braid_out braid_relu(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Relu", NULL, x);
+}
+
+braid_out braid_sigmoid(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Sigmoid", NULL, x);
+}
+
+braid_out braid_tanh(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Tanh", NULL, x);
+}
+
+// Named as Python's operators name them.
+braid_out braid_add(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Add", "add", x, y);
+}
+
+braid_out braid_sub(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Sub", "sub", x, y);
+}
+
+braid_out braid_mul(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Mul", "mul", x, y);
+}
+
+braid_out braid_div(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "RealDiv", "truediv", x, y);
+}
+
+braid_out braid_maximum(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Maximum", NULL, x, y);
+}
+
+braid_out braid_minimum(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Minimum", NULL, x, y);
+}
+
+braid_out braid_equal(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Equal", NULL, x, y);
+}
+
+braid_out braid_clip_by_value(braid_graph *g, braid_out x, double min, double max)
+{
+    if (!x.op) return BRAID_NONE;
+    const char *scope = braid_push_name_scope(g, "clip_by_value");
+    braid_out low = train_op_number(g, "Minimum", "Minimum", x, max);
+    braid_out out = train_op_number(g, "Maximum", scope, low, min);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+// ---- Reductions ----
+
+braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims)
+{
+    braid_op_desc *d = braid_op_begin(g, op_type, NULL);
+    braid_op_input(d, x);
+    braid_op_input(d, axes);
+    braid_op_attr_bool(d, "keep_dims", keep_dims);
+    return braid_op_end_out(d);
+}
+
+braid_out braid_reduce_sum(braid_graph *g, braid_out x)
+{
+    if (!x.op) return BRAID_NONE;
+    return train_reduce(g, "Sum", x, train_all_axes(g, x), false);
+}
+
+braid_out braid_reduce_mean(braid_graph *g, braid_out x)
+{
+    if (!x.op) return BRAID_NONE;
+    return train_reduce(g, "Mean", x, train_all_axes(g, x), false);
+}
+
+braid_out braid_reduce(braid_graph *g, const char *op_type, braid_out x, const int32_t *axes, int count,
+                       bool keep_dims)
+{
+    const char *scope = braid_push_name_scope(g, op_type);
+    braid_out indices = braid_const_int32s(g, "reduction_indices", axes, count);
+    braid_pop_name_scope(g);
+    braid_op_desc *d = braid_op_begin(g, op_type, scope);
+    braid_op_input(d, x);
+    braid_op_input(d, indices);
+    braid_op_attr_bool(d, "keep_dims", keep_dims);
+    return braid_op_end_out(d);
+}
+
+braid_out braid_argmax(braid_graph *g, braid_out x, int axis)
+{
+    const char *scope = braid_push_name_scope(g, "ArgMax");
+    braid_out dimension = braid_const_int32(g, "dimension", axis);
+    braid_pop_name_scope(g);
+    return train_node2(g, "ArgMax", scope, x, dimension);
+}

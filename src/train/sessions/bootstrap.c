@@ -1,0 +1,210 @@
+// How a session reaches the state in which every variable is initialized.
+//
+// Chief:  ready? -> (no) restore the newest checkpoint, or init_op -> local_init_op -> ready? -> notify
+// Others: generation := notifications so far -> ready? -> local_init_op
+//                 ^                               | no
+//                 +--- wait(generation) <---------+
+//
+// Reading the generation before asking whether all is ready makes the wait safe: a notification in between
+// ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them; that
+// of deterministic synchronous training restores the newest checkpoint first. The chief of synchronous
+// training resets its accumulators before it notifies.
+#include "train/sessions/bootstrap.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include <braid/checkpoint.h>
+
+static braid_code run_op(braid_session *session, braid_op *op, const braid_feed *feeds, braid_status *st)
+{
+    int feed_count = 0;
+    while (feeds && feeds[feed_count].out.op)
+        feed_count++;
+    const braid_run_args args = {.targets = &op, .target_count = 1, .feeds = feeds, .feed_count = feed_count};
+    return braid_session_run(session, &args, st);
+}
+
+static braid_code run_local_init(const train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    return run_op(session, b->scaffold.local_init_op, b->scaffold.local_init_feeds, st);
+}
+
+static braid_code run_init(const train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    const braid_scaffold *s = &b->scaffold;
+    const braid_code code = run_op(session, s->init_op, s->init_feeds, st);
+    return code || !s->init_fn ? code : s->init_fn(s, session, st);
+}
+
+// An error lists at most this number of names.
+enum {
+    NAMES_MAX = 5
+};
+
+// Stores the names of variables without a value, comma-separated and cut short if many: "" when all is ready.
+static braid_code missing_variables(braid_session *session, braid_out report, bd_strbuf *names,
+                                    braid_status *st)
+{
+    bd_strbuf_clear(names);
+    braid_tensor *missing = NULL;
+    braid_fetch fetch = {report, &missing};
+    braid_code code = braid_session_run(session, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
+    if (code) return code;
+    int64_t count = braid_tensor_num_elements(missing);
+    for (int64_t i = 0; i < count && i < NAMES_MAX; i++) {
+        size_t len;
+        const char *name = braid_tensor_string_at(missing, i, &len);
+        if (i) bd_strbuf_append(names, ", ");
+        bd_strbuf_append_n(names, name, len);
+    }
+    if (count > NAMES_MAX) bd_strbuf_appendf(names, " and %lld more", (long long)(count - NAMES_MAX));
+    braid_tensor_free(missing);
+    return BRAID_OK;
+}
+
+// Restores the newest checkpoint; *restored is false when there is none.
+static braid_code restore(const train_bootstrap *b, braid_session *session, bool *restored, braid_status *st)
+{
+    *restored = false;
+    if ((!b->checkpoint_dir && !b->checkpoint_path) || !b->scaffold.saver) return BRAID_OK;
+    char *latest =
+        b->checkpoint_path ? bd_strdup(b->checkpoint_path) : braid_latest_checkpoint(b->checkpoint_dir, st);
+    if (st->code == BRAID_NOT_FOUND) {
+        braid_status_clear(st);
+        return BRAID_OK;
+    }
+    if (!latest) return st->code;
+    if (!braid_saver_restore(b->scaffold.saver, session, latest, st)) {
+        bd_info("Restored the checkpoint %s", latest);
+        *restored = true;
+    }
+    bd_free(latest);
+    return st->code;
+}
+
+// Gives all variables values. Variables that the saver does not restore get their initial values.
+static braid_code give_values(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                              braid_status *st)
+{
+    bool restored;
+    if (restore(b, session, &restored, st)) return st->code;
+    if (!restored) return run_init(b, session, st);
+    braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
+    if (code || missing->len == 0) return code;
+    code = run_init(b, session, st);
+    return code ? code : restore(b, session, &restored, st);
+}
+
+// Synchronous training has ended for the others: no update has been cut off.
+static bool others_are_done(const train_bootstrap *b, braid_session *session)
+{
+    BD_STATUS(st);
+    int64_t generation;
+    const braid_notification_wait wait = {
+        .key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .min_tasks = b->min_tasks};
+    return braid_session_wait_notification(session, &wait, &generation, st) == BRAID_FAILED_PRECONDITION;
+}
+
+// An update of the last session may have been cut off after it had changed some variables.
+static braid_code restore_first(const train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    bool restored;
+    return others_are_done(b, session) ? BRAID_OK : restore(b, session, &restored, st);
+}
+
+static braid_code initialize(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                             braid_status *st)
+{
+    braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
+    if (!code && missing->len)
+        code = give_values(b, session, missing, st);
+    else if (!code && b->restores_first)
+        code = restore_first(b, session, st);
+    if (code) return code;
+    code = run_local_init(b, session, st);
+    if (code) return code;
+    code = missing_variables(session, b->scaffold.ready, missing, st);
+    if (code) return code;
+    if (missing->len)
+        return bd_fail(st, BRAID_FAILED_PRECONDITION,
+                       "The initialization has run, but these variables have no value: %s",
+                       bd_strbuf_str(missing));
+    if (b->begin && run_op(session, b->begin, NULL, st)) return st->code;
+    code = braid_session_notify(session, TRAIN_VARIABLES_INITIALIZED, st);
+    if (code != BRAID_UNIMPLEMENTED) return code;
+    braid_status_clear(st); // a server of another kind: no task there waits for the notification
+    return BRAID_OK;
+}
+
+static braid_code wait_notification_chief(train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                                          braid_status *st)
+{
+    const int64_t deadline = bd_deadline_after_ms(b->wait_timeout_ms);
+    int64_t generation = 0;
+    braid_code code = braid_session_wait_notification(
+        session, &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .timeout_ms = 0},
+        &generation, st);
+    for (bool said = false; !code; said = true) {
+        code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
+        if (code || missing->len == 0) break;
+        if (!said)
+            bd_info(
+                "Waiting for the chief to initialize %s (at most %.0f s; the chief is the process whose session has "
+                "is_chief set)",
+                bd_strbuf_str(missing), (double)b->wait_timeout_ms / 1e3);
+        const int64_t left_ms = bd_max(1, bd_deadline_left_ms(deadline)), seen = generation;
+        code = braid_session_wait_notification(session,
+                                               &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED,
+                                                                          .seen = generation,
+                                                                          .timeout_ms = left_ms,
+                                                                          .successors = b->may_lead},
+                                               &generation, st);
+        if (!code && b->may_lead && generation == seen) {
+            b->is_chief = true;
+            return initialize(b, session, missing, st);
+        }
+        if (code == BRAID_DEADLINE_EXCEEDED)
+            bd_status_prefix(st,
+                             "Waiting for the chief to initialize %s (is is_chief set for the session of one "
+                             "process?): ",
+                             bd_strbuf_str(missing));
+    }
+    return code ? code : run_local_init(b, session, st);
+}
+
+braid_code train_bootstrap_run(train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    bd_strbuf missing = {0};
+    braid_code code = b->is_chief ? initialize(b, session, &missing, st)
+                                  : wait_notification_chief(b, session, &missing, st);
+    bd_strbuf_fini(&missing);
+    return code;
+}
+
+static braid_code recover(const train_bootstrap *b, braid_session *session, bool *is_ready,
+                          bd_strbuf *missing, braid_status *st)
+{
+    const braid_out globals = b->scaffold.ready_for_local_init;
+    bool restored;
+    if (missing_variables(session, globals, missing, st)) return st->code;
+    if (missing->len &&
+        (restore(b, session, &restored, st) || missing_variables(session, globals, missing, st)))
+        return st->code;
+    if (missing->len || run_local_init(b, session, st)) return st->code;
+    const braid_code code = missing_variables(session, b->scaffold.ready, missing, st);
+    *is_ready = !code && missing->len == 0;
+    return code;
+}
+
+braid_code train_bootstrap_recover(const train_bootstrap *b, braid_session *session, bool *is_ready,
+                                   braid_status *st)
+{
+    bd_strbuf missing = {0};
+    *is_ready = false;
+    const braid_code code = recover(b, session, is_ready, &missing, st);
+    bd_strbuf_fini(&missing);
+    return code;
+}

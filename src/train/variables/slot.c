@@ -1,0 +1,78 @@
+// Slots: variables named after another and lying beside it.
+#include "train/variables/slot.h"
+
+#include "base/alloc.h"
+#include "train/common/build.h"
+#include "train/variables/variable_internal.h"
+#include "train/variables/variable_store.h"
+#include <string.h>
+
+// Makes the slot's nodes. The slot of a part is a part of the slot: of the whole's name, if of its shape.
+static braid_variable make(braid_graph *g, const char *scope, braid_out primary, braid_out initial)
+{
+    const train_variable_spec spec = {.kind = train_kind_of(primary)};
+    const braid_variable slot = train_make_variable(g, scope, initial, &spec);
+    const train_slice *part = train_slice_of(g, primary);
+    if (!part || !slot.ref.op || !braid_shape_equal(braid_out_shape(initial), part->shape)) return slot;
+    char *name =
+        bd_asprintf("%s%s", part->full_name, braid_op_name(slot.ref.op) + strlen(braid_op_name(primary.op)));
+    braid_partition_info info = {.full_shape = part->full_shape};
+    memcpy(info.offset, part->offset, sizeof info.offset);
+    train_set_slice(g, slot.ref, name, &info, part->shape);
+    bd_free(name);
+    return slot;
+}
+
+// Enters PRIMARY/NAME and the primary's place; `leave` undoes it.
+static const char *enter(braid_graph *g, braid_out primary, const char *name)
+{
+    char *full = bd_asprintf("%s/%s", braid_op_name(primary.op), name);
+    (void)braid_push_name_scope(g, NULL);
+    const char *scope = braid_push_name_scope(g, full);
+    braid_push_colocate(g, primary.op);
+    bd_free(full);
+    return scope;
+}
+
+static void leave(braid_graph *g)
+{
+    braid_pop_colocate(g);
+    braid_pop_name_scope(g);
+    braid_pop_name_scope(g);
+}
+
+braid_variable train_slot_from(braid_graph *g, braid_out primary, const char *name, braid_out initial)
+{
+    if (!primary.op) return (braid_variable){0};
+    const char *scope = enter(g, primary, name);
+    braid_variable slot = make(g, scope, primary, initial);
+    leave(g);
+    return slot;
+}
+
+static braid_variable slot_of_shape(braid_graph *g, braid_out primary, const char *name,
+                                    braid_initializer initializer, braid_shape shape)
+{
+    const char *scope = enter(g, primary, name);
+    (void)braid_push_name_scope(g, "Initializer");
+    braid_dtype dtype = train_base_dtype(braid_out_dtype(train_typed(primary)));
+    braid_out initial = initializer.build(&initializer, g, dtype, shape);
+    braid_pop_name_scope(g);
+    braid_variable slot = make(g, scope, primary, initial);
+    leave(g);
+    return slot;
+}
+
+braid_variable train_slot_with(braid_graph *g, braid_out primary, const char *name,
+                               braid_initializer initializer)
+{
+    if (!primary.op) return (braid_variable){0};
+    return slot_of_shape(g, primary, name, initializer, braid_out_shape(train_typed(primary)));
+}
+
+braid_variable train_slot_scalar(braid_graph *g, braid_out primary, const char *name,
+                                 braid_initializer initializer)
+{
+    if (!primary.op) return (braid_variable){0};
+    return slot_of_shape(g, primary, name, initializer, BRAID_SCALAR);
+}
