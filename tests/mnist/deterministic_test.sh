@@ -5,12 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 steps=120
 
-# Uses up each core until it is killed.
-load_cores() {
-    for _ in $(seq "$(nproc)"); do while :; do :; done & done
-    wait
-}
-
 # Stops and resumes workers at random while process $1 lives.
 disturb() { # RUN WORKERS
     local p

@@ -60,3 +60,8 @@ accuracy() { sed -n 's/^\([a-z]*\/[0-9]* | \)\?test accuracy: \([01]\.[0-9]\{4\}
 no_process_left() { [ -z "$(marked)" ]; }
 # wait_for TEXT FILE: until a line of it holds the text.
 wait_for() { grep -q -m1 -- "$1" < <(exec timeout 60 tail -n +1 -f "$2" 2>/dev/null); }
+# Uses up each core until it is killed.
+load_cores() {
+    for _ in $(seq "$(nproc)"); do while :; do :; done & done
+    wait
+}
