@@ -42,6 +42,7 @@ typedef struct run_state {
     run_phase phase;
     int64_t phase_deadline; // BD_FOREVER: no deadline
     int64_t time_limit;     // of the whole run; BD_FOREVER once it has passed
+    int64_t ps_lost_ns;     // when a parameter server has failed last; 0: never
     int exit_code;          // the first failure's
     bool failed;
     int signal_fd;
@@ -218,6 +219,25 @@ static void plan_restart(run_state *s, bd_task *t, const char *why)
         (double)pause_ms / 1e3);
 }
 
+// A parameter server that is restarted has lost its variables. When a task is restarted, those are started
+// again that have ended well without having seen the new parameter server: the chief restores the variables,
+// the others train the steps that are lost.
+static void start_ended_again(run_state *s)
+{
+    const bd_task *with = NULL;
+    for (int i = 0; i < s->run->task_count && !with; i++)
+        if (s->run->tasks[i].restart_ns != BD_FOREVER) with = &s->run->tasks[i];
+    if (s->phase != WORKING || !with || running(s->run, false) == 0) return;
+    for (int i = 0; i < s->run->task_count; i++) {
+        bd_task *t = &s->run->tasks[i];
+        const bool ended_well = !t->pid && t->restart_ns == BD_FOREVER && !t->exit_code;
+        if (t->is_ps || !ended_well || t->started_ns > s->ps_lost_ns) continue;
+        t->restart_ns = with->restart_ns;
+        say(s, "%s had ended and is started again, because a parameter server has lost its variables",
+            t->name);
+    }
+}
+
 // Reads what the task that has ended has written.
 static void end_output(bd_task *t)
 {
@@ -254,6 +274,7 @@ static char *describe_end(int status, int exit_code)
 static void on_task_failed(run_state *s, bd_task *t, int status)
 {
     char *why = describe_end(status, t->exit_code);
+    if (t->is_ps) s->ps_lost_ns = bd_now_ns();
     if (!t->first_failure) t->first_failure = t->exit_code;
     if (may_restart(s, t)) {
         plan_restart(s, t, why);
@@ -278,6 +299,7 @@ static void on_task_ended(run_state *s, bd_task *t, int status)
     t->pid = 0;
     t->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (t->exit_code && !t->asked_to_end) on_task_failed(s, t, status);
+    start_ended_again(s);
     if (s->phase == WORKING && running(s->run, false) == 0 && running(s->run, true) > 0)
         set_phase(s, PS_MAY_END, PS_GRACE_MS);
 }

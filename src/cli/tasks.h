@@ -4,7 +4,8 @@
 // goes through: working -> ending (the parameter servers, or on a signal or the time limit all, were asked to
 // end) -> killing (what had not ended in time was killed) -> over. Transitions are made in tasks.c by
 // `on_child_ended`, `on_signal` and `on_deadline` alone. While a run is working, a task that fails is
-// restarted after a pause, `max_restarts` times at most.
+// restarted after a pause, `max_restarts` times at most. A parameter server that failed has lost its
+// variables: tasks that had ended well are started again with the next restart.
 #ifndef BD_CLI_TASKS_H
 #define BD_CLI_TASKS_H
 

@@ -141,6 +141,25 @@ code=$(dir=$dir fail_times=9 run --restarts 1 "$dir/flaky")
 check "a task whose restarts are used up is given up" \
     "7 braid run: worker/0 ended with exit code 7; it has been restarted 1 time and is given up" "$code $(tail -n 1 "$dir/err")"
 
+# ps/0 fails once worker/0 has ended; worker/1 ends when worker/0 runs a second time.
+mkfifo "$dir/first_end" "$dir/second_start"
+script finished <<'EOS'
+mkdir "$dir/first_$task" 2>/dev/null && first=yes
+case $task,$first in
+worker/0,yes) exec 3>"$dir/first_end" ;;
+worker/0,) echo again >"$dir/second_start" ;;
+worker/1,*) cat "$dir/second_start" ;;
+ps/0,yes) cat "$dir/first_end"; exit 9 ;;
+esac
+EOS
+mkdir "$dir/first_ps" "$dir/first_worker"
+code=$(dir=$dir run --ps 1 --workers 2 --restarts 1 --timeout 20 "$dir/finished")
+check "after the loss of a parameter server, tasks that had ended are started again for the others" \
+"0 worker/1 | again
+braid run: ps/0 ended with exit code 9; restart 1 of 1 in 0.1 s
+braid run: worker/0 had ended and is started again, because a parameter server has lost its variables" \
+    "$code $(cat "$dir/out" "$dir/err")"
+
 script lost_ps <<'EOS'
 [ "$task" = ps/0 ] && exit 5
 exec tail -f /dev/null

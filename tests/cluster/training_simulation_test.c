@@ -363,7 +363,7 @@ static void check_model(const char *prefix)
     bd_bundle *b;
     if (bd_bundle_open(prefix, &b, st)) fail_seed("%s: %s", prefix, st->message);
     const int64_t steps = (int64_t)read_float(b, "global_step");
-    // Synchronous training that has gone back after others were done ends early.
+    // A worker that starts while the chief restores can take the global step from before for the end.
     const bool may_end_early =
         the_cluster.is_too_late || (the_plan.is_sync && the_cluster.is_any_done && restored);
     if (steps < the_plan.steps && !may_end_early) fail_seed("training ended at step %lld", (long long)steps);

@@ -122,7 +122,7 @@ static void start_locked(sim_task *t)
     life->task = t;
     life->started_ns = bd_now_ns();
     life->previous = t->life;
-    const int number = t->restarts + 1;
+    const int number = t->restarts + t->starts_again + 1;
     snprintf(life->dir, sizeof life->dir, "/@%d.%d/model", t->number, number);
     t->life = life;
     t->restart_ns = BD_FOREVER;
@@ -146,6 +146,7 @@ typedef struct supervisor {
     sim_cluster *c;
     phase phase;
     int64_t phase_deadline;
+    int64_t ps_lost_ns;
     bool failed;
 } supervisor;
 
@@ -233,6 +234,24 @@ static void plan_restart(supervisor *s, sim_task *t)
             t->life->error, t->restarts, s->c->options.max_restarts, (double)pause_ms / 1e3);
 }
 
+// When a task is restarted, workers that have ended before the last loss of a parameter server are too.
+static void start_ended_again(supervisor *s)
+{
+    const sim_task *with = NULL;
+    for (int i = 0; i < s->c->task_count && !with; i++)
+        if (s->c->tasks[i].restart_ns != BD_FOREVER) with = &s->c->tasks[i];
+    if (s->phase != WORKING || !with || running(s->c, false) == 0) return;
+    for (int i = 0; i < s->c->task_count; i++) {
+        sim_task *t = &s->c->tasks[i];
+        if (t->is_ps || !t->is_over || t->life->exit_code || t->life->started_ns > s->ps_lost_ns) continue;
+        t->is_over = false;
+        t->starts_again++;
+        t->restart_ns = with->restart_ns;
+        bd_info("%s had ended and is started again, because a parameter server has lost its variables",
+                t->name);
+    }
+}
+
 static bool is_work_done(const sim_cluster *c)
 {
     for (int i = 0; i < c->task_count; i++) {
@@ -244,7 +263,8 @@ static bool is_work_done(const sim_cluster *c)
 
 static void task_failed(supervisor *s, sim_task *t)
 {
-    s->c->is_too_late = s->c->is_too_late || (t->is_ps ? s->c->is_any_done : is_work_done(s->c));
+    s->c->is_too_late = s->c->is_too_late || (!t->is_ps && is_work_done(s->c));
+    if (t->is_ps) s->ps_lost_ns = bd_now_ns();
     if (!t->first_failure) t->first_failure = t->life->exit_code;
     if (s->phase == WORKING && t->restarts < s->c->options.max_restarts) {
         plan_restart(s, t);
@@ -265,6 +285,7 @@ static void look_at_ends_locked(supervisor *s)
             task_failed(s, t);
         else
             t->is_over = true;
+        start_ended_again(s);
         if (s->phase == WORKING && running(s->c, false) == 0 && running(s->c, true) > 0)
             set_phase(s, PS_MAY_END, PS_GRACE_MS);
     }

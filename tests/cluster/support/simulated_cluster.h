@@ -44,6 +44,7 @@ struct sim_task {
     bool is_over;   // it is not started again; guarded by mu
     bool asked_to_end;
     int restarts, first_failure;
+    int starts_again;   // after it had ended well
     int64_t restart_ns; // BD_FOREVER: none
 };
 
