@@ -37,8 +37,13 @@ typedef struct braid_checkpoint_policy {
 
 /// Marks the checkpoint `prefix` as one that is about to be written, by a file beside it, and makes its
 /// directory. When the save is interrupted before braid_checkpoint_record has listed the checkpoint,
-/// braid_checkpoint_clean removes it.
+/// braid_checkpoint_clean removes it. Until braid_checkpoint_end, or the end of the process, the mark is
+/// locked, and braid_checkpoint_clean of any process leaves the files of this checkpoint alone.
 BRAID_API braid_code braid_checkpoint_begin(const char *prefix, braid_status *status);
+
+/// Ends the lock that braid_checkpoint_begin took; to be called after braid_checkpoint_record, and after a
+/// save that failed. Without such a lock it does nothing.
+BRAID_API void braid_checkpoint_end(const char *prefix);
 
 /// Makes the checkpoint `prefix`, whose files exist, the newest of its directory: lists it in the file
 /// `checkpoint`, durably, and then removes those that the policy (NULL: the defaults) does not keep. The list
@@ -48,7 +53,9 @@ BRAID_API braid_code braid_checkpoint_record(const char *prefix, const braid_che
 
 /// Removes what saves that were interrupted left of checkpoints NAME-STEP: temporary files and directories,
 /// checkpoints that were begun and not recorded, and data and .meta files without an index. `name` is a
-/// prefix without a step, "DIR/model.ckpt". No save of that name may be in progress.
+/// prefix without a step, "DIR/model.ckpt". Saves that are in progress, in this process or in another, keep
+/// their files. On a shared file system other hosts' saves do only where its locks (flock) hold across hosts,
+/// as those of NFS do; without locks no save of that name may be in progress.
 BRAID_API braid_code braid_checkpoint_clean(const char *name, braid_status *status);
 
 /// Makes a directory for checkpoints and those above it; one that exists is accepted.

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "io/bundle.h"
 #include "io/checkpoint_state.h"
 #include <ctype.h>
@@ -66,20 +67,55 @@ braid_code braid_checkpoint_make_dir(const char *dir, braid_status *status)
 // An empty file PREFIX.tempstate-save. Its name is durable before the checkpoint is whole, because the commit
 // of a bundle syncs the directory. It is removed after the checkpoint has been listed, so a checkpoint with a
 // marker that is not listed is one of a save that was interrupted.
+//
+// The save holds the lock of its marker. A marker whose lock can be taken is of a save that has ended; the
+// files of the others are left alone. A save that finds the lock of its marker taken, by another save of its
+// prefix or by a clean-up, goes on without.
 #define MARKER ".tempstate-save"
+
+typedef BD_ARRAY(bd_file *) file_list;
+
+static bd_mutex marks_mu = BD_MUTEX_INIT;
+static file_list marks; // guarded by marks_mu: the locked markers of this process
 
 braid_code braid_checkpoint_begin(const char *prefix, braid_status *status)
 {
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
     char *path = bd_asprintf("%s" MARKER, prefix), *dir = bd_path_dir(prefix);
-    bd_file *file;
+    bd_file *file = NULL;
     braid_code code = bd_dir_make(dir, st);
-    if (!code) code = bd_file_open(path, BD_FILE_CREATE, &file, st);
-    if (!code) code = bd_file_close(file, st);
+    if (!code) code = bd_file_lock(path, true, &file, st);
+    if (file) {
+        bd_mutex_lock(&marks_mu);
+        bd_array_push(&marks, file);
+        bd_mutex_unlock(&marks_mu);
+    }
     bd_free(path);
     bd_free(dir);
     return code;
+}
+
+static bd_file *take_mark(const char *path)
+{
+    bd_file *found = NULL;
+    bd_mutex_lock(&marks_mu);
+    for (size_t i = 0; i < marks.len && !found; i++) {
+        if (strcmp(marks.items[i]->path, path) != 0) continue;
+        found = marks.items[i];
+        marks.items[i] = marks.items[--marks.len];
+    }
+    if (marks.len == 0) bd_array_free(&marks);
+    bd_mutex_unlock(&marks_mu);
+    return found;
+}
+
+void braid_checkpoint_end(const char *prefix)
+{
+    BD_STATUS(ignored); // nothing was written to the marker
+    char *path = bd_asprintf("%s" MARKER, prefix);
+    bd_file_close(take_mark(path), ignored);
+    bd_free(path);
 }
 
 static braid_code remove_marker(const char *prefix, braid_status *st)
@@ -88,6 +124,12 @@ static braid_code remove_marker(const char *prefix, braid_status *st)
     const braid_code code = remove_if_there(path, st);
     bd_free(path);
     return code;
+}
+
+static bool is_marker(const char *file)
+{
+    const size_t len = strlen(file), marker_len = strlen(MARKER);
+    return len > marker_len && strcmp(file + len - marker_len, MARKER) == 0;
 }
 
 // ---- Keeping a number of them ----
@@ -258,9 +300,8 @@ static bool is_listed(const bd_checkpoint_state *s, const char *prefix)
 static braid_code remove_unlisted(const char *dir, const char *file, const bd_checkpoint_state *s,
                                   braid_status *st)
 {
-    const size_t len = strlen(file), marker_len = strlen(MARKER);
-    if (len <= marker_len || strcmp(file + len - marker_len, MARKER) != 0) return BRAID_OK;
-    char *prefix = bd_asprintf("%s/%.*s", dir, (int)(len - marker_len), file);
+    if (!is_marker(file)) return BRAID_OK;
+    char *prefix = bd_asprintf("%s/%.*s", dir, (int)(strlen(file) - strlen(MARKER)), file);
     braid_code code = BRAID_OK;
     if (!is_listed(s, prefix)) code = braid_checkpoint_remove(prefix, st);
     bd_free(prefix);
@@ -276,7 +317,58 @@ static braid_code remove_leftover(const char *dir, const char *file, const bd_ch
     char *path = bd_path_join(dir, file);
     if (!code) code = remove_tree(path, st);
     bd_free(path);
-    return code;
+    if (code != BRAID_NOT_FOUND) return code;
+    braid_status_clear(st); // a save that has ended since the directory was listed renamed or removed it
+    return BRAID_OK;
+}
+
+// ---- Which of them are of saves in progress ----
+
+typedef struct saves {
+    bd_name_list live; // NAME-STEP of the saves in progress
+    file_list ended;   // markers of others, locked: no save takes their name until the clean-up is done
+} saves;
+
+static braid_code find_saves(const char *dir, const bd_name_list *files, saves *s, braid_status *st)
+{
+    for (size_t i = 0; i < files->len; i++) {
+        const char *name = files->items[i];
+        if (!is_marker(name)) continue;
+        bd_file *file;
+        char *path = bd_path_join(dir, name);
+        const braid_code code = bd_file_lock(path, false, &file, st);
+        bd_free(path);
+        if (code == BRAID_NOT_FOUND) { // this save has just ended
+            braid_status_clear(st);
+        } else if (code) {
+            return code;
+        } else if (file) {
+            bd_array_push(&s->ended, file);
+        } else {
+            bd_array_push(&s->live, bd_asprintf("%.*s", (int)(strlen(name) - strlen(MARKER)), name));
+        }
+    }
+    return BRAID_OK;
+}
+
+static void free_saves(saves *s)
+{
+    for (size_t i = 0; i < s->ended.len; i++) {
+        BD_STATUS(ignored);
+        bd_file_close(s->ended.items[i], ignored);
+    }
+    bd_array_free(&s->ended);
+    bd_name_list_fini(&s->live);
+}
+
+static bool is_in_progress(const saves *s, const char *file, const char *name)
+{
+    // Any of the saves may be writing the files of the directory.
+    if (is_temporary_file_of_directory(file)) return s->live.len > 0;
+    const size_t len = step_len(file, name);
+    for (size_t i = 0; i < s->live.len; i++)
+        if (strlen(s->live.items[i]) == len && strncmp(s->live.items[i], file, len) == 0) return true;
+    return false;
 }
 
 braid_code braid_checkpoint_clean(const char *name, braid_status *status)
@@ -287,15 +379,19 @@ braid_code braid_checkpoint_clean(const char *name, braid_status *status)
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
     bd_checkpoint_state s = {0};
     bd_name_list files = {0};
+    saves running = {0};
     braid_code code = bd_dir_list(dir, &files, st);
-    if (!code) code = read_state(dir, &s, st);
+    if (!code) code = find_saves(dir, &files, &running, st);
+    if (!code) code = read_state(dir, &s, st); // after: it lists the saves that have just ended
     for (size_t i = 0; i < files.len && !code; i++)
-        if (is_leftover(dir, files.items[i], base)) code = remove_leftover(dir, files.items[i], &s, st);
+        if (is_leftover(dir, files.items[i], base) && !is_in_progress(&running, files.items[i], base))
+            code = remove_leftover(dir, files.items[i], &s, st);
     if (code == BRAID_NOT_FOUND) { // no directory yet
         braid_status_clear(st);
         code = BRAID_OK;
     }
     bd_checkpoint_state_fini(&s);
+    free_saves(&running);
     bd_name_list_fini(&files);
     bd_free(dir);
     return code;

@@ -8,6 +8,8 @@
 #include "io/testing/temp_dir.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char *dir;
 
@@ -184,12 +186,91 @@ static void a_checkpoint_that_was_begun_and_not_recorded_is_removed(void **state
     for (int step = 1; step <= 3; step++) { // 1 is written again
         write_checkpoint(step, prefix);
         if (step < 3) braid_checkpoint_begin(prefix, st);
+        braid_checkpoint_end(prefix); // as the end of the process does
         assert_ok(st);
     }
     char *name = bd_path_join(dir, "model.ckpt");
     braid_checkpoint_clean(name, st);
     assert_ok(st);
     expect_checkpoints("1 3 ");
+    bd_free(name);
+}
+
+// Another process: it begins a save, says so, and lives until its standard input ends.
+static pid_t start_saver(const char *prefix, int *hold)
+{
+    int go[2], begun[2];
+    char byte = 0;
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe(begun), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(go[1]);
+        const bool ok = !braid_checkpoint_begin(prefix, NULL);
+        if (ok && write(begun[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 0) _exit(0);
+        _exit(1);
+    }
+    close(go[0]);
+    close(begun[1]);
+    assert_int_equal(read(begun[0], &byte, 1), 1); // 0: it has failed
+    close(begun[0]);
+    *hold = go[1];
+    return pid;
+}
+
+static void end_saver(pid_t pid, int hold)
+{
+    int status;
+    close(hold);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static bool is_there(const char *name)
+{
+    char *path = bd_path_join(dir, name);
+    const bool there = bd_file_exists(path);
+    bd_free(path);
+    return there;
+}
+
+static void two_savers_that_live_leave_the_files_of_each_other(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char other[200], own[200];
+    record(1, NULL);
+    snprintf(other, sizeof other, "%s/model.ckpt-2", dir);
+    snprintf(own, sizeof own, "%s/model.ckpt-23", dir);
+    int hold;
+    const pid_t pid = start_saver(other, &hold);
+    braid_checkpoint_begin(own, st);
+    assert_ok(st);
+    touch("model.ckpt-2.data-00000-of-00001.tempstate17");
+    touch("model.ckpt-2.data-00000-of-00001");
+    touch("model.ckpt-23.index.tempstate18");
+    touch("checkpoint.tempstate19");
+    touch("model.ckpt-4.index.tempstate20"); // of a third, which has been interrupted
+    char *name = bd_path_join(dir, "model.ckpt");
+    braid_checkpoint_clean(name, st);
+    assert_ok(st);
+    assert_true(is_there("model.ckpt-2.tempstate-save") && is_there("checkpoint.tempstate19"));
+    assert_true(is_there("model.ckpt-2.data-00000-of-00001.tempstate17"));
+    assert_true(is_there("model.ckpt-2.data-00000-of-00001"));
+    assert_true(is_there("model.ckpt-23.index.tempstate18"));
+    assert_false(is_there("model.ckpt-4.index.tempstate20"));
+
+    braid_checkpoint_end(own);
+    braid_checkpoint_clean(name, st);
+    assert_false(is_there("model.ckpt-23.index.tempstate18"));
+    assert_true(is_there("model.ckpt-2.data-00000-of-00001.tempstate17"));
+
+    end_saver(pid, hold); // without braid_checkpoint_end: its lock ends with it
+    braid_checkpoint_clean(name, st);
+    assert_ok(st);
+    assert_false(is_there("model.ckpt-2.data-00000-of-00001.tempstate17"));
+    assert_false(is_there("model.ckpt-2.tempstate-save") || is_there("checkpoint.tempstate19"));
+    expect_checkpoints("1 ");
     bd_free(name);
 }
 
@@ -215,6 +296,7 @@ int main(void)
         TEST(a_checkpoint_without_files_is_not_recorded),
         TEST(leftovers_of_interrupted_saves_are_removed_and_nothing_else),
         TEST(a_checkpoint_that_was_begun_and_not_recorded_is_removed),
+        TEST(two_savers_that_live_leave_the_files_of_each_other),
         TEST(a_directory_that_does_not_exist_yet_is_clean),
     };
     return BD_RUN_TESTS(tests);

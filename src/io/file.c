@@ -25,6 +25,11 @@ braid_code bd_file_open(const char *path, bd_file_mode mode, bd_file **file, bra
     return bd_fs_current->open(path, mode, file, st);
 }
 
+braid_code bd_file_lock(const char *path, bool make, bd_file **file, braid_status *st)
+{
+    return bd_fs_current->lock(path, make, file, st);
+}
+
 braid_code bd_file_read_at(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
                            braid_status *st)
 {

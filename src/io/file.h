@@ -43,6 +43,7 @@ typedef struct bd_fs {
     braid_code (*write)(bd_file *file, const void *data, size_t len, braid_status *st);
     braid_code (*sync)(bd_file *file, braid_status *st);
     braid_code (*close)(bd_file *file, braid_status *st);
+    braid_code (*lock)(const char *path, bool make, bd_file **file, braid_status *st);
 
     braid_code (*info)(const char *path, bd_file_info *info, braid_status *st);
     braid_code (*rename)(const char *from, const char *to, braid_status *st);
@@ -83,6 +84,11 @@ braid_code bd_file_write(bd_file *file, const void *data, size_t len, braid_stat
 braid_code bd_file_sync(bd_file *file, braid_status *st);
 // Closes and frees, also on an error; NULL is accepted.
 braid_code bd_file_close(bd_file *file, braid_status *st);
+
+// Opens a file to write it, and takes its lock, which ends when the file is closed or the process ends. *file
+// is NULL without an error when the lock is taken: by another process, or by another open file of this one.
+// NotFound without the file, unless `make`. A file system without locks opens the file alone.
+braid_code bd_file_lock(const char *path, bool make, bd_file **file, braid_status *st);
 
 // ---- By path ----
 

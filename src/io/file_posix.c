@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,6 +101,13 @@ static braid_code check_kind(int fd, const char *path, bd_file_mode mode, braid_
                    S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
 }
 
+static bd_file *file_of(int fd, const char *path)
+{
+    struct posix_file *f = bd_malloc(sizeof *f);
+    *f = (struct posix_file){.base = {.fs = &bd_fs_posix, .path = bd_strdup(path)}, .fd = fd};
+    return &f->base;
+}
+
 static braid_code posix_open(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
 {
     *file = NULL;
@@ -110,10 +118,33 @@ static braid_code posix_open(const char *path, bd_file_mode mode, bd_file **file
         close(fd);
         return code;
     }
-    struct posix_file *f = bd_malloc(sizeof *f);
-    *f = (struct posix_file){.base = {.fs = &bd_fs_posix, .path = bd_strdup(path)}, .fd = fd};
-    *file = &f->base;
+    *file = file_of(fd, path);
     return BRAID_OK;
+}
+
+// Whether the open file still has this name.
+static bool is_named(int fd, const char *path)
+{
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+static braid_code posix_lock(const char *path, bool make, bd_file **file, braid_status *st)
+{
+    *file = NULL;
+    for (;;) {
+        int fd = open(path, O_RDWR | (make ? O_CREAT : 0) | O_CLOEXEC | O_NONBLOCK, 0666);
+        if (fd < 0) return failed(st, make ? "create" : "open", path);
+        const bool is_taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (!is_taken && is_named(fd, path)) {
+            *file = file_of(fd, path);
+            return BRAID_OK;
+        }
+        close(fd);
+        if (is_taken) return BRAID_OK;
+        // It was removed between open and lock: its holder is done with it.
+    }
 }
 
 static braid_code posix_read_at(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
@@ -237,6 +268,7 @@ const bd_fs bd_fs_posix = {
     .write = posix_write,
     .sync = posix_sync,
     .close = posix_close,
+    .lock = posix_lock,
     .info = posix_info,
     .rename = posix_rename,
     .remove = posix_remove,

@@ -31,6 +31,12 @@ static braid_code open_file(const char *path, bd_file_mode mode, bd_file **file,
     return code;
 }
 
+static braid_code lock_file(const char *path, bool make, bd_file **file, braid_status *st)
+{
+    live_on();
+    return bd_fs_posix.lock(path, make, file, st);
+}
+
 static braid_code write_file(bd_file *file, const void *data, size_t len, braid_status *st)
 {
     live_on();
@@ -63,6 +69,7 @@ static void make_disk_deadly(int calls)
 {
     deadly = bd_fs_posix;
     deadly.open = open_file;
+    deadly.lock = lock_file;
     deadly.write = write_file;
     deadly.rename = rename_file;
     deadly.remove = remove_file;

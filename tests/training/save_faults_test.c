@@ -46,6 +46,12 @@ static braid_code open_file(const char *path, bd_file_mode mode, bd_file **file,
     return code;
 }
 
+static braid_code lock_file(const char *path, bool make, bd_file **file, braid_status *st)
+{
+    *file = NULL;
+    return is_hit() ? FAIL(st, path) : bd_fs_posix.lock(path, make, file, st);
+}
+
 // The fault leaves the first half.
 static braid_code write_file(bd_file *file, const void *data, size_t len, braid_status *st)
 {
@@ -90,6 +96,7 @@ static void make_disk_faulty(int call)
 {
     faulty = bd_fs_posix;
     faulty.open = open_file;
+    faulty.lock = lock_file;
     faulty.write = write_file;
     faulty.sync = sync_file;
     faulty.rename = rename_file;

@@ -14,6 +14,7 @@ struct braid_save {
     const braid_saver *saver;
     braid_session *session;
     char *prefix;
+    char *mark; // the prefix, while its mark may be locked; NULL
     void *meta; // a MetaGraphDef; NULL: not wanted
     size_t meta_len;
     bd_thread thread;
@@ -49,7 +50,9 @@ static braid_code prepare(braid_save *save, const char *path, int64_t global_ste
     const int digits = save->saver->pad_step_number ? 8 : 1; // at least
     save->prefix =
         global_step < 0 ? bd_strdup(path) : bd_asprintf("%s-%0*" PRId64, path, digits, global_step);
-    if (braid_checkpoint_clean(path, st) || braid_checkpoint_begin(save->prefix, st)) return st->code;
+    if (braid_checkpoint_clean(path, st)) return st->code;
+    save->mark = bd_strdup(save->prefix);
+    if (braid_checkpoint_begin(save->prefix, st)) return st->code;
     if (!save->saver->without_meta) save->meta = train_meta_graph_write(save->saver, &save->meta_len, st);
     return st->code;
 }
@@ -63,6 +66,8 @@ static braid_code write_checkpoint(braid_save *save, braid_op *target, braid_sta
 
 static void release(braid_save *save)
 {
+    if (save->mark) braid_checkpoint_end(save->mark);
+    bd_free(save->mark);
     bd_free(save->prefix);
     bd_free(save->meta);
     bd_status_fini(&save->status);
