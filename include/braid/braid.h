@@ -11,6 +11,7 @@
 #include <braid/device_setter.h>
 #include <braid/event_writer.h>
 #include <braid/example.h>
+#include <braid/function.h>
 #include <braid/graph.h>
 #include <braid/hooks.h>
 #include <braid/idx.h>

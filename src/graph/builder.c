@@ -2,11 +2,13 @@
 #include "graph/builder.h"
 
 #include "base/check.h"
+#include "graph/function_build.h"
 #include "graph/function_internal.h"
 #include "graph/graph_internal.h"
 #include "graph/location.h"
 #include "graph/node_resolve.h"
 #include "graph/region.h"
+#include <braid/function.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,12 +122,13 @@ void braid_op_input_list(braid_op_desc *d, const braid_out *inputs, int count)
     count = checked_count(d, "an input list", inputs, count);
     bd_array_push(&d->arguments, (argument){.from = (int)d->inputs.len, .count = count});
     for (int i = 0; i < count; i++) {
-        if (!inputs[i].op)
+        const braid_out input = bd_function_capture(d->graph, inputs[i]);
+        if (!input.op)
             desc_fail(d, "an input is nothing");
-        else if (inputs[i].op->graph != d->graph)
+        else if (input.op->graph != d->graph)
             desc_fail(d, "an input is of another graph");
         else
-            bd_array_push(&d->inputs, inputs[i]);
+            bd_array_push(&d->inputs, input);
     }
 }
 
@@ -341,19 +344,27 @@ static void settle_arguments(braid_op_desc *d)
     }
 }
 
-// tf.get_seed: of an op with a seed of its own (seed2), and of any op in a graph with a seed.
-static void settle_seed(braid_op_desc *d)
+void braid_get_seed(const braid_graph *g, const int64_t *op_seed, int64_t seeds[2])
 {
     const int64_t default_seed = 87654321; // TensorFlow's, of a graph without a seed
-    const bd_builder *b = d->graph->builder;
+    const bd_builder *b = g ? g->builder : NULL;
+    const bool has_seed = b && b->has_seed;
+    seeds[0] = has_seed ? b->seed : op_seed ? default_seed : 0;
+    seeds[1] = op_seed ? *op_seed : has_seed ? (int64_t)g->nodes.len : 0;
+    if ((op_seed || has_seed) && seeds[0] == 0 && seeds[1] == 0)
+        seeds[1] = INT32_MAX; // both 0 would mean: any
+}
+
+// Seeds of an op with a seed of its own (seed2), and of any op in a graph with a seed.
+static void settle_seed(braid_op_desc *d)
+{
     const bd_named_attr *own = get_attr(d, "seed2");
     if (!bd_op_def_attr(d->def, "seed") || !bd_op_def_attr(d->def, "seed2") || get_attr(d, "seed")) return;
-    if (!own && !b->has_seed) return;
-    const int64_t seed = b->has_seed ? b->seed : default_seed;
-    int64_t seed2 = own ? own->value.i : (int64_t)d->graph->nodes.len;
-    if (seed == 0 && seed2 == 0) seed2 = INT32_MAX; // both 0 would mean: any
-    braid_op_attr_int(d, "seed", seed);
-    braid_op_attr_int(d, "seed2", seed2);
+    if (!own && !d->graph->builder->has_seed) return;
+    int64_t seeds[2];
+    braid_get_seed(d->graph, own ? &own->value.i : NULL, seeds);
+    braid_op_attr_int(d, "seed", seeds[0]);
+    braid_op_attr_int(d, "seed2", seeds[1]);
 }
 
 static int compare_strings(const void *a, const void *b)

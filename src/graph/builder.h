@@ -60,6 +60,8 @@ typedef struct bd_builder {
     struct braid_op_desc *descs; // begun and not ended; owned
     const char *file;            // that nodes were last built in, in the graph's arena; NULL
     struct bd_region *region;    // the region of new nodes (region.h); NULL; not owned
+    struct bd_body *body;        // of a function, when the graph is one (function_build.c); NULL
+    int function_count;          // functions built for this graph and the bodies in it
 } bd_builder;
 
 // Sets an attr of any kind; the value is copied.

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "graph/builder.h"
+#include "graph/function_build.h"
 #include "graph/region.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -12,9 +13,11 @@ static braid_out node1(braid_graph *g, const char *op, const char *name, braid_o
     return braid_output(braid_op_add(g, op, name, &a, 1), 0);
 }
 
-static bool all_given(braid_graph *g, const char *what, const braid_out *outs, int count)
+// Returns whether all values are there; those from outside of a function's body are captured.
+static bool all_given(braid_graph *g, const char *what, braid_out *outs, int count)
 {
     for (int i = 0; i < count; i++) {
+        outs[i] = bd_function_capture(g, outs[i]);
         if (outs[i].op && outs[i].op->graph == g) continue;
         braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s %d is %s", what, i,
                          outs[i].op ? "of another graph" : "nothing");
@@ -130,7 +133,7 @@ static void build_loop(braid_graph *g, bd_region *r, const braid_loop *loop, loo
                        const braid_out *init, braid_out *results)
 {
     build_head(g, r, loop, v, init);
-    const braid_out condition = loop->condition(loop->arg, g, v->merges);
+    braid_out condition = loop->condition(loop->arg, g, v->merges);
     if (!all_given(g, "The loop's condition", &condition, 1)) return;
     build_switches(g, r, v, condition);
     loop->body(loop->arg, g, v->values, v->next);
@@ -144,7 +147,11 @@ void braid_while(braid_graph *g, const braid_loop *loop, const braid_out *init, 
 {
     if (!g || g->status.code) return;
     if (count < 1) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "A loop without variables");
-    if (!all_given(g, "The loop's variable", init, count)) return;
+    braid_out *first = count < 1 ? NULL : bd_memdup(init, (size_t)count * sizeof *init);
+    if (!all_given(g, "The loop's variable", first, count)) {
+        bd_free(first);
+        return;
+    }
     const char *scope = braid_push_name_scope(g, loop->name ? loop->name : "while");
     const char *frame = bd_arena_asprintf(&g->arena, "%swhile_context", scope);
     bd_region r;
@@ -152,12 +159,13 @@ void braid_while(braid_graph *g, const braid_loop *loop, const braid_out *init, 
     loop_vars v;
     vars_init(&v, count);
     bd_region_init_loop(&r, g, outer, frame, loop->parallel_iterations ? loop->parallel_iterations : 10);
-    build_loop(g, &r, loop, &v, init, results);
+    build_loop(g, &r, loop, &v, first, results);
     if (g->status.code) memset(results, 0, (size_t)count * sizeof *results);
     bd_region_swap(g, outer);
     bd_region_fini(&r);
     vars_fini(&v);
     braid_pop_name_scope(g);
+    bd_free(first);
 }
 
 // ---- Conditionals ----

@@ -74,4 +74,8 @@ braid_code bd_import_parse_node(bd_import *im, bd_wire_reader *in, bd_parsed_nod
 braid_code bd_import_make(bd_import *im);
 void bd_import_fini(bd_import *im);
 
+// ---- Export ----
+
+void bd_node_def_put_attr(bd_wire_writer *out, const bd_named_attr *attr); // as a field of NodeDef
+
 #endif

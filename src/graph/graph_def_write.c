@@ -100,7 +100,7 @@ static void put_control(bd_wire_writer *out, const braid_op *control)
     bd_wire_put_raw(out, control->name, name);
 }
 
-static void put_attr(bd_wire_writer *out, const bd_named_attr *attr)
+void bd_node_def_put_attr(bd_wire_writer *out, const bd_named_attr *attr)
 {
     put_message(out, BD_NODE_DEF_ATTR, entry_size(attr));
     bd_wire_put_bytes(out, BD_MAP_ENTRY_KEY, attr->name, strlen(attr->name));
@@ -119,7 +119,7 @@ static void put_node(bd_wire_writer *out, const braid_op *n, bool placed)
         put_control(out, n->controls[i]);
     put_text(out, BD_NODE_DEF_DEVICE, device_of(n, placed));
     for (int i = 0; i < n->attr_count; i++) {
-        if (!n->attrs[i].is_default) put_attr(out, &n->attrs[i]);
+        if (!n->attrs[i].is_default) bd_node_def_put_attr(out, &n->attrs[i]);
     }
 }
 

@@ -1,14 +1,11 @@
-// Datasets: what all of them share, transformations, and iterators.
+// Datasets: what all of them share, and transformations.
 #include "train/input/dataset_internal.h"
 
 #include "base/alloc.h"
 #include "train/input/parsing_internal.h"
+#include <braid/function.h>
 #include <braid/ops.h>
-#include <braid/scaffold.h>
 #include <string.h>
-
-// TensorFlow's graph-level seed where only the op has one.
-#define DEFAULT_GRAPH_SEED 87654321
 
 // ---- Common ----
 
@@ -94,8 +91,10 @@ braid_dataset braid_dataset_shuffle(braid_graph *g, braid_dataset from, int64_t 
     if (!d) return (braid_dataset){0};
     braid_op_input(d, from.variant);
     braid_op_input(d, braid_const_int64(g, "buffer_size", buffer_size));
-    braid_op_input(d, braid_const_int64(g, "seed", seed ? DEFAULT_GRAPH_SEED : 0));
-    braid_op_input(d, braid_const_int64(g, "seed2", seed));
+    int64_t seeds[2];
+    braid_get_seed(g, seed ? &seed : NULL, seeds);
+    braid_op_input(d, braid_const_int64(g, "seed", seeds[0]));
+    braid_op_input(d, braid_const_int64(g, "seed2", seeds[1]));
     braid_op_attr_bool(d, "reshuffle_each_iteration", reshuffle_each_iteration);
     return train_dataset_end_typed(g, d, NULL, from.dtypes, from.shapes, from.count);
 }
@@ -310,40 +309,4 @@ braid_dataset braid_dataset_concatenate(braid_graph *g, braid_dataset first, bra
     const braid_dataset out = train_dataset_end_typed(g, d, NULL, first.dtypes, shapes, first.count);
     bd_free(shapes);
     return out;
-}
-
-// ---- Iterators ----
-
-braid_iterator braid_make_initializable_iterator(braid_graph *g, braid_dataset dataset,
-                                                 const char *shared_name)
-{
-    braid_op_desc *d = train_dataset_begin(g, "IteratorV2", &dataset, 1);
-    if (!d) return (braid_iterator){0};
-    braid_op_attr_string(d, "shared_name", shared_name ? shared_name : "");
-    braid_op_attr_string(d, "container", "");
-    braid_op_attr_type_list(d, "output_types", dataset.dtypes, dataset.count);
-    braid_op_attr_shape_list(d, "output_shapes", dataset.shapes, dataset.count);
-    braid_iterator it = {.handle = braid_op_end_out(d), .dataset = dataset};
-    if (!it.handle.op) return (braid_iterator){0};
-    braid_push_colocate(g, it.handle.op);
-    it.initializer = braid_op_add(g, "MakeIterator", NULL, (braid_out[]){dataset.variant, it.handle}, 2);
-    braid_pop_colocate(g);
-    if (it.initializer) braid_collect(g, BRAID_TABLE_INITIALIZERS, (braid_out){it.initializer, 0});
-    return it;
-}
-
-void braid_iterator_get_next(braid_graph *g, braid_iterator it, braid_out *outs)
-{
-    memset(outs, 0, (size_t)it.dataset.count * sizeof *outs);
-    if (!it.handle.op) {
-        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "IteratorGetNext: its iterator is nothing");
-        return;
-    }
-    braid_op_desc *d = braid_op_begin(g, "IteratorGetNext", NULL);
-    braid_op_input(d, it.handle);
-    braid_op_attr_type_list(d, "output_types", it.dataset.dtypes, it.dataset.count);
-    braid_op_attr_shape_list(d, "output_shapes", it.dataset.shapes, it.dataset.count);
-    braid_op *next = braid_op_end(d);
-    for (int i = 0; next && i < it.dataset.count; i++)
-        outs[i] = braid_output(next, i);
 }

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #define CAPACITY_DEFAULT 32
-// TensorFlow's graph-level seed where only the op has one.
-#define DEFAULT_GRAPH_SEED 87654321
 
 static void add_runner(braid_graph *g, braid_queue q, braid_op *enqueue, int threads)
 {
@@ -50,10 +48,7 @@ static braid_out shuffled(braid_graph *g, braid_out input, int64_t seed)
 {
     braid_op_desc *d = braid_op_begin(g, "RandomShuffle", NULL);
     braid_op_input(d, input);
-    if (seed) {
-        braid_op_attr_int(d, "seed", DEFAULT_GRAPH_SEED);
-        braid_op_attr_int(d, "seed2", seed);
-    }
+    if (seed) braid_op_attr_int(d, "seed2", seed);
     return braid_op_end_out(d);
 }
 
@@ -124,6 +119,11 @@ static bool batch_is_valid(braid_graph *g, const braid_out *tensors, int count, 
 static void batch(braid_graph *g, const braid_out *tensors, int count, const braid_batch_options *o,
                   bool is_random, braid_out *outs)
 {
+    if (!tensors || !outs || count < 1) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "A batch of %d tensors%s", count,
+                         !tensors || !outs ? ", of which an array is NULL" : "");
+        return;
+    }
     if (!batch_is_valid(g, tensors, count, o)) {
         memset(outs, 0, (size_t)count * sizeof *outs);
         return;

@@ -5,9 +5,6 @@
 #include "train/common/build.h"
 #include <string.h>
 
-// TensorFlow's graph-level seed where only the op has one.
-#define DEFAULT_GRAPH_SEED 87654321
-
 static void *keep(braid_graph *g, const void *data, size_t size)
 {
     void *kept = bd_memdup(data, size);
@@ -40,10 +37,7 @@ static braid_queue new_queue(braid_graph *g, const char *op_type, const char *na
     braid_op_attr_int(d, "capacity", o->capacity ? o->capacity : -1);
     if (o->shared_name) braid_op_attr_string(d, "shared_name", o->shared_name);
     if (is_random) braid_op_attr_int(d, "min_after_dequeue", o->min_after_dequeue);
-    if (is_random && o->seed) {
-        braid_op_attr_int(d, "seed", DEFAULT_GRAPH_SEED);
-        braid_op_attr_int(d, "seed2", o->seed);
-    }
+    if (is_random && o->seed) braid_op_attr_int(d, "seed2", o->seed);
     const braid_out handle = braid_op_end_out(d);
     if (!handle.op) return (braid_queue){0};
     braid_shape *shapes = bd_calloc((size_t)o->count, sizeof *shapes);
@@ -102,6 +96,10 @@ braid_op *braid_queue_enqueue_many(braid_graph *g, braid_queue q, const braid_ou
 static void dequeue(braid_graph *g, braid_queue q, const char *op_type, const char *suffix, int n,
                     braid_out *outs)
 {
+    if (!outs) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s: its array of results is NULL", op_type);
+        return;
+    }
     memset(outs, 0, (size_t)q.count * sizeof *outs);
     if (n < 0) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s: %d elements", op_type, n);
     braid_op_desc *d = begin_use(g, q, op_type, suffix);

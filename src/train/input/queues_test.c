@@ -159,6 +159,13 @@ static void wrong_queues_fail_the_graph(void **state)
     braid_queue_dequeue(g, (braid_queue){0}, &out);
     expect_failure(g, "its queue is nothing");
     g = braid_graph_new();
+    braid_queue_dequeue(g, braid_range_input_producer(g, 3, NULL), NULL);
+    expect_failure(g, "QueueDequeueV2: its array of results is NULL");
+    g = braid_graph_new();
+    out = braid_const_int64(g, NULL, 1);
+    braid_batch(g, &out, 1, &(braid_batch_options){.batch_size = 2}, NULL);
+    expect_failure(g, "A batch of 1 tensors, of which an array is NULL");
+    g = braid_graph_new();
     (void)braid_string_input_producer(g, braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(2)), NULL);
     expect_failure(g, "an input of float");
     g = braid_graph_new();
