@@ -16,12 +16,14 @@ typedef struct braid_tensor_array {
     braid_out handle, flow;    ///< a resource, and a float scalar; ops NULL when the graph has failed
     braid_dtype dtype;         ///< of its elements
     braid_shape element_shape; ///< of each element, as far as known
+    bool varied_shapes;        ///< elements have different shapes
 } braid_tensor_array;
 
 /// Options of an array; all zero (or NULL): a fixed size, each element is read once.
 typedef struct braid_tensor_array_options {
     bool dynamic_size;       ///< writes beyond the end make it longer
     bool keep_after_read;    ///< an element may be read several times (clear_after_read=False)
+    bool varied_shapes;      ///< elements may have different shapes (infer_shape=False)
     const char *name;        ///< NULL: "TensorArray"
     const char *shared_name; ///< tensor_array_name; NULL: ""
 } braid_tensor_array_options;
@@ -32,9 +34,24 @@ BRAID_API braid_tensor_array braid_tensor_array_new(braid_graph *graph, braid_dt
                                                     const braid_tensor_array_options *options);
 /// Element `index` (int32 scalar), which must have been written.
 BRAID_API braid_out braid_tensor_array_read(braid_graph *graph, braid_tensor_array array, braid_out index);
-/// Writes an element, once each; returns the array after it.
+/// Writes an element, once each; returns the array after it. Here and below, the graph fails when `value` has
+/// another type or shape than the elements.
 BRAID_API braid_tensor_array braid_tensor_array_write(braid_graph *graph, braid_tensor_array array,
                                                       braid_out index, braid_out value);
+/// The elements `indices` (int32 [n]), joined along a new first dimension.
+BRAID_API braid_out braid_tensor_array_gather(braid_graph *graph, braid_tensor_array array,
+                                              braid_out indices);
+/// Writes the slices of `value` along its first dimension to the elements `indices` (int32 [n]).
+BRAID_API braid_tensor_array braid_tensor_array_scatter(braid_graph *graph, braid_tensor_array array,
+                                                        braid_out indices, braid_out value);
+/// All elements, joined along their first dimension, in which they may differ.
+BRAID_API braid_out braid_tensor_array_concat(braid_graph *graph, braid_tensor_array array);
+/// Writes pieces of `value` along its first dimension to the elements; `lengths` are their lengths (int32 or
+/// int64 [size]).
+BRAID_API braid_tensor_array braid_tensor_array_split(braid_graph *graph, braid_tensor_array array,
+                                                      braid_out value, braid_out lengths);
+/// A node that frees the array's elements before the step ends.
+BRAID_API braid_op *braid_tensor_array_close(braid_graph *graph, braid_tensor_array array);
 /// The number of elements, an int32 scalar.
 BRAID_API braid_out braid_tensor_array_size(braid_graph *graph, braid_tensor_array array);
 /// All elements, joined along a new first dimension.

@@ -210,6 +210,65 @@ static void triply_nested_loops_have_gradients(void **state)
     check(&p, v[1]);
 }
 
+// ---- Arrays of tensors ----
+
+enum {
+    ELEMENTS = 3
+};
+
+// The inner loop multiplies each element of an array by w and by the outer variable.
+typedef struct scaling {
+    const problem *p;
+    braid_tensor_array from, to;
+    braid_out factor;
+} scaling;
+
+static braid_out more_elements(void *arg, braid_graph *g, const braid_out *vars)
+{
+    (void)arg;
+    return bd_b2(g, "Less", NULL, vars[0], braid_const_int32(g, NULL, ELEMENTS));
+}
+
+static void scale_element(void *arg, braid_graph *g, const braid_out *vars, braid_out *next)
+{
+    const scaling *s = arg;
+    braid_tensor_array to = s->to;
+    to.flow = vars[1];
+    braid_out value = braid_tensor_array_read(g, s->from, vars[0]);
+    value = braid_mul(g, braid_mul(g, braid_square(g, value), s->p->w), s->factor);
+    next[1] = braid_tensor_array_write(g, to, vars[0], value).flow;
+    next[0] = braid_add(g, vars[0], braid_const_int32(g, NULL, 1));
+}
+
+static void sum_of_scaled(const problem *p, const braid_out *vars, braid_out *next)
+{
+    braid_graph *g = p->g;
+    const braid_out size = braid_const_int32(g, NULL, ELEMENTS);
+    braid_op_desc *d = braid_op_begin(g, "Pack", NULL);
+    braid_op_input_list(d, (const braid_out[]){vars[1], p->x, p->w}, ELEMENTS);
+    scaling s = {.p = p, .factor = vars[1]};
+    s.from = braid_tensor_array_new(g, BRAID_DOUBLE, BRAID_SCALAR, size, NULL);
+    s.from = braid_tensor_array_unstack(g, s.from, braid_op_end_out(d));
+    s.to = braid_tensor_array_new(g, BRAID_DOUBLE, BRAID_SCALAR, size, NULL);
+    braid_out v[2] = {braid_const_int32(g, NULL, 0), s.to.flow};
+    const braid_loop loop = {.condition = more_elements, .body = scale_element, .arg = &s};
+    braid_while(g, &loop, v, 2, v);
+    s.to.flow = v[1];
+    next[1] = bd_b1(g, "Sin", NULL, braid_reduce_sum(g, braid_tensor_array_stack(g, s.to)));
+}
+
+static void arrays_of_a_loop_have_gradients(void **state)
+{
+    (void)state;
+    for (int outer = 0; outer < 2; outer++) {
+        problem p = make();
+        braid_out v[2] = {braid_const_int32(p.g, NULL, 0), p.x}, y[2];
+        if (outer) repeat(&p, 2, sum_of_scaled, &v[1], 1);
+        if (!outer) sum_of_scaled(&p, v, y);
+        check(&p, outer ? v[1] : y[1]);
+    }
+}
+
 // ---- Conditionals ----
 
 typedef struct choice {
@@ -414,6 +473,7 @@ int main(void)
         cmocka_unit_test(results_used_together_have_gradients),
         cmocka_unit_test(nested_loops_have_gradients),
         cmocka_unit_test(triply_nested_loops_have_gradients),
+        cmocka_unit_test(arrays_of_a_loop_have_gradients),
         cmocka_unit_test(a_conditional_has_the_gradient_of_its_branch),
         cmocka_unit_test(conditionals_within_a_loop_have_gradients),
         cmocka_unit_test(nested_conditionals_of_a_loop_have_gradients),

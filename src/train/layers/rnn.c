@@ -1,6 +1,7 @@
 // Unrolling recurrent cells: one step after the other, or in a loop over arrays of tensors.
 #include <braid/rnn.h>
 
+#include "base/alloc.h"
 #include "train/common/build.h"
 #include <braid/control.h>
 #include <braid/tensor_array.h>
@@ -43,14 +44,55 @@ static braid_out build_step(const network *n, braid_out time, braid_out input, c
     return output;
 }
 
+// Whether x may be of a type and shape.
+static bool may_be(braid_out x, braid_dtype dtype, braid_shape shape)
+{
+    if (!x.op || train_base_dtype(braid_out_dtype(x)) != dtype) return false;
+    const braid_shape known = braid_out_shape(x);
+    bool fits = known.rank < 0 || known.rank == shape.rank;
+    for (int i = 0; fits && i < known.rank; i++)
+        fits = known.dims[i] < 0 || shape.dims[i] < 0 || known.dims[i] == shape.dims[i];
+    return fits;
+}
+
+static bool check_lengths(const network *n, braid_out lengths, int64_t batch)
+{
+    if (may_be(lengths, BRAID_INT32, BRAID_SHAPE(batch)) || may_be(lengths, BRAID_INT64, BRAID_SHAPE(batch)))
+        return true;
+    braid_graph_fail(n->graph, BRAID_INVALID_ARGUMENT,
+                     "rnn: sequence_length '%s' is not a vector of int32 or int64 with one element for each "
+                     "row of the batch",
+                     braid_op_name(lengths.op));
+    return false;
+}
+
+static bool check_state(const network *n, const braid_out *state, braid_dtype dtype, int64_t batch)
+{
+    const braid_rnn_state *states = braid_rnn_cell_states(n->cell, &(int){0});
+    for (int i = 0; state && i < n->state_count; i++) {
+        if (may_be(state[i], dtype, BRAID_SHAPE(batch, states[i].size))) continue;
+        braid_graph_fail(
+            n->graph, BRAID_INVALID_ARGUMENT,
+            "rnn: the initial state %d, '%s', is not %s [batch, %lld] with the batch of the inputs", i,
+            state[i].op ? braid_op_name(state[i].op) : "none", braid_dtype_name(dtype),
+            (long long)states[i].size);
+        return false;
+    }
+    return true;
+}
+
 // Checks the inputs of a step and makes the first states and the variables. False: the graph has failed.
-static bool begin(network *n, braid_rnn_cell *cell, braid_out input, int feature_axis,
+// The axes are of the input.
+static bool begin(network *n, braid_rnn_cell *cell, braid_out input, int batch_axis, int feature_axis,
                   const braid_rnn_options *o)
 {
-    if (!cell || !input.op) return false;
     n->graph = braid_rnn_cell_graph(cell);
     n->cell = cell;
-    (void)braid_rnn_cell_state_sizes(cell, &n->state_count);
+    if (!input.op) {
+        braid_graph_fail(n->graph, BRAID_INVALID_ARGUMENT, "rnn: no inputs");
+        return false;
+    }
+    (void)braid_rnn_cell_states(cell, &n->state_count);
     const braid_shape shape = braid_out_shape(input);
     if (shape.rank != feature_axis + 1 || shape.dims[feature_axis] < 0) {
         braid_graph_fail(n->graph, BRAID_INVALID_ARGUMENT,
@@ -58,15 +100,12 @@ static bool begin(network *n, braid_rnn_cell *cell, braid_out input, int feature
                          braid_op_name(input.op), feature_axis + 1);
         return false;
     }
-    braid_rnn_cell_build(cell, train_base_dtype(braid_out_dtype(input)), shape.dims[feature_axis]);
-    if (!o->sequence_length.op) return true;
-    const int rank = braid_out_shape(o->sequence_length).rank;
-    if (rank >= 0 && rank != 1) {
-        braid_graph_fail(n->graph, BRAID_INVALID_ARGUMENT, "rnn: sequence_length '%s' is not a vector",
-                         braid_op_name(o->sequence_length.op));
-        return false;
-    }
-    n->lengths = braid_cast(n->graph, o->sequence_length, BRAID_INT32);
+    const braid_dtype dtype = train_base_dtype(braid_out_dtype(input));
+    const int64_t batch = shape.dims[batch_axis];
+    if (o->sequence_length.op && !check_lengths(n, o->sequence_length, batch)) return false;
+    if (!check_state(n, o->initial_state, dtype, batch)) return false;
+    braid_rnn_cell_build(cell, dtype, shape.dims[feature_axis]);
+    if (o->sequence_length.op) n->lengths = braid_cast(n->graph, o->sequence_length, BRAID_INT32);
     return true;
 }
 
@@ -93,13 +132,16 @@ void braid_static_rnn(braid_rnn_cell *cell, const braid_out *inputs, int count,
 {
     const braid_rnn_options o = options ? *options : (braid_rnn_options){0};
     network n = {0};
-    for (int i = 0; i < count; i++)
+    for (int i = 0; outputs && i < count; i++)
         outputs[i] = BRAID_NONE;
     if (!cell) return; // the graph has failed
     braid_graph *g = braid_rnn_cell_graph(cell);
-    if (count < 1) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "static_rnn: no inputs");
+    if (count < 1 || !inputs || !outputs) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "static_rnn: no inputs, or no room for the outputs");
+        return;
+    }
     (void)braid_push_variable_scope(g, o.name ? o.name : "rnn", NULL);
-    if (count > 0 && begin(&n, cell, inputs[0], 1, &o)) {
+    if (begin(&n, cell, inputs[0], 0, 1, &o)) {
         braid_out states[BRAID_RNN_STATES_MAX];
         make_zeros(&n, &o, inputs[0], 0, states);
         for (int i = 0; i < count; i++) {
@@ -156,11 +198,16 @@ static void make_arrays(network *n, braid_out x, braid_shape shape)
     const braid_dtype dtype = train_base_dtype(braid_out_dtype(x));
     n->steps = train_first_of(g, train_node1(g, "Shape", NULL, x));
     n->limit = step_limit(n);
-    n->outputs = braid_tensor_array_new(
-        g, dtype, BRAID_SHAPE(shape.dims[1], braid_rnn_cell_output_size(n->cell)), n->steps,
-        &(braid_tensor_array_options){.shared_name = "dynamic_rnn/output_0"});
+    const char *scope = braid_push_name_scope(g, "dynamic_rnn"), *const base = scope ? scope : "";
+    braid_pop_name_scope(g);
+    char *output_name = bd_asprintf("%soutput_0", base), *input_name = bd_asprintf("%sinput_0", base);
+    n->outputs =
+        braid_tensor_array_new(g, dtype, BRAID_SHAPE(shape.dims[1], braid_rnn_cell_output_size(n->cell)),
+                               n->steps, &(braid_tensor_array_options){.shared_name = output_name});
     n->inputs = braid_tensor_array_new(g, dtype, BRAID_SHAPE(shape.dims[1], shape.dims[2]), n->steps,
-                                       &(braid_tensor_array_options){.shared_name = "dynamic_rnn/input_0"});
+                                       &(braid_tensor_array_options){.shared_name = input_name});
+    bd_free(output_name);
+    bd_free(input_name);
     n->inputs = braid_tensor_array_unstack(g, n->inputs, x);
 }
 
@@ -193,7 +240,7 @@ braid_out braid_dynamic_rnn(braid_rnn_cell *cell, braid_out inputs, const braid_
     if (!cell) return outputs; // the graph has failed
     braid_graph *g = braid_rnn_cell_graph(cell);
     (void)braid_push_variable_scope(g, o.name ? o.name : "rnn", NULL);
-    if (begin(&n, cell, inputs, 2, &o)) {
+    if (begin(&n, cell, inputs, o.time_major, 2, &o)) {
         braid_out time_major = o.time_major ? inputs : swap_batch_and_time(g, inputs);
         make_zeros(&n, &o, inputs, o.time_major, n.states + 2);
         outputs = run_loop(&n, &o, time_major);

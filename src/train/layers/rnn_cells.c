@@ -11,12 +11,15 @@ struct braid_rnn_cell {
     braid_rnn_cell_spec spec;
     bool is_built;
     int64_t input_size; // once it is built
+    braid_dtype dtype;  // likewise
+    char *own_name;     // NULL: the type's
     void *data;
 };
 
 static void cell_free(void *what)
 {
     braid_rnn_cell *cell = what;
+    bd_free(cell->own_name);
     bd_free(cell->data);
     bd_free(cell);
 }
@@ -26,7 +29,7 @@ braid_rnn_cell *braid_rnn_cell_new(braid_graph *g, const braid_rnn_cell_spec *sp
     bool is_valid =
         spec->state_count >= 0 && spec->state_count <= BRAID_RNN_STATES_MAX && spec->output_size > 0;
     for (int i = 0; is_valid && i < spec->state_count; i++)
-        is_valid = spec->state_sizes[i] > 0;
+        is_valid = spec->states[i].size > 0;
     if (!is_valid)
         braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
                          "%s: sizes must be positive, and at most %d states are possible",
@@ -35,6 +38,7 @@ braid_rnn_cell *braid_rnn_cell_new(braid_graph *g, const braid_rnn_cell_spec *sp
     braid_rnn_cell *cell = bd_calloc(1, sizeof *cell);
     cell->graph = g;
     cell->spec = *spec;
+    cell->own_name = spec->name ? bd_strdup(spec->name) : NULL;
     if (spec->data_size) cell->data = bd_memdup(spec->data, spec->data_size);
     braid_graph_own(g, cell, cell_free);
     return cell;
@@ -55,10 +59,10 @@ int64_t braid_rnn_cell_output_size(const braid_rnn_cell *cell)
     return cell->spec.output_size;
 }
 
-const int64_t *braid_rnn_cell_state_sizes(const braid_rnn_cell *cell, int *count)
+const braid_rnn_state *braid_rnn_cell_states(const braid_rnn_cell *cell, int *count)
 {
     *count = cell->spec.state_count;
-    return cell->spec.state_sizes;
+    return cell->spec.states;
 }
 
 void braid_rnn_cell_zero_state(braid_rnn_cell *cell, braid_out batch_size, braid_dtype dtype,
@@ -67,8 +71,14 @@ void braid_rnn_cell_zero_state(braid_rnn_cell *cell, braid_out batch_size, braid
     if (!cell || !batch_size.op) return;
     (void)braid_push_name_scope(cell->graph, "zero_state");
     for (int i = 0; i < cell->spec.state_count; i++)
-        states[i] = train_zero_rows(cell->graph, batch_size, cell->spec.state_sizes[i], dtype);
+        states[i] = train_zero_rows(cell->graph, batch_size, cell->spec.states[i].size, dtype);
     braid_pop_name_scope(cell->graph);
+}
+
+// The scope of its nodes; NULL: a wrapper, which has none.
+static const char *scope_of(const braid_rnn_cell *cell)
+{
+    return cell->own_name ? cell->own_name : cell->spec.type->name;
 }
 
 void braid_rnn_cell_build(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_size)
@@ -76,8 +86,9 @@ void braid_rnn_cell_build(braid_rnn_cell *cell, braid_dtype dtype, int64_t input
     if (!cell || cell->is_built) return;
     cell->is_built = true;
     cell->input_size = input_size;
-    const char *name = cell->spec.type->name;
-    const braid_variable_scope_options unique = {.unique = true}; // as TensorFlow's layers
+    cell->dtype = dtype;
+    const char *name = scope_of(cell);
+    const braid_variable_scope_options unique = {.unique = !cell->own_name}; // as TensorFlow's layers
     if (name) (void)braid_push_variable_scope(cell->graph, name, &unique);
     if (cell->spec.type->build) cell->spec.type->build(cell, dtype, input_size);
     if (name) braid_pop_variable_scope(cell->graph);
@@ -85,16 +96,18 @@ void braid_rnn_cell_build(braid_rnn_cell *cell, braid_dtype dtype, int64_t input
 
 static const char *name_of(const braid_rnn_cell *cell)
 {
-    return cell->spec.type->name ? cell->spec.type->name : "rnn cell";
+    return scope_of(cell) ? scope_of(cell) : "rnn cell";
 }
 
-// Whether x is [batch, size], as far as is known; else the graph fails.
+// Whether x is [batch, size] of the cell's type, as far as is known; else the graph fails.
 static bool is_matrix(const braid_rnn_cell *cell, const char *what, braid_out x, int64_t size)
 {
     const braid_shape shape = x.op ? braid_out_shape(x) : BRAID_SCALAR;
-    if (shape.rank < 0 || (shape.rank == 2 && (shape.dims[1] < 0 || shape.dims[1] == size))) return true;
-    braid_graph_fail(cell->graph, BRAID_INVALID_ARGUMENT, "%s: %s '%s' is not [batch, %lld]", name_of(cell),
-                     what, x.op ? braid_op_name(x.op) : "none", (long long)size);
+    const bool fits = shape.rank < 0 || (shape.rank == 2 && (shape.dims[1] < 0 || shape.dims[1] == size));
+    if (fits && train_base_dtype(braid_out_dtype(x)) == cell->dtype) return true;
+    braid_graph_fail(cell->graph, BRAID_INVALID_ARGUMENT, "%s: %s '%s' is not %s [batch, %lld]",
+                     name_of(cell), what, x.op ? braid_op_name(x.op) : "none", braid_dtype_name(cell->dtype),
+                     (long long)size);
     return false;
 }
 
@@ -107,14 +120,14 @@ static bool may_step(const braid_rnn_cell *cell, braid_out input, const braid_ou
     }
     bool fits = is_matrix(cell, "the input", input, cell->input_size);
     for (int i = 0; fits && i < cell->spec.state_count; i++)
-        fits = is_matrix(cell, "the state", state[i], cell->spec.state_sizes[i]);
+        fits = is_matrix(cell, "the state", state[i], cell->spec.states[i].size);
     return fits;
 }
 
 braid_out braid_rnn_cell_step(braid_rnn_cell *cell, braid_out input, const braid_out *state, braid_out *next)
 {
-    if (!cell || !input.op || !may_step(cell, input, state)) return BRAID_NONE;
-    const char *name = cell->spec.type->name;
+    if (!cell || !may_step(cell, input, state)) return BRAID_NONE;
+    const char *name = scope_of(cell);
     if (name) (void)braid_push_name_scope(cell->graph, name);
     const braid_out output = cell->spec.type->step(cell, input, state, next);
     if (name) braid_pop_name_scope(cell->graph);
@@ -128,29 +141,37 @@ typedef struct linear {
     braid_out kernel, bias;
 } linear;
 
-static const braid_initializer inherited_initializer; // the variable scope's, else Glorot's
-
-static linear make_linear(braid_graph *g, braid_dtype dtype, int64_t in, int64_t out, float bias)
+// A variable that begins as the kernel does.
+static braid_out make_weights(braid_graph *g, const char *name, braid_dtype dtype, braid_shape shape,
+                              const braid_rnn_cell_options *o)
 {
-    linear l = {
-        .kernel =
-            braid_variable_get(g, "kernel", dtype, BRAID_SHAPE(in, out), inherited_initializer, true).read};
-    l.bias =
-        braid_variable_get(g, "bias", dtype, BRAID_SHAPE(out), braid_constant_initializer(bias), true).read;
+    return braid_variable_get(g, name, dtype, shape, o->kernel_initializer, true).read;
+}
+
+static linear make_linear(const braid_rnn_cell *cell, const braid_rnn_cell_options *o, int64_t in,
+                          int64_t out, float bias)
+{
+    const braid_initializer first =
+        o->bias_initializer.build ? o->bias_initializer : braid_constant_initializer(bias);
+    braid_graph *g = cell->graph;
+    linear l = {.kernel = make_weights(g, "kernel", cell->dtype, BRAID_SHAPE(in, out), o)};
+    l.bias = braid_variable_get(g, "bias", cell->dtype, BRAID_SHAPE(out), first, true).read;
     return l;
+}
+
+// The options of a cell, with the activation that it has.
+static braid_rnn_cell_options settled(const braid_rnn_cell_options *options)
+{
+    braid_rnn_cell_options o = options ? *options : (braid_rnn_cell_options){0};
+    if (!o.activation) o.activation = braid_tanh;
+    return o;
 }
 
 // [a, b] kernel + bias
 static braid_out apply_linear(braid_graph *g, const linear *l, braid_out a, braid_out b)
 {
     const braid_out parts[2] = {a, b};
-    const char *scope = braid_push_name_scope(g, "concat");
-    braid_out axis = braid_const_int32(g, "axis", 1);
-    braid_pop_name_scope(g);
-    braid_op_desc *d = braid_op_begin(g, "ConcatV2", scope);
-    braid_op_input_list(d, parts, 2);
-    braid_op_input(d, axis);
-    return braid_bias_add(g, braid_matmul(g, braid_op_end_out(d), l->kernel), l->bias);
+    return braid_bias_add(g, braid_matmul(g, train_concat(g, parts, 2, 1), l->kernel), l->bias);
 }
 
 // x [batch, count * n] as `parts` [count] of [batch, n]
@@ -172,31 +193,34 @@ static void split(braid_graph *g, braid_out x, braid_out *parts, int count)
 
 typedef struct units {
     int64_t count;
+    braid_rnn_cell_options options;
     linear gates, candidate; // the basic cell has no gates
 } units;
 
 static void build_basic_rnn(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_size)
 {
+    (void)dtype; // the cell's
     units *u = cell->data;
-    u->candidate = make_linear(cell->graph, dtype, input_size + u->count, u->count, 0);
+    u->candidate = make_linear(cell, &u->options, input_size + u->count, u->count, 0);
 }
 
 static braid_out step_basic_rnn(braid_rnn_cell *cell, braid_out input, const braid_out *state,
                                 braid_out *next)
 {
     const units *u = cell->data;
-    next[0] = braid_tanh(cell->graph, apply_linear(cell->graph, &u->candidate, input, state[0]));
+    next[0] = u->options.activation(cell->graph, apply_linear(cell->graph, &u->candidate, input, state[0]));
     return next[0];
 }
 
 static void build_gru(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_size)
 {
+    (void)dtype; // the cell's
     units *u = cell->data;
     (void)braid_push_variable_scope(cell->graph, "gates", NULL);
-    u->gates = make_linear(cell->graph, dtype, input_size + u->count, 2 * u->count, 1);
+    u->gates = make_linear(cell, &u->options, input_size + u->count, 2 * u->count, 1);
     braid_pop_variable_scope(cell->graph);
     (void)braid_push_variable_scope(cell->graph, "candidate", NULL);
-    u->candidate = make_linear(cell->graph, dtype, input_size + u->count, u->count, 0);
+    u->candidate = make_linear(cell, &u->options, input_size + u->count, u->count, 0);
     braid_pop_variable_scope(cell->graph);
 }
 
@@ -207,34 +231,36 @@ static braid_out step_gru(braid_rnn_cell *cell, braid_out input, const braid_out
     braid_out gates[2]; // reset, update
     split(g, braid_sigmoid(g, apply_linear(g, &u->gates, input, state[0])), gates, 2);
     braid_out reset = braid_mul(g, gates[0], state[0]);
-    braid_out candidate = braid_tanh(g, apply_linear(g, &u->candidate, input, reset));
+    braid_out candidate = u->options.activation(g, apply_linear(g, &u->candidate, input, reset));
     braid_out kept = braid_mul(g, gates[1], state[0]);
     braid_out rest = train_number_op(g, "Sub", "sub", 1, gates[1]);
     next[0] = braid_add(g, kept, braid_mul(g, rest, candidate));
     return next[0];
 }
 
-static braid_rnn_cell *units_cell(braid_graph *g, const braid_rnn_cell_type *type, int64_t count)
+static braid_rnn_cell *units_cell(braid_graph *g, const braid_rnn_cell_type *type, int64_t count,
+                                  const braid_rnn_cell_options *options)
 {
-    const units u = {.count = count};
+    const units u = {.count = count, .options = settled(options)};
     return braid_rnn_cell_new(g, &(braid_rnn_cell_spec){.type = type,
+                                                        .name = u.options.name,
                                                         .output_size = count,
                                                         .state_count = 1,
-                                                        .state_sizes = {count},
+                                                        .states = {{count, false}},
                                                         .data = &u,
                                                         .data_size = sizeof u});
 }
 
-braid_rnn_cell *braid_basic_rnn_cell(braid_graph *g, int64_t count)
+braid_rnn_cell *braid_basic_rnn_cell(braid_graph *g, int64_t count, const braid_rnn_cell_options *options)
 {
     static const braid_rnn_cell_type type = {"basic_rnn_cell", build_basic_rnn, step_basic_rnn};
-    return units_cell(g, &type, count);
+    return units_cell(g, &type, count, options);
 }
 
-braid_rnn_cell *braid_gru_cell(braid_graph *g, int64_t count)
+braid_rnn_cell *braid_gru_cell(braid_graph *g, int64_t count, const braid_rnn_cell_options *options)
 {
     static const braid_rnn_cell_type type = {"gru_cell", build_gru, step_gru};
-    return units_cell(g, &type, count);
+    return units_cell(g, &type, count, options);
 }
 
 // ---- Long short-term memory ----
@@ -267,15 +293,14 @@ static void build_lstm(braid_rnn_cell *cell, braid_dtype dtype, int64_t input_si
     static const int order[] = {FORGET, INPUT, OUTPUT};
     lstm *l = cell->data;
     braid_graph *g = cell->graph;
-    l->gates = make_linear(g, dtype, input_size + lstm_outputs(l), PARTS * l->count, 0);
+    l->gates = make_linear(cell, &l->options.cell, input_size + lstm_outputs(l), PARTS * l->count, 0);
     for (int i = 0; l->options.use_peepholes && i < 3; i++)
         l->peepholes[order[i]] =
-            braid_variable_get(g, names[order[i]], dtype, BRAID_SHAPE(l->count), inherited_initializer, true)
-                .read;
+            make_weights(g, names[order[i]], dtype, BRAID_SHAPE(l->count), &l->options.cell);
     if (!l->options.num_proj) return;
     (void)braid_push_variable_scope(g, "projection", NULL);
     const braid_shape shape = BRAID_SHAPE(l->count, l->options.num_proj);
-    l->projection = braid_variable_get(g, "kernel", dtype, shape, inherited_initializer, true).read;
+    l->projection = make_weights(g, "kernel", dtype, shape, &l->options.cell);
     braid_pop_variable_scope(g);
 }
 
@@ -301,24 +326,29 @@ static braid_out step_lstm(braid_rnn_cell *cell, braid_out input, const braid_ou
     forget = braid_sigmoid(g, peep(g, l, FORGET, forget, memory));
     braid_out take = braid_sigmoid(g, peep(g, l, INPUT, parts[INPUT], memory));
     braid_out kept = braid_mul(g, forget, memory);
-    braid_out c = braid_add(g, kept, braid_mul(g, take, braid_tanh(g, parts[CANDIDATE])));
+    braid_out c = braid_add(g, kept, braid_mul(g, take, l->options.cell.activation(g, parts[CANDIDATE])));
     c = clip(g, c, l->options.cell_clip);
     braid_out show = braid_sigmoid(g, peep(g, l, OUTPUT, parts[OUTPUT], c));
-    braid_out h = braid_mul(g, show, braid_tanh(g, c));
+    braid_out h = braid_mul(g, show, l->options.cell.activation(g, c));
     if (l->projection.op) h = clip(g, braid_matmul(g, h, l->projection), l->options.proj_clip);
     next[0] = c;
     next[1] = h;
     return h;
 }
 
-static braid_rnn_cell *make_lstm(braid_graph *g, const braid_rnn_cell_type *type, const lstm *l)
+static braid_rnn_cell *make_lstm(braid_graph *g, const braid_rnn_cell_type *type, int64_t count,
+                                 const braid_lstm_options *options)
 {
+    lstm l = {.count = count, .options = *options};
+    l.options.cell = settled(&options->cell);
+    const int64_t out = lstm_outputs(&l);
     return braid_rnn_cell_new(g, &(braid_rnn_cell_spec){.type = type,
-                                                        .output_size = lstm_outputs(l),
+                                                        .name = options->cell.name,
+                                                        .output_size = out,
                                                         .state_count = 2,
-                                                        .state_sizes = {l->count, lstm_outputs(l)},
-                                                        .data = l,
-                                                        .data_size = sizeof *l});
+                                                        .states = {{count, true}, {out, false}},
+                                                        .data = &l,
+                                                        .data_size = sizeof l});
 }
 
 braid_lstm_options braid_lstm_defaults(void)
@@ -326,15 +356,17 @@ braid_lstm_options braid_lstm_defaults(void)
     return (braid_lstm_options){.forget_bias = 1};
 }
 
-braid_rnn_cell *braid_basic_lstm_cell(braid_graph *g, int64_t count, float forget_bias)
+braid_rnn_cell *braid_basic_lstm_cell(braid_graph *g, int64_t count, float forget_bias,
+                                      const braid_rnn_cell_options *options)
 {
     static const braid_rnn_cell_type type = {"basic_lstm_cell", build_lstm, step_lstm};
-    return make_lstm(g, &type, &(lstm){.count = count, .options = {.forget_bias = forget_bias}});
+    return make_lstm(g, &type, count,
+                     &(braid_lstm_options){.cell = settled(options), .forget_bias = forget_bias});
 }
 
 braid_rnn_cell *braid_lstm_cell(braid_graph *g, int64_t count, const braid_lstm_options *options)
 {
     static const braid_rnn_cell_type type = {"lstm_cell", build_lstm, step_lstm};
-    return make_lstm(g, &type,
-                     &(lstm){.count = count, .options = options ? *options : braid_lstm_defaults()});
+    const braid_lstm_options o = options ? *options : braid_lstm_defaults();
+    return make_lstm(g, &type, count, &o);
 }

@@ -155,15 +155,15 @@ static void plain_full_lstm(double (*w)[VALUES_MAX], const double *x, double *c,
 
 static braid_rnn_cell *basic(braid_graph *g)
 {
-    return braid_basic_rnn_cell(g, UNITS);
+    return braid_basic_rnn_cell(g, UNITS, NULL);
 }
 static braid_rnn_cell *gru(braid_graph *g)
 {
-    return braid_gru_cell(g, UNITS);
+    return braid_gru_cell(g, UNITS, NULL);
 }
 static braid_rnn_cell *basic_lstm(braid_graph *g)
 {
-    return braid_basic_lstm_cell(g, UNITS, 1);
+    return braid_basic_lstm_cell(g, UNITS, 1, NULL);
 }
 static braid_rnn_cell *lstm(braid_graph *g)
 {
@@ -238,10 +238,10 @@ static void check_values(const cell_case *k, bool with_lengths, bool time_major,
     braid_rnn_options o = {.time_major = time_major};
     if (with_lengths) o.sequence_length = braid_const_int32s(g, "lengths", lengths, BATCH);
     int count;
-    const int64_t *sizes = braid_rnn_cell_state_sizes(cell, &count);
+    const braid_rnn_state *states = braid_rnn_cell_states(cell, &count);
     braid_out initial[2], outs[3];
     for (int i = 0; i < count; i++)
-        initial[i] = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, sizes[i]), first);
+        initial[i] = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, states[i].size), first);
     if (first != 0) o.initial_state = initial;
     outs[0] = braid_dynamic_rnn(cell, sequence(g, time_major), &o, outs + 1);
     braid_session *s = start(g);
@@ -307,7 +307,7 @@ static void a_residual_wrapper_adds_the_input(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
-    braid_rnn_cell *cell = braid_gru_cell(g, DEPTH);
+    braid_rnn_cell *cell = braid_gru_cell(g, DEPTH, NULL);
     const braid_out x = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, DEPTH), 0.7);
     const braid_out without = step_once(g, cell, x), with = step_once(g, braid_residual_wrapper(cell), x);
     braid_session *s = start(g);
@@ -324,11 +324,12 @@ static void a_dropout_wrapper_drops_or_scales_outputs(void **state)
     (void)state;
     braid_graph *g = braid_graph_new();
     braid_graph_set_seed(g, 3);
-    braid_rnn_cell *cell = braid_basic_rnn_cell(g, 20);
+    braid_rnn_cell *cell = braid_basic_rnn_cell(g, 20, NULL);
     const braid_out half = braid_const_number(g, NULL, BRAID_DOUBLE, 0.5);
     const braid_out x = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, DEPTH), 0.7);
     const braid_out without = step_once(g, cell, x);
-    const braid_out with = step_once(g, braid_dropout_wrapper(cell, BRAID_NONE, half), x);
+    const braid_out with =
+        step_once(g, braid_dropout_wrapper(cell, &(braid_dropout_options){.output_keep_prob = half}), x);
     braid_session *s = start(g);
     double plain[VALUES_MAX], dropped[VALUES_MAX];
     fetch(s, without, plain);
@@ -343,15 +344,193 @@ static void a_dropout_wrapper_drops_or_scales_outputs(void **state)
     finish(s, g);
 }
 
+static void dropout_of_states_leaves_the_memory(void **state)
+{
+    (void)state;
+    enum {
+        WIDE = 20
+    };
+    braid_graph *g = braid_graph_new();
+    braid_graph_set_seed(g, 3);
+    const braid_out half = braid_const_number(g, NULL, BRAID_DOUBLE, 0.5);
+    const braid_out x = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, DEPTH), 0.7);
+    braid_rnn_cell *cell = braid_basic_lstm_cell(g, WIDE, 1, NULL);
+    braid_out zero[2], plain[2], dropped[2];
+    braid_rnn_cell *wrapped = braid_dropout_wrapper(cell, &(braid_dropout_options){.state_keep_prob = half});
+    braid_rnn_cell_build(wrapped, BRAID_DOUBLE, DEPTH);
+    braid_rnn_cell_zero_state(cell, braid_const_int32(g, NULL, BATCH), BRAID_DOUBLE, zero);
+    braid_rnn_cell_step(cell, x, zero, plain);
+    braid_rnn_cell_step(wrapped, x, zero, dropped);
+    braid_session *s = start(g);
+    double want[VALUES_MAX], got[VALUES_MAX];
+    fetch(s, plain[0], want);
+    fetch(s, dropped[0], got);
+    expect_near(got, want, BATCH * WIDE);
+    fetch(s, plain[1], want);
+    fetch(s, dropped[1], got);
+    int kept = 0;
+    for (int i = 0; i < BATCH * WIDE; i++) {
+        kept += got[i] != 0;
+        if (got[i] != 0) assert_float_equal(got[i], 2 * want[i], 1e-12);
+    }
+    assert_in_range(kept, 1, BATCH * WIDE - 1);
+    finish(s, g);
+}
+
+// The equal inputs of all steps and rows are dropped in the same columns.
+static void variational_dropout_drops_the_same_columns_in_each_step(void **state)
+{
+    (void)state;
+    enum {
+        WIDE = 8
+    };
+    braid_graph *g = braid_graph_new();
+    braid_graph_set_seed(g, 3);
+    const braid_dropout_options o = {.output_keep_prob = braid_const_number(g, NULL, BRAID_DOUBLE, 0.5),
+                                     .variational = true};
+    braid_rnn_cell *cell = braid_dropout_wrapper(braid_gru_cell(g, WIDE, NULL), &o);
+    const braid_out out = braid_dynamic_rnn(cell, sequence(g, false), NULL, NULL);
+    braid_session *s = start(g);
+    double got[VALUES_MAX];
+    fetch(s, out, got);
+    int kept = 0;
+    for (int k = 0; k < WIDE; k++) {
+        kept += got[k] != 0;
+        for (int i = 0; i < BATCH * TIME; i++)
+            assert_int_equal(got[i * WIDE + k] != 0, got[k] != 0);
+    }
+    assert_in_range(kept, 1, WIDE - 1);
+    finish(s, g);
+}
+
+static void a_device_wrapper_places_variables_and_steps(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    char device[] = "/device:CPU:1";
+    braid_rnn_cell *cell = braid_device_wrapper(gru(g), device);
+    device[0] = '\0'; // the cell has a copy
+    const braid_out x = braid_zeros(g, BRAID_DOUBLE, BRAID_SHAPE(BATCH, DEPTH)), out = step_once(g, cell, x);
+    assert_string_equal(braid_op_requested_device(out.op), "/device:CPU:1");
+    assert_string_equal(braid_op_requested_device(braid_graph_find(g, "gru_cell/gates/kernel")),
+                        "/device:CPU:1");
+    assert_string_equal(braid_op_requested_device(x.op), "");
+    braid_graph_free(g);
+}
+
+// ---- Options ----
+
+static void cells_take_activation_initializers_and_name(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_rnn_cell_options o = {.name = "shared",
+                                      .activation = braid_relu,
+                                      .kernel_initializer = braid_constant_initializer(0.5F),
+                                      .bias_initializer = braid_constant_initializer(0.25F)};
+    braid_rnn_cell *cells[2] = {braid_basic_rnn_cell(g, UNITS, &o), braid_basic_rnn_cell(g, UNITS, &o)};
+    braid_push_variable_scope(g, "model", &(braid_variable_scope_options){.reuse = BRAID_AUTO_REUSE});
+    const braid_out x = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, DEPTH), 2);
+    const braid_out first = step_once(g, cells[0], x), second = step_once(g, cells[1], x);
+    braid_pop_variable_scope(g);
+    int variables;
+    (void)braid_collection(g, BRAID_TRAINABLE_VARIABLES, &variables);
+    assert_int_equal(variables, 2);
+    assert_non_null(braid_graph_find(g, "model/shared/kernel"));
+    braid_session *s = start(g);
+    double got[2][VALUES_MAX];
+    fetch(s, first, got[0]);
+    fetch(s, second, got[1]);
+    assert_float_equal(got[0][0], 2 * 0.5 * DEPTH + 0.25, 1e-12);
+    expect_near(got[1], got[0], BATCH * UNITS);
+    finish(s, g);
+}
+
+// ---- Both directions ----
+
+// Compares the outputs of a backward cell, at [batch][time], and its last states with the plain computation.
+static void expect_backward(braid_session *s, braid_graph *g, const double *(*at)(const double *, int, int),
+                            braid_out out, braid_out last)
+{
+    double w[2][VALUES_MAX], got[VALUES_MAX], state[VALUES_MAX];
+    fetch(s, braid_graph_find_out(g, "bidirectional_rnn/bw/basic_rnn_cell/kernel"), w[0]);
+    fetch(s, braid_graph_find_out(g, "bidirectional_rnn/bw/basic_rnn_cell/bias"), w[1]);
+    fetch(s, out, got);
+    fetch(s, last, state);
+    for (int b = 0; b < BATCH; b++) {
+        double h[UNITS] = {0}, x[DEPTH];
+        for (int t = lengths[b] - 1; t >= 0; t--) {
+            for (int i = 0; i < DEPTH; i++)
+                x[i] = input_at(b, t, i);
+            plain_basic(w, x, NULL, h);
+            expect_near(at(got, b, t), h, UNITS);
+        }
+        expect_near(&state[b * UNITS], h, UNITS);
+    }
+}
+
+static const double *row_of_loop(const double *got, int b, int t)
+{
+    return got + (ptrdiff_t)(b * TIME + t) * UNITS;
+}
+
+// The second half of [batch, time, 2 * units].
+static const double *row_of_both(const double *got, int b, int t)
+{
+    return got + (ptrdiff_t)(b * TIME + t) * 2 * UNITS + UNITS;
+}
+
+static void a_backward_cell_sees_each_row_from_its_end(void **state)
+{
+    (void)state;
+    for (int unrolled = 0; unrolled < 2; unrolled++) {
+        braid_graph *g = braid_graph_new();
+        const braid_rnn_options o = {.sequence_length = braid_const_int32s(g, "lengths", lengths, BATCH)};
+        braid_rnn_cell *const cells[2] = {basic(g), basic(g)};
+        const braid_out x = sequence(g, false);
+        braid_out last[2], outs[TIME];
+        const braid_bidirectional_states states = {.final = {&last[0], &last[1]}};
+        if (unrolled) {
+            braid_out parts[TIME];
+            braid_op_desc *d = braid_op_begin(g, "Unpack", NULL);
+            braid_op_input(d, x);
+            braid_op_attr_int(d, "num", TIME);
+            braid_op_attr_int(d, "axis", 1);
+            braid_op *op = braid_op_end(d);
+            for (int t = 0; t < TIME; t++)
+                parts[t] = braid_output(op, t);
+            braid_static_bidirectional_rnn(cells, parts, TIME, &o, &states, outs);
+            d = braid_op_begin(g, "Pack", NULL);
+            braid_op_input_list(d, outs, TIME);
+            braid_op_attr_int(d, "axis", 1);
+            outs[1] = braid_op_end_out(d);
+        } else {
+            braid_bidirectional_dynamic_rnn(cells, x, &o, &states, outs);
+        }
+        braid_out grad;
+        const braid_out loss = braid_reduce_sum(g, outs[1]);
+        braid_gradients(g, &loss, 1, &x, 1, NULL, &grad);
+        braid_session *s = start(g);
+        expect_backward(s, g, unrolled ? row_of_both : row_of_loop, outs[1], last[1]);
+        double slopes[VALUES_MAX];
+        fetch(s, grad, slopes);
+        assert_true(slopes[0] != 0);
+        for (int i = 2 * DEPTH; i < TIME * DEPTH; i++) // after the end of the second row
+            assert_float_equal(slopes[TIME * DEPTH + i], 0, 0);
+        finish(s, g);
+    }
+}
+
 // ---- Errors ----
 
 static void wrong_sizes_fail_the_graph(void **state)
 {
     (void)state;
-    static const char *const messages[] = {
-        "residual_wrapper: the input has 3 columns and the output 2",
-        "gru_cell: the input 'wide' is not [batch, 3]", "gru_cell: the state 'wide' is not [batch, 2]",
-        "gru_cell: a step needs the variables", "rnn: sequence_length 'scalar' is not a vector"};
+    static const char *const messages[] = {"residual_wrapper: the input has 3 columns and the output 2",
+                                           "gru_cell: the input 'wide' is not double [batch, 3]",
+                                           "gru_cell: the state 'wide' is not double [batch, 2]",
+                                           "gru_cell: a step needs the variables",
+                                           "rnn: sequence_length 'scalar' is not a vector"};
     for (size_t i = 0; i < BD_COUNTOF(messages); i++) {
         BD_STATUS(st);
         braid_graph *g = braid_graph_new();
@@ -367,6 +546,13 @@ static void wrong_sizes_fail_the_graph(void **state)
         case 2: braid_rnn_cell_step(cell, x, &wide, &next); break;
         case 3: braid_rnn_cell_step(cell, x, &zero, &next); break;
         case 4: braid_dynamic_rnn(cell, sequence(g, false), &o, NULL); break;
+        case 5:
+            braid_dynamic_rnn(cell, sequence(g, false), &(braid_rnn_options){.initial_state = &wide}, NULL);
+            break;
+        case 6:
+            braid_bidirectional_dynamic_rnn((braid_rnn_cell *const[]){cell, NULL}, x, NULL, NULL,
+                                            (braid_out[2]){{NULL, 0}});
+            break;
         default: break;
         }
         braid_graph_status(g, st);
@@ -383,6 +569,11 @@ int main(void)
         cmocka_unit_test(kernels_begin_as_the_variable_scope_says),
         cmocka_unit_test(a_residual_wrapper_adds_the_input),
         cmocka_unit_test(a_dropout_wrapper_drops_or_scales_outputs),
+        cmocka_unit_test(dropout_of_states_leaves_the_memory),
+        cmocka_unit_test(variational_dropout_drops_the_same_columns_in_each_step),
+        cmocka_unit_test(a_device_wrapper_places_variables_and_steps),
+        cmocka_unit_test(cells_take_activation_initializers_and_name),
+        cmocka_unit_test(a_backward_cell_sees_each_row_from_its_end),
         cmocka_unit_test(wrong_sizes_fail_the_graph),
     };
     return BD_RUN_TESTS(tests);

@@ -15,17 +15,17 @@ enum {
 
 static braid_rnn_cell *basic(braid_graph *g)
 {
-    return braid_basic_rnn_cell(g, UNITS);
+    return braid_basic_rnn_cell(g, UNITS, NULL);
 }
 
 static braid_rnn_cell *gru(braid_graph *g)
 {
-    return braid_gru_cell(g, UNITS);
+    return braid_gru_cell(g, UNITS, NULL);
 }
 
 static braid_rnn_cell *basic_lstm(braid_graph *g)
 {
-    return braid_basic_lstm_cell(g, UNITS, 1);
+    return braid_basic_lstm_cell(g, UNITS, 1, NULL);
 }
 
 static braid_rnn_cell *full_lstm(braid_graph *g)
@@ -40,7 +40,7 @@ static braid_rnn_cell *full_lstm(braid_graph *g)
 
 static braid_rnn_cell *layers(braid_graph *g)
 {
-    braid_rnn_cell *cells[2] = {braid_basic_lstm_cell(g, DEPTH, 1), braid_gru_cell(g, DEPTH)};
+    braid_rnn_cell *cells[2] = {braid_basic_lstm_cell(g, DEPTH, 1, NULL), braid_gru_cell(g, DEPTH, NULL)};
     cells[1] = braid_residual_wrapper(cells[1]);
     return braid_multi_rnn_cell(g, cells, 2);
 }
@@ -142,7 +142,7 @@ static void check_cell(braid_rnn_cell *(*make)(braid_graph *g), bool with_length
     if (with_lengths) o.sequence_length = braid_const_int32s(g, NULL, ends, BATCH);
     braid_out states[2][BRAID_RNN_STATES_MAX], outputs[TIME], inputs[TIME], all[2][COMPARED_MAX];
     int count;
-    (void)braid_rnn_cell_state_sizes(cell, &count);
+    (void)braid_rnn_cell_states(cell, &count);
     braid_out looped = braid_dynamic_rnn(cell, x, &o, states[0]);
     unstack_time(g, braid_reshape(g, x, BRAID_SHAPE(-1, TIME, DEPTH)), inputs);
     braid_static_rnn(cell, inputs, TIME, &o, outputs, states[1]);
@@ -198,7 +198,7 @@ static void wrong_inputs_are_errors(void **state)
                  "rnn: the input 'x' must have 3 dimensions, the last of which is known");
     braid_graph_free(g);
     g = braid_graph_new();
-    assert_null(braid_gru_cell(g, 0));
+    assert_null(braid_gru_cell(g, 0, NULL));
     assert_null(braid_dynamic_rnn(braid_residual_wrapper(NULL), BRAID_NONE, NULL, NULL).op);
     assert_int_equal(braid_graph_status(g, NULL), BRAID_INVALID_ARGUMENT);
     braid_graph_free(g);
