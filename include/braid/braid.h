@@ -2,6 +2,7 @@
 #ifndef BRAID_BRAID_H
 #define BRAID_BRAID_H
 
+#include <braid/candidate_sampling.h>
 #include <braid/checkpoint.h>
 #include <braid/clip.h>
 #include <braid/cluster.h>
