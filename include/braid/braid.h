@@ -48,5 +48,6 @@
 #include <braid/variable_scope.h>
 #include <braid/variables.h>
 #include <braid/version.h>
+#include <braid/work_queue.h>
 
 #endif

@@ -171,6 +171,10 @@ struct braid_hook {
     void (*failed)(braid_hook *hook, braid_monitored_session *session, const braid_status *error);
     /// Frees the hook. Called once, last.
     void (*free)(braid_hook *hook);
+    /// The input of a step has ended (OutOfRange). A hook that has more of it sets `*more`, and the step is
+    /// run again, with before_run of all hooks; when none has, training ends.
+    braid_code (*input_ended)(braid_hook *hook, braid_monitored_session *session, bool *more,
+                              braid_status *status);
 };
 
 #ifdef __cplusplus

@@ -40,6 +40,12 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     return h && h->after_run ? h->after_run(h, s, values, st) : BRAID_OK;
 }
 
+static braid_code input_ended(braid_hook *hook, braid_monitored_session *s, bool *more, braid_status *st)
+{
+    braid_hook *h = called(hook, s);
+    return h && h->input_ended ? h->input_ended(h, s, more, st) : BRAID_OK;
+}
+
 static void before_close_session(braid_hook *hook, braid_monitored_session *s)
 {
     braid_hook *h = called(hook, s);
@@ -75,7 +81,8 @@ braid_hook *train_hook_of_leader(braid_hook *inner)
                            .before_close_session = before_close_session,
                            .end = end,
                            .failed = failed,
-                           .free = release};
+                           .free = release,
+                           .input_ended = input_ended};
     h->inner = inner;
     return &h->hook;
 }

@@ -228,9 +228,14 @@ static void release(braid_hook *hook)
     bd_free(hook);
 }
 
+bool train_is_sync_hook(const braid_hook *hook)
+{
+    return hook->begin == begin;
+}
+
 bool train_sync_may_lead(const braid_hook *hook)
 {
-    return hook->begin == begin && may_succeed((const sync_hook *)hook);
+    return train_is_sync_hook(hook) && may_succeed((const sync_hook *)hook);
 }
 
 braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief, int num_tokens)

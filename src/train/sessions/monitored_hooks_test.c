@@ -76,7 +76,13 @@ static void on_free(braid_hook *hook)
 static recorder *record(bd_strbuf *diary)
 {
     recorder *r = bd_calloc(1, sizeof *r);
-    r->hook = (braid_hook){on_begin, on_created, on_before, on_after, NULL, on_end, on_failed, on_free};
+    r->hook = (braid_hook){.begin = on_begin,
+                           .after_create_session = on_created,
+                           .before_run = on_before,
+                           .after_run = on_after,
+                           .end = on_end,
+                           .failed = on_failed,
+                           .free = on_free};
     r->diary = diary;
     return r;
 }

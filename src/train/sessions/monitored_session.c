@@ -405,6 +405,20 @@ braid_monitored_session *braid_monitored_session_open(braid_graph *g, const brai
 
 // ---- Steps ----
 
+// Asks the hooks for more when the input of a step has ended. An error of theirs replaces that of the step.
+static bool has_more_input(braid_monitored_session *s, braid_status *st)
+{
+    bool more = false;
+    for (size_t i = 0; i < s->hooks.len; i++) {
+        braid_hook *h = s->hooks.items[i];
+        BD_STATUS(own);
+        if (!h->input_ended || !h->input_ended(h, s, &more, own)) continue;
+        bd_status_copy(st, own);
+        return false;
+    }
+    return more;
+}
+
 static braid_code run(braid_monitored_session *s, const train_step *step)
 {
     if (s->status.code) return s->status.code;
@@ -414,6 +428,7 @@ static braid_code run(braid_monitored_session *s, const train_step *step)
         train_step_run(s, step, st);
         s->runs--;
         if (!st->code) s->recoveries = 0;
+        if (st->code == BRAID_OUT_OF_RANGE && step->with_hooks && !s->stop && has_more_input(s, st)) continue;
         if (!st->code || s->status.code || !explain(s, st)) return keep(s, st);
         if (s->runs > 0) return st->code;
         if (!recover(s, st)) return keep_any(s, st);

@@ -36,6 +36,8 @@ struct braid_sync_replicas {
 // Returns whether the process of this hook may take the chief's place: the hook is one of synchronous
 // training, and enough replicas are left without the chief.
 bool train_sync_may_lead(const braid_hook *hook);
+// Returns whether the hook is one of synchronous training.
+bool train_is_sync_hook(const braid_hook *hook);
 
 // The global step's value and type.
 braid_out train_sync_step(const braid_sync_replicas *s);
