@@ -44,17 +44,6 @@ static braid_code finish_save(checkpoint_saver *h, braid_monitored_session *s, b
     return st->code;
 }
 
-// A checkpoint of the step exists already when training goes on where it stopped.
-static bool is_saved(const checkpoint_saver *h, int64_t step)
-{
-    char *latest = braid_latest_checkpoint(h->dir, NULL);
-    char *wanted = bd_asprintf("%s-%" PRId64, h->path, step);
-    const bool same = latest && strcmp(latest, wanted) == 0;
-    bd_free(latest);
-    bd_free(wanted);
-    return same;
-}
-
 // Training goes on when the event file cannot be written.
 static void log_session(checkpoint_saver *h, braid_session_log_status of_session, int64_t step)
 {
@@ -101,13 +90,20 @@ static braid_code write_graph(checkpoint_saver *h, const braid_graph *g, int64_t
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
     checkpoint_saver *h = (checkpoint_saver *)hook;
-    const int64_t step = braid_monitored_session_global_step(s);
+    const int64_t step = braid_monitored_session_global_step(s); // there may be a checkpoint of it already
     if (step < 0)
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "Saving checkpoints: the graph has no global step (braid_global_step makes one)");
     if (write_graph(h, s->graph, step, st)) return st->code;
     braid_step_timer_mark(&h->timer, step);
-    return is_saved(h, step) ? BRAID_OK : start_save(h, s, st);
+    char *latest = braid_latest_checkpoint(h->dir, NULL);
+    char *wanted = bd_asprintf("%s-%" PRId64, h->path, step);
+    const bool is_first = !latest, is_saved = latest && strcmp(latest, wanted) == 0;
+    bd_free(latest);
+    bd_free(wanted);
+    if (is_saved || start_save(h, s, st)) return st->code;
+    // An update that is cut off is repaired from a checkpoint: there is one before the first update.
+    return is_first ? finish_save(h, s, st) : BRAID_OK;
 }
 
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,

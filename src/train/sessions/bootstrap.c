@@ -115,15 +115,20 @@ static braid_code restore_first(const train_bootstrap *b, braid_session *session
     return others_are_done(b, session) ? BRAID_OK : restore(b, session, &restored, st);
 }
 
-static braid_code initialize(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
-                             braid_status *st)
+static braid_code initialize(train_bootstrap *b, braid_session *session, bd_strbuf *missing, braid_status *st)
 {
     braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
-    if (!code && missing->len)
+    if (!code && missing->len) {
+        b->is_half_restored = true;
         code = give_values(b, session, missing, st);
-    else if (!code && b->restores_first)
+    } else if (!code && b->is_half_restored) {
+        bool restored;
+        code = restore(b, session, &restored, st);
+    } else if (!code && b->restores_first) {
         code = restore_first(b, session, st);
+    }
     if (code) return code;
+    b->is_half_restored = false;
     code = run_local_init(b, session, st);
     if (code) return code;
     code = missing_variables(session, b->scaffold.ready, missing, st);

@@ -17,6 +17,9 @@ typedef struct train_bootstrap {
     braid_op *begin;     // run before the others are notified; NULL: nothing
     bool restores_first; // the newest checkpoint, also when all variables have values
     int min_tasks;       // with fewer, because others are done, nothing is restored first
+    // A session was lost while it gave values: some parameter servers may have those of the checkpoint,
+    // others newer ones.
+    bool is_half_restored;
 } train_bootstrap;
 
 // The key that the chief notifies when all variables have values.
