@@ -34,6 +34,17 @@ BRAID_API braid_out braid_polynomial_decay(braid_graph *graph, float learning_ra
 /// SGDR, ICLR 2017, without restarts).
 BRAID_API braid_out braid_cosine_decay(braid_graph *graph, float learning_rate, braid_out global_step,
                                        int64_t decay_steps, float alpha);
+/// Cosines from learning_rate to alpha * learning_rate, one after another (SGDR with restarts). The first one
+/// takes first_decay_steps steps. Each takes t_mul times the steps of the one before (at least 1; by default
+/// 2 in TensorFlow) and begins at m_mul times its learning rate (default 1).
+BRAID_API braid_out braid_cosine_decay_restarts(braid_graph *graph, float learning_rate,
+                                                braid_out global_step, int64_t first_decay_steps, float t_mul,
+                                                float m_mul, float alpha);
+/// learning_rate * ((alpha + 1 - u) * (1 + cos(2 pi num_periods u)) / 2 + beta), where u grows from 0 to 1 in
+/// decay_steps steps (Bello et al., ICML 2017). TensorFlow's defaults are 0.5, 0 and 0.001.
+BRAID_API braid_out braid_linear_cosine_decay(braid_graph *graph, float learning_rate, braid_out global_step,
+                                              int64_t decay_steps, float num_periods, float alpha,
+                                              float beta);
 /// values[0] up to and including step boundaries[0], then values[1] up to boundaries[1], and so on:
 /// `boundaries` [count] increase, `values` [count + 1].
 BRAID_API braid_out braid_piecewise_constant(braid_graph *graph, braid_out global_step,

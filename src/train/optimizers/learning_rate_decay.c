@@ -104,6 +104,20 @@ braid_out braid_polynomial_decay(braid_graph *g, float learning_rate, braid_out 
     return train_node2(g, "Add", scope, above_last, last);
 }
 
+// (1 + cos(pi part)) / 2
+static braid_out half_cosine(braid_graph *g, braid_out part)
+{
+    const braid_out cosine = train_node1(g, "Cos", NULL, braid_mul(g, number(g, "Const", M_PI), part));
+    return braid_mul(g, number(g, "half", 0.5), train_number_op(g, "Add", "add", 1, cosine));
+}
+
+// (1 - alpha) part + alpha
+static braid_out above_alpha(braid_graph *g, braid_out part, float alpha)
+{
+    const braid_out rest = braid_mul(g, number(g, "rest", 1 - (double)alpha), part);
+    return braid_add(g, rest, number(g, "alpha", alpha));
+}
+
 braid_out braid_cosine_decay(braid_graph *g, float learning_rate, braid_out global_step, int64_t decay_steps,
                              float alpha)
 {
@@ -112,11 +126,62 @@ braid_out braid_cosine_decay(braid_graph *g, float learning_rate, braid_out glob
     const braid_out first = number(g, "learning_rate", learning_rate);
     braid_out step = step_of(g, global_step), steps = number(g, "decay_steps", (double)decay_steps);
     limit_step(g, false, &step, &steps);
-    const braid_out angle = braid_mul(g, number(g, "Const", M_PI), braid_div(g, step, steps));
-    const braid_out cosine = train_node1(g, "Cos", NULL, angle);
-    const braid_out half = braid_mul(g, number(g, "half", 0.5), train_number_op(g, "Add", "add", 1, cosine));
-    const braid_out part = braid_mul(g, number(g, "rest", 1 - (double)alpha), half);
-    const braid_out factor = braid_add(g, part, number(g, "alpha", alpha));
+    const braid_out factor = above_alpha(g, half_cosine(g, braid_div(g, step, steps)), alpha);
+    braid_pop_name_scope(g);
+    return train_node2(g, "Mul", scope, first, factor);
+}
+
+// Divides a number of first periods into completed ones and a part of the current one. Periods grow by the
+// factor t_mul: n of them have the length (1 - t_mul^n) / (1 - t_mul).
+static void split_periods(braid_graph *g, braid_out periods, float t_mul, braid_out *completed,
+                          braid_out *part)
+{
+    if (t_mul == 1) {
+        *completed = train_node1(g, "Floor", NULL, periods);
+        *part = braid_sub(g, periods, *completed);
+        return;
+    }
+    const double shrink = 1 - (double)t_mul;
+    const braid_out power =
+        train_number_op(g, "Sub", "sub", 1, train_op_number(g, "Mul", "mul", periods, shrink));
+    *completed = train_node1(g, "Floor", NULL,
+                             train_op_number(g, "RealDiv", "truediv", braid_log(g, power), log(t_mul)));
+    const braid_out length = train_number_op(g, "Pow", "pow", t_mul, *completed); // of the current period
+    const braid_out begin =
+        train_op_number(g, "RealDiv", "truediv", train_number_op(g, "Sub", "sub", 1, length), shrink);
+    *part = braid_div(g, braid_sub(g, periods, begin), length);
+}
+
+braid_out braid_cosine_decay_restarts(braid_graph *g, float learning_rate, braid_out global_step,
+                                      int64_t first_decay_steps, float t_mul, float m_mul, float alpha)
+{
+    if (!check_steps(g, first_decay_steps)) return BRAID_NONE;
+    if (!(t_mul >= 1)) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "t_mul must be at least 1, not %g", (double)t_mul);
+        return BRAID_NONE;
+    }
+    const char *scope = braid_push_name_scope(g, "SGDRDecay");
+    const braid_out first = number(g, "learning_rate", learning_rate);
+    braid_out completed, part;
+    split_periods(g, periods(g, global_step, first_decay_steps, false), t_mul, &completed, &part);
+    const braid_out height = train_number_op(g, "Pow", "pow", m_mul, completed);
+    const braid_out factor = above_alpha(g, braid_mul(g, height, half_cosine(g, part)), alpha);
+    braid_pop_name_scope(g);
+    return train_node2(g, "Mul", scope, first, factor);
+}
+
+braid_out braid_linear_cosine_decay(braid_graph *g, float learning_rate, braid_out global_step,
+                                    int64_t decay_steps, float num_periods, float alpha, float beta)
+{
+    if (!check_steps(g, decay_steps)) return BRAID_NONE;
+    const char *scope = braid_push_name_scope(g, "LinearCosineDecay");
+    const braid_out first = number(g, "learning_rate", learning_rate);
+    braid_out step = step_of(g, global_step), steps = number(g, "decay_steps", (double)decay_steps);
+    limit_step(g, false, &step, &steps);
+    const braid_out part = braid_div(g, step, steps);
+    const braid_out linear = train_number_op(g, "Sub", "sub", 1 + (double)alpha, part);
+    const braid_out cosine = half_cosine(g, train_op_number(g, "Mul", "mul", part, 2 * (double)num_periods));
+    const braid_out factor = train_op_number(g, "Add", "add", braid_mul(g, linear, cosine), beta);
     braid_pop_name_scope(g);
     return train_node2(g, "Mul", scope, first, factor);
 }

@@ -41,10 +41,15 @@ static void rates_follow_their_formulas(void **state)
         braid_polynomial_decay(g, 0.1f, step, 10, 0.01f, 2, true),
         braid_cosine_decay(g, 0.1f, step, 10, 0.2f),
         braid_piecewise_constant(g, step, boundaries, values, 2),
+        braid_cosine_decay_restarts(g, 0.1f, step, 4, 2, 0.5f, 0.2f), // restarts at steps 4 and 12
+        braid_cosine_decay_restarts(g, 0.1f, step, 4, 1, 0.5f, 0),    // at each fourth
+        braid_linear_cosine_decay(g, 0.1f, step, 10, 1.5f, 0.1f, 0.01f),
     };
     for (size_t i = 0; i < BD_COUNTOF(steps); i++) {
         const double t = (double)steps[i], u = fmin(t, 10) / 10;
         const double cycle = 10 * fmax(1, ceil(t / 10));
+        const int restarts = (t >= 4) + (t >= 12), begin = restarts == 2 ? 12 : 4 * restarts;
+        const double of_period = (t - begin) / (4 << restarts);
         const double wanted[] = {
             0.1 * pow(0.9, t / 10),
             0.1 * pow(0.9, floor(t / 10)),
@@ -56,6 +61,9 @@ static void rates_follow_their_formulas(void **state)
             t <= 7    ? 1
             : t <= 10 ? 0.5
                       : 0.1,
+            0.1 * (0.8 * pow(0.5, restarts) * 0.5 * (1 + cos(M_PI * of_period)) + 0.2),
+            0.1 * pow(0.5, floor(t / 4)) * 0.5 * (1 + cos(M_PI * fmod(t / 4, 1))),
+            0.1 * ((1.1 - u) * 0.5 * (1 + cos(M_PI * 3 * u)) + 0.01),
         };
         for (size_t k = 0; k < BD_COUNTOF(rates); k++)
             assert_float_equal(at(g, step, rates[k], steps[i]), wanted[k], 1e-6);
@@ -68,15 +76,16 @@ static void wrong_arguments_fail_the_graph(void **state)
     (void)state;
     static const int64_t falling[] = {7, 7};
     static const float values[] = {1, 2, 3};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         BD_STATUS(st);
         braid_graph *g = braid_graph_new();
         const braid_out step = braid_global_step(g);
         if (i == 0) braid_exponential_decay(g, 0.1f, step, 0, 0.9f, false);
         if (i == 1) braid_cosine_decay(g, 0.1f, BRAID_NONE, 10, 0);
         if (i == 2) braid_piecewise_constant(g, step, falling, values, 2);
+        if (i == 3) braid_cosine_decay_restarts(g, 0.1f, step, 10, 0.5f, 1, 0);
         static const char *const says[] = {"decay_steps must be positive, not 0", "global_step is required",
-                                           "must increase"};
+                                           "must increase", "t_mul must be at least 1, not 0.5"};
         braid_graph_status(g, st);
         assert_error(st, BRAID_INVALID_ARGUMENT, says[i]);
         braid_graph_free(g);
