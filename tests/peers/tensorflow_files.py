@@ -11,6 +11,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 tf1 = tf.compat.v1
 tf1.disable_eager_execution()
@@ -36,6 +37,16 @@ def train(directory, steps, *options):
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def compile_program(name, directory):
+    """Compiles a C program beside this file with the shared library; returns its path."""
+    here, build = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(BIN))
+    program = f"{directory}/{name}"
+    command = ["cc", "-I", f"{here}/../../include", "-I", f"{build}/generated/include"]
+    command += [f"{here}/{name}.c", "-o", program, "-L", f"{build}/lib", "-lbraid"]
+    subprocess.run([*command, f"-Wl,-rpath,{build}/lib"], check=True)
+    return program
 
 
 class FilesOfBraid(unittest.TestCase):
@@ -102,6 +113,36 @@ class FilesOfBraid(unittest.TestCase):
         self.assertIn(tf1.SessionLog.CHECKPOINT, statuses)
 
 
+class Summaries(unittest.TestCase):
+    """Each kind of event, read by TensorBoard's own reader."""
+
+    def test_tensorboard_reads_each_kind(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = compile_program("summaries", directory)
+            subprocess.run([program, f"{directory}/log"], check=True, timeout=60)
+            events = EventAccumulator(f"{directory}/log").Reload()
+        (loss,) = events.Scalars("model/loss")
+        self.assertEqual((loss.step, loss.value), (7, 0.25))
+        (weights,) = events.Histograms("model/weights")
+        values = weights.histogram_value
+        self.assertEqual((values.min, values.max, values.num, values.sum), (-1, 1, 8, 0.25))
+        (image,) = events.Images("model/digit/image")
+        self.assertEqual((image.width, image.height), (2, 2))
+        pixels = tf1.Session().run(tf.io.decode_png(image.encoded_image_string))
+        np.testing.assert_array_equal(pixels.ravel(), [0, 63, 127, 255])
+        (sound,) = events.Audio("model/sound/audio")
+        self.assertEqual((sound.content_type, sound.sample_rate, sound.length_frames), ("audio/wav", 8000, 8))
+        wave = tf1.Session().run(tf.audio.decode_wav(sound.encoded_audio_string).audio).ravel()
+        np.testing.assert_allclose(wave, [0, 0.5, -0.5, 1, -1, 0.25, 0, 0], atol=1e-4)
+        (words,) = events.Tensors("model/words")
+        self.assertEqual(words.tensor_proto.string_val, [b"some *words*"])
+        self.assertEqual(events.SummaryMetadata("model/words").plugin_data.plugin_name, "text")
+        self.assertIn("model/words", [node.name for node in events.Graph().node])
+        devices = events.RunMetadata("step_7").step_stats.dev_stats
+        nodes = " ".join(node.node_name for device in devices for node in device.node_stats)
+        self.assertIn("MergeSummary", nodes)  # constants and what depends on them alone are folded
+
+
 class PartitionedVariables(unittest.TestCase):
     """A table in parts with its momentum, saved by one side and restored by the other in other parts."""
 
@@ -109,23 +150,7 @@ class PartitionedVariables(unittest.TestCase):
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.directory = cls.temporary.name
-        here = os.path.dirname(os.path.abspath(__file__))
-        cls.program = f"{cls.directory}/partitioned"
-        build = os.path.dirname(BIN)
-        subprocess.run(
-            [
-                "cc",
-                "-I",
-                f"{here}/../../include",
-                "-I",
-                f"{build}/generated/include",
-                f"{here}/partitioned.c",
-                "-o",
-                cls.program,
-            ]
-            + ["-L", f"{build}/lib", "-lbraid", f"-Wl,-rpath,{os.path.abspath(build)}/lib"],
-            check=True,
-        )
+        cls.program = compile_program("partitioned", cls.directory)
 
     @classmethod
     def tearDownClass(cls):
