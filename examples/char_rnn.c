@@ -308,9 +308,9 @@ static int run_task(const braid_cluster *cluster, braid_status *status)
         server = braid_server_start(cluster, job, braid_cluster_this_task(cluster), NULL, status);
     if (server) braid_server_stop_on_signals(server);
     int exit_code = 0;
-    if (!braid_status_code(status) && is_ps)
+    if (is_ps && server)
         (void)braid_server_join(server, status); // returns when the workers are done
-    else if (!braid_status_code(status))
+    else if (!is_ps && !braid_status_code(status))
         exit_code = braid_exit_code(work(job ? cluster : NULL, server, &t));
     braid_server_free(server);
     free(t.bytes);

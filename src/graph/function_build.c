@@ -285,7 +285,7 @@ braid_function braid_function_build(braid_graph *g, const braid_function_spec *s
 
 braid_function braid_function_copy(braid_graph *g, const char *name, const braid_out *results, int count)
 {
-    if (!may_build(g, name, 0, results ? count : 0)) return (braid_function){0};
+    if (!may_build(g, name, 0, results ? count : 0) || !results) return (braid_function){0};
     BD_STATUS(st);
     braid_graph *body = begin_body(g);
     braid_op **roots = bd_calloc((size_t)count, sizeof(braid_op *)),

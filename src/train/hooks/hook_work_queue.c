@@ -94,7 +94,7 @@ static braid_code before_run(braid_hook *hook, braid_monitored_session *s, braid
     (void)s, (void)request;
     work_hook *h = (work_hook *)hook;
     if (h->share != NO_SHARE) return BRAID_OK;
-    int64_t share;
+    int64_t share = NO_SHARE;
     if (run(h, h->queue->take, NO_SHARE, &share, st)) return st->code;
     if (share < 0 || share >= h->queue->count)
         return bd_fail(st, BRAID_INTERNAL, "The work queue gave share %lld of %lld", (long long)share,
