@@ -125,7 +125,7 @@ typedef struct braid_interleave_options {
     bool sloppy;            ///< with `parallel_calls`: in the order in which elements are ready
 } braid_interleave_options;
 
-/// The same with several datasets that take turns (tf.data.Dataset.interleave).
+/// The elements of the datasets that `make` makes, `cycle_length` of which take turns (interleave).
 BRAID_API braid_dataset braid_dataset_interleave(braid_graph *graph, braid_dataset dataset,
                                                  const braid_interleave_options *options,
                                                  braid_dataset_fn make, void *arg);

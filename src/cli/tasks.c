@@ -219,9 +219,9 @@ static void plan_restart(run_state *s, bd_task *t, const char *why)
         (double)pause_ms / 1e3);
 }
 
-// A parameter server that is restarted has lost its variables. When a task is restarted, those are started
-// again that have ended well without having seen the new parameter server: the chief restores the variables,
-// the others train the steps that are lost.
+// A parameter server that failed has lost its variables. Tasks that were started before and have ended well
+// do not know it. They are started again with the next restart of any task: the chief restores the variables,
+// the other workers train the lost steps again.
 static void start_ended_again(run_state *s)
 {
     const bd_task *with = NULL;

@@ -90,7 +90,7 @@ static braid_code write_graph(checkpoint_saver *h, const braid_graph *g, int64_t
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
     checkpoint_saver *h = (checkpoint_saver *)hook;
-    const int64_t step = braid_monitored_session_global_step(s); // there may be a checkpoint of it already
+    const int64_t step = braid_monitored_session_global_step(s);
     if (step < 0)
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "Saving checkpoints: the graph has no global step (braid_global_step makes one)");
@@ -102,7 +102,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     bd_free(latest);
     bd_free(wanted);
     if (is_saved || start_save(h, s, st)) return st->code;
-    // An update that is cut off is repaired from a checkpoint: there is one before the first update.
+    // Recovery from an update that was cut off needs a checkpoint of before the first update.
     return is_first ? finish_save(h, s, st) : BRAID_OK;
 }
 
