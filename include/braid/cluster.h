@@ -9,19 +9,20 @@
 extern "C" {
 #endif
 
-/// Jobs, their tasks and addresses, and which of them this process is. Immutable once made.
+/// Jobs, their tasks and addresses, and which of them this process is. Immutable once made. An address is
+/// host:port, or host1:port1|host2:port2 for a task of two processes, its replicas 0 and 1.
 typedef struct braid_cluster braid_cluster;
 
 /// Makes a cluster from comma-separated lists of host:port (TensorFlow's --ps_hosts and --worker_hosts); NULL
-/// or "" is an empty list. InvalidArgument for an entry that is not host:port or occurs twice.
+/// or "" is an empty list. InvalidArgument for an entry that is no address or occurs twice.
 BRAID_API braid_cluster *braid_cluster_from_hosts(const char *ps_hosts, const char *worker_hosts,
                                                   braid_status *status);
 
 /// From JSON: {"ps": ["host:port", ...], "worker": {"1": "host:port"}}: lists, or maps from index to address.
 BRAID_API braid_cluster *braid_cluster_from_json(const char *json, braid_status *status);
 
-/// From the value of TF_CONFIG: {"cluster": {...}, "task": {"type": "worker", "index": 0}}. No cluster means
-/// local: a cluster without jobs.
+/// From the value of TF_CONFIG: {"cluster": {...}, "task": {"type": "worker", "index": 0}}. A process of a task
+/// with two addresses says "replica": 0 or 1 beside "index". No cluster means local: a cluster without jobs.
 BRAID_API braid_cluster *braid_cluster_from_tf_config(const char *tf_config, braid_status *status);
 
 /// From the environment variable TF_CONFIG; unset: a cluster without jobs.

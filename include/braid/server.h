@@ -24,13 +24,16 @@ typedef struct braid_server_options {
     /// CPU devices of the task, "/device:CPU:0" and so on, which share its memory, variables and threads
     /// (device_count of ConfigProto); at most 64; 0: one.
     int cpu_devices;
+    /// Which process of a task that has the address host:port|host:port: 0 or 1. 0: what TF_CONFIG says, if
+    /// the cluster is from TF_CONFIG and this is its task.
+    int replica;
 } braid_server_options;
 
 /// Starts the server of task `index` of `job`: listens on its address (only loopback unless
 /// options->insecure), serves MasterService and WorkerService, does not wait for other tasks. The cluster is
 /// copied. From then on glibc's malloc keeps the memory of large messages (mallopt). Errors: InvalidArgument
-/// for a task the cluster does not have; PermissionDenied for an address that is not loopback; AlreadyExists
-/// for an address in use.
+/// for a task or replica that the cluster does not have; PermissionDenied for an address that is not
+/// loopback; AlreadyExists for an address in use.
 BRAID_API braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
                                            const braid_server_options *options, braid_status *status);
 

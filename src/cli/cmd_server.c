@@ -16,7 +16,7 @@
 typedef struct server_flags {
     const char *cluster, *job;
     int64_t task, session_timeout_ms, session_idle_timeout_ms, client_lost_timeout_ms, worker_gone_timeout_ms;
-    int64_t cpu_devices;
+    int64_t cpu_devices, replica;
     bool insecure;
 } server_flags;
 
@@ -27,6 +27,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
          "the cluster: '{\"ps\": [\"host:port\"], \"worker\": [...]}'"},
         {"job", BD_FLAG_STRING, &f->job, 0, "JOB", "the job of this task"},
         {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job, from 0"},
+        {"replica", BD_FLAG_INT, &f->replica, 0, "N",
+         "which process of a task at host:port|host:port: 0 (default) or 1"},
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL,
          "allow an address that is not loopback (no authentication yet)"},
         {"cpu-devices", BD_FLAG_INT, &f->cpu_devices, 1, "N",
@@ -114,7 +116,8 @@ static int serve(const braid_cluster *cluster, const char *job, int task, const 
                                           .client_lost_timeout_ms = f->client_lost_timeout_ms,
                                           .worker_gone_timeout_ms = f->worker_gone_timeout_ms,
                                           .insecure = f->insecure,
-                                          .cpu_devices = (int)f->cpu_devices};
+                                          .cpu_devices = (int)f->cpu_devices,
+                                          .replica = (int)f->replica};
     braid_server *server = braid_server_start(cluster, job, task, &options, st);
     if (!server) return fail(st);
     braid_server_stop_on_signals(server);

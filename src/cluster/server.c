@@ -351,22 +351,33 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     return code;
 }
 
+// The replica that TF_CONFIG gives for the task, else 0.
+static int this_replica(const braid_cluster *cluster, const char *job, int index)
+{
+    const bool is_this = cluster->this_job && job && strcmp(cluster->this_job, job) == 0;
+    return is_this && cluster->this_task == index ? cluster->this_replica : 0;
+}
+
 braid_server *bd_server_start(const braid_cluster *cluster, const char *job, int index,
                               const braid_server_options *options, bd_transport *transport, braid_status *st)
 {
     static const braid_server_options defaults;
     if (!options) options = &defaults;
-    const char *address = braid_cluster_address(cluster, job, index);
-    if (!address) {
-        bd_fail(st, BRAID_INVALID_ARGUMENT, "The cluster has no /job:%s/task:%d", job ? job : "", index);
-        return NULL;
+    const int replica = options->replica ? options->replica : this_replica(cluster, job, index);
+    char *address = bd_cluster_replica_address(cluster, job, index, replica, st);
+    if (!address) return NULL;
+    braid_server *s = NULL;
+    if (!check_address(address, job, index, options->insecure, st) &&
+        !bd_cpu_devices_check(options->cpu_devices, st)) {
+        s = server_new(cluster, transport);
+        s->replica = replica;
+        if (start(s, job, index, address, options, st)) {
+            free_parts(s);
+            s = NULL;
+        }
     }
-    if (check_address(address, job, index, options->insecure, st)) return NULL;
-    if (bd_cpu_devices_check(options->cpu_devices, st)) return NULL;
-    braid_server *s = server_new(cluster, transport);
-    if (!start(s, job, index, braid_cluster_address(s->cluster, job, index), options, st)) return s;
-    free_parts(s);
-    return NULL;
+    bd_free(address);
+    return s;
 }
 
 braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,

@@ -11,6 +11,7 @@
 struct braid_server {
     braid_cluster *cluster; // a copy
     char *target;           // "grpc://host:port"
+    int replica;            // of the task: which of its addresses is this server's
     bd_transport *transport;
     bool owns_transport;
     bd_listener *listener;

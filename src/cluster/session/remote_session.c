@@ -384,13 +384,11 @@ static braid_code close_session(bd_session *base, braid_status *st)
 
 static braid_code check_target(const char *target, braid_status *st)
 {
-    char host[BD_HOST_LEN_MAX + 1];
-    int port;
     if (!bd_str_starts_with(target, SCHEME))
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "'%s' is no target of a session: \"\" (in this process) or %shost:port", target,
                        SCHEME);
-    const braid_code code = bd_host_port_parse(target + strlen(SCHEME), host, &port, st);
+    const braid_code code = bd_address_check(target + strlen(SCHEME), st);
     if (code) bd_status_prefix(st, "'%s' is no target of a session: ", target);
     return code;
 }

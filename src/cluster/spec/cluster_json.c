@@ -5,6 +5,7 @@
 // TF_CONFIG, and TF_CONFIG of dynamic workers:
 //
 //     {"cluster": {...}, "task": {"type": "worker", "index": 0}, "environment": "cloud"}
+//     {"cluster": {"ps": ["host:port|host:port"]}, "task": {"type": "ps", "index": 0, "replica": 1}}
 //     {"sparseCluster": {"worker": {"1": ...}, "ps": [...]}, "task": {...}}
 //
 // Other members of TF_CONFIG (job, model_dir, rpc_layer, ...) are ignored. An evaluator is never part of the
@@ -111,16 +112,18 @@ braid_cluster *braid_cluster_from_json(const char *json, braid_status *status)
 
 // ---- TF_CONFIG ----
 
-static braid_code read_index(const json_t *index, int64_t *out, braid_status *st)
+// The member `key` of the task, from 0 to `max`; 0 when it is missing.
+static braid_code read_number(const json_t *task, const char *key, int64_t max, const char *what, int *out,
+                              braid_status *st)
 {
-    *out = 0;
-    if (!index) return BRAID_OK;
-    if (json_is_integer(index))
-        *out = json_integer_value(index);
-    else if (!json_is_string(index) || !bd_parse_int64(json_string_value(index), out))
-        *out = -1;
-    if (*out < 0 || *out > INT32_MAX)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "task: index is no task index");
+    const json_t *number = json_object_get(task, key);
+    int64_t value = 0;
+    if (json_is_integer(number))
+        value = json_integer_value(number);
+    else if (number && (!json_is_string(number) || !bd_parse_int64(json_string_value(number), &value)))
+        value = -1;
+    if (value < 0 || value > max) return bd_fail(st, BRAID_INVALID_ARGUMENT, "task: %s is no %s", key, what);
+    *out = (int)value;
     return BRAID_OK;
 }
 
@@ -135,20 +138,25 @@ static braid_code read_this_task(braid_cluster *c, const json_t *task, braid_sta
     if (!json_is_string(type) || !json_string_value(type)[0])
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "task: type is %s, not the name of a job",
                        type_name(type));
-    int64_t index;
-    const braid_code code = read_index(json_object_get(task, "index"), &index, st);
-    if (code) return code;
-    c->this_job = bd_strdup(json_string_value(type));
-    c->this_task = (int)index;
-    return BRAID_OK;
+    braid_code code = read_number(task, "index", INT32_MAX, "task index", &c->this_task, st);
+    if (!code)
+        code = read_number(task, "replica", BD_REPLICAS_MAX - 1, "replica: 0 or 1", &c->this_replica, st);
+    if (!code) c->this_job = bd_strdup(json_string_value(type));
+    return code;
 }
 
 static braid_code check_this_task(const braid_cluster *c, braid_status *st)
 {
-    if (!c->this_job || c->jobs.len == 0 || braid_cluster_address(c, c->this_job, c->this_task))
-        return BRAID_OK;
-    return bd_fail(st, BRAID_INVALID_ARGUMENT, "this is /job:%s/task:%d, which the cluster does not have",
-                   c->this_job, c->this_task);
+    if (!c->this_job || c->jobs.len == 0) return BRAID_OK;
+    const char *address = braid_cluster_address(c, c->this_job, c->this_task);
+    if (!address)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "this is /job:%s/task:%d, which the cluster does not have",
+                       c->this_job, c->this_task);
+    if (c->this_replica >= bd_address_replicas(address))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "this is replica %d of /job:%s/task:%d, which has one address, %s", c->this_replica,
+                       c->this_job, c->this_task, address);
+    return BRAID_OK;
 }
 
 static braid_code read_tf_config(braid_cluster *c, json_t *root, braid_status *st)

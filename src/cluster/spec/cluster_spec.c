@@ -54,6 +54,50 @@ braid_code bd_host_port_parse(const char *text, char host[BD_HOST_LEN_MAX + 1], 
     return BRAID_OK;
 }
 
+// Whether one of the processes of `address` listens at the "host:port" of `len` bytes.
+static bool listens_at(const char *address, const char *host_port, size_t len)
+{
+    const char *one;
+    size_t one_len;
+    while (bd_split_next(&address, '|', &one, &one_len))
+        if (one_len == len && strncasecmp(one, host_port, len) == 0) return true;
+    return false;
+}
+
+braid_code bd_address_check(const char *address, braid_status *st)
+{
+    const char *rest = address, *one;
+    size_t len;
+    for (int count = 0; bd_split_next(&rest, '|', &one, &len); count++) {
+        if (count == BD_REPLICAS_MAX)
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' has more than the two addresses of replicas",
+                           address);
+        char host[BD_HOST_LEN_MAX + 1];
+        int port;
+        char *text = bd_strndup(one, len);
+        const braid_code code = bd_host_port_parse(text, host, &port, st);
+        bd_free(text);
+        if (code) return code;
+        if (rest && listens_at(rest, one, len))
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' has the same address twice", address);
+    }
+    return BRAID_OK;
+}
+
+int bd_address_replicas(const char *address)
+{
+    return strchr(address, '|') ? BD_REPLICAS_MAX : 1;
+}
+
+char *bd_address_of_replica(const char *address, int replica)
+{
+    const char *one;
+    size_t len;
+    for (int r = 0; bd_split_next(&address, '|', &one, &len); r++)
+        if (r == replica) return bd_strndup(one, len);
+    return NULL;
+}
+
 bool bd_host_is_loopback(const char *host)
 {
     struct in_addr v4;
@@ -98,6 +142,7 @@ braid_cluster *bd_cluster_copy(const braid_cluster *c)
     }
     if (c->this_job) copy->this_job = bd_strdup(c->this_job);
     copy->this_task = c->this_task;
+    copy->this_replica = c->this_replica;
     return copy;
 }
 
@@ -127,23 +172,35 @@ static braid_code check_job_name(const char *name, braid_status *st)
                    JOB_NAME_MAX);
 }
 
+static const bd_cluster_task *task_at(const braid_cluster *c, const char *host_port, size_t len,
+                                      const char **job)
+{
+    for (size_t j = 0; j < c->jobs.len; j++)
+        for (size_t i = 0; i < c->jobs.items[j].tasks.len; i++) {
+            const bd_cluster_task *task = &c->jobs.items[j].tasks.items[i];
+            *job = c->jobs.items[j].name;
+            if (listens_at(task->address, host_port, len)) return task;
+        }
+    return NULL;
+}
+
 static braid_code check_new_address(const braid_cluster *c, const char *job, int64_t index,
                                     const char *address, braid_status *st)
 {
-    char host[BD_HOST_LEN_MAX + 1];
-    int port;
-    braid_code code = bd_host_port_parse(address, host, &port, st);
+    const braid_code code = bd_address_check(address, st);
     if (code) {
         bd_status_prefix(st, "/job:%s/task:%lld: ", job, (long long)index);
         return code;
     }
-    for (size_t j = 0; j < c->jobs.len; j++) {
-        const bd_cluster_job *other = &c->jobs.items[j];
-        for (size_t i = 0; i < other->tasks.len; i++)
-            if (strcasecmp(other->tasks.items[i].address, address) == 0)
-                return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                               "/job:%s/task:%lld has the address %s of /job:%s/task:%d", job,
-                               (long long)index, address, other->name, other->tasks.items[i].index);
+    const char *one;
+    size_t len;
+    while (bd_split_next(&address, '|', &one, &len)) {
+        const char *other_job;
+        const bd_cluster_task *other = task_at(c, one, len, &other_job);
+        if (other)
+            return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                           "/job:%s/task:%lld has the address %.*s of /job:%s/task:%d", job, (long long)index,
+                           (int)len, one, other_job, other->index);
     }
     return BRAID_OK;
 }
@@ -197,6 +254,19 @@ void bd_cluster_set_address(braid_cluster *c, const char *job, int index, const 
     BD_ASSERT(task);
     bd_free(task->address);
     task->address = bd_strdup(address);
+}
+
+char *bd_cluster_replica_address(const braid_cluster *c, const char *job, int index, int replica,
+                                 braid_status *st)
+{
+    const bd_cluster_task *task = find_task(c, job, index);
+    char *address = task ? bd_address_of_replica(task->address, replica) : NULL;
+    if (!task)
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "The cluster has no /job:%s/task:%d", job ? job : "", index);
+    else if (!address)
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "/job:%s/task:%d at %s has no replica %d", job, index,
+                task->address, replica);
+    return address;
 }
 
 // ---- From lists of hosts ----

@@ -19,26 +19,41 @@ typedef struct bd_cluster_job {
 struct braid_cluster {
     BD_ARRAY(bd_cluster_job) jobs; // sorted by name; each has a task
     char *this_job;                // NULL: unknown
-    int this_task;
+    int this_task, this_replica;
 };
 
 braid_cluster *bd_cluster_new(void);
 braid_cluster *bd_cluster_copy(const braid_cluster *c);
 
-// InvalidArgument for an invalid name, a negative index, an address that is not host:port, or a task or
-// address that exists.
+// InvalidArgument for an invalid name, a negative index, an address that bd_address_check refuses, or a task
+// or address that exists.
 braid_code bd_cluster_add(braid_cluster *c, const char *job, int64_t index, const char *address,
                           braid_status *st);
 // Changes the address of an existing task, when its port is known.
 void bd_cluster_set_address(braid_cluster *c, const char *job, int index, const char *address);
 
 int bd_cluster_task_count(const braid_cluster *c); // of all jobs
+// Returns the "host:port" of one process of a task (bd_free). InvalidArgument for a task that the cluster, or
+// a replica that the task does not have.
+char *bd_cluster_replica_address(const braid_cluster *c, const char *job, int index, int replica,
+                                 braid_status *st);
 
 // A longer name cannot be resolved by DNS.
 #define BD_HOST_LEN_MAX 253
 // Splits "host:port" ("[v6]:port" gives the host without brackets); the host is copied to `host`.
 // InvalidArgument for any other text.
 braid_code bd_host_port_parse(const char *text, char host[BD_HOST_LEN_MAX + 1], int *port, braid_status *st);
+
+// The address of a task is "host:port", or "host1:port1|host2:port2" for a task of two processes, its
+// replicas.
+#define BD_REPLICAS_MAX 2
+// InvalidArgument for any other text.
+braid_code bd_address_check(const char *address, braid_status *st);
+// Of a valid address: 1 or 2.
+int bd_address_replicas(const char *address);
+// Returns the "host:port" of a replica (bd_free); NULL for one that the address does not have.
+char *bd_address_of_replica(const char *address, int replica);
+
 // 127.0.0.0/8, ::1 and "localhost".
 bool bd_host_is_loopback(const char *host);
 

@@ -21,8 +21,8 @@ static char *to_text(const braid_cluster *c)
         }
     }
     if (braid_cluster_this_job(c))
-        bd_strbuf_appendf(&text, "%s(%s/%d)", text.len ? " " : "", braid_cluster_this_job(c),
-                          braid_cluster_this_task(c));
+        bd_strbuf_appendf(&text, "%s(%s/%d%s)", text.len ? " " : "", braid_cluster_this_job(c),
+                          braid_cluster_this_task(c), c->this_replica ? ", replica 1" : "");
     return bd_strbuf_take(&text);
 }
 
@@ -75,6 +75,15 @@ static void hosts_are_lists_of_host_and_port(void **state)
         {"grpc://a:1", NULL, "!without a scheme"},
         {"a:1,a:1", NULL, "!/job:ps/task:1 has the address a:1 of /job:ps/task:0"},
         {"a:1", "A:1", "!/job:worker/task:0 has the address A:1 of /job:ps/task:0"},
+        // Tasks of two processes.
+        {"a:1|b:1,[::1]:2|c:1", "d:1", "ps/0=a:1|b:1 ps/1=[::1]:2|c:1 worker/0=d:1"},
+        {"a:1|b:1|c:1", NULL, "!/job:ps/task:0: 'a:1|b:1|c:1' has more than the two addresses of replicas"},
+        {"a:1|", NULL, "!/job:ps/task:0: '' is no host:port"},
+        {"|a:1", NULL, "!/job:ps/task:0: '' is no host:port"},
+        {"a:1|b", NULL, "!/job:ps/task:0: 'b' is no host:port: the port is missing"},
+        {"a:1|A:1", NULL, "!/job:ps/task:0: 'a:1|A:1' has the same address twice"},
+        {"a:1|b:1,c:1|b:1", NULL, "!/job:ps/task:1 has the address b:1 of /job:ps/task:0"},
+        {"a:1|b:1", "a:1", "!/job:worker/task:0 has the address a:1 of /job:ps/task:0"},
     };
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         BD_STATUS(st);
@@ -138,6 +147,15 @@ static void tf_config_says_cluster_and_task(void **state)
         {"{\"sparseCluster\": {\"worker\": {\"3\": \"w-3.ns.svc:2222\"}, \"ps\": [\"p-0.ns.svc:2222\"]},"
          " \"task\": {\"type\": \"worker\", \"index\": 3}}",
          "ps/0=p-0.ns.svc:2222 worker/3=w-3.ns.svc:2222 (worker/3)"},
+        // Tasks of two processes.
+        {"{\"cluster\": {\"ps\": [\"a:1|b:1\"]}, \"task\": {\"type\": \"ps\", \"index\": 0, \"replica\": 1}}",
+         "ps/0=a:1|b:1 (ps/0, replica 1)"},
+        {"{\"cluster\": {\"ps\": [\"a:1\"]}, \"task\": {\"type\": \"ps\", \"index\": 0, \"replica\": 0}}",
+         "ps/0=a:1 (ps/0)"},
+        {"{\"cluster\": {\"ps\": [\"a:1\"]}, \"task\": {\"type\": \"ps\", \"index\": 0, \"replica\": 1}}",
+         "!TF_CONFIG: this is replica 1 of /job:ps/task:0, which has one address, a:1"},
+        {"{\"cluster\": {\"ps\": [\"a:1|b:1\"]}, \"task\": {\"type\": \"ps\", \"replica\": 2}}",
+         "!TF_CONFIG: task: replica is no replica: 0 or 1"},
         // No cluster is local.
         {"{}", ""},
         {"{\"task\": {}}", ""},
@@ -188,6 +206,36 @@ static void missing_jobs_and_tasks_have_no_address(void **state)
     assert_null(braid_cluster_from_hosts("a", NULL, NULL));
 }
 
+static void each_replica_has_an_address(void **state)
+{
+    (void)state;
+    braid_cluster *c = braid_cluster_from_hosts("a:1|b:2", "c:3", NULL);
+    assert_int_equal(bd_address_replicas(braid_cluster_address(c, "ps", 0)), 2);
+    assert_int_equal(bd_address_replicas(braid_cluster_address(c, "worker", 0)), 1);
+    static const struct {
+        const char *job;
+        int index, replica;
+        const char *expected; // an address, or the error
+    } examples[] = {
+        {"ps", 0, 0, "a:1"},
+        {"ps", 0, 1, "b:2"},
+        {"worker", 0, 0, "c:3"},
+        {"ps", 0, 2, "/job:ps/task:0 at a:1|b:2 has no replica 2"},
+        {"ps", 0, -1, "/job:ps/task:0 at a:1|b:2 has no replica -1"},
+        {"worker", 0, 1, "/job:worker/task:0 at c:3 has no replica 1"},
+        {"ps", 1, 0, "The cluster has no /job:ps/task:1"},
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+        BD_STATUS(st);
+        char *address =
+            bd_cluster_replica_address(c, examples[i].job, examples[i].index, examples[i].replica, st);
+        assert_string_equal(address ? address : st->message, examples[i].expected);
+        assert_int_equal(st->code, address ? BRAID_OK : BRAID_INVALID_ARGUMENT);
+        bd_free(address);
+    }
+    braid_cluster_free(c);
+}
+
 static void loopback_is_recognized(void **state)
 {
     (void)state;
@@ -209,6 +257,7 @@ int main(void)
         cmocka_unit_test(tf_config_says_cluster_and_task),
         cmocka_unit_test(the_environment_gives_the_cluster),
         cmocka_unit_test(missing_jobs_and_tasks_have_no_address),
+        cmocka_unit_test(each_replica_has_an_address),
         cmocka_unit_test(loopback_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
