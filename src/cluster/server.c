@@ -47,21 +47,25 @@ static void run_pooled(void *arg)
     p.method->handle(p.env, p.call);
 }
 
-static const bd_method *find_method(const char *path)
+typedef struct service {
+    const char *path;
+    const bd_method *methods;
+    bool while_standby; // it answers when the server does not serve
+} service;
+
+static const service services[] = {
+    {BD_WORKER_SERVICE, bd_worker_methods, false},        {BD_MASTER_SERVICE, bd_master_methods, false},
+    {BD_CLUSTER_SERVICE, bd_cluster_methods, false},      {BD_HEALTH_SERVICE, bd_health_methods, true},
+    {BD_REFLECTION_SERVICE, bd_reflection_methods, true},
+};
+
+static const bd_method *find_method(const char *path, const service **found)
 {
-    static const struct {
-        const char *service;
-        const bd_method *methods;
-    } services[] = {
-        {BD_WORKER_SERVICE, bd_worker_methods},         {BD_MASTER_SERVICE, bd_master_methods},
-        {BD_CLUSTER_SERVICE, bd_cluster_methods},       {BD_HEALTH_SERVICE, bd_health_methods},
-        {BD_REFLECTION_SERVICE, bd_reflection_methods},
-    };
-    for (size_t i = 0; i < BD_COUNTOF(services); i++) {
-        const size_t len = strlen(services[i].service);
-        if (strncmp(path, services[i].service, len) != 0) continue;
-        for (const bd_method *m = services[i].methods; m->name; m++)
-            if (strcmp(m->name, path + len) == 0) return m;
+    for (const service *s = services; s < services + BD_COUNTOF(services); s++) {
+        *found = s;
+        if (!bd_str_starts_with(path, s->path)) continue;
+        for (const bd_method *m = s->methods; m->name; m++)
+            if (strcmp(m->name, path + strlen(s->path)) == 0) return m;
     }
     return NULL;
 }
@@ -76,7 +80,8 @@ static void refuse(bd_incoming *call, braid_code code, const char *text)
 static void handle(void *arg, bd_incoming *call)
 {
     braid_server *s = arg;
-    const bd_method *m = find_method(call->method);
+    const service *of;
+    const bd_method *m = find_method(call->method, &of);
     if (bd_str_starts_with(call->method, BD_EAGER_SERVICE)) {
         refuse(call, BRAID_UNIMPLEMENTED,
                ": a server runs graphs of sessions (tf.compat.v1), not single operations (eager execution)");
@@ -84,6 +89,8 @@ static void handle(void *arg, bd_incoming *call)
         refuse(call, BRAID_UNIMPLEMENTED, ": a server has no such method");
     } else if (!m->handle) {
         refuse(call, BRAID_UNIMPLEMENTED, " is not implemented");
+    } else if (!of->while_standby && !bd_health_is_serving(s->env.health)) {
+        refuse(call, BRAID_UNAVAILABLE, ": this is the standby of the task, whose other process serves");
     } else if (m->place == BD_ON_ARRIVAL) {
         m->handle(&s->env, call);
     } else {
@@ -173,6 +180,7 @@ static void free_parts(braid_server *s)
     if (s->listener) s->transport->listener_free(s->listener);
     if (s->owns_transport) s->transport->free(s->transport);
     bd_cancellation_unref(s->env.cancellation);
+    bd_health_free(s->env.health);
     bd_request_ids_fini(&s->env.run_ids);
     bd_request_ids_fini(&s->env.recv_ids);
     bd_cond_fini(&s->changed);
@@ -314,7 +322,7 @@ static braid_code listen_at(braid_server *s, const char *address, braid_status *
     return code;
 }
 
-static braid_server *server_new(const braid_cluster *cluster, bd_transport *transport)
+static braid_server *server_new(const braid_cluster *cluster, bd_transport *transport, bool is_serving)
 {
     braid_server *s = bd_calloc(1, sizeof *s);
     s->cluster = bd_cluster_copy(cluster);
@@ -322,6 +330,7 @@ static braid_server *server_new(const braid_cluster *cluster, bd_transport *tran
     s->env.peers = &s->peers;
     s->transport = transport;
     s->env.cancellation = bd_cancellation_new(NULL);
+    s->env.health = bd_health_new(is_serving);
     bd_mutex_init(&s->mu);
     bd_cond_init(&s->changed);
     bd_request_ids_init(&s->env.run_ids);
@@ -369,7 +378,8 @@ braid_server *bd_server_start(const braid_cluster *cluster, const char *job, int
     braid_server *s = NULL;
     if (!check_address(address, job, index, options->insecure, st) &&
         !bd_cpu_devices_check(options->cpu_devices, st)) {
-        s = server_new(cluster, transport);
+        s = server_new(cluster, transport,
+                       bd_address_replicas(braid_cluster_address(cluster, job, index)) == 1);
         s->replica = replica;
         if (start(s, job, index, address, options, st)) {
             free_parts(s);
@@ -437,6 +447,11 @@ void braid_server_failed(braid_server *s)
     bd_mutex_lock(&s->mu);
     s->has_failed = true;
     bd_mutex_unlock(&s->mu);
+}
+
+void bd_server_set_serving(braid_server *s, bool is_serving)
+{
+    bd_health_set_serving(s->env.health, is_serving);
 }
 
 void braid_server_done(braid_server *s)

@@ -32,4 +32,8 @@ struct braid_server {
     bool has_failed;              // guarded by mu: the work of this task
 };
 
+// A server of a task with two addresses starts as a standby. A standby refuses calls with Unavailable, except
+// to services that answer while_standby (server.c); calls in progress go on. Any thread.
+void bd_server_set_serving(braid_server *s, bool is_serving);
+
 #endif

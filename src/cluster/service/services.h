@@ -14,6 +14,14 @@
 #include "cluster/worker/local_worker.h"
 #include "op/cancellation.h"
 
+// Whether a server serves, or is the standby of its task: health_service.c.
+typedef struct bd_health bd_health;
+bd_health *bd_health_new(bool is_serving);
+void bd_health_free(bd_health *h); // after the last call has ended
+bool bd_health_is_serving(const bd_health *h);
+// Tells all watches. Any thread; returns before they are told.
+void bd_health_set_serving(bd_health *h, bool is_serving);
+
 // The parts of a server that handlers use. The server owns them and outlives every call.
 typedef struct bd_service_env {
     const braid_cluster *cluster; // the cluster that the server was started with
@@ -25,6 +33,7 @@ typedef struct bd_service_env {
     bd_task_collectives *collectives;
     bd_membership *membership;
     bd_notifications *notifications;
+    bd_health *health;
     bd_request_ids run_ids;  // of RunStep and RunGraph
     bd_request_ids recv_ids; // of RecvTensor and PushTensors
 } bd_service_env;
