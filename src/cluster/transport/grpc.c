@@ -60,6 +60,18 @@ const grpc_channel_args *bd_grpc_watching_args(void)
     return &list;
 }
 
+// gRPC connects to both processes, watches their health, and gives calls to the one that says SERVING.
+#define TO_THE_SERVING                                                                                       \
+    "{\"loadBalancingConfig\": [{\"round_robin\": {}}], \"healthCheckConfig\": {\"serviceName\": \"\"}}"
+
+const grpc_channel_args *bd_grpc_replicas_args(void)
+{
+    static grpc_arg args[] = {CLIENT_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIME_MS, PING_MS),
+                              STRING(GRPC_ARG_SERVICE_CONFIG, TO_THE_SERVING)};
+    static const grpc_channel_args list = {BD_COUNTOF(args), args};
+    return &list;
+}
+
 const grpc_channel_args *bd_grpc_server_args(void)
 {
     static grpc_arg args[] = {

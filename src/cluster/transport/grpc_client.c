@@ -7,10 +7,15 @@
 // connection are ended, too. A lost server does not change the choice: there is one connection to wait for.
 // If TensorFlow's server takes its place and refuses frequent pings, gRPC pings it less often.
 //
+// A task of two processes is of Braid, so its channel has the second kind of connection only, one to each
+// process. Calls go to the process whose health service says that it serves. While neither does, calls wait
+// if they wait for ready, and fail with Unavailable if not.
+//
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It has two
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel has one for
 // its owner and one for each call until its tag has run.
 #include "base/slab.h"
+#include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc_security.h>
@@ -18,8 +23,8 @@
 
 struct bd_channel {
     bd_grpc *transport; // not owned
-    char *address;
-    grpc_channel *channel;
+    char *target;
+    grpc_channel *channel; // NULL: to a task of two processes
     atomic_int refs;
     bd_mutex mu;
     grpc_channel *watching; // tested often; made when first used; guarded by mu
@@ -47,10 +52,10 @@ struct bd_call {
 
 // ---- Channels ----
 
-static grpc_channel *connect_with(const char *address, const grpc_channel_args *args)
+static grpc_channel *connect_with(const char *target, const grpc_channel_args *args)
 {
     grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
-    grpc_channel *channel = grpc_channel_create(address, credentials, args);
+    grpc_channel *channel = grpc_channel_create(target, credentials, args);
     grpc_channel_credentials_release(credentials);
     return channel;
 }
@@ -61,17 +66,22 @@ bd_channel *bd_grpc_connect(bd_transport *t, const char *address)
     c->transport = BD_CONTAINER_OF(t, bd_grpc, base);
     atomic_init(&c->refs, 1);
     bd_mutex_init(&c->mu);
-    c->address = bd_strdup(address);
-    c->channel = connect_with(address, bd_grpc_client_args());
+    c->target = bd_grpc_target(address);
+    const bool has_replicas = bd_address_replicas(address) > 1;
+    atomic_init(&c->is_braid, has_replicas);
+    if (has_replicas)
+        c->watching = connect_with(c->target, bd_grpc_replicas_args());
+    else
+        c->channel = connect_with(c->target, bd_grpc_client_args());
     return c;
 }
 
 static void channel_unref(bd_channel *c)
 {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
-    grpc_channel_destroy(c->channel);
+    if (c->channel) grpc_channel_destroy(c->channel);
     if (c->watching) grpc_channel_destroy(c->watching);
-    bd_free(c->address);
+    bd_free(c->target);
     bd_mutex_fini(&c->mu);
     bd_free(c);
 }
@@ -178,7 +188,7 @@ static void call_completed(bd_grpc_tag *tag, bool ok)
 static grpc_channel *watching(bd_channel *c)
 {
     bd_mutex_lock(&c->mu);
-    if (!c->watching) c->watching = connect_with(c->address, bd_grpc_watching_args());
+    if (!c->watching) c->watching = connect_with(c->target, bd_grpc_watching_args());
     grpc_channel *channel = c->watching;
     bd_mutex_unlock(&c->mu);
     return channel;

@@ -57,6 +57,7 @@ bool bd_grpc_has_pings(const grpc_metadata_array *a);
 // Arguments of channels and servers.
 const grpc_channel_args *bd_grpc_client_args(void);
 const grpc_channel_args *bd_grpc_watching_args(void); // to servers of Braid
+const grpc_channel_args *bd_grpc_replicas_args(void); // to a task of two processes: to the one that serves
 const grpc_channel_args *bd_grpc_server_args(void);
 
 // Enables TCP keepalive on connections to the server that listens on this port, for those accepted from now
@@ -95,6 +96,10 @@ void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
 char *bd_grpc_peer(const bd_incoming *call);
 void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
 void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
+
+// Returns gRPC's name for the address of a task (bd_free). Looks up the hosts of a task of two processes,
+// which may block. grpc_target.c.
+char *bd_grpc_target(const char *address);
 
 // grpc_peers.c
 bool bd_grpc_is_connected(bd_transport *t, const char *peer);

@@ -2,6 +2,7 @@
 // call. labels: concurrent
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "cluster/transport/grpc_internal.h"
 #include "cluster/transport/testing/conformance.h"
 #include <malloc.h>
 #include <setjmp.h>
@@ -131,6 +132,25 @@ static void connecting_does_not_change_malloc(void **state)
     t->free(t);
 }
 
+static void a_target_lists_the_addresses_of_both_processes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *address, *expected;
+    } examples[] = {
+        {"localhost:1", "localhost:1"},
+        {"[::1]:1", "[::1]:1"},
+        {"127.0.0.1:1|10.0.0.2:65535", "ipv6:[::ffff:127.0.0.1]:1,[::ffff:10.0.0.2]:65535"},
+        {"[fe80::12]:1|[::1]:2", "ipv6:[fe80::12]:1,[::1]:2"},
+        {"127.0.0.1:1|[::1]:1", "ipv6:[::ffff:127.0.0.1]:1,[::1]:1"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(examples); i++) {
+        char *target = bd_grpc_target(examples[i].address);
+        assert_string_equal(target, examples[i].expected);
+        bd_free(target);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--serve") == 0) return serve();
@@ -139,6 +159,7 @@ int main(int argc, char **argv)
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_that_is_killed_ends_calls_with_unavailable),
+        cmocka_unit_test(a_target_lists_the_addresses_of_both_processes),
     };
     const int failed = cmocka_run_group_tests(before_it_listens, NULL, NULL);
     return failed + bd_transport_conformance("gRPC", bd_grpc_transport_new) +

@@ -62,8 +62,9 @@ struct bd_transport {
     void (*listener_close)(bd_listener *l);
     void (*listener_stop)(bd_listener *l, int64_t deadline_ns);
     void (*listener_free)(bd_listener *l);
-    // Never blocks; connects when first used and again when lost. Channels to one address may share a
-    // connection.
+    // Connects when first used and again when lost. Channels to one address may share a connection. The
+    // address of a task of two processes, "host:port|host:port", leads to the one that serves (gRPC only; its
+    // hosts are looked up here, the only reason to block).
     bd_channel *(*connect)(bd_transport *t, const char *address);
     // Calls in progress end with Cancelled; the channel is freed when the last has ended. No call may be
     // begun on it any more.
