@@ -120,3 +120,23 @@ braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st)
     bd_tensor_move(&v->tensor, &copy);
     return BRAID_OK;
 }
+
+braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bool lock, braid_status *st)
+{
+    *c = (bd_variable_change){.v = v, .is_locked = lock || !v->is_reference};
+    if (!c->is_locked) {
+        bd_variable_read(v, &c->value);
+        return BRAID_OK;
+    }
+    bd_mutex_lock(&v->mu);
+    if (!bd_tensor_is_set(&v->tensor)) return BRAID_OK;
+    const braid_code code = bd_variable_make_writable_locked(v, st);
+    if (!code) bd_tensor_ref(&c->value, &v->tensor);
+    return code;
+}
+
+void bd_variable_end_change(bd_variable_change *c)
+{
+    bd_tensor_fini(&c->value);
+    if (c->is_locked) bd_mutex_unlock(&c->v->mu);
+}

@@ -35,6 +35,21 @@ bool bd_variable_read(bd_variable *v, braid_tensor *out);
 // over. `value` stays the caller's. ResourceExhausted.
 braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st);
 
+// ---- Changes in place ----
+
+// A change of some or all elements, from bd_variable_begin_change to bd_variable_end_change.
+typedef struct bd_variable_change {
+    bd_variable *v;
+    braid_tensor value; // the content to change, held; "no tensor": the variable is uninitialized
+    bool is_locked;
+} bd_variable_change;
+
+// Begins a change. With `lock`, and always of a resource variable, the change holds the variable's lock until
+// its end; else other changes and reads go on meanwhile. Changes of several variables begin in the order of
+// the variables' addresses. It is ended in any case, also after an error. ResourceExhausted.
+braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bool lock, braid_status *st);
+void bd_variable_end_change(bd_variable_change *c);
+
 // Makes the memory writable for updates in place (mu held by the caller for use_locking=true and for resource
 // variables): copies the memory of a resource variable first when it has another holder. FailedPrecondition
 // when uninitialized: the caller words it.

@@ -89,34 +89,15 @@ static bool divides_by_zero(bd_op_ctx *c, const scatter_state *s, const braid_te
     return false;
 }
 
-// The variable's memory, held by `value`. False: the kernel has failed.
-static bool hold_value(bd_op_ctx *c, const scatter_state *s, bd_variable *v, braid_tensor *value)
-{
-    BD_STATUS(st);
-    if (s->locks && bd_tensor_is_set(&v->tensor)) {
-        if (bd_variable_make_writable_locked(v, st)) {
-            bd_op_fail_status(c, st);
-            return false;
-        }
-        bd_tensor_ref(value, &v->tensor);
-        return true;
-    }
-    if (!s->locks && bd_variable_read(v, value)) return true;
-    bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
-               c->node->inputs[0].op->name);
-    return false;
-}
-
-static void scatter(bd_op_ctx *c, const scatter_state *s, bd_variable *v)
+static void scatter(bd_op_ctx *c, const scatter_state *s, const braid_tensor *value)
 {
     const braid_tensor *indices = bd_input(c, 1), *updates = bd_input(c, 2);
-    braid_tensor value = {0}; // the reference keeps the memory when another step assigns a new shape
     bd_slices slices;
-    if (hold_value(c, s, v, &value) && bd_slices_init(c, &slices, s->is_nd, &value.shape, indices) &&
-        !divides_by_zero(c, s, updates) && bd_scatter(c, &value, &slices, indices, updates, s->update) &&
-        !s->is_resource)
-        bd_output_ref(c, 0, v);
-    bd_tensor_fini(&value);
+    if (!bd_tensor_is_set(value))
+        bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
+                   c->node->inputs[0].op->name);
+    else if (bd_slices_init(c, &slices, s->is_nd, &value->shape, indices) && !divides_by_zero(c, s, updates))
+        bd_scatter(c, value, &slices, indices, updates, s->update);
 }
 
 static void scatter_run(bd_op_ctx *c)
@@ -124,10 +105,17 @@ static void scatter_run(bd_op_ctx *c)
     const scatter_state *s = c->state;
     bd_variable *v = s->is_resource ? bd_input_variable(c, 0, bd_input(c, 2)->dtype) : bd_input_ref(c, 0);
     if (!v) return;
-    if (s->locks) bd_mutex_lock(&v->mu);
-    scatter(c, s, v);
-    if (s->locks) bd_mutex_unlock(&v->mu);
-    if (s->is_resource) bd_resource_unref(&v->base);
+    BD_STATUS(st);
+    bd_variable_change change;
+    if (bd_variable_begin_change(&change, v, s->locks, st))
+        bd_op_fail_status(c, st);
+    else
+        scatter(c, s, &change.value);
+    bd_variable_end_change(&change);
+    if (s->is_resource)
+        bd_resource_unref(&v->base);
+    else if (!bd_op_failed(c))
+        bd_output_ref(c, 0, v);
 }
 
 #define SCATTER_KERNELS(TYPES, CREATE)                                                                       \

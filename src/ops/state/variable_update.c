@@ -122,41 +122,26 @@ static bool check_update(bd_op_ctx *c, bool is_reference, const braid_tensor *va
     return false;
 }
 
-static bool fail_uninitialized(bd_op_ctx *c)
+static void fail_uninitialized(bd_op_ctx *c)
 {
     const braid_op *source = c->node->input_count > 0 ? c->node->inputs[0].op : NULL;
     bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                source ? source->name : c->node->name);
-    return false;
-}
-
-static bool update_locked(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update)
-{
-    if (!bd_tensor_is_set(&v->tensor)) return fail_uninitialized(c);
-    if (!check_update(c, v->is_reference, &v->tensor, delta)) return false;
-    BD_STATUS(st);
-    if (bd_variable_make_writable_locked(v, st)) {
-        bd_op_fail_status(c, st);
-        return false;
-    }
-    update(v->tensor.data, delta->data, bd_tensor_count(delta));
-    return true;
 }
 
 bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update,
                         bool lock)
 {
-    if (lock || !v->is_reference) {
-        bd_mutex_lock(&v->mu);
-        bool ok = update_locked(c, v, delta, update);
-        bd_mutex_unlock(&v->mu);
-        return ok;
-    }
-    // The reference keeps the memory, also when another step assigns a new shape.
-    braid_tensor value = {0};
-    if (!bd_variable_read(v, &value)) return fail_uninitialized(c);
-    bool ok = check_update(c, true, &value, delta);
-    if (ok) update(value.data, delta->data, bd_tensor_count(delta));
-    bd_tensor_fini(&value);
+    BD_STATUS(st);
+    bd_variable_change change;
+    bool ok = false;
+    if (bd_variable_begin_change(&change, v, lock, st))
+        bd_op_fail_status(c, st);
+    else if (!bd_tensor_is_set(&change.value))
+        fail_uninitialized(c);
+    else
+        ok = check_update(c, v->is_reference, &change.value, delta);
+    if (ok) update(change.value.data, delta->data, bd_tensor_count(delta));
+    bd_variable_end_change(&change);
     return ok;
 }

@@ -198,8 +198,13 @@ static void give_back(var_list *vars)
         bd_resource_unref(&vars->items[--vars->count]->base);
 }
 
-// The variables in the order of their addresses, each once.
-static int lock_order(const var_list *vars, bd_variable *order[BD_UPDATE_VARS_MAX])
+// The changes of the variables, in the order of the variables' addresses, each once.
+typedef struct change_list {
+    int count;
+    bd_variable_change items[BD_UPDATE_VARS_MAX];
+} change_list;
+
+static int change_order(const var_list *vars, bd_variable *order[BD_UPDATE_VARS_MAX])
 {
     int len = 0;
     for (int i = 0; i < vars->count; i++) {
@@ -215,27 +220,43 @@ static int lock_order(const var_list *vars, bd_variable *order[BD_UPDATE_VARS_MA
     return len;
 }
 
-// Makes the memory of a locked variable the update's own.
-static bool make_writable_locked(bd_op_ctx *c, bd_variable *v)
+static bool begin_changes(bd_op_ctx *c, const bd_training_state *s, const var_list *vars,
+                          change_list *changes)
 {
+    bd_variable *order[BD_UPDATE_VARS_MAX];
+    const int count = change_order(vars, order);
     BD_STATUS(st);
-    if (!bd_tensor_is_set(&v->tensor) || !bd_variable_make_writable_locked(v, st)) return true;
-    bd_op_fail_status(c, st);
-    return false;
+    for (changes->count = 0; changes->count < count;) {
+        const int i = changes->count++;
+        if (bd_variable_begin_change(&changes->items[i], order[i], s->locks, st)) {
+            bd_op_fail_status(c, st);
+            return false;
+        }
+    }
+    return true;
 }
 
-// Takes the contents into `held`; each is ended by the caller.
-static bool hold_contents(bd_op_ctx *c, const bd_training_state *s, const var_list *vars,
-                          braid_tensor held[BD_UPDATE_VARS_MAX])
+static void end_changes(change_list *changes)
 {
-    for (int i = 0; s->locks && i < vars->count; i++) {
-        if (!make_writable_locked(c, vars->items[i])) return false;
-    }
+    while (changes->count > 0)
+        bd_variable_end_change(&changes->items[--changes->count]);
+}
+
+static const bd_variable_change *change_of(const change_list *changes, const bd_variable *v)
+{
+    int i = 0;
+    while (changes->items[i].v != v)
+        i++;
+    return &changes->items[i];
+}
+
+// The contents of the variables, which their changes hold.
+static bool find_contents(bd_op_ctx *c, const var_list *vars, const change_list *changes,
+                          const braid_tensor *held[BD_UPDATE_VARS_MAX])
+{
     for (int i = 0; i < vars->count; i++) {
-        bd_variable *v = vars->items[i];
-        bool is_set = s->locks ? bd_tensor_is_set(&v->tensor) : bd_variable_read(v, &held[i]);
-        if (is_set && s->locks) bd_tensor_ref(&held[i], &v->tensor);
-        if (is_set) continue;
+        held[i] = &change_of(changes, vars->items[i])->value;
+        if (bd_tensor_is_set(held[i])) continue;
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized variables: %s",
                    c->node->input_count > i ? c->node->inputs[i].op->name : c->node->name);
         return false;
@@ -288,22 +309,22 @@ static void update(const bd_update *u, const bd_training_state *s)
 
 // ---- Running ----
 
-static void update_all(bd_update *u, const bd_training_state *s, const braid_tensor *held,
+static void update_all(bd_update *u, const bd_training_state *s, const braid_tensor *const held[],
                        const braid_tensor *grad)
 {
     for (int i = 0; i < s->var_count; i++)
-        u->vars[i] = held[i].data;
+        u->vars[i] = held[i]->data;
     u->grad = grad->data;
     u->count = bd_tensor_count(grad);
     update(u, s);
 }
 
 // Updates the rows that indices name, one after the other: a row named twice is updated twice.
-static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s, const braid_tensor *held,
-                        const braid_tensor *grad)
+static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s,
+                        const braid_tensor *const held[], const braid_tensor *grad)
 {
     const braid_tensor *indices = bd_input(c, s->indices);
-    int64_t rows = held[0].shape.dims[0];
+    int64_t rows = held[0]->shape.dims[0];
     size_t size = braid_dtype_size(grad->dtype);
     u->count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
     for (int64_t i = 0; i < grad->shape.dims[0]; i++) {
@@ -315,42 +336,35 @@ static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s, 
             return;
         }
         for (int k = 0; k < s->var_count; k++)
-            u->vars[k] = (char *)held[k].data + (size_t)(row * u->count) * size;
+            u->vars[k] = (char *)held[k]->data + (size_t)(row * u->count) * size;
         u->grad = (const char *)grad->data + (size_t)(i * u->count) * size;
         update(u, s);
     }
 }
 
-static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars)
+static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars, const change_list *changes)
 {
     bd_update u = {.option = s->option, .fns = s->fns};
-    braid_tensor held[BD_UPDATE_VARS_MAX] = {0};
-    const braid_tensor *grad = bd_input(c, s->grad);
-    bool ok = read_scalars(c, s, &u) && hold_contents(c, s, vars, held);
+    const braid_tensor *held[BD_UPDATE_VARS_MAX], *grad = bd_input(c, s->grad);
+    bool ok = read_scalars(c, s, &u) && find_contents(c, vars, changes, held);
     for (int i = 1; ok && i < s->var_count; i++)
-        ok = check_shape(c, &held[0].shape, i, &held[i].shape);
+        ok = check_shape(c, &held[0]->shape, i, &held[i]->shape);
     if (ok && s->indices >= 0) {
-        if (check_rows(c, s, &held[0].shape)) update_rows(c, &u, s, held, grad);
-    } else if (ok && check_shape(c, &held[0].shape, s->grad, &grad->shape)) {
+        if (check_rows(c, s, &held[0]->shape)) update_rows(c, &u, s, held, grad);
+    } else if (ok && check_shape(c, &held[0]->shape, s->grad, &grad->shape)) {
         update_all(&u, s, held, grad);
     }
-    if (!s->is_resource && !bd_op_failed(c)) bd_output_ref(c, 0, vars->items[0]);
-    for (int i = 0; i < s->var_count; i++)
-        bd_tensor_fini(&held[i]);
 }
 
 void bd_training_run(bd_op_ctx *c)
 {
     const bd_training_state *s = c->state;
     var_list vars = {0};
-    bd_variable *order[BD_UPDATE_VARS_MAX];
     if (take_variables(c, s, &vars)) {
-        int locks = s->locks ? lock_order(&vars, order) : 0;
-        for (int i = 0; i < locks; i++)
-            bd_mutex_lock(&order[i]->mu);
-        apply(c, s, &vars);
-        while (locks > 0)
-            bd_mutex_unlock(&order[--locks]->mu);
+        change_list changes;
+        if (begin_changes(c, s, &vars, &changes)) apply(c, s, &vars, &changes);
+        end_changes(&changes);
+        if (!s->is_resource && !bd_op_failed(c)) bd_output_ref(c, 0, vars.items[0]);
     }
     give_back(&vars);
 }
