@@ -15,9 +15,10 @@
 // More processes than this on one host is a slip of the finger.
 #define TASKS_MAX 1000
 #define GRACE_DEFAULT_MS 60000
+#define REPLICAS_MAX 2
 
 typedef struct run_flags {
-    int64_t ps, workers, timeout_ms, restarts, grace_ms;
+    int64_t ps, ps_replicas, workers, timeout_ms, restarts, grace_ms;
     bool chief;
     int program; // its index in argv
 } run_flags;
@@ -26,6 +27,8 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
 {
     const bd_flag table[] = {
         {"ps", BD_FLAG_INT, &f->ps, 0, "N", "parameter servers (default 1)"},
+        {"ps-replicas", BD_FLAG_INT, &f->ps_replicas, 0, "N",
+         "processes of each parameter server, 1 or 2 (default 1): the second has a copy of the variables"},
         {"workers", BD_FLAG_INT, &f->workers, 0, "N", "workers (default 1)"},
         {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
          "a chief besides the workers; without it worker 0 is the chief"},
@@ -47,6 +50,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "Examples:\n"
         "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n"
         "  braid run --restarts 3 mnist_replica --log_dir=/tmp/model --train_steps=20000\n"
+        "  braid run --ps-replicas 2 --workers 2 mnist_replica --train_steps=20000\n"
         "  braid run --ps 2 --workers 3 --chief --timeout 600 python3 train.py",
         table, sizeof table / sizeof *table};
     bd_flags_result result = bd_flags_parse(&flags, argc, argv, &f->program);
@@ -59,7 +63,11 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         fprintf(stderr, "braid run: --workers 0 without --chief leaves no task that trains.\n");
         return BD_FLAGS_ERROR;
     }
-    if (f->ps + f->workers > TASKS_MAX) {
+    if (f->ps_replicas < 1 || f->ps_replicas > REPLICAS_MAX) {
+        fprintf(stderr, "braid run: --ps-replicas is 1 or %d.\n", REPLICAS_MAX);
+        return BD_FLAGS_ERROR;
+    }
+    if (f->ps * f->ps_replicas + f->workers > TASKS_MAX) {
         fprintf(stderr, "braid run: at most %d tasks on one host.\n", TASKS_MAX);
         return BD_FLAGS_ERROR;
     }
@@ -106,7 +114,7 @@ static char *find_program(const char *name)
 
 typedef struct job {
     const char *name;
-    int count;
+    int count, replicas; // tasks, and processes of each
 } job;
 
 static void describe_cluster(const job *jobs, int job_count, const bd_port *ports, bd_strbuf *out)
@@ -117,8 +125,11 @@ static void describe_cluster(const job *jobs, int job_count, const bd_port *port
         if (!jobs[j].count) continue;
         bd_strbuf_appendf(out, "%s\"%s\": [", first ? "{" : ", ", jobs[j].name);
         first = false;
-        for (int i = 0; i < jobs[j].count; i++)
-            bd_strbuf_appendf(out, "%s\"127.0.0.1:%d\"", i ? ", " : "", ports[port++].number);
+        for (int i = 0; i < jobs[j].count * jobs[j].replicas; i++) {
+            const bool is_first = i % jobs[j].replicas == 0, is_last = (i + 1) % jobs[j].replicas == 0;
+            bd_strbuf_appendf(out, "%s127.0.0.1:%d%s", is_first ? (i ? ", \"" : "\"") : "|",
+                              ports[port++].number, is_last ? "\"" : "");
+        }
         bd_strbuf_append_char(out, ']');
     }
     bd_strbuf_append_char(out, '}');
@@ -140,12 +151,19 @@ static void make_tasks(bd_run *run, const job *jobs, int job_count, const char *
 {
     int width = 0;
     for (int j = 0, n = 0; j < job_count; j++)
-        for (int i = 0; i < jobs[j].count; i++) {
+        for (int i = 0; i < jobs[j].count * jobs[j].replicas; i++) {
             bd_task *t = &run->tasks[n++];
-            t->name = bd_asprintf("%s/%d", jobs[j].name, i);
+            const int task = i / jobs[j].replicas, replica = i % jobs[j].replicas;
+            char name[16] = "", field[32] = "";
+            if (jobs[j].replicas > 1) {
+                snprintf(name, sizeof name, ".%d", replica);
+                snprintf(field, sizeof field, ", \"replica\": %d", replica);
+                t->partner = replica == 0 ? t + 1 : t - 1;
+            }
+            t->name = bd_asprintf("%s/%d%s", jobs[j].name, task, name);
             t->is_ps = !strcmp(jobs[j].name, "ps");
-            t->tf_config = bd_asprintf("{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %d}}",
-                                       cluster, jobs[j].name, i);
+            t->tf_config = bd_asprintf("{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %d%s}}",
+                                       cluster, jobs[j].name, task, field);
             if ((int)strlen(t->name) > width) width = (int)strlen(t->name);
         }
     for (int i = 0; i < run->task_count; i++)
@@ -154,9 +172,10 @@ static void make_tasks(bd_run *run, const job *jobs, int job_count, const char *
 
 static int run_cluster(const run_flags *f, bd_run *run)
 {
-    const job jobs[] = {{"ps", (int)f->ps}, {"chief", f->chief}, {"worker", (int)f->workers}};
+    const job jobs[] = {
+        {"ps", (int)f->ps, (int)f->ps_replicas}, {"chief", f->chief, 1}, {"worker", (int)f->workers, 1}};
     const int job_count = sizeof jobs / sizeof *jobs;
-    run->task_count = (int)(f->ps + f->chief + f->workers);
+    run->task_count = (int)(f->ps * f->ps_replicas + f->chief + f->workers);
     bd_port *ports = bd_calloc((size_t)run->task_count, sizeof *ports);
     if (!bd_ports_take(ports, run->task_count)) {
         fprintf(stderr, "braid run: no %d free loopback ports: %s\n", run->task_count, strerror(errno));
@@ -181,7 +200,7 @@ static int run_cluster(const run_flags *f, bd_run *run)
 
 static int run_main(int argc, char **argv)
 {
-    run_flags f = {.ps = 1, .workers = 1, .grace_ms = GRACE_DEFAULT_MS};
+    run_flags f = {.ps = 1, .ps_replicas = 1, .workers = 1, .grace_ms = GRACE_DEFAULT_MS};
     switch (parse(&f, argc, argv)) {
     case BD_FLAGS_HELP: return 0;
     case BD_FLAGS_ERROR: return BD_EXIT_USAGE;

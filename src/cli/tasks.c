@@ -271,13 +271,22 @@ static char *describe_end(int status, int exit_code)
                : bd_asprintf("ended with exit code %d", exit_code);
 }
 
+// The other process of the task has a copy of the variables.
+static bool has_running_partner(const bd_task *t)
+{
+    return t->partner && t->partner->pid;
+}
+
 static void on_task_failed(run_state *s, bd_task *t, int status)
 {
     char *why = describe_end(status, t->exit_code);
-    if (t->is_ps) s->ps_lost_ns = bd_now_ns();
+    if (t->is_ps && !has_running_partner(t)) s->ps_lost_ns = bd_now_ns();
     if (!t->first_failure) t->first_failure = t->exit_code;
     if (may_restart(s, t)) {
         plan_restart(s, t, why);
+    } else if (has_running_partner(t)) {
+        say(s, "%s %s; %s goes on%s", t->name, why, t->partner->name,
+            t->restarts ? "" : " without a second copy (--restarts N restarts tasks)");
     } else {
         if (t->restarts)
             say(s, "%s %s; it has been restarted %d time%s and is given up", t->name, why, t->restarts,
@@ -285,7 +294,8 @@ static void on_task_failed(run_state *s, bd_task *t, int status)
         else
             say(s, "%s %s", t->name, why);
         fail_run(s, t->first_failure);
-        if (t->is_ps && s->phase == WORKING) {
+        const bool partner_comes = t->partner && t->partner->restart_ns != BD_FOREVER;
+        if (t->is_ps && !partner_comes && s->phase == WORKING) {
             say(s, "without %s the training cannot go on: the other tasks are ended%s", t->name,
                 s->run->max_restarts ? "" : " (--restarts N restarts tasks)");
             set_phase(s, PS_LOST, PS_LOST_GRACE_MS);

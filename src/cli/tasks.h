@@ -5,7 +5,8 @@
 // end) -> killing (what had not ended in time was killed) -> over. Transitions are made in tasks.c by
 // `on_child_ended`, `on_signal` and `on_deadline` alone. While a run is working, a task that fails is
 // restarted after a pause, `max_restarts` times at most. A parameter server that failed has lost its
-// variables: tasks that had ended well are started again with the next restart.
+// variables: tasks that had ended well are started again with the next restart. A process of a replicated
+// parameter server that fails is no loss while the other one runs: the run fails only with the second.
 #ifndef BD_CLI_TASKS_H
 #define BD_CLI_TASKS_H
 
@@ -14,9 +15,10 @@
 #include <sys/types.h>
 
 typedef struct bd_task {
-    char *name;      // "worker/1"
-    bool is_ps;      // is asked to end when the others have ended
-    char *tf_config; // of its environment
+    char *name;              // "worker/1"; "ps/0.1" for replica 1 of a replicated task
+    bool is_ps;              // is asked to end when the others have ended
+    struct bd_task *partner; // the other process of a replicated task; NULL: the task has one
+    char *tf_config;         // of its environment
     char prefixes[2][64];
     pid_t pid;         // 0 once it has ended; also its process group
     int exit_code;     // 128+N when killed by signal N

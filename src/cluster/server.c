@@ -55,8 +55,8 @@ typedef struct service {
 
 static const service services[] = {
     {BD_WORKER_SERVICE, bd_worker_methods, false},        {BD_MASTER_SERVICE, bd_master_methods, false},
-    {BD_CLUSTER_SERVICE, bd_cluster_methods, false},      {BD_HEALTH_SERVICE, bd_health_methods, true},
-    {BD_REFLECTION_SERVICE, bd_reflection_methods, true},
+    {BD_CLUSTER_SERVICE, bd_cluster_methods, false},      {BD_REPLICATION_SERVICE, bd_replication_methods, true},
+    {BD_HEALTH_SERVICE, bd_health_methods, true},         {BD_REFLECTION_SERVICE, bd_reflection_methods, true},
 };
 
 static const bd_method *find_method(const char *path, const service **found)
@@ -121,6 +121,14 @@ static void stop_work(braid_server *s, int64_t deadline_ns)
     bd_thread_pool_stop(s->nodes);
 }
 
+// Before the work is stopped: what has been done is acknowledged no more, and the standby may serve.
+static void close_replication(braid_server *s, bool is_done)
+{
+    BD_STATUS(why);
+    bd_fail(why, BRAID_ABORTED, "The server %s is stopping", s->peers.self->label);
+    bd_replication_close(s->env.replication, is_done, why);
+}
+
 void braid_server_stop(braid_server *s, int64_t grace_ms)
 {
     bd_mutex_lock(&s->mu);
@@ -131,8 +139,9 @@ void braid_server_stop(braid_server *s, int64_t grace_ms)
         bd_cond_wait(&s->changed, &s->mu);
     bd_mutex_unlock(&s->mu);
     if (!is_first) return;
-    bd_membership_close(s->env.membership,
-                        bd_membership_is_over(s->env.membership) ? "its work is done" : "it was stopped");
+    const bool is_done = bd_membership_is_over(s->env.membership);
+    bd_membership_close(s->env.membership, is_done ? "its work is done" : "it was stopped");
+    if (s->env.replication) close_replication(s, is_done);
     stop_work(s, bd_deadline_after_ms(bd_max(grace_ms, STOP_GRACE_MIN_MS)));
     bd_mutex_lock(&s->mu);
     s->is_stopped = true;
@@ -170,6 +179,7 @@ static void free_parts(braid_server *s)
     bd_chunk_store_free(s->env.chunk_store);
     bd_timers_free(s->timers);
     bd_notifications_free(s->env.notifications);
+    bd_replication_free(s->env.replication);
     bd_membership_free(s->env.membership);
     bd_thread_pool_free(s->control);
     bd_thread_pool_free(s->waiting);
@@ -186,6 +196,8 @@ static void free_parts(braid_server *s)
     bd_cond_fini(&s->changed);
     bd_mutex_fini(&s->mu);
     braid_cluster_free(s->cluster);
+    bd_status_fini(&s->left);
+    bd_free(s->partner);
     bd_free(s->target);
     bd_free(s);
 }
@@ -313,6 +325,49 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                                         .gone_timeout_ms = limits->gone_ms});
 }
 
+// ---- A replicated task ----
+
+static void begin_to_serve(void *arg)
+{
+    braid_server *s = arg;
+    bd_membership_start(s->env.membership);
+    bd_server_set_serving(s, true);
+}
+
+static void replication_ended(void *arg, const braid_status *st)
+{
+    braid_server *s = arg;
+    bd_server_set_serving(s, false);
+    bd_mutex_lock(&s->mu);
+    s->has_left = true;
+    bd_status_copy(&s->left, st);
+    bd_cond_broadcast(&s->changed);
+    bd_mutex_unlock(&s->mu);
+}
+
+static void commit(void *arg, bd_worker_done_fn fn, void *fn_arg)
+{
+    bd_replication_commit(arg, fn, fn_arg);
+}
+
+static void make_replication(braid_server *s, const wait_limits *limits)
+{
+    s->partner = bd_address_of_replica(s->peers.self->address, 1 - s->replica);
+    s->env.replication = bd_replication_new(
+        &(bd_replication_env){.label = s->peers.self->label,
+                              .replica = s->replica,
+                              .partner = s->partner,
+                              .transport = s->transport,
+                              .replicated = {s->devices[0]->resources, s->env.membership},
+                              .cancellation = s->env.cancellation,
+                              .incarnation = s->devices[0]->incarnation,
+                              .grace_ms = limits->gone_ms,
+                              .serve = begin_to_serve,
+                              .ended = replication_ended,
+                              .arg = s});
+    bd_local_worker_set_commit(s->env.worker, commit, s->env.replication);
+}
+
 static braid_code listen_at(braid_server *s, const char *address, braid_status *st)
 {
     char *at = listen_address(s, address), *bound = NULL;
@@ -352,10 +407,13 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     if (code) return code;
     s->target = bd_asprintf("grpc://%s", address);
     make_parts(s, job, index, options, &limits);
+    if (bd_address_replicas(s->peers.self->address) > 1) make_replication(s, &limits);
     code = listen_at(s, address, st);
+    if (!code && s->env.replication) code = bd_replication_start(s->env.replication, st);
+    if (code && s->env.replication) close_replication(s, false);
     if (code)
         stop_work(s, 0);
-    else
+    else if (!s->env.replication)
         bd_membership_start(s->env.membership);
     return code;
 }
@@ -432,11 +490,17 @@ braid_code braid_server_join(braid_server *s, braid_status *status)
 {
     BD_STATUS(unwanted);
     bd_mutex_lock(&s->mu);
-    while (!s->is_stopping && !bd_membership_is_over(s->env.membership)) // also ends with braid_server_stop
+    while (!s->is_stopping && !s->has_left &&
+           !bd_membership_is_over(s->env.membership)) // also ends with braid_server_stop
         bd_cond_wait(&s->changed, &s->mu);
-    const bool was_stopped = s->is_stopping;
+    const bool was_stopped = s->is_stopping, has_left = s->has_left;
     bd_mutex_unlock(&s->mu);
     if (was_stopped) return BRAID_OK;
+    if (has_left) {
+        if (!s->left.code) bd_info("The work of %s is done", s->peers.self->label);
+        if (status) bd_status_copy(status, &s->left);
+        return s->left.code; // constant once it is set
+    }
     const braid_code code = bd_membership_check_done(s->env.membership, status ? status : unwanted);
     if (!code) bd_info("The work of %s is done", s->peers.self->label);
     return code;

@@ -126,6 +126,26 @@ braid_code bd_resources_lookup_or_create(bd_resources *rs, const bd_resource_spe
     return code;
 }
 
+void bd_resources_each(bd_resources *rs, const bd_resource_type *type,
+                       void (*fn)(void *arg, const char *container, const char *name, bd_resource *r),
+                       void *arg)
+{
+    size_t at = 0;
+    const char *container;
+    void *names;
+    bd_mutex_lock(&rs->mu);
+    while (bd_map_next(&rs->containers, &at, &container, &names)) {
+        size_t pos = 0;
+        const char *name;
+        void *first;
+        while (bd_map_next(names, &pos, &name, &first)) {
+            bd_resource *r = of_type(first, type);
+            if (r) fn(arg, container, name, r);
+        }
+    }
+    bd_mutex_unlock(&rs->mu);
+}
+
 static void drop(bd_resource *r)
 {
     if (r->type->abandon) r->type->abandon(r);

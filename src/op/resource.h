@@ -40,6 +40,9 @@ static inline void bd_resource_unref(bd_resource *r)
     if (r && atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) r->type->destroy(r);
 }
 
+// What the names of the containers of steps begin with.
+#define BD_STEP_CONTAINER_PREFIX "__per_step_"
+
 // The resources of a device, by container, kind and name. Any thread.
 typedef struct bd_resources bd_resources;
 
@@ -71,6 +74,11 @@ typedef struct bd_resource_spec {
 // Finds the resource or makes it; the caller gets a reference.
 braid_code bd_resources_lookup_or_create(bd_resources *rs, const bd_resource_spec *spec, bd_resource **out,
                                          braid_status *st);
+// Calls fn for each resource of the type, in all containers, under the lock of the table: fn must not look up.
+// `container` and `name` are borrowed for the call.
+void bd_resources_each(bd_resources *rs, const bd_resource_type *type,
+                       void (*fn)(void *arg, const char *container, const char *name, bd_resource *r),
+                       void *arg);
 // Removes it from its container. NotFound.
 braid_code bd_resources_delete(bd_resources *rs, const char *container, const char *name,
                                const bd_resource_type *type, braid_status *st);

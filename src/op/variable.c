@@ -12,6 +12,32 @@ static void destroy(bd_resource *r)
     bd_free(v);
 }
 
+static atomic_bool is_tracked;
+static _Atomic uint64_t changes;
+
+void bd_variables_track(void)
+{
+    atomic_store(&is_tracked, true);
+}
+
+uint64_t bd_variables_changes(void)
+{
+    return atomic_load_explicit(&changes, memory_order_acquire);
+}
+
+void bd_variables_count_change(void)
+{
+    if (atomic_load_explicit(&is_tracked, memory_order_relaxed))
+        atomic_fetch_add_explicit(&changes, 1, memory_order_acq_rel);
+}
+
+void bd_variable_mark_changed(bd_variable *v)
+{
+    if (!atomic_load_explicit(&is_tracked, memory_order_relaxed)) return;
+    atomic_store_explicit(&v->is_changed, true, memory_order_release);
+    bd_variables_count_change();
+}
+
 static void abandon(bd_resource *r)
 {
     bd_variable *v = BD_CONTAINER_OF(r, bd_variable, base);
@@ -19,6 +45,7 @@ static void abandon(bd_resource *r)
     bd_mutex_lock(&v->mu);
     bd_tensor_fini(&v->tensor); // other holders of the variable must not keep its memory
     bd_mutex_unlock(&v->mu);
+    bd_variables_count_change();
 }
 
 const bd_resource_type bd_variable_type = {.name = "Variable", .destroy = destroy, .abandon = abandon};
@@ -44,19 +71,35 @@ bool bd_variable_read(bd_variable *v, braid_tensor *out)
     return is_set;
 }
 
-// Copies into memory that other threads may be reading: word by word under ThreadSanitizer, which would
-// report memcpy.
+// Copies into memory that other threads may be reading, or from memory that they may be writing: word by word
+// under ThreadSanitizer, which would report memcpy.
 BD_HOGWILD static void hogwild_copy(void *to, const void *from, size_t size)
 {
 #ifdef BD_UNDER_TSAN
     size_t i = 0;
     for (; i + 8 <= size; i += 8)
-        *(volatile uint64_t *)((char *)to + i) = *(const uint64_t *)((const char *)from + i);
+        *(volatile uint64_t *)((char *)to + i) = *(const volatile uint64_t *)((const char *)from + i);
     for (; i < size; i++)
-        ((volatile char *)to)[i] = ((const char *)from)[i];
+        ((volatile char *)to)[i] = ((const volatile char *)from)[i];
 #else
     memcpy(to, from, size);
 #endif
+}
+
+braid_code bd_variable_copy(bd_variable *v, braid_tensor *out, braid_status *st)
+{
+    const size_t size = braid_dtype_size(v->dtype);
+    braid_code code = BRAID_OK;
+    bd_mutex_lock(&v->mu);
+    const bool is_set = bd_tensor_is_set(&v->tensor);
+    if (is_set && size == 0) {
+        bd_tensor_ref(out, &v->tensor); // never changed in place while it is shared
+    } else if (is_set) {
+        code = bd_tensor_init(out, v->dtype, &v->tensor.shape, st);
+        if (!code) hogwild_copy(out->data, v->tensor.data, bd_tensor_bytes(out));
+    }
+    bd_mutex_unlock(&v->mu);
+    return code;
 }
 
 static bool can_copy_into(const bd_variable *v, const braid_tensor *value)
@@ -102,6 +145,7 @@ braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status 
     } else {
         code = replace_locked(v, value, st);
     }
+    if (!code) bd_variable_mark_changed(v);
     bd_mutex_unlock(&v->mu);
     return code;
 }
@@ -110,6 +154,7 @@ braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st)
 {
     if (!bd_tensor_is_set(&v->tensor))
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "the variable is uninitialized");
+    bd_variable_mark_changed(v);
     // Readers of a reference put up with changes to numbers, but not to strings and the like.
     bool is_shared_freely = v->is_reference && braid_dtype_size(v->dtype) > 0;
     if (is_shared_freely || bd_buffer_is_unique(v->tensor.buffer)) return BRAID_OK;
@@ -137,6 +182,7 @@ braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bool 
 
 void bd_variable_end_change(bd_variable_change *c)
 {
+    if (!c->is_locked && bd_tensor_is_set(&c->value)) bd_variable_mark_changed(c->v);
     bd_tensor_fini(&c->value);
     if (c->is_locked) bd_mutex_unlock(&c->v->mu);
 }

@@ -18,8 +18,10 @@ typedef struct bd_variable {
     // Guarded by mu; "no tensor" until assigned, with the declared shape (unknown if none was declared). Its
     // elements: see above.
     braid_tensor tensor;
-    bool is_reference;     // made by VariableV2
-    atomic_bool abandoned; // taken out of its container (Reset): its content is gone, look it up again
+    bool is_reference;      // made by VariableV2
+    atomic_bool is_changed; // see bd_variables_track
+    bool is_copied;         // of the thread that copies the variables to another process
+    atomic_bool abandoned;  // taken out of its container (Reset): its content is gone, look it up again
 } bd_variable;
 
 extern const bd_resource_type bd_variable_type;     // of resource variables
@@ -34,6 +36,23 @@ bool bd_variable_read(bd_variable *v, braid_tensor *out);
 // resource variable) the memory has no other holder, else into new memory; a uniquely held `value` is taken
 // over. `value` stays the caller's. ResourceExhausted.
 braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st);
+
+// ---- Changes ----
+//
+// A copy of the variables in another process is kept up to date by sending those that have changed. A change
+// sets the variable's is_changed, then raises the count of all changes of this process: when the count covers
+// a change, its variable is marked. A change under the variable's lock may be marked before it is made; the
+// one that copies clears the mark, then copies under the lock. A change without the lock is marked when it is
+// over, so that a torn copy is sent again.
+
+// Changes are marked and counted from now on; before, neither costs anything.
+void bd_variables_track(void);
+uint64_t bd_variables_changes(void);
+// Counts a change that no mark stands for: a variable that is gone.
+void bd_variables_count_change(void);
+void bd_variable_mark_changed(bd_variable *v);
+// Makes a copy of the present content, or "no tensor" when it is uninitialized. ResourceExhausted.
+braid_code bd_variable_copy(bd_variable *v, braid_tensor *out, braid_status *st);
 
 // ---- Changes in place ----
 

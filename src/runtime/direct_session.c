@@ -223,7 +223,7 @@ static braid_code run_limited(bd_direct_session *s, bd_executable *e, bd_step *s
 // Without the price of printf.
 const char *bd_direct_container(char buf[BD_DIRECT_CONTAINER_MAX], int64_t id)
 {
-    static const char before[] = "__per_step_", after[] = "__";
+    static const char before[] = BD_STEP_CONTAINER_PREFIX, after[] = "__";
     char *at = buf + BD_DIRECT_CONTAINER_MAX - 1;
     *at = 0;
     at -= sizeof after - 1;

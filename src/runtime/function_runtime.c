@@ -290,7 +290,7 @@ static void set_step(call *c, const bd_invocation *from)
         c->step.id =
             (int64_t)(bd_random_u64() >> 2) + 1; // as the ids of sessions' steps: the upper two bits are 0
         c->step.pool = c->fs->pool;
-        snprintf(c->container, sizeof c->container, "__per_step_%" PRId64, c->step.id);
+        snprintf(c->container, sizeof c->container, BD_STEP_CONTAINER_PREFIX "%" PRId64, c->step.id);
         c->step.container = c->container;
     }
     if (c->step.rendezvous && !is_cut)

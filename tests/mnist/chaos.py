@@ -30,7 +30,7 @@ from hosts import Hosts, host_of
 
 MARK = "BRAID_CHAOS_MARK"
 HERE = os.path.dirname(os.path.abspath(__file__))
-HOSTS = 5  # of the largest cluster
+HOSTS = 7  # of the largest cluster
 SLACK_SECONDS = 10
 ACCURACY_MIN = 0.8
 
@@ -56,6 +56,7 @@ class Cluster:
         if self.is_sync:
             program += ["--sync_replicas", f"--replicas_to_aggregate={self.workers - rng.randint(0, 1)}"]
         self.command = [f"{options.bin}/braid", "run", "--ps", str(self.ps), "--workers", str(self.workers)]
+        self.command += ["--ps-replicas", str(options.ps_replicas)]
         self.command += ["--restarts", str(options.restarts), "--grace", str(options.grace)] + program
         self.process = subprocess.Popen(
             self.command,
@@ -96,16 +97,28 @@ class Cluster:
             if f"{MARK}={self.mark}".encode() not in variables:
                 continue
             for variable in variables:
-                match = re.search(rb'"type": "(\w+)", "index": (\d+)', variable)
+                match = re.search(rb'"type": "(\w+)", "index": (\d+)(?:, "replica": (\d))?', variable)
                 if variable.startswith(b"TF_CONFIG=") and match:
-                    found[f"{match[1].decode()}/{match[2].decode()}"] = int(pid)
+                    job, index, replica = (text and text.decode() for text in match.groups())
+                    found[f"{job}/{index}.{replica}" if replica else f"{job}/{index}"] = int(pid)
         return found
 
     def text(self):
         return "\n".join(line for _, line in self.lines)
 
+    def is_standby(self, name, at):
+        """Whether no step needed the process then: the other one of its parameter server served."""
+        lines = [
+            line
+            for when, line in self.lines
+            if when < at and re.search(rf"^{name[:-1]}\d \| .*this process .* serves", line)
+        ]
+        return "." in name and (not lines or not lines[-1].startswith(f"{name} "))
+
     def seconds_until_step(self, name, killed):
         """From the kill of a task until the next step that needed it; None: there was none."""
+        if self.is_standby(name, killed):
+            return None
         pattern = r"Training goes on at" if name.startswith("ps/") else rf"^{name} \| .*first step after"
         times = (at for at, line in self.lines if at > killed and re.search(pattern, line))
         return min((at - killed for at in times), default=None)
@@ -113,9 +126,9 @@ class Cluster:
 
 def cut(cluster, name, seconds):
     """Cuts a task off the network."""
-    job, index = name.split("/")
-    jobs = {"ps": [None] * cluster.ps, "worker": [None] * cluster.workers}
-    host = host_of(jobs, job, int(index))
+    job, index, replica = re.fullmatch(r"(\w+)/(\d+)\.?(\d?)", name).groups()
+    jobs = {"ps": ["|" * (cluster.options.ps_replicas - 1)] * cluster.ps, "worker": [""] * cluster.workers}
+    host = host_of(jobs, job, int(index), int(replica or 0))
     cluster.hosts.cut(host)
     wait(cluster, seconds)
     cluster.hosts.join(host)
@@ -192,7 +205,7 @@ def problems_of(cluster, code, faults, seconds_after):
         is_late = seconds_after > options.grace + SLACK_SECONDS
         if code and is_late and not accuracy_of(cluster.text()):
             problems.append(f"ended {seconds_after:.1f} s after the last fault")
-        if code and not re.search(r"(/job:\w+/task:\d|(ps|worker)/\d (was killed|ended))", cluster.text()):
+        if code and not re.search(r"(/job:\w+/task:\d|(ps|worker)/[\d.]+ (was killed|ended))", cluster.text()):
             problems.append("no error names a task")
     return problems
 
@@ -270,6 +283,7 @@ def main():
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1, help="of the first run")
     parser.add_argument("--restarts", type=int, default=20)
+    parser.add_argument("--ps-replicas", type=int, default=1)
     parser.add_argument("--grace", type=float, default=60)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--faults", default="kill,stop", help="kinds, with commas: kill, stop, cut")

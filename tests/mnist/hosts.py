@@ -85,20 +85,34 @@ class Hosts:
         subprocess.run([*inside(space), "ip", *words], check=True)
 
 
-def host_of(cluster, job, index):
-    """The number of a task's host: tasks have hosts in the order of their jobs' names."""
-    tasks = [(name, i) for name in sorted(cluster) for i in range(len(cluster[name]))]
-    return tasks.index((job, index))
+def replicas(addresses):
+    return len(addresses.split("|"))
+
+
+def host_of(cluster, job, index, replica=0):
+    """The number of the host of a task's process: they have hosts in the order of their jobs' names."""
+    processes = [
+        (name, i, r)
+        for name in sorted(cluster)
+        for i, addresses in enumerate(cluster[name])
+        for r in range(replicas(addresses))
+    ]
+    return processes.index((job, index, replica))
 
 
 def enter_host(program):
     """Becomes `program` on the host of this task."""
     config = json.loads(os.environ["TF_CONFIG"])
     cluster, task = config["cluster"], config["task"]
-    for job, addresses in cluster.items():
-        cluster[job] = [f"{address(host_of(cluster, job, i))}:{PORT}" for i in range(len(addresses))]
+    space = f"{os.environ[SPACES]}-{host_of(cluster, task['type'], task['index'], task.get('replica', 0))}"
+    config["cluster"] = {
+        job: [
+            "|".join(f"{address(host_of(cluster, job, i, r))}:{PORT}" for r in range(replicas(addresses)))
+            for i, addresses in enumerate(of_job)
+        ]
+        for job, of_job in cluster.items()
+    }
     os.environ["TF_CONFIG"] = json.dumps(config)
-    space = f"{os.environ[SPACES]}-{host_of(cluster, task['type'], task['index'])}"
     os.execvp("nsenter", [*inside(space), *program])
 
 

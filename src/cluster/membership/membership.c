@@ -591,6 +591,17 @@ bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done
     return has_left;
 }
 
+int bd_membership_done_tasks(bd_membership *m, const bd_peer ***out)
+{
+    int count = 0;
+    *out = bd_calloc((size_t)m->expected_count + 1, sizeof **out);
+    bd_mutex_lock(&m->mu);
+    for (int i = 0; i < m->expected_count; i++)
+        if (m->expected[i].is_done) (*out)[count++] = m->expected[i].peer;
+    bd_mutex_unlock(&m->mu);
+    return count;
+}
+
 bool bd_membership_works(const bd_peer *peer)
 {
     return !is_ps(peer) && strcmp(peer->job, "evaluator") != 0;

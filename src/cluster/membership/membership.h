@@ -60,6 +60,9 @@ braid_code bd_membership_check_done(bd_membership *m, braid_status *st);
 // which.
 bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done);
 
+// The tasks that are expected at this membership server and done; *out is the caller's (bd_free).
+int bd_membership_done_tasks(bd_membership *m, const bd_peer ***out);
+
 // Returns whether the task works: it is no parameter server and no evaluator.
 bool bd_membership_works(const bd_peer *peer);
 

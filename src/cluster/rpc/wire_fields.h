@@ -37,4 +37,11 @@
 #define BD_PUSH_TENSOR 3
 #define BD_PUSH_REFUSED 1
 
+// TransferRequest.
+#define BD_TRANSFER_INCARNATION 1
+#define BD_TRANSFER_NUMBER 2
+#define BD_TRANSFER_OFFSET 3
+#define BD_TRANSFER_IS_LAST 4
+#define BD_TRANSFER_DATA 5
+
 #endif

@@ -7,6 +7,18 @@
 #include "cluster/worker/outbox.h"
 #include "proto/pack.h"
 
+static void free_call(bd_server_call *base)
+{
+    bd_free(base);
+}
+
+static bd_server_call *serve(bd_service_env *env, bd_incoming *call)
+{
+    bd_server_call *s = bd_calloc(1, sizeof *s);
+    bd_server_call_init(s, call, env->cancellation, env->cancellation, free_call);
+    return s;
+}
+
 static void notify_done(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -14,7 +26,12 @@ static void notify_done(bd_service_env *env, bd_incoming *call)
     const Braid__NotifyDoneRequest *request =
         bd_proto_unpack_message(&braid__notify_done_request__descriptor, &call->request, arena, st);
     if (request) bd_membership_done(env->membership, request->job, request->task, st);
-    bd_incoming_reply_status(call, st);
+    if (st->code || !env->replication) {
+        bd_incoming_reply_status(call, st);
+        return;
+    }
+    bd_variables_count_change(); // the standby has to know it
+    bd_replication_commit(env->replication, bd_server_call_reply_status, serve(env, call));
 }
 
 static void liveness(bd_service_env *env, bd_incoming *call)
@@ -29,18 +46,6 @@ static void liveness(bd_service_env *env, bd_incoming *call)
                                      request->incarnation);
     else
         bd_incoming_reply_error(call, st);
-}
-
-static void free_call(bd_server_call *base)
-{
-    bd_free(base);
-}
-
-static bd_server_call *serve(bd_service_env *env, bd_incoming *call)
-{
-    bd_server_call *s = bd_calloc(1, sizeof *s);
-    bd_server_call_init(s, call, env->cancellation, env->cancellation, free_call);
-    return s;
 }
 
 static void reply_generation(void *arg, int64_t generation, const braid_status *st)

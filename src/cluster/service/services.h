@@ -6,6 +6,7 @@
 #include "cluster/master/master.h"
 #include "cluster/membership/membership.h"
 #include "cluster/membership/notifications.h"
+#include "cluster/replication/replication.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/rpc/request_id.h"
 #include "cluster/rpc/tensor_chunks.h"
@@ -33,6 +34,7 @@ typedef struct bd_service_env {
     bd_task_collectives *collectives;
     bd_membership *membership;
     bd_notifications *notifications;
+    bd_replication *replication; // NULL: the task has one process
     bd_health *health;
     bd_request_ids run_ids;  // of RunStep and RunGraph
     bd_request_ids recv_ids; // of RecvTensor and PushTensors
@@ -52,9 +54,9 @@ typedef struct bd_method {
 } bd_method;
 
 // Each table ends with a name of NULL: master_service.c, worker_service.c, cluster_service.c,
-// health_service.c, reflection_service.c.
-extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[], bd_health_methods[],
-    bd_reflection_methods[];
+// replication_service.c, health_service.c, reflection_service.c.
+extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[],
+    bd_replication_methods[], bd_health_methods[], bd_reflection_methods[];
 
 // The names of the services for clients of any kind; ends with NULL. health_service.c.
 extern const char *const bd_public_services[];

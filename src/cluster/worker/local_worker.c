@@ -329,7 +329,7 @@ static void get_status(bd_worker *base, bool wait, bd_cancellation *cancellation
 
 const char *bd_step_container(int64_t step_id, char buf[BD_STEP_CONTAINER_MAX])
 {
-    snprintf(buf, BD_STEP_CONTAINER_MAX, "__per_step_%" PRId64, step_id);
+    snprintf(buf, BD_STEP_CONTAINER_MAX, BD_STEP_CONTAINER_PREFIX "%" PRId64, step_id);
     return buf;
 }
 
@@ -347,8 +347,9 @@ static void cleanup_graph(bd_worker *base, int64_t step_id, bd_worker_done_fn fn
 static void cleanup_all(bd_worker *base, const char *const *containers, int count,
                         bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
-    (void)cancellation; // does not wait
+    (void)cancellation; // does not wait, but to commit
     bd_resources *resources = of(base)->device->resources;
+    bd_worker_commit_before(of(base), &fn, &arg);
     for (int i = 0; i < count; i++)
         bd_resources_clear(resources, containers[i]);
     if (count == 0) bd_resources_clear(resources, "");

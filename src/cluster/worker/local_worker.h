@@ -24,6 +24,11 @@ void bd_local_worker_free(bd_local_worker *w);
 // The master `task` is gone for good: its sessions are deleted.
 void bd_local_worker_master_gone(bd_local_worker *w, const char *task);
 
+// Executions, and the clearing of containers, end only when fn of commit(arg, fn, fn_arg) has been called:
+// the task is replicated. Call it before the server listens.
+typedef void (*bd_worker_commit_fn)(void *arg, bd_worker_done_fn fn, void *fn_arg);
+void bd_local_worker_set_commit(bd_local_worker *w, bd_worker_commit_fn commit, void *arg);
+
 bd_worker *bd_local_worker_base(bd_local_worker *w);
 bd_local_worker *bd_local_worker_of(bd_worker *base); // the inverse
 

@@ -40,6 +40,8 @@ struct bd_local_worker {
     bd_step_table *steps;
     bd_chunk_store *chunk_store; // of the steps
     bd_task_collectives *collectives;
+    bd_worker_commit_fn commit; // NULL: the task is not replicated
+    void *commit_arg;
     bd_mutex mu;
     bd_cond idle;
     bd_imap partial_runs; // step id -> partial of worker_partial.c, one reference each; guarded by mu
@@ -56,6 +58,9 @@ bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_wor
 braid_code bd_worker_graph_find(bd_local_worker *w, const char *session_handle, const char *graph_handle,
                                 bd_worker_graph **out, braid_status *st);
 void bd_worker_graph_unref(bd_worker_graph *g);
+
+// worker_commit.c: replaces the callback of an operation that changes variables by one that commits first.
+void bd_worker_commit_before(const bd_local_worker *w, bd_worker_done_fn *fn, void **arg);
 
 // The container of a step's own resources.
 #define BD_STEP_CONTAINER_MAX 40

@@ -235,6 +235,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
                          bd_worker_done_fn fn, void *arg)
 {
     bd_local_worker *w = BD_CONTAINER_OF(base, bd_local_worker, base);
+    bd_worker_commit_before(w, &fn, &arg);
     if (run->is_partial) {
         bd_worker_run_partial(w, run, cancellation, fn, arg);
         return;

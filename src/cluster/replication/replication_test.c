@@ -1,0 +1,405 @@
+// Two processes of a replicated task, over gRPC: which one serves, what the standby has, and what a commit
+// waits for.
+#include "base/testing/test.h"
+#include "cluster/replication/replication.h"
+#include "cluster/rpc/methods.h"
+#include "cluster/rpc/peers.h"
+#include "cluster/spec/cluster_spec.h"
+#include <string.h>
+
+#define GRACE_MS 60000
+
+typedef struct process {
+    bd_transport *transport;
+    bd_listener *listener;
+    char *address;
+    bd_timers *timers;
+    bd_cancellation *cancellation;
+    braid_cluster *cluster;
+    bd_peers peers;
+    bd_membership *membership;
+    bd_resources *resources;
+    bd_replication *_Atomic replication;
+    bd_event serves, has_ended;
+    braid_code end_code;
+    bd_event *_Atomic holds_transfers; // a Transfer waits for it; NULL: none does
+} process;
+
+static void handle(void *arg, bd_incoming *call)
+{
+    process *p = arg;
+    if (!p->replication) { // not started yet
+        BD_STATUS(st);
+        bd_fail(st, BRAID_UNAVAILABLE, "not started yet");
+        bd_incoming_reply_error(call, st);
+    } else if (strcmp(call->method, BD_REPLICATION_SERVICE "Hello") == 0) {
+        bd_replication_serve_hello(p->replication, call);
+    } else if (strcmp(call->method, BD_REPLICATION_SERVICE "Follow") == 0) {
+        bd_replication_serve_follow(p->replication, call);
+    } else {
+        bd_event *gate = p->holds_transfers;
+        if (gate) bd_event_wait(gate);
+        bd_replication_serve_transfer(p->replication, call);
+    }
+}
+
+static void serve(void *arg)
+{
+    bd_event_set(&((process *)arg)->serves);
+}
+
+static void ended(void *arg, const braid_status *st)
+{
+    process *p = arg;
+    p->end_code = st->code;
+    bd_event_set(&p->has_ended);
+}
+
+static void changed(void *arg)
+{
+    (void)arg;
+}
+
+static void init(process *p)
+{
+    BD_STATUS(st);
+    *p = (process){.cancellation = bd_cancellation_new(NULL), .resources = bd_resources_new("ps")};
+    bd_event_init(&p->serves);
+    bd_event_init(&p->has_ended);
+    p->transport = bd_grpc_transport_new(st);
+    assert_ok(st);
+    bd_timers_new(&p->timers, st);
+    assert_ok(st);
+    p->cluster = bd_cluster_new();
+    bd_cluster_add(p->cluster, "ps", 0, "127.0.0.1:1", st);
+    bd_cluster_add(p->cluster, "worker", 0, "127.0.0.1:2", st);
+    bd_cluster_add(p->cluster, "worker", 1, "127.0.0.1:3", st);
+    assert_ok(st);
+    bd_peers_init(&p->peers, p->cluster, "ps", 0, p->transport, p->timers);
+    p->membership = bd_membership_new(&(bd_membership_env){.peers = &p->peers,
+                                                           .timers = p->timers,
+                                                           .cancellation = p->cancellation,
+                                                           .gone_timeout_ms = GRACE_MS,
+                                                           .start_timeout_ms = GRACE_MS,
+                                                           .changed = changed});
+    p->transport->listen(p->transport, "127.0.0.1:0", handle, p, &p->listener, &p->address, st);
+    assert_ok(st);
+}
+
+static void start(process *p, const process *partner, int replica, uint64_t incarnation, int64_t grace_ms)
+{
+    BD_STATUS(st);
+    p->replication = bd_replication_new(&(bd_replication_env){.label = "/job:ps/task:0",
+                                                              .replica = replica,
+                                                              .partner = partner->address,
+                                                              .transport = p->transport,
+                                                              .replicated = {p->resources, p->membership},
+                                                              .cancellation = p->cancellation,
+                                                              .incarnation = incarnation,
+                                                              .grace_ms = grace_ms,
+                                                              .serve = serve,
+                                                              .ended = ended,
+                                                              .arg = p});
+    bd_replication_start(p->replication, st);
+    assert_ok(st);
+}
+
+// Its connections break, and its port refuses new ones, as when its process is killed.
+static void stop_listening(process *p)
+{
+    if (!p->listener) return;
+    p->transport->listener_close(p->listener);
+    p->transport->listener_stop(p->listener, 0);
+    p->transport->listener_free(p->listener);
+    p->listener = NULL;
+}
+
+static void fini(process *p, bool is_done)
+{
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "the test ends");
+    bd_replication_close(p->replication, is_done, why);
+    bd_cancellation_cancel(p->cancellation, why);
+    stop_listening(p);
+    bd_peers_close(&p->peers);
+    bd_replication_free(p->replication);
+    bd_timers_free(p->timers);
+    bd_membership_free(p->membership);
+    bd_peers_fini(&p->peers);
+    braid_cluster_free(p->cluster);
+    p->transport->free(p->transport);
+    bd_cancellation_unref(p->cancellation);
+    bd_resources_free(p->resources);
+    bd_event_fini(&p->serves);
+    bd_event_fini(&p->has_ended);
+    bd_free(p->address);
+}
+
+// ---- Variables ----
+
+static braid_code create(void *arg, bd_resource **out, braid_status *st)
+{
+    (void)st;
+    *out = &bd_variable_new(BRAID_INT64, *(const bool *)arg)->base;
+    return BRAID_OK;
+}
+
+static void assign(process *p, const char *container, const char *name, bool is_reference, int64_t value)
+{
+    BD_STATUS(st);
+    bd_resource *r;
+    braid_tensor t;
+    assert_true(bd_tensor_alloc(&t, BRAID_INT64, &BD_SCALAR));
+    bd_tensor_i64(&t)[0] = value;
+    const bd_resource_spec spec = {.container = container,
+                                   .name = name,
+                                   .type = is_reference ? &bd_ref_variable_type : &bd_variable_type,
+                                   .create = create,
+                                   .arg = &is_reference};
+    bd_resources_lookup_or_create(p->resources, &spec, &r, st);
+    bd_variable_assign(BD_CONTAINER_OF(r, bd_variable, base), &t, st);
+    assert_ok(st);
+    bd_resource_unref(r);
+    bd_tensor_fini(&t);
+}
+
+#define NONE (-1)
+static int64_t value_of(process *p, const char *container, const char *name, bool is_reference)
+{
+    BD_STATUS(st);
+    bd_resource *r;
+    braid_tensor t;
+    if (bd_resources_lookup(p->resources, container, name,
+                            is_reference ? &bd_ref_variable_type : &bd_variable_type, &r, st))
+        return NONE;
+    const bool is_set = bd_variable_read(BD_CONTAINER_OF(r, bd_variable, base), &t); // it may be arriving
+    const int64_t value = is_set ? bd_tensor_i64(&t)[0] : NONE;
+    if (is_set) bd_tensor_fini(&t);
+    bd_resource_unref(r);
+    return value;
+}
+
+typedef struct commit {
+    bd_event done;
+    braid_code code;
+} commit;
+
+static void committed(void *arg, const braid_status *st)
+{
+    commit *c = arg;
+    c->code = st->code;
+    bd_event_set(&c->done);
+}
+
+static void begin_commit(process *p, commit *c)
+{
+    bd_event_init(&c->done);
+    bd_replication_commit(p->replication, committed, c);
+}
+
+static braid_code end_commit(commit *c)
+{
+    bd_event_wait(&c->done);
+    bd_event_fini(&c->done);
+    return c->code;
+}
+
+static braid_code commit_now(process *p)
+{
+    commit c;
+    begin_commit(p, &c);
+    return end_commit(&c);
+}
+
+// A value that comes after the first copy comes by a transfer that commits wait for.
+static void change_until_followed(process *serving, process *standby)
+{
+    int64_t i = 0, copied = NONE;
+    while (copied == NONE || value_of(standby, "ps", "probe", false) == copied) {
+        assign(serving, "ps", "probe", false, i++);
+        assert_int_equal(commit_now(serving), BRAID_OK);
+        if (copied == NONE) copied = value_of(standby, "ps", "probe", false);
+    }
+}
+
+// The first process serves, the second has its first copy: a commit of the first waits for the second.
+static void start_pair(process *a, process *b, int64_t grace_ms)
+{
+    init(a);
+    init(b);
+    start(a, b, 0, 100, grace_ms);
+    start(b, a, 1, 200, grace_ms);
+    bd_event_wait(&a->serves);
+    change_until_followed(a, b);
+}
+
+static void the_standby_has_what_is_committed(void **state)
+{
+    (void)state;
+    process a, b;
+    start_pair(&a, &b, GRACE_MS);
+    assert_false(bd_event_is_set(&b.serves));
+    for (int64_t i = 0; i < 20; i++) {
+        assign(&a, "ps", "reference", true, i);
+        assign(&a, "mine", "resource", false, 100 + i);
+        assign(&a, BD_STEP_CONTAINER_PREFIX "7", "temporary", true, i);
+        assert_int_equal(commit_now(&a), BRAID_OK);
+        assert_int_equal(value_of(&b, "ps", "reference", true), i);
+        assert_int_equal(value_of(&b, "mine", "resource", false), 100 + i);
+    }
+    assert_int_equal(value_of(&b, BD_STEP_CONTAINER_PREFIX "7", "temporary", true), NONE);
+    bd_resources_clear(a.resources, "mine");
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    assert_int_equal(value_of(&b, "mine", "resource", false), NONE);
+    assert_int_equal(value_of(&b, "ps", "reference", true), 19);
+    fini(&a, true);
+    bd_event_wait(&b.has_ended);
+    assert_int_equal(b.end_code, BRAID_OK); // the work is done
+    assert_false(bd_event_is_set(&b.serves));
+    fini(&b, true);
+}
+
+static void a_commit_waits_for_the_standby(void **state)
+{
+    (void)state;
+    process a, b;
+    bd_event go;
+    bd_event_init(&go);
+    start_pair(&a, &b, GRACE_MS);
+    b.holds_transfers = &go;
+    commit waiting, second;
+    assign(&a, "ps", "x", true, 1);
+    begin_commit(&a, &waiting);
+    assign(&a, "ps", "x", true, 2);
+    begin_commit(&a, &second);
+    assert_false(bd_event_wait_until(&waiting.done, bd_deadline_after_ms(50)));
+    assert_int_equal(value_of(&b, "ps", "x", true), NONE);
+    bd_event_set(&go);
+    assert_int_equal(end_commit(&waiting), BRAID_OK);
+    assert_int_equal(end_commit(&second), BRAID_OK);
+    assert_int_equal(value_of(&b, "ps", "x", true), 2);
+    fini(&a, true);
+    fini(&b, true);
+    bd_event_fini(&go);
+}
+
+static void the_standby_serves_when_the_other_is_stopped(void **state)
+{
+    (void)state;
+    process a, b;
+    start_pair(&a, &b, GRACE_MS);
+    assign(&a, "ps", "x", true, 5);
+    BD_STATUS(st);
+    bd_membership_done(a.membership, "worker", 1, st);
+    bd_variables_count_change();
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    fini(&a, false);
+    bd_event_wait(&b.serves);
+    assert_int_equal(value_of(&b, "ps", "x", true), 5);
+    const bd_peer **done;
+    assert_int_equal(bd_membership_done_tasks(b.membership, &done), 1); // it does not wait for it again
+    assert_string_equal(done[0]->task, "/job:worker/replica:0/task:1");
+    bd_free(done);
+    assert_int_equal(commit_now(&b), BRAID_OK);
+    fini(&b, true);
+}
+
+// The port of the first process refuses connections, but its thread goes on, as after a cut that looks like
+// its death: it acknowledges nothing any more, and ends.
+static void a_process_that_is_replaced_acknowledges_nothing(void **state)
+{
+    (void)state;
+    process a, b;
+    start_pair(&a, &b, GRACE_MS);
+    stop_listening(&a);
+    bd_event_wait(&b.serves);
+    assign(&a, "ps", "x", true, 6);
+    assert_int_equal(commit_now(&a), BRAID_UNAVAILABLE);
+    bd_event_wait(&a.has_ended);
+    assert_int_equal(a.end_code, BRAID_UNAVAILABLE);
+    assert_int_equal(value_of(&b, "ps", "x", true), NONE);
+    fini(&a, false);
+    fini(&b, true);
+}
+
+static void without_its_standby_a_process_serves_alone_and_copies_to_the_next(void **state)
+{
+    (void)state;
+    process a, b, c;
+    start_pair(&a, &b, GRACE_MS);
+    // The standby dies. The one that takes its place has its address.
+    BD_STATUS(st);
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "killed");
+    stop_listening(&b);
+    bd_replication_close(b.replication, false, why);
+    assign(&a, "ps", "x", true, 7);
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    init(&c);
+    stop_listening(&c);
+    bd_free(c.address);
+    c.transport->listen(c.transport, b.address, handle, &c, &c.listener, &c.address, st);
+    assert_ok(st);
+    start(&c, &a, 1, 300, GRACE_MS);
+    change_until_followed(&a, &c);
+    assert_int_equal(value_of(&c, "ps", "x", true), 7);
+    assert_false(bd_event_is_set(&c.serves));
+    fini(&a, true);
+    fini(&b, true);
+    fini(&c, true);
+}
+
+static void of_two_that_start_together_one_serves(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        process a, b;
+        init(&a);
+        init(&b);
+        start(i % 2 ? &a : &b, i % 2 ? &b : &a, i % 2 ? 0 : 1, 100, GRACE_MS);
+        start(i % 2 ? &b : &a, i % 2 ? &a : &b, i % 2 ? 1 : 0, 200, GRACE_MS);
+        bd_event_wait(&a.serves);
+        assert_false(bd_event_is_set(&b.serves));
+        fini(&b, true);
+        fini(&a, true);
+    }
+}
+
+// A standby that has a copy serves when its partner comes back without variables.
+static void a_partner_that_has_restarted_does_not_serve(void **state)
+{
+    (void)state;
+    process a, b, c;
+    BD_STATUS(st);
+    start_pair(&a, &b, GRACE_MS);
+    assign(&a, "ps", "x", true, 8);
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    stop_listening(&a);
+    init(&c);
+    stop_listening(&c);
+    bd_free(c.address);
+    c.transport->listen(c.transport, a.address, handle, &c, &c.listener, &c.address, st);
+    assert_ok(st);
+    start(&c, &b, 0, 300, GRACE_MS);
+    bd_event_wait(&b.serves);
+    change_until_followed(&b, &c);
+    assert_int_equal(value_of(&c, "ps", "x", true), 8);
+    assert_false(bd_event_is_set(&c.serves));
+    fini(&b, true);
+    fini(&c, true);
+    fini(&a, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_standby_has_what_is_committed),
+        cmocka_unit_test(a_commit_waits_for_the_standby),
+        cmocka_unit_test(the_standby_serves_when_the_other_is_stopped),
+        cmocka_unit_test(a_process_that_is_replaced_acknowledges_nothing),
+        cmocka_unit_test(without_its_standby_a_process_serves_alone_and_copies_to_the_next),
+        cmocka_unit_test(of_two_that_start_together_one_serves),
+        cmocka_unit_test(a_partner_that_has_restarted_does_not_serve),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
