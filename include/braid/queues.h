@@ -39,6 +39,19 @@ typedef struct braid_queue_options {
 /// A queue in order (tf.FIFOQueue), and one that gives its elements at random (tf.RandomShuffleQueue).
 BRAID_API braid_queue braid_fifo_queue(braid_graph *graph, const braid_queue_options *options);
 BRAID_API braid_queue braid_random_shuffle_queue(braid_graph *graph, const braid_queue_options *options);
+/// A queue in order whose elements may differ in size (tf.PaddingFIFOQueue). `shapes` are required, of known
+/// ranks; a dimension of -1 may be different in each element. The elements that are dequeued at once get
+/// zeros, or empty strings, at their ends up to the largest size among them.
+BRAID_API braid_queue braid_padding_fifo_queue(braid_graph *graph, const braid_queue_options *options);
+/// A queue that gives the element of the lowest priority number first, of equal ones the oldest
+/// (tf.PriorityQueue). Component 0 of each element is its priority, an int64 scalar, which precedes those of
+/// `options`: the queue has options->count + 1 components.
+BRAID_API braid_queue braid_priority_queue(braid_graph *graph, const braid_queue_options *options);
+
+/// The queue of number `index`, an int32 or int64 scalar, among `queues` [count], chosen by each step
+/// (QueueBase.from_list). The types of their components must be equal.
+BRAID_API braid_queue braid_queue_select(braid_graph *graph, braid_out index, const braid_queue *queues,
+                                         int count);
 
 /// Adds an element, or the slices of `components` [queue.count] as one element each. The node waits while the
 /// queue is full, and fails with Cancelled when the queue is closed.
@@ -55,6 +68,8 @@ BRAID_API void braid_queue_dequeue_up_to(braid_graph *graph, braid_queue queue, 
 BRAID_API braid_op *braid_queue_close(braid_graph *graph, braid_queue queue, bool cancel_pending_enqueues);
 /// The number of elements, an int32 scalar.
 BRAID_API braid_out braid_queue_size(braid_graph *graph, braid_queue queue);
+/// Whether the queue is closed, a bool scalar.
+BRAID_API braid_out braid_queue_is_closed(braid_graph *graph, braid_queue queue);
 
 // ---- Readers: the files of a queue, record by record ----
 

@@ -1,146 +1,140 @@
-// Queues filled by queue runners: what sessions get from them, and errors of building.
+// Queues of each kind: the order and the shapes of what leaves them, and errors of building.
 // labels: concurrent
 #include "base/testing/test.h"
 
-#include "base/alloc.h"
 #include <braid/braid.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-// Initializes, starts the queue runners, and runs `out` (int32) until the end of the input.
-static int elements(braid_graph *g, braid_out out, int32_t *values, int max)
+static braid_out int64s(braid_graph *g, braid_shape shape, const int64_t *values)
+{
+    braid_tensor *t = braid_tensor_from(BRAID_INT64, shape, values, NULL);
+    const braid_out out = braid_const(g, NULL, t);
+    braid_tensor_free(t);
+    return out;
+}
+
+static braid_session *open_session(braid_graph *g)
 {
     BD_STATUS(st);
-    braid_op *init = braid_local_variables_initializer(g);
     braid_graph_status(g, st);
     assert_ok(st);
     braid_session *s = braid_session_open(g, NULL, st);
     assert_ok(st);
-    braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
+    return s;
+}
+
+static void run(braid_session *s, braid_op *target)
+{
+    BD_STATUS(st);
+    braid_session_run(s, &(braid_run_args){.targets = &target, .target_count = 1}, st);
     assert_ok(st);
-    braid_coordinator *c = braid_coordinator_new();
-    braid_start_queue_runners(g, s, c, st);
+}
+
+// Fetches int64 values of a shape.
+static void expect(braid_session *s, braid_out out, braid_shape shape, const int64_t *values)
+{
+    BD_STATUS(st);
+    braid_tensor *t = NULL;
+    braid_session_run(s, &(braid_run_args){.fetches = &(braid_fetch){out, &t}, .fetch_count = 1}, st);
     assert_ok(st);
-    int count = 0;
-    for (braid_tensor *t = NULL;; braid_tensor_free(t)) {
-        const braid_run_args args = {.fetches = &(braid_fetch){out, &t}, .fetch_count = 1};
-        if (braid_session_run(s, &args, st)) break;
-        for (int64_t i = 0; i < braid_tensor_num_elements(t) && count < max; i++)
-            values[count++] = ((const int32_t *)braid_tensor_data(t))[i];
-    }
-    assert_int_equal(st->code, BRAID_OUT_OF_RANGE);
-    braid_status_clear(st);
-    braid_coordinator_request_stop(c, NULL);
-    assert_int_equal(braid_coordinator_join(c, 0, st), BRAID_OK); // all threads have ended
-    braid_coordinator_free(c);
+    assert_true(braid_shape_equal(braid_tensor_shape(t), shape));
+    assert_memory_equal(braid_tensor_data(t), values,
+                        (size_t)braid_shape_num_elements(shape) * sizeof *values);
+    braid_tensor_free(t);
+}
+
+static void close_session(braid_session *s, braid_graph *g)
+{
+    BD_STATUS(st);
     braid_session_close(s, st);
-    return count;
-}
-
-static void a_producer_in_order_ends_after_its_epochs(void **state)
-{
-    (void)state;
-    braid_graph *g = braid_graph_new();
-    const braid_queue q = braid_range_input_producer(
-        g, 3, &(braid_producer_options){.num_epochs = 2, .in_order = true, .capacity = 2});
-    braid_out number;
-    int32_t got[16];
-    static const int32_t wanted[] = {0, 1, 2, 0, 1, 2};
-    braid_queue_dequeue(g, q, &number);
-    assert_int_equal(elements(g, number, got, 16), 6);
-    assert_memory_equal(got, wanted, sizeof wanted);
-    static const char *const names[] = {
-        "input_producer", "input_producer/limit_epochs", "input_producer/limit_epochs/epochs",
-        "input_producer/limit_epochs/CountUpTo", "input_producer/input_producer_EnqueueMany"};
-    for (size_t i = 0; i < BD_COUNTOF(names); i++) {
-        if (!braid_graph_find(g, names[i])) fail_msg("no node %s", names[i]);
-    }
+    assert_ok(st);
     braid_graph_free(g);
 }
 
-static void batches_are_whole_unless_a_smaller_one_is_allowed(void **state)
-{
-    (void)state;
-    for (int smaller = 0; smaller < 2; smaller++) {
-        braid_graph *g = braid_graph_new();
-        const braid_queue q =
-            braid_range_input_producer(g, 5, &(braid_producer_options){.num_epochs = 1, .in_order = true});
-        braid_out number, batch;
-        int32_t got[16];
-        static const int32_t wanted[] = {0, 1, 2, 3, 4};
-        braid_queue_dequeue(g, q, &number);
-        braid_batch(g, &number, 1,
-                    &(braid_batch_options){.batch_size = 2, .allow_smaller_final_batch = smaller}, &batch);
-        assert_true(braid_shape_equal(braid_out_shape(batch), smaller ? BRAID_SHAPE(-1) : BRAID_SHAPE(2)));
-        const int count = elements(g, batch, got, 16);
-        assert_int_equal(count, smaller ? 5 : 4);
-        assert_memory_equal(got, wanted, (size_t)count * sizeof *got);
-        braid_graph_free(g);
-    }
-}
+static const braid_dtype int64_type = BRAID_INT64;
 
-static void shuffled_batches_by_several_threads_hold_each_element_once(void **state)
+static void a_padding_queue_fills_the_elements_of_a_batch_up_to_the_largest(void **state)
 {
     (void)state;
     braid_graph *g = braid_graph_new();
-    const braid_queue q = braid_range_input_producer(g, 200, &(braid_producer_options){.num_epochs = 1});
-    braid_out number, batch;
-    int32_t got[256];
-    bool seen[200] = {0}, in_order = true;
-    braid_queue_dequeue(g, q, &number);
-    braid_shuffle_batch(g, &number, 1,
-                        &(braid_batch_options){.batch_size = 10, .num_threads = 3, .min_after_dequeue = 30},
-                        &batch);
-    assert_int_equal(elements(g, batch, got, 256), 200);
-    for (int i = 0; i < 200; i++) {
-        assert_true(got[i] >= 0 && got[i] < 200 && !seen[got[i]]);
-        seen[got[i]] = true;
-        in_order = in_order && got[i] == i;
-    }
-    assert_false(in_order);
-    braid_graph_free(g);
+    const braid_queue q = braid_padding_fifo_queue(
+        g, &(braid_queue_options){.dtypes = &int64_type, .shapes = &BRAID_SHAPE(-1), .count = 1});
+    const braid_out one = int64s(g, BRAID_SHAPE(1), (int64_t[]){1}),
+                    three = int64s(g, BRAID_SHAPE(3), (int64_t[]){2, 3, 4});
+    braid_op *first = braid_queue_enqueue(g, q, &one), *second = braid_queue_enqueue(g, q, &three);
+    braid_out batch;
+    braid_queue_dequeue_many(g, q, 2, &batch);
+    assert_true(braid_shape_equal(braid_out_shape(batch), BRAID_SHAPE(2, -1)));
+    assert_non_null(braid_graph_find(g, "padding_fifo_queue_DequeueMany/n"));
+    braid_session *s = open_session(g);
+    run(s, first);
+    run(s, second);
+    expect(s, batch, BRAID_SHAPE(2, 3), (int64_t[]){1, 0, 0, 2, 3, 4});
+    close_session(s, g);
 }
 
-static void a_monitored_session_trains_on_the_records_of_files(void **state)
+static void a_priority_queue_gives_the_lowest_number_first(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_queue q = braid_priority_queue(
+        g, &(braid_queue_options){.dtypes = &int64_type, .shapes = &(braid_shape){0}, .count = 1});
+    assert_int_equal(q.count, 2);
+    const braid_out elements[] = {int64s(g, BRAID_SHAPE(4), (int64_t[]){5, -1, 5, 2}),
+                                  int64s(g, BRAID_SHAPE(4), (int64_t[]){10, 20, 30, 40})};
+    braid_op *enqueue = braid_queue_enqueue_many(g, q, elements);
+    braid_out out[2];
+    braid_queue_dequeue_many(g, q, 4, out);
+    braid_session *s = open_session(g);
+    run(s, enqueue);
+    expect(s, out[1], BRAID_SHAPE(4), (int64_t[]){20, 40, 10, 30}); // equal ones in the order of arrival
+    close_session(s, g);
+}
+
+static void each_step_chooses_a_queue(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_shape shapes[] = {BRAID_SHAPE(2, 1), BRAID_SHAPE(2, 2)};
+    braid_queue queues[2];
+    braid_op *enqueues[2];
+    for (int i = 0; i < 2; i++) {
+        queues[i] = braid_fifo_queue(
+            g, &(braid_queue_options){.dtypes = &int64_type, .shapes = &shapes[i], .count = 1});
+        const braid_out element = int64s(g, shapes[i], (int64_t[]){i, i, i, i});
+        enqueues[i] = braid_queue_enqueue(g, queues[i], &element);
+    }
+    // While queue 1 has its element its size is its number, and then that of queue 0.
+    const braid_queue chosen = braid_queue_select(g, braid_queue_size(g, queues[1]), queues, 2);
+    braid_out element;
+    braid_queue_dequeue(g, chosen, &element);
+    assert_true(braid_shape_equal(braid_out_shape(element), BRAID_SHAPE(2, -1))); // what is common to both
+    braid_session *s = open_session(g);
+    run(s, enqueues[0]);
+    run(s, enqueues[1]);
+    expect(s, element, shapes[1], (int64_t[]){1, 1, 1, 1});
+    expect(s, element, shapes[0], (int64_t[]){0, 0});
+    close_session(s, g);
+}
+
+static void a_closed_queue_says_so_and_refuses_elements(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    char path[] = "/tmp/braid-queues-XXXXXX";
-    close(mkstemp(path));
-    braid_record_writer *w = braid_record_writer_open(path, BRAID_COMPRESSION_GZIP, st);
-    braid_example *e = braid_example_new();
-    for (int64_t i = 1; i <= 10; i++) {
-        size_t len;
-        braid_example_clear(e);
-        braid_example_int64s(e, "x", &i, 1);
-        const void *data = braid_example_serialize(e, &len, st);
-        braid_record_write(w, data, len, st);
-    }
-    braid_example_free(e);
-    braid_record_writer_close(w, st);
-    assert_ok(st);
-
     braid_graph *g = braid_graph_new();
-    const braid_out files = braid_reshape(g, braid_const_string(g, NULL, path), BRAID_SHAPE(1));
-    const braid_queue q = braid_string_input_producer(g, files, &(braid_producer_options){.num_epochs = 3});
-    const braid_read record = braid_reader_read(g, braid_tf_record_reader(g, "GZIP"), q);
-    braid_out batch;
-    braid_batch(g, &record.value, 1, &(braid_batch_options){.batch_size = 5}, &batch);
-    const braid_feature feature = {.name = "x", .dtype = BRAID_INT64};
-    braid_parsed parsed;
-    braid_parse_example(g, NULL, batch, &feature, 1, &parsed);
-    const braid_out step = braid_global_step(g);
-    braid_op *train = braid_assign_add(g, step, braid_reduce_sum(g, parsed.values)).op;
-    braid_monitored_session *s = braid_monitored_session_open(g, &(braid_session_config){0});
-    while (!braid_should_stop(s))
-        braid_run(s, NULL, NULL, train);
-    braid_tensor *sum = NULL;
-    braid_evaluate(s, NULL, BRAID_FETCH({step, &sum}));
-    assert_int_equal(*(const int64_t *)braid_tensor_data(sum), 3 * 55);
-    braid_tensor_free(sum);
-    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
-    braid_graph_free(g);
-    unlink(path);
+    const braid_queue q = braid_fifo_queue(g, &(braid_queue_options){.dtypes = &int64_type, .count = 1});
+    const braid_out element = int64s(g, (braid_shape){0}, (int64_t[]){7}),
+                    is_closed = braid_cast(g, braid_queue_is_closed(g, q), BRAID_INT64),
+                    size = braid_cast(g, braid_queue_size(g, q), BRAID_INT64);
+    braid_op *enqueue = braid_queue_enqueue(g, q, &element), *close = braid_queue_close(g, q, false);
+    braid_session *s = open_session(g);
+    run(s, enqueue);
+    expect(s, is_closed, (braid_shape){0}, (int64_t[]){0});
+    run(s, close);
+    expect(s, is_closed, (braid_shape){0}, (int64_t[]){1});
+    expect(s, size, (braid_shape){0}, (int64_t[]){1});
+    assert_int_equal(braid_session_run(s, &(braid_run_args){.targets = &enqueue, .target_count = 1}, st),
+                     BRAID_CANCELLED);
+    close_session(s, g);
 }
 
 static void expect_failure(braid_graph *g, const char *text)
@@ -154,36 +148,43 @@ static void expect_failure(braid_graph *g, const char *text)
 static void wrong_queues_fail_the_graph(void **state)
 {
     (void)state;
-    braid_out out = {NULL, 0};
+    static const braid_dtype float_type = BRAID_FLOAT;
+    const braid_queue_options int64_options = {.dtypes = &int64_type, .count = 1};
+    braid_out out;
     braid_graph *g = braid_graph_new();
     braid_queue_dequeue(g, (braid_queue){0}, &out);
     expect_failure(g, "its queue is nothing");
     g = braid_graph_new();
-    braid_queue_dequeue(g, braid_range_input_producer(g, 3, NULL), NULL);
+    (void)braid_fifo_queue(g, &(braid_queue_options){0});
+    expect_failure(g, "its elements have no components");
+    g = braid_graph_new();
+    (void)braid_padding_fifo_queue(g, &int64_options);
+    expect_failure(g, "its components have no shapes");
+    g = braid_graph_new();
+    (void)braid_padding_fifo_queue(
+        g, &(braid_queue_options){.dtypes = &int64_type, .shapes = &BRAID_SHAPE_UNKNOWN, .count = 1});
+    expect_failure(g, "the shape of component 0 has no known rank");
+    g = braid_graph_new();
+    braid_queue_dequeue(g, braid_fifo_queue(g, &int64_options), NULL);
     expect_failure(g, "QueueDequeueV2: its array of results is NULL");
     g = braid_graph_new();
-    out = braid_const_int64(g, NULL, 1);
-    braid_batch(g, &out, 1, &(braid_batch_options){.batch_size = 2}, NULL);
-    expect_failure(g, "A batch of 1 tensors, of which an array is NULL");
+    braid_queue_dequeue_many(g, braid_fifo_queue(g, &int64_options), 0, &out);
+    expect_failure(g, "QueueDequeueManyV2: 0 elements");
     g = braid_graph_new();
-    (void)braid_string_input_producer(g, braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(2)), NULL);
-    expect_failure(g, "an input of float");
-    g = braid_graph_new();
-    (void)braid_input_producer(g, braid_const_string(g, "file", "a"), NULL);
-    expect_failure(g, "slices of 'file', which has none");
-    g = braid_graph_new();
-    out = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1));
-    braid_batch(g, &out, 1, &(braid_batch_options){.batch_size = 2}, &out);
-    expect_failure(g, "has a shape that is not fully known");
+    const braid_queue queues[] = {
+        braid_fifo_queue(g, &int64_options),
+        braid_fifo_queue(g, &(braid_queue_options){.dtypes = &float_type, .count = 1})};
+    (void)braid_queue_select(g, braid_const_int32(g, NULL, 0), queues, 2);
+    expect_failure(g, "'fifo_queue' and 'fifo_queue_1' of a choice have components of different types");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_producer_in_order_ends_after_its_epochs),
-        cmocka_unit_test(batches_are_whole_unless_a_smaller_one_is_allowed),
-        cmocka_unit_test(shuffled_batches_by_several_threads_hold_each_element_once),
-        cmocka_unit_test(a_monitored_session_trains_on_the_records_of_files),
+        cmocka_unit_test(a_padding_queue_fills_the_elements_of_a_batch_up_to_the_largest),
+        cmocka_unit_test(a_priority_queue_gives_the_lowest_number_first),
+        cmocka_unit_test(each_step_chooses_a_queue),
+        cmocka_unit_test(a_closed_queue_says_so_and_refuses_elements),
         cmocka_unit_test(wrong_queues_fail_the_graph),
     };
     return BD_RUN_TESTS(tests);
