@@ -87,33 +87,52 @@ BRAID_API braid_out braid_whole_file_reader(braid_graph *graph);
 BRAID_API braid_read braid_reader_read(braid_graph *graph, braid_out reader, braid_queue files);
 
 // ---- Producers and batches; each makes a queue and adds its queue runner to the graph ----
+//
+// All but braid_input_producer summarize how full their queues are, under TensorFlow's tags
+// ("batch/fraction_of_32_full").
 
 typedef struct braid_producer_options {
-    int64_t num_epochs; ///< ends after so many passes, counted by a local variable; 0: never ends
-    bool in_order;      ///< false: each pass in another order
-    int64_t seed;       ///< of the order; 0: as for a random queue
-    int capacity;       ///< 0: 32
-    const char *name;   ///< NULL: "input_producer"
+    int64_t num_epochs;      ///< ends after so many passes, counted by a local variable; 0: never ends
+    bool in_order;           ///< false: each pass in another order
+    int64_t seed;            ///< of the order; 0: as for a random queue
+    int capacity;            ///< 0: 32
+    const char *name;        ///< NULL: "input_producer"
+    const char *shared_name; ///< of the queue, as in braid_queue_options
 } braid_producer_options;
 
 /// A queue of the slices of `input`, pass after pass (tf.train.input_producer); `options` NULL: the defaults.
 BRAID_API braid_queue braid_input_producer(braid_graph *graph, braid_out input,
                                            const braid_producer_options *options);
-/// The same for names of files, a vector of strings.
+/// The same for names of files, a vector of strings. A step fails with InvalidArgument when it is empty.
 BRAID_API braid_queue braid_string_input_producer(braid_graph *graph, braid_out strings,
                                                   const braid_producer_options *options);
 /// The same for the numbers from 0 up to `limit`, int32.
 BRAID_API braid_queue braid_range_input_producer(braid_graph *graph, int32_t limit,
                                                  const braid_producer_options *options);
+/// Slices of several tensors at a time (tf.train.slice_input_producer): each step takes a number from a
+/// queue. Stores the slices of this number to `outs` [count], which may be `tensors`. The tensors have the
+/// same first dimension; the graph fails where it is known to differ.
+BRAID_API void braid_slice_input_producer(braid_graph *graph, const braid_out *tensors, int count,
+                                          const braid_producer_options *options, braid_out *outs);
 
 typedef struct braid_batch_options {
     int batch_size;
-    int num_threads;                ///< that run the pipeline; 0: 1
+    int num_threads;                ///< that run the pipeline; 0: 1. Joins have one for each list
     int capacity;                   ///< 0: 32, for shuffle_batch 10 batches more than `min_after_dequeue`
-    int min_after_dequeue;          ///< of shuffle_batch
-    int64_t seed;                   ///< of shuffle_batch
+    int min_after_dequeue;          ///< of shuffled batches
+    int64_t seed;                   ///< of shuffled batches
     bool allow_smaller_final_batch; ///< false: elements that do not fill a batch are dropped
-    const char *name;               ///< NULL: "batch", "shuffle_batch"
+    const char *name;               ///< NULL: after the function, as "shuffle_batch"
+    bool enqueue_many;              ///< each tensor has many elements along its first dimension
+    /// For batches that are not shuffled: dimensions of -1 may be different in each element, and a batch has
+    /// zeros, or empty strings, up to the largest of its elements. Ranks must be known.
+    bool dynamic_pad;
+    const braid_shape *shapes; ///< [count] of the elements, where those of the tensors are not known; or NULL
+    /// Which elements are kept (tf.train.maybe_batch, maybe_shuffle_batch, maybe_batch_join and
+    /// maybe_shuffle_batch_join): a bool scalar for all elements that are enqueued at once, or, with
+    /// `enqueue_many`, a vector of a bool for each of them. Not set: all are kept.
+    braid_out keep_input;
+    const char *shared_name; ///< of the queue, as in braid_queue_options
 } braid_batch_options;
 
 /// Batches of `tensors` [count], of fully known shapes, which the queue runner computes again and again;
@@ -122,6 +141,12 @@ BRAID_API void braid_batch(braid_graph *graph, const braid_out *tensors, int cou
                            const braid_batch_options *options, braid_out *outs);
 BRAID_API void braid_shuffle_batch(braid_graph *graph, const braid_out *tensors, int count,
                                    const braid_batch_options *options, braid_out *outs);
+/// Batches of what several pipelines compute, each by a thread of its own: `tensors` [lists][count], list
+/// after list, of equal types and shapes (tf.train.batch_join, tf.train.shuffle_batch_join).
+BRAID_API void braid_batch_join(braid_graph *graph, const braid_out *tensors, int lists, int count,
+                                const braid_batch_options *options, braid_out *outs);
+BRAID_API void braid_shuffle_batch_join(braid_graph *graph, const braid_out *tensors, int lists, int count,
+                                        const braid_batch_options *options, braid_out *outs);
 
 #ifdef __cplusplus
 }
