@@ -73,18 +73,44 @@ BRAID_API braid_out braid_queue_is_closed(braid_graph *graph, braid_queue queue)
 
 // ---- Readers: the files of a queue, record by record ----
 
-/// A record, and its key, such as "FILE:NUMBER": string scalars.
+/// A record, and its key, such as "FILE:NUMBER": string scalars, or vectors of several.
 typedef struct braid_read {
     braid_out key, value;
 } braid_read;
 
-/// Readers, handles. `compression` is "", "ZLIB" or "GZIP".
+/// Readers, handles (tf.TFRecordReader and others): of records, of lines, of whole files, and of what the
+/// queue has instead of files. `compression` is "", "ZLIB" or "GZIP".
 BRAID_API braid_out braid_tf_record_reader(braid_graph *graph, const char *compression);
 BRAID_API braid_out braid_text_line_reader(braid_graph *graph, int skip_header_lines);
 BRAID_API braid_out braid_whole_file_reader(braid_graph *graph);
+BRAID_API braid_out braid_identity_reader(braid_graph *graph);
+
+typedef struct braid_fixed_length_options {
+    int64_t record_bytes;               ///< of each record, at least 1
+    int64_t header_bytes, footer_bytes; ///< at the beginning and the end of each file, skipped
+    int64_t hop_bytes;                  ///< from the beginning of a record to the next; 0: record_bytes
+    const char *compression;            ///< "ZLIB" or "GZIP"; NULL: none
+} braid_fixed_length_options;
+
+/// A reader of records of one length (tf.FixedLengthRecordReader).
+BRAID_API braid_out braid_fixed_length_record_reader(braid_graph *graph,
+                                                     const braid_fixed_length_options *options);
+
 /// The next record of a reader, which takes names of files from `files` when it needs them. Fails with
 /// OutOfRange when the queue has ended.
 BRAID_API braid_read braid_reader_read(braid_graph *graph, braid_out reader, braid_queue files);
+/// The next records, vectors: up to `count`, and fewer where a file ends.
+BRAID_API braid_read braid_reader_read_up_to(braid_graph *graph, braid_out reader, braid_queue files,
+                                             int64_t count);
+/// How many records the reader has given, and how many files it has read to the end, int64 scalars.
+BRAID_API braid_out braid_reader_num_records_produced(braid_graph *graph, braid_out reader);
+BRAID_API braid_out braid_reader_num_work_units_completed(braid_graph *graph, braid_out reader);
+/// The state of a reader, a string scalar, and the op that sets a reader of the same kind to it. Readers of
+/// whole files and of the queue have one; the others fail with Unimplemented.
+BRAID_API braid_out braid_reader_serialize_state(braid_graph *graph, braid_out reader);
+BRAID_API braid_op *braid_reader_restore_state(braid_graph *graph, braid_out reader, braid_out state);
+/// Sets a reader to its beginning: it forgets its file and its counts. Its queue stays as it is.
+BRAID_API braid_op *braid_reader_reset(braid_graph *graph, braid_out reader);
 
 // ---- Producers and batches; each makes a queue and adds its queue runner to the graph ----
 //

@@ -1,4 +1,4 @@
-// Queues and readers: their nodes.
+// Queues: their nodes.
 #include <braid/queues.h>
 
 #include "base/alloc.h"
@@ -263,32 +263,4 @@ braid_out braid_queue_size(braid_graph *g, braid_queue q)
 braid_out braid_queue_is_closed(braid_graph *g, braid_queue q)
 {
     return braid_op_end_out(begin_use(g, q, "QueueIsClosedV2", "Is_Closed"));
-}
-
-// ---- Readers ----
-
-braid_out braid_tf_record_reader(braid_graph *g, const char *compression)
-{
-    braid_op_desc *d = braid_op_begin(g, "TFRecordReaderV2", NULL);
-    braid_op_attr_string(d, "compression_type", compression ? compression : "");
-    return braid_op_end_out(d);
-}
-
-braid_out braid_text_line_reader(braid_graph *g, int skip_header_lines)
-{
-    braid_op_desc *d = braid_op_begin(g, "TextLineReaderV2", NULL);
-    braid_op_attr_int(d, "skip_header_lines", skip_header_lines);
-    return braid_op_end_out(d);
-}
-
-braid_out braid_whole_file_reader(braid_graph *g)
-{
-    return braid_op_end_out(braid_op_begin(g, "WholeFileReaderV2", NULL));
-}
-
-braid_read braid_reader_read(braid_graph *g, braid_out reader, braid_queue files)
-{
-    const braid_out inputs[] = {reader, files.handle};
-    braid_op *op = braid_op_add(g, "ReaderReadV2", NULL, inputs, 2);
-    return op ? (braid_read){braid_output(op, 0), braid_output(op, 1)} : (braid_read){0};
 }
