@@ -1,8 +1,7 @@
 // Monitored sessions that lose a task of their cluster: they open another session, restore, and go on.
 // labels: concurrent
 #include "base/alloc.h"
-#include "io/testing/temp_dir.h"
-#include "support/test_cluster.h"
+#include "support/training.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,17 +33,9 @@ static void wait_saved(int count)
     assert_false(late);
 }
 
-typedef struct fixture {
-    test_cluster *cluster;
-    char *dir;
-} fixture;
-
 static int set_up(void **state)
 {
-    fixture *f = bd_calloc(1, sizeof *f);
-    f->cluster = test_cluster_new(network, 1, 2);
-    f->dir = bd_temp_dir_new();
-    *state = f;
+    *state = test_training_new(network, 1, 2);
     saved_count = 0;
     braid_set_log_sink(read_log, NULL);
     return 0;
@@ -52,17 +43,14 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    fixture *f = *state;
-    test_cluster_free(f->cluster);
-    bd_temp_dir_free(f->dir);
-    bd_free(f);
+    test_training_free(*state);
     braid_set_log_sink(NULL, NULL);
     return 0;
 }
 
 // One worker's program: a variable on the parameter server to which each step adds 1.
 typedef struct worker {
-    fixture *f;
+    test_training *f;
     int index;
     braid_graph *graph;
     braid_variable x;
@@ -102,9 +90,8 @@ static braid_hook *counter_new(int *closed)
     return &c->hook;
 }
 
-static void open_worker(worker *w, fixture *f, int index, braid_hook *hook)
+static void open_worker(worker *w, test_training *f, int index, braid_hook *hook)
 {
-    static const char *const filters[] = {"/job:ps"};
     *w = (worker){.f = f, .index = index, .graph = braid_graph_new()};
     braid_graph *g = w->graph;
     braid_push_device(g, PS);
@@ -117,14 +104,10 @@ static void open_worker(worker *w, fixture *f, int index, braid_hook *hook)
     braid_tensor_free(one);
     braid_pop_control(g);
     braid_pop_device(g);
-    w->session = braid_monitored_session_open(
-        g, &(braid_session_config){.session = {.server = test_server(f->cluster, "worker", index),
-                                               .device_filters = filters,
-                                               .device_filter_count = 1},
-                                   .is_chief = index == 0,
-                                   .checkpoint_dir = f->dir,
-                                   .save_checkpoint_steps = 5,
-                                   .hooks = hook ? BRAID_HOOKS(hook) : NULL});
+    braid_session_config config = test_worker_config(test_server(f->cluster, "worker", index), index, f->dir);
+    config.save_checkpoint_steps = 5;
+    config.hooks = hook ? BRAID_HOOKS(hook) : NULL;
+    w->session = braid_monitored_session_open(g, &config);
 }
 
 static void train(worker *w, int steps)
@@ -153,11 +136,10 @@ static void read_value(void *arg)
 
 static void close_worker(worker *w, braid_code code)
 {
-    assert_int_equal(braid_monitored_session_close(w->session), code);
-    braid_graph_free(w->graph);
+    test_worker_close(w->session, w->graph, code);
 }
 
-static void restart_ps(fixture *f)
+static void restart_ps(test_training *f)
 {
     test_kill(f->cluster, "ps", 0);
     test_start(f->cluster, "ps", 0, NULL);
@@ -165,7 +147,7 @@ static void restart_ps(fixture *f)
 
 static void the_newest_checkpoint_is_restored_on_a_restarted_parameter_server(void **state)
 {
-    fixture *f = *state;
+    test_training *f = *state;
     test_start_all(f->cluster, NULL);
     worker w;
     int closed = 0;
@@ -192,7 +174,7 @@ static void the_newest_checkpoint_is_restored_on_a_restarted_parameter_server(vo
 
 static void other_workers_wait_until_the_chief_has_restored(void **state)
 {
-    fixture *f = *state;
+    test_training *f = *state;
     test_start_all(f->cluster, NULL);
     worker chief, other;
     open_worker(&chief, f, 0, NULL);
@@ -213,7 +195,7 @@ static void other_workers_wait_until_the_chief_has_restored(void **state)
 
 static void training_fails_when_the_parameter_server_stays_away(void **state)
 {
-    fixture *f = *state;
+    test_training *f = *state;
     test_start_all(f->cluster, NULL);
     worker w;
     open_worker(&w, f, 0, NULL);
@@ -231,7 +213,7 @@ static void training_fails_when_the_parameter_server_stays_away(void **state)
 
 static void recovery_can_be_switched_off(void **state)
 {
-    fixture *f = *state;
+    test_training *f = *state;
     test_start_all(f->cluster, NULL);
     braid_graph *g = braid_graph_new();
     braid_push_device(g, PS);

@@ -1,8 +1,7 @@
 // Synchronous training whose chief is gone for good: the first of the other workers takes its place.
 // labels: concurrent
 #include "base/alloc.h"
-#include "io/testing/temp_dir.h"
-#include "support/test_cluster.h"
+#include "support/training.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +14,8 @@ enum {
     GONE_MS = 300
 };
 
-typedef struct fixture {
-    test_cluster *cluster;
-    char *dir;
-} fixture;
-
 typedef struct worker {
-    fixture *f;
+    test_training *f;
     int index, workers, required;
     int64_t last_step; // 0: trains until the others are done
     int fails_after;   // steps; 0: never
@@ -44,23 +38,17 @@ static void read_log(braid_log_level level, const char *message, void *arg)
 
 static int set_up(void **state)
 {
-    fixture *f = bd_calloc(1, sizeof *f);
-    f->cluster = test_cluster_new(TEST_IN_PROCESS, 1, WORKERS);
-    f->dir = bd_temp_dir_new();
+    *state = test_training_new(TEST_IN_PROCESS, 1, WORKERS);
     bd_event_init(&taken);
     atomic_store(&is_taking, false);
     braid_set_log_sink(read_log, NULL);
-    *state = f;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    fixture *f = *state;
     braid_set_log_sink(NULL, NULL);
-    test_cluster_free(f->cluster);
-    bd_temp_dir_free(f->dir);
-    bd_free(f);
+    test_training_free(*state);
     return 0;
 }
 
@@ -133,7 +121,7 @@ static void join(worker *w, braid_code code)
 }
 
 // Starts the workers. The chief fails after some steps, and its process ends.
-static void begin(fixture *f, worker all[WORKERS], worker like)
+static void begin(test_training *f, worker all[WORKERS], worker like)
 {
     test_start_all(f->cluster, &(braid_server_options){.worker_gone_timeout_ms = GONE_MS});
     like.f = f;
@@ -157,7 +145,7 @@ static void finish(worker all[], int count)
 
 static void the_first_worker_left_takes_the_place_of_the_chief(void **state)
 {
-    fixture *f = *state;
+    test_training *f = *state;
     worker all[WORKERS];
     begin(f, all, (worker){.workers = WORKERS, .required = WORKERS - 1, .last_step = LAST_STEP});
     join(&all[1], BRAID_OK);
@@ -173,7 +161,7 @@ static void the_first_worker_left_takes_the_place_of_the_chief(void **state)
 
 static void a_chief_that_comes_back_gets_its_place_back(void **state)
 {
-    fixture *f = *state;
+    test_training *f = *state;
     worker all[WORKERS];
     begin(f, all, (worker){.workers = WORKERS, .required = WORKERS - 1});
     bd_event_wait(&taken);
@@ -191,7 +179,7 @@ static void a_chief_that_comes_back_gets_its_place_back(void **state)
 
 static void training_that_needs_the_chief_ends_with_an_error_that_names_it(void **state)
 {
-    fixture *f = *state;
+    test_training *f = *state;
     worker all[WORKERS];
     begin(f, all, (worker){.workers = WORKERS, .required = WORKERS});
     for (int i = 1; i < WORKERS; i++) {
