@@ -39,22 +39,19 @@ static worker *worker_of(bd_waiter *w)
 
 // ---- Choosing a share ----
 
-// The counts of the variable in input 0; NULL: the kernel has failed. The variable's lock is held.
-static int64_t *counts_locked(bd_op_ctx *c, int64_t *count)
+// Checks that the variable in input 0, whose lock is held, has counts, and stores how many. False: the kernel
+// has failed.
+static bool check_counts_locked(bd_op_ctx *c, const bd_variable *v, int64_t *count)
 {
-    bd_variable *v = bd_input_ref(c, 0);
-    BD_STATUS(st);
     if (!bd_tensor_is_set(&v->tensor))
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                    c->node->inputs[0].op->name);
     else if (v->tensor.shape.rank != 1)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "The counts of a work queue are a vector, not of shape %s",
                    bd_shape_str(&v->tensor.shape, (char[BD_SHAPE_STR_MAX]){0}));
-    else if (bd_variable_make_writable_locked(v, st))
-        bd_op_fail_status(c, st);
-    if (bd_op_failed(c)) return NULL;
+    if (bd_op_failed(c)) return false;
     *count = v->tensor.shape.dims[0];
-    return bd_tensor_i64(&v->tensor);
+    return true;
 }
 
 // The place of a share in the order of an epoch: the lowest is first.
@@ -107,10 +104,10 @@ static bool give_locked(work_queue *q, worker *w)
     bd_op_ctx *c = w->base.c;
     bd_variable *v = bd_input_ref(c, 0);
     int64_t count;
-    bd_mutex_lock(&v->mu);
-    const int64_t *counts = counts_locked(c, &count);
     bool has_ended = true;
-    if (counts) {
+    bd_mutex_lock(&v->mu);
+    if (check_counts_locked(c, v, &count)) {
+        const int64_t *counts = bd_tensor_i64(&v->tensor);
         resize_locked(q, count);
         const int64_t epoch = epoch_of(counts, count), epochs = bd_node_attr_int(c->node, "num_epochs");
         if (count == 0 || (epochs > 0 && epoch >= epochs)) {
@@ -261,12 +258,17 @@ static void finish_locked(bd_op_ctx *c, work_queue *q)
         return;
     }
     int64_t count;
+    BD_STATUS(st);
     bd_variable *v = bd_input_ref(c, 0);
     bd_mutex_lock(&v->mu);
-    int64_t *counts = counts_locked(c, &count);
-    if (counts && share < count) counts[share]++;
+    if (check_counts_locked(c, v, &count) && share < count) {
+        if (bd_variable_make_writable_locked(v, st))
+            bd_op_fail_status(c, st);
+        else
+            bd_tensor_i64(&v->tensor)[share]++;
+    }
     bd_mutex_unlock(&v->mu);
-    if (counts) q->holders[share] = 0;
+    if (!bd_op_failed(c)) q->holders[share] = 0;
 }
 
 static void finish_run(bd_op_ctx *c)

@@ -142,6 +142,116 @@ static void a_share_that_a_worker_leaves_is_given_to_another(void **state)
     braid_server_free(server);
 }
 
+// ---- FailedPrecondition ----
+
+static void expect_failed_precondition(braid_monitored_session *s, const char *text)
+{
+    BD_STATUS(st);
+    braid_monitored_session_status(s, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, text);
+    assert_int_equal(braid_monitored_session_close(s), BRAID_FAILED_PRECONDITION);
+}
+
+static void synchronous_training_is_refused(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_work_queue *work = braid_work_queue_new(g, NULL, SHARES, NULL);
+    const braid_out number = braid_work_queue_number(work);
+    const braid_iterator it =
+        braid_make_initializable_iterator(g, braid_dataset_from_tensors(g, &number, 1), NULL);
+    const braid_variable x = braid_variable_new(g, "x", braid_const_float(g, NULL, 0), true);
+    braid_sync_replicas *sync = braid_sync_replicas_new(
+        braid_gradient_descent(g, 0.1F),
+        &(braid_sync_replicas_options){.replicas_to_aggregate = 1, .total_num_replicas = 1});
+    (void)braid_sync_replicas_minimize(sync, braid_square(g, x.read), braid_global_step(g));
+    expect_failed_precondition(
+        braid_monitored_session_open(
+            g, &(braid_session_config){.is_chief = true,
+                                       .hooks = BRAID_HOOKS(braid_sync_replicas_hook(sync, true, -1),
+                                                            braid_work_queue_hook(work, it))}),
+        "A work queue is for asynchronous training");
+    braid_graph_free(g);
+}
+
+static void shares_without_a_step_end_training(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_work_queue *work = braid_work_queue_new(g, NULL, SHARES, NULL); // without end
+    const braid_out number = braid_work_queue_number(work);
+    const braid_dataset none = braid_dataset_take(g, braid_dataset_from_tensors(g, &number, 1), 0);
+    const braid_iterator it = braid_make_initializable_iterator(g, none, NULL);
+    braid_out element;
+    braid_iterator_get_next(g, it, &element);
+    braid_monitored_session *s = braid_monitored_session_open(
+        g, &(braid_session_config){.is_chief = true, .hooks = BRAID_HOOKS(braid_work_queue_hook(work, it))});
+    while (!braid_should_stop(s))
+        braid_run(s, NULL, NULL, element.op);
+    expect_failed_precondition(s, "None of the 3 shares of the work queue gives a step");
+    braid_graph_free(g);
+}
+
+// A session without variables, and the feeds of member 1 and share 0.
+typedef struct raw {
+    braid_graph *graph;
+    braid_session *session;
+    braid_tensor *member, *share;
+} raw;
+
+static raw raw_open(void)
+{
+    BD_STATUS(st);
+    raw r = {.graph = braid_graph_new(), .member = braid_tensor_int64(1), .share = braid_tensor_int64(0)};
+    (void)braid_work_queue_new(r.graph, NULL, SHARES, NULL);
+    r.session = braid_session_open(r.graph, NULL, st);
+    assert_ok(st);
+    return r;
+}
+
+static void raw_run(const raw *r, braid_op *const *targets, int count, braid_status *st)
+{
+    const braid_feed feeds[] = {{braid_graph_find_out(r->graph, "work_queue/member"), r->member},
+                                {braid_graph_find_out(r->graph, "work_queue/share"), r->share}};
+    braid_session_run(
+        r->session,
+        &(braid_run_args){.feeds = feeds, .feed_count = 2, .targets = targets, .target_count = count}, st);
+}
+
+static void raw_close(raw *r)
+{
+    braid_session_close(r->session, NULL);
+    braid_tensor_free(r->member);
+    braid_tensor_free(r->share);
+    braid_graph_free(r->graph);
+}
+
+static void a_share_cannot_be_taken_before_the_counts_are_initialized(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    raw r = raw_open();
+    braid_op *const join_and_take[] = {braid_graph_find(r.graph, "work_queue/join"),
+                                       braid_graph_find(r.graph, "work_queue/take")};
+    raw_run(&r, join_and_take, 2, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value work_queue/finished");
+    raw_close(&r);
+}
+
+static void a_share_that_a_member_does_not_hold_cannot_be_finished(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    raw r = raw_open();
+    braid_op *const initialize = braid_graph_find(r.graph, "work_queue/finished/Assign"),
+                    *const finish = braid_graph_find(r.graph, "work_queue/finish");
+    raw_run(&r, &initialize, 1, st);
+    assert_ok(st);
+    raw_run(&r, &finish, 1, st);
+    assert_error(st, BRAID_ABORTED, "Share 0 is not this worker's any more");
+    raw_close(&r);
+}
+
 static void bad_queues_are_refused(void **state)
 {
     (void)state;
@@ -171,6 +281,10 @@ int main(void)
         cmocka_unit_test(each_share_is_trained_once_in_each_epoch),
         cmocka_unit_test(what_is_finished_is_restored),
         cmocka_unit_test(a_share_that_a_worker_leaves_is_given_to_another),
+        cmocka_unit_test(synchronous_training_is_refused),
+        cmocka_unit_test(shares_without_a_step_end_training),
+        cmocka_unit_test(a_share_cannot_be_taken_before_the_counts_are_initialized),
+        cmocka_unit_test(a_share_that_a_member_does_not_hold_cannot_be_finished),
         cmocka_unit_test(bad_queues_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
