@@ -4,6 +4,7 @@
 
 #include <braid/candidate_sampling.h>
 #include <braid/checkpoint.h>
+#include <braid/checkpoint_reader.h>
 #include <braid/clip.h>
 #include <braid/cluster.h>
 #include <braid/control.h>

@@ -66,6 +66,9 @@ BRAID_API int64_t braid_shape_num_elements(braid_shape shape);
 
 BRAID_API bool braid_shape_equal(braid_shape a, braid_shape b);
 
+/// Returns the shape as messages print it, "[2,?,3]" ("[]": a scalar, "?": an unknown rank); free() it.
+BRAID_API char *braid_shape_text(braid_shape shape);
+
 /// Returns the size of an element in bytes; 0 for strings, resources and variants, which are no plain bytes.
 BRAID_API size_t braid_dtype_size(braid_dtype dtype);
 
@@ -118,6 +121,11 @@ BRAID_API size_t braid_tensor_bytes(const braid_tensor *tensor);
 BRAID_API const char *braid_tensor_string_at(const braid_tensor *tensor, int64_t index, size_t *len);
 /// Sets element `index` of a string tensor that has not been shared yet to a copy of `len` bytes.
 BRAID_API void braid_tensor_set_string(braid_tensor *tensor, int64_t index, const char *data, size_t len);
+
+/// Returns the elements as text, a row in brackets on each line ("[[1 2]\n [3 4]]"); free() it. At most
+/// `max_elements` of them, and then "..."; negative: all. Floating-point numbers have as many digits as tell
+/// them from all others of their type.
+BRAID_API char *braid_tensor_text(const braid_tensor *tensor, int64_t max_elements);
 
 #ifdef __cplusplus
 }

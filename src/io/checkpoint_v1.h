@@ -44,6 +44,10 @@ void bd_checkpoint_v1_close(bd_checkpoint_v1 *f); // NULL is accepted
 bool bd_checkpoint_v1_find(const bd_checkpoint_v1 *f, const char *name, braid_dtype *dtype,
                            braid_shape *shape);
 
+// Iterates over the tensors, in no order: *pos begins at 0. False at the end.
+bool bd_checkpoint_v1_next(const bd_checkpoint_v1 *f, size_t *pos, const char **name, braid_dtype *dtype,
+                           braid_shape *shape);
+
 // Reads a slice of a tensor that is there, put together of those that are stored; NULL: all of it.
 // InvalidArgument when some of it is not stored; DataLoss, naming the file. On an error `t` is "no tensor".
 braid_code bd_checkpoint_v1_read(bd_checkpoint_v1 *f, const char *name, const bd_tensor_slice *slice,

@@ -129,6 +129,16 @@ bool bd_checkpoint_v1_find(const bd_checkpoint_v1 *f, const char *name, braid_dt
     return true;
 }
 
+bool bd_checkpoint_v1_next(const bd_checkpoint_v1 *f, size_t *pos, const char **name, braid_dtype *dtype,
+                           braid_shape *shape)
+{
+    void *tensor;
+    if (!bd_map_next(&f->tensors, pos, name, &tensor)) return false;
+    *dtype = ((const bd_stored_tensor *)tensor)->dtype;
+    *shape = ((const bd_stored_tensor *)tensor)->shape;
+    return true;
+}
+
 // ---- Reading ----
 
 // A request to read a slice.

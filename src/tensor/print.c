@@ -101,3 +101,42 @@ void bd_tensor_print(const braid_tensor *t, int max_elements, bd_strbuf *out)
     }
     bd_strbuf_append(out, count > max_elements ? "]..." : "]");
 }
+
+// The number of the innermost dimensions that element `i` is the first of.
+static int dims_begun(const braid_shape *shape, int64_t i)
+{
+    int dims = 0;
+    for (int64_t size = 1; dims < shape->rank; dims++) {
+        size *= shape->dims[shape->rank - 1 - dims];
+        if (i % size != 0) break;
+    }
+    return dims;
+}
+
+static void print_repeated(char c, int count, bd_strbuf *out)
+{
+    for (int i = 0; i < count; i++)
+        bd_strbuf_append_char(out, c);
+}
+
+char *braid_tensor_text(const braid_tensor *t, int64_t max_elements)
+{
+    bd_strbuf out = {0};
+    const int rank = t->shape.rank;
+    const int64_t count = bd_tensor_count(t), shown = max_elements < 0 ? count : bd_min(count, max_elements);
+    if (shown == 0) print_repeated('[', rank, &out);
+    for (int64_t i = 0; i < shown; i++) {
+        const int begun = dims_begun(&t->shape, i);
+        if (i > 0 && begun == 0) bd_strbuf_append_char(&out, ' ');
+        if (i > 0 && begun > 0) {
+            print_repeated(']', begun, &out);
+            bd_strbuf_append_char(&out, '\n');
+            print_repeated(' ', rank - begun, &out);
+        }
+        print_repeated('[', begun, &out);
+        bd_tensor_print_element(t, i, &out);
+    }
+    if (shown < count) bd_strbuf_append(&out, shown ? " ..." : "...");
+    print_repeated(']', rank, &out);
+    return bd_strbuf_take(&out);
+}

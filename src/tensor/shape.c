@@ -196,3 +196,10 @@ bool braid_shape_equal(braid_shape a, braid_shape b)
 {
     return bd_shape_equal(&a, &b);
 }
+
+char *braid_shape_text(braid_shape shape)
+{
+    bd_strbuf text = {0};
+    bd_shape_print(&shape, &text);
+    return bd_strbuf_take(&text);
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 static const braid_dtype plain_types[] = {BRAID_FLOAT,      BRAID_DOUBLE, BRAID_INT32,     BRAID_UINT8,
                                           BRAID_INT16,      BRAID_INT8,   BRAID_COMPLEX64, BRAID_INT64,
@@ -271,6 +272,37 @@ static void print(void **state)
     expect_text(&(braid_tensor){0}, 3, "no tensor");
 }
 
+static void rows_are_printed_in_brackets(void **state)
+{
+    (void)state;
+    static const struct {
+        braid_shape shape;
+        int64_t max;
+        const char *text;
+    } rows[] = {
+        {{0}, -1, "0"},
+        {{0}, 0, "..."},
+        {{2, {2, 3}}, -1, "[[0 1 2]\n [3 4 5]]"},
+        {{2, {2, 3}}, 4, "[[0 1 2]\n [3 ...]]"},
+        {{3, {2, 1, 2}}, -1, "[[[0 1]]\n [[2 3]]]"},
+        {{3, {1, 2, 2}}, -1, "[[[0 1]\n  [2 3]]]"},
+        {{1, {3}}, 0, "[...]"},
+        {{2, {3, 0}}, -1, "[[]]"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        braid_tensor *t = braid_tensor_new(BRAID_INT32, rows[i].shape, NULL);
+        for (int k = 0; k < (int)braid_tensor_num_elements(t); k++)
+            ((int32_t *)braid_tensor_data(t))[k] = k;
+        char *text = braid_tensor_text(t, rows[i].max);
+        assert_string_equal(text, rows[i].text);
+        free(text);
+        braid_tensor_free(t);
+    }
+    char *shape = braid_shape_text(BRAID_SHAPE(2, -1));
+    assert_string_equal(shape, "[2,?]");
+    free(shape);
+}
+
 // ---- Public functions ----
 
 static void count_call(void *arg)
@@ -357,6 +389,7 @@ int main(void)
         cmocka_unit_test(deep_variants_are_freed_without_recursion),
         cmocka_unit_test(clones_and_reshaped_tensors_share_memory),
         cmocka_unit_test(print),
+        cmocka_unit_test(rows_are_printed_in_brackets),
         cmocka_unit_test(public_functions_make_tensors),
         cmocka_unit_test(public_functions_make_scalars),
         cmocka_unit_test(public_functions_check_their_arguments),

@@ -5,9 +5,9 @@
 // all of it is on the disk; an error, a cancelled step or a crash leaves the previous one.
 #include "base/alloc.h"
 #include "graph/shape_fn.h"
+#include "io/checkpoint.h"
 #include "op/io_pool.h"
 #include "ops/common/file_arg.h"
-#include "ops/io/checkpoint.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "graph/shape_fn.h"
+#include "io/checkpoint.h"
 #include "io/lines.h"
 #include "op/io_pool.h"
 #include "ops/common/file_arg.h"
-#include "ops/io/checkpoint.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Checkpoints of either format.
-#include "ops/io/checkpoint.h"
+#include "io/checkpoint.h"
 
 braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status *st)
 {
@@ -35,6 +35,29 @@ braid_code bd_checkpoint_find(bd_checkpoint *c, const char *name, braid_dtype *d
     if (code) return code;
     *dtype = info.dtype;
     *shape = info.shape;
+    return BRAID_OK;
+}
+
+typedef struct listing {
+    bd_checkpoint_fn fn;
+    void *arg;
+} listing;
+
+static void list_one(const bd_bundle_info *info, void *arg)
+{
+    const listing *l = arg;
+    l->fn(l->arg, info->name, info->dtype, &info->shape);
+}
+
+braid_code bd_checkpoint_list(bd_checkpoint *c, bd_checkpoint_fn fn, void *arg, braid_status *st)
+{
+    size_t pos = 0;
+    const char *name;
+    braid_dtype dtype;
+    braid_shape shape;
+    if (c->bundle) return bd_bundle_list(c->bundle, list_one, &(listing){fn, arg}, st);
+    while (bd_checkpoint_v1_next(c->first, &pos, &name, &dtype, &shape))
+        fn(arg, name, dtype, &shape);
     return BRAID_OK;
 }
 

@@ -1,6 +1,6 @@
-// Checkpoints of either format, for the ops that restore.
-#ifndef BD_OPS_IO_CHECKPOINT_H
-#define BD_OPS_IO_CHECKPOINT_H
+// Checkpoints of either format, for the ops that restore and for programs that read checkpoints.
+#ifndef BD_IO_CHECKPOINT_H
+#define BD_IO_CHECKPOINT_H
 
 #include "io/bundle.h"
 #include "io/checkpoint_v1.h"
@@ -18,6 +18,10 @@ void bd_checkpoint_close(bd_checkpoint *c); // also one that was never opened, a
 // Type and whole shape of a tensor. NotFound.
 braid_code bd_checkpoint_find(bd_checkpoint *c, const char *name, braid_dtype *dtype, braid_shape *shape,
                               braid_status *st);
+
+// Calls fn for each tensor, in no order.
+typedef void (*bd_checkpoint_fn)(void *arg, const char *name, braid_dtype dtype, const braid_shape *shape);
+braid_code bd_checkpoint_list(bd_checkpoint *c, bd_checkpoint_fn fn, void *arg, braid_status *st);
 
 // Reads a tensor, or (slice not NULL) a slice of it.
 braid_code bd_checkpoint_read(bd_checkpoint *c, const char *name, const bd_tensor_slice *slice,
