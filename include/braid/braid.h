@@ -17,6 +17,7 @@
 #include <braid/graph.h>
 #include <braid/hooks.h>
 #include <braid/idx.h>
+#include <braid/init_from_checkpoint.h>
 #include <braid/initializers.h>
 #include <braid/layers.h>
 #include <braid/learning_rate_decay.h>

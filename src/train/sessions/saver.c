@@ -117,22 +117,6 @@ static braid_out add_filename(braid_graph *g)
     return default_of(g, "Const", default_of(g, scope, model));
 }
 
-// Which part of a tensor a variable is: the dimensions of the whole, and offset and length in each, "10 4
-// 0,5:0,4"; "" for all of it.
-static char *slice_text(const train_slice *slice)
-{
-    if (!slice) return bd_strdup("");
-    bd_strbuf text = {0};
-    for (int i = 0; i < slice->full_shape.rank; i++)
-        bd_strbuf_appendf(&text, "%" PRId64 " ", slice->full_shape.dims[i]);
-    for (int i = 0; i < slice->shape.rank; i++)
-        bd_strbuf_appendf(&text, "%s%" PRId64 ",%" PRId64, i ? ":" : "", slice->offset[i],
-                          slice->shape.dims[i]);
-    char *out = bd_strdup(bd_strbuf_str(&text));
-    bd_strbuf_fini(&text);
-    return out;
-}
-
 // A vector of the names, or of the slices.
 static braid_out texts_of(braid_graph *g, const char *name, const shard *s, bool slices)
 {
@@ -140,7 +124,7 @@ static braid_out texts_of(braid_graph *g, const char *name, const shard *s, bool
     braid_tensor *t = braid_tensor_new(BRAID_STRING, BRAID_SHAPE((int64_t)s->vars.len), st);
     for (size_t i = 0; t && i < s->vars.len; i++) {
         const saved *item = &s->vars.items[i];
-        char *text = slices ? slice_text(item->slice) : bd_strdup(item->name);
+        char *text = slices ? train_slice_text(item->slice) : bd_strdup(item->name);
         braid_tensor_set_string(t, (int64_t)i, text, strlen(text));
         bd_free(text);
     }
@@ -296,18 +280,8 @@ static void save_copies(building *b)
 
 static braid_op *assign(building *b, const saved *s, braid_out value)
 {
-    braid_graph *g = b->g;
-    if (b->saver->reshape) value = braid_reshape(g, value, braid_out_shape(train_typed(s->var)));
-    braid_push_colocate(g, s->var.op);
-    braid_op *node;
-    if (train_kind_of(s->var) == TRAIN_RESOURCE) {
-        const braid_out inputs[] = {s->var, braid_identity(g, NULL, value)};
-        node = braid_op_add(g, "AssignVariableOp", NULL, inputs, 2);
-    } else {
-        node = braid_assign(g, s->var, value).op;
-    }
-    braid_pop_colocate(g);
-    return node;
+    if (b->saver->reshape) value = braid_reshape(b->g, value, braid_out_shape(train_typed(s->var)));
+    return train_assign_restored(b->g, s->var, value);
 }
 
 static void restore_shard(building *b, const shard *s)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "train/common/build.h"
+#include "train/variables/variable_store.h"
 #include <braid/ops.h>
 #include <string.h>
 
@@ -90,6 +91,19 @@ braid_variable train_local_variable(braid_graph *g, const char *name, const brai
     return v;
 }
 
+braid_op *train_assign_restored(braid_graph *g, braid_out ref, braid_out value)
+{
+    if (!ref.op || !value.op) return NULL;
+    braid_push_colocate(g, ref.op);
+    braid_op *node;
+    if (train_kind_of(ref) == TRAIN_RESOURCE)
+        node = train_node2(g, "AssignVariableOp", NULL, ref, braid_identity(g, NULL, value)).op;
+    else
+        node = braid_assign(g, ref, value).op;
+    braid_pop_colocate(g);
+    return node;
+}
+
 static braid_variable variable_of_kind(braid_graph *g, train_variable_kind kind, const char *name,
                                        braid_out initial_value, bool trainable)
 {
@@ -128,9 +142,12 @@ braid_variable braid_variable_find(braid_out ref)
     char *assign = bd_asprintf("%s/Assign", braid_op_name(ref.op));
     const char *read_name = train_kind_of(ref) == TRAIN_RESOURCE ? "Read/ReadVariableOp" : "read";
     char *read = bd_asprintf("%s/%s", braid_op_name(ref.op), read_name);
-    v.initializer = braid_graph_find(g, assign);
+    const train_initializer *other = train_initializer_of(g, ref);
+    v.initializer = other ? other->op : braid_graph_find(g, assign);
     v.read = braid_graph_find_out(g, read);
-    if (v.initializer && braid_op_num_inputs(v.initializer) > 1)
+    if (other)
+        v.initial_value = other->value;
+    else if (v.initializer && braid_op_num_inputs(v.initializer) > 1)
         v.initial_value = braid_op_get_input(v.initializer, 1);
     bd_free(assign);
     bd_free(read);

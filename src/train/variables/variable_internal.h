@@ -45,6 +45,9 @@ braid_variable train_local_variable(braid_graph *g, const char *name, const brai
 // only.
 braid_out train_read(braid_graph *g, const char *name, braid_out ref, braid_dtype dtype);
 
+// Gives the variable a value that was restored, where the variable lies.
+braid_op *train_assign_restored(braid_graph *g, braid_out ref, braid_out value);
+
 // The names of global variables that have no value yet: braid_report_uninitialized_variables without the
 // local ones.
 braid_out train_report_uninitialized_globals(braid_graph *g);

@@ -1,6 +1,8 @@
 // Variable scopes, and the store of a graph's variables.
 #include "train/variables/variable_store.h"
 
+#include "base/strbuf.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,10 +28,14 @@ static void release(void *arg)
     pos = 0;
     while (bd_map_next(&s->names, &pos, NULL, &value))
         bd_free(value);
+    pos = 0;
+    while (bd_map_next(&s->initializers, &pos, NULL, &value))
+        bd_free(value);
     bd_map_fini(&s->opened);
     bd_map_fini(&s->names);
     bd_map_fini(&s->variables);
     bd_map_fini(&s->slices);
+    bd_map_fini(&s->initializers);
     bd_free(s);
 }
 
@@ -63,6 +69,40 @@ void train_set_slice(braid_graph *g, braid_out ref, const char *full_name, const
     *slice = (train_slice){.full_name = bd_strdup(full_name), .full_shape = info->full_shape, .shape = shape};
     memcpy(slice->offset, info->offset, sizeof slice->offset);
     bd_map_put(&train_store_of(g)->slices, braid_op_name(ref.op), slice);
+}
+
+char *train_slice_text(const train_slice *slice)
+{
+    if (!slice) return bd_strdup("");
+    bd_strbuf text = {0};
+    for (int i = 0; i < slice->full_shape.rank; i++)
+        bd_strbuf_appendf(&text, "%" PRId64 " ", slice->full_shape.dims[i]);
+    for (int i = 0; i < slice->shape.rank; i++)
+        bd_strbuf_appendf(&text, "%s%" PRId64 ",%" PRId64, i ? ":" : "", slice->offset[i],
+                          slice->shape.dims[i]);
+    char *out = bd_strdup(bd_strbuf_str(&text));
+    bd_strbuf_fini(&text);
+    return out;
+}
+
+const train_initializer *train_initializer_of(const braid_graph *g, braid_out ref)
+{
+    const train_variable_store *s = braid_graph_owned(g, release);
+    return s && ref.op ? bd_map_get(&s->initializers, braid_op_name(ref.op)) : NULL;
+}
+
+void train_set_initializer(braid_graph *g, braid_out ref, braid_op *op, braid_out value)
+{
+    if (!op) return;
+    train_variable_store *s = train_store_of(g);
+    const char *name = braid_op_name(ref.op);
+    train_initializer *initializer = bd_calloc(1, sizeof *initializer);
+    *initializer = (train_initializer){op, value};
+    bd_free(bd_map_put(&s->initializers, name, initializer));
+    train_stored *stored = bd_map_get(&s->variables, name);
+    if (!stored || stored->variable.ref.op != ref.op) return;
+    stored->variable.initializer = op;
+    stored->variable.initial_value = value;
 }
 
 // ---- How often scopes were opened, for names that are only wishes ----

@@ -21,6 +21,12 @@ typedef struct train_stored {
     braid_shape shape;
 } train_stored;
 
+// What gives a variable its first value instead of its node NAME/Assign.
+typedef struct train_initializer {
+    braid_op *op;
+    braid_out value;
+} train_initializer;
+
 typedef struct train_variable_scope {
     char *name; // "a/b/"; outermost ""
     braid_variable_scope_options defaults;
@@ -32,6 +38,7 @@ typedef struct train_variable_store {
     bd_map names;                          // names that scopes returned; they live as long as the graph
     bd_map variables;                      // full name -> train_stored
     bd_map slices;                         // name of a part's node -> train_slice
+    bd_map initializers;                   // name of a variable's node -> train_initializer
 } train_variable_store;
 
 // The store of a graph, made when it is not there.
@@ -46,5 +53,15 @@ const train_slice *train_slice_of(const braid_graph *g, braid_out ref);
 // Notes that `ref` is a part.
 void train_set_slice(braid_graph *g, braid_out ref, const char *full_name, const braid_partition_info *info,
                      braid_shape shape);
+
+// Which part a variable is, as SaveV2 and RestoreV2 take it: the dimensions of the whole, and offset and
+// length in each, "10 4 0,5:0,4"; "" for all of it (NULL). The caller frees it.
+char *train_slice_text(const train_slice *slice);
+
+// The initializer that was set for a variable; NULL: none.
+const train_initializer *train_initializer_of(const braid_graph *g, braid_out ref);
+
+// From now on `op` initializes the variable, with `value`.
+void train_set_initializer(braid_graph *g, braid_out ref, braid_op *op, braid_out value);
 
 #endif
