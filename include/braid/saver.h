@@ -37,6 +37,12 @@ typedef struct braid_saver_options {
     braid_checkpoint_policy policy; ///< which checkpoints stay
     bool without_meta;              ///< writes no PREFIX.meta
     const char *name;               ///< the name scope; NULL: "save"
+    /// The prefix of a checkpoint, or a directory, whose newest checkpoint is read now: the saver has only
+    /// those of its variables that are in this checkpoint. It restores them, and leaves the others as they
+    /// are; each restore logs the names of both. The graph fails when the checkpoint cannot be read, has none
+    /// of the variables (NotFound), or has one with another type or shape (InvalidArgument). NULL: all.
+    const char *present_in;
+    bool skip_mismatched; ///< with `present_in`: leaves out variables of another type or shape
 } braid_saver_options;
 
 /// Adds the nodes of a saver. `options` NULL: the defaults. The saver belongs to the graph and lives as long.

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "train/common/build.h"
+#include "train/sessions/saver_present.h"
 #include "train/variables/variable_internal.h"
 #include "train/variables/variable_store.h"
 #include <braid/ops.h>
@@ -34,6 +35,7 @@ typedef struct shard {
 typedef struct building {
     braid_saver *saver;
     braid_graph *g;
+    train_present present;
     BD_ARRAY(shard) shards;
     BD_ARRAY(braid_op *) restores; // one a shard
     BD_ARRAY(braid_op *) copies;   // one a shard
@@ -92,6 +94,8 @@ static void take_variables(building *b, const braid_saver_options *o)
                          .name = o->vars && o->names && o->names[i] ? o->names[i] : own,
                          .dtype = train_base_dtype(braid_out_dtype(train_typed(vars[i]))),
                          .slice = slice};
+        const braid_shape shape = slice ? slice->full_shape : braid_out_shape(train_typed(vars[i]));
+        if (!train_present_takes(&b->present, s.name, s.dtype, shape)) continue;
         if (is_taken(b, &s))
             braid_graph_fail(b->g, BRAID_INVALID_ARGUMENT, "At least two variables have the same name: %s",
                              s.name);
@@ -313,8 +317,10 @@ static void restore_all(building *b)
         b->saver->restore = b->restores.items[0];
 }
 
-static void release(void *saver)
+static void release(void *arg)
 {
+    braid_saver *saver = arg;
+    bd_free(saver->report);
     bd_free(saver);
 }
 
@@ -332,7 +338,9 @@ braid_saver *braid_saver_new(braid_graph *g, const braid_saver_options *options)
     braid_graph_own(g, saver, release);
     building b = {.saver = saver, .g = g};
     (void)braid_push_name_scope(g, o->name ? o->name : "save");
+    train_present_open(&b.present, g, o);
     take_variables(&b, o);
+    saver->report = train_present_close(&b.present);
     if (b.shards.len > 0 && !braid_graph_status(g, NULL)) {
         saver->filename = add_filename(g);
         saver->saved = save_all(&b, read_shard);

@@ -14,6 +14,7 @@ struct braid_saver {
     braid_out saved_copy; // fetched to save the copies
     bool sharded, without_meta, reshape, pad_step_number;
     braid_checkpoint_policy policy;
+    char *report; // which variables a restore restores and leaves; NULL: all of the saver's; owned
 };
 
 // Serializes the graph with its collections of variables and the saver as a MetaGraphDef (the caller's,

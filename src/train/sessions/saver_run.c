@@ -153,5 +153,7 @@ braid_code braid_saver_restore(braid_saver *s, braid_session *session, const cha
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
     if (check(s, session, prefix, st)) return st->code;
-    return run(s, session, prefix, s->restore, st);
+    if (!run(s, session, prefix, s->restore, st) && s->report)
+        bd_info("Restored from the checkpoint %s: %s", prefix, s->report);
+    return st->code;
 }

@@ -8,6 +8,7 @@
 #include "train/testing/graph_text.h"
 #include <braid/braid.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct model {
     braid_graph *g;
@@ -152,6 +153,99 @@ static void variables_are_restored_under_other_names_and_in_part(void **state)
     free(prefix);
 }
 
+// ---- What a checkpoint has ----
+
+static char *logged; // the last line
+
+static void note_line(braid_log_level level, const char *line, void *arg)
+{
+    (void)arg, (void)level;
+    bd_free(logged);
+    logged = bd_strdup(line);
+}
+
+// A graph with "w" of this shape, the partitioned "t" [4] and "new" [], all of them 5.
+static braid_graph *other_model(braid_shape shape, int parts)
+{
+    braid_graph *g = braid_graph_new();
+    (void)braid_variable_new(g, "w", braid_full(g, NULL, BRAID_FLOAT, shape, 5), true);
+    (void)braid_variable_get_with(
+        g, "t",
+        &(braid_variable_options){.initial_value = braid_full(g, NULL, BRAID_FLOAT, BRAID_SHAPE(4), 5),
+                                  .partitioner = braid_fixed_size_partitioner(parts, 0)});
+    (void)braid_variable_new(g, "new", braid_const_float(g, NULL, 5), true);
+    return g;
+}
+
+// Saves "w" [2] of ones and "t" [4], in two parts, of twos.
+static char *save_tables(void)
+{
+    model m = model_make();
+    (void)braid_variable_get_with(
+        m.g, "t",
+        &(braid_variable_options){.initial_value = braid_full(m.g, NULL, BRAID_FLOAT, BRAID_SHAPE(4), 2),
+                                  .partitioner = braid_fixed_size_partitioner(2, 0)});
+    braid_session *s = start(&m);
+    char *prefix = save(braid_saver_new(m.g, NULL), s, 1);
+    finish(s, &m);
+    return prefix;
+}
+
+static void what_a_checkpoint_has_is_restored_and_the_rest_is_left(void **state)
+{
+    (void)state;
+    char *prefix = save_tables();
+    for (int mismatched = 0; mismatched < 2; mismatched++) {
+        BD_STATUS(st);
+        braid_graph *g = other_model(mismatched ? BRAID_SHAPE(3) : BRAID_SHAPE(2), 3);
+        // by the directory the one, by the prefix the other
+        braid_saver *saver =
+            braid_saver_new(g, &(braid_saver_options){.present_in = mismatched ? dir : prefix,
+                                                      .skip_mismatched = mismatched});
+        braid_session *s = start(&(model){.g = g});
+        braid_set_log_sink(note_line, NULL);
+        braid_saver_restore(saver, s, prefix, st);
+        braid_set_log_sink(NULL, NULL);
+        assert_ok(st);
+        const char *want = mismatched
+                               ? "t; left as they are: w (float [3], in the checkpoint float [2]), new "
+                                 "(not in the checkpoint)"
+                               : "w, t; left as they are: new (not in the checkpoint)";
+        if (!strstr(logged, want)) fail_msg("%s", logged);
+        assert_non_null(strstr(logged, prefix));
+        assert_float_equal(value_of(s, braid_graph_find_out(g, "w/read")), mismatched ? 5 : 1, 0);
+        assert_float_equal(value_of(s, braid_graph_find_out(g, "t/part_2/read")), 2, 0);
+        assert_float_equal(value_of(s, braid_graph_find_out(g, "new/read")), 5, 0);
+        finish(s, &(model){.g = g});
+        bd_free(logged);
+        logged = NULL;
+    }
+    free(prefix);
+}
+
+static void expect_no_saver(braid_graph *g, const char *present_in, const braid_out *var, braid_code code,
+                            const char *words)
+{
+    BD_STATUS(st);
+    (void)braid_saver_new(
+        g, &(braid_saver_options){.present_in = present_in, .vars = var, .var_count = var ? 1 : 0});
+    braid_graph_status(g, st);
+    assert_error(st, code, words);
+    braid_graph_free(g);
+}
+
+static void a_saver_of_what_a_checkpoint_has_needs_some_of_its_shape(void **state)
+{
+    (void)state;
+    char *prefix = save_tables();
+    expect_no_saver(other_model(BRAID_SHAPE(3), 2), prefix, NULL, BRAID_INVALID_ARGUMENT, "variable w from ");
+    braid_graph *g = other_model(BRAID_SHAPE(2), 2);
+    const braid_out new = braid_graph_find_out(g, "new");
+    expect_no_saver(g, prefix, &new, BRAID_NOT_FOUND, "has none of the saver's variables");
+    expect_no_saver(other_model(BRAID_SHAPE(2), 2), "/nowhere", NULL, BRAID_NOT_FOUND, "/nowhere");
+    free(prefix);
+}
+
 static void a_tensor_is_restored_to_another_shape_if_that_was_asked_for(void **state)
 {
     (void)state;
@@ -253,6 +347,8 @@ int main(void)
         TEST(the_nodes_are_those_of_tensorflow),
         TEST(what_was_saved_is_restored),
         TEST(variables_are_restored_under_other_names_and_in_part),
+        TEST(what_a_checkpoint_has_is_restored_and_the_rest_is_left),
+        TEST(a_saver_of_what_a_checkpoint_has_needs_some_of_its_shape),
         TEST(a_tensor_is_restored_to_another_shape_if_that_was_asked_for),
         TEST(a_wrong_checkpoint_is_an_error_that_names_it),
         TEST(variables_that_cannot_be_saved_fail_the_graph),
