@@ -27,12 +27,15 @@ BRAID_API bool braid_checkpoint_exists(const char *prefix);
 /// Removes a checkpoint with its .meta. NotFound.
 BRAID_API braid_code braid_checkpoint_remove(const char *prefix, braid_status *status);
 
-/// Which checkpoints stay.
+/// Which checkpoints stay, and how the file `checkpoint` lists them.
 typedef struct braid_checkpoint_policy {
     int max_to_keep; ///< 0: 5; negative: all stay
     /// A checkpoint that would be removed stays for ever when it is this number of hours younger than the
     /// last that stayed so; 0: none does.
     double keep_every_n_hours;
+    /// Lists checkpoints by paths relative to their directory, which may then be moved or copied
+    /// (tf.train.Saver's save_relative_paths); else by the paths under which they were saved.
+    bool save_relative_paths;
 } braid_checkpoint_policy;
 
 /// Marks the checkpoint `prefix` as one that is about to be written, by a file beside it, and makes its

@@ -52,7 +52,7 @@ typedef struct braid_session_config {
     /// Where the chief saves checkpoints, with graph.pbtxt, and restores the newest one when variables have
     /// no value; NULL: no checkpoints. All tasks with variables must see the directory under this path.
     const char *checkpoint_dir;
-    braid_checkpoint_policy keep;   ///< which checkpoints stay, when the scaffold has no saver
+    braid_checkpoint_policy keep;   ///< of the saver that is made when the scaffold has none
     double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given; negative: never
     int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time
     /// With `checkpoint_dir`, the chief writes the scaffold's summaries to an event file there after so many

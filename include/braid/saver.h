@@ -34,7 +34,7 @@ typedef struct braid_saver_options {
     /// Restores a tensor of another shape than its variable's, if it has as many elements.
     bool reshape;
     bool pad_step_number;           ///< steps have eight digits at least in names: "model.ckpt-00000042"
-    braid_checkpoint_policy policy; ///< which checkpoints stay
+    braid_checkpoint_policy policy; ///< which checkpoints stay, and how they are listed
     bool without_meta;              ///< writes no PREFIX.meta
     const char *name;               ///< the name scope; NULL: "save"
     /// The prefix of a checkpoint, or a directory, whose newest checkpoint is read now: the saver has only

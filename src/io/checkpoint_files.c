@@ -209,6 +209,7 @@ braid_code braid_checkpoint_record(const char *prefix, const braid_checkpoint_po
     static const braid_checkpoint_policy defaults;
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
+    if (!policy) policy = &defaults;
     if (!bd_bundle_exists(prefix))
         return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s", prefix);
     char *dir = bd_path_dir(prefix);
@@ -219,8 +220,8 @@ braid_code braid_checkpoint_record(const char *prefix, const braid_checkpoint_po
         give_times(&s);
         if (s.last_preserved == 0) s.last_preserved = s.all.len ? s.times[0] : now_seconds();
         append(&s, prefix);
-        apply_policy(&s, policy ? policy : &defaults, &removed);
-        code = bd_checkpoint_state_write(dir, NULL, &s, false, st);
+        apply_policy(&s, policy, &removed);
+        code = bd_checkpoint_state_write(dir, NULL, &s, policy->save_relative_paths, st);
     }
     if (!code) code = remove_marker(prefix, st);
     if (!code) code = remove_all(&removed, st);

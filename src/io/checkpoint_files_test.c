@@ -126,6 +126,35 @@ static void a_checkpoint_that_is_written_again_is_the_newest(void **state)
     expect_checkpoints("1 3 ");
 }
 
+static void a_directory_listed_by_relative_paths_is_moved(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    const braid_checkpoint_policy relative = {.max_to_keep = 2, .save_relative_paths = true};
+    char *first = dir;
+    dir = bd_asprintf("%s/a", first);
+    record(1, &relative);
+    record(2, &relative);
+    char *list = bd_asprintf("%s/checkpoint", dir), *moved = bd_asprintf("%s/b", first);
+    char *text = bd_test_read(list, &(size_t){0});
+    assert_non_null(strstr(text, "model_checkpoint_path: \"model.ckpt-2\"\n"));
+    assert_non_null(strstr(text, "all_model_checkpoint_paths: \"model.ckpt-1\"\n"));
+    assert_int_equal(rename(dir, moved), 0);
+    bd_free(dir);
+    dir = moved;
+    char *latest = braid_latest_checkpoint(dir, st), *want = bd_asprintf("%s/model.ckpt-2", dir);
+    assert_ok(st);
+    assert_string_equal(latest, want);
+    record(3, &relative);
+    expect_checkpoints("2 3 ");
+    dir = first;
+    bd_free(moved);
+    bd_free(text);
+    bd_free(list);
+    bd_free(want);
+    free(latest);
+}
+
 static void a_checkpoint_without_files_is_not_recorded(void **state)
 {
     (void)state;
@@ -293,6 +322,7 @@ int main(void)
         TEST(as_many_stay_as_the_policy_says),
         TEST(one_of_every_n_hours_stays_for_ever),
         TEST(a_checkpoint_that_is_written_again_is_the_newest),
+        TEST(a_directory_listed_by_relative_paths_is_moved),
         TEST(a_checkpoint_without_files_is_not_recorded),
         TEST(leftovers_of_interrupted_saves_are_removed_and_nothing_else),
         TEST(a_checkpoint_that_was_begun_and_not_recorded_is_removed),

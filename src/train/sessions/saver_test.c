@@ -7,6 +7,7 @@
 #include "io/testing/temp_dir.h"
 #include "train/testing/graph_text.h"
 #include <braid/braid.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -339,6 +340,32 @@ static void the_policy_is_kept_and_leftovers_are_removed(void **state)
     finish(s, &m);
 }
 
+static void a_directory_with_relative_paths_restores_where_it_was_moved(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    model m = model_make();
+    braid_saver *saver =
+        braid_saver_new(m.g, &(braid_saver_options){.policy = {.save_relative_paths = true}});
+    const braid_out w9 = braid_assign(m.g, m.w.ref, braid_full(m.g, NULL, BRAID_FLOAT, BRAID_SHAPE(2), 9));
+    braid_session *s = start(&m);
+    char *before = path_of("before"), *after = path_of("after"), *path = bd_asprintf("%s/model.ckpt", before);
+    free(braid_saver_save(saver, s, path, 1, st));
+    assert_ok(st);
+    assert_int_equal(rename(before, after), 0);
+    assert_float_equal(value_of(s, w9), 9, 0);
+    char *latest = braid_latest_checkpoint(after, st);
+    assert_ok(st);
+    braid_saver_restore(saver, s, latest, st);
+    assert_ok(st);
+    assert_float_equal(value_of(s, m.w.read), 1, 0);
+    finish(s, &m);
+    bd_free(before);
+    bd_free(after);
+    bd_free(path);
+    free(latest);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_dir, free_dir)
 
 int main(void)
@@ -353,6 +380,7 @@ int main(void)
         TEST(a_wrong_checkpoint_is_an_error_that_names_it),
         TEST(variables_that_cannot_be_saved_fail_the_graph),
         TEST(the_policy_is_kept_and_leftovers_are_removed),
+        TEST(a_directory_with_relative_paths_restores_where_it_was_moved),
     };
     return BD_RUN_TESTS(tests);
 }
