@@ -1,5 +1,6 @@
 # Files of Braid in TensorFlow's hands, and the reverse. Run by `./dev peers`, which installs TensorFlow.
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
+from tensorflow.core.framework.types_pb2 import DataType
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 tf1 = tf.compat.v1
@@ -37,6 +39,15 @@ def train(directory, steps, *options):
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def braid_checkpoint(*arguments):
+    """Returns what `braid checkpoint` prints, line by line."""
+    done = subprocess.run(
+        [f"{BIN}/braid", "checkpoint", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def compile_program(name, directory):
@@ -201,6 +212,41 @@ class PartitionedVariables(unittest.TestCase):
                         sorted(reader.get_variable_to_shape_map()), ["emb/table", "emb/table/Momentum"]
                     )
                     np.testing.assert_array_equal(reader.get_tensor("emb/table"), saved[0])
+
+    def expect_equal_readers(self, prefix):
+        """TensorFlow's reader and `braid checkpoint` list the same tensors, with the same values."""
+        reader = tf.train.load_checkpoint(prefix)
+        types = reader.get_variable_to_dtype_map()
+        expected = [
+            (name, DataType.Name(types[name].as_datatype_enum)[3:].lower(), shape)
+            for name, shape in tf.train.list_variables(prefix)
+        ]
+        listed = [line.split() for line in braid_checkpoint(prefix)[:-1]]
+        self.assertEqual([(name, dtype, json.loads(shape)) for name, dtype, shape in listed], expected)
+        for name, _, shape in expected:
+            text = " ".join(braid_checkpoint("--elements", "0", prefix, name)[1:])
+            values = np.array(text.translate(str.maketrans("[]", "  ")).split(), types[name].as_numpy_dtype)
+            np.testing.assert_array_equal(values.reshape(shape), reader.get_tensor(name))
+
+    def test_both_readers_list_and_read_the_same(self):
+        for side, save in [("braid", self.braid), ("tensorflow", self.tensorflow)]:
+            with self.subTest(saver=side):
+                save("save", f"{self.directory}/read-{side}", 3)
+                self.expect_equal_readers(f"{self.directory}/read-{side}")
+
+    def test_both_readers_read_each_format(self):
+        # TensorFlow's own reader refuses slices of the first format.
+        for version, parts in [(tf1.train.SaverDef.V1, 1), (tf1.train.SaverDef.V2, 2)]:
+            with self.subTest(version=version), tf.Graph().as_default(), tf1.Session() as session:
+                partitioner = tf1.fixed_size_partitioner(parts) if parts > 1 else None
+                tf1.get_variable("t", initializer=tf.range(10, dtype=tf.int64), partitioner=partitioner)
+                tf1.get_variable("d/x", [2, 3, 2], tf.float64, tf1.random_normal_initializer(seed=1))
+                tf1.get_variable("d/empty", [0, 3], tf.int32, tf1.zeros_initializer())
+                tf1.get_variable("step", initializer=tf.constant(7, tf.int64))
+                session.run(tf1.global_variables_initializer())
+                prefix = f"{self.directory}/format-{version}"
+                tf1.train.Saver(write_version=version).save(session, prefix)
+                self.expect_equal_readers(prefix)
 
     def test_the_meta_graph_tells_which_parts_variables_are(self):
         prefix = f"{self.directory}/meta"
