@@ -152,6 +152,21 @@ static void variables_are_named_one_by_one(void **state)
     finish(s, g);
 }
 
+static void a_monitored_session_begins_with_the_values_of_the_checkpoint(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_variable table = get(g, "old/table", BRAID_SHAPE(ROWS, WIDTH), 3);
+    const braid_variable other = get(g, "x", BRAID_SHAPE(2), 0);
+    braid_init_from_checkpoint(g, "/dir/old", &(braid_checkpoint_assignment){.from = "old/", .to = "old/"},
+                               1);
+    braid_monitored_session *s = braid_monitored_session_open(g, &(braid_session_config){.is_chief = true});
+    expect_values(braid_monitored_session_raw(s), table.read, 0);
+    expect_values(braid_monitored_session_raw(s), other.read, -1);
+    assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
+    braid_graph_free(g);
+}
+
 // Checks that the graph of the variables w [2] and t [7,2] in two parts fails so.
 static void expect_failure(const char *prefix, braid_checkpoint_assignment entry, braid_code code,
                            const char *words)
@@ -210,8 +225,11 @@ static void what_does_not_match_fails_the_graph(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_nodes_are_those_of_tensorflow),   TEST(a_scope_is_initialized_from_a_scope),
-        TEST(the_root_stands_for_everything),      TEST(variables_are_named_one_by_one),
+        TEST(the_nodes_are_those_of_tensorflow),
+        TEST(a_scope_is_initialized_from_a_scope),
+        TEST(the_root_stands_for_everything),
+        TEST(variables_are_named_one_by_one),
+        TEST(a_monitored_session_begins_with_the_values_of_the_checkpoint),
         TEST(what_does_not_match_fails_the_graph),
     };
     return BD_RUN_TESTS(tests);
