@@ -39,6 +39,7 @@
 #include <braid/scaffold.h>
 #include <braid/server.h>
 #include <braid/session.h>
+#include <braid/session_creator.h>
 #include <braid/session_manager.h>
 #include <braid/status.h>
 #include <braid/summary.h>

@@ -26,6 +26,7 @@
 #include <braid/run_metadata.h>
 #include <braid/scaffold.h>
 #include <braid/session.h>
+#include <braid/session_creator.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,6 +46,12 @@ typedef struct braid_session_config {
     /// opened.
     braid_hook *const *hooks;
     braid_hook *const *chief_only_hooks; ///< the same, for the chief; other processes free them
+    /// How sessions are made, in place of is_chief, `session`, `scaffold` and `wait_timeout_ms`
+    /// (tf.train.MonitoredSession); the session takes and frees it. `session.server` is told of an error
+    /// nevertheless, and checkpoints are saved by the scaffold's saver to `checkpoint_dir`, from which they
+    /// are for the creator to restore. NULL: the creator of the chief or of another worker
+    /// (tf.train.MonitoredTrainingSession).
+    braid_session_creator *creator;
     /// The maximum time to wait for the chief to initialize the variables; 0: two hours, or what the
     /// environment variable BRAID_START_TIMEOUT_SECONDS says. The wait ends at once when the chief is gone
     /// for good. For tasks that are missing at the start, session.open_timeout_ms is the limit; 0: the same.

@@ -132,13 +132,13 @@ static braid_code end_at_once(const sync_hook *h, braid_status *st)
     return BRAID_OK;
 }
 
-void train_sync_hook_prepare(braid_hook *hook, train_bootstrap *boot)
+void train_sync_hook_prepare(braid_hook *hook, train_role *role)
 {
     sync_hook *h = (sync_hook *)hook;
     if (hook->begin != begin || (!h->is_chief && !may_succeed(h))) return;
-    boot->begin = h->sync->begin_as_chief;
-    boot->restores_first = h->sync->is_deterministic;
-    boot->min_tasks = min_tasks(h->sync);
+    role->begin = h->sync->begin_as_chief;
+    role->restores_first = h->sync->is_deterministic;
+    role->min_tasks = min_tasks(h->sync);
 }
 
 static braid_code prepare_updates(sync_hook *h, braid_session *s, braid_status *st)

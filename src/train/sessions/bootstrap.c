@@ -104,7 +104,7 @@ static bool others_are_done(const train_bootstrap *b, braid_session *session)
     BD_STATUS(st);
     int64_t generation;
     const braid_notification_wait wait = {
-        .key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .min_tasks = b->min_tasks};
+        .key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .min_tasks = b->role.min_tasks};
     return braid_session_wait_notification(session, &wait, &generation, st) == BRAID_FAILED_PRECONDITION;
 }
 
@@ -124,7 +124,7 @@ static braid_code initialize(train_bootstrap *b, braid_session *session, bd_strb
     } else if (!code && b->is_half_restored) {
         bool restored;
         code = restore(b, session, &restored, st);
-    } else if (!code && b->restores_first) {
+    } else if (!code && b->role.restores_first) {
         code = restore_first(b, session, st);
     }
     if (code) return code;
@@ -137,7 +137,7 @@ static braid_code initialize(train_bootstrap *b, braid_session *session, bd_strb
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
                        "The initialization has run, but these variables have no value: %s",
                        bd_strbuf_str(missing));
-    if (b->begin && run_op(session, b->begin, NULL, st)) return st->code;
+    if (b->role.begin && run_op(session, b->role.begin, NULL, st)) return st->code;
     code = braid_session_notify(session, TRAIN_VARIABLES_INITIALIZED, st);
     if (code != BRAID_UNIMPLEMENTED) return code;
     braid_status_clear(st); // a server of another kind: no task there waits for the notification
@@ -165,10 +165,10 @@ static braid_code wait_notification_chief(train_bootstrap *b, braid_session *ses
                                                &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED,
                                                                           .seen = generation,
                                                                           .timeout_ms = left_ms,
-                                                                          .successors = b->may_lead},
+                                                                          .successors = b->role.may_lead},
                                                &generation, st);
-        if (!code && b->may_lead && generation == seen) {
-            b->is_chief = true;
+        if (!code && b->role.may_lead && generation == seen) {
+            b->role.is_chief = true;
             return initialize(b, session, missing, st);
         }
         if (code == BRAID_DEADLINE_EXCEEDED)
@@ -183,8 +183,8 @@ static braid_code wait_notification_chief(train_bootstrap *b, braid_session *ses
 braid_code train_bootstrap_run(train_bootstrap *b, braid_session *session, braid_status *st)
 {
     bd_strbuf missing = {0};
-    braid_code code = b->is_chief ? initialize(b, session, &missing, st)
-                                  : wait_notification_chief(b, session, &missing, st);
+    braid_code code = b->role.is_chief ? initialize(b, session, &missing, st)
+                                       : wait_notification_chief(b, session, &missing, st);
     bd_strbuf_fini(&missing);
     return code;
 }

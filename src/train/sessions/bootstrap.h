@@ -6,17 +6,22 @@
 #include "base/status.h"
 #include <braid/scaffold.h>
 
-typedef struct train_bootstrap {
-    bool is_chief;               // set when this process takes the chief's place while it waits
-    bool may_lead;               // it may take the place of a chief that is gone for good
-    int64_t wait_timeout_ms;     // of the wait for the chief
-    braid_scaffold scaffold;     // finalized; its saver restores the variables
-    const char *checkpoint_dir;  // NULL: variables are not restored
-    const char *checkpoint_path; // of one checkpoint, instead of the directory's newest; NULL: none
+// What the process does for the others.
+typedef struct train_role {
+    bool is_chief; // set when this process takes the chief's place while it waits
+    bool may_lead; // it may take the place of a chief that is gone for good
     // Of synchronous training, at the chief:
     braid_op *begin;     // run before the others are notified; NULL: nothing
     bool restores_first; // the newest checkpoint, also when all variables have values
     int min_tasks;       // with fewer, because others are done, nothing is restored first
+} train_role;
+
+typedef struct train_bootstrap {
+    train_role role;
+    int64_t wait_timeout_ms;     // of the wait for the chief
+    braid_scaffold scaffold;     // finalized; its saver restores the variables
+    const char *checkpoint_dir;  // NULL: variables are not restored
+    const char *checkpoint_path; // of one checkpoint, instead of the directory's newest; NULL: none
     // A session was lost while it gave values: some parameter servers may have those of the checkpoint,
     // others newer ones.
     bool is_half_restored;

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "base/thread.h"
-#include "train/sessions/bootstrap.h"
+#include "train/sessions/session_creator.h"
 #include <braid/monitored_session.h>
 
 // The lists of one step. Empty at the start, except for their memory.
@@ -24,12 +24,11 @@ typedef struct train_step_lists {
 struct braid_monitored_session {
     braid_session *session; // NULL when it could not be opened
     braid_graph *graph;
-    braid_session_options options;
-    train_bootstrap boot;
+    braid_server *server;           // told of an error; NULL: none
+    braid_session_creator *creator; // owned
+    braid_session_request request;
     BD_ARRAY(braid_hook *) hooks;
-    BD_ARRAY(char *) strings; // that `options` and `boot` point to
-    const char **filters;     // of `options`
-    braid_out global_step;    // op NULL: the graph has none
+    braid_out global_step; // op NULL: the graph has none
     int64_t global_step_value;
     bool stop;
     braid_status status; // the first error
@@ -42,8 +41,29 @@ struct braid_monitored_session {
     bd_mutex mu;
     braid_status lost;  // why `session` is lost, although its calls say Cancelled; guarded by mu
     bool lost_for_good; // no other session can help; guarded by mu
-    bool leads_next;    // boot.is_chief of the next session; guarded by mu
+    bool leads_next;    // role.is_chief of the next session; guarded by mu
 };
+
+// Takes the hooks and the creator of a configuration, or makes those that it asks for.
+void train_session_configure(braid_monitored_session *s, const braid_session_config *config);
+
+// ---- Sessions, and their losses ----
+
+// Makes a session, with variables that have values, and calls the hooks. Waits for missing tasks.
+braid_code train_session_open(braid_monitored_session *s, int64_t timeout_ms, braid_status *st);
+// Cancels and closes it, after the threads that use it have ended. No effect without a session.
+void train_session_close(braid_monitored_session *s, braid_status *st);
+
+// Replaces the error of a call by the reason why the session is lost, if it is. Returns whether another
+// session may help.
+bool train_session_explain(braid_monitored_session *s, braid_status *st);
+// Replaces the session that has failed with `lost`. Returns whether there is another; else *lost is the error
+// that ends training.
+bool train_session_recover(braid_monitored_session *s, braid_status *lost);
+// Whether another session may help against an error.
+bool train_is_recoverable(braid_code code);
+// A thread of the coordinator has asked to stop: its error is the session's.
+void train_session_thread_stopped(void *session, const braid_status *why);
 
 // Tells, from a thread of a hook, that the session is lost, and ends its calls. The training thread opens
 // another one, unless `for_good` or the code says that it cannot help. The first loss counts.

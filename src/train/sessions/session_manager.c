@@ -1,25 +1,26 @@
-// Sessions with initialized variables, by the code that monitored sessions use.
-#include "base/wait_limits.h"
-#include "train/sessions/bootstrap.h"
-#include <braid/session_manager.h>
+// Sessions with initialized variables, by the code that the creators of monitored sessions use.
+#include "train/sessions/session_manager.h"
 
-static braid_session *open_session(braid_graph *g, braid_session_manager *m, train_bootstrap *b,
-                                   braid_status *st)
+#include "base/wait_limits.h"
+
+void train_session_manager_finalize(braid_session_manager *m, braid_graph *g)
 {
     if ((m->checkpoint_dir || m->checkpoint_path) && !m->scaffold.saver)
         m->scaffold.saver = braid_saver_new(g, &(braid_saver_options){.sharded = true});
     braid_scaffold_finalize(&m->scaffold, g);
-    int64_t timeout_ms;
-    if (bd_start_timeout_ms(&timeout_ms, st)) return NULL;
-    *b = (train_bootstrap){.scaffold = m->scaffold,
-                           .checkpoint_dir = m->checkpoint_dir,
-                           .checkpoint_path = m->checkpoint_path,
-                           .wait_timeout_ms = m->wait_timeout_ms ? m->wait_timeout_ms : timeout_ms};
-    return braid_session_open(g, &m->session, st);
 }
 
-// The session, or NULL when bringing it up has failed.
-static braid_session *keep_if_ok(braid_session *s, const braid_status *st)
+braid_code train_session_manager_bootstrap(const braid_session_manager *m, train_bootstrap *b,
+                                           braid_status *st)
+{
+    b->scaffold = m->scaffold;
+    b->checkpoint_dir = m->checkpoint_dir;
+    b->checkpoint_path = m->checkpoint_path;
+    b->wait_timeout_ms = m->wait_timeout_ms;
+    return b->wait_timeout_ms ? BRAID_OK : bd_start_timeout_ms(&b->wait_timeout_ms, st);
+}
+
+braid_session *train_session_if_ok(braid_session *s, const braid_status *st)
 {
     if (!st->code) return s;
     BD_STATUS(ignored);
@@ -27,14 +28,19 @@ static braid_session *keep_if_ok(braid_session *s, const braid_status *st)
     return NULL;
 }
 
+static braid_session *open_session(braid_graph *g, braid_session_manager *m, train_bootstrap *b,
+                                   braid_status *st)
+{
+    train_session_manager_finalize(m, g);
+    return train_session_manager_bootstrap(m, b, st) ? NULL : braid_session_open(g, &m->session, st);
+}
+
 static braid_session *bring_up(braid_graph *g, braid_session_manager *m, bool is_chief, braid_status *st)
 {
-    train_bootstrap b;
+    train_bootstrap b = {.role.is_chief = is_chief};
     braid_session *s = open_session(g, m, &b, st);
-    if (!s) return NULL;
-    b.is_chief = is_chief;
-    train_bootstrap_run(&b, s, st);
-    return keep_if_ok(s, st);
+    if (s) train_bootstrap_run(&b, s, st);
+    return train_session_if_ok(s, st);
 }
 
 braid_session *braid_prepare_session(braid_graph *g, braid_session_manager *m, braid_status *st)
@@ -51,9 +57,8 @@ braid_session *braid_recover_session(braid_graph *g, braid_session_manager *m, b
                                      braid_status *st)
 {
     *is_ready = false;
-    train_bootstrap b;
+    train_bootstrap b = {0};
     braid_session *s = open_session(g, m, &b, st);
-    if (!s) return NULL;
-    train_bootstrap_recover(&b, s, is_ready, st);
-    return keep_if_ok(s, st);
+    if (s) train_bootstrap_recover(&b, s, is_ready, st);
+    return train_session_if_ok(s, st);
 }

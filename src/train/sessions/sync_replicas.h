@@ -56,6 +56,6 @@ void train_build_first_tokens(braid_sync_replicas *s, int num_tokens);
 
 // If `hook` is one of synchronous training that may lead: what its session does before it notifies the
 // others.
-void train_sync_hook_prepare(braid_hook *hook, train_bootstrap *boot);
+void train_sync_hook_prepare(braid_hook *hook, train_role *role);
 
 #endif
