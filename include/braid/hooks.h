@@ -95,8 +95,9 @@ BRAID_API braid_hook *
 braid_feed_fn(braid_code (*fn)(braid_hook_request *request, void *arg, braid_status *status), void *arg);
 
 /// Holds back the first step of this process until others have counted the global step up to `step`
-/// (GlobalStepWaiterHook). It reads the step twice a second, because
-/// no task tells others of its steps.
+/// (GlobalStepWaiterHook); up to 0: it does not wait. The task that holds the global step, which must be one
+/// of Braid's, tells of it. The wait outlives a restart of that task. It ends with Unavailable when the chief
+/// is gone for good, and with FailedPrecondition when the chief is done: the step might never be reached.
 BRAID_API braid_hook *braid_global_step_waiter(int64_t step);
 
 typedef struct braid_profiler_options {

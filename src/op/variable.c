@@ -7,6 +7,7 @@
 static void destroy(bd_resource *r)
 {
     bd_variable *v = BD_CONTAINER_OF(r, bd_variable, base);
+    if (v->watch) v->watch->destroy(v->watch);
     bd_tensor_fini(&v->tensor);
     bd_mutex_fini(&v->mu);
     bd_free(v);
@@ -44,8 +45,10 @@ static void abandon(bd_resource *r)
     atomic_store_explicit(&v->abandoned, true, memory_order_release);
     bd_mutex_lock(&v->mu);
     bd_tensor_fini(&v->tensor); // other holders of the variable must not keep its memory
+    bd_variable_watch *watch = v->watch;
     bd_mutex_unlock(&v->mu);
     bd_variables_count_change();
+    if (watch) watch->abandoned(watch);
 }
 
 const bd_resource_type bd_variable_type = {.name = "Variable", .destroy = destroy, .abandon = abandon};
@@ -147,7 +150,17 @@ braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status 
     }
     if (!code) bd_variable_mark_changed(v);
     bd_mutex_unlock(&v->mu);
+    if (!code) bd_variable_changed(v);
     return code;
+}
+
+void bd_variable_changed(bd_variable *v)
+{
+    if (v->dtype != BRAID_INT32 && v->dtype != BRAID_INT64) return;
+    bd_mutex_lock(&v->mu);
+    bd_variable_watch *watch = v->watch;
+    bd_mutex_unlock(&v->mu);
+    if (watch) watch->changed(watch);
 }
 
 braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st)
@@ -185,4 +198,5 @@ void bd_variable_end_change(bd_variable_change *c)
     if (!c->is_locked && bd_tensor_is_set(&c->value)) bd_variable_mark_changed(c->v);
     bd_tensor_fini(&c->value);
     if (c->is_locked) bd_mutex_unlock(&c->v->mu);
+    bd_variable_changed(c->v);
 }

@@ -11,6 +11,14 @@
 #include "op/resource.h"
 #include "tensor/tensor.h"
 
+// What waits for a value of a counter. Its functions are called without the variable's lock, by a thread that
+// holds a reference to the variable.
+typedef struct bd_variable_watch {
+    void (*changed)(struct bd_variable_watch *watch);
+    void (*abandoned)(struct bd_variable_watch *watch);
+    void (*destroy)(struct bd_variable_watch *watch); // with the variable
+} bd_variable_watch;
+
 typedef struct bd_variable {
     bd_resource base;
     bd_mutex mu;
@@ -18,10 +26,11 @@ typedef struct bd_variable {
     // Guarded by mu; "no tensor" until assigned, with the declared shape (unknown if none was declared). Its
     // elements: see above.
     braid_tensor tensor;
-    bool is_reference;      // made by VariableV2
-    atomic_bool is_changed; // see bd_variables_track
-    bool is_copied;         // of the thread that copies the variables to another process
-    atomic_bool abandoned;  // taken out of its container (Reset): its content is gone, look it up again
+    bd_variable_watch *watch; // NULL: none; stays once it is set; owned; guarded by mu
+    bool is_reference;        // made by VariableV2
+    atomic_bool is_changed;   // see bd_variables_track
+    bool is_copied;           // of the thread that copies the variables to another process
+    atomic_bool abandoned;    // taken out of its container (Reset): its content is gone, look it up again
 } bd_variable;
 
 extern const bd_resource_type bd_variable_type;     // of resource variables
@@ -68,6 +77,10 @@ typedef struct bd_variable_change {
 // the variables' addresses. It is ended in any case, also after an error. ResourceExhausted.
 braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bool lock, braid_status *st);
 void bd_variable_end_change(bd_variable_change *c);
+
+// Tells the watch of a counter (int32 or int64) that the value has changed. Called without mu, after each change
+// that is neither bd_variable_assign nor from bd_variable_begin_change to bd_variable_end_change.
+void bd_variable_changed(bd_variable *v);
 
 // Makes the memory writable for updates in place (mu held by the caller for use_locking=true and for resource
 // variables): copies the memory of a resource variable first when it has another holder. FailedPrecondition

@@ -135,12 +135,17 @@ static void count_locked(bd_op_ctx *c, bd_variable *v)
     }
 }
 
-static void count_run(bd_op_ctx *c)
+static void count(bd_op_ctx *c, bd_variable *v)
 {
-    bd_variable *v = bd_input_ref(c, 0);
     bd_mutex_lock(&v->mu);
     count_locked(c, v);
     bd_mutex_unlock(&v->mu);
+    bd_variable_changed(v);
+}
+
+static void count_run(bd_op_ctx *c)
+{
+    count(c, bd_input_ref(c, 0));
 }
 
 static braid_code count_shape(bd_shape_ctx *c, braid_status *st)
@@ -162,9 +167,7 @@ static void resource_count_run(bd_op_ctx *c)
 {
     bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
     if (!v) return;
-    bd_mutex_lock(&v->mu);
-    count_locked(c, v);
-    bd_mutex_unlock(&v->mu);
+    count(c, v);
     bd_resource_unref(&v->base);
 }
 
