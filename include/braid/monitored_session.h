@@ -39,7 +39,9 @@ typedef struct braid_hook braid_hook;
 typedef struct braid_session_config {
     braid_session_options session; ///< where and how; no target and no server: in this process
     /// Set for the process that initializes the variables. The other processes wait until the variables are
-    /// initialized. A session in this process is always its own chief.
+    /// initialized. A session in this process is always its own chief. A session on the server of the task
+    /// that braid_is_chief names fails with FailedPrecondition, instead of waiting, when it is not set and
+    /// the variables have no values.
     bool is_chief;
     braid_scaffold scaffold; ///< finalized by the session; its saver an asynchronous one, if it is given
     /// BRAID_HOOKS, or a list that ends with NULL; the session takes and frees them, also when it cannot be
@@ -52,9 +54,10 @@ typedef struct braid_session_config {
     /// are for the creator to restore. NULL: the creator of the chief or of another worker
     /// (tf.train.MonitoredTrainingSession).
     braid_session_creator *creator;
-    /// The maximum time to wait for the chief to initialize the variables; 0: two hours, or what the
-    /// environment variable BRAID_START_TIMEOUT_SECONDS says. The wait ends at once when the chief is gone
-    /// for good. For tasks that are missing at the start, session.open_timeout_ms is the limit; 0: the same.
+    /// The maximum time to wait for the chief to initialize the variables (max_wait_secs); 0: two hours, or
+    /// what the environment variable BRAID_START_TIMEOUT_SECONDS says. The wait ends at once when the chief
+    /// is gone for good. For tasks that are missing at the start, session.open_timeout_ms is the limit; 0:
+    /// the same.
     int64_t wait_timeout_ms;
     /// Where the chief saves checkpoints, with graph.pbtxt, and restores the newest one when variables have
     /// no value; NULL: no checkpoints. All tasks with variables must see the directory under this path.

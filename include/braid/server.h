@@ -43,6 +43,12 @@ BRAID_API braid_server *braid_server_start_local(const braid_server_options *opt
 /// Returns "grpc://host:port", the target of sessions on the server. Owned by the server.
 BRAID_API const char *braid_server_target(const braid_server *server);
 
+/// Returns the task that is the chief of the server's cluster (braid_is_chief), as messages name it:
+/// "/job:worker/task:0 at 127.0.0.1:2222"; NULL when the jobs do not tell. Owned by the server.
+BRAID_API const char *braid_server_chief(const braid_server *server);
+/// Whether that is the server's own task.
+BRAID_API bool braid_server_is_chief(const braid_server *server);
+
 /// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop. A
 /// task that has never connected counts as gone two hours after the start, or what the environment variable
 /// BRAID_START_TIMEOUT_SECONDS says. Unavailable, naming them, when tasks are gone without having said that

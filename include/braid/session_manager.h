@@ -30,7 +30,8 @@ BRAID_API braid_session *braid_prepare_session(braid_graph *graph, braid_session
 
 /// Opens a session and waits until the variables have values, which another process gives them; then runs
 /// local_init_op. NULL on an error: DeadlineExceeded after `wait_timeout_ms`, Unavailable when the chief is
-/// gone for good.
+/// gone for good, FailedPrecondition when no other process can be the chief: the session is one in this
+/// process, or on the server of the chief's task (braid_is_chief).
 BRAID_API braid_session *braid_wait_for_session(braid_graph *graph, braid_session_manager *manager,
                                                 braid_status *status);
 

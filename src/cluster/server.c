@@ -486,6 +486,18 @@ const char *braid_server_target(const braid_server *s)
     return s->target;
 }
 
+const char *braid_server_chief(const braid_server *s)
+{
+    const bd_peer *chief = bd_membership_chief(&s->peers);
+    return chief ? chief->label : NULL;
+}
+
+bool braid_server_is_chief(const braid_server *s)
+{
+    const bd_peer *chief = bd_membership_chief(&s->peers);
+    return chief && chief->is_self;
+}
+
 braid_code braid_server_join(braid_server *s, braid_status *status)
 {
     BD_STATUS(unwanted);

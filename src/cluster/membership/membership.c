@@ -125,6 +125,20 @@ const bd_peer *bd_membership_first_server(const bd_peers *peers)
     BD_UNREACHABLE();
 }
 
+static const bd_peer *first_of_job(const bd_peers *peers, const char *job)
+{
+    for (int i = 0; i < peers->count; i++)
+        if (strcmp(peers->items[i].job, job) == 0) return &peers->items[i];
+    return NULL;
+}
+
+const bd_peer *bd_membership_chief(const bd_peers *peers)
+{
+    const bd_peer *chief = first_of_job(peers, "chief");
+    if (!chief) chief = first_of_job(peers, "master");
+    return chief ? chief : first_of_job(peers, "worker");
+}
+
 static bool is_expected(const bd_peers *peers, const bd_peer *peer)
 {
     return !bd_membership_is_server(peers, peer) && strcmp(peer->job, "evaluator") != 0;

@@ -76,6 +76,9 @@ bd_workforce bd_membership_workforce(bd_membership *m);
 // Returns whether `peer` is a membership server, to which the others hold liveness calls: each parameter
 // server; without parameter servers the first task of the first job.
 bool bd_membership_is_server(const bd_peers *peers, const bd_peer *peer);
+// Returns the task that initializes the variables, by its name: the first task of job chief or master, or
+// else the first worker. NULL: the cluster has none of these.
+const bd_peer *bd_membership_chief(const bd_peers *peers);
 // Returns the first membership server.
 const bd_peer *bd_membership_first_server(const bd_peers *peers);
 

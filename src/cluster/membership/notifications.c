@@ -9,8 +9,7 @@
 //
 // A wait ends with the notification, its deadline or its cancellation, and also when no notification can
 // follow:
-//   chief gone or done   the owner learns it from the membership. The chief is the first task of job chief or
-//                        master, or else the first worker.
+//   chief gone or done   the owner learns it from the membership, whose bd_membership_chief it is.
 //   too few tasks left   the same, for a wait that needs a number of tasks
 //   owner gone           the waiting task learns it from its broken call. It asks for the owner again, and
 //                        gives up when the owner has not reconnected within the time after which a task is
@@ -516,26 +515,12 @@ void bd_notifications_wait(bd_notifications *n, const bd_notification_wait *opti
 
 // ---- Construction ----
 
-static const bd_peer *first_of_job(const bd_peers *peers, const char *job)
-{
-    for (int i = 0; i < peers->count; i++)
-        if (strcmp(peers->items[i].job, job) == 0) return &peers->items[i];
-    return NULL;
-}
-
-static const bd_peer *find_chief(const bd_peers *peers)
-{
-    const bd_peer *chief = first_of_job(peers, "chief");
-    if (!chief) chief = first_of_job(peers, "master");
-    return chief ? chief : first_of_job(peers, "worker");
-}
-
 bd_notifications *bd_notifications_new(const bd_notifications_env *env)
 {
     bd_notifications *n = bd_calloc(1, sizeof *n);
     n->env = *env;
     n->owner = bd_membership_first_server(env->peers);
-    n->chief = find_chief(env->peers);
+    n->chief = bd_membership_chief(env->peers);
     n->base = bd_wall_micros();
     bd_mutex_init(&n->mu);
     return n;

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include <braid/checkpoint.h>
+#include <braid/server.h>
 
 static braid_code run_op(braid_session *session, braid_op *op, const braid_feed *feeds, braid_status *st)
 {
@@ -144,29 +145,66 @@ static braid_code initialize(train_bootstrap *b, braid_session *session, bd_strb
     return BRAID_OK;
 }
 
-static braid_code wait_notification_chief(train_bootstrap *b, braid_session *session, bd_strbuf *missing,
-                                          braid_status *st)
+// An error when it is known that no other process can give the variables values.
+static braid_code check_chief(const train_bootstrap *b, const bd_strbuf *missing, braid_status *st)
+{
+    const braid_session_options *o = b->session;
+    if (!o->server && (!o->target || !o->target[0]))
+        return bd_fail(
+            st, BRAID_FAILED_PRECONDITION,
+            "Waiting for the chief to initialize %s: a session in this process is seen by no other "
+            "process, so it has to be the chief's (is_chief, braid_chief_session_creator or "
+            "braid_prepare_session)",
+            bd_strbuf_str(missing));
+    if (o->server && braid_server_is_chief(o->server))
+        return bd_fail(
+            st, BRAID_FAILED_PRECONDITION,
+            "Waiting for the chief to initialize %s: this task, %s, is the chief of its cluster, but its "
+            "session does not say so. Set is_chief (braid_is_chief tells each task), or give the cluster a job "
+            "'chief' if another process is to be it",
+            bd_strbuf_str(missing), braid_server_chief(o->server));
+    return BRAID_OK;
+}
+
+static void log_wait(const train_bootstrap *b, const bd_strbuf *missing)
+{
+    const char *chief = b->session->server ? braid_server_chief(b->session->server) : NULL;
+    const double seconds = (double)b->wait_timeout_ms / 1e3;
+    if (chief)
+        bd_info("Waiting for the chief, %s, to initialize %s (at most %.0f s)", chief, bd_strbuf_str(missing),
+                seconds);
+    else
+        bd_info(
+            "Waiting for the chief to initialize %s (at most %.0f s; the chief is the process whose session "
+            "has is_chief set)",
+            bd_strbuf_str(missing), seconds);
+}
+
+// Waits for news of the chief after generation *seen.
+static braid_code wait_for_news(const train_bootstrap *b, braid_session *session, int64_t deadline,
+                                int64_t *seen, braid_status *st)
+{
+    const braid_notification_wait wait = {.key = TRAIN_VARIABLES_INITIALIZED,
+                                          .seen = *seen,
+                                          .timeout_ms = bd_max(1, bd_deadline_left_ms(deadline)),
+                                          .successors = b->role.may_lead};
+    return braid_session_wait_notification(session, &wait, seen, st);
+}
+
+static braid_code wait_for_chief(train_bootstrap *b, braid_session *session, bd_strbuf *missing,
+                                 braid_status *st)
 {
     const int64_t deadline = bd_deadline_after_ms(b->wait_timeout_ms);
     int64_t generation = 0;
-    braid_code code = braid_session_wait_notification(
-        session, &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .timeout_ms = 0},
-        &generation, st);
+    const braid_notification_wait now = {.key = TRAIN_VARIABLES_INITIALIZED, .seen = -1};
+    braid_code code = braid_session_wait_notification(session, &now, &generation, st);
     for (bool said = false; !code; said = true) {
         code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
         if (code || missing->len == 0) break;
-        if (!said)
-            bd_info(
-                "Waiting for the chief to initialize %s (at most %.0f s; the chief is the process whose session has "
-                "is_chief set)",
-                bd_strbuf_str(missing), (double)b->wait_timeout_ms / 1e3);
-        const int64_t left_ms = bd_max(1, bd_deadline_left_ms(deadline)), seen = generation;
-        code = braid_session_wait_notification(session,
-                                               &(braid_notification_wait){.key = TRAIN_VARIABLES_INITIALIZED,
-                                                                          .seen = generation,
-                                                                          .timeout_ms = left_ms,
-                                                                          .successors = b->role.may_lead},
-                                               &generation, st);
+        if (check_chief(b, missing, st)) return st->code;
+        if (!said) log_wait(b, missing);
+        const int64_t seen = generation;
+        code = wait_for_news(b, session, deadline, &generation, st);
         if (!code && b->role.may_lead && generation == seen) {
             b->role.is_chief = true;
             return initialize(b, session, missing, st);
@@ -183,8 +221,8 @@ static braid_code wait_notification_chief(train_bootstrap *b, braid_session *ses
 braid_code train_bootstrap_run(train_bootstrap *b, braid_session *session, braid_status *st)
 {
     bd_strbuf missing = {0};
-    braid_code code = b->role.is_chief ? initialize(b, session, &missing, st)
-                                       : wait_notification_chief(b, session, &missing, st);
+    braid_code code =
+        b->role.is_chief ? initialize(b, session, &missing, st) : wait_for_chief(b, session, &missing, st);
     bd_strbuf_fini(&missing);
     return code;
 }

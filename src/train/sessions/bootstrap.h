@@ -18,10 +18,11 @@ typedef struct train_role {
 
 typedef struct train_bootstrap {
     train_role role;
-    int64_t wait_timeout_ms;     // of the wait for the chief
-    braid_scaffold scaffold;     // finalized; its saver restores the variables
-    const char *checkpoint_dir;  // NULL: variables are not restored
-    const char *checkpoint_path; // of one checkpoint, instead of the directory's newest; NULL: none
+    const braid_session_options *session; // how the session was opened; not owned
+    int64_t wait_timeout_ms;              // of the wait for the chief
+    braid_scaffold scaffold;              // finalized; its saver restores the variables
+    const char *checkpoint_dir;           // NULL: variables are not restored
+    const char *checkpoint_path;          // of one checkpoint, instead of the directory's newest; NULL: none
     // A session was lost while it gave values: some parameter servers may have those of the checkpoint,
     // others newer ones.
     bool is_half_restored;

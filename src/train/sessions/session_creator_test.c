@@ -170,6 +170,24 @@ static void the_creators_of_chief_and_worker_share_the_variables(void **state)
     braid_server_free(server);
 }
 
+// It would wait for hours for a process that cannot see its variables.
+static void a_worker_in_this_process_has_no_chief_to_wait_for(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    braid_monitored_session *s = braid_monitored_session_open(
+        m.graph, &(braid_session_config){.creator = braid_worker_session_creator(NULL)});
+    braid_monitored_session_status(s, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "a session in this process is seen by no other process");
+    braid_monitored_session_close(s);
+    braid_status_clear(st);
+    braid_session_manager manager = {.wait_timeout_ms = 0};
+    assert_null(braid_wait_for_session(m.graph, &manager, st));
+    assert_error(st, BRAID_FAILED_PRECONDITION, "braid_prepare_session");
+    braid_graph_free(m.graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +195,7 @@ int main(void)
         cmocka_unit_test(a_creator_that_fails_is_asked_again_when_that_may_help),
         cmocka_unit_test(a_creator_must_return_a_session_or_an_error),
         cmocka_unit_test(a_creator_needs_its_function),
+        cmocka_unit_test(a_worker_in_this_process_has_no_chief_to_wait_for),
         cmocka_unit_test(the_creators_of_chief_and_worker_share_the_variables),
     };
     return BD_RUN_TESTS(tests);

@@ -13,6 +13,7 @@ void train_session_manager_finalize(braid_session_manager *m, braid_graph *g)
 braid_code train_session_manager_bootstrap(const braid_session_manager *m, train_bootstrap *b,
                                            braid_status *st)
 {
+    b->session = &m->session;
     b->scaffold = m->scaffold;
     b->checkpoint_dir = m->checkpoint_dir;
     b->checkpoint_path = m->checkpoint_path;
