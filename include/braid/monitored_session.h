@@ -175,7 +175,13 @@ struct braid_hook {
     /// The session has been cancelled and is about to be closed, at the end or by a recovery: end the threads
     /// of the hook that use it.
     void (*before_close_session)(braid_hook *hook, braid_monitored_session *session);
-    /// Before a session that had no error is closed. Called again if the session was lost meanwhile.
+    /// Training has ended without an error; hooks are called in the order of the list. If the session is lost
+    /// meanwhile (`end` returns Aborted or Unavailable), another one takes its place as in training: all
+    /// hooks get before_close_session and after_create_session, also those that have ended. Then `end` of
+    /// this hook is called again, in the new session, and begins from the start: what it did in the lost
+    /// session may be gone. A hook whose `end` has succeeded is not ended again. No step is run in between,
+    /// and the global step is not lower than before: training that has gone back fails instead. After an
+    /// error, the hooks that have not ended yet get `failed`; the hook that returned it gets neither.
     braid_code (*end)(braid_hook *hook, braid_monitored_session *session, braid_status *status);
     /// In place of `end`, when there was an error. The session may be NULL inside.
     void (*failed)(braid_hook *hook, braid_monitored_session *session, const braid_status *error);

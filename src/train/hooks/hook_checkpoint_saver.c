@@ -21,6 +21,7 @@ typedef struct checkpoint_saver {
     braid_event_writer *writer; // NULL before the session is open
     braid_save *save;           // in progress; NULL: none
     int64_t save_step;          // of the save in progress
+    bool has_ended;             // the last checkpoint is on the disk
     BD_ARRAY(braid_checkpoint_listener) listeners;
 } checkpoint_saver;
 
@@ -90,6 +91,7 @@ static braid_code write_graph(checkpoint_saver *h, const braid_graph *g, int64_t
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
     checkpoint_saver *h = (checkpoint_saver *)hook;
+    if (h->has_ended) return BRAID_OK;
     const int64_t step = braid_monitored_session_global_step(s);
     if (step < 0)
         return bd_fail(st, BRAID_FAILED_PRECONDITION,
@@ -127,6 +129,7 @@ static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status
     const int64_t step = braid_monitored_session_global_step(s);
     if (step != h->timer.last_step && (start_save(h, s, st) || finish_save(h, s, st))) return st->code;
     log_session(h, BRAID_SESSION_LOG_STOP, step);
+    h->has_ended = true;
     return BRAID_OK;
 }
 

@@ -16,10 +16,10 @@ typedef struct progress {
     braid_out loss;
     int64_t last_step;
     bool live;
-    bool shown; // a line was written
-    int64_t first_step, started_ns;
-    int64_t shown_step, shown_ns; // of the last line
-    bool due;                     // the step in progress fetches the loss
+    bool shown;                     // a line was written
+    int64_t first_step, started_ns; // of the first session
+    int64_t shown_step, shown_ns;   // of the last line
+    bool due;                       // the step in progress fetches the loss
 } progress;
 
 // Seconds as people read them: "4 s", "2:05", "1:02:03".
@@ -83,8 +83,11 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
 {
     (void)st;
     progress *p = (progress *)hook;
-    p->first_step = p->shown_step = braid_monitored_session_global_step(s);
-    p->started_ns = p->shown_ns = bd_now_ns();
+    p->shown_step = braid_monitored_session_global_step(s);
+    p->shown_ns = bd_now_ns();
+    if (p->started_ns) return BRAID_OK; // a recovery does not begin anew
+    p->first_step = p->shown_step;
+    p->started_ns = p->shown_ns;
     return BRAID_OK;
 }
 
