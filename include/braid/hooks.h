@@ -27,9 +27,15 @@ BRAID_API braid_hook *braid_progress(braid_out loss, int64_t last_step);
 /// Called around each save of a checkpoint saver, by the thread that trains (CheckpointSaverListener).
 /// Members may be NULL. An error that a member returns ends training.
 typedef struct braid_checkpoint_listener {
+    /// Before the first session is opened; nodes may be added to the graph. Errors are the graph's.
+    void (*begin)(void *arg, braid_graph *graph);
     braid_code (*before_save)(void *arg, braid_session *session, int64_t step, braid_status *status);
-    /// The checkpoint of the step is complete and on the disk.
+    /// The checkpoint of the step is complete and on the disk. OutOfRange asks to stop training and is no
+    /// error.
     braid_code (*after_save)(void *arg, braid_session *session, int64_t step, braid_status *status);
+    /// Training has ended without an error, and the last checkpoint, of `step`, is on the disk. Called again
+    /// if the session is lost meanwhile (see `end` of struct braid_hook).
+    braid_code (*end)(void *arg, braid_session *session, int64_t step, braid_status *status);
     void *arg;
 } braid_checkpoint_listener;
 
@@ -67,7 +73,7 @@ typedef struct braid_step_counter_options {
 } braid_step_counter_options;
 
 /// Logs the steps per second of all workers and writes them under the tag "global_step/sec"
-/// (StepCounterHook).
+/// (StepCounterHook). Warns once when steps of this process do not count the global step up.
 BRAID_API braid_hook *braid_step_counter(const braid_step_counter_options *options);
 
 typedef struct braid_logging_tensor_options {
@@ -77,6 +83,10 @@ typedef struct braid_logging_tensor_options {
     int64_t every_steps;
     double every_seconds; ///< neither given: 100 steps, or only at the end
     bool at_end;          ///< logs when training has ended, too
+    /// Makes the line from the values [count], which are lent for the call; memory of malloc, which the hook
+    /// frees; NULL: no line. Without a formatter lines are as below.
+    char *(*formatter)(void *arg, braid_tensor *const *values);
+    void *formatter_arg;
 } braid_logging_tensor_options;
 
 /// Logs the values of tensors: "loss = 0.25, accuracy = 0.9 (0.512 s)" (LoggingTensorHook).
@@ -87,8 +97,9 @@ BRAID_API braid_hook *braid_logging_tensor(const braid_logging_tensor_options *o
 BRAID_API braid_hook *braid_nan_tensor(braid_out loss, bool only_stop);
 
 /// Fetches outputs when training has ended without an error; the caller frees the tensors (FinalOpsHook).
-/// `fetches` ends with an entry whose op is NULL (BRAID_FETCH).
-BRAID_API braid_hook *braid_final_ops(const braid_fetch *fetches);
+/// `fetches` ends with an entry whose op is NULL (BRAID_FETCH), and so does `feeds` (BRAID_FEED; NULL: no
+/// feeds), whose tensors live until the session is closed.
+BRAID_API braid_hook *braid_final_ops(const braid_fetch *fetches, const braid_feed *feeds);
 
 /// Feeds each step what `fn` adds to the request by braid_hook_feed (FeedFnHook).
 BRAID_API braid_hook *

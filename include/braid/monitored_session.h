@@ -65,12 +65,13 @@ typedef struct braid_session_config {
     braid_checkpoint_policy keep;   ///< of the saver that is made when the scaffold has none
     double save_checkpoint_seconds; ///< 0: 600, unless `save_checkpoint_steps` is given; negative: never
     int64_t save_checkpoint_steps;  ///< saves after so many steps, not by time; 0: by time
-    /// With `checkpoint_dir`, the chief writes the scaffold's summaries to an event file there after so many
-    /// steps; 0: 100; negative: never.
+    /// Where the chief writes summaries and steps per second to an event file, also without
+    /// `checkpoint_dir`; NULL: in `checkpoint_dir`.
+    const char *summary_dir;
+    /// The chief writes the scaffold's summaries after so many steps; 0: 100; negative: never.
     int64_t save_summaries_steps;
     double save_summaries_seconds; ///< by time instead, when positive
-    /// With `checkpoint_dir`, the chief logs the steps per second and writes them there after so many steps;
-    /// 0: 100; negative: never.
+    /// The chief logs the steps per second and writes them after so many steps; 0: 100; negative: never.
     int64_t log_step_count_steps;
     /// How many times in a row, without a step in between, another session is opened after a task was lost;
     /// 0: 10; negative: never, as a tf.train.SingularMonitoredSession.

@@ -30,6 +30,10 @@ static void begin(braid_hook *hook, braid_graph *g)
     checkpoint_saver *h = (checkpoint_saver *)hook;
     if (!h->saver)
         h->saver = braid_saver_new(g, &(braid_saver_options){.sharded = true, .asynchronous = true});
+    for (size_t i = 0; i < h->listeners.len; i++) {
+        const braid_checkpoint_listener *l = &h->listeners.items[i];
+        if (l->begin) l->begin(l->arg, g);
+    }
 }
 
 static braid_code finish_save(checkpoint_saver *h, braid_monitored_session *s, braid_status *st)
@@ -40,7 +44,11 @@ static braid_code finish_save(checkpoint_saver *h, braid_monitored_session *s, b
     bd_free(prefix);
     for (size_t i = 0; i < h->listeners.len && !st->code; i++) {
         const braid_checkpoint_listener *l = &h->listeners.items[i];
-        if (l->after_save) l->after_save(l->arg, braid_monitored_session_raw(s), h->save_step, st);
+        if (!l->after_save ||
+            l->after_save(l->arg, braid_monitored_session_raw(s), h->save_step, st) != BRAID_OUT_OF_RANGE)
+            continue;
+        braid_request_stop(s);
+        braid_status_clear(st);
     }
     return st->code;
 }
@@ -128,6 +136,10 @@ static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status
     if (finish_save(h, s, st) || train_read_global_step(s, st)) return st->code;
     const int64_t step = braid_monitored_session_global_step(s);
     if (step != h->timer.last_step && (start_save(h, s, st) || finish_save(h, s, st))) return st->code;
+    for (size_t i = 0; i < h->listeners.len; i++) {
+        const braid_checkpoint_listener *l = &h->listeners.items[i];
+        if (l->end && l->end(l->arg, braid_monitored_session_raw(s), step, st)) return st->code;
+    }
     log_session(h, BRAID_SESSION_LOG_STOP, step);
     h->has_ended = true;
     return BRAID_OK;

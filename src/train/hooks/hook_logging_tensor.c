@@ -5,6 +5,7 @@
 #include "train/sessions/monitored_session.h"
 #include <braid/hooks.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define EVERY_STEPS_DEFAULT 100
 #define ELEMENTS_MAX 6 // of a tensor that are shown
@@ -18,6 +19,8 @@ typedef struct logging_tensor {
     int64_t step; // of this process
     bool is_due;
     bool at_end, only_at_end;
+    char *(*formatter)(void *arg, braid_tensor *const *values); // NULL: the hook's own lines
+    void *formatter_arg;
 } logging_tensor;
 
 static braid_code before_run(braid_hook *hook, braid_monitored_session *s, braid_hook_request *request,
@@ -63,8 +66,20 @@ static void append_tensor(bd_strbuf *line, const braid_tensor *t)
     if (!is_scalar) bd_strbuf_append(line, "]");
 }
 
+static void log_formatted(logging_tensor *h, int64_t step, braid_tensor *const *values)
+{
+    braid_step_timer_mark(&h->timer, step);
+    char *line = h->formatter(h->formatter_arg, values);
+    if (line) bd_info("%s", line);
+    free(line); // the caller's, by free(): the program has made it
+}
+
 static void log_values(logging_tensor *h, int64_t step, braid_tensor *const *values)
 {
+    if (h->formatter) {
+        log_formatted(h, step, values);
+        return;
+    }
     bd_strbuf line = {0};
     for (int i = 0; i < h->count; i++) {
         bd_strbuf_appendf(&line, "%s%s = ", i ? ", " : "", h->tags[i]);
@@ -129,6 +144,8 @@ braid_hook *braid_logging_tensor(const braid_logging_tensor_options *o)
     const bool is_default = !o->every_steps && !(o->every_seconds > 0);
     h->at_end = o->at_end;
     h->only_at_end = o->at_end && is_default;
+    h->formatter = o->formatter;
+    h->formatter_arg = o->formatter_arg;
     h->timer = braid_step_timer_make(is_default ? EVERY_STEPS_DEFAULT : o->every_steps, o->every_seconds);
     return &h->hook;
 }

@@ -5,12 +5,16 @@
 #include <braid/hooks.h>
 
 #define EVERY_STEPS_DEFAULT 100
+// The fetched step may be the value before or after the increment, so two equal ones mean nothing.
+#define STALE_STEPS_MAX 100
 
 typedef struct step_counter {
     braid_hook hook;
     char *dir; // NULL: only logged
     braid_step_timer timer;
     braid_event_writer *writer;
+    int64_t seen_step; // with the last step of this process
+    int stale_steps;   // of this process, that found the same; -1: it was warned
 } step_counter;
 
 // Counting begins anew with each session: the time without one does not count.
@@ -25,11 +29,24 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     return st->code;
 }
 
+static void warn_if_stale(step_counter *h, int64_t step)
+{
+    if (h->stale_steps < 0) return;
+    h->stale_steps = step == h->seen_step ? h->stale_steps + 1 : 0;
+    h->seen_step = step;
+    if (h->stale_steps < STALE_STEPS_MAX) return;
+    h->stale_steps = -1;
+    bd_warn("%d steps have left the global step at %lld: is it given to the optimizer "
+            "(braid_minimize, braid_apply_gradients)?",
+            STALE_STEPS_MAX, (long long)step);
+}
+
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
                             braid_status *st)
 {
     (void)values;
     step_counter *h = (step_counter *)hook;
+    warn_if_stale(h, braid_monitored_session_global_step(s));
     if (!braid_step_timer_is_due(&h->timer, braid_monitored_session_global_step(s) + 1)) return BRAID_OK;
     if (train_read_global_step(s, st)) return st->code;
     const braid_step_timer last = h->timer;

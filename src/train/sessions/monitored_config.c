@@ -40,25 +40,42 @@ static void add_hooks(braid_monitored_session *s, braid_hook *const *list, bool 
     }
 }
 
-// The chief of a session with a directory for checkpoints saves these and summaries there.
 static void add_checkpoints(braid_monitored_session *s, const braid_session_config *c, braid_saver *saver)
 {
-    if (c->save_checkpoint_steps > 0 || c->save_checkpoint_seconds >= 0)
-        add_leader_hook(s, braid_checkpoint_saver(
-                               &(braid_checkpoint_saver_options){.dir = c->checkpoint_dir,
-                                                                 .saver = saver,
-                                                                 .every_seconds = c->save_checkpoint_seconds,
-                                                                 .every_steps = c->save_checkpoint_steps}));
+    if (c->save_checkpoint_steps <= 0 && c->save_checkpoint_seconds < 0) return;
+    add_leader_hook(s, braid_checkpoint_saver(
+                           &(braid_checkpoint_saver_options){.dir = c->checkpoint_dir,
+                                                             .saver = saver,
+                                                             .every_seconds = c->save_checkpoint_seconds,
+                                                             .every_steps = c->save_checkpoint_steps}));
+}
+
+static void add_summaries(braid_monitored_session *s, const braid_session_config *c, const char *dir)
+{
     const double every_seconds = c->save_summaries_seconds;
     if (every_seconds > 0 || c->save_summaries_steps >= 0)
         add_leader_hook(s, braid_summary_saver(&(braid_summary_saver_options){
-                               .dir = c->checkpoint_dir,
+                               .dir = dir,
                                .summary = c->scaffold.summary,
                                .every_steps = every_seconds > 0 ? 0 : c->save_summaries_steps,
                                .every_seconds = every_seconds}));
-    if (c->log_step_count_steps < 0) return;
-    add_leader_hook(s, braid_step_counter(&(braid_step_counter_options){
-                           .dir = c->checkpoint_dir, .every_steps = c->log_step_count_steps}));
+    if (c->log_step_count_steps >= 0)
+        add_leader_hook(s, braid_step_counter(&(braid_step_counter_options){
+                               .dir = dir, .every_steps = c->log_step_count_steps}));
+}
+
+// Adds the hooks that save and write for the chief. Returns the saver of checkpoints; NULL: there is none.
+static braid_saver *add_savers(braid_monitored_session *s, const braid_session_config *c)
+{
+    const char *summary_dir = c->summary_dir ? c->summary_dir : c->checkpoint_dir;
+    braid_saver *saver = c->scaffold.saver;
+    if (!s->request.role.is_chief && !s->request.role.may_lead) return saver;
+    if (c->checkpoint_dir && !saver)
+        saver = braid_saver_new(
+            s->graph, &(braid_saver_options){.sharded = true, .asynchronous = true, .policy = c->keep});
+    if (c->checkpoint_dir) add_checkpoints(s, c, saver);
+    if (summary_dir) add_summaries(s, c, summary_dir);
+    return saver;
 }
 
 static braid_session_creator *make_creator(const braid_monitored_session *s, const braid_session_config *c,
@@ -82,12 +99,6 @@ void train_session_configure(braid_monitored_session *s, const braid_session_con
     s->leads_next = role->is_chief;
     add_hooks(s, c->hooks, false);
     add_hooks(s, c->chief_only_hooks, true);
-    braid_saver *saver = c->scaffold.saver;
-    if (c->checkpoint_dir && (role->is_chief || role->may_lead)) {
-        if (!saver)
-            saver = braid_saver_new(
-                s->graph, &(braid_saver_options){.sharded = true, .asynchronous = true, .policy = c->keep});
-        add_checkpoints(s, c, saver);
-    }
+    braid_saver *saver = add_savers(s, c);
     s->creator = c->creator ? c->creator : make_creator(s, c, saver);
 }

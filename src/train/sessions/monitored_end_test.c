@@ -190,9 +190,9 @@ static void the_librarys_hooks_end_once_for_the_user(void **state)
     const int kept = dup(STDERR_FILENO);
     dup2(fileno(file), STDERR_FILENO);
     braid_set_log_sink(read_log, NULL);
-    braid_monitored_session *s =
-        open_on_server(&m, BRAID_HOOKS(saver, &loser.hook, log, braid_final_ops(BRAID_FETCH({step, &final})),
-                                       braid_progress((braid_out){0}, 0)));
+    braid_monitored_session *s = open_on_server(
+        &m, BRAID_HOOKS(saver, &loser.hook, log, braid_final_ops(BRAID_FETCH({step, &final}), NULL),
+                        braid_progress((braid_out){0}, 0)));
     for (int i = 0; i < 3; i++)
         assert_int_equal(small_model_step(s, &m), BRAID_OK);
     const braid_code code = braid_monitored_session_close(s);
