@@ -12,6 +12,7 @@
 #define BRAID_SUPERVISOR_H
 
 #include <braid/coordinator.h>
+#include <braid/event_writer.h>
 #include <braid/scaffold.h>
 
 #ifdef __cplusplus
@@ -27,6 +28,7 @@ typedef struct braid_supervisor_options {
     braid_scaffold scaffold;         ///< init_op, init_fn, ready, local_init_op, summary; saver: not sharded
     const char *logdir;              ///< of checkpoints, graph.pbtxt and events; NULL: no services
     const char *checkpoint_basename; ///< NULL: "model.ckpt"
+    braid_out global_step;           ///< op NULL: braid_find_global_step
     double save_model_secs;          ///< 0: 600; negative: no checkpoints
     double save_summaries_secs;      ///< also of the rate of steps; 0: 120; negative: none
     int64_t wait_timeout_ms;         ///< for the chief; 0: two hours
@@ -52,20 +54,36 @@ BRAID_API braid_code braid_supervisor_start_standard_services(braid_supervisor *
 /// Calls `fn` every so many seconds in a thread, until the supervisor stops (Supervisor.loop).
 BRAID_API braid_code braid_supervisor_loop(braid_supervisor *supervisor, const braid_looper *looper,
                                            braid_status *status);
-/// Writes a serialized Summary of the program's own to the event file. FailedPrecondition when there is none.
+/// Writes a serialized Summary of the program's own to the event file, of step `step`, or of the global step
+/// now if that is negative. FailedPrecondition when there is no event file.
 BRAID_API braid_code braid_supervisor_summary_computed(braid_supervisor *supervisor, const char *summary,
                                                        size_t len, int64_t step, braid_status *status);
 
 BRAID_API bool braid_supervisor_should_stop(const braid_supervisor *supervisor);
 /// Asks all threads to end; `why` as for braid_coordinator_request_stop.
 BRAID_API void braid_supervisor_request_stop(braid_supervisor *supervisor, const braid_status *why);
+/// Waits until a stop is requested, at most `timeout_ms` (negative: without a limit). Returns whether it is.
+BRAID_API bool braid_supervisor_wait_for_stop(braid_supervisor *supervisor, int64_t timeout_ms);
 /// The coordinator of the threads. The supervisor's.
 BRAID_API braid_coordinator *braid_supervisor_coordinator(braid_supervisor *supervisor);
+/// The chief's event file while there is a session; NULL: none. The supervisor's.
+BRAID_API braid_event_writer *braid_supervisor_summary_writer(braid_supervisor *supervisor);
 
-/// Stops the threads, closes the event file and the session, and frees the supervisor; NULL is accepted.
-/// Returns the first error of a thread, or DeadlineExceeded naming the threads that did not end in time.
-/// After an error the server of `session.server` is told so.
+/// Stops the threads, and closes the event file and the session. Another session may be opened then. Returns
+/// the first error of a thread, or DeadlineExceeded naming the threads that did not end in time. After an
+/// error the server of `session.server` is told so.
+BRAID_API braid_code braid_supervisor_stop(braid_supervisor *supervisor, braid_status *status);
+
+/// The same, and frees the supervisor; NULL is accepted.
 BRAID_API braid_code braid_supervisor_close(braid_supervisor *supervisor, braid_status *status);
+
+/// Opens a managed session, calls `train_step` until the supervisor stops, and stops
+/// (tf.train.basic_train_loop). `train_step` asks for the stop by braid_supervisor_request_stop, or ends the
+/// loop by an error; OutOfRange, the end of the input, is none.
+BRAID_API braid_code braid_basic_train_loop(braid_supervisor *supervisor,
+                                            braid_code (*train_step)(braid_session *session, void *arg,
+                                                                     braid_status *status),
+                                            void *arg, braid_status *status);
 
 #ifdef __cplusplus
 }

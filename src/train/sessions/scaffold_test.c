@@ -1,4 +1,4 @@
-// Scaffolds, and sessions that are prepared by them: in monitored sessions, session managers and supervisors.
+// Scaffolds, and sessions that are prepared by them: in monitored sessions and by session managers.
 // labels: concurrent
 #include "base/testing/test.h"
 
@@ -6,35 +6,12 @@
 #include "base/thread.h"
 #include "io/testing/temp_dir.h"
 #include "train/testing/small_model.h"
-#include <unistd.h>
-
-static float value_of(braid_session *s, braid_out out)
-{
-    BD_STATUS(st);
-    braid_tensor *t = NULL;
-    braid_fetch fetch = {out, &t};
-    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
-    assert_ok(st);
-    const float value = *(const float *)braid_tensor_data(t);
-    braid_tensor_free(t);
-    return value;
-}
 
 static void run(braid_session *s, braid_op *op)
 {
     BD_STATUS(st);
     braid_session_run(s, &(braid_run_args){.targets = &op, .target_count = 1}, st);
     assert_ok(st);
-}
-
-// Initializes all variables, and then assigns `value` to x.
-static braid_op *assign_after_init(const small_model *m, braid_out value)
-{
-    braid_op *init = braid_global_variables_initializer(m->graph);
-    braid_push_control(m->graph, &init, 1);
-    braid_op *assign = braid_assign(m->graph, m->x.ref, value).op;
-    braid_pop_control(m->graph);
-    return assign;
 }
 
 // x := 5 by init_fn, after x := a fed number by init_op.
@@ -48,7 +25,7 @@ static braid_code set_five(const braid_scaffold *scaffold, braid_session *s, bra
 {
     (void)st;
     first_values *f = scaffold->init_arg;
-    f->seen = value_of(s, f->x);
+    f->seen = small_model_value(s, f->x);
     run(s, f->assign);
     return BRAID_OK;
 }
@@ -59,7 +36,7 @@ static void init_op_takes_feeds_and_init_fn_comes_after_it(void **state)
     small_model m = small_model_make();
     braid_graph *g = m.graph;
     const braid_out start = braid_placeholder(g, "start", BRAID_FLOAT, BRAID_SCALAR);
-    braid_op *init = assign_after_init(&m, start);
+    braid_op *init = small_model_init(&m, start);
     first_values f = {.assign = braid_assign(g, m.x.ref, braid_const_float(g, NULL, 5)).op, .x = m.x.read};
     braid_tensor *four = braid_tensor_float(4);
     braid_monitored_session *s = braid_monitored_session_open(
@@ -122,7 +99,7 @@ static void tables_are_filled_when_a_session_opens(void **state)
     const braid_out found = make_table(m.graph, &initialize);
     braid_collect(m.graph, BRAID_TABLE_INITIALIZERS, (braid_out){initialize, 0});
     braid_monitored_session *s = small_model_open(&m, NULL);
-    assert_float_equal(value_of(braid_monitored_session_raw(s), found), 2.5f, 0);
+    assert_float_equal(small_model_value(braid_monitored_session_raw(s), found), 2.5f, 0);
     assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
     braid_graph_free(m.graph);
 }
@@ -145,19 +122,19 @@ static void a_prepared_session_restores_the_newest_checkpoint(void **state)
     braid_session_close(s, st);
     s = braid_prepare_session(m.graph, &manager, st);
     assert_ok(st);
-    assert_float_equal(value_of(s, m.x.read), 0, 0);
+    assert_float_equal(small_model_value(s, m.x.read), 0, 0);
     run(s, set);
     bd_free(braid_saver_save(manager.scaffold.saver, s, path, 1, st));
     assert_ok(st);
     braid_session_close(s, st);
     s = braid_prepare_session(m.graph, &manager, st);
     assert_ok(st);
-    assert_float_equal(value_of(s, m.x.read), 8, 0);
+    assert_float_equal(small_model_value(s, m.x.read), 8, 0);
     braid_session_close(s, st);
     s = braid_recover_session(m.graph, &manager, &is_ready, st);
     assert_ok(st);
     assert_true(is_ready);
-    assert_float_equal(value_of(s, m.x.read), 8, 0);
+    assert_float_equal(small_model_value(s, m.x.read), 8, 0);
     braid_session_close(s, st);
 
     char *missing = bd_asprintf("%s/other-1", dir);
@@ -183,7 +160,7 @@ static void wait_for_session(void *arg)
     braid_session_manager manager = {.session.server = w->server};
     braid_session *s = braid_wait_for_session(m.graph, &manager, st);
     assert_ok(st);
-    w->x = value_of(s, m.x.read);
+    w->x = small_model_value(s, m.x.read);
     braid_session_close(s, st);
     braid_graph_free(m.graph);
 }
@@ -208,93 +185,6 @@ static void another_session_waits_until_one_is_prepared(void **state)
     braid_graph_free(m.graph);
 }
 
-// ---- Supervisors ----
-
-static braid_code stop_when_saved(braid_coordinator *c, void *arg, braid_status *st)
-{
-    (void)st;
-    char *latest = braid_latest_checkpoint(arg, NULL);
-    if (latest) braid_coordinator_request_stop(c, NULL);
-    bd_free(latest);
-    return BRAID_OK;
-}
-
-static void a_supervisor_saves_beside_training_and_resumes(void **state)
-{
-    (void)state;
-    BD_STATUS(st);
-    char *dir = bd_temp_dir_new();
-    small_model m = small_model_make();
-    braid_summary_scalar(m.graph, "loss", m.loss);
-    braid_op *init = assign_after_init(&m, braid_const_float(m.graph, NULL, 8));
-    for (int round = 0; round < 2; round++) {
-        const double secs = round ? -1 : 0.01;
-        braid_supervisor *sv =
-            braid_supervisor_new(m.graph, &(braid_supervisor_options){.logdir = dir,
-                                                                      .scaffold.init_op = round ? NULL : init,
-                                                                      .save_model_secs = secs,
-                                                                      .save_summaries_secs = secs});
-        braid_session *s = braid_supervisor_managed_session(sv, st);
-        assert_ok(st);
-        assert_float_equal(value_of(s, m.x.read), 8, 0);
-        const braid_looper watch = {"watch", stop_when_saved, dir, 0.01};
-        braid_supervisor_loop(sv, &watch, st);
-        assert_true(braid_coordinator_wait_for_stop(braid_supervisor_coordinator(sv), 60000));
-        assert_int_equal(braid_supervisor_close(sv, st), BRAID_OK);
-    }
-    char *graph = bd_asprintf("%s/graph.pbtxt", dir);
-    assert_int_equal(access(graph, R_OK), 0);
-    bd_free(graph);
-    braid_graph_free(m.graph);
-    bd_temp_dir_free(dir);
-}
-
-// The names that the recorded program of tests/data/golden/hogwild_supervisor feeds, fetches and runs.
-static void a_supervisor_builds_the_nodes_of_tensorflows(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"init",
-                                        "group_deps",
-                                        "report_uninitialized_variables/boolean_mask/Gather",
-                                        "save/Const",
-                                        "save/control_dependency",
-                                        "save/restore_all",
-                                        "init_all_tables"};
-    BD_STATUS(st);
-    small_model m = small_model_make();
-    braid_supervisor *sv = braid_supervisor_new(
-        m.graph,
-        &(braid_supervisor_options){.logdir = "/tmp/unused",
-                                    .scaffold.init_op = braid_global_variables_initializer(m.graph)});
-    for (size_t i = 0; i < BD_COUNTOF(names); i++)
-        assert_non_null(braid_graph_find(m.graph, names[i]));
-    assert_int_equal(braid_supervisor_close(sv, st), BRAID_OK);
-    braid_graph_free(m.graph);
-}
-
-static braid_code fail_at_once(braid_coordinator *c, void *arg, braid_status *st)
-{
-    (void)c, (void)arg;
-    return bd_fail(st, BRAID_DATA_LOSS, "a thread of the program has failed");
-}
-
-static void the_error_of_a_thread_comes_out_of_closing_a_supervisor(void **state)
-{
-    (void)state;
-    BD_STATUS(st);
-    small_model m = small_model_make();
-    braid_supervisor *sv = braid_supervisor_new(m.graph, NULL);
-    assert_non_null(braid_supervisor_managed_session(sv, st));
-    braid_supervisor_start_standard_services(sv, st);
-    assert_error(st, BRAID_FAILED_PRECONDITION, "there is no logdir");
-    braid_status_clear(st);
-    braid_supervisor_loop(sv, &(braid_looper){.fn = fail_at_once}, st);
-    assert_true(braid_coordinator_wait_for_stop(braid_supervisor_coordinator(sv), 60000));
-    assert_true(braid_supervisor_should_stop(sv));
-    assert_int_equal(braid_supervisor_close(sv, st), BRAID_DATA_LOSS);
-    braid_graph_free(m.graph);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,9 +193,6 @@ int main(void)
         cmocka_unit_test(tables_are_filled_when_a_session_opens),
         cmocka_unit_test(a_prepared_session_restores_the_newest_checkpoint),
         cmocka_unit_test(another_session_waits_until_one_is_prepared),
-        cmocka_unit_test(a_supervisor_saves_beside_training_and_resumes),
-        cmocka_unit_test(a_supervisor_builds_the_nodes_of_tensorflows),
-        cmocka_unit_test(the_error_of_a_thread_comes_out_of_closing_a_supervisor),
     };
     return BD_RUN_TESTS(tests);
 }

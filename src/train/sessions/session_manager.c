@@ -36,8 +36,10 @@ static braid_session *open_session(braid_graph *g, braid_session_manager *m, tra
     return train_session_manager_bootstrap(m, b, st) ? NULL : braid_session_open(g, &m->session, st);
 }
 
-static braid_session *bring_up(braid_graph *g, braid_session_manager *m, bool is_chief, braid_status *st)
+static braid_session *bring_up(braid_graph *g, braid_session_manager *m, bool is_chief, braid_status *status)
 {
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
     train_bootstrap b = {.role.is_chief = is_chief};
     braid_session *s = open_session(g, m, &b, st);
     if (s) train_bootstrap_run(&b, s, st);
@@ -55,8 +57,10 @@ braid_session *braid_wait_for_session(braid_graph *g, braid_session_manager *m, 
 }
 
 braid_session *braid_recover_session(braid_graph *g, braid_session_manager *m, bool *is_ready,
-                                     braid_status *st)
+                                     braid_status *status)
 {
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
     *is_ready = false;
     train_bootstrap b = {0};
     braid_session *s = open_session(g, m, &b, st);

@@ -25,6 +25,7 @@ struct braid_supervisor {
     int64_t stop_grace_ms;
     braid_out global_step; // op NULL: none
     braid_coordinator *coordinator;
+    bool has_stopped;           // braid_supervisor_stop was called for the last session
     braid_session *session;     // NULL before it is open
     braid_event_writer *writer; // the chief's with a logdir
     int64_t rate_step, rate_ns; // of the last call of count_steps; its thread's
@@ -55,7 +56,7 @@ braid_supervisor *braid_supervisor_new(braid_graph *g, const braid_supervisor_op
                                           .scaffold = o->scaffold,
                                           .checkpoint_dir = sv->logdir,
                                           .wait_timeout_ms = o->wait_timeout_ms};
-    sv->global_step = braid_find_global_step(g);
+    sv->global_step = o->global_step.op ? o->global_step : braid_find_global_step(g);
     if (!sv->manager.scaffold.saver && sv->logdir)
         sv->manager.scaffold.saver = braid_saver_new(g, NULL); // not sharded, as TensorFlow's
     if (!sv->manager.scaffold.summary.op) sv->manager.scaffold.summary = braid_summary_merge_all(g);
@@ -139,8 +140,10 @@ static braid_code check_services(const braid_supervisor *sv, braid_status *st)
                : BRAID_OK;
 }
 
-braid_code braid_supervisor_start_standard_services(braid_supervisor *sv, braid_status *st)
+braid_code braid_supervisor_start_standard_services(braid_supervisor *sv, braid_status *status)
 {
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
     int64_t step;
     if (check_services(sv, st) || fetch(sv, &step, (braid_out){0}, NULL, st)) return st->code;
     braid_event_writer_add_session_log(sv->writer, BRAID_SESSION_LOG_START, NULL, step, st);
@@ -171,19 +174,25 @@ static braid_code write_graph(braid_supervisor *sv, braid_status *st)
     return st->code;
 }
 
-braid_session *braid_supervisor_prepare_or_wait_for_session(braid_supervisor *sv, braid_status *st)
+braid_session *braid_supervisor_prepare_or_wait_for_session(braid_supervisor *sv, braid_status *status)
 {
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
     if (sv->session) {
         bd_fail(st, BRAID_FAILED_PRECONDITION, "The supervisor has a session already");
         return NULL;
     }
+    if (sv->has_stopped) braid_coordinator_clear_stop(sv->coordinator);
+    sv->has_stopped = false;
     sv->session = sv->is_chief ? braid_prepare_session(sv->graph, &sv->manager, st)
                                : braid_wait_for_session(sv->graph, &sv->manager, st);
     return sv->session && !write_graph(sv, st) ? sv->session : NULL;
 }
 
-braid_session *braid_supervisor_managed_session(braid_supervisor *sv, braid_status *st)
+braid_session *braid_supervisor_managed_session(braid_supervisor *sv, braid_status *status)
 {
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
     if (!braid_supervisor_prepare_or_wait_for_session(sv, st)) return NULL;
     if (sv->writer) braid_supervisor_start_standard_services(sv, st);
     if (!st->code) braid_start_queue_runners(sv->graph, sv->session, sv->coordinator, st);
@@ -198,10 +207,13 @@ braid_code braid_supervisor_loop(braid_supervisor *sv, const braid_looper *loope
 }
 
 braid_code braid_supervisor_summary_computed(braid_supervisor *sv, const char *summary, size_t len,
-                                             int64_t step, braid_status *st)
+                                             int64_t step, braid_status *status)
 {
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
     if (!sv->writer)
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "The supervisor of this process has no event file");
+    if (step < 0 && fetch(sv, &step, (braid_out){0}, NULL, st)) return st->code;
     return braid_event_writer_add_summary(sv->writer, summary, len, step, st);
 }
 
@@ -215,14 +227,24 @@ void braid_supervisor_request_stop(braid_supervisor *sv, const braid_status *why
     braid_coordinator_request_stop(sv->coordinator, why);
 }
 
+bool braid_supervisor_wait_for_stop(braid_supervisor *sv, int64_t timeout_ms)
+{
+    return braid_coordinator_wait_for_stop(sv->coordinator, timeout_ms);
+}
+
 braid_coordinator *braid_supervisor_coordinator(braid_supervisor *sv)
 {
     return sv->coordinator;
 }
 
+braid_event_writer *braid_supervisor_summary_writer(braid_supervisor *sv)
+{
+    return sv->writer;
+}
+
 // A save may need the session to end, a queue closes by itself: threads get the grace time, then the session
 // is cancelled.
-static void stop(braid_supervisor *sv, braid_status *st)
+static void end_threads(braid_supervisor *sv, braid_status *st)
 {
     braid_coordinator_request_stop(sv->coordinator, NULL);
     if (braid_coordinator_join(sv->coordinator, sv->stop_grace_ms, st) != BRAID_DEADLINE_EXCEEDED) return;
@@ -239,18 +261,31 @@ static void close_writer(braid_supervisor *sv)
     braid_event_writer_add_session_log(sv->writer, BRAID_SESSION_LOG_STOP, NULL, 0, st);
     braid_status_clear(st);
     if (braid_event_writer_close(sv->writer, st)) bd_warn("%s", braid_status_message(st));
+    sv->writer = NULL;
 }
 
-braid_code braid_supervisor_close(braid_supervisor *sv, braid_status *st)
+braid_code braid_supervisor_stop(braid_supervisor *sv, braid_status *status)
 {
-    if (!sv) return BRAID_OK;
-    stop(sv, st);
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
+    end_threads(sv, st);
+    sv->has_stopped = true;
     close_writer(sv);
     BD_STATUS(closed);
     if (braid_session_close(sv->session, closed) && !st->code) bd_status_copy(st, closed);
+    sv->session = NULL;
+    sv->rate_ns = 0;
     if (st->code && sv->manager.session.server) braid_server_failed(sv->manager.session.server);
+    return st->code;
+}
+
+braid_code braid_supervisor_close(braid_supervisor *sv, braid_status *status)
+{
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
+    if (!sv) return BRAID_OK;
+    const braid_code code = braid_supervisor_stop(sv, st);
     braid_coordinator_free(sv->coordinator);
-    const braid_code code = st->code;
     bd_free(sv->logdir);
     bd_free(sv->save_path);
     bd_free(sv);

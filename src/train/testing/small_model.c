@@ -36,3 +36,24 @@ float small_model_loss(braid_monitored_session *s, const small_model *m)
     braid_tensor_free(value);
     return loss;
 }
+
+float small_model_value(braid_session *s, braid_out out)
+{
+    BD_STATUS(st);
+    braid_tensor *t = NULL;
+    braid_fetch fetch = {out, &t};
+    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
+    assert_ok(st);
+    const float value = *(const float *)braid_tensor_data(t);
+    braid_tensor_free(t);
+    return value;
+}
+
+braid_op *small_model_init(const small_model *m, braid_out value)
+{
+    braid_op *init = braid_global_variables_initializer(m->graph);
+    braid_push_control(m->graph, &init, 1);
+    braid_op *assign = braid_assign(m->graph, m->x.ref, value).op;
+    braid_pop_control(m->graph);
+    return assign;
+}

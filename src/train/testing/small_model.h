@@ -24,4 +24,10 @@ braid_code small_model_step(braid_monitored_session *s, const small_model *m);
 // The loss now, without a step.
 float small_model_loss(braid_monitored_session *s, const small_model *m);
 
+// The value of a float scalar in a session.
+float small_model_value(braid_session *s, braid_out out);
+
+// Makes the node that initializes all variables, and then assigns `value` to x.
+braid_op *small_model_init(const small_model *m, braid_out value);
+
 #endif
