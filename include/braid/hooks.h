@@ -114,7 +114,8 @@ BRAID_API braid_hook *braid_global_step_waiter(int64_t step);
 typedef struct braid_profiler_options {
     const char *dir; ///< where timeline-STEP.json is written, and the event file
     int64_t every_steps;
-    double every_seconds; ///< neither given: 600
+    double every_seconds;            ///< neither given: 600
+    braid_timeline_options timeline; ///< what is shown: arrows, unless hidden, and memory, if asked for
 } braid_profiler_options;
 
 /// Traces a step now and then: writes its timeline for chrome://tracing or Perfetto, and its record to the

@@ -6,6 +6,7 @@
 
 #include <braid/status.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -33,14 +34,23 @@ BRAID_API braid_code braid_run_metadata_write(const braid_run_metadata *metadata
 /// next run.
 BRAID_API const void *braid_run_metadata_data(const braid_run_metadata *metadata, size_t *len);
 
+typedef struct braid_timeline_options {
+    bool hide_dataflow; ///< no arrows (show_dataflow=False)
+    /// A counter for each device: the bytes of the outputs that exist, from the start of a node to the end of
+    /// the last consumer.
+    bool show_memory;
+} braid_timeline_options;
+
 /// Returns the nodes of the steps in Chrome's trace format (JSON, zero-terminated; for chrome://tracing or
 /// Perfetto): one process for each device, one row for each of several nodes that ran at the same time, an
-/// arrow from each node to the consumers of its outputs. The caller frees it with free(). NULL on an error:
-/// FailedPrecondition when the run was not traced.
-BRAID_API char *braid_run_metadata_timeline(const braid_run_metadata *metadata, braid_status *status);
+/// arrow from each node to the consumers of its outputs. `options` NULL: all defaults. The caller frees it
+/// with free(). NULL on an error: FailedPrecondition when the run was not traced.
+BRAID_API char *braid_run_metadata_timeline(const braid_run_metadata *metadata,
+                                            const braid_timeline_options *options, braid_status *status);
 /// Writes the same to a file, which is replaced atomically.
-BRAID_API braid_code braid_run_metadata_timeline_write(const braid_run_metadata *metadata, const char *path,
-                                                       braid_status *status);
+BRAID_API braid_code braid_run_metadata_timeline_write(const braid_run_metadata *metadata,
+                                                       const braid_timeline_options *options,
+                                                       const char *path, braid_status *status);
 
 /// Returns a table for people: for each device the ops by the time they took in all (milliseconds), how many
 /// nodes, the mean (microseconds) and the bytes of their outputs. At most `rows_max` ops a device; 0: all.

@@ -13,6 +13,7 @@
 typedef struct timeline_flags {
     const char *output, *tag;
     int64_t rows;
+    bool memory;
 } timeline_flags;
 
 static bd_flags_result parse(timeline_flags *f, int argc, char **argv, const char **path)
@@ -20,6 +21,7 @@ static bd_flags_result parse(timeline_flags *f, int argc, char **argv, const cha
     const bd_flag table[] = {
         {"output", BD_FLAG_STRING, &f->output, 0, "FILE",
          "write a timeline for chrome://tracing or Perfetto ('-': to stdout)"},
+        {"memory", BD_FLAG_BOOL, &f->memory, 0, NULL, "add the memory of outputs to the timeline"},
         {"tag", BD_FLAG_STRING, &f->tag, 0, "TAG",
          "the step with this tag in an event file (default: the last step)"},
         {"rows", BD_FLAG_INT, &f->rows, 0, "N", "ops of each device in the table (default 15; 0: all)"},
@@ -63,10 +65,11 @@ static int print(const char *text)
 
 static int show(const braid_run_metadata *m, const timeline_flags *f, braid_status *st)
 {
+    const braid_timeline_options options = {.show_memory = f->memory};
     if (f->output && strcmp(f->output, "-") != 0)
-        return braid_run_metadata_timeline_write(m, f->output, st) ? fail(st) : 0;
-    char *text =
-        f->output ? braid_run_metadata_timeline(m, st) : braid_run_metadata_summary(m, (int)f->rows, st);
+        return braid_run_metadata_timeline_write(m, &options, f->output, st) ? fail(st) : 0;
+    char *text = f->output ? braid_run_metadata_timeline(m, &options, st)
+                           : braid_run_metadata_summary(m, (int)f->rows, st);
     if (!text) return fail(st);
     const int code = print(text);
     free(text); // the caller's, by free(): we are the caller

@@ -85,6 +85,27 @@ static void each_device_has_its_own_nodes(void **state)
 
 // ---- Timelines ----
 
+// Metadata with these nodes of one device.
+static braid_run_metadata *metadata_with(Tensorflow__NodeExecStats **nodes, int count)
+{
+    Tensorflow__DeviceStepStats device = TENSORFLOW__DEVICE_STEP_STATS__INIT;
+    device.device = "/device:CPU:0";
+    device.n_node_stats = (size_t)count;
+    device.node_stats = nodes;
+    Tensorflow__StepStats step = TENSORFLOW__STEP_STATS__INIT;
+    step.n_dev_stats = 1;
+    step.dev_stats = (Tensorflow__DeviceStepStats *[]){&device};
+    Tensorflow__RunMetadata message = TENSORFLOW__RUN_METADATA__INIT;
+    message.step_stats = &step;
+    bd_message packed;
+    bd_message_init(&packed);
+    bd_proto_pack_message(&message.base, &packed);
+    braid_run_metadata *m = braid_run_metadata_new();
+    bd_run_metadata_set(m, &packed);
+    bd_message_fini(&packed);
+    return m;
+}
+
 // Metadata with nodes of one device, written as "NAME|LABEL|START|DURATION" in microseconds.
 static braid_run_metadata *metadata_of(const char *const *nodes, int count)
 {
@@ -101,28 +122,13 @@ static braid_run_metadata *metadata_of(const char *const *nodes, int count)
         stats[i].all_end_rel_micros = length;
         pointers[i] = &stats[i];
     }
-    Tensorflow__DeviceStepStats device = TENSORFLOW__DEVICE_STEP_STATS__INIT;
-    device.device = "/device:CPU:0";
-    device.n_node_stats = (size_t)count;
-    device.node_stats = pointers;
-    Tensorflow__StepStats step = TENSORFLOW__STEP_STATS__INIT;
-    step.n_dev_stats = 1;
-    step.dev_stats = (Tensorflow__DeviceStepStats *[]){&device};
-    Tensorflow__RunMetadata message = TENSORFLOW__RUN_METADATA__INIT;
-    message.step_stats = &step;
-    bd_message packed;
-    bd_message_init(&packed);
-    bd_proto_pack_message(&message.base, &packed);
-    braid_run_metadata *m = braid_run_metadata_new();
-    bd_run_metadata_set(m, &packed);
-    bd_message_fini(&packed);
-    return m;
+    return metadata_with(pointers, count);
 }
 
 static json_t *timeline_of(const braid_run_metadata *m)
 {
     BD_STATUS(st);
-    char *text = braid_run_metadata_timeline(m, st);
+    char *text = braid_run_metadata_timeline(m, NULL, st);
     assert_ok(st);
     json_t *trace = json_loads(text, 0, NULL);
     assert_non_null(trace);
@@ -194,6 +200,95 @@ static void strange_statistics_do_no_harm(void **state)
     assert_ok(st);
     free(text);
     json_decref(trace);
+    braid_run_metadata_free(m);
+}
+
+static json_t *timeline_with(const braid_run_metadata *m, bool hide_dataflow)
+{
+    BD_STATUS(st);
+    char *text = braid_run_metadata_timeline(
+        m, &(braid_timeline_options){.show_memory = true, .hide_dataflow = hide_dataflow}, st);
+    assert_ok(st);
+    json_t *trace = json_loads(text, 0, NULL);
+    assert_non_null(trace);
+    free(text);
+    return trace;
+}
+
+// The counter's events as "TIME:BYTES ".
+static void expect_counter(const json_t *trace, const char *want)
+{
+    bd_strbuf got = {0};
+    size_t i;
+    const json_t *e;
+    json_array_foreach(json_object_get(trace, "traceEvents"), i, e)
+    {
+        if (strcmp(json_string_value(json_object_get(e, "ph")), "C") != 0) continue;
+        assert_string_equal(json_string_value(json_object_get(e, "name")), "cpu");
+        bd_strbuf_appendf(
+            &got, "%g:%lld ", number(e, "ts"),
+            (long long)json_integer_value(json_object_get(json_object_get(e, "args"), "bytes")));
+    }
+    assert_string_equal(bd_strbuf_str(&got), want);
+    bd_strbuf_fini(&got);
+}
+
+// Node "a" makes 100 bytes, "view" passes them on, "b" makes 50.
+static void memory_lives_until_its_last_consumer_has_ended(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *label;
+        int64_t start, length, bytes;
+        uint64_t ptr;
+    } table[] = {{"a", "a = Make()", 100, 10, 100, 0x1000},
+                 {"view", "view = Reshape(a)", 120, 10, 100, 0x1000},
+                 {"b", "b = Neg(view)", 140, 10, 50, 0x2000},
+                 {"late", "late = Make()", 200, 5, 30, 0x1000}}; // at the same address, later
+    enum {
+        COUNT = 4
+    };
+    Tensorflow__NodeExecStats stats[COUNT], *pointers[COUNT];
+    Tensorflow__NodeOutput outputs[COUNT], *output_pointers[COUNT];
+    Tensorflow__TensorDescription tensors[COUNT];
+    Tensorflow__AllocationDescription memory[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        tensorflow__node_exec_stats__init(&stats[i]);
+        tensorflow__node_output__init(&outputs[i]);
+        tensorflow__tensor_description__init(&tensors[i]);
+        tensorflow__allocation_description__init(&memory[i]);
+        memory[i].allocator_name = (char *)"cpu";
+        memory[i].requested_bytes = table[i].bytes;
+        memory[i].ptr = table[i].ptr;
+        tensors[i].allocation_description = &memory[i];
+        outputs[i].tensor_description = &tensors[i];
+        output_pointers[i] = &outputs[i];
+        stats[i].node_name = (char *)table[i].name;
+        stats[i].timeline_label = (char *)table[i].label;
+        stats[i].all_start_micros = table[i].start;
+        stats[i].all_end_rel_micros = table[i].length;
+        stats[i].n_output = 1;
+        stats[i].output = &output_pointers[i];
+        pointers[i] = &stats[i];
+    }
+    braid_run_metadata *m = metadata_with(pointers, COUNT);
+    json_t *trace = timeline_with(m, true);
+    expect_counter(trace, "0:100 40:150 50:0 100:30 105:0 ");
+    size_t i;
+    const json_t *e;
+    json_array_foreach(json_object_get(trace, "traceEvents"), i, e)
+        assert_string_not_equal(json_string_value(json_object_get(e, "ph")), "s"); // arrows are hidden
+    json_decref(trace);
+    braid_run_metadata_free(m);
+}
+
+static void a_traced_step_has_memory(void **state)
+{
+    (void)state;
+    braid_run_metadata *m = trace(1);
+    json_t *timeline = timeline_with(m, false);
+    assert_non_null(event_of(timeline, "C", "cpu"));
+    json_decref(timeline);
     braid_run_metadata_free(m);
 }
 
@@ -303,7 +398,7 @@ static void untraced_runs_have_no_timeline(void **state)
     (void)state;
     BD_STATUS(st);
     braid_run_metadata *m = braid_run_metadata_new();
-    assert_null(braid_run_metadata_timeline(m, st));
+    assert_null(braid_run_metadata_timeline(m, NULL, st));
     assert_error(st, BRAID_FAILED_PRECONDITION, "FULL_TRACE");
     assert_null(braid_run_metadata_summary(m, 0, st));
     assert_error(st, BRAID_FAILED_PRECONDITION, "FULL_TRACE");
@@ -321,6 +416,8 @@ int main(void)
         cmocka_unit_test(the_table_has_the_longest_ops_first),
         cmocka_unit_test_setup_teardown(a_message_is_written_and_read, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(steps_of_an_event_file_are_found_by_tag, make_dir, remove_dir),
+        cmocka_unit_test(memory_lives_until_its_last_consumer_has_ended),
+        cmocka_unit_test(a_traced_step_has_memory),
         cmocka_unit_test(untraced_runs_have_no_timeline),
     };
     return BD_RUN_TESTS(tests);

@@ -3,39 +3,20 @@
 // Each device is a process (two: tools sort by number, and TensorFlow's timeline has its tensors in the
 // second one). Nodes that ran at the same time are in different lanes: a node takes the first lane that is
 // free when it begins.
+#include "runtime/timeline.h"
 #include "base/alloc.h"
-#include "base/array.h"
-#include "base/map.h"
 #include "io/file.h"
-#include "runtime/run_metadata.h"
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct span {
-    const Tensorflow__NodeExecStats *node;
-    bd_timeline_label label;
-    int64_t start_ns, end_ns;
-    int pid, lane;
-} span;
-
-typedef struct timeline {
-    json_t *events;
-    BD_ARRAY(span) spans; // of all devices; those of one device in the order of their start
-    bd_map makers;        // span (number + 1) by the name of its node
-    int64_t first_ns; // times are counted from here, so that they keep their nanoseconds as JSON's numbers
-    int flows;
-} timeline;
-
-// Names come from a file and may be in any encoding.
-static json_t *text(const char *s)
+json_t *bd_timeline_text(const char *s)
 {
     json_t *j = json_string(s);
     return j ? j : json_string("(not UTF-8)");
 }
 
-static double micros(int64_t from_ns, int64_t to_ns)
+double bd_timeline_micros(int64_t from_ns, int64_t to_ns)
 {
     int64_t ns;
     return (double)(__builtin_sub_overflow(to_ns, from_ns, &ns) ? INT64_MAX : ns) / 1e3;
@@ -43,12 +24,12 @@ static double micros(int64_t from_ns, int64_t to_ns)
 
 static int by_start(const void *a, const void *b)
 {
-    const span *x = a, *y = b;
+    const bd_timeline_span *x = a, *y = b;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
     return strcmp(x->node->node_name, y->node->node_name);
 }
 
-static void set_lanes(span *spans, size_t count)
+static void set_lanes(bd_timeline_span *spans, size_t count)
 {
     BD_ARRAY(int64_t) free_from = {0}; // by lane
     for (size_t i = 0; i < count; i++) {
@@ -62,12 +43,12 @@ static void set_lanes(span *spans, size_t count)
     bd_array_free(&free_from);
 }
 
-static void add_device(timeline *t, const Tensorflow__DeviceStepStats *device, int pid)
+static void add_device(bd_timeline *t, const Tensorflow__DeviceStepStats *device, int pid)
 {
     const size_t first = t->spans.len;
     for (size_t i = 0; i < device->n_node_stats; i++) {
         const Tensorflow__NodeExecStats *n = device->node_stats[i];
-        span s = {.node = n, .start_ns = bd_stats_start_ns(n), .pid = pid};
+        bd_timeline_span s = {.node = n, .start_ns = bd_stats_start_ns(n), .pid = pid};
         if (__builtin_add_overflow(s.start_ns, bd_stats_duration_ns(n), &s.end_ns)) s.end_ns = INT64_MAX;
         bd_timeline_label_parse(n, &s.label);
         bd_array_push(&t->spans, s);
@@ -76,52 +57,62 @@ static void add_device(timeline *t, const Tensorflow__DeviceStepStats *device, i
     if (count > 1) qsort(t->spans.items + first, count, sizeof *t->spans.items, by_start);
     set_lanes(t->spans.items + first, count);
     json_array_append_new(t->events, json_pack("{s:s, s:s, s:i, s:{s:o}}", "name", "process_name", "ph", "M",
-                                               "pid", pid, "args", "name", text(device->device)));
+                                               "pid", pid, "args", "name", bd_timeline_text(device->device)));
 }
 
-static json_t *arguments(const span *s)
+static json_t *arguments(const bd_timeline_span *s)
 {
-    json_t *args = json_pack("{s:o, s:o}", "name", text(s->node->node_name), "op", text(s->label.op));
+    json_t *args = json_pack("{s:o, s:o}", "name", bd_timeline_text(s->node->node_name), "op",
+                             bd_timeline_text(s->label.op));
     char key[32];
     for (int i = 0; i < s->label.input_count; i++) {
         snprintf(key, sizeof key, "input%d", i);
-        json_object_set_new(args, key, text(s->label.inputs[i]));
+        json_object_set_new(args, key, bd_timeline_text(s->label.inputs[i]));
     }
-    if (!strcmp(s->label.op, "RecvTensor")) json_object_set_new(args, "transfer", text(s->label.text));
+    if (!strcmp(s->label.op, "RecvTensor"))
+        json_object_set_new(args, "transfer", bd_timeline_text(s->label.text));
     json_object_set_new(args, "output bytes", json_integer(bd_stats_output_bytes(s->node)));
     return args;
 }
 
-static void add_span(timeline *t, const span *s)
+static void add_span(bd_timeline *t, const bd_timeline_span *s)
 {
-    json_array_append_new(t->events, json_pack("{s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:o}", "ph", "X", "cat",
-                                               "Op", "name", text(s->label.op), "pid", s->pid, "tid", s->lane,
-                                               "ts", micros(t->first_ns, s->start_ns), "dur",
-                                               micros(s->start_ns, s->end_ns), "args", arguments(s)));
+    json_array_append_new(t->events,
+                          json_pack("{s:s, s:s, s:o, s:i, s:i, s:f, s:f, s:o}", "ph", "X", "cat", "Op",
+                                    "name", bd_timeline_text(s->label.op), "pid", s->pid, "tid", s->lane,
+                                    "ts", bd_timeline_micros(t->first_ns, s->start_ns), "dur",
+                                    bd_timeline_micros(s->start_ns, s->end_ns), "args", arguments(s)));
 }
 
-static void add_flow_end(timeline *t, const char *phase, const span *s, int64_t ns, const char *name)
+static void add_flow_end(bd_timeline *t, const char *phase, const bd_timeline_span *s, int64_t ns,
+                         const char *name)
 {
-    json_array_append_new(t->events, json_pack("{s:s, s:s, s:o, s:i, s:i, s:f, s:i}", "ph", phase, "cat",
-                                               "DataFlow", "name", text(name), "pid", s->pid, "tid", s->lane,
-                                               "ts", micros(t->first_ns, ns), "id", t->flows));
+    json_array_append_new(t->events,
+                          json_pack("{s:s, s:s, s:o, s:i, s:i, s:f, s:i}", "ph", phase, "cat", "DataFlow",
+                                    "name", bd_timeline_text(name), "pid", s->pid, "tid", s->lane, "ts",
+                                    bd_timeline_micros(t->first_ns, ns), "id", t->flows));
+}
+
+int bd_timeline_maker(const bd_timeline *t, const char *input)
+{
+    return (int)(uintptr_t)bd_map_get_n(&t->makers, input, strcspn(input, ":")) - 1;
 }
 
 // Adds arrows from the producers of the inputs of `s`.
-static void add_flows(timeline *t, const span *s)
+static void add_flows(bd_timeline *t, const bd_timeline_span *s)
 {
     for (int i = 0; i < s->label.input_count; i++) {
         const char *input = s->label.inputs[i];
-        const size_t maker = (size_t)(uintptr_t)bd_map_get_n(&t->makers, input, strcspn(input, ":"));
-        if (!maker) continue;
-        const span *from = &t->spans.items[maker - 1];
+        const int maker = bd_timeline_maker(t, input);
+        if (maker < 0) continue;
+        const bd_timeline_span *from = &t->spans.items[maker];
         add_flow_end(t, "s", from, from->end_ns, input);
         add_flow_end(t, "t", s, s->start_ns, input);
         t->flows++;
     }
 }
 
-static json_t *build(timeline *t, const Tensorflow__StepStats *stats)
+static json_t *build(bd_timeline *t, const Tensorflow__StepStats *stats, const braid_timeline_options *o)
 {
     t->events = json_array();
     for (size_t d = 0; d < stats->n_dev_stats; d++)
@@ -133,20 +124,23 @@ static json_t *build(timeline *t, const Tensorflow__StepStats *stats)
     }
     for (size_t i = 0; i < t->spans.len; i++) {
         add_span(t, &t->spans.items[i]);
-        add_flows(t, &t->spans.items[i]);
+        if (!o->hide_dataflow) add_flows(t, &t->spans.items[i]);
     }
+    if (o->show_memory) bd_timeline_add_memory(t);
     return json_pack("{s:o}", "traceEvents", t->events);
 }
 
-char *braid_run_metadata_timeline(const braid_run_metadata *m, braid_status *status)
+char *braid_run_metadata_timeline(const braid_run_metadata *m, const braid_timeline_options *options,
+                                  braid_status *status)
 {
+    static const braid_timeline_options defaults;
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     BD_PROTO_ARENA(arena);
     const Tensorflow__StepStats *stats = bd_run_metadata_stats(m, arena, st);
     if (!stats) return NULL;
-    timeline t = {0};
-    json_t *trace = build(&t, stats);
+    bd_timeline t = {0};
+    json_t *trace = build(&t, stats, options ? options : &defaults);
     char *json = json_dumps(trace, JSON_INDENT(1)); // the caller's, by free(): as jansson has it
     if (!json) bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "No memory for the timeline of %zu nodes", t.spans.len);
     json_decref(trace);
@@ -157,12 +151,13 @@ char *braid_run_metadata_timeline(const braid_run_metadata *m, braid_status *sta
     return json;
 }
 
-braid_code braid_run_metadata_timeline_write(const braid_run_metadata *m, const char *path,
+braid_code braid_run_metadata_timeline_write(const braid_run_metadata *m,
+                                             const braid_timeline_options *options, const char *path,
                                              braid_status *status)
 {
     BD_STATUS(own);
     braid_status *st = status ? status : own;
-    char *json = braid_run_metadata_timeline(m, st);
+    char *json = braid_run_metadata_timeline(m, options, st);
     if (json) bd_file_write_atomic(path, json, strlen(json), st);
     free(json); // the caller's, by free(): we are the caller
     return st->code;

@@ -11,6 +11,7 @@
 typedef struct profiler {
     braid_hook hook;
     char *dir;
+    braid_timeline_options timeline;
     braid_step_timer timer;
     braid_event_writer *writer;
     braid_run_metadata *metadata;
@@ -47,7 +48,7 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     char *tag = bd_asprintf("step_%" PRId64, step);
     char *path = bd_asprintf("%s/timeline-%" PRId64 ".json", h->dir, step);
     BD_STATUS(lost);
-    if (braid_run_metadata_timeline_write(h->metadata, path, lost) ||
+    if (braid_run_metadata_timeline_write(h->metadata, &h->timeline, path, lost) ||
         braid_event_writer_add_run_metadata(h->writer, h->metadata, tag, step, lost))
         bd_warn("A timeline was not written: %s", braid_status_message(lost));
     bd_free(tag);
@@ -73,6 +74,7 @@ braid_hook *braid_profiler(const braid_profiler_options *o)
                            .after_run = after_run,
                            .free = release};
     h->dir = bd_strdup(o->dir);
+    h->timeline = o->timeline;
     h->metadata = braid_run_metadata_new();
     h->timer = braid_step_timer_make(o->every_steps,
                                      o->every_seconds > 0 ? o->every_seconds : EVERY_SECONDS_DEFAULT);
