@@ -52,6 +52,9 @@ BRAID_API braid_out braid_truncated_normal(braid_graph *graph, braid_shape shape
 
 // ---- Element by element ----
 
+/// A function of one tensor such as braid_relu, for layers and cells.
+typedef braid_out (*braid_activation)(braid_graph *graph, braid_out x);
+
 BRAID_API braid_out braid_identity(braid_graph *graph, const char *name, braid_out x);
 /// To another number type; `x` itself when it has that type already.
 BRAID_API braid_out braid_cast(braid_graph *graph, braid_out x, braid_dtype dtype);
@@ -118,6 +121,18 @@ BRAID_API braid_out braid_avg_pool(braid_graph *graph, braid_out x, int size, in
 /// train, 1 to test) and divides it by `keep_prob`, so that the expected sum is unchanged; the other elements
 /// become zero (Srivastava et al., Dropout, JMLR 2014). Each run draws anew; seeded by braid_graph_set_seed.
 BRAID_API braid_out braid_dropout(braid_graph *graph, braid_out x, braid_out keep_prob);
+
+// ---- Normalization ----
+
+/// Stores the mean and the variance of `x` over `count` axes (negative ones count from the end), which keep
+/// size 1 if `keep_dims` (tf.nn.moments). half is computed in float.
+BRAID_API void braid_moments(braid_graph *graph, braid_out x, const int32_t *axes, int count, bool keep_dims,
+                             braid_out *mean, braid_out *variance);
+/// (x - mean) / sqrt(variance + epsilon) * scale + offset (Ioffe and Szegedy, ICML 2015). All but `x`
+/// broadcast to its shape; `scale` and `offset` may be BRAID_NONE.
+BRAID_API braid_out braid_batch_normalization(braid_graph *graph, braid_out x, braid_out mean,
+                                              braid_out variance, braid_out offset, braid_out scale,
+                                              double epsilon);
 
 /// Rows of `params` picked by `indices` (int32 or int64) of any shape: [indices..., params.shape[1:]]
 /// (tf.gather).

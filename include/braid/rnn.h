@@ -71,9 +71,6 @@ BRAID_API braid_out braid_rnn_cell_step(braid_rnn_cell *cell, braid_out input, c
 
 // ---- Cells of `units` units ----
 
-/// An activation function of one tensor, such as braid_tanh or braid_relu.
-typedef braid_out (*braid_activation)(braid_graph *graph, braid_out x);
-
 /// Options of all cells; all zero (or NULL): TensorFlow's defaults.
 typedef struct braid_rnn_cell_options {
     const char *name;                     ///< as in braid_rnn_cell_spec

@@ -2,6 +2,7 @@
 #include "train/common/build.h"
 
 #include "base/alloc.h"
+#include "base/half.h"
 #include <braid/ops.h>
 #include <string.h>
 
@@ -35,6 +36,8 @@ bool train_set_number(void *data, braid_dtype dtype, int64_t index, double value
     switch (dtype) {
     case BRAID_FLOAT: ((float *)data)[index] = (float)value; return true;
     case BRAID_DOUBLE: ((double *)data)[index] = value; return true;
+    case BRAID_HALF: ((uint16_t *)data)[index] = bd_half_of_float((float)value); return true;
+    case BRAID_BFLOAT16: ((uint16_t *)data)[index] = bd_bfloat16_of_float((float)value); return true;
     case BRAID_INT8: ((int8_t *)data)[index] = (int8_t)value; return true;
     case BRAID_INT16: ((int16_t *)data)[index] = (int16_t)value; return true;
     case BRAID_INT32: ((int32_t *)data)[index] = (int32_t)value; return true;
@@ -140,9 +143,7 @@ braid_out train_first_of(braid_graph *g, braid_out x)
 braid_out train_zero_rows(braid_graph *g, braid_out count, int64_t size, braid_dtype dtype)
 {
     const braid_out dims[2] = {count, braid_const_int32(g, NULL, (int32_t)size)};
-    braid_op_desc *d = braid_op_begin(g, "Pack", "stack");
-    braid_op_input_list(d, dims, 2);
-    const braid_out shape = braid_op_end_out(d);
+    const braid_out shape = train_stack(g, "stack", dims, 2);
     const braid_out zeros = train_node2(g, "Fill", "zeros", shape, braid_const_number(g, NULL, dtype, 0));
     braid_set_shape(zeros, BRAID_SHAPE(-1, size));
     return zeros;

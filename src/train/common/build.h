@@ -75,12 +75,39 @@ typedef struct train_random {
 
 braid_out train_random_values(braid_graph *g, braid_shape shape, const train_random *r);
 
-// tf.random_uniform of a floating-point type, its shape an int32 vector.
+// tf.random_uniform of a floating-point type, its shape an int32 vector; with the values of `r`.
 braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max);
+braid_out train_random_uniform_with(braid_graph *g, braid_out shape, const train_random *r);
 
-// braid_conv2d with the node's name.
-braid_out train_conv2d(braid_graph *g, const char *name, braid_out x, braid_out filter, int stride,
-                       braid_padding padding);
+// How windows move over images: {height, width}.
+typedef struct train_windows {
+    int64_t size[2]; // of pooling; convolutions have the size of their filter
+    int64_t strides[2];
+    int64_t dilation[2]; // 0: 1
+    braid_padding padding;
+    bool channels_first;
+} train_windows;
+
+// A convolution or a pooling of `inputs` [count].
+braid_out train_over_windows(braid_graph *g, const char *op_type, const char *name, const braid_out *inputs,
+                             int count, const train_windows *w);
+
+// Dropout.
+typedef struct train_dropout_spec {
+    braid_out keep_prob;   // a scalar
+    braid_out noise_shape; // which elements are dropped together: a shape that broadcasts; op NULL: that of x
+    int64_t seed;          // if has_seed
+    bool has_seed;
+} train_dropout_spec;
+
+// The nodes of braid_dropout, in the current scope.
+braid_out train_dropout(braid_graph *g, braid_out x, const train_dropout_spec *spec);
+
+// tf.expand_dims and tf.squeeze.
+braid_out train_expand_dims(braid_graph *g, braid_out x, int axis);
+braid_out train_squeeze(braid_graph *g, braid_out x, const int64_t *axes, int count);
+// Values of one shape as the elements of a new first axis (tf.stack).
+braid_out train_stack(braid_graph *g, const char *name, const braid_out *values, int count);
 
 // braid_sigmoid_cross_entropy with its name.
 braid_out train_sigmoid_cross_entropy(braid_graph *g, const char *name, braid_out logits, braid_out labels);

@@ -99,11 +99,7 @@ braid_out train_squeeze_last(braid_graph *g, braid_out x, int rank)
 {
     const braid_shape shape = braid_out_shape(x);
     if (rank < 0 || shape.rank != rank + 1 || (shape.dims[rank] != 1 && shape.dims[rank] != -1)) return x;
-    const int64_t axis = -1;
-    braid_op_desc *d = braid_op_begin(g, "Squeeze", NULL);
-    braid_op_input(d, x);
-    braid_op_attr_int_list(d, "squeeze_dims", &axis, 1);
-    return braid_op_end_out(d);
+    return train_squeeze(g, x, &(int64_t){-1}, 1);
 }
 
 braid_out train_sum_named(braid_graph *g, const char *name, braid_out x)

@@ -103,7 +103,7 @@ static void unknown_shapes_are_errors(void **state)
     (void)state;
     BD_STATUS(st);
     static const char *const says[] = {"Flatten of 'x': all its dimensions but the first",
-                                       "Convolution 'conv2d': its input 'x' must be"};
+                                       "Layer 'conv2d': its input 'x' must be"};
     for (int i = 0; i < 2; i++) {
         braid_graph *g = braid_graph_new();
         braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1, 28, 28, -1));

@@ -29,13 +29,6 @@ braid_out braid_softmax(braid_graph *g, braid_out logits)
 
 // ---- Losses ----
 
-static braid_out as_vector(braid_graph *g, const char *name, braid_out x)
-{
-    braid_op_desc *d = braid_op_begin(g, "Pack", name);
-    braid_op_input_list(d, &x, 1);
-    return braid_op_end_out(d);
-}
-
 // x as a matrix [-1, last dimension].
 static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)
 {
@@ -43,7 +36,7 @@ static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)
     braid_out last = train_op_number(g, "Sub", "Sub", rank, 1);
     const int32_t one[] = {1}, minus_one[] = {-1};
     const char *scope = braid_push_name_scope(g, "Slice");
-    braid_out begin = as_vector(g, "begin", last);
+    braid_out begin = train_stack(g, "begin", &last, 1);
     braid_out size = braid_const_int32s(g, "size", one, 1);
     braid_pop_name_scope(g);
     braid_out width = train_node3(g, "Slice", scope, shape, begin, size);
@@ -74,7 +67,7 @@ braid_out braid_softmax_cross_entropy(braid_graph *g, braid_out logits, braid_ou
     const int32_t zero[] = {0};
     const char *scope = braid_push_name_scope(g, "Slice");
     braid_out begin = braid_const_int32s(g, "begin", zero, 1);
-    braid_out size = as_vector(g, "size", outer);
+    braid_out size = train_stack(g, "size", &outer, 1);
     braid_pop_name_scope(g);
     return train_node2(g, "Reshape", NULL, losses, train_node3(g, "Slice", scope, shape, begin, size));
 }

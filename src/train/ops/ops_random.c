@@ -46,13 +46,18 @@ braid_out train_random_values(braid_graph *g, braid_shape shape, const train_ran
     return value;
 }
 
-braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max)
+braid_out train_random_uniform_with(braid_graph *g, braid_out shape, const train_random *r)
 {
     const char *scope = braid_push_name_scope(g, "random_uniform");
-    const train_random r = {.distribution = BRAID_UNIFORM, .dtype = dtype, .a = min, .b = max};
-    braid_out value = uniform(g, scope, shape, &r);
+    braid_out value = uniform(g, scope, shape, r);
     braid_pop_name_scope(g);
     return value;
+}
+
+braid_out train_random_uniform(braid_graph *g, braid_dtype dtype, braid_out shape, double min, double max)
+{
+    const train_random r = {.distribution = BRAID_UNIFORM, .dtype = dtype, .a = min, .b = max};
+    return train_random_uniform_with(g, shape, &r);
 }
 
 static braid_out of_floats(braid_graph *g, braid_distribution distribution, braid_shape shape, float a,

@@ -212,6 +212,12 @@ static braid_op *update(braid_graph *g, const average *a, braid_out decay)
     return node;
 }
 
+braid_op *train_assign_moving_average(braid_graph *g, braid_variable variable, braid_out value,
+                                      braid_out decay)
+{
+    return update(g, &(average){.of = value, .variable = variable}, decay);
+}
+
 braid_op *braid_moving_average_apply(braid_moving_average *m, const braid_out *xs, int count)
 {
     braid_graph *g = m->graph;

@@ -48,6 +48,10 @@ braid_out train_read(braid_graph *g, const char *name, braid_out ref, braid_dtyp
 // Gives the variable a value that was restored, where the variable lies.
 braid_op *train_assign_restored(braid_graph *g, braid_out ref, braid_out value);
 
+// variable -= (1 - decay) (variable - value), in a scope AssignMovingAvg; `decay` is a float scalar.
+braid_op *train_assign_moving_average(braid_graph *g, braid_variable variable, braid_out value,
+                                      braid_out decay);
+
 // The names of global variables that have no value yet: braid_report_uninitialized_variables without the
 // local ones.
 braid_out train_report_uninitialized_globals(braid_graph *g);
