@@ -17,6 +17,13 @@ extern "C" {
 #define BRAID_NONE ((braid_out){NULL, 0})
 #endif
 
+/// A sparse tensor (tf.SparseTensor): the elements that are there.
+typedef struct braid_sparse {
+    braid_out indices;     ///< [n, rank] int64, where each element is, in order
+    braid_out values;      ///< [n]
+    braid_out dense_shape; ///< [rank] int64
+} braid_sparse;
+
 // ---- Constants and placeholders. `name` NULL: named after the op ----
 
 /// A constant with the content of `value`, which stays the caller's (tf.constant).
@@ -164,8 +171,14 @@ BRAID_API braid_out braid_reduce_mean(braid_graph *graph, braid_out x);
 /// Any reduction ("Sum", "Mean", "Max", "Prod" ...) over `count` axes (negative ones count from the end).
 BRAID_API braid_out braid_reduce(braid_graph *graph, const char *op_type, braid_out x, const int32_t *axes,
                                  int count, bool keep_dims);
-/// The index (int64) of the largest element along `axis`.
+/// The index (int64) of the largest, or the smallest, element along `axis`: the first one of equal elements.
 BRAID_API braid_out braid_argmax(braid_graph *graph, braid_out x, int axis);
+BRAID_API braid_out braid_argmin(braid_graph *graph, braid_out x, int axis);
+/// The sums of the elements up to each one along `axis`: without the element itself if `exclusive`, from the
+/// end if `reverse`.
+BRAID_API braid_out braid_cumsum(braid_graph *graph, braid_out x, int axis, bool exclusive, bool reverse);
+/// Stores the `k` largest elements along the last dimension, in descending order, and their indices (int32).
+BRAID_API void braid_top_k(braid_graph *graph, braid_out x, int k, braid_out *values, braid_out *indices);
 
 // ---- Variables and control ----
 

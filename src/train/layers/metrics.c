@@ -123,6 +123,64 @@ braid_metric braid_metric_mean_absolute_error(braid_graph *g, braid_out labels, 
     return finish_mean(g, &m, braid_abs(g, train_node2(g, "Sub", NULL, predictions, labels)));
 }
 
+// |predictions - labels| / normalizer, 0 where the normalizer is.
+braid_metric braid_metric_mean_relative_error(braid_graph *g, braid_out labels, braid_out predictions,
+                                              braid_out normalizer, const braid_metric_options *options)
+{
+    static const char what[] = "mean_relative_error";
+    train_metric m = {.labels = labels, .predictions = predictions};
+    if (!train_shapes_agree(g, what, predictions, normalizer)) return (braid_metric){0};
+    if (!train_metric_begin(g, &m, what, options)) return (braid_metric){0};
+    predictions = braid_cast(g, predictions, BRAID_FLOAT);
+    labels = braid_cast(g, labels, BRAID_FLOAT);
+    normalizer = braid_cast(g, normalizer, BRAID_FLOAT);
+    braid_out error = braid_abs(g, train_node2(g, "Sub", NULL, labels, predictions));
+    return finish_mean(g, &m, train_node2(g, "DivNoNan", NULL, error, normalizer));
+}
+
+braid_metric braid_metric_mean_cosine_distance(braid_graph *g, braid_out labels, braid_out predictions,
+                                               int axis, const braid_metric_options *options)
+{
+    train_metric m = {.labels = labels, .predictions = predictions};
+    if (!train_metric_begin(g, &m, "mean_cosine_distance", options)) return (braid_metric){0};
+    predictions = braid_cast(g, predictions, BRAID_FLOAT);
+    labels = braid_cast(g, labels, BRAID_FLOAT);
+    braid_out products = train_node2(g, "Mul", NULL, predictions, labels);
+    braid_metric mean = finish_mean(g, &m, braid_reduce(g, "Sum", products, &axis, 1, true));
+    if (!mean.update.op) return mean;
+    return (braid_metric){.value = train_number_op(g, "Sub", "Sub", 1, mean.value),
+                          .update = train_number_op(g, "Sub", "Sub", 1, mean.update)};
+}
+
+braid_metric braid_metric_mean_tensor(braid_graph *g, braid_out values, const braid_metric_options *options)
+{
+    train_metric m = {0};
+    braid_metric mean = {0};
+    const braid_shape shape = braid_out_shape(values);
+    if (values.op && braid_shape_num_elements(shape) < 0)
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "mean_tensor: the shape of '%s' is not fully known",
+                         braid_op_name(values.op));
+    if (!begin_values(g, &m, "mean", values, options)) return mean;
+    values = braid_cast(g, values, BRAID_FLOAT);
+    braid_out total = train_metric_variable(g, "total_tensor", BRAID_FLOAT, shape);
+    braid_out count = train_metric_variable(g, "count_tensor", BRAID_FLOAT, shape);
+    braid_out added = train_ones_like(g, values), weights = train_metric_weights(g, &m, values);
+    if (weights.op) {
+        values = train_node2(g, "Mul", NULL, values, weights);
+        added = train_node2(g, "Mul", NULL, added, weights);
+    }
+    if (values.op && total.op) {
+        braid_out new_total = braid_assign_add(g, total, values);
+        braid_push_control(g, &values.op, 1);
+        braid_out new_count = braid_assign_add(g, count, added);
+        braid_pop_control(g);
+        mean.value = train_node2(g, "DivNoNan", "value", total, count);
+        mean.update = train_node2(g, "DivNoNan", "update_op", new_total, new_count);
+    }
+    braid_pop_name_scope(g);
+    return mean;
+}
+
 braid_metric braid_metric_percentage_below(braid_graph *g, braid_out values, double threshold,
                                            const braid_metric_options *options)
 {

@@ -1,6 +1,7 @@
 // Streaming metrics: their values over several runs, against counts made here; their variables.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include "train/testing/small_model.h"
 #include <braid/metrics.h>
 #include <braid/session.h>
@@ -222,6 +223,87 @@ static void mean_iou_is_the_mean_over_the_classes_seen(void **state)
     finish(&p);
 }
 
+// Of two labels 0 one is predicted, of three labels 1 two; class 2 has no labels.
+static void mean_per_class_accuracy_is_a_mean_over_all_classes(void **state)
+{
+    (void)state;
+    static const double classes[] = {0, 1, 1, 0, 1}, found[] = {0, 1, 0, 2, 1}, w[] = {1, 2, 3, 1, 1};
+    for (int weighted = 0; weighted < 2; weighted++) {
+        braid_graph *g = braid_graph_new();
+        const braid_metric_options o = {
+            .weights = weighted ? evaluate_const(g, BRAID_FLOAT, BRAID_SHAPE(5), w) : BRAID_NONE};
+        const braid_metric m = braid_metric_mean_per_class_accuracy(
+            g, evaluate_const(g, BRAID_INT32, BRAID_SHAPE(5), classes),
+            evaluate_const(g, BRAID_INT64, BRAID_SHAPE(5), found), 3, &o);
+        braid_session *s = evaluate_open(g);
+        const double want = (1.0 / 2 + (weighted ? 3.0 / 6 : 2.0 / 3)) / 3;
+        expect_evaluates(s, m.value, &(double){0}, 1);
+        expect_evaluates(s, m.update, &want, 1);
+        expect_evaluates(s, m.value, &want, 1);
+        evaluate_close(s, g);
+    }
+}
+
+static void relative_errors_are_divided_by_the_normalizer(void **state)
+{
+    (void)state;
+    static const double y[] = {1, 2, 3, 4}, x[] = {2, 2, 1, 8}, by[] = {2, 5, 4, 0}, w[] = {1, 1, 2, 4};
+    braid_graph *g = braid_graph_new();
+    const braid_shape shape = BRAID_SHAPE(4);
+    const braid_out labelled = evaluate_const(g, BRAID_FLOAT, shape, y);
+    const braid_out predicted = evaluate_const(g, BRAID_FLOAT, shape, x);
+    const braid_out normalizer = evaluate_const(g, BRAID_FLOAT, shape, by);
+    const braid_metric_options o = {.weights = evaluate_const(g, BRAID_FLOAT, shape, w)};
+    const braid_metric plain = braid_metric_mean_relative_error(g, labelled, predicted, normalizer, NULL);
+    const braid_metric weighted = braid_metric_mean_relative_error(g, labelled, predicted, normalizer, &o);
+    braid_session *s = evaluate_open(g);
+    expect_evaluates(s, plain.update, &(double){(0.5 + 0 + 0.5 + 0) / 4}, 1);
+    expect_evaluates(s, weighted.update, &(double){(0.5 + 2 * 0.5) / 8}, 1);
+    expect_evaluates(s, weighted.value, &(double){(0.5 + 2 * 0.5) / 8}, 1);
+    evaluate_close(s, g);
+}
+
+static void the_cosine_distance_is_that_of_vectors_along_an_axis(void **state)
+{
+    (void)state;
+    static const double y[] = {1, 0, 0.6, 0.8}, x[] = {0, 1, 0.6, 0.8}, w[] = {1, 3};
+    for (int axis = 1; axis >= -1; axis -= 2) {
+        braid_graph *g = braid_graph_new();
+        const braid_out labelled = evaluate_const(g, BRAID_FLOAT, BRAID_SHAPE(2, 2), y);
+        const braid_out predicted = evaluate_const(g, BRAID_FLOAT, BRAID_SHAPE(2, 2), x);
+        const braid_metric_options o = {.weights = evaluate_const(g, BRAID_FLOAT, BRAID_SHAPE(2, 1), w)};
+        const braid_metric plain = braid_metric_mean_cosine_distance(g, labelled, predicted, axis, NULL);
+        const braid_metric weighted = braid_metric_mean_cosine_distance(g, labelled, predicted, axis, &o);
+        braid_session *s = evaluate_open(g);
+        expect_evaluates(s, plain.update, &(double){(1 + 0) / 2.0}, 1);
+        expect_evaluates(s, weighted.update, &(double){1.0 / 4}, 1);
+        expect_evaluates(s, weighted.value, &(double){1.0 / 4}, 1);
+        evaluate_close(s, g);
+    }
+}
+
+static void mean_tensor_is_a_mean_of_each_element(void **state)
+{
+    (void)state;
+    static const double w[] = {1, 0, 3};
+    braid_graph *g = braid_graph_new();
+    const braid_variable v = braid_variable_new(
+        g, "v", evaluate_const(g, BRAID_FLOAT, BRAID_SHAPE(3), (double[]){1, 2, 4}), false);
+    const braid_out twice = braid_assign_add(g, v.ref, v.ref); // 2 4 8, then 4 8 16
+    const braid_metric plain = braid_metric_mean_tensor(g, twice, NULL);
+    const braid_metric_options o = {.name = "mine",
+                                    .weights = evaluate_const(g, BRAID_FLOAT, BRAID_SHAPE(3), w)};
+    const braid_metric weighted = braid_metric_mean_tensor(g, v.read, &o);
+    assert_non_null(braid_graph_find(g, "mean/total_tensor"));
+    assert_non_null(braid_graph_find(g, "mine/count_tensor"));
+    braid_session *s = evaluate_open(g);
+    expect_evaluates(s, plain.update, (double[]){2, 4, 8}, 3);
+    expect_evaluates(s, plain.update, (double[]){3, 6, 12}, 3);
+    expect_evaluates(s, plain.value, (double[]){3, 6, 12}, 3);
+    expect_evaluates(s, weighted.update, (double[]){4, 0, 16}, 3);
+    evaluate_close(s, g);
+}
+
 static void top_k_accuracy_looks_at_the_k_largest(void **state)
 {
     (void)state;
@@ -305,6 +387,10 @@ int main(void)
         cmocka_unit_test(metrics_add_up_over_runs),
         cmocka_unit_test(the_area_under_the_curve_is_the_share_of_ordered_pairs),
         cmocka_unit_test(mean_iou_is_the_mean_over_the_classes_seen),
+        cmocka_unit_test(mean_per_class_accuracy_is_a_mean_over_all_classes),
+        cmocka_unit_test(relative_errors_are_divided_by_the_normalizer),
+        cmocka_unit_test(the_cosine_distance_is_that_of_vectors_along_an_axis),
+        cmocka_unit_test(mean_tensor_is_a_mean_of_each_element),
         cmocka_unit_test(top_k_accuracy_looks_at_the_k_largest),
         cmocka_unit_test(the_variables_are_local_and_named_as_in_tensorflow),
         cmocka_unit_test(monitored_sessions_initialize_them),

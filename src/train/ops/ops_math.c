@@ -155,10 +155,42 @@ braid_out braid_reduce(braid_graph *g, const char *op_type, braid_out x, const i
     return braid_op_end_out(d);
 }
 
-braid_out braid_argmax(braid_graph *g, braid_out x, int axis)
+static braid_out arg_of(braid_graph *g, const char *op_type, braid_out x, int axis)
 {
-    const char *scope = braid_push_name_scope(g, "ArgMax");
+    const char *scope = braid_push_name_scope(g, op_type);
     braid_out dimension = braid_const_int32(g, "dimension", axis);
     braid_pop_name_scope(g);
-    return train_node2(g, "ArgMax", scope, x, dimension);
+    return train_node2(g, op_type, scope, x, dimension);
+}
+
+braid_out braid_argmax(braid_graph *g, braid_out x, int axis)
+{
+    return arg_of(g, "ArgMax", x, axis);
+}
+
+braid_out braid_argmin(braid_graph *g, braid_out x, int axis)
+{
+    return arg_of(g, "ArgMin", x, axis);
+}
+
+braid_out braid_cumsum(braid_graph *g, braid_out x, int axis, bool exclusive, bool reverse)
+{
+    const char *scope = braid_push_name_scope(g, "Cumsum");
+    const braid_out along = braid_const_int32(g, "axis", axis);
+    braid_pop_name_scope(g);
+    braid_op_desc *d = braid_op_begin(g, "Cumsum", scope);
+    braid_op_input(d, x);
+    braid_op_input(d, along);
+    braid_op_attr_bool(d, "exclusive", exclusive);
+    braid_op_attr_bool(d, "reverse", reverse);
+    return braid_op_end_out(d);
+}
+
+void braid_top_k(braid_graph *g, braid_out x, int k, braid_out *values, braid_out *indices)
+{
+    const char *scope = braid_push_name_scope(g, "TopKV2");
+    const braid_out count = braid_const_int32(g, "k", k);
+    braid_pop_name_scope(g);
+    *values = train_node2(g, "TopKV2", scope, x, count);
+    *indices = values->op ? braid_output(values->op, 1) : BRAID_NONE;
 }
