@@ -45,6 +45,22 @@ BRAID_API braid_out braid_cosine_decay_restarts(braid_graph *graph, float learni
 BRAID_API braid_out braid_linear_cosine_decay(braid_graph *graph, float learning_rate, braid_out global_step,
                                               int64_t decay_steps, float num_periods, float alpha,
                                               float beta);
+/// Options of the noisy decay; all zero (or NULL), and each member that is 0: TensorFlow's defaults.
+typedef struct braid_noisy_linear_cosine_options {
+    float initial_variance; ///< 0: 1
+    float variance_decay;   ///< 0: 0.55
+    float num_periods;      ///< 0: 0.5
+    float alpha;
+    float beta; ///< 0: 0.001
+} braid_noisy_linear_cosine_options;
+
+/// braid_linear_cosine_decay with noise on the linear part: learning_rate * ((alpha + 1 - u + e) * (1 + cos(2
+/// pi num_periods u)) / 2 + beta). Each run draws e anew, normally distributed with mean 0 and variance
+/// initial_variance / (1 + step) ^ variance_decay, where the step stays at decay_steps; seeded by
+/// braid_graph_set_seed.
+BRAID_API braid_out braid_noisy_linear_cosine_decay(braid_graph *graph, float learning_rate,
+                                                    braid_out global_step, int64_t decay_steps,
+                                                    const braid_noisy_linear_cosine_options *options);
 /// values[0] up to and including step boundaries[0], then values[1] up to boundaries[1], and so on:
 /// `boundaries` [count] increase, `values` [count + 1].
 BRAID_API braid_out braid_piecewise_constant(braid_graph *graph, braid_out global_step,

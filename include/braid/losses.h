@@ -66,6 +66,13 @@ BRAID_API braid_out braid_loss_hinge(braid_graph *graph, braid_out labels, braid
 /// of vectors of length 1.
 BRAID_API braid_out braid_loss_cosine_distance(braid_graph *graph, braid_out labels, braid_out predictions,
                                                int axis, const braid_loss_options *options);
+/// For each element of the batch (the first dimension), the mean over the pairs of its values of
+/// ((prediction - prediction') - (label - label'))^2, times its weight; their sum over the batch
+/// (tf.losses.mean_pairwise_squared_error of TensorFlow 1.15). Weights are a scalar or [batch, 1, ...]. The
+/// reduction of the options does not count.
+BRAID_API braid_out braid_loss_mean_pairwise_squared_error(braid_graph *graph, braid_out labels,
+                                                           braid_out predictions,
+                                                           const braid_loss_options *options);
 /// braid_sigmoid_cross_entropy. `label_smoothing` s > 0 moves labels towards 1/2: labels (1 - s) + s / 2.
 BRAID_API braid_out braid_loss_sigmoid_cross_entropy(braid_graph *graph, braid_out labels, braid_out logits,
                                                      float label_smoothing,

@@ -10,14 +10,20 @@ static const braid_loss_options no_options;
 
 // ---- Weights and reductions ----
 
+// 1 for each value whose weight is not zero, else 0.
+static braid_out present(braid_graph *g, braid_out losses, braid_out weights)
+{
+    braid_out is_zero = train_op_number(g, "Equal", "Equal", weights, 0);
+    braid_out zeros = train_node1(g, "ZerosLike", "zeros_like", weights);
+    braid_out ones = train_node3(g, "Select", NULL, is_zero, zeros, train_ones_like(g, weights));
+    return train_broadcast_weights(g, ones, losses);
+}
+
 // The number of values whose weight is not zero.
 static braid_out num_present(braid_graph *g, braid_out losses, braid_out weights)
 {
     const char *scope = braid_push_name_scope(g, "num_present");
-    braid_out is_zero = train_op_number(g, "Equal", "Equal", weights, 0);
-    braid_out zeros = train_node1(g, "ZerosLike", "zeros_like", weights);
-    braid_out present = train_node3(g, "Select", NULL, is_zero, zeros, train_ones_like(g, weights));
-    braid_out count = train_sum_named(g, scope, train_broadcast_weights(g, present, losses));
+    braid_out count = train_sum_named(g, scope, present(g, losses, weights));
     braid_pop_name_scope(g);
     return count;
 }
@@ -50,21 +56,33 @@ static braid_out reduce(braid_graph *g, braid_out losses, braid_out weights, bra
     return train_node2(g, "DivNoNan", "value", train_sum_named(g, NULL, sum), divisor);
 }
 
-// The loss of the values by element, in the current scope, which it pops.
-static braid_out finish(braid_graph *g, const char *what, braid_out losses, const braid_loss_options *o)
+// The weights of values, checked.
+static braid_out weights_of(braid_graph *g, const char *what, braid_out losses, const braid_loss_options *o)
 {
-    const braid_dtype dtype = train_base_dtype(braid_out_dtype(losses));
     braid_out weights = o->weights;
     if (!weights.op) weights = braid_const_float(g, "assert_broadcastable/weights", 1);
-    weights = train_check_weights(g, what, weights, losses);
-    losses = braid_cast(g, losses, BRAID_FLOAT);
-    weights = braid_cast(g, weights, BRAID_FLOAT);
-    braid_out loss = BRAID_NONE;
-    if (losses.op && weights.op) loss = braid_cast(g, reduce(g, losses, weights, o->reduction), dtype);
+    return train_check_weights(g, what, weights, losses);
+}
+
+// Leaves the scope of a loss and collects it.
+static braid_out add_loss(braid_graph *g, braid_out loss, const braid_loss_options *o)
+{
     braid_pop_name_scope(g);
     const char *collection = o->collection ? o->collection : BRAID_LOSSES;
     if (loss.op && *collection) braid_collect(g, collection, loss);
     return loss;
+}
+
+// The loss of the values by element, in the current scope, which it pops.
+static braid_out finish(braid_graph *g, const char *what, braid_out losses, const braid_loss_options *o)
+{
+    const braid_dtype dtype = train_base_dtype(braid_out_dtype(losses));
+    braid_out weights = weights_of(g, what, losses, o);
+    losses = braid_cast(g, losses, BRAID_FLOAT);
+    weights = braid_cast(g, weights, BRAID_FLOAT);
+    braid_out loss = BRAID_NONE;
+    if (losses.op && weights.op) loss = braid_cast(g, reduce(g, losses, weights, o->reduction), dtype);
+    return add_loss(g, loss, o);
 }
 
 braid_out braid_compute_weighted_loss(braid_graph *g, braid_out losses, const braid_loss_options *o)
@@ -173,6 +191,51 @@ braid_out braid_loss_cosine_distance(braid_graph *g, braid_out labels, braid_out
     braid_out product = train_node2(g, "Mul", NULL, l.predictions, l.labels);
     braid_out sum = braid_reduce(g, "Sum", product, &(int32_t){axis}, 1, true);
     return finish(g, l.what, train_number_op(g, "Sub", "sub", 1, sum), l.options);
+}
+
+// The sums over all dimensions but the first, which keep size 1.
+static braid_out sum_rows(braid_graph *g, braid_out x)
+{
+    int32_t axes[BRAID_RANK_MAX];
+    const int rank = braid_out_shape(x).rank;
+    for (int i = 1; i < rank; i++)
+        axes[i - 1] = i;
+    return braid_reduce(g, "Sum", x, axes, rank - 1, true);
+}
+
+// 2 x / divisor, and 0 for a divisor of 0 or less.
+static braid_out twice_by(braid_graph *g, braid_out x, braid_out divisor)
+{
+    const braid_out limited = train_op_number(g, "Maximum", "Maximum", divisor, 0);
+    return train_number_op(g, "Mul", "mul", 2, train_node2(g, "DivNoNan", "value", x, limited));
+}
+
+// The mean over the pairs of n values of their squared difference is 2 (sum of squares) / (n - 1) -
+// 2 (sum)^2 / (n (n - 1)).
+braid_out braid_loss_mean_pairwise_squared_error(braid_graph *g, braid_out labels, braid_out predictions,
+                                                 const braid_loss_options *options)
+{
+    loss_inputs l = {.labels = labels, .predictions = predictions};
+    if (!begin_float(g, &l, "mean_pairwise_squared_error", options)) return BRAID_NONE;
+    const braid_out diffs = train_node2(g, "Sub", NULL, l.predictions, l.labels);
+    const braid_out weights = braid_cast(g, weights_of(g, l.what, diffs, l.options), BRAID_FLOAT);
+    if (diffs.op && braid_out_shape(diffs).rank < 1)
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "%s: the rank of '%s' must be known and not 0", l.what,
+                         braid_op_name(predictions.op));
+    if (braid_graph_status(g, NULL)) return BRAID_NONE;
+    const braid_out squares = sum_rows(g, braid_square(g, diffs));
+    (void)braid_push_name_scope(g, "num_present");
+    const braid_out count = sum_rows(g, present(g, diffs, weights));
+    braid_pop_name_scope(g);
+    const braid_out less = train_op_number(g, "Sub", "sub", count, 1);
+    const braid_out term1 = twice_by(g, squares, less);
+    const braid_out sum = braid_square(g, sum_rows(g, diffs));
+    const braid_out term2 = twice_by(g, sum, train_node2(g, "Mul", NULL, count, less));
+    const braid_out weighted = train_node2(g, "Mul", NULL, braid_sub(g, term1, term2), weights);
+    const braid_out loss = train_sum_named(g, NULL, weighted);
+    const braid_out is_any = train_op_number(g, "Greater", "Greater", train_sum_named(g, NULL, count), 0);
+    const braid_out zero = train_node1(g, "ZerosLike", "zeros_like", loss);
+    return add_loss(g, train_node3(g, "Select", "value", is_any, loss, zero), l.options);
 }
 
 // labels (1 - smoothing) + smoothing * to

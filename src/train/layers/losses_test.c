@@ -169,6 +169,55 @@ static void losses_and_their_gradients_are_those_of_their_formulas(void **state)
     check_loss(smoothed_sigmoid, want_smoothed_sigmoid);
 }
 
+// The weighted sum over the rows of the mean over their three pairs.
+static double want_pairwise(const float *x, const float *row_weights)
+{
+    double sum = 0;
+    for (int row = 0; row < ROWS; row++) {
+        for (int i = 0; i < COLS; i++) {
+            for (int k = i + 1; k < COLS; k++) {
+                const int a = row * COLS + i, b = row * COLS + k;
+                const double error = ((double)x[a] - (double)x[b]) - ((double)labels[a] - (double)labels[b]);
+                sum += (double)row_weights[row] * error * error / 3;
+            }
+        }
+    }
+    return sum;
+}
+
+static void pairwise_errors_are_means_over_the_pairs_of_a_row(void **state)
+{
+    (void)state;
+    static const float rows[][ROWS] = {{1, 3}, {2, 0}, {0, 0}, {1, 1}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        braid_graph *g = braid_graph_new();
+        const braid_shape shape = BRAID_SHAPE(ROWS, COLS);
+        braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1, COLS)), grad;
+        const braid_loss_options o = {.weights =
+                                          k == 3 ? BRAID_NONE : constant(g, rows[k], BRAID_SHAPE(ROWS, 1))};
+        braid_out loss = braid_loss_mean_pairwise_squared_error(g, constant(g, labels, shape), x, &o);
+        int count;
+        assert_ptr_equal(braid_collection(g, BRAID_LOSSES, &count)->op, loss.op);
+        braid_gradients(g, &loss, 1, &x, 1, NULL, &grad);
+        braid_session *s = open_session(g);
+        assert_float_equal(scalar(s, loss, x, predictions, shape), want_pairwise(predictions, rows[k]), 2e-6);
+        braid_tensor *got = evaluate(s, grad, x, predictions, shape);
+        for (int i = 0; i < SIZE; i++) {
+            float up[SIZE], down[SIZE];
+            memcpy(up, predictions, sizeof up);
+            memcpy(down, predictions, sizeof down);
+            up[i] += 1e-3f;
+            down[i] -= 1e-3f;
+            const double want = (want_pairwise(up, rows[k]) - want_pairwise(down, rows[k])) /
+                                ((double)up[i] - (double)down[i]);
+            assert_float_equal((double)((const float *)braid_tensor_data(got))[i], want, 1e-4);
+        }
+        braid_tensor_free(got);
+        braid_session_close(s, NULL);
+        braid_graph_free(g);
+    }
+}
+
 static void a_cosine_distance_is_one_minus_the_product(void **state)
 {
     (void)state;
@@ -390,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_and_their_gradients_are_those_of_their_formulas),
+        cmocka_unit_test(pairwise_errors_are_means_over_the_pairs_of_a_row),
         cmocka_unit_test(a_cosine_distance_is_one_minus_the_product),
         cmocka_unit_test(softmax_losses_take_classes_as_rows_or_numbers),
         cmocka_unit_test(a_sequence_of_classes_has_a_loss_for_each),

@@ -170,20 +170,71 @@ braid_out braid_cosine_decay_restarts(braid_graph *g, float learning_rate, braid
     return train_node2(g, "Mul", scope, first, factor);
 }
 
+// A linear decay times a cosine, of a global step; what both linear cosine decays have in common.
+typedef struct linear_cosine {
+    braid_out first, step, steps; // the learning rate; the step, limited; decay_steps
+    float num_periods, alpha, beta;
+} linear_cosine;
+
+static linear_cosine begin_linear_cosine(braid_graph *g, float learning_rate, braid_out global_step,
+                                         int64_t decay_steps)
+{
+    linear_cosine d = {.first = number(g, "learning_rate", learning_rate)};
+    d.step = step_of(g, global_step);
+    d.steps = number(g, "decay_steps", (double)decay_steps);
+    limit_step(g, false, &d.step, &d.steps);
+    return d;
+}
+
+// (1 + alpha - u + noise) (1 + cos(2 pi num_periods u)) / 2 + beta, with u = step / steps. Leaves the scope.
+static braid_out end_linear_cosine(braid_graph *g, const char *scope, const linear_cosine *d, braid_out noise)
+{
+    const braid_out part = braid_div(g, d->step, d->steps);
+    braid_out linear = train_number_op(g, "Sub", "sub", 1 + (double)d->alpha, part);
+    if (noise.op) linear = braid_add(g, linear, noise);
+    const braid_out cosine =
+        half_cosine(g, train_op_number(g, "Mul", "mul", part, 2 * (double)d->num_periods));
+    const braid_out factor = train_op_number(g, "Add", "add", braid_mul(g, linear, cosine), (double)d->beta);
+    braid_pop_name_scope(g);
+    return train_node2(g, "Mul", scope, d->first, factor);
+}
+
 braid_out braid_linear_cosine_decay(braid_graph *g, float learning_rate, braid_out global_step,
                                     int64_t decay_steps, float num_periods, float alpha, float beta)
 {
     if (!check_steps(g, decay_steps)) return BRAID_NONE;
     const char *scope = braid_push_name_scope(g, "LinearCosineDecay");
-    const braid_out first = number(g, "learning_rate", learning_rate);
-    braid_out step = step_of(g, global_step), steps = number(g, "decay_steps", (double)decay_steps);
-    limit_step(g, false, &step, &steps);
-    const braid_out part = braid_div(g, step, steps);
-    const braid_out linear = train_number_op(g, "Sub", "sub", 1 + (double)alpha, part);
-    const braid_out cosine = half_cosine(g, train_op_number(g, "Mul", "mul", part, 2 * (double)num_periods));
-    const braid_out factor = train_op_number(g, "Add", "add", braid_mul(g, linear, cosine), beta);
-    braid_pop_name_scope(g);
-    return train_node2(g, "Mul", scope, first, factor);
+    linear_cosine d = begin_linear_cosine(g, learning_rate, global_step, decay_steps);
+    d.num_periods = num_periods;
+    d.alpha = alpha;
+    d.beta = beta;
+    return end_linear_cosine(g, scope, &d, BRAID_NONE);
+}
+
+braid_out braid_noisy_linear_cosine_decay(braid_graph *g, float learning_rate, braid_out global_step,
+                                          int64_t decay_steps,
+                                          const braid_noisy_linear_cosine_options *options)
+{
+    static const braid_noisy_linear_cosine_options none;
+    const braid_noisy_linear_cosine_options *o = options ? options : &none;
+    if (!check_steps(g, decay_steps)) return BRAID_NONE;
+    if (o->initial_variance < 0) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "initial_variance must not be negative, as %g is",
+                         (double)o->initial_variance);
+        return BRAID_NONE;
+    }
+    const char *scope = braid_push_name_scope(g, "NoisyLinearCosineDecay");
+    linear_cosine d = begin_linear_cosine(g, learning_rate, global_step, decay_steps);
+    d.num_periods = o->num_periods ? o->num_periods : 0.5f;
+    d.alpha = o->alpha;
+    d.beta = o->beta ? o->beta : 0.001f;
+    const double variance_decay = o->variance_decay ? (double)o->variance_decay : 0.55;
+    const braid_out growth =
+        train_op_number(g, "Pow", "Pow", train_number_op(g, "Add", "add", 1, d.step), variance_decay);
+    const braid_out variance = train_number_op(g, "RealDiv", "truediv",
+                                               o->initial_variance ? (double)o->initial_variance : 1, growth);
+    const braid_out unit = braid_random_normal(g, BRAID_SCALAR, 0, 1);
+    return end_linear_cosine(g, scope, &d, braid_mul(g, unit, braid_sqrt(g, variance)));
 }
 
 // ---- Piecewise constant: the number of boundaries below the step is the index of the value ----

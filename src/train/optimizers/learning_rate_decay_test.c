@@ -71,12 +71,41 @@ static void rates_follow_their_formulas(void **state)
     braid_graph_free(g);
 }
 
+static void the_noise_has_a_variance_that_decays(void **state)
+{
+    (void)state;
+    enum {
+        DRAWS = 500
+    };
+    const int64_t steps[] = {0, 3, 25};
+    braid_graph *g = braid_graph_new();
+    const braid_out step = braid_placeholder(g, "step", BRAID_INT64, BRAID_SCALAR);
+    const braid_noisy_linear_cosine_options o = {
+        .initial_variance = 2, .variance_decay = 0.5f, .num_periods = 1, .alpha = 0.1f, .beta = 0.01f};
+    const braid_out rate = braid_noisy_linear_cosine_decay(g, 0.1f, step, 10, &o);
+    assert_string_equal(braid_op_name(rate.op), "NoisyLinearCosineDecay");
+    for (size_t i = 0; i < BD_COUNTOF(steps); i++) {
+        const double t = fmin((double)steps[i], 10), u = t / 10, cosine = (1 + cos(2 * M_PI * u)) / 2;
+        const double variance = 2 / pow(1 + t, 0.5);
+        double sum = 0, squares = 0;
+        for (int k = 0; k < DRAWS; k++) {
+            const double noise = (at(g, step, rate, steps[i]) / 0.1 - 0.01) / cosine - (1.1 - u);
+            sum += noise / DRAWS;
+            squares += noise * noise / DRAWS;
+        }
+        // Five standard deviations of the mean, and of the mean square.
+        assert_true(fabs(sum) < 5 * sqrt(variance / DRAWS));
+        assert_true(fabs(squares - variance) < 5 * variance * sqrt(2.0 / DRAWS));
+    }
+    braid_graph_free(g);
+}
+
 static void wrong_arguments_fail_the_graph(void **state)
 {
     (void)state;
     static const int64_t falling[] = {7, 7};
     static const float values[] = {1, 2, 3};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         BD_STATUS(st);
         braid_graph *g = braid_graph_new();
         const braid_out step = braid_global_step(g);
@@ -84,8 +113,12 @@ static void wrong_arguments_fail_the_graph(void **state)
         if (i == 1) braid_cosine_decay(g, 0.1f, BRAID_NONE, 10, 0);
         if (i == 2) braid_piecewise_constant(g, step, falling, values, 2);
         if (i == 3) braid_cosine_decay_restarts(g, 0.1f, step, 10, 0.5f, 1, 0);
+        if (i == 4)
+            braid_noisy_linear_cosine_decay(g, 0.1f, step, 10,
+                                            &(braid_noisy_linear_cosine_options){.initial_variance = -1});
         static const char *const says[] = {"decay_steps must be positive, not 0", "global_step is required",
-                                           "must increase", "t_mul must be at least 1, not 0.5"};
+                                           "must increase", "t_mul must be at least 1, not 0.5",
+                                           "initial_variance must not be negative"};
         braid_graph_status(g, st);
         assert_error(st, BRAID_INVALID_ARGUMENT, says[i]);
         braid_graph_free(g);
@@ -96,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_follow_their_formulas),
+        cmocka_unit_test(the_noise_has_a_variance_that_decays),
         cmocka_unit_test(wrong_arguments_fail_the_graph),
     };
     return BD_RUN_TESTS(tests);
