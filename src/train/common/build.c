@@ -165,23 +165,3 @@ braid_out train_element(braid_graph *g, braid_out x, int32_t index)
     braid_pop_name_scope(g);
     return out;
 }
-
-braid_out train_concat(braid_graph *g, const braid_out *values, int count, int axis)
-{
-    const char *scope = braid_push_name_scope(g, "concat");
-    const braid_out along = braid_const_int32(g, "axis", axis);
-    braid_pop_name_scope(g);
-    braid_op_desc *d = braid_op_begin(g, "ConcatV2", scope);
-    braid_op_input_list(d, values, count);
-    braid_op_input(d, along);
-    return braid_op_end_out(d);
-}
-
-braid_out train_slice_value(braid_graph *g, braid_out x, const int64_t *offset, braid_shape shape)
-{
-    const char *scope = braid_push_name_scope(g, "Slice");
-    const braid_out begin = train_const_shape(g, "begin", braid_shape_make(shape.rank, offset));
-    const braid_out size = train_const_shape(g, "size", shape);
-    braid_pop_name_scope(g);
-    return train_node3(g, "Slice", scope, x, begin, size);
-}

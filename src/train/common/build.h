@@ -40,6 +40,14 @@ braid_out train_rank_range(braid_graph *g, braid_out x);
 braid_out train_range(braid_graph *g, braid_out count);
 braid_out train_all_axes(braid_graph *g, braid_out x);
 
+// Makes the graph fail unless there are values, one at least. `what` is the caller, for the message.
+bool train_check_values(braid_graph *g, const char *what, const braid_out *values, int count);
+// The same of the numbers that a function takes for `count` dimensions.
+bool train_check_dims(braid_graph *g, const char *what, braid_out x, const void *numbers, int count);
+
+// braid_add_n with the node's name.
+braid_out train_add_n(braid_graph *g, const char *name, const braid_out *values, int count);
+
 // A reduction over axes that are a tensor.
 braid_out train_reduce(braid_graph *g, const char *op_type, braid_out x, braid_out axes, bool keep_dims);
 
@@ -52,12 +60,6 @@ braid_out train_zero_rows(braid_graph *g, braid_out count, int64_t size, braid_d
 
 // GatherV2 along the first axis, called `name` (NULL: after its op).
 braid_out train_gather(braid_graph *g, const char *name, braid_out params, braid_out indices);
-
-// Values along an axis, one after another (tf.concat).
-braid_out train_concat(braid_graph *g, const braid_out *values, int count, int axis);
-
-// The part of x that begins at `offset` (tf.slice).
-braid_out train_slice_value(braid_graph *g, braid_out x, const int64_t *offset, braid_shape shape);
 
 // OP(x, y) with a number for one of them: the constant NAME/y or NAME/x, the node being NAME (or a scope with
 // its '/').
@@ -103,10 +105,7 @@ typedef struct train_dropout_spec {
 // The nodes of braid_dropout, in the current scope.
 braid_out train_dropout(braid_graph *g, braid_out x, const train_dropout_spec *spec);
 
-// tf.expand_dims and tf.squeeze.
-braid_out train_expand_dims(braid_graph *g, braid_out x, int axis);
-braid_out train_squeeze(braid_graph *g, braid_out x, const int64_t *axes, int count);
-// Values of one shape as the elements of a new first axis (tf.stack).
+// braid_stack along a new first axis, the node being `name`.
 braid_out train_stack(braid_graph *g, const char *name, const braid_out *values, int count);
 
 // braid_sigmoid_cross_entropy with its name.

@@ -75,22 +75,12 @@ braid_out train_check_weights(braid_graph *g, const char *what, braid_out weight
     return train_node2(g, "BroadcastTo", scope, weights, shape);
 }
 
-braid_out train_ones_like(braid_graph *g, braid_out x)
-{
-    if (!x.op) return BRAID_NONE;
-    const char *scope = braid_push_name_scope(g, "ones_like");
-    braid_out shape = train_shape_of(g, x);
-    braid_out one = braid_const_number(g, "Const", train_base_dtype(braid_out_dtype(x)), 1);
-    braid_pop_name_scope(g);
-    return train_node2(g, "Fill", scope, shape, one);
-}
-
 braid_out train_broadcast_weights(braid_graph *g, braid_out weights, braid_out values)
 {
     const braid_shape w = braid_out_shape(weights), v = braid_out_shape(values);
     if (braid_shape_num_elements(w) >= 0 && braid_shape_equal(w, v)) return weights;
     const char *scope = braid_push_name_scope(g, "broadcast_weights");
-    braid_out ones = train_ones_like(g, values);
+    braid_out ones = braid_ones_like(g, values);
     braid_pop_name_scope(g);
     return train_node2(g, "Mul", scope, weights, ones);
 }
@@ -99,7 +89,7 @@ braid_out train_squeeze_last(braid_graph *g, braid_out x, int rank)
 {
     const braid_shape shape = braid_out_shape(x);
     if (rank < 0 || shape.rank != rank + 1 || (shape.dims[rank] != 1 && shape.dims[rank] != -1)) return x;
-    return train_squeeze(g, x, &(int64_t){-1}, 1);
+    return braid_squeeze(g, x, &(int32_t){-1}, 1);
 }
 
 braid_out train_sum_named(braid_graph *g, const char *name, braid_out x)

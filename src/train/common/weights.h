@@ -18,9 +18,6 @@ braid_out train_broadcast_weights(braid_graph *g, braid_out weights, braid_out v
 // x without its last dimension when that is 1 and x has `rank` + 1 dimensions; else x.
 braid_out train_squeeze_last(braid_graph *g, braid_out x, int rank);
 
-// tf.ones_like
-braid_out train_ones_like(braid_graph *g, braid_out x);
-
 // The sum of all elements, called `name`, which may be a scope (NULL: "Sum").
 braid_out train_sum_named(braid_graph *g, const char *name, braid_out x);
 

@@ -218,11 +218,11 @@ braid_out braid_layers_conv1d(braid_graph *g, braid_out x, int64_t filters, int 
     c.windows.strides[0] = c.windows.dilation[0] = 1;
     const braid_out kernel = kernel_of(&c, "kernel", BRAID_SHAPE(kernel_size, c.in, filters));
     (void)push_convolution(g, "convolution", kernel, 1);
-    const int axis = c.windows.channels_first ? 2 : 1;
-    const braid_out image = train_expand_dims(g, x, axis);
-    const braid_out inputs[] = {image, train_expand_dims(g, kernel, 0)};
+    const int32_t axis = c.windows.channels_first ? 2 : 1;
+    const braid_out image = braid_expand_dims(g, x, axis);
+    const braid_out inputs[] = {image, braid_expand_dims(g, kernel, 0)};
     braid_out out = train_over_windows(g, "Conv2D", NULL, inputs, 2, &c.windows);
-    out = train_squeeze(g, out, &(int64_t){axis}, 1);
+    out = braid_squeeze(g, out, &axis, 1);
     braid_pop_name_scope(g);
     return end(&c, out);
 }

@@ -46,11 +46,11 @@ static braid_out pool1d(braid_graph *g, const char *kind, const char *op_type, b
     train_windows w;
     if (!get_windows(g, kind, x, 3, o, &w)) return BRAID_NONE;
     w.size[1] = w.strides[1] = 1;
-    const int axis = w.channels_first ? 3 : 2;
+    const int32_t axis = w.channels_first ? 3 : 2;
     (void)braid_push_name_scope(g, o->name ? o->name : kind);
-    const braid_out image = train_expand_dims(g, x, axis);
+    const braid_out image = braid_expand_dims(g, x, axis);
     const braid_out pooled = train_over_windows(g, op_type, NULL, &image, 1, &w);
-    const braid_out out = train_squeeze(g, pooled, &(int64_t){axis}, 1);
+    const braid_out out = braid_squeeze(g, pooled, &axis, 1);
     braid_pop_name_scope(g);
     return out;
 }

@@ -15,7 +15,7 @@ static braid_out present(braid_graph *g, braid_out losses, braid_out weights)
 {
     braid_out is_zero = train_op_number(g, "Equal", "Equal", weights, 0);
     braid_out zeros = train_node1(g, "ZerosLike", "zeros_like", weights);
-    braid_out ones = train_node3(g, "Select", NULL, is_zero, zeros, train_ones_like(g, weights));
+    braid_out ones = train_node3(g, "Select", NULL, is_zero, zeros, braid_ones_like(g, weights));
     return train_broadcast_weights(g, ones, losses);
 }
 
@@ -44,7 +44,7 @@ static braid_out reduce(braid_graph *g, braid_out losses, braid_out weights, bra
     switch (reduction) {
     case BRAID_REDUCTION_SUM: return sum;
     case BRAID_REDUCTION_MEAN:
-        divisor = train_sum_named(g, NULL, braid_mul(g, train_ones_like(g, losses), weights));
+        divisor = train_sum_named(g, NULL, braid_mul(g, braid_ones_like(g, losses), weights));
         break;
     case BRAID_REDUCTION_SUM_BY_NONZERO_WEIGHTS: divisor = num_present(g, losses, weights); break;
     case BRAID_REDUCTION_SUM_OVER_BATCH_SIZE: divisor = num_elements(g, losses); break;
@@ -177,7 +177,7 @@ braid_out braid_loss_hinge(braid_graph *g, braid_out labels, braid_out logits,
 {
     loss_inputs l = {.labels = labels, .predictions = logits};
     if (!begin_float(g, &l, "hinge_loss", options)) return BRAID_NONE;
-    braid_out ones = train_ones_like(g, l.labels);
+    braid_out ones = braid_ones_like(g, l.labels);
     braid_out sign = train_node2(g, "Sub", NULL, train_number_op(g, "Mul", "mul", 2, l.labels), ones);
     braid_out margin = train_node2(g, "Mul", NULL, sign, l.predictions);
     return finish(g, l.what, braid_relu(g, train_node2(g, "Sub", NULL, ones, margin)), l.options);
@@ -299,13 +299,9 @@ braid_out braid_loss_sparse_softmax_cross_entropy(braid_graph *g, braid_out labe
 
 // ---- Sums ----
 
-// tf.add_n
 static braid_out add_all(braid_graph *g, const char *name, const braid_out *values, int count)
 {
-    if (count == 1) return braid_identity(g, name, values[0]);
-    braid_op_desc *d = braid_op_begin(g, "AddN", name);
-    braid_op_input_list(d, values, count);
-    return braid_op_end_out(d);
+    return count == 1 ? braid_identity(g, name, values[0]) : train_add_n(g, name, values, count);
 }
 
 braid_out braid_get_regularization_loss(braid_graph *g)

@@ -164,7 +164,7 @@ braid_metric braid_metric_mean_tensor(braid_graph *g, braid_out values, const br
     values = braid_cast(g, values, BRAID_FLOAT);
     braid_out total = train_metric_variable(g, "total_tensor", BRAID_FLOAT, shape);
     braid_out count = train_metric_variable(g, "count_tensor", BRAID_FLOAT, shape);
-    braid_out added = train_ones_like(g, values), weights = train_metric_weights(g, &m, values);
+    braid_out added = braid_ones_like(g, values), weights = train_metric_weights(g, &m, values);
     if (weights.op) {
         values = train_node2(g, "Mul", NULL, values, weights);
         added = train_node2(g, "Mul", NULL, added, weights);
@@ -195,9 +195,7 @@ braid_metric braid_metric_top_k_accuracy(braid_graph *g, braid_out labels, braid
 {
     train_metric m = {0};
     if (!predictions.op || !begin_values(g, &m, "recall_at_k", labels, options)) return (braid_metric){0};
-    braid_out rank = braid_const_number(g, "k", train_base_dtype(braid_out_dtype(labels)), k);
-    braid_out hits = train_node3(g, "InTopKV2", "in_top_k", predictions, labels, rank);
-    return finish_mean(g, &m, braid_cast(g, hits, BRAID_FLOAT));
+    return finish_mean(g, &m, braid_cast(g, braid_in_top_k(g, predictions, labels, k), BRAID_FLOAT));
 }
 
 // ---- Counts ----

@@ -27,7 +27,7 @@ static braid_out confusion_matrix(braid_graph *g, const train_metric *m, int cla
     braid_op_input_list(d, pair, 2);
     braid_op_attr_int(d, "axis", 1);
     braid_out indices = braid_op_end_out(d);
-    braid_out ones = braid_cast(g, train_ones_like(g, m->labels), BRAID_FLOAT);
+    braid_out ones = braid_cast(g, braid_ones_like(g, m->labels), BRAID_FLOAT);
     values = weights.op ? braid_mul(g, ones, weights) : ones;
     values = braid_cast(g, braid_reshape(g, values, BRAID_SHAPE(-1)), BRAID_DOUBLE);
     const int64_t size[] = {classes, classes};
@@ -95,7 +95,7 @@ braid_metric braid_metric_mean_per_class_accuracy(braid_graph *g, braid_out labe
     const braid_out all = train_metric_variable(g, "total", BRAID_FLOAT, BRAID_SHAPE(num_classes));
     const braid_out right = train_metric_variable(g, "count", BRAID_FLOAT, BRAID_SHAPE(num_classes));
     braid_out hits = braid_cast(g, braid_equal(g, flat_classes(g, predictions), flat), BRAID_FLOAT);
-    braid_out ones = train_ones_like(g, hits), weights = train_metric_weights(g, &m, labels);
+    braid_out ones = braid_ones_like(g, hits), weights = train_metric_weights(g, &m, labels);
     if (weights.op) {
         weights = braid_reshape(g, train_broadcast_weights(g, weights, braid_cast(g, labels, BRAID_FLOAT)),
                                 BRAID_SHAPE(-1));

@@ -62,9 +62,9 @@ static braid_out class_everywhere(braid_graph *g, braid_out sets, int64_t class_
 {
     const int rank = braid_out_shape(sets).rank;
     const braid_out of_sets = train_shape_of(g, sets);
-    const braid_out dims[] = {train_slice_value(g, of_sets, (int64_t[]){0}, BRAID_SHAPE(rank - 1)),
+    const braid_out dims[] = {braid_slice(g, of_sets, (int64_t[]){0}, BRAID_SHAPE(rank - 1)),
                               braid_const_int32s(g, NULL, &(int32_t){1}, 1)};
-    return train_node2(g, "Fill", NULL, train_concat(g, dims, 2, 0), braid_const_int64(g, NULL, class_id));
+    return train_node2(g, "Fill", NULL, braid_concat(g, dims, 2, 0), braid_const_int64(g, NULL, class_id));
 }
 
 // Leaves one class in each set that has it, and nothing else.
@@ -101,7 +101,7 @@ static braid_sparse as_sets(braid_graph *g, braid_sparse labels, int rank)
     if (is_dense(labels)) {
         const bool is_single = braid_out_shape(labels.values).rank == rank - 1;
         labels.values = braid_cast(g, labels.values, BRAID_INT64);
-        if (is_single) labels.values = train_expand_dims(g, labels.values, -1);
+        if (is_single) labels.values = braid_expand_dims(g, labels.values, -1);
     }
     return labels;
 }
@@ -241,7 +241,7 @@ static braid_out relevance(const at_k *m)
         labels = braid_op_end_out(d);
     }
     const braid_out same =
-        braid_equal(g, train_expand_dims(g, m->best, -1), train_expand_dims(g, labels, -2));
+        braid_equal(g, braid_expand_dims(g, m->best, -1), braid_expand_dims(g, labels, -2));
     return braid_cast(g, braid_reduce(g, "Any", same, &(int32_t){-1}, 1, false), BRAID_DOUBLE);
 }
 
@@ -282,7 +282,7 @@ braid_metric braid_metric_average_precision_at_k(braid_graph *g, braid_sparse la
     const braid_out average = average_precision(&m);
     if (average.op) {
         braid_out total, max, new_total, new_max;
-        stream(&m, "max", weigh(&m, train_ones_like(g, average)), &max, &new_max);
+        stream(&m, "max", weigh(&m, braid_ones_like(g, average)), &max, &new_max);
         stream(&m, "total", weigh(&m, average), &total, &new_total);
         if (new_total.op && new_max.op) {
             result.value = train_node2(g, "DivNoNan", "mean", total, max);

@@ -95,7 +95,7 @@ static void unroll(braid_rnn_cell *const cells[2], const braid_out *inputs, int 
     braid_static_rnn(cells[1], reversed, count, &backward, back, s->final[1]);
     reverse_list(g, back, count, o->sequence_length, reversed);
     for (int i = 0; i < count; i++)
-        outputs[i] = train_concat(g, (const braid_out[]){outputs[i], reversed[i]}, 2, 1);
+        outputs[i] = braid_concat(g, (const braid_out[]){outputs[i], reversed[i]}, 2, 1);
     bd_free(reversed);
     bd_free(back);
 }

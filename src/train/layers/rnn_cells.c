@@ -171,7 +171,7 @@ static braid_rnn_cell_options settled(const braid_rnn_cell_options *options)
 static braid_out apply_linear(braid_graph *g, const linear *l, braid_out a, braid_out b)
 {
     const braid_out parts[2] = {a, b};
-    return braid_bias_add(g, braid_matmul(g, train_concat(g, parts, 2, 1), l->kernel), l->bias);
+    return braid_bias_add(g, braid_matmul(g, braid_concat(g, parts, 2, 1), l->kernel), l->bias);
 }
 
 // x [batch, count * n] as `parts` [count] of [batch, n]

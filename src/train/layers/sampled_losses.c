@@ -114,14 +114,6 @@ static braid_out tail_of(braid_graph *g, braid_out x, int rank, braid_out begin)
     return train_node3(g, "Slice", scope, x, begin, size);
 }
 
-static braid_out expand(braid_graph *g, braid_out x, int axis)
-{
-    const char *scope = braid_push_name_scope(g, "ExpandDims");
-    const braid_out dim = braid_const_int32(g, "dim", axis);
-    braid_pop_name_scope(g);
-    return train_node2(g, "ExpandDims", scope, x, dim);
-}
-
 // The sums of the rows of a matrix of `columns` columns.
 static braid_out sum_rows(braid_graph *g, braid_out x, int64_t columns)
 {
@@ -156,7 +148,7 @@ static void multiply(sampled *s)
 {
     braid_graph *g = s->g;
     const braid_out inputs = s->loss->inputs;
-    const braid_out both[2] = {s->flat, s->classes}, all = train_concat(g, both, 2, 0);
+    const braid_out both[2] = {s->flat, s->classes}, all = braid_concat(g, both, 2, 0);
     const braid_out w = look_up(s, &s->loss->weights, all);
     const braid_out true_w = head_of(g, w, 2, pack(g, s->num_flat, -1));
     const braid_out sampled_w = tail_of(g, w, 2, pack(g, s->num_flat, 0));
@@ -165,7 +157,7 @@ static void multiply(sampled *s)
     const braid_out true_b = head_of(g, b, 1, s->num_flat);
     const braid_out sampled_b = tail_of(g, b, 1, s->num_flat);
     const braid_out by_example = braid_reshape(g, true_w, BRAID_SHAPE(-1, s->num_true, s->dim));
-    const braid_out products = train_node2(g, "Mul", NULL, expand(g, inputs, 1), by_example);
+    const braid_out products = train_node2(g, "Mul", NULL, braid_expand_dims(g, inputs, 1), by_example);
     const braid_out dots = sum_rows(g, braid_reshape(g, products, BRAID_SHAPE(-1, s->dim)), s->dim);
     s->true_logits = braid_reshape(g, dots, BRAID_SHAPE(-1, s->num_true));
     s->true_logits = braid_add(g, s->true_logits, braid_reshape(g, true_b, BRAID_SHAPE(-1, s->num_true)));
@@ -185,7 +177,7 @@ static void remove_hits(sampled *s)
     const braid_out rows = braid_reshape(g, braid_output(hits, 0), BRAID_SHAPE(-1, 1));
     const braid_out columns = braid_cast(g, braid_output(hits, 1), BRAID_INT32);
     const braid_out both[2] = {rows, braid_reshape(g, columns, BRAID_SHAPE(-1, 1))};
-    const braid_out places = train_concat(g, both, 2, 1);
+    const braid_out places = braid_concat(g, both, 2, 1);
     const braid_out shape = train_node1(g, "Shape", NULL, s->sampled_logits);
     const char *scope = braid_push_name_scope(g, "SparseToDense");
     const braid_out zero = braid_const_float(g, "default_value", 0);
@@ -210,11 +202,11 @@ static void compute_logits(sampled *s, braid_out *logits, braid_out *labels)
     s->true_logits = braid_sub(g, s->true_logits, braid_log(g, s->drawn.true_expected_count));
     s->sampled_logits = braid_sub(g, s->sampled_logits, braid_log(g, s->drawn.sampled_expected_count));
     const braid_out values[2] = {s->true_logits, s->sampled_logits};
-    *logits = train_concat(g, values, 2, 1);
+    *logits = braid_concat(g, values, 2, 1);
     const braid_out ones = train_node1(g, "OnesLike", "ones_like", s->true_logits);
     const braid_out share = train_op_number(g, "RealDiv", "truediv", ones, (double)s->num_true);
     const braid_out targets[2] = {share, train_node1(g, "ZerosLike", "zeros_like", s->sampled_logits)};
-    *labels = train_concat(g, targets, 2, 1);
+    *labels = braid_concat(g, targets, 2, 1);
 }
 
 // ---- Losses ----

@@ -88,29 +88,6 @@ braid_out braid_reshape(braid_graph *g, braid_out x, braid_shape shape)
     return train_node2(g, "Reshape", scope, x, dims);
 }
 
-braid_out train_expand_dims(braid_graph *g, braid_out x, int axis)
-{
-    const char *scope = braid_push_name_scope(g, "ExpandDims");
-    braid_out dim = braid_const_int32(g, "dim", axis);
-    braid_pop_name_scope(g);
-    return train_node2(g, "ExpandDims", scope, x, dim);
-}
-
-braid_out train_squeeze(braid_graph *g, braid_out x, const int64_t *axes, int count)
-{
-    braid_op_desc *d = braid_op_begin(g, "Squeeze", NULL);
-    braid_op_input(d, x);
-    braid_op_attr_int_list(d, "squeeze_dims", axes, count);
-    return braid_op_end_out(d);
-}
-
-braid_out train_stack(braid_graph *g, const char *name, const braid_out *values, int count)
-{
-    braid_op_desc *d = braid_op_begin(g, "Pack", name);
-    braid_op_input_list(d, values, count);
-    return braid_op_end_out(d);
-}
-
 braid_out braid_flatten(braid_graph *g, braid_out x)
 {
     if (!x.op) return BRAID_NONE;

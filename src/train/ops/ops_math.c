@@ -58,19 +58,49 @@ braid_out braid_log(braid_graph *g, braid_out x)
     return train_node1(g, "Log", NULL, x);
 }
 
-braid_out braid_relu(braid_graph *g, braid_out x)
+braid_out braid_log1p(braid_graph *g, braid_out x)
 {
-    return train_node1(g, "Relu", NULL, x);
+    return train_node1(g, "Log1p", NULL, x);
 }
 
-braid_out braid_sigmoid(braid_graph *g, braid_out x)
+braid_out braid_rsqrt(braid_graph *g, braid_out x)
 {
-    return train_node1(g, "Sigmoid", NULL, x);
+    return train_node1(g, "Rsqrt", NULL, x);
 }
 
-braid_out braid_tanh(braid_graph *g, braid_out x)
+braid_out braid_sign(braid_graph *g, braid_out x)
 {
-    return train_node1(g, "Tanh", NULL, x);
+    return train_node1(g, "Sign", NULL, x);
+}
+
+braid_out braid_sin(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Sin", NULL, x);
+}
+
+braid_out braid_cos(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Cos", NULL, x);
+}
+
+braid_out braid_floor(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Floor", NULL, x);
+}
+
+braid_out braid_ceil(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "Ceil", NULL, x);
+}
+
+braid_out braid_stop_gradient(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "StopGradient", NULL, x);
+}
+
+braid_out braid_logical_not(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "LogicalNot", NULL, x);
 }
 
 // Named as Python's operators name them.
@@ -94,6 +124,26 @@ braid_out braid_div(braid_graph *g, braid_out x, braid_out y)
     return train_node2(g, "RealDiv", "truediv", x, y);
 }
 
+braid_out braid_floordiv(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "FloorDiv", "floordiv", x, y);
+}
+
+braid_out braid_mod(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "FloorMod", "mod", x, y);
+}
+
+braid_out braid_pow(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Pow", NULL, x, y);
+}
+
+braid_out braid_squared_difference(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "SquaredDifference", NULL, x, y);
+}
+
 braid_out braid_maximum(braid_graph *g, braid_out x, braid_out y)
 {
     return train_node2(g, "Maximum", NULL, x, y);
@@ -107,6 +157,58 @@ braid_out braid_minimum(braid_graph *g, braid_out x, braid_out y)
 braid_out braid_equal(braid_graph *g, braid_out x, braid_out y)
 {
     return train_node2(g, "Equal", NULL, x, y);
+}
+
+braid_out braid_not_equal(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "NotEqual", NULL, x, y);
+}
+
+braid_out braid_less(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Less", NULL, x, y);
+}
+
+braid_out braid_less_equal(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "LessEqual", NULL, x, y);
+}
+
+braid_out braid_greater(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "Greater", NULL, x, y);
+}
+
+braid_out braid_greater_equal(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "GreaterEqual", NULL, x, y);
+}
+
+braid_out braid_logical_and(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "LogicalAnd", NULL, x, y);
+}
+
+braid_out braid_logical_or(braid_graph *g, braid_out x, braid_out y)
+{
+    return train_node2(g, "LogicalOr", NULL, x, y);
+}
+
+braid_out braid_where(braid_graph *g, braid_out condition, braid_out x, braid_out y)
+{
+    return train_node3(g, "Select", NULL, condition, x, y);
+}
+
+braid_out train_add_n(braid_graph *g, const char *name, const braid_out *values, int count)
+{
+    braid_op_desc *d = braid_op_begin(g, "AddN", name);
+    braid_op_input_list(d, values, count);
+    return braid_op_end_out(d);
+}
+
+braid_out braid_add_n(braid_graph *g, const braid_out *values, int count)
+{
+    return train_check_values(g, "add_n", values, count) ? train_add_n(g, NULL, values, count) : BRAID_NONE;
 }
 
 braid_out braid_clip_by_value(braid_graph *g, braid_out x, double min, double max)

@@ -8,6 +8,17 @@ braid_out braid_matmul(braid_graph *g, braid_out a, braid_out b)
     return train_node2(g, "MatMul", NULL, a, b);
 }
 
+braid_out braid_matmul_transposed(braid_graph *g, braid_out a, braid_out b, bool transpose_a,
+                                  bool transpose_b)
+{
+    braid_op_desc *d = braid_op_begin(g, "MatMul", NULL);
+    braid_op_input(d, a);
+    braid_op_input(d, b);
+    braid_op_attr_bool(d, "transpose_a", transpose_a);
+    braid_op_attr_bool(d, "transpose_b", transpose_b);
+    return braid_op_end_out(d);
+}
+
 braid_out braid_bias_add(braid_graph *g, braid_out value, braid_out bias)
 {
     return train_node2(g, "BiasAdd", NULL, value, bias);
@@ -27,7 +38,28 @@ braid_out braid_softmax(braid_graph *g, braid_out logits)
     return train_node1(g, "Softmax", NULL, logits);
 }
 
+braid_out braid_log_softmax(braid_graph *g, braid_out logits)
+{
+    return train_node1(g, "LogSoftmax", NULL, logits);
+}
+
+braid_out braid_in_top_k(braid_graph *g, braid_out predictions, braid_out targets, int k)
+{
+    (void)braid_push_name_scope(g, "in_top_k");
+    const char *scope = braid_push_name_scope(g, "InTopKV2");
+    const braid_out count = braid_const_number(g, "k", train_base_dtype(braid_out_dtype(targets)), k);
+    braid_pop_name_scope(g);
+    const braid_out out = train_node3(g, "InTopKV2", scope, predictions, targets, count);
+    braid_pop_name_scope(g);
+    return out;
+}
+
 // ---- Losses ----
+
+braid_out braid_l2_loss(braid_graph *g, braid_out x)
+{
+    return train_node1(g, "L2Loss", NULL, x);
+}
 
 // x as a matrix [-1, last dimension].
 static braid_out flatten_outer(braid_graph *g, braid_out x, braid_out rank)

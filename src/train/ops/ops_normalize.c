@@ -19,11 +19,7 @@ void braid_moments(braid_graph *g, braid_out x, const int32_t *axes, int count, 
                    braid_out *mean, braid_out *variance)
 {
     *mean = *variance = BRAID_NONE;
-    if (!x.op) return;
-    if (count < 0 || count > BRAID_RANK_MAX || (count && !axes)) {
-        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "moments of '%s': %d axes", braid_op_name(x.op), count);
-        return;
-    }
+    if (!train_check_dims(g, "moments", x, axes, count)) return;
     (void)braid_push_name_scope(g, "moments");
     const braid_dtype dtype = train_base_dtype(braid_out_dtype(x));
     const braid_out y = dtype == BRAID_HALF ? braid_cast(g, x, BRAID_FLOAT) : x;
@@ -32,11 +28,8 @@ void braid_moments(braid_graph *g, braid_out x, const int32_t *axes, int count, 
     const braid_out squares = train_node2(g, "SquaredDifference", NULL, y, center);
     *variance = mean_over(g, "variance", squares, axes, count);
     if (!keep_dims && count) {
-        int64_t dims[BRAID_RANK_MAX];
-        for (int i = 0; i < count; i++)
-            dims[i] = axes[i];
-        *mean = train_squeeze(g, *mean, dims, count);
-        *variance = train_squeeze(g, *variance, dims, count);
+        *mean = braid_squeeze(g, *mean, axes, count);
+        *variance = braid_squeeze(g, *variance, axes, count);
     }
     if (dtype == BRAID_HALF) {
         *mean = braid_cast(g, *mean, BRAID_HALF);
@@ -59,4 +52,27 @@ braid_out braid_batch_normalization(braid_graph *g, braid_out x, braid_out mean,
         offset.op ? braid_add(g, scaled, braid_sub(g, offset, shift)) : braid_sub(g, scaled, shift);
     braid_pop_name_scope(g);
     return out;
+}
+
+braid_out braid_l2_normalize(braid_graph *g, braid_out x, const int32_t *axes, int count, double epsilon)
+{
+    if (!train_check_dims(g, "l2_normalize", x, axes, count)) return BRAID_NONE;
+    const char *scope = braid_push_name_scope(g, "l2_normalize");
+    const braid_out squares = braid_reduce(g, "Sum", braid_square(g, x), axes, count, true);
+    const braid_out inverse = braid_rsqrt(g, train_op_number(g, "Maximum", "Maximum", squares, epsilon));
+    const braid_out out = train_node2(g, "Mul", scope, x, inverse);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+braid_out braid_local_response_normalization(braid_graph *g, braid_out x, int depth_radius, double bias,
+                                             double alpha, double beta)
+{
+    braid_op_desc *d = braid_op_begin(g, "LRN", NULL);
+    braid_op_input(d, x);
+    braid_op_attr_int(d, "depth_radius", depth_radius);
+    braid_op_attr_float(d, "bias", (float)bias);
+    braid_op_attr_float(d, "alpha", (float)alpha);
+    braid_op_attr_float(d, "beta", (float)beta);
+    return braid_op_end_out(d);
 }

@@ -136,7 +136,7 @@ static braid_out restore_shape(const table *t, braid_out rows, braid_out ids)
         return braid_reshape(t->g, rows, shape);
     }
     const braid_out dims[] = {train_shape_of(t->g, ids), train_const_shape(t->g, "element_shape", element)};
-    return train_node2(t->g, "Reshape", NULL, rows, train_concat(t->g, dims, 2, 0));
+    return train_node2(t->g, "Reshape", NULL, rows, braid_concat(t->g, dims, 2, 0));
 }
 
 static braid_out look_up_parts(const table *t, const char *scope, braid_out ids,
@@ -180,4 +180,75 @@ braid_out braid_embedding_lookup_parts(braid_graph *g, const braid_out *parts, i
     const braid_out rows = look_up_parts(&t, scope, ids, strategy);
     braid_pop_name_scope(g);
     return rows;
+}
+
+// ---- Lists of ids, combined ----
+
+// Rows without weights: one op gathers and combines them.
+static braid_out combine(braid_graph *g, const char *scope, braid_combiner combiner, braid_out rows,
+                         braid_out places, braid_out segments)
+{
+    static const char *const op_types[] = {
+        [BRAID_COMBINER_MEAN] = "SparseSegmentMean",
+        [BRAID_COMBINER_SUM] = "SparseSegmentSum",
+        [BRAID_COMBINER_SQRTN] = "SparseSegmentSqrtN",
+    };
+    return train_node3(g, op_types[combiner], scope, rows, places, segments);
+}
+
+// The sums of the values of each segment, called `name` (NULL: after the op).
+static braid_out segment_sum(braid_graph *g, const char *name, braid_out values, braid_out segments)
+{
+    return train_node2(g, "SegmentSum", name, values, segments);
+}
+
+static braid_out combine_weighted(braid_graph *g, const char *scope, braid_combiner combiner, braid_out rows,
+                                  braid_out weights, braid_out segments)
+{
+    braid_shape shape = braid_out_shape(rows);
+    for (int i = 0; i < shape.rank; i++)
+        shape.dims[i] = i ? 1 : -1;
+    weights = braid_reshape(g, weights, shape);
+    const braid_out weighted = braid_mul(g, rows, weights);
+    if (combiner == BRAID_COMBINER_SUM) return segment_sum(g, scope, weighted, segments);
+    const braid_out sums = segment_sum(g, NULL, weighted, segments);
+    braid_out by = combiner == BRAID_COMBINER_MEAN ? weights : braid_square(g, weights);
+    by = segment_sum(g, NULL, by, segments);
+    if (combiner == BRAID_COMBINER_SQRTN) by = braid_sqrt(g, by);
+    return train_node2(g, "RealDiv", scope, sums, by);
+}
+
+// The row of each id: the first column of the indices.
+static braid_out segments_of(braid_graph *g, braid_sparse ids)
+{
+    const braid_out column = braid_slice(g, ids.indices, (int64_t[]){0, 0}, BRAID_SHAPE(-1, 1));
+    return braid_cast(g, braid_squeeze(g, column, (int32_t[]){1}, 1), BRAID_INT32);
+}
+
+braid_out braid_embedding_lookup_sparse(braid_graph *g, const braid_out *parts, int count, braid_sparse ids,
+                                        const braid_embedding_sparse_options *options)
+{
+    static const braid_embedding_sparse_options none;
+    const braid_embedding_sparse_options *o = options ? options : &none;
+    if (braid_graph_status(g, NULL)) return BRAID_NONE;
+    if (!ids.values.op || !ids.indices.op || o->combiner < 0 || o->combiner > BRAID_COMBINER_SQRTN) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "embedding_lookup_sparse: %s",
+                         ids.values.op && ids.indices.op ? "that is no combiner"
+                                                         : "the ids have no values or no indices");
+        return BRAID_NONE;
+    }
+    const char *scope = braid_push_name_scope(g, "embedding_lookup_sparse");
+    const braid_out segments = segments_of(g, ids);
+    braid_op *unique = train_node1(g, "Unique", NULL, ids.values).op; // each row is looked up once
+    braid_out out = BRAID_NONE;
+    if (unique) {
+        const braid_out places = braid_output(unique, 1);
+        const braid_out rows =
+            braid_embedding_lookup_parts(g, parts, count, braid_output(unique, 0), o->strategy);
+        out = o->weights.op ? combine_weighted(g, scope, o->combiner, braid_gather(g, rows, places),
+                                               o->weights, segments)
+                            : combine(g, scope, o->combiner, rows, places, segments);
+    }
+    braid_pop_name_scope(g);
+    return out;
 }

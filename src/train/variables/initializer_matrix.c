@@ -6,11 +6,8 @@
 static braid_out transposed(braid_graph *g, braid_out x)
 {
     (void)braid_push_name_scope(g, "matrix_transpose");
-    const char *scope = braid_push_name_scope(g, "transpose");
     const int32_t swap[] = {1, 0};
-    const braid_out perm = braid_const_int32s(g, "perm", swap, 2);
-    braid_pop_name_scope(g);
-    const braid_out out = train_node2(g, "Transpose", scope, x, perm);
+    const braid_out out = braid_transpose(g, x, swap, 2);
     braid_pop_name_scope(g);
     return out;
 }
@@ -75,7 +72,7 @@ static braid_out build_identity(const braid_initializer *self, braid_graph *g, b
         return BRAID_NONE;
     }
     braid_out value = eye(g, dtype, whole);
-    if (self->partition) value = train_slice_value(g, value, self->partition->offset, shape);
+    if (self->partition) value = braid_slice(g, value, self->partition->offset, shape);
     return train_number_op(g, "Mul", "mul", self->a, value);
 }
 

@@ -144,7 +144,7 @@ static braid_out slice_of(const wanted *part, const braid_partition_info *info, 
     char *scope = bd_asprintf("%s/PartitionedInitializer/", part->name);
     (void)braid_push_name_scope(part->g, scope);
     bd_free(scope);
-    const braid_out value = train_slice_value(part->g, whole, info->offset, part->o.shape);
+    const braid_out value = braid_slice(part->g, whole, info->offset, part->o.shape);
     braid_pop_name_scope(part->g);
     return value;
 }
@@ -174,7 +174,7 @@ static braid_out read_parts(const wanted *w, const braid_variable *v, int axis)
     braid_out *reads = bd_calloc((size_t)v->part_count, sizeof *reads);
     for (int i = 0; i < v->part_count; i++)
         reads[i] = braid_variable_find(v->parts[i]).read;
-    const braid_out whole = train_concat(g, reads, v->part_count, axis);
+    const braid_out whole = braid_concat(g, reads, v->part_count, axis);
     bd_free(reads);
     braid_pop_name_scope(g);
     return braid_identity(g, w->name, whole);

@@ -61,18 +61,11 @@ static braid_out slice_at_one(braid_graph *g, braid_out x, bool head)
     return braid_op_end_out(d);
 }
 
-static braid_out pack(braid_graph *g, const char *name, const braid_out *values, int count)
-{
-    braid_op_desc *d = braid_op_begin(g, "Pack", name);
-    braid_op_input_list(d, values, count);
-    return braid_op_end_out(d);
-}
-
 // [leading_size] + rest, the shape of x with the mask's dimensions made one.
 static braid_out masked_shape(braid_graph *g, braid_out leading_size, braid_out rest)
 {
     const char *scope = braid_push_name_scope(g, "concat");
-    braid_out parts[] = {pack(g, "values_0", &leading_size, 1), rest};
+    braid_out parts[] = {train_stack(g, "values_0", &leading_size, 1), rest};
     braid_out axis = braid_const_int32(g, "axis", 0);
     braid_pop_name_scope(g);
     braid_op_desc *d = braid_op_begin(g, "ConcatV2", scope);
@@ -136,7 +129,7 @@ static braid_out not_initialized(braid_graph *g, const braid_out *vars, int coun
         flags[i] = train_node1(g, op_type, NULL, vars[i]);
         braid_pop_colocate(g);
     }
-    braid_out all = pack(g, "stack", flags, count);
+    braid_out all = train_stack(g, "stack", flags, count);
     bd_free(flags);
     return train_node1(g, "LogicalNot", NULL, all);
 }
