@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/done_notice.h"
 #include "base/wait_limits.h"
 #include "command.h"
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,16 +75,23 @@ static void fail_run(run_state *s, int exit_code)
 
 // ---- Starting ----
 
+// The two ends of what a task writes: the first is read here.
+typedef struct task_files {
+    int out[2], err[2], notice[2];
+} task_files;
+
 // In the child, between fork and exec: only async-signal-safe calls.
-static void become_task(const run_state *s, int out, int err, char **environment, pid_t parent)
+static void become_task(const run_state *s, const task_files *f, char **environment, pid_t parent)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); // if `braid run` itself is killed, its tasks are too
     if (getppid() != parent) _exit(EXIT_CANNOT_RUN);
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
     signal(SIGPIPE, SIG_DFL);
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(EXIT_CANNOT_RUN);
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(f->out[1], 1) < 0 || dup2(f->err[1], 2) < 0)
+        _exit(EXIT_CANNOT_RUN);
+    fcntl(f->notice[1], F_SETFD, 0); // inherited
     execve(s->run->program, s->run->argv, environment);
     static const char message[] = "cannot be run\n";
     if (write(2, message, sizeof message - 1) < 0) _exit(EXIT_CANNOT_RUN);
@@ -89,7 +99,7 @@ static void become_task(const run_state *s, int out, int err, char **environment
 }
 
 enum {
-    VARIABLES = 3
+    VARIABLES = 4
 };
 
 static bool is_replaced(const char *variable, char *const replaced[VARIABLES])
@@ -101,7 +111,7 @@ static bool is_replaced(const char *variable, char *const replaced[VARIABLES])
 
 // The environment of this process with variables of a task replaced; the caller frees these and the block.
 // All tasks start at once, so one that is missing for the grace time does not come.
-static char **make_environment(const bd_run *run, const bd_task *t, char *variables[VARIABLES])
+static char **make_environment(const bd_run *run, const bd_task *t, int notice, char *variables[VARIABLES])
 {
     extern char **environ;
     size_t n = 0;
@@ -110,6 +120,9 @@ static char **make_environment(const bd_run *run, const bd_task *t, char *variab
     variables[0] = bd_asprintf("TF_CONFIG=%s", t->tf_config);
     variables[1] = bd_asprintf(BD_GRACE_VARIABLE "=%g", (double)run->grace_ms / 1e3);
     variables[2] = bd_asprintf(BD_START_TIMEOUT_VARIABLE "=%g", (double)run->grace_ms / 1e3);
+    struct stat file = {0};
+    fstat(notice, &file);
+    variables[3] = bd_asprintf(BD_DONE_NOTICE_VARIABLE "=%d:%llu", notice, (unsigned long long)file.st_ino);
     char **environment = bd_malloc((n + VARIABLES + 1) * sizeof *environment);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
@@ -120,36 +133,64 @@ static char **make_environment(const bd_run *run, const bd_task *t, char *variab
     return environment;
 }
 
-static bool start_task(run_state *s, bd_task *t)
+static bool open_files(task_files *f)
 {
-    int out[2] = {-1, -1}, err[2] = {-1, -1};
-    if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
+    *f = (task_files){{-1, -1}, {-1, -1}, {-1, -1}};
+    return pipe2(f->out, O_CLOEXEC) == 0 && pipe2(f->err, O_CLOEXEC) == 0 &&
+           socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, f->notice) == 0;
+}
+
+static void close_file(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+static void close_files(task_files *f)
+{
+    for (int i = 0; i < 2; i++) {
+        close_file(&f->out[i]);
+        close_file(&f->err[i]);
+        close_file(&f->notice[i]);
+    }
+}
+
+static pid_t fork_task(const run_state *s, const bd_task *t, const task_files *f)
+{
     char *variables[VARIABLES];
-    char **environment = make_environment(s->run, t, variables);
-    pid_t parent = getpid(), pid = fork();
-    if (pid == 0) become_task(s, out[1], err[1], environment, parent);
+    char **environment = make_environment(s->run, t, f->notice[1], variables);
+    const pid_t parent = getpid(), pid = fork();
+    if (pid == 0) become_task(s, f, environment, parent);
     for (int i = 0; i < VARIABLES; i++)
         bd_free(variables[i]);
     bd_free(environment);
-    if (pid < 0) goto failed;
+    return pid;
+}
+
+static bool start_task(run_state *s, bd_task *t)
+{
+    task_files f;
+    const pid_t pid = open_files(&f) ? fork_task(s, t, &f) : -1;
+    if (pid < 0) {
+        say(s, "cannot start %s: %s", t->name, strerror(errno));
+        close_files(&f);
+        return false;
+    }
     setpgid(pid, pid); // in both processes, because either may be first
     t->pid = pid;
     t->started_ns = bd_now_ns();
     t->restart_ns = BD_FOREVER;
-    close(out[1]);
-    close(err[1]);
-    fcntl(out[0], F_SETFL, O_NONBLOCK);
-    fcntl(err[0], F_SETFL, O_NONBLOCK);
-    t->output[0] = (bd_prefixed){.from = out[0], .to = &s->outputs[0], .prefix = t->prefixes[0]};
-    t->output[1] = (bd_prefixed){.from = err[0], .to = &s->outputs[1], .prefix = t->prefixes[1]};
+    t->said_done = false;
+    close_file(&t->notice);
+    t->notice = f.notice[0];
+    close(f.out[1]);
+    close(f.err[1]);
+    close(f.notice[1]);
+    fcntl(f.out[0], F_SETFL, O_NONBLOCK);
+    fcntl(f.err[0], F_SETFL, O_NONBLOCK);
+    t->output[0] = (bd_prefixed){.from = f.out[0], .to = &s->outputs[0], .prefix = t->prefixes[0]};
+    t->output[1] = (bd_prefixed){.from = f.err[0], .to = &s->outputs[1], .prefix = t->prefixes[1]};
     return true;
-failed:
-    say(s, "cannot start %s: %s", t->name, strerror(errno));
-    for (int i = 0; i < 2; i++) {
-        if (out[i] >= 0) close(out[i]);
-        if (err[i] >= 0) close(err[i]);
-    }
-    return false;
 }
 
 // ---- Ending ----
@@ -198,6 +239,36 @@ static void kill_all(run_state *s)
     set_phase(s, KILLING, -1);
 }
 
+// ---- Work that is done ----
+
+// Reads what the task has said. Nothing is waited for: what a task that has ended said is there.
+static void read_notice(bd_task *t)
+{
+    char text[256], *line = bd_asprintf("done %s\n", t->name);
+    const ssize_t len = t->notice >= 0 ? recv(t->notice, text, sizeof text - 1, MSG_DONTWAIT) : -1;
+    text[len > 0 ? len : 0] = '\0';
+    t->said_done = t->said_done || strstr(text, line);
+    bd_free(line);
+}
+
+static bool has_ended_well(const bd_task *t)
+{
+    return !t->pid && t->restart_ns == BD_FOREVER && !t->exit_code;
+}
+
+// A parameter server has said that all workers are done, or all others have done their work.
+static bool is_work_done(const bd_run *r)
+{
+    int others = 0, done = 0;
+    for (int i = 0; i < r->task_count; i++) {
+        const bd_task *t = &r->tasks[i];
+        if (t->is_ps && t->said_done) return true;
+        others += !t->is_ps;
+        done += !t->is_ps && (t->said_done || has_ended_well(t));
+    }
+    return others > 0 && done == others;
+}
+
 // ---- Restarting ----
 
 static bool may_restart(const run_state *s, const bd_task *t)
@@ -230,8 +301,7 @@ static void start_ended_again(run_state *s)
     if (s->phase != WORKING || !with || running(s->run, false) == 0) return;
     for (int i = 0; i < s->run->task_count; i++) {
         bd_task *t = &s->run->tasks[i];
-        const bool ended_well = !t->pid && t->restart_ns == BD_FOREVER && !t->exit_code;
-        if (t->is_ps || !ended_well || t->started_ns > s->ps_lost_ns) continue;
+        if (t->is_ps || !has_ended_well(t) || t->started_ns > s->ps_lost_ns) continue;
         t->restart_ns = with->restart_ns;
         say(s, "%s had ended and is started again, because a parameter server has lost its variables",
             t->name);
@@ -277,29 +347,51 @@ static bool has_running_partner(const bd_task *t)
     return t->partner && t->partner->pid;
 }
 
+// The failure of a task whose work is not done, or that is not restarted.
+static void on_loss(run_state *s, bd_task *t, const char *why)
+{
+    if (t->restarts)
+        say(s, "%s %s; it has been restarted %d time%s and is given up", t->name, why, t->restarts,
+            t->restarts == 1 ? "" : "s");
+    else
+        say(s, "%s %s", t->name, why);
+    fail_run(s, t->first_failure);
+    const bool partner_comes = t->partner && t->partner->restart_ns != BD_FOREVER;
+    if (!t->is_ps || partner_comes || s->phase != WORKING) return;
+    say(s, "without %s the training cannot go on: the other tasks are ended%s", t->name,
+        s->run->max_restarts ? "" : " (--restarts N restarts tasks)");
+    set_phase(s, PS_LOST, PS_LOST_GRACE_MS);
+}
+
+// A task whose work was done is not restarted. That it was killed is no failure where a restart would make up
+// for it; nor is it one when a parameter server ends because it has not heard that the others are done.
+static void on_late_failure(run_state *s, bd_task *t, int status, const char *why)
+{
+    const bool is_harmless = WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : t->is_ps && !t->said_done;
+    say(s, "%s %s when its work was done: it is not restarted", t->name, why);
+    if (is_harmless && may_restart(s, t))
+        t->exit_code = 0;
+    else
+        fail_run(s, t->first_failure ? t->first_failure : t->exit_code);
+}
+
 static void on_task_failed(run_state *s, bd_task *t, int status)
 {
+    for (int i = 0; i < s->run->task_count; i++)
+        read_notice(&s->run->tasks[i]);
     char *why = describe_end(status, t->exit_code);
-    if (t->is_ps && !has_running_partner(t)) s->ps_lost_ns = bd_now_ns();
-    if (!t->first_failure) t->first_failure = t->exit_code;
-    if (may_restart(s, t)) {
-        plan_restart(s, t, why);
-    } else if (has_running_partner(t)) {
-        say(s, "%s %s; %s goes on%s", t->name, why, t->partner->name,
-            t->restarts ? "" : " without a second copy (--restarts N restarts tasks)");
+    if (t->said_done || (t->is_ps && is_work_done(s->run))) {
+        on_late_failure(s, t, status, why);
     } else {
-        if (t->restarts)
-            say(s, "%s %s; it has been restarted %d time%s and is given up", t->name, why, t->restarts,
-                t->restarts == 1 ? "" : "s");
+        if (t->is_ps && !has_running_partner(t)) s->ps_lost_ns = bd_now_ns();
+        if (!t->first_failure) t->first_failure = t->exit_code;
+        if (may_restart(s, t))
+            plan_restart(s, t, why);
+        else if (has_running_partner(t))
+            say(s, "%s %s; %s goes on%s", t->name, why, t->partner->name,
+                t->restarts ? "" : " without a second copy (--restarts N restarts tasks)");
         else
-            say(s, "%s %s", t->name, why);
-        fail_run(s, t->first_failure);
-        const bool partner_comes = t->partner && t->partner->restart_ns != BD_FOREVER;
-        if (t->is_ps && !partner_comes && s->phase == WORKING) {
-            say(s, "without %s the training cannot go on: the other tasks are ended%s", t->name,
-                s->run->max_restarts ? "" : " (--restarts N restarts tasks)");
-            set_phase(s, PS_LOST, PS_LOST_GRACE_MS);
-        }
+            on_loss(s, t, why);
     }
     bd_free(why);
 }
@@ -510,6 +602,7 @@ int bd_run_tasks(bd_run *run)
     for (int i = 0; i < run->task_count; i++) {
         run->tasks[i].output[0].from = run->tasks[i].output[1].from = -1;
         run->tasks[i].restart_ns = BD_FOREVER;
+        run->tasks[i].notice = -1;
     }
     for (int i = 0; i < run->task_count; i++)
         if (!start_task(&s, &run->tasks[i])) {
@@ -518,6 +611,8 @@ int bd_run_tasks(bd_run *run)
             break;
         }
     wait_for_tasks(&s);
+    for (int i = 0; i < run->task_count; i++)
+        close_file(&run->tasks[i].notice);
     for (int i = 0; i < 2; i++)
         bd_strbuf_fini(&s.outputs[i].queue);
     close(s.signal_fd);

@@ -7,6 +7,11 @@
 // restarted after a pause, `max_restarts` times at most. A parameter server that failed has lost its
 // variables: tasks that had ended well are started again with the next restart. A process of a replicated
 // parameter server that fails is no loss while the other one runs: the run fails only with the second.
+//
+// A task of Braid says when its work is done (base/done_notice.h), before it ends: a worker
+// when its training has ended, a parameter server when all workers have said so. It is not restarted after
+// that, because the parameter servers may have ended, too. Nor is a parameter server once the work of all
+// others is done.
 #ifndef BD_CLI_TASKS_H
 #define BD_CLI_TASKS_H
 
@@ -22,6 +27,8 @@ typedef struct bd_task {
     char prefixes[2][64];
     pid_t pid;         // 0 once it has ended; also its process group
     int exit_code;     // 128+N when killed by signal N
+    int notice;        // the socket on which the task says that its work is done; -1: none
+    bool said_done;    // since its last start
     bool asked_to_end; // its exit code does not count any more
     int restarts;      // so far
     int64_t started_ns;

@@ -10,6 +10,7 @@
 #include "cluster/server.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/done_notice.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strbuf.h"
@@ -436,6 +437,7 @@ braid_server *bd_server_start(const braid_cluster *cluster, const char *job, int
     braid_server *s = NULL;
     if (!check_address(address, job, index, options->insecure, st) &&
         !bd_cpu_devices_check(options->cpu_devices, st)) {
+        bd_done_notice_keep();
         s = server_new(cluster, transport,
                        bd_address_replicas(braid_cluster_address(cluster, job, index)) == 1);
         s->replica = replica;
@@ -508,14 +510,14 @@ braid_code braid_server_join(braid_server *s, braid_status *status)
     const bool was_stopped = s->is_stopping, has_left = s->has_left;
     bd_mutex_unlock(&s->mu);
     if (was_stopped) return BRAID_OK;
-    if (has_left) {
-        if (!s->left.code) bd_info("The work of %s is done", s->peers.self->label);
-        if (status) bd_status_copy(status, &s->left);
-        return s->left.code; // constant once it is set
-    }
-    const braid_code code = bd_membership_check_done(s->env.membership, status ? status : unwanted);
-    if (!code) bd_info("The work of %s is done", s->peers.self->label);
-    return code;
+    braid_status *st = status ? status : unwanted;
+    if (has_left)
+        bd_status_copy(st, &s->left); // constant once it is set
+    else
+        bd_membership_check_done(s->env.membership, st);
+    if (!st->code) bd_done_notice_write(s->peers.self->job, s->peers.self->index);
+    if (!st->code) bd_info("The work of %s is done", s->peers.self->label);
+    return st->code;
 }
 
 void braid_server_failed(braid_server *s)

@@ -160,6 +160,39 @@ braid run: ps/0 ended with exit code 9; restart 1 of 1 in 0.1 s
 braid run: worker/0 had ended and is started again, because a parameter server has lost its variables" \
     "$code $(cat "$dir/out" "$dir/err")"
 
+# worker/0 says that it is done; then ps/0 fails, and worker/0 is killed.
+mkfifo "$dir/said" "$dir/ps_is_there"
+script said_done <<'EOS'
+mkdir "$dir/once_$task" 2>/dev/null || { echo again; exit 5; }
+case $task in
+worker/0)
+    echo "done $task" >&"${BRAID_DONE_NOTICE%%:*}"
+    exec 3>"$dir/said" 4<"$dir/ps_is_there"
+    echo >&3
+    read -r _ <&4
+    [ "$is_killed" ] && kill -KILL $$
+    exit 0 ;;
+ps/0) exec 3<"$dir/said" 4>"$dir/ps_is_there"; read -r _ <&3; exit 9 ;;
+esac
+EOS
+mkdir "$dir/once_ps" "$dir/once_worker"
+code=$(dir=$dir is_killed=yes run --restarts 1 --timeout 20 "$dir/said_done")
+check "a task whose work is done is not restarted" \
+"0 braid run: ps/0 ended with exit code 9 when its work was done: it is not restarted
+braid run: worker/0 was killed by signal 9 (Killed) when its work was done: it is not restarted" \
+    "$code $(sort "$dir/out" "$dir/err")"
+rm -r "$dir/once_ps/0" "$dir/once_worker/0"
+code=$(dir=$dir is_killed= run --timeout 20 "$dir/said_done")
+check "but without restarts its failure is the run's" 9 "$code"
+
+script says_nothing_of_others <<'EOS'
+echo "done worker/1" >&"${BRAID_DONE_NOTICE%%:*}"
+exit 3
+EOS
+code=$(run --ps 0 --restarts 1 "$dir/says_nothing_of_others")
+check "what a task says of another one does not count" \
+    "3 braid run: worker/0 ended with exit code 3; restart 1 of 1 in 0.1 s" "$code $(head -n 1 "$dir/err")"
+
 script lost_ps <<'EOS'
 [ "$task" = ps/0 ] && exit 5
 exec tail -f /dev/null

@@ -361,8 +361,7 @@ static void check_model(const char *prefix)
     if (bd_bundle_open(prefix, &b, st)) fail_seed("%s: %s", prefix, st->message);
     const int64_t steps = (int64_t)read_float(b, "global_step");
     // A worker that starts while the chief restores can take the global step from before for the end.
-    const bool may_end_early =
-        the_cluster.is_too_late || (the_plan.is_sync && the_cluster.is_any_done && restored);
+    const bool may_end_early = the_plan.is_sync && the_cluster.is_any_done && restored;
     if (steps < the_plan.steps && !may_end_early) fail_seed("training ended at step %lld", (long long)steps);
     if (!the_plan.is_sync) {
         check_count(b, "count_x", steps);
@@ -456,8 +455,7 @@ static void check(void)
     bd_simulation_sleep(SIM_MS);
     check_threads();
     check_errors();
-    const bool must_succeed =
-        the_plan.cluster.max_restarts > 0 && !the_cluster.was_long && !the_cluster.is_too_late;
+    const bool must_succeed = the_plan.cluster.max_restarts > 0 && !the_cluster.was_long;
     if (must_succeed && the_cluster.exit_code)
         fail_seed("the run ended with exit code %d", the_cluster.exit_code);
     if (the_cluster.exit_code == 0) check_checkpoints();
@@ -585,7 +583,7 @@ static uint64_t run_seeds(uint64_t first, uint64_t last, const char *program_pat
 }
 
 // Seeds beyond the short run that failed before a mend.
-static const uint64_t known_seeds[] = {477, 554, 588, 761, 890, 1017, 1057, 1351, 9842};
+static const uint64_t known_seeds[] = {295, 477, 554, 588, 761, 890, 1017, 1057, 1290, 1351, 9842};
 
 int main(int argc, char **argv)
 {

@@ -34,6 +34,7 @@
 #include "cluster/membership/membership.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/done_notice.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
@@ -366,6 +367,8 @@ void bd_membership_notify_done(bd_membership *m)
     if (is_first) m->notifying += m->membership_server_count;
     bd_mutex_unlock(&m->mu);
     if (!is_first) return;
+    const bd_peer *self = m->env.peers->self;
+    if (!is_ps(self)) bd_done_notice_write(self->job, self->index); // of a parameter server: server.c
     for (int i = 0; i < m->membership_server_count; i++) {
         m->membership_servers[i].notify_deadline_ns = bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS);
         notify_done(&m->membership_servers[i]);

@@ -1,6 +1,7 @@
 // The tasks of a simulated cluster: their lives, and `braid run` over them (src/cli/tasks.c).
 #include "simulated_cluster.h"
 #include "base/alloc.h"
+#include "base/done_notice.h"
 #include "base/log.h"
 #include "cluster/spec/cluster_spec.h"
 #include "io/testing/memory_fs.h"
@@ -54,6 +55,16 @@ static void disk_is_used(bd_memory_fs_call call, const char *path)
 }
 
 // ---- Lives ----
+
+static void take_notice(const char *job, int index)
+{
+    (void)job, (void)index;
+    sim_cluster *c = the_cluster;
+    bd_mutex_lock(&c->mu);
+    sim_life *life = own_life(c);
+    if (life) life->said_done = true;
+    bd_mutex_unlock(&c->mu);
+}
 
 // The mutex is held so that a crash finds the host on the network or no host.
 static bd_transport *join_network(sim_life *life, braid_status *st)
@@ -254,16 +265,34 @@ static void start_ended_again(supervisor *s)
 
 static bool is_work_done(const sim_cluster *c)
 {
+    int others = 0, done = 0;
     for (int i = 0; i < c->task_count; i++) {
         const sim_task *t = &c->tasks[i];
-        if (t->is_ps && (!t->is_over || t->life->exit_code || t->asked_to_end)) return false;
+        if (t->is_ps && t->life->said_done) return true;
+        others += !t->is_ps;
+        done += !t->is_ps && (t->life->said_done || (t->is_over && !t->life->exit_code));
     }
-    return true;
+    return others > 0 && done == others;
+}
+
+static void failed_late(supervisor *s, sim_task *t)
+{
+    const bool is_harmless = t->life->is_crashed || (t->is_ps && !t->life->said_done);
+    bd_info("%s ended with exit code %d (%s) when its work was done", t->name, t->life->exit_code,
+            t->life->error);
+    t->is_over = true;
+    if (is_harmless && s->phase == WORKING && t->restarts < s->c->options.max_restarts)
+        t->life->exit_code = 0;
+    else
+        fail_run(s, t->first_failure ? t->first_failure : t->life->exit_code);
 }
 
 static void task_failed(supervisor *s, sim_task *t)
 {
-    s->c->is_too_late = s->c->is_too_late || (!t->is_ps && is_work_done(s->c));
+    if (t->life->said_done || (t->is_ps && is_work_done(s->c))) {
+        failed_late(s, t);
+        return;
+    }
     if (t->is_ps) s->ps_lost_ns = bd_now_ns();
     if (!t->first_failure) t->first_failure = t->life->exit_code;
     if (s->phase == WORKING && t->restarts < s->c->options.max_restarts) {
@@ -366,6 +395,7 @@ void sim_cluster_begin(sim_cluster *c, const sim_options *options)
     add_tasks(c, "ps", options->ps);
     add_tasks(c, "worker", options->workers);
     the_cluster = c;
+    bd_done_notice_taker = take_notice;
     bd_memory_fs_install();
     bd_memory_fs_set_hooks(&(bd_memory_fs_hooks){disk_process, disk_is_used});
 }

@@ -28,6 +28,7 @@ typedef struct sim_life {
     int64_t started_ns;
     bool has_ended, is_crashed; // guarded by mu
     bool is_paused;             // guarded by mu
+    bool said_done;             // its work is done; guarded by mu
     bool is_terminating;        // a signal stops the server; guarded by mu
     int exit_code;              // 128 + 9 when crashed; guarded by mu
     char error[512];            // of a program that failed by itself
@@ -72,7 +73,6 @@ struct sim_cluster {
     int64_t working_ns;        // when the phase in which tasks are restarted ended; BD_FOREVER: it has not
     int64_t over_ns;           // when the run was over
     bool is_any_done;          // a worker has said that it is done
-    bool is_too_late;          // a task has failed after its peers had ended: no success is possible
     bool was_long;             // a fault took longer than the grace time allows
     int exit_code;             // as that of `braid run`
     int crashes;               // so far
