@@ -13,7 +13,7 @@
 //
 // Each share is trained in each epoch at least once. A share that a worker has begun and not finished is
 // handed out again, from its beginning, as soon as the worker's connection to the task of the queue breaks
-// (at once when the process dies, after 20 seconds when the host vanishes), or when the worker opens another
+// (at once when the process dies, within 8 seconds when the host vanishes), or when the worker opens another
 // session. A worker that stands still keeps its share, and the epoch waits for it. A worker that comes late
 // takes its share of what is left.
 //

@@ -369,7 +369,7 @@ static void on_late_failure(run_state *s, bd_task *t, int status, const char *wh
 {
     const bool is_harmless = WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : t->is_ps && !t->said_done;
     say(s, "%s %s when its work was done: it is not restarted", t->name, why);
-    if (is_harmless && may_restart(s, t))
+    if (is_harmless && (may_restart(s, t) || has_running_partner(t)))
         t->exit_code = 0;
     else
         fail_run(s, t->first_failure ? t->first_failure : t->exit_code);

@@ -34,15 +34,15 @@
 // MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is
 // slow to answer, not gone. Whether a call may be repeated (RETRIES) is ours to decide.
 #define CLIENT_ARGS                                                                                          \
-    COMMON_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000), INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),        \
+    COMMON_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 4000), INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),         \
         INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),                                                  \
         INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000), INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),  \
         INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0), \
         INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
 
-// A watched connection to a server notices within 20 s that the host is gone; a server notices it by
-// grpc_keepalive.c.
-#define PING_MS 10000
+// A watched connection to a server notices within 8 s that the host is gone; a server notices it by
+// grpc_keepalive.c. A lost task is gone for good a grace time later: within the grace time and 10 s in all.
+#define PING_MS 4000
 // By default a server ends a connection with more than one ping in 5 minutes without data.
 #define PING_ANY_SERVER_MS 310000
 

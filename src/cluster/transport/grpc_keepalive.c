@@ -10,9 +10,9 @@
 
 // A host that is silent for QUIET_S is probed every ASK_S. If it does not answer, or does not acknowledge
 // data, for GONE_S, the connection ends.
-#define QUIET_S 10
-#define ASK_S 2
-#define GONE_S 20
+#define QUIET_S 4
+#define ASK_S 1
+#define GONE_S 8
 
 static bool listens_on(int fd, int port)
 {

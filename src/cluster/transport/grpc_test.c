@@ -110,6 +110,28 @@ static void a_server_that_is_killed_ends_calls_with_unavailable(void **state)
     t->free(t);
 }
 
+// As the program of a host without power.
+static void a_server_that_stands_still_ends_calls_within_ten_seconds(void **state)
+{
+    (void)state;
+    char address[64];
+    const pid_t pid = start_server(address);
+    BD_STATUS(st);
+    bd_transport *t = bd_grpc_transport_new(st);
+    bd_channel *c = t->connect(t, address);
+    result ping, hold;
+    assert_int_equal(end(t, begin(t, c, "/test/ping", &ping), &ping), BRAID_OK);
+    bd_call *call = begin(t, c, "/test/hold", &hold);
+    const int64_t begin_ns = bd_now_ns();
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(end(t, call, &hold), BRAID_UNAVAILABLE);
+    assert_true(bd_now_ns() - begin_ns < INT64_C(10000000000));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    t->channel_close(c);
+    t->free(t);
+}
+
 // Whether malloc asks the system for a block larger than all that were freed before, as it does by default.
 static bool maps(size_t size)
 {
@@ -160,6 +182,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_that_is_killed_ends_calls_with_unavailable),
         cmocka_unit_test(a_target_lists_the_addresses_of_both_processes),
+        cmocka_unit_test(a_server_that_stands_still_ends_calls_within_ten_seconds),
     };
     const int failed = cmocka_run_group_tests(before_it_listens, NULL, NULL);
     return failed + bd_transport_conformance("gRPC", bd_grpc_transport_new) +

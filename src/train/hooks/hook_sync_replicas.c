@@ -187,6 +187,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
         bd_status_prefix(st, "Deterministic synchronous training needs servers of Braid: ");
     else if (!h->on_braid)
         braid_status_clear(st);
+    if (st->code == BRAID_UNAVAILABLE && session->request.has_server) train_session_lost(session, st, true);
     if (st->code) return st->code;
     // A leader has begun before it notified the others, so that no gradient of theirs comes earlier.
     if (!h->leads && run_op(s, h->sync->begin, st)) return st->code;

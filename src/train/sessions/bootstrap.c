@@ -209,6 +209,7 @@ static braid_code wait_for_chief(train_bootstrap *b, braid_session *session, bd_
             b->role.is_chief = true;
             return initialize(b, session, missing, st);
         }
+        b->is_hopeless = code == BRAID_UNAVAILABLE;
         if (code == BRAID_DEADLINE_EXCEEDED)
             bd_status_prefix(st,
                              "Waiting for the chief to initialize %s (is is_chief set for the session of one "

@@ -26,6 +26,7 @@ typedef struct train_bootstrap {
     // A session was lost while it gave values: some parameter servers may have those of the checkpoint,
     // others newer ones.
     bool is_half_restored;
+    bool is_hopeless; // set when the wait for the chief ends because it is gone for good
 } train_bootstrap;
 
 // The key that the chief notifies when all variables have values.

@@ -70,6 +70,7 @@ static braid_code create_session(braid_monitored_session *s, int64_t timeout_ms,
 {
     s->request.open_timeout_ms = timeout_ms;
     s->session = s->creator->create_session(s->creator, s->graph, &s->request, st);
+    if (s->request.is_hopeless) note_loss(s, st, true);
     s->leads_next = s->request.role.is_chief; // no thread of a hook is there yet
     if (s->session || st->code) return st->code;
     return bd_fail(st, BRAID_INTERNAL, "The session creator returned neither a session nor an error");

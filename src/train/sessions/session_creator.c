@@ -27,10 +27,14 @@ static braid_session *create_session(braid_session_creator *creator, braid_graph
     if (train_session_manager_bootstrap(&c->manager, &c->boot, st)) return NULL;
     braid_session *s = braid_session_open(g, &options, st);
     request->is_unreachable = !s && !options.server;
+    request->has_server = options.server != NULL;
+    request->is_hopeless = c->boot.is_hopeless = false;
     if (!s) return NULL;
     c->boot.role = request->role;
     train_bootstrap_run(&c->boot, s, st);
     request->role = c->boot.role;
+    // That a remote master cannot be reached has the same code, and may pass.
+    request->is_hopeless = st->code && c->boot.is_hopeless && options.server;
     return train_session_if_ok(s, st);
 }
 

@@ -289,6 +289,7 @@ static void failed_late(supervisor *s, sim_task *t)
 
 static void task_failed(supervisor *s, sim_task *t)
 {
+    if (!s->c->failed_ns) s->c->failed_ns = bd_now_ns();
     if (t->life->said_done || (t->is_ps && is_work_done(s->c))) {
         failed_late(s, t);
         return;

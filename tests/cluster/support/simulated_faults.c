@@ -6,7 +6,7 @@
 
 // A peer that does not answer the pings of a client's connection is given up after this, as over gRPC
 // (cluster/transport/grpc.c); a server gives up a client that its kernel does not reach.
-#define PING_LOST_NS (20 * SIM_S)
+#define PING_LOST_NS (8 * SIM_S)
 
 static uint64_t draw(sim_cluster *c, uint64_t below)
 {
