@@ -52,6 +52,8 @@ enum {
     BD_OP_SPREADS_HANDLES = 256,    // its inputs may be handles of resources on different devices
     BD_OP_MAY_BE_FED = 512,         // its output is often fed: never folded into a constant
     BD_OP_SAME_VALUE = 1024,        // output 0 has the value of input 0; its gradient differs
+    BD_OP_TAKES_SNAPSHOT =
+        2048, // takes of a reference a value that later changes of the variable leave alone
 };
 
 typedef struct bd_op {

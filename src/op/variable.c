@@ -9,6 +9,7 @@ static void destroy(bd_resource *r)
     bd_variable *v = BD_CONTAINER_OF(r, bd_variable, base);
     if (v->watch) v->watch->destroy(v->watch);
     bd_tensor_fini(&v->tensor);
+    bd_cond_fini(&v->settled);
     bd_mutex_fini(&v->mu);
     bd_free(v);
 }
@@ -59,6 +60,7 @@ bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference)
     bd_variable *v = bd_calloc(1, sizeof *v);
     bd_resource_init(&v->base, is_reference ? &bd_ref_variable_type : &bd_variable_type);
     bd_mutex_init(&v->mu);
+    bd_cond_init(&v->settled);
     v->dtype = bd_dtype_base(dtype);
     v->tensor.shape = BD_SHAPE_UNKNOWN;
     v->is_reference = is_reference;
@@ -72,6 +74,35 @@ bool bd_variable_read(bd_variable *v, braid_tensor *out)
     if (is_set) bd_tensor_ref(out, &v->tensor);
     bd_mutex_unlock(&v->mu);
     return is_set;
+}
+
+// The changes in progress end by themselves: they wait only for locks and snapshots of variables after this
+// one.
+bool bd_variable_snapshot(bd_variable *v, braid_tensor *out)
+{
+    bd_mutex_lock(&v->mu);
+    v->snapshots_waiting++;
+    while (v->writers > 0)
+        bd_cond_wait(&v->settled, &v->mu);
+    if (--v->snapshots_waiting == 0) bd_cond_broadcast(&v->settled);
+    const bool is_set = bd_tensor_is_set(&v->tensor);
+    if (is_set) {
+        v->tensor.buffer->is_variable = false;
+        bd_tensor_ref(out, &v->tensor);
+    }
+    bd_mutex_unlock(&v->mu);
+    return is_set;
+}
+
+// Whether the present memory may be changed. Readers of a reference put up with changes to numbers, but not
+// to strings and the like.
+static bool can_change_in_place(const bd_variable *v)
+{
+    bd_buffer *b = v->tensor.buffer;
+    if (v->is_reference && braid_dtype_size(v->dtype) > 0 && b->is_variable) return true;
+    if (!bd_buffer_is_unique(b)) return false;
+    b->is_variable = v->is_reference; // the snapshots are gone
+    return true;
 }
 
 // Copies into memory that other threads may be reading, or from memory that they may be writing: word by word
@@ -108,8 +139,7 @@ braid_code bd_variable_copy(bd_variable *v, braid_tensor *out, braid_status *st)
 static bool can_copy_into(const bd_variable *v, const braid_tensor *value)
 {
     return bd_tensor_is_set(&v->tensor) && braid_dtype_size(v->dtype) > 0 &&
-           bd_shape_equal(&v->tensor.shape, &value->shape) &&
-           (v->is_reference || bd_buffer_is_unique(v->tensor.buffer));
+           bd_shape_equal(&v->tensor.shape, &value->shape) && can_change_in_place(v);
 }
 
 // Unshared memory of the pool that is not another variable's.
@@ -118,6 +148,14 @@ static bool can_take_over(const braid_tensor *value)
     return braid_dtype_size(value->dtype) > 0 && value->buffer && !value->buffer->is_variable &&
            value->buffer->size_class != BD_BUFFER_FOREIGN && !value->buffer->release &&
            bd_buffer_is_unique(value->buffer);
+}
+
+// Gives the variable the content `fresh`.
+static void install_locked(bd_variable *v, braid_tensor *fresh)
+{
+    fresh->buffer->is_variable = v->is_reference;
+    bd_tensor_fini(&v->tensor);
+    bd_tensor_move(&v->tensor, fresh);
 }
 
 static braid_code replace_locked(bd_variable *v, const braid_tensor *value, braid_status *st)
@@ -129,9 +167,7 @@ static braid_code replace_locked(bd_variable *v, const braid_tensor *value, brai
         braid_code code = bd_tensor_clone(&fresh, value, st);
         if (code) return code;
     }
-    if (v->is_reference && fresh.buffer) fresh.buffer->is_variable = true;
-    bd_tensor_fini(&v->tensor);
-    bd_tensor_move(&v->tensor, &fresh);
+    install_locked(v, &fresh);
     return BRAID_OK;
 }
 
@@ -150,11 +186,11 @@ braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status 
     }
     if (!code) bd_variable_mark_changed(v);
     bd_mutex_unlock(&v->mu);
-    if (!code) bd_variable_changed(v);
+    if (!code) bd_variable_tell_watch(v);
     return code;
 }
 
-void bd_variable_changed(bd_variable *v)
+void bd_variable_tell_watch(bd_variable *v)
 {
     if (v->dtype != BRAID_INT32 && v->dtype != BRAID_INT64) return;
     bd_mutex_lock(&v->mu);
@@ -168,35 +204,58 @@ braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st)
     if (!bd_tensor_is_set(&v->tensor))
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "the variable is uninitialized");
     bd_variable_mark_changed(v);
-    // Readers of a reference put up with changes to numbers, but not to strings and the like.
-    bool is_shared_freely = v->is_reference && braid_dtype_size(v->dtype) > 0;
-    if (is_shared_freely || bd_buffer_is_unique(v->tensor.buffer)) return BRAID_OK;
+    if (can_change_in_place(v)) return BRAID_OK;
     braid_tensor copy = {0};
     braid_code code = bd_tensor_clone(&copy, &v->tensor, st);
-    if (code) return code;
-    bd_tensor_fini(&v->tensor);
-    bd_tensor_move(&v->tensor, &copy);
-    return BRAID_OK;
-}
-
-braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bool lock, braid_status *st)
-{
-    *c = (bd_variable_change){.v = v, .is_locked = lock || !v->is_reference};
-    if (!c->is_locked) {
-        bd_variable_read(v, &c->value);
-        return BRAID_OK;
-    }
-    bd_mutex_lock(&v->mu);
-    if (!bd_tensor_is_set(&v->tensor)) return BRAID_OK;
-    const braid_code code = bd_variable_make_writable_locked(v, st);
-    if (!code) bd_tensor_ref(&c->value, &v->tensor);
+    if (!code) install_locked(v, &copy);
     return code;
 }
 
-void bd_variable_end_change(bd_variable_change *c)
+// ---- Changes ----
+
+static braid_code begin_writing(bd_variable_change *c, bd_variable_part part, braid_status *st)
 {
-    if (!c->is_locked && bd_tensor_is_set(&c->value)) bd_variable_mark_changed(c->v);
-    bd_tensor_fini(&c->value);
-    if (c->is_locked) bd_mutex_unlock(&c->v->mu);
-    bd_variable_changed(c->v);
+    bd_variable *v = c->v;
+    if (part == BD_VARIABLE_WHOLE && braid_dtype_size(v->dtype) > 0 && !can_change_in_place(v)) {
+        const braid_code code = bd_tensor_init(&c->value, v->dtype, &v->tensor.shape, st);
+        if (!code) bd_tensor_ref(&c->before, &v->tensor);
+        return code;
+    }
+    const braid_code code = bd_variable_make_writable_locked(v, st);
+    if (code) return code;
+    bd_tensor_ref(&c->value, &v->tensor);
+    bd_tensor_ref(&c->before, &v->tensor);
+    return BRAID_OK;
+}
+
+braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bd_variable_part part, bool lock,
+                                    braid_status *st)
+{
+    *c = (bd_variable_change){.v = v, .is_locked = lock || !v->is_reference};
+    bd_mutex_lock(&v->mu);
+    while (!c->is_locked && v->snapshots_waiting > 0) // ends with the changes in progress
+        bd_cond_wait(&v->settled, &v->mu);
+    const bool is_set = bd_tensor_is_set(&v->tensor);
+    // The first change after a snapshot replaces the memory, so that no other may go on meanwhile.
+    if (is_set && !can_change_in_place(v)) c->is_locked = true;
+    const braid_code code = is_set ? begin_writing(c, part, st) : BRAID_OK;
+    if (c->is_locked) return code;
+    v->writers++;
+    bd_mutex_unlock(&v->mu);
+    return code;
+}
+
+void bd_variable_end_change(bd_variable_change *c, bool is_made)
+{
+    bd_variable *v = c->v;
+    if (is_made && c->value.buffer != c->before.buffer) install_locked(v, &c->value);
+    if (bd_tensor_is_set(&c->before)) bd_variable_mark_changed(v);
+    bd_tensor_fini(&c->value); // before the unlock: the next change may find the memory its own
+    bd_tensor_fini(&c->before);
+    if (!c->is_locked) {
+        bd_mutex_lock(&v->mu);
+        if (--v->writers == 0 && v->snapshots_waiting > 0) bd_cond_broadcast(&v->settled);
+    }
+    bd_mutex_unlock(&v->mu);
+    bd_variable_tell_watch(v);
 }

@@ -3,6 +3,11 @@
 //
 // A reference variable is Hogwild's by design: with use_locking=false its readers and writers race on
 // naturally aligned words. All code that may race in this way is in functions marked BD_HOGWILD.
+//
+// A snapshot costs no copy. It clears the mark is_variable of a reference variable's buffer, whose content
+// then stays as it is: the next change goes to new memory if the buffer has another holder, as that of a
+// resource variable does, and sets the mark again if not. Changes without the lock are counted, and a
+// snapshot waits for those in progress; later ones wait for the snapshot.
 #ifndef BD_OP_VARIABLE_H
 #define BD_OP_VARIABLE_H
 
@@ -28,6 +33,9 @@ typedef struct bd_variable {
     braid_tensor tensor;
     bd_variable_watch *watch; // NULL: none; stays once it is set; owned; guarded by mu
     bool is_reference;        // made by VariableV2
+    int writers;              // guarded by mu: the changes in progress that do not hold mu
+    int snapshots_waiting;    // guarded by mu: for those changes to end
+    bd_cond settled;          // writers or snapshots_waiting has become 0
     atomic_bool is_changed;   // see bd_variables_track
     bool is_copied;           // of the thread that copies the variables to another process
     atomic_bool abandoned;    // taken out of its container (Reset): its content is gone, look it up again
@@ -41,9 +49,12 @@ bd_variable *bd_variable_new(braid_dtype dtype, bool is_reference);
 // Makes `out` a reference to the present content. Returns false when it is uninitialized.
 bool bd_variable_read(bd_variable *v, braid_tensor *out);
 
-// Assigns the content of `value`: copies it into the present memory if the shape is the same and (for a
-// resource variable) the memory has no other holder, else into new memory; a uniquely held `value` is taken
-// over. `value` stays the caller's. ResourceExhausted.
+// As bd_variable_read, of a state between two changes, and no change reaches `out`: see above.
+bool bd_variable_snapshot(bd_variable *v, braid_tensor *out);
+
+// Assigns the content of `value`: copies it into the present memory if the shape is the same and changes may
+// be made in place, else into new memory; a uniquely held `value` is taken over. `value` stays the caller's.
+// ResourceExhausted.
 braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st);
 
 // ---- Changes ----
@@ -65,26 +76,34 @@ braid_code bd_variable_copy(bd_variable *v, braid_tensor *out, braid_status *st)
 
 // ---- Changes in place ----
 
-// A change of some or all elements, from bd_variable_begin_change to bd_variable_end_change.
+typedef enum bd_variable_part {
+    BD_VARIABLE_ELEMENTS, // some elements: `value` has the content from the begin on
+    BD_VARIABLE_WHOLE     // each element once, computed from the same element of `before`
+} bd_variable_part;
+
+// A change of elements, from bd_variable_begin_change to bd_variable_end_change.
 typedef struct bd_variable_change {
     bd_variable *v;
-    braid_tensor value; // the content to change, held; "no tensor": the variable is uninitialized
+    braid_tensor value;  // the memory to write, held; "no tensor": the variable is uninitialized
+    braid_tensor before; // the content to change, held: in the same memory, or for WHOLE also in other memory
     bool is_locked;
 } bd_variable_change;
 
 // Begins a change. With `lock`, and always of a resource variable, the change holds the variable's lock until
 // its end; else other changes and reads go on meanwhile. Changes of several variables begin in the order of
 // the variables' addresses. It is ended in any case, also after an error. ResourceExhausted.
-braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bool lock, braid_status *st);
-void bd_variable_end_change(bd_variable_change *c);
+braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bd_variable_part part, bool lock,
+                                    braid_status *st);
+// `is_made`: all elements that were to change have been written; else other memory than the variable's is
+// dropped.
+void bd_variable_end_change(bd_variable_change *c, bool is_made);
 
 // Tells the watch of a counter (int32 or int64) that the value has changed. Called without mu, after each change
 // that is neither bd_variable_assign nor from bd_variable_begin_change to bd_variable_end_change.
-void bd_variable_changed(bd_variable *v);
+void bd_variable_tell_watch(bd_variable *v);
 
-// Makes the memory writable for updates in place (mu held by the caller for use_locking=true and for resource
-// variables): copies the memory of a resource variable first when it has another holder. FailedPrecondition
-// when uninitialized: the caller words it.
+// Makes the memory writable for changes under the lock, which the caller holds: copies it first when it may
+// not be changed in place. FailedPrecondition when uninitialized: the caller words it.
 braid_code bd_variable_make_writable_locked(bd_variable *v, braid_status *st);
 
 #endif

@@ -177,6 +177,8 @@ static bool read_references(const bd_plan_item *it, bd_value *inputs, braid_stat
 {
     const braid_op *n = it->node;
     bool may_be_uninitialized = bd_node_has_flag(n, BD_OP_ALLOWS_UNINITIALIZED);
+    bool (*read)(bd_variable * v, braid_tensor * out) =
+        bd_node_has_flag(n, BD_OP_TAKES_SNAPSHOT) ? bd_variable_snapshot : bd_variable_read;
     for (int32_t i = 0; i < it->input_count; i++) {
         bd_variable *v = inputs[i].ref;
         if (!v) continue;
@@ -184,7 +186,7 @@ static bool read_references(const bd_plan_item *it, bd_value *inputs, braid_stat
         if (bd_dtype_is_ref(n->input_types[i])) {
             is_set = may_be_uninitialized || is_initialized(v);
         } else {
-            is_set = bd_variable_read(v, &inputs[i].tensor) || may_be_uninitialized;
+            is_set = read(v, &inputs[i].tensor) || may_be_uninitialized;
             bd_resource_unref(&v->base);
             inputs[i].ref = NULL;
         }

@@ -15,8 +15,9 @@ typedef struct bd_buffer {
     atomic_int refs;
     uint16_t size_class; // of the pool; BD_BUFFER_FOREIGN for memory that is not the pool's
     // The memory of a reference variable: it changes under its readers by design, is never a target of
-    // in-place forwarding, and is copied when it is fetched.
-    bool is_variable;
+    // in-place forwarding, and is copied when it is fetched. A snapshot of the variable clears it: the
+    // content then stays as long as the buffer has another holder than the variable.
+    atomic_bool is_variable;
     atomic_bool is_incomplete; // memory was short for a string in it: no step may see it
     size_t size;               // bytes asked for
     void *data;                // aligned to 64 bytes when it belongs to the pool

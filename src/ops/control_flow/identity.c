@@ -62,14 +62,26 @@ BD_OP(RefIdentity) = {
     .doc = "Forwards a reference to a variable.",
 };
 
+// The executor takes the snapshot of a variable itself. What an op has forwarded from one is copied.
+static void snapshot_run(bd_op_ctx *c)
+{
+    braid_tensor value = {0};
+    if (bd_tensor_keep(&value, bd_input(c, 0)))
+        bd_output_set(c, 0, &value);
+    else
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying the variable");
+    bd_tensor_fini(&value);
+}
+
 BD_OP(Snapshot) = {
     .signature = "(input: T) -> (output: T)",
     .attrs = "T:type",
-    .flags = BD_OP_IDENTITY | BD_OP_SPARSE_GRAD,
+    .flags = BD_OP_TAKES_SNAPSHOT | BD_OP_SPARSE_GRAD,
     .shape = bd_shape_fn_unchanged,
     .gradient = pass_gradient,
-    .kernels = BD_KERNELS({.run = forward_run}),
-    .doc = "Forwards its input.",
+    .kernels = BD_KERNELS({.run = snapshot_run}),
+    .doc =
+        "The present value of its input, which later changes of a variable leave as it is; it is not copied.",
 };
 
 BD_OP(StopGradient) = {

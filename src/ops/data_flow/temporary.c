@@ -140,7 +140,7 @@ static void count(bd_op_ctx *c, bd_variable *v)
     bd_mutex_lock(&v->mu);
     count_locked(c, v);
     bd_mutex_unlock(&v->mu);
-    bd_variable_changed(v);
+    bd_variable_tell_watch(v);
 }
 
 static void count_run(bd_op_ctx *c)

@@ -107,11 +107,11 @@ static void scatter_run(bd_op_ctx *c)
     if (!v) return;
     BD_STATUS(st);
     bd_variable_change change;
-    if (bd_variable_begin_change(&change, v, s->locks, st))
+    if (bd_variable_begin_change(&change, v, BD_VARIABLE_ELEMENTS, s->locks, st))
         bd_op_fail_status(c, st);
     else
         scatter(c, s, &change.value);
-    bd_variable_end_change(&change);
+    bd_variable_end_change(&change, true);
     if (s->is_resource)
         bd_resource_unref(&v->base);
     else if (!bd_op_failed(c))

@@ -2,8 +2,10 @@
 #include "ops/state/variable.h"
 
 #include "base/half.h"
+#include "base/stream_copy.h"
 
 #include <complex.h>
+#include <string.h>
 
 #define DEFINE_UPDATE(NAME, TYPE, EXPR)                                                                      \
     BD_HOGWILD static void NAME(void *value, const void *delta, int64_t count)                               \
@@ -129,19 +131,43 @@ static void fail_uninitialized(bd_op_ctx *c)
                source ? source->name : c->node->name);
 }
 
+#define PIECE_BYTES 8192 // stays in the first cache
+
+// Updates `from` to other memory, piece by piece: the content is read once and written once.
+static void update_to(char *to, const char *from, const braid_tensor *delta, bd_update_fn update)
+{
+    _Alignas(BD_ALIGNMENT) char piece[PIECE_BYTES];
+    const size_t size = braid_dtype_size(delta->dtype), bytes = bd_tensor_bytes(delta);
+    for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+        const size_t len = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        memcpy(piece, from + at, len);
+        update(piece, (const char *)delta->data + at, (int64_t)(len / size));
+        bd_stream_copy(to + at, piece, len);
+    }
+    bd_stream_copy_end();
+}
+
+static void update_change(const bd_variable_change *change, const braid_tensor *delta, bd_update_fn update)
+{
+    if (change->value.data == change->before.data)
+        update(change->value.data, delta->data, bd_tensor_count(delta));
+    else
+        update_to(change->value.data, change->before.data, delta, update);
+}
+
 bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update,
                         bool lock)
 {
     BD_STATUS(st);
     bd_variable_change change;
     bool ok = false;
-    if (bd_variable_begin_change(&change, v, lock, st))
+    if (bd_variable_begin_change(&change, v, BD_VARIABLE_WHOLE, lock, st))
         bd_op_fail_status(c, st);
     else if (!bd_tensor_is_set(&change.value))
         fail_uninitialized(c);
     else
         ok = check_update(c, v->is_reference, &change.value, delta);
-    if (ok) update(change.value.data, delta->data, bd_tensor_count(delta));
-    bd_variable_end_change(&change);
+    if (ok) update_change(&change, delta, update);
+    bd_variable_end_change(&change, ok);
     return ok;
 }

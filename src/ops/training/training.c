@@ -6,6 +6,7 @@
 #include "ops/training/training.h"
 #include "base/check.h"
 #include "base/half.h"
+#include "base/stream_copy.h"
 #include "ops/state/variable.h"
 
 #include <string.h>
@@ -225,10 +226,11 @@ static bool begin_changes(bd_op_ctx *c, const bd_training_state *s, const var_li
 {
     bd_variable *order[BD_UPDATE_VARS_MAX];
     const int count = change_order(vars, order);
+    const bd_variable_part part = s->indices >= 0 ? BD_VARIABLE_ELEMENTS : BD_VARIABLE_WHOLE;
     BD_STATUS(st);
     for (changes->count = 0; changes->count < count;) {
         const int i = changes->count++;
-        if (bd_variable_begin_change(&changes->items[i], order[i], s->locks, st)) {
+        if (bd_variable_begin_change(&changes->items[i], order[i], part, s->locks, st)) {
             bd_op_fail_status(c, st);
             return false;
         }
@@ -236,10 +238,10 @@ static bool begin_changes(bd_op_ctx *c, const bd_training_state *s, const var_li
     return true;
 }
 
-static void end_changes(change_list *changes)
+static void end_changes(change_list *changes, bool are_made)
 {
     while (changes->count > 0)
-        bd_variable_end_change(&changes->items[--changes->count]);
+        bd_variable_end_change(&changes->items[--changes->count], are_made);
 }
 
 static const bd_variable_change *change_of(const change_list *changes, const bd_variable *v)
@@ -250,13 +252,13 @@ static const bd_variable_change *change_of(const change_list *changes, const bd_
     return &changes->items[i];
 }
 
-// The contents of the variables, which their changes hold.
-static bool find_contents(bd_op_ctx *c, const var_list *vars, const change_list *changes,
-                          const braid_tensor *held[BD_UPDATE_VARS_MAX])
+// The changes of the variables in the order of the inputs.
+static bool find_changes(bd_op_ctx *c, const var_list *vars, const change_list *changes,
+                         const bd_variable_change *found[BD_UPDATE_VARS_MAX])
 {
     for (int i = 0; i < vars->count; i++) {
-        held[i] = &change_of(changes, vars->items[i])->value;
-        if (bd_tensor_is_set(held[i])) continue;
+        found[i] = change_of(changes, vars->items[i]);
+        if (bd_tensor_is_set(&found[i]->value)) continue;
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized variables: %s",
                    c->node->input_count > i ? c->node->inputs[i].op->name : c->node->name);
         return false;
@@ -264,9 +266,21 @@ static bool find_contents(bd_op_ctx *c, const var_list *vars, const change_list 
     return true;
 }
 
-// ---- 16-bit floating types: by way of float, a piece at a time ----
+// ---- Piece by piece: 16-bit floating types, by way of float, and from one memory to another ----
 
 #define PIECE 512 // elements; the variables' and the gradient's stay in the first cache
+
+// An update of elements at `from` to those at `to`, which is the same memory or all of it other memory.
+typedef struct update_job {
+    bd_update u; // its variables are not set
+    const void *from[BD_UPDATE_VARS_MAX];
+    void *to[BD_UPDATE_VARS_MAX];
+} update_job;
+
+typedef union piece {
+    _Alignas(BD_ALIGNMENT) float f32[PIECE];
+    double f64[PIECE];
+} piece;
 
 BD_HOGWILD static void widen(braid_dtype dtype, const uint16_t *from, float *to, int64_t n)
 {
@@ -280,53 +294,91 @@ BD_HOGWILD static void narrow(braid_dtype dtype, const float *from, uint16_t *to
         to[i] = dtype == BRAID_HALF ? bd_half_of_float(from[i]) : bd_bfloat16_of_float(from[i]);
 }
 
-static void update_short(const bd_update *u, const bd_training_state *s)
+static bool is_short(const bd_training_state *s)
 {
-    float vars[BD_UPDATE_VARS_MAX][PIECE], grad[PIECE];
-    bd_update part = *u;
-    part.grad = grad;
-    for (int64_t at = 0; at < u->count; at += PIECE) {
-        part.count = u->count - at < PIECE ? u->count - at : PIECE;
-        for (int k = 0; k < s->var_count; k++) {
-            widen(s->dtype, (const uint16_t *)u->vars[k] + at, vars[k], part.count);
-            part.vars[k] = vars[k];
-        }
-        widen(s->dtype, (const uint16_t *)u->grad + at, grad, part.count);
-        s->fn(&part);
-        for (int k = 0; k < s->var_count; k++)
-            narrow(s->dtype, vars[k], (uint16_t *)u->vars[k] + at, part.count);
-    }
+    return s->dtype == BRAID_HALF || s->dtype == BRAID_BFLOAT16;
 }
 
-static void update(const bd_update *u, const bd_training_state *s)
+// Elements of variable `k` to compute with: in place, or in `p`.
+static void *load(const bd_training_state *s, const update_job *job, int k, size_t at, int64_t n, piece *p)
 {
-    if (s->dtype == BRAID_FLOAT || s->dtype == BRAID_DOUBLE) {
-        s->fn(u);
-    } else {
-        update_short(u, s);
+    const char *from = (const char *)job->from[k] + at;
+    if (is_short(s))
+        widen(s->dtype, (const uint16_t *)from, p->f32, n);
+    else if (job->from[k] == job->to[k])
+        return (char *)job->to[k] + at;
+    else
+        memcpy(p, from, (size_t)n * braid_dtype_size(s->dtype));
+    return p;
+}
+
+static void store(const bd_training_state *s, const update_job *job, int k, size_t at, int64_t n,
+                  const piece *p)
+{
+    char *to = (char *)job->to[k] + at;
+    if (is_short(s))
+        narrow(s->dtype, p->f32, (uint16_t *)to, n);
+    else if (job->from[k] != job->to[k])
+        bd_stream_copy(to, p, (size_t)n * braid_dtype_size(s->dtype));
+}
+
+static void update_pieces(const update_job *job, const bd_training_state *s)
+{
+    const size_t size = braid_dtype_size(s->dtype);
+    piece vars[BD_UPDATE_VARS_MAX], grad;
+    bd_update part = job->u;
+    for (int64_t i = 0; i < job->u.count; i += PIECE) {
+        const size_t at = (size_t)i * size;
+        part.count = job->u.count - i < PIECE ? job->u.count - i : PIECE;
+        for (int k = 0; k < s->var_count; k++)
+            part.vars[k] = load(s, job, k, at, part.count, &vars[k]);
+        part.grad = (const char *)job->u.grad + at;
+        if (is_short(s)) {
+            widen(s->dtype, part.grad, grad.f32, part.count);
+            part.grad = grad.f32;
+        }
+        s->fn(&part);
+        for (int k = 0; k < s->var_count; k++)
+            store(s, job, k, at, part.count, &vars[k]);
     }
+    bd_stream_copy_end();
+}
+
+static void update(update_job *job, const bd_training_state *s)
+{
+    bool in_place = !is_short(s);
+    for (int k = 0; k < s->var_count; k++) {
+        in_place = in_place && job->from[k] == job->to[k];
+        job->u.vars[k] = job->to[k];
+    }
+    if (in_place)
+        s->fn(&job->u);
+    else
+        update_pieces(job, s);
 }
 
 // ---- Running ----
 
-static void update_all(bd_update *u, const bd_training_state *s, const braid_tensor *const held[],
+static void update_all(update_job *job, const bd_training_state *s, const bd_variable_change *const changes[],
                        const braid_tensor *grad)
 {
-    for (int i = 0; i < s->var_count; i++)
-        u->vars[i] = held[i]->data;
-    u->grad = grad->data;
-    u->count = bd_tensor_count(grad);
-    update(u, s);
+    for (int i = 0; i < s->var_count; i++) {
+        job->from[i] = changes[i]->before.data;
+        job->to[i] = changes[i]->value.data;
+    }
+    job->u.grad = grad->data;
+    job->u.count = bd_tensor_count(grad);
+    update(job, s);
 }
 
 // Updates the rows that indices name, one after the other: a row named twice is updated twice.
-static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s,
-                        const braid_tensor *const held[], const braid_tensor *grad)
+static void update_rows(bd_op_ctx *c, update_job *job, const bd_training_state *s,
+                        const bd_variable_change *const changes[], const braid_tensor *grad)
 {
     const braid_tensor *indices = bd_input(c, s->indices);
-    int64_t rows = held[0]->shape.dims[0];
+    int64_t rows = changes[0]->value.shape.dims[0];
     size_t size = braid_dtype_size(grad->dtype);
-    u->count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
+    job->u.count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
     for (int64_t i = 0; i < grad->shape.dims[0]; i++) {
         int64_t row = bd_tensor_index(indices, i); // read once: a reference may change meanwhile
         if (row < 0 || row >= rows) {
@@ -336,23 +388,25 @@ static void update_rows(bd_op_ctx *c, bd_update *u, const bd_training_state *s,
             return;
         }
         for (int k = 0; k < s->var_count; k++)
-            u->vars[k] = (char *)held[k]->data + (size_t)(row * u->count) * size;
-        u->grad = (const char *)grad->data + (size_t)(i * u->count) * size;
-        update(u, s);
+            job->from[k] = job->to[k] = (char *)changes[k]->value.data + (size_t)(row * job->u.count) * size;
+        job->u.grad = (const char *)grad->data + (size_t)(i * job->u.count) * size;
+        update(job, s);
     }
 }
 
-static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars, const change_list *changes)
+static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars, const change_list *list)
 {
-    bd_update u = {.option = s->option, .fns = s->fns};
-    const braid_tensor *held[BD_UPDATE_VARS_MAX], *grad = bd_input(c, s->grad);
-    bool ok = read_scalars(c, s, &u) && find_contents(c, vars, changes, held);
-    for (int i = 1; ok && i < s->var_count; i++)
-        ok = check_shape(c, &held[0]->shape, i, &held[i]->shape);
-    if (ok && s->indices >= 0) {
-        if (check_rows(c, s, &held[0]->shape)) update_rows(c, &u, s, held, grad);
-    } else if (ok && check_shape(c, &held[0]->shape, s->grad, &grad->shape)) {
-        update_all(&u, s, held, grad);
+    update_job job = {.u = {.option = s->option, .fns = s->fns}};
+    const bd_variable_change *changes[BD_UPDATE_VARS_MAX];
+    const braid_tensor *grad = bd_input(c, s->grad);
+    if (!read_scalars(c, s, &job.u) || !find_changes(c, vars, list, changes)) return;
+    const braid_shape *shape = &changes[0]->value.shape;
+    for (int i = 1; i < s->var_count; i++)
+        if (!check_shape(c, shape, i, &changes[i]->value.shape)) return;
+    if (s->indices >= 0) {
+        if (check_rows(c, s, shape)) update_rows(c, &job, s, changes, grad);
+    } else if (check_shape(c, shape, s->grad, &grad->shape)) {
+        update_all(&job, s, changes, grad);
     }
 }
 
@@ -363,7 +417,7 @@ void bd_training_run(bd_op_ctx *c)
     if (take_variables(c, s, &vars)) {
         change_list changes;
         if (begin_changes(c, s, &vars, &changes)) apply(c, s, &vars, &changes);
-        end_changes(&changes);
+        end_changes(&changes, !bd_op_failed(c));
         if (!s->is_resource && !bd_op_failed(c)) bd_output_ref(c, 0, vars.items[0]);
     }
     give_back(&vars);

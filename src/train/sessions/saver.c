@@ -2,8 +2,8 @@
 //
 // A sharded saver writes one bundle a device to a temporary directory, and merges them to the checkpoint.
 //
-// An asynchronous saver has two graphs more. The first copies the variables to a staging area on their
-// device; the second takes the copies from there and writes them. Only the first pauses training.
+// An asynchronous saver has two graphs more. The first takes snapshots of the variables, which share their
+// memory until they change, to a staging area on their device; the second writes them from there.
 #include "train/sessions/saver.h"
 
 #include "base/alloc.h"
@@ -191,9 +191,12 @@ static out_list copy_shard(building *b, const shard *s)
     char *area = bd_asprintf("%s_%zu", braid_op_name(b->saver->filename.op), b->copies.len);
     braid_op *cleared = braid_op_end(begin_staging(b, "StageClear", area, s));
     braid_push_control(b->g, &cleared, 1);
+    for (size_t i = 0; i < values.len; i++) {
+        braid_push_colocate(b->g, s->vars.items[i].var.op);
+        values.items[i] = train_out0(braid_op_add(b->g, "Snapshot", NULL, &values.items[i], 1));
+        braid_pop_colocate(b->g);
+    }
     braid_push_colocate(b->g, cleared);
-    for (size_t i = 0; i < values.len; i++)
-        values.items[i] = train_out0(braid_op_add(b->g, "DeepCopy", NULL, &values.items[i], 1));
     braid_op_desc *d = begin_staging(b, "Stage", area, s);
     braid_op_input_list(d, values.items, (int)values.len);
     bd_array_push(&b->copies, braid_op_end(d));
