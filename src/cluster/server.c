@@ -55,9 +55,9 @@ typedef struct service {
 } service;
 
 static const service services[] = {
-    {BD_WORKER_SERVICE, bd_worker_methods, false},        {BD_MASTER_SERVICE, bd_master_methods, false},
-    {BD_CLUSTER_SERVICE, bd_cluster_methods, false},      {BD_REPLICATION_SERVICE, bd_replication_methods, true},
-    {BD_HEALTH_SERVICE, bd_health_methods, true},         {BD_REFLECTION_SERVICE, bd_reflection_methods, true},
+    {BD_WORKER_SERVICE, bd_worker_methods, false},   {BD_MASTER_SERVICE, bd_master_methods, false},
+    {BD_CLUSTER_SERVICE, bd_cluster_methods, false}, {BD_REPLICATION_SERVICE, bd_replication_methods, true},
+    {BD_HEALTH_SERVICE, bd_health_methods, true},    {BD_REFLECTION_SERVICE, bd_reflection_methods, true},
 };
 
 static const bd_method *find_method(const char *path, const service **found)
@@ -354,18 +354,18 @@ static void commit(void *arg, bd_worker_done_fn fn, void *fn_arg)
 static void make_replication(braid_server *s, const wait_limits *limits)
 {
     s->partner = bd_address_of_replica(s->peers.self->address, 1 - s->replica);
-    s->env.replication = bd_replication_new(
-        &(bd_replication_env){.label = s->peers.self->label,
-                              .replica = s->replica,
-                              .partner = s->partner,
-                              .transport = s->transport,
-                              .replicated = {s->devices[0]->resources, s->env.membership},
-                              .cancellation = s->env.cancellation,
-                              .incarnation = s->devices[0]->incarnation,
-                              .grace_ms = limits->gone_ms,
-                              .serve = begin_to_serve,
-                              .ended = replication_ended,
-                              .arg = s});
+    s->env.replication =
+        bd_replication_new(&(bd_replication_env){.label = s->peers.self->label,
+                                                 .replica = s->replica,
+                                                 .partner = s->partner,
+                                                 .transport = s->transport,
+                                                 .replicated = {s->devices[0]->resources, s->env.membership},
+                                                 .cancellation = s->env.cancellation,
+                                                 .incarnation = s->devices[0]->incarnation,
+                                                 .grace_ms = limits->gone_ms,
+                                                 .serve = begin_to_serve,
+                                                 .ended = replication_ended,
+                                                 .arg = s});
     bd_local_worker_set_commit(s->env.worker, commit, s->env.replication);
 }
 

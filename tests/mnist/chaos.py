@@ -205,7 +205,9 @@ def problems_of(cluster, code, faults, seconds_after):
         is_late = seconds_after > options.grace + SLACK_SECONDS
         if code and is_late and not accuracy_of(cluster.text()):
             problems.append(f"ended {seconds_after:.1f} s after the last fault")
-        if code and not re.search(r"(/job:\w+/task:\d|(ps|worker)/[\d.]+ (was killed|ended))", cluster.text()):
+        if code and not re.search(
+            r"(/job:\w+/task:\d|(ps|worker)/[\d.]+ (was killed|ended))", cluster.text()
+        ):
             problems.append("no error names a task")
     return problems
 
