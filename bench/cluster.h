@@ -23,23 +23,26 @@ static inline int bench_free_port(void)
     return ntohs(address.sin_port);
 }
 
-// One parameter server and `workers` (1 or 2) workers on this host.
-static inline void bench_cluster_json(int workers, char *json, size_t size)
+// One parameter server, of one process or (`is_copied`) two, and `workers` (1 or 2) workers on this host.
+static inline void bench_cluster_json(int workers, bool is_copied, char *json, size_t size)
 {
-    char second[32] = "";
+    char second[32] = "", copy[32] = "";
+    if (is_copied) snprintf(copy, sizeof copy, "|127.0.0.1:%d", bench_free_port());
     if (workers > 1) snprintf(second, sizeof second, ", \"127.0.0.1:%d\"", bench_free_port());
-    snprintf(json, size, "{\"ps\": [\"127.0.0.1:%d\"], \"worker\": [\"127.0.0.1:%d\"%s]}", bench_free_port(),
-             bench_free_port(), second);
+    snprintf(json, size, "{\"ps\": [\"127.0.0.1:%d%s\"], \"worker\": [\"127.0.0.1:%d\"%s]}", bench_free_port(),
+             copy, bench_free_port(), second);
 }
 
-// Starts `braid server`, which lies beside the program `self`, for the parameter server.
-static inline pid_t bench_start_ps(const char *self, const char *json)
+// Starts `braid server`, which lies beside the program `self`, for a process of the parameter
+// server: "0", or its replica "1".
+static inline pid_t bench_start_ps(const char *self, const char *json, const char *replica)
 {
     extern char **environ;
     char path[4096];
     const char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
-    char *argv[] = {path, "server", "--cluster", (char *)json, "--job", "ps", "--task", "0", NULL};
+    char *argv[] = {path, "server", "--cluster", (char *)json, "--job", "ps", "--task", "0",
+                    "--replica", (char *)replica, NULL};
     pid_t pid;
     bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
     return pid;

@@ -2,6 +2,7 @@
 //
 //   (none)   in this process
 //   cluster  the variables on a parameter server, a process of its own, over gRPC
+//   copied   the same with two processes of the parameter server: a step ends when both have its updates
 //   two      the same with two workers; the time is that of a step of both together
 //   memory   as cluster; answers with the peak memory of the parameter server
 //   worker   the second worker, started by "two": `worker CLUSTER`
@@ -65,20 +66,22 @@ static void serve_memory(pid_t ps, bench_step *b)
 
 int main(int argc, char **argv)
 {
-    bench_check(argc >= 2 && argc <= 4, "usage", "mnist_bench sgd|adam [cluster|two|memory]");
+    bench_check(argc >= 2 && argc <= 4, "usage", "mnist_bench sgd|adam [cluster|copied|two|memory]");
     const char *mode = argc > 2 ? argv[2] : "";
     const bool is_second = !strcmp(mode, "worker"), is_chief = *mode && !is_second,
                is_two = !strcmp(mode, "two");
-    char json[128] = "";
+    char json[160] = "";
     bench_step b = {0};
     bench_peer other = {0};
-    pid_t ps = 0;
+    pid_t ps = 0, copy = 0;
     braid_server *server = NULL;
     braid_graph *g = braid_graph_new();
     if (is_second) snprintf(json, sizeof json, "%s", argc > 3 ? argv[3] : "");
     if (is_chief) {
-        bench_cluster_json(is_two ? 2 : 1, json, sizeof json);
-        ps = bench_start_ps(argv[0], json);
+        const bool is_copied = !strcmp(mode, "copied");
+        bench_cluster_json(is_two ? 2 : 1, is_copied, json, sizeof json);
+        ps = bench_start_ps(argv[0], json, "0");
+        if (is_copied) copy = bench_start_ps(argv[0], json, "1");
     }
     // Before the session is opened: that waits until all tasks are there.
     if (is_two) other = bench_peer_start((char *[]){argv[0], argv[1], "worker", json, NULL});
@@ -96,5 +99,6 @@ int main(int argc, char **argv)
     braid_session_close(b.session, NULL);
     braid_server_free(server);
     if (ps) waitpid(ps, NULL, 0);
+    if (copy) waitpid(copy, NULL, 0);
     return 0;
 }

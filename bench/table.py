@@ -84,6 +84,8 @@ ROWS = [
         {"ours": "mnist_bench adam cluster", "alone": "mnist_bench adam", **rpc(1),
          "peer_alone": "torch_mnist.py adam"},
         added("ours", "alone", RPC, "peer_alone"), ("ours", faster(RPC)), "ms/step", MS),
+    ours_and_peer("ps_replicas", "a step whose parameter server has two copies, of one with one", 2.0,
+                  "mnist_bench adam copied", "mnist_bench adam cluster", "ms/step", MS),
     ours_and_peer("null", "a step that receives a scalar, of a raw gRPC round trip", 2.0, "recv_bench 4", "grpc_bench", "us",
                   US),
     bandwidth("recv_4m", "RecvTensor of 4 MB, bandwidth of a raw TCP socket's", 4 * MB),

@@ -74,7 +74,8 @@ typedef struct bd_resource_spec {
 // Finds the resource or makes it; the caller gets a reference.
 braid_code bd_resources_lookup_or_create(bd_resources *rs, const bd_resource_spec *spec, bd_resource **out,
                                          braid_status *st);
-// Calls fn for each resource of the type, in all containers, under the lock of the table: fn must not look up.
+// Calls fn for each resource of the type, in all containers, under the lock of the table: fn must not look
+// anything up.
 // `container` and `name` are borrowed for the call.
 void bd_resources_each(bd_resources *rs, const bd_resource_type *type,
                        void (*fn)(void *arg, const char *container, const char *name, bd_resource *r),

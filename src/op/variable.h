@@ -98,8 +98,8 @@ braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bd_va
 // dropped.
 void bd_variable_end_change(bd_variable_change *c, bool is_made);
 
-// Tells the watch of a counter (int32 or int64) that the value has changed. Called without mu, after each change
-// that is neither bd_variable_assign nor from bd_variable_begin_change to bd_variable_end_change.
+// Tells the watch of a counter (int32 or int64) that the value has changed. Called without mu, after each
+// change that is neither bd_variable_assign nor from bd_variable_begin_change to bd_variable_end_change.
 void bd_variable_tell_watch(bd_variable *v);
 
 // Makes the memory writable for changes under the lock, which the caller holds: copies it first when it may

@@ -55,6 +55,30 @@ code=$(dir=$dir run --workers 2 "$dir/fails")
 check "the first failure's code, after the others have finished" "3 worker/0 | still at work" "$code $(cat "$dir/out")"
 check "a failure is named" "braid run: worker/1 ended with exit code 3" "$(cat "$dir/err")"
 
+script replica <<'EOS'
+replica=$(sed -nE 's|.*"replica": ([01]).*|\1|p' <<<"$TF_CONFIG")
+case $task.$replica in
+ps/0.0) exec 9>"$dir/alive"; kill -KILL $$ ;;
+ps/0.1) exec tail -f /dev/null ;;
+worker/0.)
+    exec 9<"$dir/alive"; cat <&9 # until the one that holds it is dead
+    sed -E 's/.*"ps": \["([^"]*)".*/\1/' <<<"$TF_CONFIG" | grep -cE '^127.0.0.1:[0-9]+\|127.0.0.1:[0-9]+$' ;;
+esac
+EOS
+mkfifo "$dir/alive"
+code=$(dir=$dir run --ps-replicas 2 "$dir/replica")
+check "a process of a parameter server that is killed is no failure while its replica runs" \
+"0 worker/0 | 1" "$code $(cat "$dir/out")"
+check "and the run says which one goes on" \
+"braid run: ps/0.0 was killed by signal 9 (Killed); ps/0.1 goes on without a second copy (--restarts N restarts tasks)" \
+    "$(cat "$dir/err")"
+
+script replicas_killed <<'EOS'
+case $task in ps/0) kill -KILL $$ ;; *) exec tail -f /dev/null ;; esac
+EOS
+code=$(run --ps-replicas 2 "$dir/replicas_killed")
+check "when both are killed the parameter server is lost" "137 1" "$code $(grep -c 'without ps/0.[01] the training' "$dir/err")"
+
 script killed <<'EOS'
 [ "$task" = worker/0 ] && kill -KILL $$
 exit 0

@@ -129,7 +129,8 @@ static void follow(bd_replication *r)
 
 // ---- Without a copy ----
 
-// A partner that has never answered may hold the variables: a process without variables never takes its place.
+// A partner that has never answered may hold the variables, so a process without variables never takes its
+// place.
 void bd_replication_find_partner(bd_replication *r)
 {
     bd_resources_clear(r->env.replicated.resources, NULL); // a copy that was not complete
