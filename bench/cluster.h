@@ -29,8 +29,8 @@ static inline void bench_cluster_json(int workers, bool is_copied, char *json, s
     char second[32] = "", copy[32] = "";
     if (is_copied) snprintf(copy, sizeof copy, "|127.0.0.1:%d", bench_free_port());
     if (workers > 1) snprintf(second, sizeof second, ", \"127.0.0.1:%d\"", bench_free_port());
-    snprintf(json, size, "{\"ps\": [\"127.0.0.1:%d%s\"], \"worker\": [\"127.0.0.1:%d\"%s]}", bench_free_port(),
-             copy, bench_free_port(), second);
+    snprintf(json, size, "{\"ps\": [\"127.0.0.1:%d%s\"], \"worker\": [\"127.0.0.1:%d\"%s]}",
+             bench_free_port(), copy, bench_free_port(), second);
 }
 
 // Starts `braid server`, which lies beside the program `self`, for a process of the parameter
@@ -41,8 +41,8 @@ static inline pid_t bench_start_ps(const char *self, const char *json, const cha
     char path[4096];
     const char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
-    char *argv[] = {path, "server", "--cluster", (char *)json, "--job", "ps", "--task", "0",
-                    "--replica", (char *)replica, NULL};
+    char *argv[] = {path,     "server", "--cluster", (char *)json,    "--job", "ps",
+                    "--task", "0",      "--replica", (char *)replica, NULL};
     pid_t pid;
     bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
     return pid;

@@ -28,7 +28,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
     const bd_flag table[] = {
         {"ps", BD_FLAG_INT, &f->ps, 0, "N", "parameter servers (default 1)"},
         {"ps-replicas", BD_FLAG_INT, &f->ps_replicas, 0, "N",
-         "processes of each parameter server, 1 or 2 (default 1): the second has a copy of the variables"},
+         "processes of each parameter server, 1 (default) or 2"},
         {"workers", BD_FLAG_INT, &f->workers, 0, "N", "workers (default 1)"},
         {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
          "a chief besides the workers; without it worker 0 is the chief"},

@@ -369,7 +369,8 @@ static void on_late_failure(run_state *s, bd_task *t, int status, const char *wh
 {
     const bool is_harmless = WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : t->is_ps && !t->said_done;
     say(s, "%s %s when its work was done: it is not restarted", t->name, why);
-    if (is_harmless && (may_restart(s, t) || has_running_partner(t)))
+    const bool has_restarts = s->phase <= PS_MAY_END && t->restarts < s->run->max_restarts;
+    if (is_harmless && (has_restarts || has_running_partner(t)))
         t->exit_code = 0;
     else
         fail_run(s, t->first_failure ? t->first_failure : t->exit_code);

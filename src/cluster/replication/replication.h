@@ -36,6 +36,9 @@ braid_code bd_replication_start(bd_replication *r, braid_status *st);
 void bd_replication_close(bd_replication *r, bool is_done, const braid_status *why);
 void bd_replication_free(bd_replication *r); // after close, and after the last call; NULL is accepted
 
+// Whether this process has all that the serving one has acknowledged, and serves when that is lost.
+bool bd_replication_is_standby(bd_replication *r);
+
 // Calls fn(arg, st) when the standby has all changes that have been made to variables up to now: at once when
 // there are none, or no standby. Unavailable when this process does not serve any more.
 typedef void (*bd_committed_fn)(void *arg, const braid_status *st);

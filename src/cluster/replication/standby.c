@@ -100,7 +100,7 @@ static bool find_again(bd_replication *r)
     return true;
 }
 
-static bool is_standby(bd_replication *r)
+bool bd_replication_is_standby(bd_replication *r)
 {
     bd_mutex_lock(&r->mu);
     const bool is = r->state == BRAID__REPLICA_STATE__STANDBY;
@@ -119,7 +119,7 @@ static void follow(bd_replication *r)
             bd_replication_end(r, ok);
             return;
         }
-        if (!is_standby(r)) return; // its copy was not complete: it is empty, and asks again
+        if (!bd_replication_is_standby(r)) return; // its copy was not complete: it is empty, and asks again
         if (has_ended || !find_again(r)) {
             if (!bd_replication_is_over(r)) bd_replication_begin_to_serve(r);
             return;
