@@ -12,8 +12,8 @@ int main(int argc, char **argv)
 {
     bench_check(argc == 2 && atol(argv[1]) >= 4, "usage", "recv_bench BYTES");
     char json[128];
-    bench_cluster_json(1, json, sizeof json);
-    pid_t ps = bench_start_ps(argv[0], json);
+    bench_cluster_json(1, false, json, sizeof json);
+    pid_t ps = bench_start_ps(argv[0], json, "0");
     braid_graph *g = braid_graph_new();
     braid_server *server = bench_start_worker(json, 0, g);
     braid_push_device(g, "/job:ps/task:0");
