@@ -1,13 +1,22 @@
 // Checkpoints: `save_bench MODE BYTES`, in a new directory below the current one.
 //
 //     save   a save of BYTES of variables, from its beginning until the checkpoint is durable
-//     pause  of such a save, the time that training waits: until the variables have been copied
+//     pause  of such a save, the time that training waits: for its beginning, and for the first step after it,
+//            which writes new memory, beyond the time of a step without a save
+//     slow   of such a save, all the time that training loses: also by steps that share processors, memory and
+//            disk with the save
+//     shared the time that training loses so while `write` runs instead of a save
 //     write  the limit: plain write and fsync of as many bytes, which then replace those of the time before
+//
+// A step of training updates all variables by gradient descent.
 #include "session.h"
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #define VARIABLES 8
+#define STEPS 5 // without a save, of which the median counts
 #define PATH_SIZE 256
 
 typedef struct bench {
@@ -15,41 +24,64 @@ typedef struct bench {
     braid_saver *saver;
     char dir[PATH_SIZE], path[PATH_SIZE + 32];
     long saves;
-    double pause_ns; // of all saves so far
+    braid_op *step;
     char *data;
     size_t size;
+    atomic_bool has_written;
 } bench;
 
 static void open_session(bench *b)
 {
     braid_graph *g = braid_graph_new();
     const int32_t count = (int32_t)(b->size / VARIABLES / sizeof(float));
+    const braid_out rate = braid_const_float(g, NULL, 1e-3f);
+    const braid_out gradient = braid_variable_get(g, "gradient", BRAID_FLOAT, BRAID_SHAPE(count),
+                                                  braid_constant_initializer(1), false)
+                                   .ref;
+    braid_out vars[VARIABLES];
+    braid_op *updates[VARIABLES];
     for (int i = 0; i < VARIABLES; i++) {
         char name[16];
         snprintf(name, sizeof name, "v%d", i);
-        braid_variable_get(g, name, BRAID_FLOAT, BRAID_SHAPE(count), braid_random_uniform_initializer(0, 1),
-                           true);
+        vars[i] = braid_variable_get(g, name, BRAID_FLOAT, BRAID_SHAPE(count),
+                                     braid_random_uniform_initializer(0, 1), true)
+                      .ref;
+        const braid_out inputs[] = {vars[i], rate, gradient};
+        updates[i] = braid_op_add(g, "ApplyGradientDescent", NULL, inputs, 3);
     }
-    b->saver = braid_saver_new(
-        g, &(braid_saver_options){.sharded = true, .asynchronous = true, .policy.max_to_keep = 1});
+    b->step = braid_group(g, "step", updates, VARIABLES);
+    b->saver = braid_saver_new(g, &(braid_saver_options){.vars = vars,
+                                                         .var_count = VARIABLES,
+                                                         .sharded = true,
+                                                         .asynchronous = true,
+                                                         .policy.max_to_keep = 1});
     braid_op *init = braid_global_variables_initializer(g);
-    b->session = braid_session_open(g, NULL, NULL); // of all cores: the copies of several variables
+    b->session = braid_session_open(g, NULL, NULL); // of all cores
     bench_check(b->session != NULL, "session", "cannot be opened");
     bench_run(b->session, NULL, 0, init);
 }
 
-static void save(void *arg)
+static braid_save *begin_save(bench *b)
 {
-    bench *b = arg;
     braid_status *st = braid_status_new();
-    const double begin = bench_now_ns();
     braid_save *save = braid_saver_begin(b->saver, b->session, b->path, ++b->saves, st);
-    b->pause_ns += bench_now_ns() - begin;
     bench_check(save != NULL, "save", braid_status_message(st));
+    braid_status_free(st);
+    return save;
+}
+
+static void finish_save(braid_save *save)
+{
+    braid_status *st = braid_status_new();
     char *prefix = braid_save_finish(save, st);
     bench_check(prefix != NULL, "save", braid_status_message(st));
     free(prefix);
     braid_status_free(st);
+}
+
+static void save(void *arg)
+{
+    finish_save(begin_save(arg));
 }
 
 static void write_plainly(void *arg)
@@ -68,14 +100,72 @@ static void write_plainly(void *arg)
     bench_check(!fsync(fd) && !close(fd) && !rename(temp, b->path), "file", "cannot be written");
 }
 
-static void serve_pauses(bench *b)
+// ---- What training loses ----
+
+static double step_ns(const bench *b)
+{
+    const double begin = bench_now_ns();
+    bench_run(b->session, NULL, 0, b->step);
+    return bench_now_ns() - begin;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double usual_step_ns(const bench *b)
+{
+    double times[STEPS];
+    for (int i = 0; i < STEPS; i++)
+        times[i] = step_ns(b);
+    qsort(times, STEPS, sizeof *times, compare);
+    return times[STEPS / 2];
+}
+
+// `counts_all`: the steps until the save is done; else the first.
+static double loss_by_save(bench *b, bool counts_all)
+{
+    const double usual = usual_step_ns(b), begin = bench_now_ns();
+    braid_save *save = begin_save(b);
+    double loss = bench_now_ns() - begin + step_ns(b) - usual;
+    while (counts_all && !braid_save_is_done(save))
+        loss += step_ns(b) - usual;
+    finish_save(save);
+    return loss;
+}
+
+static void *write_beside(void *arg)
+{
+    bench *b = arg;
+    write_plainly(b);
+    b->has_written = true;
+    return NULL;
+}
+
+static double loss_by_write(bench *b)
+{
+    const double usual = usual_step_ns(b);
+    double loss = 0;
+    pthread_t thread;
+    b->has_written = false;
+    bench_check(pthread_create(&thread, NULL, write_beside, b) == 0, "thread", "cannot be started");
+    while (!b->has_written)
+        loss += step_ns(b) - usual;
+    pthread_join(thread, NULL);
+    return loss;
+}
+
+static void serve_losses(bench *b, const char *mode)
 {
     long steps;
     while (bench_next(&steps)) {
-        b->pause_ns = 0;
+        double loss = 0;
         for (long i = 0; i < steps; i++)
-            save(b);
-        bench_answer(b->pause_ns / (double)steps);
+            loss +=
+                strcmp(mode, "shared") == 0 ? loss_by_write(b) : loss_by_save(b, strcmp(mode, "slow") == 0);
+        bench_answer(loss / (double)steps);
     }
 }
 
@@ -89,24 +179,26 @@ static void remove_dir(const bench *b)
 int main(int argc, char **argv)
 {
     bench b = {.size = argc == 3 ? (size_t)atol(argv[2]) : 0};
-    bench_check(b.size >= VARIABLES * sizeof(float), "usage", "save_bench save|pause|write BYTES");
+    bench_check(b.size >= VARIABLES * sizeof(float), "usage",
+                "save_bench save|pause|slow|shared|write BYTES");
     snprintf(b.dir, sizeof b.dir, "save_bench.XXXXXX");
     bench_check(mkdtemp(b.dir) != NULL, "directory", "cannot be made");
     snprintf(b.path, sizeof b.path, "%s/model.ckpt", b.dir);
-    if (strcmp(argv[1], "write") == 0) {
+    const bool writes = strcmp(argv[1], "write") == 0, shares = strcmp(argv[1], "shared") == 0;
+    if (writes || shares) {
         b.data = malloc(b.size);
         bench_check(b.data != NULL, "memory", "there is not enough");
         memset(b.data, 1, b.size);
-        bench_serve(write_plainly, &b, 1);
-        free(b.data);
-    } else {
-        open_session(&b);
-        if (strcmp(argv[1], "pause") == 0)
-            serve_pauses(&b);
-        else
-            bench_serve(save, &b, 1);
-        braid_session_close(b.session, NULL);
     }
+    if (!writes) open_session(&b);
+    if (writes)
+        bench_serve(write_plainly, &b, 1);
+    else if (strcmp(argv[1], "save") == 0)
+        bench_serve(save, &b, 1);
+    else
+        serve_losses(&b, argv[1]);
+    if (!writes) braid_session_close(b.session, NULL);
+    free(b.data);
     remove_dir(&b);
     return 0;
 }
