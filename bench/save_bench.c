@@ -1,8 +1,8 @@
 // Checkpoints: `save_bench MODE BYTES`, in a new directory below the current one.
 //
 //     save   a save of BYTES of variables, from its beginning until the checkpoint is durable
-//     pause  of such a save, the time that training waits: for its beginning, and for the first step after it,
-//            which writes new memory, beyond the time of a step without a save
+//     pause  of such a save, the time that training waits: for its beginning, and for the first step after
+//            it, which writes new memory, beyond the time of a step without a save
 //     slow   of such a save, all the time that training loses: also by steps that share processors, memory and
 //            disk with the save
 //     shared the time that training loses so while `write` runs instead of a save
