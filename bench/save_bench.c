@@ -3,8 +3,8 @@
 //     save   a save of BYTES of variables, from its beginning until the checkpoint is durable
 //     pause  of such a save, the time that training waits: for its beginning, and for the first step after
 //            it, which writes new memory, beyond the time of a step without a save
-//     slow   of such a save, all the time that training loses: also by steps that share processors, memory and
-//            disk with the save
+//     slow   of such a save, all the time that training loses: also by steps that share processors, memory
+//            and disk with the save
 //     shared the time that training loses so while `write` runs instead of a save
 //     write  the limit: plain write and fsync of as many bytes, which then replace those of the time before
 //

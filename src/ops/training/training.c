@@ -252,13 +252,10 @@ static const bd_variable_change *change_of(const change_list *changes, const bd_
     return &changes->items[i];
 }
 
-// The changes of the variables in the order of the inputs.
-static bool find_changes(bd_op_ctx *c, const var_list *vars, const change_list *changes,
-                         const bd_variable_change *found[BD_UPDATE_VARS_MAX])
+static bool check_initialized(bd_op_ctx *c, const var_list *vars, const change_list *changes)
 {
     for (int i = 0; i < vars->count; i++) {
-        found[i] = change_of(changes, vars->items[i]);
-        if (bd_tensor_is_set(&found[i]->value)) continue;
+        if (bd_tensor_is_set(&change_of(changes, vars->items[i])->value)) continue;
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized variables: %s",
                    c->node->input_count > i ? c->node->inputs[i].op->name : c->node->name);
         return false;
@@ -359,24 +356,25 @@ static void update(update_job *job, const bd_training_state *s)
 
 // ---- Running ----
 
-static void update_all(update_job *job, const bd_training_state *s, const bd_variable_change *const changes[],
-                       const braid_tensor *grad)
+static void update_all(update_job *job, const bd_training_state *s, const var_list *vars,
+                       const change_list *changes, const braid_tensor *grad)
 {
     for (int i = 0; i < s->var_count; i++) {
-        job->from[i] = changes[i]->before.data;
-        job->to[i] = changes[i]->value.data;
+        const bd_variable_change *change = change_of(changes, vars->items[i]);
+        job->from[i] = change->before.data;
+        job->to[i] = change->value.data;
     }
     job->u.grad = grad->data;
     job->u.count = bd_tensor_count(grad);
     update(job, s);
 }
 
-// Updates the rows that indices name, one after the other: a row named twice is updated twice.
+// Updates the rows that indices name, one after the other: a row named twice is updated twice. `first` has the
+// rows of each variable.
 static void update_rows(bd_op_ctx *c, update_job *job, const bd_training_state *s,
-                        const bd_variable_change *const changes[], const braid_tensor *grad)
+                        char *const first[BD_UPDATE_VARS_MAX], int64_t rows, const braid_tensor *grad)
 {
     const braid_tensor *indices = bd_input(c, s->indices);
-    int64_t rows = changes[0]->value.shape.dims[0];
     size_t size = braid_dtype_size(grad->dtype);
     job->u.count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
     for (int64_t i = 0; i < grad->shape.dims[0]; i++) {
@@ -388,25 +386,28 @@ static void update_rows(bd_op_ctx *c, update_job *job, const bd_training_state *
             return;
         }
         for (int k = 0; k < s->var_count; k++)
-            job->from[k] = job->to[k] = (char *)changes[k]->value.data + (size_t)(row * job->u.count) * size;
+            job->from[k] = job->to[k] = first[k] + (size_t)(row * job->u.count) * size;
         job->u.grad = (const char *)grad->data + (size_t)(i * job->u.count) * size;
         update(job, s);
     }
 }
 
-static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars, const change_list *list)
+static void apply(bd_op_ctx *c, const bd_training_state *s, const var_list *vars, const change_list *changes)
 {
     update_job job = {.u = {.option = s->option, .fns = s->fns}};
-    const bd_variable_change *changes[BD_UPDATE_VARS_MAX];
+    char *first[BD_UPDATE_VARS_MAX] = {0};
     const braid_tensor *grad = bd_input(c, s->grad);
-    if (!read_scalars(c, s, &job.u) || !find_changes(c, vars, list, changes)) return;
-    const braid_shape *shape = &changes[0]->value.shape;
-    for (int i = 1; i < s->var_count; i++)
-        if (!check_shape(c, shape, i, &changes[i]->value.shape)) return;
+    if (!read_scalars(c, s, &job.u) || !check_initialized(c, vars, changes)) return;
+    const braid_shape *shape = &change_of(changes, vars->items[0])->value.shape;
+    for (int i = 0; i < s->var_count; i++) {
+        const braid_tensor *value = &change_of(changes, vars->items[i])->value;
+        if (!check_shape(c, shape, i, &value->shape)) return;
+        first[i] = value->data;
+    }
     if (s->indices >= 0) {
-        if (check_rows(c, s, shape)) update_rows(c, &job, s, changes, grad);
+        if (check_rows(c, s, shape)) update_rows(c, &job, s, first, shape->dims[0], grad);
     } else if (check_shape(c, shape, s->grad, &grad->shape)) {
-        update_all(&job, s, changes, grad);
+        update_all(&job, s, vars, changes, grad);
     }
 }
 
@@ -415,7 +416,7 @@ void bd_training_run(bd_op_ctx *c)
     const bd_training_state *s = c->state;
     var_list vars = {0};
     if (take_variables(c, s, &vars)) {
-        change_list changes;
+        change_list changes = {0};
         if (begin_changes(c, s, &vars, &changes)) apply(c, s, &vars, &changes);
         end_changes(&changes, !bd_op_failed(c));
         if (!s->is_resource && !bd_op_failed(c)) bd_output_ref(c, 0, vars.items[0]);

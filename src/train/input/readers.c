@@ -31,11 +31,13 @@ braid_out braid_identity_reader(braid_graph *g)
 
 braid_out braid_fixed_length_record_reader(braid_graph *g, const braid_fixed_length_options *o)
 {
-    if (!o || o->record_bytes < 1 || o->header_bytes < 0 || o->footer_bytes < 0 || o->hop_bytes < 0)
+    static const braid_fixed_length_options none;
+    if (!o) o = &none;
+    if (o->record_bytes < 1 || o->header_bytes < 0 || o->footer_bytes < 0 || o->hop_bytes < 0)
         braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
                          "A reader of records of %lld bytes, header %lld, footer %lld, hop %lld",
-                         o ? (long long)o->record_bytes : 0, o ? (long long)o->header_bytes : 0,
-                         o ? (long long)o->footer_bytes : 0, o ? (long long)o->hop_bytes : 0);
+                         (long long)o->record_bytes, (long long)o->header_bytes, (long long)o->footer_bytes,
+                         (long long)o->hop_bytes);
     if (braid_graph_status(g, NULL)) return BRAID_NONE;
     braid_op_desc *d = braid_op_begin(g, "FixedLengthRecordReaderV2", NULL);
     braid_op_attr_int(d, "header_bytes", o->header_bytes);

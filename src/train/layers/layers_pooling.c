@@ -31,7 +31,7 @@ static bool get_windows(braid_graph *g, const char *kind, braid_out x, int rank,
 static braid_out pool2d(braid_graph *g, const char *kind, const char *op_type, braid_out x,
                         const braid_pooling_options *o)
 {
-    train_windows w;
+    train_windows w = {0};
     if (!get_windows(g, kind, x, 4, o, &w)) return BRAID_NONE;
     (void)braid_push_name_scope(g, o->name ? o->name : kind);
     const braid_out out = train_over_windows(g, op_type, NULL, &x, 1, &w);
@@ -43,7 +43,7 @@ static braid_out pool2d(braid_graph *g, const char *kind, const char *op_type, b
 static braid_out pool1d(braid_graph *g, const char *kind, const char *op_type, braid_out x,
                         const braid_pooling_options *o)
 {
-    train_windows w;
+    train_windows w = {0};
     if (!get_windows(g, kind, x, 3, o, &w)) return BRAID_NONE;
     w.size[1] = w.strides[1] = 1;
     const int32_t axis = w.channels_first ? 3 : 2;
