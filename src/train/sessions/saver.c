@@ -99,7 +99,8 @@ static void take_variables(building *b, const braid_saver_options *o)
         if (is_taken(b, &s))
             braid_graph_fail(b->g, BRAID_INVALID_ARGUMENT, "At least two variables have the same name: %s",
                              s.name);
-        bd_array_push(&shard_of(b, vars[i])->vars, s);
+        shard *to = shard_of(b, vars[i]);
+        bd_array_push(&to->vars, s);
     }
 }
 
