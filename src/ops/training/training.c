@@ -369,8 +369,8 @@ static void update_all(update_job *job, const bd_training_state *s, const var_li
     update(job, s);
 }
 
-// Updates the rows that indices name, one after the other: a row named twice is updated twice. `first` has the
-// rows of each variable.
+// Updates the rows that indices name, one after the other: a row named twice is updated twice. `first` has
+// the rows of each variable.
 static void update_rows(bd_op_ctx *c, update_job *job, const bd_training_state *s,
                         char *const first[BD_UPDATE_VARS_MAX], int64_t rows, const braid_tensor *grad)
 {

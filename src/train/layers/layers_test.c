@@ -483,8 +483,7 @@ static void options_decide_about_variables_and_losses(void **state)
     static const char *const variables[] = {"a/kernel", "b/kernel", "b/bias"};
     static const char *const losses[] = {"a/kernel/Regularizer/l2_regularizer",
                                          "a/ActivityRegularizer/l1_regularizer"};
-    const char *const shared_losses[] = {losses[0], losses[1],
-                                                "a_1/ActivityRegularizer/l1_regularizer"};
+    const char *const shared_losses[] = {losses[0], losses[1], "a_1/ActivityRegularizer/l1_regularizer"};
     braid_graph *g = braid_graph_new();
     const braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1, 3));
     braid_layer_options o = {.name = "a",
