@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /// Jobs, their tasks and addresses, and which of them this process is. Immutable once made. An address is
-/// host:port, or host1:port1|host2:port2 for a task of two processes, its replicas 0 and 1.
+/// host:port, or host1:port1|host2:port2 for a task of job ps in two processes, its replicas 0 and 1.
 typedef struct braid_cluster braid_cluster;
 
 /// Makes a cluster from comma-separated lists of host:port (TensorFlow's --ps_hosts and --worker_hosts); NULL

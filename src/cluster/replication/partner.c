@@ -64,7 +64,7 @@ Braid__ReplicaHello bd_replication_hello(bd_replication *r)
     Braid__ReplicaHello hello = BRAID__REPLICA_HELLO__INIT;
     bd_mutex_lock(&r->mu);
     hello.incarnation = r->env.incarnation;
-    hello.state = r->state;
+    hello.state = r->has_ended ? BRAID__REPLICA_STATE__EMPTY : r->state; // it gives the task up
     hello.term = r->term;
     bd_mutex_unlock(&r->mu);
     return hello;

@@ -55,6 +55,7 @@ struct bd_replication {
     // Of a process that does not serve.
     bd_cancellation *following; // of this process's Follow call; NULL: none is open
     uint64_t followed;          // the incarnation of the process followed; 0: none
+    uint64_t call;              // counts the Follow calls; transfers for an earlier one are refused
     uint64_t arriving;          // the transfer whose pieces arrive
     bd_message pieces;          // of it, borrowed from `requests`
     BD_ARRAY(bd_message) requests;
@@ -63,6 +64,7 @@ struct bd_replication {
     // Of the serving process.
     bd_standby standby;
     uint64_t standby_incarnation;
+    uint64_t standby_call;       // the number of its Follow call
     bd_follow_call *follow;      // the standby's; NULL: it holds none
     bd_cancellation *sending;    // of the transfer in progress; NULL: none. It ends with the Follow call
     bool is_complete;            // the standby has all that has been acknowledged

@@ -1,10 +1,12 @@
 // Two processes of a replicated task, over gRPC: which one serves, what the standby has, and what a commit
 // waits for.
 #include "base/testing/test.h"
+#include "braid/cluster.pb-c.h"
 #include "cluster/replication/replication.h"
 #include "cluster/rpc/methods.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/spec/cluster_spec.h"
+#include "proto/pack.h"
 #include <string.h>
 
 #define GRACE_MS 60000
@@ -349,6 +351,38 @@ static void without_its_standby_a_process_serves_alone_and_copies_to_the_next(vo
     fini(&c, true);
 }
 
+// A transfer that was sent for an earlier call may arrive when the standby has begun anew.
+static void a_transfer_for_an_earlier_call_is_refused(void **state)
+{
+    (void)state;
+    static const uint8_t clears[] = {1 << 3, 1, 2 << 3, 1}; // is_full, is_complete, and no variable
+    process a, b;
+    start_pair(&a, &b, GRACE_MS);
+    Braid__TransferRequest late = BRAID__TRANSFER_REQUEST__INIT;
+    late.incarnation = 100;
+    late.number = 1000000;
+    late.is_last = true;
+    late.call = 1; // the standby counts from there when it starts, and again when it follows
+    late.data = (ProtobufCBinaryData){sizeof clears, (uint8_t *)clears};
+    BD_STATUS(st);
+    bd_message request, response;
+    bd_message_init(&request);
+    bd_proto_pack_message(&late.base, &request);
+    bd_channel *c = a.transport->connect(a.transport, b.address);
+    bd_rpc_wait(&(bd_rpc_options){.transport = a.transport,
+                                  .channel = c,
+                                  .method = BD_REPLICATION_SERVICE "Transfer",
+                                  .deadline_ns = BD_FOREVER,
+                                  .wait_for_ready = true},
+                &request, NULL, NULL, &response, st);
+    bd_message_fini(&response);
+    a.transport->channel_close(c);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "does not follow");
+    assert_true(value_of(&b, "ps", "probe", false) != NONE);
+    fini(&a, true);
+    fini(&b, true);
+}
+
 static void of_two_that_start_together_one_serves(void **state)
 {
     (void)state;
@@ -398,6 +432,7 @@ int main(void)
         cmocka_unit_test(the_standby_serves_when_the_other_is_stopped),
         cmocka_unit_test(a_process_that_is_replaced_acknowledges_nothing),
         cmocka_unit_test(without_its_standby_a_process_serves_alone_and_copies_to_the_next),
+        cmocka_unit_test(a_transfer_for_an_earlier_call_is_refused),
         cmocka_unit_test(of_two_that_start_together_one_serves),
         cmocka_unit_test(a_partner_that_has_restarted_does_not_serve),
     };

@@ -32,16 +32,22 @@ static void unref_shared(void *arg)
     bd_free(m);
 }
 
-static void write_piece(bd_replication *r, shared_message *m, bd_wire_reader *in, uint64_t offset,
+// Where a transfer goes, and its number.
+typedef struct sending {
+    uint64_t incarnation, call, number; // of the standby, and of its Follow call
+    bd_cancellation *token;
+} sending;
+
+static void write_piece(const bd_replication *r, const sending *s, shared_message *m, bd_wire_reader *in,
                         bd_message *out)
 {
     const size_t len = bd_min(in->left, PIECE_BYTES);
     bd_wire_writer w;
     bd_wire_writer_init(&w, out);
     bd_wire_put_fixed64(&w, BD_TRANSFER_INCARNATION, r->env.incarnation);
-    bd_wire_put_uint(&w, BD_TRANSFER_NUMBER,
-                     r->number); // written by this thread alone while the process serves
-    bd_wire_put_uint(&w, BD_TRANSFER_OFFSET, offset);
+    bd_wire_put_uint(&w, BD_TRANSFER_CALL, s->call);
+    bd_wire_put_uint(&w, BD_TRANSFER_NUMBER, s->number);
+    bd_wire_put_uint(&w, BD_TRANSFER_OFFSET, m->message.bytes - in->left);
     bd_wire_put_uint(&w, BD_TRANSFER_IS_LAST, len == in->left);
     bd_wire_put_head(&w, BD_TRANSFER_DATA, len);
     bd_wire_reader piece;
@@ -56,23 +62,21 @@ static void write_piece(bd_replication *r, shared_message *m, bd_wire_reader *in
 }
 
 // Sends all pieces, waiting for the connection if need be. Takes the message over.
-static braid_code send_pieces(bd_replication *r, bd_message *message, bd_cancellation *token,
-                              braid_status *st)
+static braid_code send_pieces(bd_replication *r, const sending *s, bd_message *message, braid_status *st)
 {
     shared_message *m = bd_calloc(1, sizeof *m);
     atomic_init(&m->refs, 1);
     bd_message_init(&m->message);
     bd_message_move(&m->message, message);
     bd_wire_reader in = bd_wire_reader_of(&m->message);
-    const uint64_t total = in.left;
     do {
         bd_message request, response;
         bd_message_init(&request);
-        write_piece(r, m, &in, total - in.left, &request);
+        write_piece(r, s, m, &in, &request);
         bd_rpc_options options =
             bd_replication_rpc(r, BD_REPLICATION_SERVICE "Transfer", bd_deadline_after_ms(r->env.grace_ms));
         options.wait_for_ready = true;
-        options.cancellation = token;
+        options.cancellation = s->token;
         bd_rpc_wait(&options, &request, r->env.label, r->env.partner, &response, st);
         bd_message_fini(&response);
     } while (!st->code && in.left > 0);
@@ -169,19 +173,36 @@ static void fall_silent(bd_replication *r)
     bd_mutex_unlock(&r->mu);
 }
 
-static void acknowledged(bd_replication *r, uint64_t incarnation, uint64_t changes, bool is_first)
+// Returns false when the standby has begun another Follow call meanwhile: it may have dropped the transfer.
+static bool acknowledged(bd_replication *r, const sending *s, uint64_t changes, bool is_first)
 {
     bd_mutex_lock(&r->mu);
-    if (r->standby_incarnation == incarnation) { // else another process follows meanwhile
+    r->sending = NULL;
+    const bool is_current = r->standby_incarnation == s->incarnation && r->standby_call == s->call;
+    if (is_current) {
         r->acknowledged = changes;
         r->silent_ns = 0;
         r->pause_ms = 0;
         r->is_complete = !is_first;
-        if (r->standby == BD_STANDBY_COPYING && is_first) r->standby = BD_STANDBY_FOLLOWS;
+        if (is_first) r->standby = BD_STANDBY_FOLLOWS;
     }
     bd_mutex_unlock(&r->mu);
-    if (!is_first) return;
-    bd_info("%s: the process at %s has a copy of the variables", r->env.label, r->env.partner);
+    if (is_current && is_first)
+        bd_info("%s: the process at %s has a copy of the variables", r->env.label, r->env.partner);
+    return is_current;
+}
+
+static void failed(bd_replication *r, bool is_first, const braid_status *st)
+{
+    bd_mutex_lock(&r->mu);
+    r->sending = NULL;
+    bd_mutex_unlock(&r->mu);
+    if (bd_replication_is_over(r)) return;
+    bd_warn("%s: the copy at %s is behind: %s", r->env.label, r->env.partner, st->message);
+    if (is_first)
+        bd_replication_pause(r);
+    else
+        fall_silent(r);
 }
 
 static void transfer(bd_replication *r)
@@ -190,31 +211,24 @@ static void transfer(bd_replication *r)
     bd_transfer t;
     bd_mutex_lock(&r->mu);
     const bool is_first = r->standby == BD_STANDBY_COPYING;
-    const uint64_t incarnation = r->standby_incarnation;
     bd_cancellation *token = r->follow ? bd_cancellation_new(r->cancellation) : NULL;
+    const sending s = {r->standby_incarnation, r->standby_call, ++r->number, token};
     r->sending = token;
-    r->number++;
     bd_mutex_unlock(&r->mu);
     if (!token) return; // the Follow call has just broken
     if (is_first) bd_replication_release(r);
     const uint64_t changes = bd_variables_changes();
     bd_transfer_build(&t, &r->env.replicated, is_first, !is_first, &r->copied, st);
-    if (!st->code && send_pieces(r, &t.message, token, st)) bd_transfer_return(&t);
-    bd_transfer_fini(&t);
-    bd_mutex_lock(&r->mu);
-    r->sending = NULL;
-    bd_mutex_unlock(&r->mu);
-    bd_cancellation_unref(token);
-    if (!st->code) {
-        acknowledged(r, incarnation, changes, is_first);
+    const bool is_sent = !st->code && !send_pieces(r, &s, &t.message, st);
+    if (!is_sent)
+        failed(r, is_first, st);
+    else if (acknowledged(r, &s, changes, is_first))
         bd_replication_release(r);
-    } else if (!bd_replication_is_over(r)) {
-        bd_warn("%s: the copy at %s is behind: %s", r->env.label, r->env.partner, st->message);
-        if (is_first)
-            bd_replication_pause(r);
-        else
-            fall_silent(r);
-    }
+    else
+        bd_transfer_return(&t);
+    if (!is_sent) bd_transfer_return(&t);
+    bd_transfer_fini(&t);
+    bd_cancellation_unref(token);
 }
 
 static void depose(bd_replication *r)
@@ -292,11 +306,11 @@ static void follow_ended(bd_cancel_hook *hook, const braid_status *why)
     bd_mutex_lock(&r->mu);
     const bool is_held = r->follow == f; // else the thread that has taken it answers
     if (is_held) r->follow = NULL;
-    bd_cancellation *sending = is_held && r->sending ? bd_cancellation_ref(r->sending) : NULL;
+    bd_cancellation *broken = is_held && r->sending ? bd_cancellation_ref(r->sending) : NULL;
     bd_cond_broadcast(&r->changed);
     bd_mutex_unlock(&r->mu);
-    if (sending) bd_cancellation_cancel(sending, why);
-    bd_cancellation_unref(sending);
+    if (broken) bd_cancellation_cancel(broken, why);
+    bd_cancellation_unref(broken);
     if (is_held) bd_server_call_reply_error(&f->base, why);
 }
 
@@ -315,6 +329,7 @@ static void take_standby_locked(bd_replication *r, const Braid__FollowRequest *r
     r->standby = has_copy ? BD_STANDBY_FOLLOWS : BD_STANDBY_COPYING;
     if (!has_copy) r->is_complete = false;
     r->standby_incarnation = request->incarnation;
+    r->standby_call = request->call;
 }
 
 void bd_replication_serve_follow(bd_replication *r, bd_incoming *call)

@@ -52,6 +52,7 @@ static bool hold_follow(bd_replication *r, bool *is_done)
     request.incarnation = r->env.incarnation;
     request.followed = r->followed;
     request.number = r->state == BRAID__REPLICA_STATE__STANDBY ? r->number : 0;
+    request.call = ++r->call;
     r->following = token;
     bd_mutex_unlock(&r->mu);
     bd_rpc_options options = bd_replication_rpc(r, BD_REPLICATION_SERVICE "Follow", BD_FOREVER);
@@ -119,22 +120,35 @@ static void follow(bd_replication *r)
             bd_replication_end(r, ok);
             return;
         }
-        if (!bd_replication_is_standby(r)) return; // its copy was not complete: it is empty, and asks again
-        if (has_ended || !find_again(r)) {
+        const bool is_standby = bd_replication_is_standby(r);
+        if (is_standby && (has_ended || !find_again(r))) {
             if (!bd_replication_is_over(r)) bd_replication_begin_to_serve(r);
             return;
         }
+        bd_replication_pause(r);
+        if (!is_standby) return; // its copy was not complete: it is empty, and asks again
     }
 }
 
 // ---- Without a copy ----
 
+// Drops a copy that was not complete. No transfer for the calls so far is applied after this.
+static void drop_copy(bd_replication *r)
+{
+    bd_mutex_lock(&r->mu);
+    r->call++;
+    while (r->is_applying) // ends: applying does not wait
+        bd_cond_wait(&r->changed, &r->mu);
+    r->state = BRAID__REPLICA_STATE__EMPTY;
+    bd_mutex_unlock(&r->mu);
+    bd_resources_clear(r->env.replicated.resources, NULL);
+}
+
 // A partner that has never answered may hold the variables, so a process without variables never takes its
 // place.
 void bd_replication_find_partner(bd_replication *r)
 {
-    bd_resources_clear(r->env.replicated.resources, NULL); // a copy that was not complete
-    r->pause_ms = 0;
+    drop_copy(r);
     const int64_t deadline_ns = bd_deadline_after_ms(r->env.grace_ms);
     while (!bd_replication_is_over(r)) {
         bd_mutex_lock(&r->mu);
@@ -175,7 +189,7 @@ static void drop_pieces_locked(bd_replication *r)
 }
 
 typedef struct piece {
-    uint64_t incarnation, number, offset;
+    uint64_t incarnation, number, offset, call;
     bool is_last;
     bd_wire_reader data;
 } piece;
@@ -194,6 +208,8 @@ static braid_code read_piece(const bd_message *request, piece *p, braid_status *
             bd_wire_get_varint(&in, &p->number);
         else if (field == BD_TRANSFER_OFFSET && type == BD_WIRE_VARINT)
             bd_wire_get_varint(&in, &p->offset);
+        else if (field == BD_TRANSFER_CALL && type == BD_WIRE_VARINT)
+            bd_wire_get_varint(&in, &p->call);
         else if (field == BD_TRANSFER_IS_LAST && type == BD_WIRE_VARINT)
             bd_wire_get_varint(&in, &is_last);
         else if (field == BD_TRANSFER_DATA && type == BD_WIRE_BYTES)
@@ -208,8 +224,8 @@ static braid_code read_piece(const bd_message *request, piece *p, braid_status *
 // Takes the piece over if it is the next one of its transfer.
 static braid_code take_piece_locked(bd_replication *r, piece *p, bd_message *request, braid_status *st)
 {
-    if (r->state == BRAID__REPLICA_STATE__SERVING || p->incarnation != r->followed || r->is_applying ||
-        r->is_closed || r->has_ended)
+    if (r->state == BRAID__REPLICA_STATE__SERVING || p->incarnation != r->followed || p->call != r->call ||
+        r->is_applying || r->is_closed || r->has_ended)
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "%s: this process does not follow the one that sends",
                        r->env.label);
     if (p->offset == 0) {

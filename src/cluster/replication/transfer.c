@@ -127,7 +127,6 @@ braid_code bd_transfer_build(bd_transfer *t, const bd_replicated *from, bool is_
     bd_wire_writer_finish(&out);
     bd_array_free(&s.found);
     *copied = s.copied;
-    if (st->code) bd_transfer_return(t);
     return st->code;
 }
 

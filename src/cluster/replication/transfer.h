@@ -23,7 +23,7 @@ typedef struct bd_transfer {
 // Builds a transfer of the variables that have changed since the last one, or of all when `is_full` or when a
 // variable is gone. `copied` is the number of variables that the standby has; it is updated. Queues,
 // accumulators, tables, iterators, the resources of steps and isolated sessions, and variables of variants
-// are left out. ResourceExhausted: as if the transfer had been returned.
+// are left out. ResourceExhausted: return the transfer.
 braid_code bd_transfer_build(bd_transfer *t, const bd_replicated *from, bool is_full, bool is_complete,
                              size_t *copied, braid_status *st);
 // The transfer has not been acknowledged: its variables count as changed again.

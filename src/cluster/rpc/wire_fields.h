@@ -43,5 +43,6 @@
 #define BD_TRANSFER_OFFSET 3
 #define BD_TRANSFER_IS_LAST 4
 #define BD_TRANSFER_DATA 5
+#define BD_TRANSFER_CALL 6
 
 #endif

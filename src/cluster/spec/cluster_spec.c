@@ -192,6 +192,11 @@ static braid_code check_new_address(const braid_cluster *c, const char *job, int
         bd_status_prefix(st, "/job:%s/task:%lld: ", job, (long long)index);
         return code;
     }
+    // Only variables are copied: the second process of another task would not know its work.
+    if (bd_address_replicas(address) > 1 && strcmp(job, "ps") != 0)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "/job:%s/task:%lld: '%s' has two addresses; only tasks of job ps have replicas", job,
+                       (long long)index, address);
     const char *one;
     size_t len;
     while (bd_split_next(&address, '|', &one, &len)) {

@@ -83,6 +83,7 @@ static void hosts_are_lists_of_host_and_port(void **state)
         {"a:1|b", NULL, "!/job:ps/task:0: 'b' is no host:port: the port is missing"},
         {"a:1|A:1", NULL, "!/job:ps/task:0: 'a:1|A:1' has the same address twice"},
         {"a:1|b:1,c:1|b:1", NULL, "!/job:ps/task:1 has the address b:1 of /job:ps/task:0"},
+        {"a:1", "b:1|c:1", "!/job:worker/task:0: 'b:1|c:1' has two addresses; only tasks of job ps"},
         {"a:1|b:1", "a:1", "!/job:worker/task:0 has the address a:1 of /job:ps/task:0"},
     };
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {

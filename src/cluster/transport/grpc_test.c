@@ -92,28 +92,10 @@ static braid_code end(bd_transport *t, bd_call *call, result *r)
     return r->code;
 }
 
-static void a_server_that_is_killed_ends_calls_with_unavailable(void **state)
+// Holds a call to a server, whose process then gets `signal`: the call ends with Unavailable. Returns the time
+// that it takes.
+static int64_t ns_until_the_call_ends(int signal)
 {
-    (void)state;
-    char address[64];
-    const pid_t pid = start_server(address);
-    BD_STATUS(st);
-    bd_transport *t = bd_grpc_transport_new(st);
-    bd_channel *c = t->connect(t, address);
-    result ping, hold;
-    assert_int_equal(end(t, begin(t, c, "/test/ping", &ping), &ping), BRAID_OK);
-    bd_call *call = begin(t, c, "/test/hold", &hold);
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(end(t, call, &hold), BRAID_UNAVAILABLE);
-    waitpid(pid, NULL, 0);
-    t->channel_close(c);
-    t->free(t);
-}
-
-// As the program of a host without power.
-static void a_server_that_stands_still_ends_calls_within_ten_seconds(void **state)
-{
-    (void)state;
     char address[64];
     const pid_t pid = start_server(address);
     BD_STATUS(st);
@@ -123,13 +105,27 @@ static void a_server_that_stands_still_ends_calls_within_ten_seconds(void **stat
     assert_int_equal(end(t, begin(t, c, "/test/ping", &ping), &ping), BRAID_OK);
     bd_call *call = begin(t, c, "/test/hold", &hold);
     const int64_t begin_ns = bd_now_ns();
-    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(kill(pid, signal), 0);
     assert_int_equal(end(t, call, &hold), BRAID_UNAVAILABLE);
-    assert_true(bd_now_ns() - begin_ns < INT64_C(10000000000));
+    const int64_t ns = bd_now_ns() - begin_ns;
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     t->channel_close(c);
     t->free(t);
+    return ns;
+}
+
+static void a_server_that_is_killed_ends_calls_with_unavailable(void **state)
+{
+    (void)state;
+    ns_until_the_call_ends(SIGKILL);
+}
+
+// As the program of a host without power.
+static void a_server_that_stands_still_ends_calls_within_ten_seconds(void **state)
+{
+    (void)state;
+    assert_true(ns_until_the_call_ends(SIGSTOP) < INT64_C(10000000000));
 }
 
 // Whether malloc asks the system for a block larger than all that were freed before, as it does by default.

@@ -226,7 +226,9 @@ static bool begin_changes(bd_op_ctx *c, const bd_training_state *s, const var_li
 {
     bd_variable *order[BD_UPDATE_VARS_MAX];
     const int count = change_order(vars, order);
-    const bd_variable_part part = s->indices >= 0 ? BD_VARIABLE_ELEMENTS : BD_VARIABLE_WHOLE;
+    // A variable that is given twice is changed twice, the second time from the content of the first.
+    const bool is_whole = s->indices < 0 && count == vars->count;
+    const bd_variable_part part = is_whole ? BD_VARIABLE_WHOLE : BD_VARIABLE_ELEMENTS;
     BD_STATUS(st);
     for (changes->count = 0; changes->count < count;) {
         const int i = changes->count++;
