@@ -92,8 +92,8 @@ static braid_code end(bd_transport *t, bd_call *call, result *r)
     return r->code;
 }
 
-// Holds a call to a server, whose process then gets `signal`: the call ends with Unavailable. Returns the time
-// that it takes.
+// Holds a call to a server, whose process then gets `signal`: the call ends with Unavailable. Returns the
+// nanoseconds that it takes.
 static int64_t ns_until_the_call_ends(int signal)
 {
     char address[64];
