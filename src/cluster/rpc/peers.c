@@ -45,10 +45,9 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 void bd_peers_close(bd_peers *p)
 {
     bd_rpc_count_wait(&p->fetches);
-    for (int i = 0; i < p->count; i++) {
+    bd_rpc_count_close(&p->calls);
+    for (int i = 0; i < p->count; i++)
         if (p->items[i].channel) p->items[i].transport->channel_close(p->items[i].channel);
-        p->items[i].channel = NULL;
-    }
     bd_rpc_count_wait(&p->calls);
 }
 

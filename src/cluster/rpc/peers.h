@@ -31,15 +31,14 @@ typedef struct bd_peers {
     bd_peer *self;
     bd_map by_task;
     bd_rpc_count calls; // in progress, to any of them
-    bd_rpc_count
-        // several calls one after the other that no execution waits for; cancelled before bd_peers_close
-        fetches;
+    bd_rpc_count fetches; // of several calls each, that no execution waits for; cancelled before bd_peers_close
 } bd_peers;
 
 // Channels connect when they are first used. `cluster` and `transport` outlive it.
 void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
                    bd_transport *transport, bd_timers *timers);
-// Ends calls in progress with Cancelled and waits for their callbacks. No call may be begun any more.
+// Ends calls in progress with Cancelled and waits for their callbacks. A call that is started later ends with
+// Cancelled at once.
 void bd_peers_close(bd_peers *p);
 void bd_peers_fini(bd_peers *p); // after close
 

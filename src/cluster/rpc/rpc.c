@@ -30,6 +30,8 @@ void bd_rpc_count_init(bd_rpc_count *c)
     bd_mutex_init(&c->mu);
     bd_cond_init(&c->none);
     c->count = 0;
+    atomic_init(&c->starting, 0);
+    atomic_init(&c->is_closed, false);
 }
 
 void bd_rpc_count_fini(bd_rpc_count *c)
@@ -52,6 +54,32 @@ void bd_rpc_count_change(bd_rpc_count *c, int change)
     c->count += change;
     if (c->count == 0) bd_cond_broadcast(&c->none);
     bd_mutex_unlock(&c->mu);
+}
+
+void bd_rpc_count_close(bd_rpc_count *c)
+{
+    bd_mutex_lock(&c->mu);
+    atomic_store(&c->is_closed, true);
+    while (atomic_load(&c->starting) > 0) // ends: a start does not wait
+        bd_cond_wait(&c->none, &c->mu);
+    bd_mutex_unlock(&c->mu);
+}
+
+static void end_start(bd_rpc_count *c)
+{
+    if (atomic_fetch_sub(&c->starting, 1) != 1 || !atomic_load(&c->is_closed)) return;
+    bd_mutex_lock(&c->mu);
+    bd_cond_broadcast(&c->none);
+    bd_mutex_unlock(&c->mu);
+}
+
+// Returns false when no call may be started any more. Otherwise the caller calls end_start.
+static bool begin_start(bd_rpc_count *c)
+{
+    atomic_fetch_add(&c->starting, 1);
+    if (!atomic_load(&c->is_closed)) return true;
+    end_start(c);
+    return false;
 }
 
 static void rpc_unref(rpc *r)
@@ -89,7 +117,18 @@ static void call_done(void *arg, bd_message *response, const braid_status *st)
     rpc_unref(r);
 }
 
-void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg)
+static void refuse(bd_message *request, bd_call_done_fn done, void *arg)
+{
+    BD_STATUS(st);
+    bd_message none;
+    bd_message_init(&none);
+    bd_message_fini(request);
+    bd_fail(st, BRAID_CANCELLED, "The task is ending");
+    done(arg, &none, st);
+    bd_message_fini(&none);
+}
+
+static void start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg)
 {
     rpc *r = bd_slab_alloc(sizeof *r);
     r->transport = options->transport;
@@ -110,12 +149,21 @@ void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_do
                                           .wait_for_ready = options->wait_for_ready,
                                           .watches = options->watches};
     bd_call *call = options->transport->call(options->channel, &call_options, request, call_done, r);
+    if (r->count) end_start(r->count); // before the counter may be freed: rpc_unref
     bd_mutex_lock(&r->mu);
     r->call = call;
     const bool cancelled = r->cancelled && !r->has_ended;
     bd_mutex_unlock(&r->mu);
     if (cancelled) options->transport->call_cancel(call);
     rpc_unref(r);
+}
+
+void bd_rpc_start(const bd_rpc_options *options, bd_message *request, bd_call_done_fn done, void *arg)
+{
+    if (options->count && !begin_start(options->count))
+        refuse(request, done, arg);
+    else
+        start(options, request, done, arg);
 }
 
 void bd_rpc_start_proto(const bd_rpc_options *options, const ProtobufCMessage *request, bd_call_done_fn done,

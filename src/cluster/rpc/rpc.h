@@ -12,6 +12,9 @@ typedef struct bd_rpc_count {
     bd_mutex mu;
     bd_cond none;
     int count; // guarded by mu
+    // Calls that are being started: they use the channel, and the transport may not know them yet.
+    atomic_int starting;
+    atomic_bool is_closed;
 } bd_rpc_count;
 
 void bd_rpc_count_init(bd_rpc_count *c);
@@ -19,6 +22,9 @@ void bd_rpc_count_fini(bd_rpc_count *c);
 void bd_rpc_count_change(bd_rpc_count *c, int change);
 // Waits until no operation is in progress. Cancel the operations before.
 void bd_rpc_count_wait(bd_rpc_count *c);
+// From now on a call that is counted here ends with Cancelled when it is started, and its channel is not used.
+// Returns when the transport knows all calls that were started before: the channel may be closed.
+void bd_rpc_count_close(bd_rpc_count *c);
 
 typedef struct bd_rpc_options {
     bd_transport *transport;
