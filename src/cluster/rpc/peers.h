@@ -31,7 +31,7 @@ typedef struct bd_peers {
     bd_peer *self;
     bd_map by_task;
     bd_rpc_count calls; // in progress, to any of them
-    bd_rpc_count fetches; // of several calls each, that no execution waits for; cancelled before bd_peers_close
+    bd_rpc_count fetches; // of several calls each; no execution waits for them; cancelled before the close
 } bd_peers;
 
 // Channels connect when they are first used. `cluster` and `transport` outlive it.

@@ -22,7 +22,7 @@ void bd_rpc_count_fini(bd_rpc_count *c);
 void bd_rpc_count_change(bd_rpc_count *c, int change);
 // Waits until no operation is in progress. Cancel the operations before.
 void bd_rpc_count_wait(bd_rpc_count *c);
-// From now on a call that is counted here ends with Cancelled when it is started, and its channel is not used.
+// From now on a call that is counted here ends with Cancelled when it is started; its channel is not used.
 // Returns when the transport knows all calls that were started before: the channel may be closed.
 void bd_rpc_count_close(bd_rpc_count *c);
 
