@@ -256,6 +256,12 @@ static bool has_ended_well(const bd_task *t)
     return !t->pid && t->restart_ns == BD_FOREVER && !t->exit_code;
 }
 
+// The other process of the task has a copy of the variables.
+static bool has_running_partner(const bd_task *t)
+{
+    return t->partner && t->partner->pid;
+}
+
 // A parameter server has said that all workers are done, or all others have done their work.
 static bool is_work_done(const bd_run *r)
 {
@@ -290,21 +296,37 @@ static void plan_restart(run_state *s, bd_task *t, const char *why)
         (double)pause_ms / 1e3);
 }
 
-// A parameter server that failed has lost its variables. Tasks that were started before and have ended well
-// do not know it. They are started again with the next restart of any task: the chief restores the variables,
-// the other workers train the lost steps again.
+// The task whose restart is due; NULL: none. Another task that is started with it is there in time.
+static const bd_task *find_restart(const bd_run *r, bool of_ps)
+{
+    for (int i = 0; i < r->task_count; i++)
+        if (r->tasks[i].restart_ns != BD_FOREVER && (of_ps || !r->tasks[i].is_ps)) return &r->tasks[i];
+    return NULL;
+}
+
+static bool has_ps_ended(const bd_run *r)
+{
+    for (int i = 0; i < r->task_count; i++)
+        if (r->tasks[i].is_ps && has_ended_well(&r->tasks[i]) && !has_running_partner(&r->tasks[i]))
+            return true;
+    return false;
+}
+
+// A parameter server that failed, or that had ended when another task is restarted, has lost its variables.
+// Tasks that were started before and have ended well do not know it. They are started again with the next
+// restart of any task: parameter servers hold variables, the chief restores them, and the other workers train
+// the lost steps again.
 static void start_ended_again(run_state *s)
 {
-    const bd_task *with = NULL;
-    for (int i = 0; i < s->run->task_count && !with; i++)
-        if (s->run->tasks[i].restart_ns != BD_FOREVER) with = &s->run->tasks[i];
+    const bd_task *with = find_restart(s->run, true);
     if (s->phase != WORKING || !with || running(s->run, false) == 0) return;
+    if (has_ps_ended(s->run) && find_restart(s->run, false)) s->ps_lost_ns = bd_now_ns();
     for (int i = 0; i < s->run->task_count; i++) {
         bd_task *t = &s->run->tasks[i];
-        if (t->is_ps || !has_ended_well(t) || t->started_ns > s->ps_lost_ns) continue;
+        if (!has_ended_well(t) || t->started_ns > s->ps_lost_ns) continue;
         t->restart_ns = with->restart_ns;
-        say(s, "%s had ended and is started again, because a parameter server has lost its variables",
-            t->name);
+        say(s, "%s had ended and is started again, because %s", t->name,
+            t->is_ps ? "others are not done" : "a parameter server has lost its variables");
     }
 }
 
@@ -339,12 +361,6 @@ static char *describe_end(int status, int exit_code)
     return WIFSIGNALED(status)
                ? bd_asprintf("was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)))
                : bd_asprintf("ended with exit code %d", exit_code);
-}
-
-// The other process of the task has a copy of the variables.
-static bool has_running_partner(const bd_task *t)
-{
-    return t->partner && t->partner->pid;
 }
 
 // The failure of a task whose work is not done, or that is not restarted.

@@ -30,7 +30,7 @@ typedef struct bd_peers {
     int count;
     bd_peer *self;
     bd_map by_task;
-    bd_rpc_count calls; // in progress, to any of them
+    bd_rpc_count calls;   // in progress, to any of them
     bd_rpc_count fetches; // of several calls each; no execution waits for them; cancelled before the close
 } bd_peers;
 

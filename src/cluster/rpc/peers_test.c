@@ -1,7 +1,7 @@
 // The end of a server's calls to other tasks.
-#include "cluster/rpc/peers.h"
 #include "base/testing/test.h"
 #include "cluster/rpc/methods.h"
+#include "cluster/rpc/peers.h"
 #include <string.h>
 
 #define PS_TASK "/job:ps/replica:0/task:0"

@@ -31,6 +31,16 @@ void train_make_token_queues(braid_sync_replicas *s)
     }
 }
 
+// A token may be left from before the chief restored a checkpoint, of a step that the variables have not
+// reached yet. The global step has been reached by all variables.
+static braid_out read_step_after(braid_sync_replicas *s, braid_op *token)
+{
+    braid_push_control(s->graph, &token, 1);
+    const braid_out step = train_read(s->graph, "local_step", s->step, train_sync_step_type(s));
+    braid_pop_control(s->graph);
+    return step;
+}
+
 braid_op *train_take_token(braid_sync_replicas *s, braid_op *const *after, int count)
 {
     const braid_dtype type = train_sync_step_type(s);
@@ -38,9 +48,10 @@ braid_op *train_take_token(braid_sync_replicas *s, braid_op *const *after, int c
     braid_op_desc *d = braid_op_begin(s->graph, "QueueDequeueV2", "sync_token_q_Dequeue");
     braid_op_input(d, s->queues.items[s->is_deterministic ? s->replica : 0]);
     braid_op_attr_type_list(d, "component_types", &type, 1);
-    const braid_out token = braid_op_end_out(d);
+    braid_out step = braid_op_end_out(d);
     braid_pop_control(s->graph);
-    return braid_assign(s->graph, s->local_step.ref, token).op;
+    if (s->is_deterministic) step = read_step_after(s, step.op);
+    return braid_assign(s->graph, s->local_step.ref, step).op;
 }
 
 static braid_op *grouped(braid_graph *g, const train_ops *list)

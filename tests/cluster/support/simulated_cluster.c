@@ -123,8 +123,10 @@ static void live(void *arg)
 static void connect_links(const sim_task *t)
 {
     const sim_cluster *c = t->cluster;
-    for (int i = 0; i < c->task_count; i++)
+    for (int i = 0; i < c->task_count; i++) {
         bd_inprocess_set_link(c->network, c->tasks[i].address, t->address, BD_LINK_UP);
+        bd_inprocess_set_link(c->network, t->address, c->tasks[i].address, BD_LINK_UP);
+    }
 }
 
 static void start_locked(sim_task *t)
@@ -245,16 +247,35 @@ static void plan_restart(supervisor *s, sim_task *t)
             t->life->error, t->restarts, s->c->options.max_restarts, (double)pause_ms / 1e3);
 }
 
-// When a task is restarted, workers that have ended before the last loss of a parameter server are too.
+static const sim_task *find_restart(const sim_cluster *c, bool of_ps)
+{
+    for (int i = 0; i < c->task_count; i++)
+        if (c->tasks[i].restart_ns != BD_FOREVER && (of_ps || !c->tasks[i].is_ps)) return &c->tasks[i];
+    return NULL;
+}
+
+static bool has_ended_well(const sim_task *t)
+{
+    return t->is_over && !t->life->exit_code;
+}
+
+static bool has_ps_ended(const sim_cluster *c)
+{
+    for (int i = 0; i < c->task_count; i++)
+        if (c->tasks[i].is_ps && has_ended_well(&c->tasks[i])) return true;
+    return false;
+}
+
+// When a task is restarted, tasks that were started before the last loss of a parameter server and have ended
+// are too.
 static void start_ended_again(supervisor *s)
 {
-    const sim_task *with = NULL;
-    for (int i = 0; i < s->c->task_count && !with; i++)
-        if (s->c->tasks[i].restart_ns != BD_FOREVER) with = &s->c->tasks[i];
+    const sim_task *with = find_restart(s->c, true);
     if (s->phase != WORKING || !with || running(s->c, false) == 0) return;
+    if (has_ps_ended(s->c) && find_restart(s->c, false)) s->ps_lost_ns = bd_now_ns();
     for (int i = 0; i < s->c->task_count; i++) {
         sim_task *t = &s->c->tasks[i];
-        if (t->is_ps || !t->is_over || t->life->exit_code || t->life->started_ns > s->ps_lost_ns) continue;
+        if (!has_ended_well(t) || t->life->started_ns > s->ps_lost_ns) continue;
         t->is_over = false;
         t->starts_again++;
         t->restart_ns = with->restart_ns;
@@ -270,7 +291,7 @@ static bool is_work_done(const sim_cluster *c)
         const sim_task *t = &c->tasks[i];
         if (t->is_ps && t->life->said_done) return true;
         others += !t->is_ps;
-        done += !t->is_ps && (t->life->said_done || (t->is_over && !t->life->exit_code));
+        done += !t->is_ps && (t->life->said_done || has_ended_well(t));
     }
     return others > 0 && done == others;
 }
@@ -289,7 +310,10 @@ static void failed_late(supervisor *s, sim_task *t)
 
 static void task_failed(supervisor *s, sim_task *t)
 {
-    if (!s->c->failed_ns) s->c->failed_ns = bd_now_ns();
+    if (!s->c->failed_ns) {
+        s->c->failed_ns = bd_now_ns();
+        s->c->has_ps_failed = t->is_ps;
+    }
     if (t->life->said_done || (t->is_ps && is_work_done(s->c))) {
         failed_late(s, t);
         return;

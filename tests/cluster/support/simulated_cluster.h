@@ -74,6 +74,7 @@ struct sim_cluster {
     int64_t over_ns;           // when the run was over
     bool is_any_done;          // a worker has said that it is done
     int64_t failed_ns;         // when a task has failed first; 0: none
+    bool has_ps_failed;        // that task is a parameter server
     bool was_long;             // a fault took longer than the grace time allows
     int exit_code;             // as that of `braid run`
     int crashes;               // so far
