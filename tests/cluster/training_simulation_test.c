@@ -81,8 +81,6 @@ static void keep_line(braid_log_level level, const char *message, void *arg)
     if (is_loud) fprintf(stderr, "%s\n", line);
     if (level == BRAID_LOG_ERROR) keep_error(message);
     lost_sessions += strstr(message, "Lost the session") != NULL;
-    the_cluster.is_any_done |=
-        strncmp(message, "/job:worker", 11) == 0 && strstr(message, " is done") != NULL;
     restored += strstr(message, "Restored the checkpoint") != NULL;
     bd_free(tail[line_count % TAIL]);
     tail[line_count++ % TAIL] = line;
@@ -362,9 +360,7 @@ static void check_model(const char *prefix)
     bd_bundle *b;
     if (bd_bundle_open(prefix, &b, st)) fail_seed("%s: %s", prefix, st->message);
     const int64_t steps = (int64_t)read_float(b, "global_step");
-    // A worker that starts while the chief restores can take the global step from before for the end.
-    const bool may_end_early = the_plan.is_sync && the_cluster.is_any_done && restored;
-    if (steps < the_plan.steps && !may_end_early) fail_seed("training ended at step %lld", (long long)steps);
+    if (steps < the_plan.steps) fail_seed("training ended at step %lld", (long long)steps);
     if (!the_plan.is_sync) {
         check_count(b, "count_x", steps);
         check_count(b, "count_y", steps);

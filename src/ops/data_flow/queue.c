@@ -325,13 +325,19 @@ static const bd_wait_kind wait_kind = {
 
 // ---- The resource ----
 
-static void destroy(bd_resource *r)
+static void remove_all_locked(bd_queue *q)
 {
-    bd_queue *q = BD_CONTAINER_OF(r, bd_queue, base);
     for (int64_t i = 0; i < q->count; i++) {
         for (int k = 0; k < q->options.component_count; k++)
             bd_tensor_fini(&element_locked(q, i)[k]);
     }
+    q->count = 0;
+}
+
+static void destroy(bd_resource *r)
+{
+    bd_queue *q = BD_CONTAINER_OF(r, bd_queue, base);
+    remove_all_locked(q);
     bd_free(q->elements);
     bd_free(q->turns);
     bd_wait_queue_fini(&q->wait_queue);
@@ -440,6 +446,16 @@ int64_t bd_queue_size(bd_queue *q)
 {
     bd_wait_queue_lock(&q->wait_queue);
     int64_t size = q->count;
+    bd_wait_queue_unlock(&q->wait_queue);
+    return size;
+}
+
+int64_t bd_queue_reset(bd_queue *q)
+{
+    bd_wait_queue_lock(&q->wait_queue);
+    const int64_t size = q->count;
+    remove_all_locked(q);
+    q->is_closed = false;
     bd_wait_queue_unlock(&q->wait_queue);
     return size;
 }

@@ -13,6 +13,8 @@
 extern const bd_resource_type bd_queue_type;
 
 #define BD_QUEUE_UNBOUNDED INT32_MAX
+// Of a node QueueSize: the queue is reset (bool).
+#define BD_QUEUE_RESET_ATTR "_reset"
 
 // The options of a queue, from the node's attributes.
 typedef struct bd_queue_options {
@@ -70,6 +72,9 @@ void bd_queue_dequeue_many(bd_queue *q, bd_op_ctx *c, int64_t n, bool up_to);
 void bd_queue_close(bd_queue *q, bd_op_ctx *c, bool cancel_pending);
 
 int64_t bd_queue_size(bd_queue *q);
+// Removes all elements and opens the queue again. Returns the number of elements removed. A dequeue that
+// waits keeps those that it has taken.
+int64_t bd_queue_reset(bd_queue *q);
 bool bd_queue_is_closed(bd_queue *q);
 
 // For a resource that owns a queue. bd_queue_put adds an element, a tensor for each component (taken over),

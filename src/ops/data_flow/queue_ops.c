@@ -309,8 +309,11 @@ static void size_run(bd_op_ctx *c)
 {
     bd_resource *r = bd_input_resource(c, 0, &bd_queue_type);
     if (!r) return;
+    bd_queue *q = BD_CONTAINER_OF(r, bd_queue, base);
+    const bd_attr *reset = bd_node_attr(c->node, BD_QUEUE_RESET_ATTR);
+    const bool is_reset = reset && reset->kind == BD_ATTR_BOOL && reset->b;
     braid_tensor *y = bd_output(c, 0, BRAID_INT32, &BD_SCALAR);
-    if (y) bd_tensor_i32(y)[0] = (int32_t)bd_queue_size(BD_CONTAINER_OF(r, bd_queue, base));
+    if (y) bd_tensor_i32(y)[0] = (int32_t)(is_reset ? bd_queue_reset(q) : bd_queue_size(q));
     bd_resource_unref(r);
 }
 
@@ -444,7 +447,8 @@ BD_OP(RandomShuffleQueueV2) = SOURCE("() -> (handle: resource)", RANDOM_ATTRS QU
 #define DEQUEUE_UP_TO_DOC                                                                                    \
     "As QueueDequeueMany, but gives the rest, one element at least, when the queue is closed."
 #define CLOSE_DOC "Closes a queue: no more elements are accepted, and the remaining ones may be taken."
-#define SIZE_DOC "How many elements a queue holds."
+#define SIZE_DOC                                                                                             \
+    "How many elements a queue holds; with the attr _reset, the queue is emptied and opened again."
 #define IS_CLOSED_DOC "Whether a queue is closed."
 
 BD_OP(QueueEnqueue) = USER("(handle: Ref(string), components: Tcomponents...) -> ()", ENQUEUE_ATTRS, 0,

@@ -145,6 +145,26 @@ static void closing_ends_waits(void **state)
     op_live_free(l);
 }
 
+static void a_reset_queue_is_empty_and_open(void **state)
+{
+    (void)state;
+    op_live *l = op_live_new();
+    queue_nodes n = queue_nodes_make(l, (queue_spec){.capacity = 2});
+    op_execution *many = START(enqueue_many, "int32[3] 1 2 3");
+    assert_waits(many);
+    RUN(reset, "", "int32[] 2");
+    op_execution_expect(many, ""); // there is room for the third
+    RUN(close, "", "");
+    RUN(reset, "", "int32[] 1");
+    RUN(is_closed, "", "bool[] false");
+    op_execution *one = START(dequeue, "");
+    assert_waits(one);
+    RUN(reset, "", "int32[] 0"); // the caller waits on
+    RUN(enqueue, "int32[] 4", "");
+    op_execution_expect(one, "int32[] 4");
+    op_live_free(l);
+}
+
 // Enqueues that were waiting before the close still pass.
 static void closing_waits_for_enqueues(void **state)
 {
@@ -406,6 +426,7 @@ int main(void)
         cmocka_unit_test(elements_may_have_any_shape),
         cmocka_unit_test(a_closed_queue_refuses_elements),
         cmocka_unit_test(closing_ends_waits),
+        cmocka_unit_test(a_reset_queue_is_empty_and_open),
         cmocka_unit_test(closing_waits_for_enqueues),
         cmocka_unit_test(a_cancelled_caller_leaves_the_queue),
         cmocka_unit_test(clearing_the_container_ends_the_waits),

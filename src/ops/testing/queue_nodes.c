@@ -2,6 +2,7 @@
 #include "ops/testing/queue_nodes.h"
 
 #include "base/testing/test.h"
+#include "ops/data_flow/queue.h"
 
 static const braid_shape scalars[4] = {{0}};
 
@@ -53,11 +54,12 @@ braid_op *queue_dequeue_node(op_live *l, const char *op, braid_out queue, queue_
     return braid_op_end(d);
 }
 
-static braid_op *plain_node(op_live *l, const char *op, braid_out queue, bool cancel)
+// `flag`: an attr that is set to true; NULL: none.
+static braid_op *plain_node(op_live *l, const char *op, braid_out queue, const char *flag)
 {
     braid_op_desc *d = braid_op_begin(l->graph, op, NULL);
     braid_op_input(d, queue);
-    if (cancel) braid_op_attr_bool(d, "cancel_pending_enqueues", true);
+    if (flag) braid_op_attr_bool(d, flag, true);
     return braid_op_end(d);
 }
 
@@ -71,10 +73,11 @@ queue_nodes queue_nodes_make(op_live *l, queue_spec s)
     n.dequeue = queue_dequeue_node(l, v2 ? "QueueDequeueV2" : "QueueDequeue", q, s, false);
     n.dequeue_many = queue_dequeue_node(l, v2 ? "QueueDequeueManyV2" : "QueueDequeueMany", q, s, true);
     n.dequeue_up_to = queue_dequeue_node(l, v2 ? "QueueDequeueUpToV2" : "QueueDequeueUpTo", q, s, true);
-    n.close = plain_node(l, v2 ? "QueueCloseV2" : "QueueClose", q, false);
-    n.cancel = plain_node(l, v2 ? "QueueCloseV2" : "QueueClose", q, true);
-    n.size = plain_node(l, v2 ? "QueueSizeV2" : "QueueSize", q, false);
-    n.is_closed = plain_node(l, v2 ? "QueueIsClosedV2" : "QueueIsClosed", q, false);
+    n.close = plain_node(l, v2 ? "QueueCloseV2" : "QueueClose", q, NULL);
+    n.cancel = plain_node(l, v2 ? "QueueCloseV2" : "QueueClose", q, "cancel_pending_enqueues");
+    n.size = plain_node(l, v2 ? "QueueSizeV2" : "QueueSize", q, NULL);
+    n.reset = plain_node(l, v2 ? "QueueSizeV2" : "QueueSize", q, BD_QUEUE_RESET_ATTR);
+    n.is_closed = plain_node(l, v2 ? "QueueIsClosedV2" : "QueueIsClosed", q, NULL);
     BD_STATUS(st);
     if (braid_graph_status(l->graph, st)) fail_msg("%s", braid_status_message(st));
     return n;

@@ -23,7 +23,7 @@ braid_op *queue_dequeue_node(op_live *l, const char *op, braid_out queue, queue_
 // A queue, and one node of each op on it.
 typedef struct queue_nodes {
     op_live *live;
-    braid_op *enqueue, *enqueue_many, *dequeue, *dequeue_many, *dequeue_up_to, *close, *cancel, *size,
+    braid_op *enqueue, *enqueue_many, *dequeue, *dequeue_many, *dequeue_up_to, *close, *cancel, *size, *reset,
         *is_closed;
 } queue_nodes;
 

@@ -27,6 +27,7 @@ typedef struct sync_hook {
     braid_out num_stale;
     bool on_braid; // the servers are Braid's: they know notifications
     braid_monitored_session *session;
+    bool has_stepped;              // in the current session
     bool is_updating, is_watching; // the threads are to be joined
     bd_thread updates, watch;
     braid_callable *update; // NULL at other replicas
@@ -118,6 +119,7 @@ static void begin(braid_hook *hook, braid_graph *g)
         braid_graph_fail(g, BRAID_FAILED_PRECONDITION,
                          "Synchronous training has no updates: build them by braid_sync_replicas_apply or "
                          "braid_sync_replicas_minimize before the session");
+    if (h->sync->update) train_build_token_reset(h->sync);
     train_build_first_tokens(h->sync, h->num_tokens);
     h->num_stale = braid_sync_replicas_num_stale(h->sync);
 }
@@ -158,6 +160,7 @@ static braid_code before_run(braid_hook *hook, braid_monitored_session *session,
 {
     (void)session, (void)request;
     sync_hook *h = (sync_hook *)hook;
+    h->has_stepped = true;
     if (!h->update || h->is_updating) return BRAID_OK;
     h->is_updating = !bd_thread_start(&h->updates, "braid-updates", run_updates, h, st);
     return st->code;
@@ -180,6 +183,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
 {
     sync_hook *h = (sync_hook *)hook;
     h->session = session;
+    h->has_stepped = false;
     h->leads = h->is_chief || (may_succeed(h) && braid_monitored_session_is_chief(session));
     braid_session *s = braid_monitored_session_raw(session);
     h->on_braid = find_generation(h, s, st) != BRAID_UNIMPLEMENTED;
@@ -208,20 +212,42 @@ static void before_close_session(braid_hook *hook, braid_monitored_session *sess
 }
 
 // The number is only for the log: training that is over does not fail without it.
-static braid_code end(braid_hook *hook, braid_monitored_session *session, braid_status *unused)
+static void log_stale(const sync_hook *h, braid_monitored_session *session)
 {
-    (void)unused;
     BD_STATUS(st);
-    const sync_hook *h = (const sync_hook *)hook;
-    if (!h->leads || !h->on_braid) return BRAID_OK;
+    if (!h->on_braid) return;
     braid_tensor *number = NULL;
     braid_fetch fetch = {h->num_stale, &number};
     if (braid_session_run(braid_monitored_session_raw(session),
                           &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st))
-        return BRAID_OK;
+        return;
     bd_info("Synchronous training dropped %d stale gradients", *(const int32_t *)braid_tensor_data(number));
     braid_tensor_free(number);
-    return BRAID_OK;
+}
+
+// A replica that finds the last step made although it has made none cannot know whether training is over, or
+// the chief is about to restore an earlier step and will need this replica. The watch ends when the chief is
+// done, and with the session when the chief has started anew.
+static braid_code wait_for_chief(sync_hook *h, braid_monitored_session *session, braid_status *st)
+{
+    const int64_t seen = session->global_step_value;
+    if (train_read_global_step(session, st)) return st->code; // after the generation
+    if (session->global_step_value < seen)
+        return bd_fail(st, BRAID_ABORTED, "The chief has restored the global step %lld",
+                       (long long)session->global_step_value);
+    bd_thread_join(&h->watch);
+    h->is_watching = false;
+    train_session_explain(session, st);
+    return st->code;
+}
+
+static braid_code end(braid_hook *hook, braid_monitored_session *session, braid_status *st)
+{
+    sync_hook *h = (sync_hook *)hook;
+    if (h->leads) log_stale(h, session);
+    const bool is_needed = h->sync->required >= h->sync->total;
+    if (h->leads || !h->on_braid || h->has_stepped || !is_needed || !h->is_watching) return BRAID_OK;
+    return wait_for_chief(h, session, st);
 }
 
 static void release(braid_hook *hook)

@@ -8,13 +8,11 @@
 #include "train/variables/variable_internal.h"
 #include <braid/ops.h>
 
-typedef BD_ARRAY(braid_op *) op_list;
-
 typedef struct building {
     braid_sync_replicas *sync;
     braid_graph *g;
-    op_list applied; // gradients, to accumulators
-    op_list taken;   // from them
+    train_ops applied; // gradients, to accumulators
+    train_ops taken;   // from them
     BD_ARRAY(braid_grad_and_var) means;
 } building;
 
@@ -242,7 +240,7 @@ static void wait_for_all_means(building *b)
 // Accumulators to the global step.
 static void begin_accumulators(building *b)
 {
-    op_list begun = {0};
+    train_ops begun = {0};
     for (size_t i = 0; i < b->sync->accumulators.len; i++) {
         const train_accumulator *at = &b->sync->accumulators.items[i];
         braid_push_device(b->g, at->device);

@@ -6,6 +6,8 @@
 #include "train/sessions/bootstrap.h"
 #include <braid/sync_replicas.h>
 
+typedef BD_ARRAY(braid_op *) train_ops;
+
 // The accumulator of a variable's gradients.
 typedef struct train_accumulator {
     braid_out out;
@@ -29,6 +31,7 @@ struct braid_sync_replicas {
     // To be run; NULL before the updates are built.
     braid_op *update;                 // by the chief, again and again
     braid_op *begin_as_chief, *begin; // before the first step, by the chief and by other workers
+    bool resets_tokens;               // begin_as_chief does
     braid_op *first_tokens;           // by the chief, after that
     braid_op *no_more_tokens;         // ends the steps of all replicas
 };
@@ -50,6 +53,9 @@ void train_make_token_queues(braid_sync_replicas *s);
 braid_op *train_take_token(braid_sync_replicas *s, braid_op *const *after, int count);
 // Adds so many tokens to each queue.
 braid_op *train_add_tokens(braid_sync_replicas *s, int count, braid_out step);
+// Adds to begin_as_chief, once: all tokens are removed and the queues opened again. A chief that starts anew
+// hands out its own tokens.
+void train_build_token_reset(braid_sync_replicas *s);
 void train_build_no_more_tokens(braid_sync_replicas *s);
 // Builds first_tokens, once; see braid_sync_replicas_hook.
 void train_build_first_tokens(braid_sync_replicas *s, int num_tokens);

@@ -5,8 +5,6 @@
 #include "train/variables/variable_internal.h"
 #include <braid/ops.h>
 
-typedef BD_ARRAY(braid_op *) train_ops;
-
 static void make_queue(braid_sync_replicas *s, const char *shared_name)
 {
     const braid_dtype type = train_sync_step_type(s);
@@ -57,6 +55,27 @@ braid_op *train_take_token(braid_sync_replicas *s, braid_op *const *after, int c
 static braid_op *grouped(braid_graph *g, const train_ops *list)
 {
     return list->len == 1 ? list->items[0] : braid_group(g, NULL, list->items, (int)list->len);
+}
+
+void train_build_token_reset(braid_sync_replicas *s)
+{
+    braid_graph *g = s->graph;
+    if (s->resets_tokens || braid_graph_status(g, NULL)) return;
+    s->resets_tokens = true;
+    train_ops begun = {0};
+    bd_array_push(&begun, s->begin_as_chief);
+    (void)braid_push_name_scope(g, NULL);
+    for (size_t i = 0; i < s->queues.len; i++) {
+        braid_push_colocate(g, s->queues.items[i].op);
+        braid_op_desc *d = braid_op_begin(g, "QueueSizeV2", "sync_token_q_Reset");
+        braid_op_input(d, s->queues.items[i]);
+        braid_op_attr_bool(d, "_reset", true);
+        bd_array_push(&begun, braid_op_end(d));
+        braid_pop_colocate(g);
+    }
+    s->begin_as_chief = grouped(g, &begun);
+    braid_pop_name_scope(g);
+    bd_array_free(&begun);
 }
 
 braid_op *train_add_tokens(braid_sync_replicas *s, int count, braid_out step)

@@ -72,7 +72,6 @@ struct sim_cluster {
     bool is_over;              // the run; guarded by mu
     int64_t working_ns;        // when the phase in which tasks are restarted ended; BD_FOREVER: it has not
     int64_t over_ns;           // when the run was over
-    bool is_any_done;          // a worker has said that it is done
     int64_t failed_ns;         // when a task has failed first; 0: none
     bool has_ps_failed;        // that task is a parameter server
     bool was_long;             // a fault took longer than the grace time allows
