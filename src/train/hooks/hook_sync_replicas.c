@@ -232,9 +232,10 @@ static braid_code wait_for_chief(sync_hook *h, braid_monitored_session *session,
 {
     const int64_t seen = session->global_step_value;
     if (train_read_global_step(session, st)) return st->code; // after the generation
-    if (session->global_step_value < seen)
-        return bd_fail(st, BRAID_ABORTED, "The chief has restored the global step %lld",
-                       (long long)session->global_step_value);
+    const int64_t now = session->global_step_value;
+    session->global_step_value = bd_max(seen, now); // the recovery finds that training has gone back
+    if (now < seen)
+        return bd_fail(st, BRAID_ABORTED, "The chief has restored the global step %lld", (long long)now);
     bd_thread_join(&h->watch);
     h->is_watching = false;
     train_session_explain(session, st);
