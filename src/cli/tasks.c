@@ -296,7 +296,7 @@ static void plan_restart(run_state *s, bd_task *t, const char *why)
         (double)pause_ms / 1e3);
 }
 
-// The task whose restart is due; NULL: none. Another task that is started with it is there in time.
+// A task that waits for its restart; NULL: there is none. Without `of_ps`, parameter servers do not count.
 static const bd_task *find_restart(const bd_run *r, bool of_ps)
 {
     for (int i = 0; i < r->task_count; i++)

@@ -117,7 +117,7 @@ read -r second <&7
 kill -TERM $pid
 wait $pid
 left=0
-for pid in $(grep -oE '[0-9]+' <<<"${first#*with} ${second#*with}"); do
+for pid in $(grep -oE '[0-9]+' <<<"$(sed 's/.*with//' "$dir/out") ${first#*with} ${second#*with}"); do
     [ -e "/proc/$pid" ] && left="$left $pid"
 done
 check "nothing is left behind, children of tasks included" "0" "$left"

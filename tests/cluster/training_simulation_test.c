@@ -602,8 +602,8 @@ static uint64_t run_seeds(uint64_t first, uint64_t last, const char *program_pat
 }
 
 // Seeds beyond the short run that failed before a mend.
-static const uint64_t known_seeds[] = {151, 178,  295,  477,  554,  588,  761,
-                                       890, 1017, 1057, 1290, 1345, 1351, 9842};
+static const uint64_t known_seeds[] = {151, 178,  295,  375,  477,  554,  586,  588,  761,  890,  896, 910,
+                                       976, 1017, 1057, 1290, 1345, 1351, 2133, 3960, 4264, 7333, 9842};
 
 int main(int argc, char **argv)
 {
