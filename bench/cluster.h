@@ -41,8 +41,8 @@ static inline pid_t bench_start_ps(const char *self, const char *json, const cha
     char path[4096];
     const char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
-    char *argv[] = {path,     "server", "--cluster", (char *)json,    "--job", "ps",
-                    "--task", "0",      "--replica", (char *)replica, NULL};
+    char *argv[] = {path, "server",    "--cluster",     (char *)json,  "--job", "ps", "--task",
+                    "0",  "--replica", (char *)replica, "--file-root", "/",     NULL};
     pid_t pid;
     bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
     return pid;
@@ -54,7 +54,7 @@ static inline braid_server *bench_start_worker(const char *json, int index, brai
     braid_status *st = braid_status_new();
     braid_cluster *cluster = braid_cluster_from_json(json, st);
     bench_check(cluster != NULL, "cluster", braid_status_message(st));
-    const braid_server_options options = {.inter_op_threads = 1};
+    const braid_server_options options = {.inter_op_threads = 1, .file_roots = "/"};
     braid_server *server = braid_server_start(cluster, "worker", index, &options, st);
     bench_check(server != NULL, "server", braid_status_message(st));
     char device[32];

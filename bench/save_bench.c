@@ -1,12 +1,11 @@
 // Checkpoints: `save_bench MODE BYTES`, in a new directory below the current one.
 //
 //     save   a save of BYTES of variables, from its beginning until the checkpoint is durable
-//     pause  of such a save, the time that training waits: for its beginning, and for the first step after
-//            it, which writes new memory, beyond the time of a step without a save
-//     slow   of such a save, all the time that training loses: also by steps that share processors, memory
-//            and disk with the save
-//     shared the time that training loses so while `write` runs instead of a save
-//     write  the limit: plain write and fsync of as many bytes, which then replace those of the time before
+//     pause  of such a save, the time that training waits for its beginning
+//     loss   of such a save, all the time that training loses: for its beginning, and by steps that take
+//            longer until it is done. The first writes new memory; all share processors, memory and disk.
+//     write  the limit: plain write and fsync of as many bytes, which replace those of the time before
+//     write_loss  the time that steps lose while `write` runs beside them
 //
 // A step of training updates all variables by gradient descent.
 #include "session.h"
@@ -124,13 +123,22 @@ static double usual_step_ns(const bench *b)
     return times[STEPS / 2];
 }
 
-// `counts_all`: the steps until the save is done; else the first.
-static double loss_by_save(bench *b, bool counts_all)
+static double pause_by_save(bench *b)
+{
+    step_ns(b); // writes the memory that the save before has shared
+    const double begin = bench_now_ns();
+    braid_save *save = begin_save(b);
+    const double pause = bench_now_ns() - begin;
+    finish_save(save);
+    return pause;
+}
+
+static double loss_by_save(bench *b)
 {
     const double usual = usual_step_ns(b), begin = bench_now_ns();
     braid_save *save = begin_save(b);
-    double loss = bench_now_ns() - begin + step_ns(b) - usual;
-    while (counts_all && !braid_save_is_done(save))
+    double loss = bench_now_ns() - begin;
+    while (!braid_save_is_done(save))
         loss += step_ns(b) - usual;
     finish_save(save);
     return loss;
@@ -157,14 +165,13 @@ static double loss_by_write(bench *b)
     return loss;
 }
 
-static void serve_losses(bench *b, const char *mode)
+static void serve_losses(bench *b, double (*loss_ns)(bench *b))
 {
     long steps;
     while (bench_next(&steps)) {
         double loss = 0;
         for (long i = 0; i < steps; i++)
-            loss +=
-                strcmp(mode, "shared") == 0 ? loss_by_write(b) : loss_by_save(b, strcmp(mode, "slow") == 0);
+            loss += loss_ns(b);
         bench_answer(loss / (double)steps);
     }
 }
@@ -180,11 +187,12 @@ int main(int argc, char **argv)
 {
     bench b = {.size = argc == 3 ? (size_t)atol(argv[2]) : 0};
     bench_check(b.size >= VARIABLES * sizeof(float), "usage",
-                "save_bench save|pause|slow|shared|write BYTES");
+                "save_bench save|pause|loss|write|write_loss BYTES");
     snprintf(b.dir, sizeof b.dir, "save_bench.XXXXXX");
     bench_check(mkdtemp(b.dir) != NULL, "directory", "cannot be made");
     snprintf(b.path, sizeof b.path, "%s/model.ckpt", b.dir);
-    const bool writes = strcmp(argv[1], "write") == 0, shares = strcmp(argv[1], "shared") == 0;
+    const char *mode = argv[1];
+    const bool writes = strcmp(mode, "write") == 0, shares = strcmp(mode, "write_loss") == 0;
     if (writes || shares) {
         b.data = malloc(b.size);
         bench_check(b.data != NULL, "memory", "there is not enough");
@@ -193,10 +201,10 @@ int main(int argc, char **argv)
     if (!writes) open_session(&b);
     if (writes)
         bench_serve(write_plainly, &b, 1);
-    else if (strcmp(argv[1], "save") == 0)
+    else if (strcmp(mode, "save") == 0)
         bench_serve(save, &b, 1);
     else
-        serve_losses(&b, argv[1]);
+        serve_losses(&b, shares ? loss_by_write : strcmp(mode, "loss") == 0 ? loss_by_save : pause_by_save);
     if (!writes) braid_session_close(b.session, NULL);
     free(b.data);
     remove_dir(&b);

@@ -2,6 +2,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
@@ -33,4 +34,4 @@ set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::P
 # RE2 is C++; its own part of src/ops is the one file that is.
 set(braid_ops_libs PkgConfig::RE2 PkgConfig::ICU PkgConfig::JANSSON stdc++)
 set(braid_runtime_libs PkgConfig::JANSSON)
-set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON)
+set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON PkgConfig::CRYPTO)

@@ -196,6 +196,7 @@ static braid_code run_task(const char *directory, bool shares, int64_t epochs, b
     braid_server *server = NULL;
     if (job) server = braid_server_start(cluster, job, braid_cluster_this_task(cluster), NULL, status);
     if (server) braid_server_stop_on_signals(server);
+    if (server) braid_server_allow_files(server, directory, status); // which the nodes of the data set read
     braid_code code = braid_status_code(status);
     if (!code && is_ps) {
         code = braid_server_join(server, status); // returns when the workers are done

@@ -33,7 +33,13 @@ forbid "threads and clocks come from src/base" \
 forbid "memory comes from src/base/alloc.h" \
     '(^|[^a-zA-Z0-9_>.])(malloc|calloc|realloc|free|strdup|strndup|asprintf|aligned_alloc|posix_memalign)\(' \
     "${product[@]}"
-
+mapfile -t ops < <(printf '%s\n' "${product[@]}" | grep -E '^src/(op|ops|kernels)/' | grep -v '^src/ops/testing/')
+forbid "kernels use files through bd_op_fs or bd_iterator_fs, so that a server can refuse them" \
+    'bd_fs_(current|posix|within)|braid_(latest_)?checkpoint[a-z_]*\(|(^|[^a-zA-Z0-9_>.])(f?open|openat|creat|freopen|opendir|l?stat|access|unlink|remove|rename|mkdir|rmdir|readlink|realpath|glob|ftw|nftw|mkstemp|mkdtemp|tmpfile|popen|dlopen|chmod|chown|truncate|s?symlink|link)\(' \
+    "${ops[@]}"
+forbid "this header opens files without asking which are allowed" \
+    '#include ["<](dirent\.h|fcntl\.h|ftw\.h|glob\.h|sys/stat\.h|fstream|braid/(checkpoint|checkpoint_reader|records|events)\.h)' \
+    "${ops[@]}"
 
 # Lines fit into 110 columns. String literals, what `clang-format off` covers and the padding of macros do not count.
 mapfile -t lines < <(git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.hpp' '*.cc' '*.py' '*.sh' '*.cmake' dev .ci/run CMakeLists.txt |

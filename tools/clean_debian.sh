@@ -114,6 +114,7 @@ unpack_debian() {
     fi
     mkdir -p "$root/home/user"
     cp /etc/resolv.conf "$root/etc/"
+    printf '127.0.0.1\tlocalhost\n::1\tlocalhost\n' >"$root/etc/hosts" # as Debian's installer writes it
     local file
     for file in /etc/apt/apt.conf.d/*proxy*; do [ ! -e "$file" ] || cp "$file" "$root/etc/apt/apt.conf.d/"; done
 }

@@ -73,15 +73,16 @@ static flags_result parse_flags(const mnist_program *program, int argc, char **a
         memcpy(all + COMMON_COUNT, program->flags, (size_t)program->flag_count * sizeof *all);
     char about[1024];
     snprintf(about, sizeof about,
-             "%s\nThe task of this process is given by --job_name and --task_index, or by TF_CONFIG in the "
-             "environment,\nwhich `braid run` sets:\n\n  braid run --ps 1 --workers 2 %s",
+             "%s\nThe task of this process is given by --job_name and --task_index, or by the environment: "
+             "TF_CONFIG,\nwhich `braid run` sets, or what srun and mpirun set:\n\n"
+             "  braid run --ps 1 --workers 2 %s",
              program->about, program->name);
     flags_result result = flags_parse(argc, argv, about, all, count);
     free(all);
     return result;
 }
 
-// The cluster, from flags if they say which task this is, else from TF_CONFIG. NULL on an error.
+// The cluster, from flags if they say which task this is, else from the environment. NULL on an error.
 static braid_cluster *find_cluster(const mnist_program *program, const char **job, int *index,
                                    braid_status *status)
 {
@@ -93,20 +94,21 @@ static braid_cluster *find_cluster(const mnist_program *program, const char **jo
         braid_status_set(status, BRAID_INVALID_ARGUMENT, "--job_name needs --task_index");
         return NULL;
     }
-    if (!getenv("TF_CONFIG")) {
-        char message[256];
-        snprintf(message, sizeof message,
-                 "which task is this? Give --job_name=worker --task_index=0 (and the like), or start it "
-                 "with: braid run --ps 1 --workers 2 %s",
-                 program->name);
-        braid_status_set(status, BRAID_INVALID_ARGUMENT, message);
-        return NULL;
-    }
     braid_cluster *cluster = braid_cluster_from_env(status);
-    *job = cluster ? braid_cluster_this_job(cluster) : NULL;
-    *index = cluster ? braid_cluster_this_task(cluster) : 0;
-    if (!*job) *job = "worker";
-    return cluster;
+    if (!cluster) return NULL;
+    *job = braid_cluster_this_job(cluster);
+    *index = braid_cluster_this_task(cluster);
+    if (*job) return cluster;
+    *job = "worker";
+    if (getenv("TF_CONFIG")) return cluster;
+    braid_cluster_free(cluster);
+    char message[256];
+    snprintf(message, sizeof message,
+             "which task is this? Give --job_name=worker --task_index=0 (and the like), or start it "
+             "with: braid run --ps 1 --workers 2 %s",
+             program->name);
+    braid_status_set(status, BRAID_INVALID_ARGUMENT, message);
+    return NULL;
 }
 
 // ---- The model ----
@@ -234,6 +236,7 @@ static int run_task(const mnist_program *program, braid_status *status)
         const braid_server_options options = {.insecure = FLAGS.insecure};
         server = braid_server_start(cluster, job, index, &options, status);
         if (server) braid_server_stop_on_signals(server);
+        if (server && *FLAGS.log_dir) braid_server_allow_files(server, FLAGS.log_dir, status); // the saver's
     }
     int exit_code = 0;
     if (braid_status_code(status))

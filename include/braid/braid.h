@@ -19,6 +19,7 @@
 #include <braid/idx.h>
 #include <braid/init_from_checkpoint.h>
 #include <braid/initializers.h>
+#include <braid/keys.h>
 #include <braid/layers.h>
 #include <braid/learning_rate_decay.h>
 #include <braid/locations.h>

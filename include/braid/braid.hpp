@@ -17,10 +17,26 @@
 
 #include <braid/braid.h>
 
+#include <braid/candidate_sampling.hpp>
+#include <braid/checkpoints.hpp>
+#include <braid/control.hpp>
+#include <braid/coordinator.hpp>
+#include <braid/files.hpp>
 #include <braid/graph.hpp>
+#include <braid/input.hpp>
+#include <braid/layers.hpp>
+#include <braid/losses.hpp>
+#include <braid/metrics.hpp>
 #include <braid/ops.hpp>
+#include <braid/optimizers.hpp>
+#include <braid/queues.hpp>
+#include <braid/recurrent.hpp>
+#include <braid/replicas.hpp>
 #include <braid/session.hpp>
+#include <braid/summaries.hpp>
+#include <braid/supervisors.hpp>
 #include <braid/tensor.hpp>
 #include <braid/training.hpp>
+#include <braid/variables.hpp>
 
 #endif

@@ -2,7 +2,9 @@
 //
 // A checkpoint with the prefix P is P.index and P.data-00000-of-00001 and so on (a tensor bundle, as
 // TensorFlow's SaveV2 writes it), and P.meta with the graph. The file `checkpoint` of its directory lists the
-// checkpoints. braid_saver (saver.h) writes all of them.
+// checkpoints. braid_saver (saver.h) writes all of them. A V1 checkpoint, as early versions of TensorFlow
+// wrote it, is one file P, or several that match the pattern P (model.ckpt-7-*-of-00002, with
+// model.ckpt-7.meta).
 //
 // All functions block on the disk. Errors name the file.
 #ifndef BRAID_CHECKPOINT_H
@@ -11,6 +13,7 @@
 #include <braid/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,10 +24,19 @@ extern "C" {
 /// `checkpoint` is damaged.
 BRAID_API char *braid_latest_checkpoint(const char *dir, braid_status *status);
 
-/// Returns whether the files of a checkpoint exist.
+/// Waits until a directory has a newest checkpoint other than `last` (a prefix as this function or
+/// braid_latest_checkpoint returns it; NULL: any checkpoint), and returns its prefix (free() it), as
+/// tf.contrib.training.wait_for_new_checkpoint. Neither the directory nor those above it need to exist yet.
+/// At most `timeout_ms`; negative: without a limit. NULL on an error: DeadlineExceeded, naming the directory;
+/// DataLoss when the file `checkpoint` is damaged. The wait ends when this host changes the directory; what
+/// another host writes to a network file system is seen within 10 seconds.
+BRAID_API char *braid_wait_for_new_checkpoint(const char *dir, const char *last, int64_t timeout_ms,
+                                              braid_status *status);
+
+/// Returns whether the files of a checkpoint exist: PREFIX.index, or V1 files (tf.train.checkpoint_exists).
 BRAID_API bool braid_checkpoint_exists(const char *prefix);
 
-/// Removes a checkpoint with its .meta. NotFound.
+/// Removes a checkpoint, of either format, with its .meta. NotFound.
 BRAID_API braid_code braid_checkpoint_remove(const char *prefix, braid_status *status);
 
 /// Which checkpoints stay, and how the file `checkpoint` lists them.

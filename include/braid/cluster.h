@@ -1,4 +1,4 @@
-// Cluster specifications: the tasks of a cluster and their addresses, from flags, JSON or TF_CONFIG.
+// Cluster specifications: the tasks of a cluster and their addresses, from flags, JSON or the environment.
 #ifndef BRAID_CLUSTER_H
 #define BRAID_CLUSTER_H
 
@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 /// Jobs, their tasks and addresses, and which of them this process is. Immutable once made. An address is
-/// host:port, or host1:port1|host2:port2 for a task of job ps in two processes, its replicas 0 and 1.
+/// host:port, host1:port1|host2:port2 for a task of job ps in two processes, its replicas 0 and 1, or
+/// unix:/path of a socket in the file system, for tasks of one host.
 typedef struct braid_cluster braid_cluster;
 
 /// Makes a cluster from comma-separated lists of host:port (TensorFlow's --ps_hosts and --worker_hosts); NULL
@@ -25,7 +26,11 @@ BRAID_API braid_cluster *braid_cluster_from_json(const char *json, braid_status 
 /// with two addresses says "replica": 0 or 1 beside "index". No cluster means local: a cluster without jobs.
 BRAID_API braid_cluster *braid_cluster_from_tf_config(const char *tf_config, braid_status *status);
 
-/// From the environment variable TF_CONFIG; unset: a cluster without jobs.
+/// From the environment: TF_CONFIG if it is set, else what mpirun of Open MPI or srun of Slurm set for the
+/// processes that they start, else a cluster without jobs. Of the processes of mpirun or srun the first
+/// BRAID_PS (default 1) are the tasks of job ps, the others workers. They listen on port BRAID_PORT (default
+/// 2222) plus their number on their host, on 127.0.0.1 if all are on one host. For mpirun on several hosts
+/// BRAID_HOSTS names these: "host:tasks,host:tasks". InvalidArgument names a variable that is malformed.
 BRAID_API braid_cluster *braid_cluster_from_env(braid_status *status);
 
 /// NULL is accepted.
@@ -41,7 +46,7 @@ BRAID_API int braid_cluster_task_index(const braid_cluster *cluster, const char 
 /// The address of task `index` of `job`, or NULL. Owned by the cluster.
 BRAID_API const char *braid_cluster_address(const braid_cluster *cluster, const char *job, int index);
 
-/// Returns the job of this process according to TF_CONFIG; NULL when TF_CONFIG names no task.
+/// Returns the job of this process according to the environment; NULL when that names no task.
 BRAID_API const char *braid_cluster_this_job(const braid_cluster *cluster);
 BRAID_API int braid_cluster_this_task(const braid_cluster *cluster);
 

@@ -57,7 +57,8 @@ typedef struct braid_looper {
     const char *name;
     braid_coordinated_fn fn; ///< an error ends the loop and requests a stop
     void *arg;
-    double every_seconds; ///< 0: without a wait
+    double every_seconds;    ///< 0: without a wait
+    void (*free)(void *arg); ///< NULL: none; called once, when the loop has ended or could not be started
 } braid_looper;
 
 /// Starts the thread of a loop; `looper` is copied. InvalidArgument: no function, or a negative time.

@@ -9,8 +9,6 @@
 #include <braid/tensor.hpp>
 #include <braid/variables.h>
 
-#include <memory>
-
 namespace braid
 {
 
@@ -59,6 +57,8 @@ template <typename Build> auto build(braid_graph *graph, here at, Build &&call) 
 
 } // namespace detail
 
+class output;
+
 /// A node.
 class operation
 {
@@ -77,6 +77,8 @@ class operation
     {
         return raw_ ? ::braid_op_type(raw_) : "";
     }
+    /// Its output of that number.
+    output out(int index = 0) const;
 
   private:
     braid_op *raw_ = nullptr;
@@ -121,11 +123,57 @@ class output
     braid_out raw_ = {nullptr, 0};
 };
 
-/// A variable: `ref` for assignments, `read` for models; it stands for its value where an output is wanted.
+inline output operation::out(int index) const
+{
+    return braid_out{raw_, index};
+}
+
+/// Some outputs: {x, y}.
+using outputs = std::vector<output>;
+
+namespace detail
+{
+
+template <typename List> int count_of(const List &list)
+{
+    return static_cast<int>(list.size());
+}
+
+inline std::vector<braid_out> raw_outs(const outputs &outs)
+{
+    return {outs.begin(), outs.end()};
+}
+
+/// The graph of the first output that there is.
+inline braid_graph *graph_of(const outputs &outs)
+{
+    for (const output &out : outs)
+        if (out) return out.graph();
+    return nullptr;
+}
+
+/// Calls what stores `count` outputs to the place that it gets.
+template <typename Store> outputs stored(size_t count, Store &&store)
+{
+    std::vector<braid_out> made(count);
+    store(made.data());
+    return {made.begin(), made.end()};
+}
+
+} // namespace detail
+
+/// A variable: `ref` for assignments, `read` for models; it stands for its value where an output is wanted. A
+/// partitioned variable has `parts` in place of `ref`.
 struct variable {
     output ref, read;
     operation initializer;
-    variable(const braid_variable &v) : ref(v.ref), read(v.read), initializer(v.initializer) {}
+    output initial_value;
+    outputs parts;
+    variable(const braid_variable &v)
+        : ref(v.ref), read(v.read), initializer(v.initializer), initial_value(v.initial_value),
+          parts(v.parts, v.parts + v.part_count), raw_(v)
+    {
+    }
     operator output() const
     {
         return read;
@@ -134,20 +182,27 @@ struct variable {
     {
         return read;
     }
+    operator const braid_variable &() const
+    {
+        return raw_;
+    }
+
+  private:
+    braid_variable raw_;
 };
 
-/// A graph. Sessions on it must be gone before it is.
-class graph
+/// A graph that belongs to another object: a graph, or the function that is being built (dataset::map).
+class graph_ref
 {
   public:
-    graph() : raw_(::braid_graph_new()) {}
+    graph_ref(braid_graph *raw) : raw_(raw) {}
     operator braid_graph *() const
     {
-        return raw_.get();
+        return raw_;
     }
     braid_graph *get() const
     {
-        return raw_.get();
+        return raw_;
     }
     void set_seed(int64_t seed)
     {
@@ -183,6 +238,10 @@ class graph
     {
         return build(at, [&] { return ::braid_global_variables_initializer(get()); });
     }
+    operation local_variables_initializer(here at = here::now())
+    {
+        return build(at, [&] { return ::braid_local_variables_initializer(get()); });
+    }
     /// Any op with default attributes; raw_ops.h has all ops with all attributes.
     operation add(const char *op_type, std::initializer_list<output> inputs, const char *name = nullptr,
                   here at = here::now())
@@ -202,6 +261,11 @@ class graph
     {
         return ::braid_graph_find(get(), name);
     }
+    /// The output "name" or "name:index".
+    output find_output(const char *name) const
+    {
+        return ::braid_graph_find_out(get(), name);
+    }
     int size() const
     {
         return ::braid_graph_num_ops(get());
@@ -212,13 +276,26 @@ class graph
     {
         return detail::build(get(), at, std::forward<Build>(call));
     }
-    struct deleter {
-        void operator()(braid_graph *g) const
-        {
-            ::braid_graph_free(g);
-        }
-    };
-    std::unique_ptr<braid_graph, deleter> raw_;
+
+  protected:
+    braid_graph *raw_;
+};
+
+/// A graph of the program's own. Sessions on it must be gone before it is.
+class graph : public graph_ref
+{
+  public:
+    graph() : graph_ref(::braid_graph_new()) {}
+    graph(graph &&other) noexcept : graph_ref(std::exchange(other.raw_, nullptr)) {}
+    graph &operator=(graph &&other) noexcept
+    {
+        std::swap(raw_, other.raw_);
+        return *this;
+    }
+    ~graph()
+    {
+        ::braid_graph_free(get());
+    }
 };
 
 // ---- Scopes: in force until the end of their block ----

@@ -51,6 +51,7 @@ typedef struct braid_layer_options {
     /// Losses of the kernel, the bias and the output, in BRAID_REGULARIZATION_LOSSES. `build` NULL: the
     /// variable scope's; none for the output.
     braid_regularizer kernel_regularizer, bias_regularizer, activity_regularizer;
+    braid_constraint kernel_constraint, bias_constraint; ///< `build` NULL: the variable scope's
 } braid_layer_options;
 
 /// braid_dense with options: activation(x kernel + bias).
@@ -93,6 +94,7 @@ typedef struct braid_separable_conv_options {
     int depth_multiplier;                    ///< the number of filters of each channel; 0: 1
     braid_initializer depthwise_initializer; ///< `build` NULL: as for kernels
     braid_regularizer depthwise_regularizer;
+    braid_constraint depthwise_constraint;
 } braid_separable_conv_options;
 
 /// Each channel by itself with NAME/depthwise_kernel [kernel_height, kernel_width, in, depth_multiplier],
@@ -161,10 +163,16 @@ typedef struct braid_batch_normalization_options {
     bool no_scale;         ///< no NAME/gamma
     bool untrained;        ///< NAME/beta and NAME/gamma are not trained
     bool not_fused;        ///< build separate nodes where TensorFlow would take the fused op
+    bool renorm;           ///< batch renormalization, described below; in separate nodes
+    /// The limits of its corrections, float scalars: r is at least rmin and at most rmax, d between -dmax and
+    /// dmax. Op NULL: no limit. The paper begins with rmax 1 and dmax 0 and widens them in training.
+    braid_out renorm_rmin, renorm_rmax, renorm_dmax;
+    float renorm_momentum; ///< of its averages, below 1; 0: 0.99
     /// `build` NULL: zeros for beta and the mean, ones for gamma and the variance.
     braid_initializer beta_initializer, gamma_initializer, moving_mean_initializer,
         moving_variance_initializer;
     braid_regularizer beta_regularizer, gamma_regularizer; ///< `build` NULL: the variable scope's
+    braid_constraint beta_constraint, gamma_constraint;    ///< the same
 } braid_batch_normalization_options;
 
 /// (x - mean) / sqrt(variance + epsilon) * gamma + beta, for each channel (tf.layers.batch_normalization;
@@ -176,6 +184,14 @@ typedef struct braid_batch_normalization_options {
 /// Images of float or half, whose channels are the last dimension or the second one, are normalized by the
 /// fused op, as in TensorFlow. The variance that goes to the moving average is then the unbiased one, of
 /// divisor n - 1, and epsilon is at least 1.001e-5. half has variables of float.
+///
+/// With `renorm` (Ioffe, "Batch Renormalization", NIPS 2017) training corrects what it has normalized by the
+/// batch, x becomes x r + d, so that the output is nearly that of inference, also with small batches:
+/// r = stddev / STDDEV and d = (mean - MEAN) / STDDEV, constants to the gradient, where stddev is
+/// sqrt(variance + epsilon) of the batch. MEAN and STDDEV are averages over batches, which begin with the
+/// first one: NAME/renorm_mean / NAME/renorm_mean_weight, and renorm_stddev / renorm_stddev_weight, as in
+/// TensorFlow 1.3 to 1.14. They are updated with the moving averages, which then follow them in place of the
+/// batch.
 BRAID_API braid_out braid_layers_batch_normalization(braid_graph *graph, braid_out x,
                                                      const braid_batch_normalization_options *options);
 

@@ -123,7 +123,50 @@ BRAID_API braid_code braid_monitored_session_status(const braid_monitored_sessio
 /// stored.
 BRAID_API braid_code braid_run(braid_monitored_session *session, const braid_feed *feeds,
                                const braid_fetch *fetches, braid_op *target);
-/// The same without the hooks and without counting as a step, also after braid_should_stop: to evaluate.
+
+/// Options of one step (RunOptions). All zero is the default of each.
+typedef struct braid_run_options {
+    /// DeadlineExceeded after this, which ends training as any error of a run; 0: none. When the program and
+    /// hooks give several, the longest counts, as in TensorFlow. Without any: the session's.
+    int64_t timeout_ms;
+    /// Not NULL: the step is traced (FULL_TRACE), which makes it slower, and this receives the record of a
+    /// step that succeeds.
+    braid_run_metadata *metadata;
+} braid_run_options;
+
+/// braid_run with options for this step, to which hooks may add theirs; NULL: none.
+BRAID_API braid_code braid_run_with_options(braid_monitored_session *session, const braid_feed *feeds,
+                                            const braid_fetch *fetches, braid_op *target,
+                                            const braid_run_options *options);
+
+/// A step of a program's own, in C: it may run several things in one session, some with the hooks around
+/// them and some without (tf.train.MonitoredSession.StepContext). Valid during the call.
+typedef struct braid_step_context braid_step_context;
+/// Returns BRAID_OK, or an error that `status` describes.
+typedef braid_code (*braid_step_fn)(braid_step_context *context, void *arg, braid_status *status);
+
+/// Calls `fn` once, and again in another session when that may help against its error (see above), as
+/// braid_run repeats a step (run_step_fn). OutOfRange asks to stop and is no error of the session's; any
+/// other error is. Returns the code of the last call, or that of the session's first error without a call.
+///
+///     static braid_code step(braid_step_context *c, void *arg, braid_status *st)
+///     {
+///         model *m = arg;
+///         if (fill(m, braid_step_session(c), st)) return braid_status_code(st); // without hooks
+///         return braid_step_run(c, NULL, NULL, m->train, NULL, st);             // with hooks
+///     }
+BRAID_API braid_code braid_run_step_fn(braid_monitored_session *session, braid_step_fn fn, void *arg);
+/// The session underneath, whose runs call no hooks. Not the caller's.
+BRAID_API braid_session *braid_step_session(const braid_step_context *context);
+/// braid_run_with_options within a step function. It does not recover: an error is returned and described in
+/// `status`, for the step function to return it or to deal with it.
+BRAID_API braid_code braid_step_run(braid_step_context *context, const braid_feed *feeds,
+                                    const braid_fetch *fetches, braid_op *target,
+                                    const braid_run_options *options, braid_status *status);
+/// Makes braid_should_stop true; the step function goes on, and should return soon.
+BRAID_API void braid_step_request_stop(braid_step_context *context);
+
+/// braid_run without the hooks and without counting as a step, also after braid_should_stop: to evaluate.
 BRAID_API braid_code braid_evaluate(braid_monitored_session *session, const braid_feed *feeds,
                                     const braid_fetch *fetches);
 
@@ -153,8 +196,12 @@ BRAID_API void braid_hook_fetch(braid_hook_request *request, braid_out out);
 BRAID_API void braid_hook_feed(braid_hook_request *request, braid_out out, const braid_tensor *value);
 /// Runs a node with the step.
 BRAID_API void braid_hook_target(braid_hook_request *request, braid_op *op);
-/// Traces the step, which makes it slower, and stores its record. One hook can trace a step: the last.
+/// Traces the step, which makes it slower, and stores its record before after_run. The program and several
+/// hooks may trace the same step.
 BRAID_API void braid_hook_trace(braid_hook_request *request, braid_run_metadata *metadata);
+/// Gives the step a timeout, unless the program or another hook gives it a longer one
+/// (braid_run_options.timeout_ms).
+BRAID_API void braid_hook_timeout(braid_hook_request *request, int64_t timeout_ms);
 
 /// Marks beginning and end of a list that BRAID_HOOKS makes.
 BRAID_API extern braid_hook braid_hook_list;

@@ -1,9 +1,9 @@
-// Ops for C++ (C++17, over ops.h and layers.h): operators, functions and layers. Include braid.hpp.
+// Ops for C++ (C++17, over ops.h): operators and functions. Include braid.hpp.
 #ifndef BRAID_OPS_HPP
 #define BRAID_OPS_HPP
 
 #include <braid/graph.hpp>
-#include <braid/layers.h>
+#include <braid/ops.h>
 
 namespace braid
 {
@@ -78,6 +78,24 @@ inline output operator-(const detail::operand &x)
     return detail::unary(::braid_neg, x.out, x.at);
 }
 
+// A bool for each element; equal() and not_equal() are functions, so that == may compare C++ objects.
+inline output operator<(const detail::operand &x, const detail::operand &y)
+{
+    return detail::binary(::braid_less, x, y);
+}
+inline output operator<=(const detail::operand &x, const detail::operand &y)
+{
+    return detail::binary(::braid_less_equal, x, y);
+}
+inline output operator>(const detail::operand &x, const detail::operand &y)
+{
+    return detail::binary(::braid_greater, x, y);
+}
+inline output operator>=(const detail::operand &x, const detail::operand &y)
+{
+    return detail::binary(::braid_greater_equal, x, y);
+}
+
 inline output abs(const output &x, here at = here::now())
 {
     return detail::unary(::braid_abs, x, at);
@@ -150,6 +168,10 @@ inline output minimum(const output &x, const output &y, here at = here::now())
 inline output equal(const output &x, const output &y, here at = here::now())
 {
     return detail::binary(::braid_equal, x, y, at);
+}
+inline output not_equal(const output &x, const output &y, here at = here::now())
+{
+    return detail::binary(::braid_not_equal, x, y, at);
 }
 inline output bias_add(const output &x, const output &b, here at = here::now())
 {
@@ -229,20 +251,6 @@ inline std::vector<output> gradients(std::initializer_list<output> ys, std::init
     return {made.begin(), made.end()};
 }
 
-// ---- Layers ----
-
-inline output dense(const output &x, int64_t units, const char *name = nullptr, here at = here::now())
-{
-    return detail::build(x.graph(), at, [&] { return ::braid_dense(x.graph(), name, x, units); });
-}
-inline output conv2d_layer(const output &x, int64_t filters, int kernel_size, int stride = 1,
-                           braid_padding padding = BRAID_SAME, const char *name = nullptr,
-                           here at = here::now())
-{
-    return detail::build(x.graph(), at, [&] {
-        return ::braid_conv2d_layer(x.graph(), name, x, filters, kernel_size, stride, padding);
-    });
-}
 inline output max_pool(const output &x, int size, int stride, braid_padding padding = BRAID_SAME,
                        here at = here::now())
 {

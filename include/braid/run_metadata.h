@@ -20,6 +20,9 @@ typedef struct braid_run_metadata braid_run_metadata;
 BRAID_API braid_run_metadata *braid_run_metadata_new(void);
 BRAID_API void braid_run_metadata_free(braid_run_metadata *metadata); ///< NULL is accepted
 
+/// Replaces the content of `to` by that of `from`.
+BRAID_API void braid_run_metadata_copy(braid_run_metadata *to, const braid_run_metadata *from);
+
 /// Reads a file with one serialized RunMetadata message, or an event file (FileWriter.add_run_metadata): the
 /// record with `tag`, or the last one when `tag` is NULL. NULL on an error: NotFound, DataLoss for a damaged
 /// event file, InvalidArgument for any other file.

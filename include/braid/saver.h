@@ -59,9 +59,9 @@ BRAID_API char *braid_saver_save(braid_saver *saver, braid_session *session, con
 /// A save in the background.
 typedef struct braid_save braid_save;
 
-/// Begins what braid_saver_save does and returns when the variables have been copied; a thread writes the
-/// copies. Needs options.asynchronous. One save of a saver is in progress at a time. Meanwhile steps may run,
-/// but the graph must not change. NULL on an error.
+/// Begins what braid_saver_save does and returns when it has the values of the variables; a thread writes
+/// them. Needs options.asynchronous. One save of a saver is in progress at a time. Meanwhile steps may run,
+/// but the graph must not change. NULL on an error; braid_save_finish returns those of the files.
 BRAID_API braid_save *braid_saver_begin(braid_saver *saver, braid_session *session, const char *path,
                                         int64_t global_step, braid_status *status);
 /// Whether braid_save_finish would return at once.

@@ -19,7 +19,10 @@ typedef struct braid_server_options {
     /// The session of a TensorFlow client is also closed when the connection that used it last is lost for
     /// this time; 0: 600 s.
     int64_t client_lost_timeout_ms;
-    bool insecure;        ///< allow an address that is not loopback, without credentials
+    /// Allows an address that is not loopback, and serves every process that reaches it; of no effect with a
+    /// certificate. With neither, only processes of the server's own user may call, and of those in
+    /// allow_users.
+    bool insecure;
     int inter_op_threads; ///< 0: one a core
     /// CPU devices of the task, "/device:CPU:0" and so on, which share its memory, variables and threads
     /// (device_count of ConfigProto); at most 64; 0: one.
@@ -27,18 +30,39 @@ typedef struct braid_server_options {
     /// Which process of a task that has the address host:port|host:port: 0 or 1. 0: what TF_CONFIG says, if
     /// the cluster is from TF_CONFIG and this is its task.
     int replica;
+    /// Other users of this host whose processes may call: names or numbers, with commas in between; NULL:
+    /// none. Borrowed for the call. Their graphs read and write files as the server's user.
+    const char *allow_users;
+    /// Directory of the task's certificate (braid/keys.h): the server then listens on any address, and serves
+    /// and calls over TLS only, but for addresses unix:/path. NULL: what the environment variable
+    /// BRAID_TLS_DIR says; without it, or with "", there is no TLS. Borrowed for the call.
+    const char *tls_dir;
+    /// The directories whose files graphs may read, write and list, at any depth: with colons in between, as
+    /// in PATH; "/": all files that the server's user has; "none": no file. NULL: what the environment
+    /// variable BRAID_FILE_ROOT says, or else the current directory. A path that leads elsewhere, also by a
+    /// link or "..", gets PermissionDenied. It is about graphs that run on the server, those of the program's
+    /// own sessions on it too, and not about what the program itself opens. A directory need not exist yet.
+    /// Borrowed for the call.
+    const char *file_roots;
 } braid_server_options;
 
-/// Starts the server of task `index` of `job`: listens on its address (only loopback unless
-/// options->insecure), serves MasterService and WorkerService, does not wait for other tasks. The cluster is
-/// copied. From then on glibc's malloc keeps the memory of large messages (mallopt). Errors: InvalidArgument
-/// for a task or replica that the cluster does not have; PermissionDenied for an address that is not
-/// loopback; AlreadyExists for an address in use.
+/// Starts the server of task `index` of `job`: listens on its address (only loopback without a certificate,
+/// unless options->insecure), serves MasterService and WorkerService, does not wait for other tasks. The
+/// cluster is copied. From then on glibc's malloc keeps the memory of large messages (mallopt). Errors:
+/// InvalidArgument for a task or replica that the cluster does not have, an unknown user, or a file root that
+/// is no directory; PermissionDenied for an address that is not loopback; AlreadyExists for an address in
+/// use; Unauthenticated, NotFound or PermissionDenied for a certificate that cannot be used.
 BRAID_API braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
                                            const braid_server_options *options, braid_status *status);
 
 /// Starts a server of a cluster with one task, on a free loopback port (tf.train.Server.create_local_server).
 BRAID_API braid_server *braid_server_start_local(const braid_server_options *options, braid_status *status);
+
+/// Adds a directory to those whose files graphs may use on this server (options.file_roots): a program names
+/// its own directories so, as for its checkpoints, on each task that writes or reads them. Nothing is added
+/// where BRAID_FILE_ROOT decides, or after "none". Sessions of the training library add their checkpoint_dir
+/// or logdir on their own server. Any thread. InvalidArgument for an empty path or what is no directory.
+BRAID_API braid_code braid_server_allow_files(braid_server *server, const char *dir, braid_status *status);
 
 /// Returns "grpc://host:port", the target of sessions on the server. Owned by the server.
 BRAID_API const char *braid_server_target(const braid_server *server);

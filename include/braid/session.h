@@ -57,6 +57,9 @@ typedef struct braid_session_options {
     /// for none.
     int64_t open_timeout_ms;
     int cpu_devices; ///< CPU devices of an in-process session (device_count of ConfigProto); 0: one
+    /// To a "grpc://" target: the directory of the client's certificate (braid/keys.h). NULL: what the
+    /// environment variable BRAID_TLS_DIR says; without it, or with "", there is no TLS. Borrowed.
+    const char *tls_dir;
     unsigned disabled_rewrites; ///< BRAID_REWRITE_...: rewrites to switch off, on all devices of the session
 } braid_session_options;
 

@@ -6,6 +6,7 @@
 
 #include <braid/device_setter.h>
 #include <braid/graph.hpp>
+#include <braid/owned.hpp>
 #include <braid/server.h>
 #include <braid/session.h>
 
@@ -22,34 +23,6 @@ using feeds = std::vector<feed>;
 
 namespace detail
 {
-
-/// Owns an object of the C interface that `Free` frees.
-template <typename Raw, void (*Free)(Raw *)> class owned
-{
-  public:
-    explicit owned(Raw *raw = nullptr) noexcept : raw_(raw) {}
-    owned(owned &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
-    owned &operator=(owned &&other) noexcept
-    {
-        std::swap(raw_, other.raw_);
-        return *this;
-    }
-    ~owned()
-    {
-        if (raw_) Free(raw_);
-    }
-    Raw *get() const noexcept
-    {
-        return raw_;
-    }
-    Raw *release() noexcept
-    {
-        return std::exchange(raw_, nullptr);
-    }
-
-  private:
-    Raw *raw_;
-};
 
 inline std::vector<braid_feed> raw_feeds(const feeds &given)
 {
@@ -83,11 +56,6 @@ class fetched
     std::vector<braid_tensor *> values_;
 };
 
-inline void close_session(braid_session *s)
-{
-    ::braid_session_close(s, nullptr);
-}
-
 } // namespace detail
 
 /// The tasks of a cluster and their addresses.
@@ -104,7 +72,7 @@ class cluster
         status st;
         return cluster(st.check(::braid_cluster_from_json(json.c_str(), st)));
     }
-    /// From the environment variable TF_CONFIG.
+    /// From the environment: TF_CONFIG, or what srun or mpirun set (braid_cluster_from_env).
     static cluster from_env()
     {
         status st;
@@ -175,6 +143,13 @@ class server
     {
         return raw_.get();
     }
+    /// Adds a directory to those whose files graphs may use on this server.
+    void allow_files(const std::string &dir)
+    {
+        status st;
+        ::braid_server_allow_files(raw_.get(), dir.c_str(), st);
+        st.check();
+    }
     std::string target() const
     {
         return ::braid_server_target(raw_.get());
@@ -196,18 +171,15 @@ class server
     detail::owned<braid_server, ::braid_server_free> raw_;
 };
 
-/// A session on a graph, which must outlive it.
-class session
+/// A session that belongs to another object: a session, a supervisor or a monitored session.
+class session_ref
 {
   public:
-    explicit session(braid_graph *graph, const braid_session_options &options = {})
+    session_ref(braid_session *raw) : raw_(raw) {}
+    operator braid_session *() const
     {
-        status st;
-        raw_ = decltype(raw_)(st.check(::braid_session_open(graph, &options, st)));
+        return raw_;
     }
-    /// On the master of another server: "grpc://host:port".
-    session(braid_graph *graph, const std::string &target) : session(graph, to(target)) {}
-
     /// Runs a step and returns the values of `fetches`: s.run({{x, images}}, {loss}).
     std::vector<tensor> run(const feeds &given, const std::vector<output> &fetches,
                             const std::vector<operation> &targets = {})
@@ -223,7 +195,7 @@ class session
         args.targets = ops.data();
         args.target_count = static_cast<int>(ops.size());
         status st;
-        ::braid_session_run(raw_.get(), &args, st);
+        ::braid_session_run(raw_, &args, st);
         st.check();
         return values.take();
     }
@@ -237,25 +209,62 @@ class session
     {
         run(given, {}, {target});
     }
+    /// Ends all calls in progress, and later ones, with Cancelled.
+    void cancel()
+    {
+        ::braid_session_cancel(raw_);
+    }
+
+  protected:
+    braid_session *raw_;
+};
+
+/// A session on a graph, which must outlive it.
+class session : public session_ref
+{
+  public:
+    explicit session(braid_graph *graph, const braid_session_options &options = {})
+        : session_ref(open(graph, options))
+    {
+    }
+    /// On the master of another server: "grpc://host:port".
+    session(braid_graph *graph, const std::string &target) : session(graph, to(target)) {}
+    /// Takes a session of the C interface.
+    explicit session(braid_session *taken) : session_ref(taken) {}
+    session(session &&other) noexcept : session_ref(other.release()) {}
+    session &operator=(session &&other) noexcept
+    {
+        std::swap(raw_, other.raw_);
+        return *this;
+    }
+    ~session()
+    {
+        ::braid_session_close(raw_, nullptr);
+    }
     void close()
     {
         status st;
-        ::braid_session_close(raw_.release(), st);
+        ::braid_session_close(release(), st);
         st.check();
     }
-    operator braid_session *() const
+    /// Gives the session to the C interface.
+    braid_session *release()
     {
-        return raw_.get();
+        return std::exchange(raw_, nullptr);
     }
 
   private:
+    static braid_session *open(braid_graph *graph, const braid_session_options &options)
+    {
+        status st;
+        return st.check(::braid_session_open(graph, &options, st));
+    }
     static braid_session_options to(const std::string &target)
     {
         braid_session_options options{};
         options.target = target.c_str();
         return options;
     }
-    detail::owned<braid_session, detail::close_session> raw_;
 };
 
 } // namespace braid

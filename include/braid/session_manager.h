@@ -19,12 +19,18 @@ typedef struct braid_session_manager {
     /// Whose newest checkpoint is restored; NULL: none. Ignored when `checkpoint_path` is given.
     const char *checkpoint_dir;
     const char *checkpoint_path; ///< a checkpoint that must be there; NULL: none
-    int64_t wait_timeout_ms;     ///< of braid_wait_for_session; 0: as for a monitored session
+    /// braid_prepare_session and braid_recover_session wait for the first checkpoint of `checkpoint_dir` when
+    /// there is none yet and variables have no values; DeadlineExceeded, naming the directory, after
+    /// `wait_timeout_ms`. No effect on `checkpoint_path`.
+    bool wait_for_checkpoint;
+    /// Of braid_wait_for_session and `wait_for_checkpoint`; 0: as for a monitored session.
+    int64_t wait_timeout_ms;
 } braid_session_manager;
 
 /// Opens a session and gives the variables values, unless they have values: those of the checkpoint, or else
 /// by init_op and init_fn. Runs local_init_op and notifies the processes that wait. NULL on an error: that of
-/// the graph, of opening or of a run; FailedPrecondition naming variables that have no value afterwards.
+/// the graph, of opening or of a run; FailedPrecondition naming variables that have no value afterwards;
+/// InvalidArgument for `wait_for_checkpoint` without a checkpoint_dir.
 BRAID_API braid_session *braid_prepare_session(braid_graph *graph, braid_session_manager *manager,
                                                braid_status *status);
 

@@ -28,11 +28,14 @@ typedef struct braid_supervisor_options {
     braid_scaffold scaffold;         ///< init_op, init_fn, ready, local_init_op, summary; saver: not sharded
     const char *logdir;              ///< of checkpoints, graph.pbtxt and events; NULL: no services
     const char *checkpoint_basename; ///< NULL: "model.ckpt"
-    braid_out global_step;           ///< op NULL: braid_find_global_step
-    double save_model_secs;          ///< 0: 600; negative: no checkpoints
-    double save_summaries_secs;      ///< also of the rate of steps; 0: 120; negative: none
-    int64_t wait_timeout_ms;         ///< for the chief; 0: two hours
-    int64_t stop_grace_period_ms;    ///< for threads to end; 0: two minutes
+    /// Writes no event file to `logdir` (summary_writer=None): the chief only saves checkpoints and the
+    /// graph.
+    bool no_event_file;
+    braid_out global_step;        ///< op NULL: braid_find_global_step
+    double save_model_secs;       ///< 0: 600; negative: no checkpoints
+    double save_summaries_secs;   ///< also of the rate of steps; 0: 120; negative: none
+    int64_t wait_timeout_ms;      ///< for the chief; 0: two hours
+    int64_t stop_grace_period_ms; ///< for threads to end; 0: two minutes
 } braid_supervisor_options;
 
 /// Adds the nodes of the scaffold's empty members to the graph; errors are the graph's. Never NULL.
@@ -47,7 +50,8 @@ BRAID_API braid_session *braid_supervisor_managed_session(braid_supervisor *supe
 BRAID_API braid_session *braid_supervisor_prepare_or_wait_for_session(braid_supervisor *supervisor,
                                                                       braid_status *status);
 /// Starts the threads that save checkpoints, write summaries, and write the steps per second
-/// ("global_step/sec"). FailedPrecondition without a session or a logdir, or when this is not the chief.
+/// ("global_step/sec"); without an event file, only the one that saves. FailedPrecondition without a session
+/// or a logdir, or when this is not the chief.
 BRAID_API braid_code braid_supervisor_start_standard_services(braid_supervisor *supervisor,
                                                               braid_status *status);
 

@@ -241,6 +241,7 @@ class tensor
         braid_tensor_set_string(raw_, 0, text.data(), text.size());
     }
     tensor(const char *text) : tensor(std::string_view(text)) {}
+    tensor(const std::string &text) : tensor(std::string_view(text)) {}
     /// A vector: tensor({1.0f, 2.0f}).
     template <typename T, typename = detail::if_element<T>>
     tensor(std::initializer_list<T> values) : tensor(values, {static_cast<int64_t>(values.size())})
@@ -312,13 +313,19 @@ class tensor
     }
 
     /// The elements, which are of type T, else InvalidArgument. Strings: see text().
-    template <typename T> braid::view<const T> elements() const
+    template <typename T> braid::view<const T> elements() const &
     {
         return {data<T>(), elements_count()};
     }
-    template <typename T> braid::view<T> elements()
+    template <typename T> braid::view<T> elements() &
     {
         return {data<T>(), elements_count()};
+    }
+    /// Of a temporary tensor, which the view would outlive: a copy.
+    template <typename T> std::vector<T> elements() &&
+    {
+        const braid::view<T> here = elements<T>();
+        return {here.begin(), here.end()};
     }
     /// The only element.
     template <typename T> T scalar() const

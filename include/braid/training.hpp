@@ -1,125 +1,17 @@
-// Optimizers, monitored sessions, hooks, savers and summaries for C++ (C++17, over the headers of these
-// names). Include braid.hpp.
+// Monitored sessions and hooks for C++ (C++17, over monitored_session.h and hooks.h). Include braid.hpp.
 #ifndef BRAID_TRAINING_HPP
 #define BRAID_TRAINING_HPP
 
+#include <braid/coordinator.hpp>
 #include <braid/hooks.h>
 #include <braid/monitored_session.h>
-#include <braid/optimizers.h>
-#include <braid/saver.h>
 #include <braid/session.hpp>
-#include <braid/summary.h>
 
-#include <cstdlib>
 #include <functional>
 #include <memory>
 
 namespace braid
 {
-
-// ---- Optimizers ----
-
-/// An optimizer, which belongs to its graph: gradient_descent(g, 0.1f).minimize(loss).
-class optimizer
-{
-  public:
-    /// Takes one of the C interface: optimizer(braid_adam_with(g, &options)).
-    explicit optimizer(braid_optimizer *raw) : raw_(raw) {}
-    operator braid_optimizer *() const
-    {
-        return raw_;
-    }
-    /// Builds a step that also counts the graph's global step up.
-    operation minimize(const output &loss, here at = here::now())
-    {
-        return detail::build(loss.graph(), at,
-                             [&] { return ::braid_minimize(raw_, loss, ::braid_global_step(loss.graph())); });
-    }
-    optimizer &learning_rate(const output &rate)
-    {
-        ::braid_optimizer_set_learning_rate(raw_, rate);
-        return *this;
-    }
-
-  private:
-    braid_optimizer *raw_;
-};
-
-inline optimizer gradient_descent(braid_graph *g, float learning_rate, here at = here::now())
-{
-    return optimizer(detail::build(g, at, [&] { return ::braid_gradient_descent(g, learning_rate); }));
-}
-inline optimizer momentum(braid_graph *g, float learning_rate, float momentum, here at = here::now())
-{
-    return optimizer(detail::build(g, at, [&] { return ::braid_momentum(g, learning_rate, momentum); }));
-}
-inline optimizer adam(braid_graph *g, float learning_rate = 0.001F, here at = here::now())
-{
-    return optimizer(detail::build(g, at, [&] { return ::braid_adam(g, learning_rate); }));
-}
-inline optimizer adagrad(braid_graph *g, float learning_rate, here at = here::now())
-{
-    return optimizer(detail::build(g, at, [&] { return ::braid_adagrad(g, learning_rate); }));
-}
-inline optimizer rmsprop(braid_graph *g, float learning_rate, here at = here::now())
-{
-    return optimizer(detail::build(g, at, [&] { return ::braid_rmsprop(g, learning_rate); }));
-}
-
-// ---- Summaries ----
-
-inline output summary_scalar(const char *name, const output &value, here at = here::now())
-{
-    return detail::build(value.graph(), at,
-                         [&] { return ::braid_summary_scalar(value.graph(), name, value); });
-}
-inline output summary_histogram(const char *name, const output &values, here at = here::now())
-{
-    return detail::build(values.graph(), at,
-                         [&] { return ::braid_summary_histogram(values.graph(), name, values); });
-}
-
-// ---- Savers ----
-
-/// Writes and reads checkpoints; belongs to the graph.
-class saver
-{
-  public:
-    explicit saver(braid_graph *g, const braid_saver_options &options = {}, here at = here::now())
-        : raw_(detail::build(g, at, [&] { return ::braid_saver_new(g, &options); }))
-    {
-    }
-    operator braid_saver *() const
-    {
-        return raw_;
-    }
-    /// Returns the prefix of the checkpoint: PATH-STEP.
-    std::string save(braid_session *s, const std::string &path, int64_t global_step = -1)
-    {
-        status st;
-        return taken(st.check(::braid_saver_save(raw_, s, path.c_str(), global_step, st)));
-    }
-    void restore(braid_session *s, const std::string &prefix)
-    {
-        status st;
-        ::braid_saver_restore(raw_, s, prefix.c_str(), st);
-        st.check();
-    }
-    /// The newest checkpoint of a directory.
-    static std::string latest(const std::string &dir)
-    {
-        status st;
-        return taken(st.check(::braid_latest_checkpoint(dir.c_str(), st)));
-    }
-
-  private:
-    static std::string taken(char *text)
-    {
-        const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-        return text;
-    }
-    braid_saver *raw_;
-};
 
 // ---- Hooks ----
 
@@ -141,6 +33,16 @@ class request
     {
         ::braid_hook_feed(raw_, out, value.get());
     }
+    /// Unless the program or another hook gives the step a longer one.
+    void timeout(int64_t timeout_ms)
+    {
+        ::braid_hook_timeout(raw_, timeout_ms);
+    }
+    /// Traces the step, which makes it slower, and stores its record before after_run.
+    void trace(braid_run_metadata *metadata)
+    {
+        ::braid_hook_trace(raw_, metadata);
+    }
 
   private:
     braid_hook_request *raw_;
@@ -156,6 +58,8 @@ class hook
     virtual void before_run(braid_monitored_session *, request &) {}
     /// With the values that before_run has asked for.
     virtual void after_run(braid_monitored_session *, const std::vector<tensor> &) {}
+    /// The session is about to be closed: end the threads of the hook that use it.
+    virtual void before_close_session(braid_monitored_session *) {}
     virtual void end(braid_monitored_session *) {}
     virtual void failed(braid_monitored_session *, braid_code) {}
 
@@ -180,6 +84,7 @@ struct hook_adapter {
         made->raw.after_create_session = after_create_session;
         made->raw.before_run = before_run;
         made->raw.after_run = after_run;
+        made->raw.before_close_session = before_close_session;
         made->raw.end = end;
         made->raw.failed = failed;
         made->raw.free = free;
@@ -191,36 +96,20 @@ struct hook_adapter {
     {
         return *reinterpret_cast<hook_adapter *>(h)->target;
     }
-    /// Calls; an exception becomes a code and a message. No exception passes through C.
-    template <typename Call> static braid_code guarded(braid_status *st, Call &&call) noexcept
-    {
-        try {
-            call();
-            return BRAID_OK;
-        } catch (const error &e) {
-            ::braid_status_set(st, e.code(), e.message().c_str());
-            return e.code();
-        } catch (const std::exception &e) {
-            ::braid_status_set(st, BRAID_UNKNOWN, e.what());
-        } catch (...) {
-            ::braid_status_set(st, BRAID_UNKNOWN, "a hook has thrown an exception of an unknown type");
-        }
-        return BRAID_UNKNOWN;
-    }
     static void begin(braid_hook *h, braid_graph *g)
     {
         status st;
-        if (guarded(st, [&] { of(h).begin(g); }))
+        if (detail::guarded(st, [&] { of(h).begin(g); }))
             (::braid_graph_fail)(g, ::braid_status_code(st), "%s", ::braid_status_message(st));
     }
     static braid_code after_create_session(braid_hook *h, braid_monitored_session *s, braid_status *st)
     {
-        return guarded(st, [&] { of(h).after_create_session(s); });
+        return detail::guarded(st, [&] { of(h).after_create_session(s); });
     }
     static braid_code before_run(braid_hook *h, braid_monitored_session *s, braid_hook_request *q,
                                  braid_status *st)
     {
-        return guarded(st, [&] {
+        return detail::guarded(st, [&] {
             request r(q);
             of(h).before_run(s, r);
         });
@@ -228,21 +117,26 @@ struct hook_adapter {
     static braid_code after_run(braid_hook *h, braid_monitored_session *s, braid_tensor *const *values,
                                 braid_status *st)
     {
-        return guarded(st, [&] {
+        return detail::guarded(st, [&] {
             std::vector<tensor> shared;
             for (size_t i = 0; i < of(h).fetch_count(); i++)
                 shared.emplace_back(::braid_tensor_copy(values[i]));
             of(h).after_run(s, shared);
         });
     }
+    static void before_close_session(braid_hook *h, braid_monitored_session *s)
+    {
+        status unused;
+        detail::guarded(unused, [&] { of(h).before_close_session(s); });
+    }
     static braid_code end(braid_hook *h, braid_monitored_session *s, braid_status *st)
     {
-        return guarded(st, [&] { of(h).end(s); });
+        return detail::guarded(st, [&] { of(h).end(s); });
     }
     static void failed(braid_hook *h, braid_monitored_session *s, const braid_status *st)
     {
         status unused;
-        guarded(unused, [&] { of(h).failed(s, ::braid_status_code(st)); });
+        detail::guarded(unused, [&] { of(h).failed(s, ::braid_status_code(st)); });
     }
     static void free(braid_hook *h)
     {
@@ -314,6 +208,57 @@ inline braid_hook *after_step(std::initializer_list<output> outs,
 
 // ---- Monitored sessions ----
 
+namespace detail
+{
+
+/// Calls a run of the C interface with feeds and fetches, lists that end with nothing. Returns the code, and
+/// stores the values if that is OK.
+template <typename Call>
+braid_code run_listed(const feeds &given, const std::vector<output> &fetches, std::vector<tensor> &values,
+                      Call &&call)
+{
+    std::vector<braid_feed> fed = raw_feeds(given);
+    fetched stored(fetches);
+    fed.push_back({{nullptr, 0}, nullptr});
+    stored.raw.push_back({{nullptr, 0}, nullptr});
+    const braid_code code = call(fed.data(), stored.raw.data());
+    if (!code) values = stored.take();
+    return code;
+}
+
+} // namespace detail
+
+/// What monitored_session::run_step gives to a step of the program's own, during the call.
+class step_context
+{
+  public:
+    explicit step_context(braid_step_context *raw) : raw_(raw) {}
+    /// The session underneath, whose runs call no hooks.
+    session_ref session() const
+    {
+        return ::braid_step_session(raw_);
+    }
+    /// Runs with the hooks around it. Throws each error, also OutOfRange, the end of the input.
+    std::vector<tensor> run(const feeds &given, const operation &target,
+                            const std::vector<output> &fetches = {}, const braid_run_options &options = {})
+    {
+        std::vector<tensor> values;
+        status st;
+        detail::run_listed(given, fetches, values, [&](const braid_feed *f, const braid_fetch *v) {
+            return ::braid_step_run(raw_, f, v, target, &options, st);
+        });
+        st.check();
+        return values;
+    }
+    void request_stop()
+    {
+        ::braid_step_request_stop(raw_);
+    }
+
+  private:
+    braid_step_context *raw_;
+};
+
 /// A session that initializes or restores, calls hooks, saves checkpoints and recovers. Close it to see its
 /// error; the destructor closes without throwing.
 class monitored_session
@@ -351,6 +296,28 @@ class monitored_session
     {
         ::braid_request_stop(raw_);
     }
+    /// Makes an error of the program's own the session's, unless it has one already.
+    void fail(const error &why)
+    {
+        status st;
+        detail::set_status(st, why);
+        ::braid_monitored_session_fail(raw_, st);
+    }
+    /// Whether this process does the chief's work.
+    bool is_chief() const
+    {
+        return ::braid_monitored_session_is_chief(raw_);
+    }
+    /// The coordinator of the threads that work beside training.
+    coordinator_ref coordinator() const
+    {
+        return ::braid_monitored_session_coordinator(raw_);
+    }
+    /// The session underneath, until the next run.
+    session_ref raw() const
+    {
+        return ::braid_monitored_session_raw(raw_);
+    }
     int64_t global_step() const
     {
         return ::braid_monitored_session_global_step(raw_);
@@ -359,17 +326,29 @@ class monitored_session
     /// Runs one step with the hooks around it and returns the values of `fetches`. At the end of the input
     /// it returns nothing, and should_stop() is true.
     std::vector<tensor> run(const feeds &given, const operation &target,
-                            const std::vector<output> &fetches = {})
+                            const std::vector<output> &fetches = {}, const braid_run_options &options = {})
     {
         return run(given, fetches, [&](const braid_feed *f, const braid_fetch *v) {
-            return ::braid_run(raw_, f, v, target);
+            return ::braid_run_with_options(raw_, f, v, target, &options);
         });
     }
     void run(const operation &target)
     {
         run({}, target);
     }
-    /// The same without hooks and without counting as a step.
+    /// Calls a step of the program's own, and again in another session where that may help against an error:
+    /// s.run_step([&](braid::step_context c) { c.session().run(fill); c.run({}, train); }).
+    template <typename Step> void run_step(Step &&step)
+    {
+        struct holder {
+            std::remove_reference_t<Step> &step;
+        } held{step};
+        const auto call = [](braid_step_context *c, void *arg, braid_status *st) {
+            return detail::guarded(st, [&] { static_cast<holder *>(arg)->step(step_context(c)); });
+        };
+        check(::braid_run_step_fn(raw_, call, &held));
+    }
+    /// As run() without hooks and without counting as a step.
     std::vector<tensor> evaluate(const feeds &given, const std::vector<output> &fetches)
     {
         return run(given, fetches,
@@ -393,16 +372,17 @@ class monitored_session
     template <typename Run>
     std::vector<tensor> run(const feeds &given, const std::vector<output> &fetches, Run &&call)
     {
-        std::vector<braid_feed> fed = detail::raw_feeds(given);
-        detail::fetched values(fetches);
-        fed.push_back({{nullptr, 0}, nullptr});
-        values.raw.push_back({{nullptr, 0}, nullptr});
-        const braid_code code = call(fed.data(), values.raw.data());
-        if (code == BRAID_OUT_OF_RANGE) return {};
+        std::vector<tensor> values;
+        check(detail::run_listed(given, fetches, values, std::forward<Run>(call)));
+        return values;
+    }
+    /// Throws the session's error. The end of the input is none.
+    void check(braid_code code) const
+    {
+        if (!code || code == BRAID_OUT_OF_RANGE) return;
         status st;
-        if (code && ::braid_monitored_session_status(raw_, st)) st.check();
-        if (code) throw error(code, "a run of the monitored session has failed");
-        return values.take();
+        if (::braid_monitored_session_status(raw_, st)) st.check();
+        throw error(code, "a run of the monitored session has failed");
     }
     braid_monitored_session *raw_ = nullptr;
 };

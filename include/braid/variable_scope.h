@@ -55,6 +55,39 @@ typedef struct braid_regularizer {
 BRAID_API braid_regularizer braid_l1_regularizer(float scale);
 BRAID_API braid_regularizer braid_l2_regularizer(float scale);
 
+// ---- Constraints ----
+
+/// Builds, from the value that an optimizer has given a variable, the value that the variable is to have: of
+/// the same type and shape. A value; make your own by setting `build`.
+///
+/// An optimizer assigns it after each update, as a part of its step (TensorFlow's `constraint` of variables).
+/// A variable that is updated by rows (an embedding) cannot have a constraint: applying gradients makes the
+/// graph fail with InvalidArgument. Each part of a partitioned variable is constrained by itself.
+typedef struct braid_constraint {
+    braid_out (*build)(const struct braid_constraint *self, braid_graph *graph, braid_out value);
+    double min, max, rate; ///< parameters of `build`
+    int32_t axes[BRAID_RANK_MAX];
+    int axis_count;
+} braid_constraint;
+
+/// Negative elements become 0 (tf.keras.constraints.NonNeg).
+BRAID_API braid_constraint braid_non_negative_constraint(void);
+/// Scales a variable x so that its Euclidean norm over `axes` [count] (NULL: {0}, the inputs of a dense
+/// layer's unit; {0, 1, 2} are those of a convolution's filter) is within the limits: x becomes
+/// x d / (norm + 1e-7), with d = min(norm, max) (tf.keras.constraints.MaxNorm).
+BRAID_API braid_constraint braid_max_norm_constraint(double max, const int32_t *axes, int count);
+/// The same with d = 1 (UnitNorm).
+BRAID_API braid_constraint braid_unit_norm_constraint(const int32_t *axes, int count);
+/// The same with d = rate min(max(norm, min), max) + (1 - rate) norm: a rate below 1 approaches the limits
+/// step by step (MinMaxNorm).
+BRAID_API braid_constraint braid_min_max_norm_constraint(double min, double max, double rate,
+                                                         const int32_t *axes, int count);
+
+/// Gives a variable that exists (its `ref`, or that of a part) a constraint, or none (`constraint` NULL). It
+/// counts for gradients that are applied later.
+BRAID_API void braid_constrain_variable(braid_graph *graph, braid_out ref,
+                                        const braid_constraint *constraint);
+
 // ---- Scopes ----
 
 /// Whether a variable may exist already, or must.
@@ -81,6 +114,7 @@ typedef struct braid_variable_scope_options {
     braid_dtype dtype;             ///< of variables that do not say it; outermost: float
     braid_initializer initializer; ///< `build` NULL: inherited; outermost: Glorot uniform, zeros for integers
     braid_regularizer regularizer; ///< `build` NULL: inherited; outermost: none
+    braid_constraint constraint;   ///< `build` NULL: inherited; outermost: none
     braid_partitioner partitioner; ///< `shards` NULL: inherited; outermost: none
 } braid_variable_scope_options;
 
@@ -109,6 +143,7 @@ typedef struct braid_variable_options {
     braid_reuse reuse;
     braid_variable_kind kind;
     braid_regularizer regularizer; ///< adds its loss to BRAID_REGULARIZATION_LOSSES; not when reusing
+    braid_constraint constraint;   ///< not when reusing
     braid_partitioner partitioner;
     bool whole; ///< not partitioned, whatever the scope says
 } braid_variable_options;

@@ -1,5 +1,11 @@
-// `braid run`: a whole cluster on this host, one process a task, for any program that reads TF_CONFIG.
+// `braid run`: a whole cluster, on this host or on several, one process a task, for any program that reads
+// TF_CONFIG.
 #include "base/alloc.h"
+#include "base/check.h"
+#include "base/file_root_variable.h"
+#include "base/host_list.h"
+#include "base/random.h"
+#include "base/status.h"
 #include "command.h"
 #include "flags.h"
 #include "ports.h"
@@ -12,14 +18,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// More processes than this on one host is a slip of the finger.
+// More processes than this are a slip of the finger.
 #define TASKS_MAX 1000
+// Where the ports of a run on other hosts begin, if they are not given: below those that Linux hands out to
+// outgoing connections, another place for each run.
+#define PORT_MIN 12000
+#define PORT_MAX 31000
+// ssh must not ask: many of it share one terminal.
+#define SSH_DEFAULT "ssh -o BatchMode=yes"
+#define HOSTFILE_MAX (1 << 20)
 #define GRACE_DEFAULT_MS 60000
 #define REPLICAS_MAX 2
 
 typedef struct run_flags {
     int64_t ps, ps_replicas, workers, timeout_ms, restarts, grace_ms;
+    int64_t port;
+    const char *hosts, *hostfile, *ssh;
     bool chief;
+    const char *file_root, *tls_dir;
     int program; // its index in argv
 } run_flags;
 
@@ -29,29 +45,45 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         {"ps", BD_FLAG_INT, &f->ps, 0, "N", "parameter servers (default 1)"},
         {"ps-replicas", BD_FLAG_INT, &f->ps_replicas, 0, "N",
          "processes of each parameter server, 1 (default) or 2"},
-        {"workers", BD_FLAG_INT, &f->workers, 0, "N", "workers (default 1)"},
+        {"workers", BD_FLAG_INT, &f->workers, 0, "N", "workers (default 1; the rest of the hosts' tasks)"},
         {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
          "a chief besides the workers; without it worker 0 is the chief"},
         {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
          "end all tasks after this time, with exit code 124 (default: never)"},
         {"restarts", BD_FLAG_INT, &f->restarts, 0, "N",
          "restart each task that fails, N times at most (default 0)"},
+        {"file-root", BD_FLAG_STRING, &f->file_root, 0, "DIR[:DIR...]",
+         "servers of the tasks open only files in these to graphs"},
         {"grace", BD_FLAG_SECONDS, &f->grace_ms, 0, "SECONDS",
          "how long tasks wait for a lost one (default 60)"},
+        {"tls-dir", BD_FLAG_STRING, &f->tls_dir, 0, "DIR",
+         "the tasks' certificate, on each host (default: BRAID_TLS_DIR)"},
+        {"hosts", BD_FLAG_STRING, &f->hosts, 0, "HOST[:N],...",
+         "run on these hosts, by ssh, N tasks (default 1) on each"},
+        {"hostfile", BD_FLAG_STRING, &f->hostfile, 0, "FILE",
+         "the hosts from a file: lines 'HOST slots=N', as for mpirun"},
+        {"ssh", BD_FLAG_STRING, &f->ssh, 0, "COMMAND",
+         "in place of ssh (default: BRAID_SSH, else 'ssh -o BatchMode=yes')"},
+        {"port", BD_FLAG_INT, &f->port, 1, "N",
+         "the first port of the tasks on each of the hosts (default: drawn)"},
     };
     const bd_flags flags = {
         "braid run", "[OPTIONS] PROGRAM [ARGS...]",
-        "Starts PROGRAM once for every task of a cluster on this host, and waits until the chief and all\n"
-        "workers have ended; then it ends the parameter servers. Each process finds its cluster and its task\n"
-        "in the environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
+        "Starts PROGRAM once for every task of a cluster, and waits until the chief and all workers have\n"
+        "ended; then it ends the parameter servers. Each process finds its cluster and its task in the\n"
+        "environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
         "A PROGRAM without a slash is searched beside braid, then in PATH.\n"
+        "With --hosts the tasks run on other hosts, which have braid, PROGRAM and the working directory\n"
+        "under the same paths. Parameter servers are spread over the hosts first. --tls-dir closes the\n"
+        "cluster to others; without it PROGRAM must serve everyone (mnist_replica --insecure).\n"
         "The exit code is the first failing task's, 128+N if signal N killed it; 0 if none failed, or those\n"
         "that failed were restarted.\n\n"
         "Examples:\n"
         "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n"
         "  braid run --restarts 3 mnist_replica --log_dir=/tmp/model --train_steps=20000\n"
         "  braid run --ps-replicas 2 --workers 2 mnist_replica --train_steps=20000\n"
-        "  braid run --ps 2 --workers 3 --chief --timeout 600 python3 train.py",
+        "  braid run --ps 2 --workers 3 --chief --timeout 600 python3 train.py\n"
+        "  braid run --hosts a:2,b:2 --tls-dir keys/task mnist_replica --train_steps=20000",
         table, sizeof table / sizeof *table};
     bd_flags_result result = bd_flags_parse(&flags, argc, argv, &f->program);
     if (result != BD_FLAGS_OK) return result;
@@ -59,19 +91,74 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         fprintf(stderr, "braid run: which program? Usage: braid run %s\n", flags.usage);
         return BD_FLAGS_ERROR;
     }
-    if (f->workers + f->chief == 0) {
-        fprintf(stderr, "braid run: --workers 0 without --chief leaves no task that trains.\n");
-        return BD_FLAGS_ERROR;
-    }
-    if (f->ps_replicas < 1 || f->ps_replicas > REPLICAS_MAX) {
-        fprintf(stderr, "braid run: --ps-replicas is 1 or %d.\n", REPLICAS_MAX);
-        return BD_FLAGS_ERROR;
-    }
-    if (f->ps * f->ps_replicas + f->workers > TASKS_MAX) {
-        fprintf(stderr, "braid run: at most %d tasks on one host.\n", TASKS_MAX);
+    if (f->hosts && f->hostfile) {
+        fprintf(stderr, "braid run: --hosts or --hostfile, not both.\n");
         return BD_FLAGS_ERROR;
     }
     return BD_FLAGS_OK;
+}
+
+static bool check_counts(const run_flags *f)
+{
+    if (f->workers + f->chief == 0) {
+        fprintf(stderr, "braid run: --workers 0 without --chief leaves no task that trains.\n");
+        return false;
+    }
+    if (f->ps_replicas < 1 || f->ps_replicas > REPLICAS_MAX) {
+        fprintf(stderr, "braid run: --ps-replicas is 1 or %d.\n", REPLICAS_MAX);
+        return false;
+    }
+    if (f->ps * f->ps_replicas + f->workers > TASKS_MAX) {
+        fprintf(stderr, "braid run: at most %d tasks.\n", TASKS_MAX);
+        return false;
+    }
+    return true;
+}
+
+// ---- The hosts ----
+
+static char *read_file(const char *path, braid_status *st)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file ? bd_malloc(HOSTFILE_MAX + 1) : NULL;
+    const size_t len = file ? fread(text, 1, HOSTFILE_MAX + 1, file) : 0;
+    const bool failed = !file || ferror(file) || len > HOSTFILE_MAX;
+    if (failed)
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "%s", len > HOSTFILE_MAX ? "it is too long" : strerror(errno));
+    else
+        text[len] = 0;
+    if (file) fclose(file);
+    if (!failed) return text;
+    bd_free(text);
+    return NULL;
+}
+
+static bool read_hosts(const run_flags *f, bd_host_list *hosts)
+{
+    BD_STATUS(st);
+    if (f->hosts && bd_host_list_parse(f->hosts, hosts, st)) bd_status_prefix(st, "--hosts: ");
+    if (f->hostfile) {
+        char *text = read_file(f->hostfile, st);
+        if (!text || bd_host_file_parse(text, hosts, st))
+            bd_status_prefix(st, "--hostfile '%s': ", f->hostfile);
+        bd_free(text);
+    }
+    if (st->code) fprintf(stderr, "braid run: %s\n", st->message);
+    return st->code == BRAID_OK;
+}
+
+// Without --workers the tasks that are not others fill the hosts.
+static bool deal_counts(run_flags *f, const bd_host_list *hosts)
+{
+    const bool has_hosts = f->hosts || f->hostfile;
+    const int64_t others = f->ps * f->ps_replicas + f->chief, room = bd_host_list_tasks(hosts);
+    if (f->workers < 0) f->workers = has_hosts ? (room > others ? room - others : 0) : 1;
+    if (!check_counts(f)) return false;
+    const int64_t tasks = others + f->workers;
+    if (!has_hosts || tasks <= room) return true;
+    fprintf(stderr, "braid run: %lld tasks, and the hosts have room for %lld.\n", (long long)tasks,
+            (long long)room);
+    return false;
 }
 
 // ---- The program ----
@@ -117,9 +204,14 @@ typedef struct job {
     int count, replicas; // tasks, and processes of each
 } job;
 
-static void describe_cluster(const job *jobs, int job_count, const bd_port *ports, bd_strbuf *out)
+// Where a process of the cluster runs and listens.
+typedef struct place {
+    char *host;    // not owned; NULL: this one
+    char *address; // owned
+} place;
+
+static void describe_cluster(const job *jobs, int job_count, const place *places, bd_strbuf *out)
 {
-    int port = 0;
     bool first = true;
     for (int j = 0; j < job_count; j++) {
         if (!jobs[j].count) continue;
@@ -127,12 +219,45 @@ static void describe_cluster(const job *jobs, int job_count, const bd_port *port
         first = false;
         for (int i = 0; i < jobs[j].count * jobs[j].replicas; i++) {
             const bool is_first = i % jobs[j].replicas == 0, is_last = (i + 1) % jobs[j].replicas == 0;
-            bd_strbuf_appendf(out, "%s127.0.0.1:%d%s", is_first ? (i ? ", \"" : "\"") : "|",
-                              ports[port++].number, is_last ? "\"" : "");
+            bd_strbuf_appendf(out, "%s%s%s", is_first ? (i ? ", \"" : "\"") : "|", (places++)->address,
+                              is_last ? "\"" : "");
         }
         bd_strbuf_append_char(out, ']');
     }
     bd_strbuf_append_char(out, '}');
+}
+
+// Deals the processes to the hosts in turn, parameter servers first. Tasks that are all on one host need no
+// address that others reach.
+static bool place_on_hosts(const bd_host_list *hosts, int64_t port, place *places, int count)
+{
+    if (!port) port = PORT_MIN + (int64_t)(bd_random_u64() % (PORT_MAX - PORT_MIN));
+    if (port + count > BD_PORT_MAX) {
+        fprintf(stderr, "braid run: --port %lld leaves no room for the ports of %d tasks.\n", (long long)port,
+                count);
+        return false;
+    }
+    bd_placing placing;
+    BD_ASSERT(hosts->items); // there is a host
+    bd_placing_init(&placing, hosts, true);
+    for (int i = 0; i < count; i++) {
+        int on_host;
+        char *host = hosts->items[bd_placing_next(&placing, &on_host)].name;
+        places[i] = (place){host, bd_host_address(hosts->len == 1 ? "127.0.0.1" : host, (int)port + on_host)};
+    }
+    bd_placing_fini(&placing);
+    return true;
+}
+
+static bool place_here(bd_port *ports, place *places, int count)
+{
+    if (!bd_ports_take(ports, count)) {
+        fprintf(stderr, "braid run: no %d free loopback ports: %s\n", count, strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < count; i++)
+        places[i].address = bd_host_address("127.0.0.1", ports[i].number);
+    return true;
 }
 
 static void make_prefixes(bd_task *t, int width, int colour)
@@ -141,91 +266,128 @@ static void make_prefixes(bd_task *t, int width, int colour)
         bool coloured = isatty(i + 1) && !getenv("NO_COLOR");
         if (coloured)
             snprintf(t->prefixes[i], sizeof t->prefixes[i], "\033[%dm%-*s |\033[0m ", 31 + colour % 6, width,
-                     t->name);
+                     t->supervised.name);
         else
-            snprintf(t->prefixes[i], sizeof t->prefixes[i], "%s | ", t->name);
+            snprintf(t->prefixes[i], sizeof t->prefixes[i], "%s | ", t->supervised.name);
     }
 }
 
-static void make_tasks(bd_run *run, const job *jobs, int job_count, const char *cluster)
+static void make_tasks(bd_run *run, const job *jobs, int job_count, const place *places, const char *cluster)
 {
     int width = 0;
     for (int j = 0, n = 0; j < job_count; j++)
         for (int i = 0; i < jobs[j].count * jobs[j].replicas; i++) {
-            bd_task *t = &run->tasks[n++];
+            bd_task *t = &run->tasks[n];
+            t->host = places[n++].host;
             const int task = i / jobs[j].replicas, replica = i % jobs[j].replicas;
             char name[16] = "", field[32] = "";
             if (jobs[j].replicas > 1) {
                 snprintf(name, sizeof name, ".%d", replica);
                 snprintf(field, sizeof field, ", \"replica\": %d", replica);
-                t->partner = replica == 0 ? t + 1 : t - 1;
+                t->supervised.partner = &(replica == 0 ? t + 1 : t - 1)->supervised;
             }
-            t->name = bd_asprintf("%s/%d%s", jobs[j].name, task, name);
-            t->is_ps = !strcmp(jobs[j].name, "ps");
+            t->supervised.name = bd_asprintf("%s/%d%s", jobs[j].name, task, name);
+            t->supervised.is_ps = !strcmp(jobs[j].name, "ps");
             t->tf_config = bd_asprintf("{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %d%s}}",
                                        cluster, jobs[j].name, task, field);
-            if ((int)strlen(t->name) > width) width = (int)strlen(t->name);
+            if ((int)strlen(t->supervised.name) > width) width = (int)strlen(t->supervised.name);
         }
     for (int i = 0; i < run->task_count; i++)
         make_prefixes(&run->tasks[i], width, i);
 }
 
-static int run_cluster(const run_flags *f, bd_run *run)
+static int run_tasks(bd_run *run, const job *jobs, int job_count, const place *places)
 {
-    const job jobs[] = {
-        {"ps", (int)f->ps, (int)f->ps_replicas}, {"chief", f->chief, 1}, {"worker", (int)f->workers, 1}};
-    const int job_count = sizeof jobs / sizeof *jobs;
-    run->task_count = (int)(f->ps * f->ps_replicas + f->chief + f->workers);
-    bd_port *ports = bd_calloc((size_t)run->task_count, sizeof *ports);
-    if (!bd_ports_take(ports, run->task_count)) {
-        fprintf(stderr, "braid run: no %d free loopback ports: %s\n", run->task_count, strerror(errno));
-        bd_free(ports);
-        return 1;
-    }
     bd_strbuf cluster = {0};
-    describe_cluster(jobs, job_count, ports, &cluster);
+    describe_cluster(jobs, job_count, places, &cluster);
     run->tasks = bd_calloc((size_t)run->task_count, sizeof *run->tasks);
-    make_tasks(run, jobs, job_count, cluster.data);
-    int code = bd_run_tasks(run);
+    make_tasks(run, jobs, job_count, places, cluster.data);
+    const int code = bd_run_tasks(run);
     for (int i = 0; i < run->task_count; i++) {
-        bd_free(run->tasks[i].name);
+        bd_free((char *)run->tasks[i].supervised.name);
         bd_free(run->tasks[i].tf_config);
     }
     bd_free(run->tasks);
     bd_strbuf_fini(&cluster);
-    bd_ports_release(ports, run->task_count);
+    return code;
+}
+
+static int run_cluster(const run_flags *f, const bd_host_list *hosts, bd_run *run)
+{
+    const job jobs[] = {
+        {"ps", (int)f->ps, (int)f->ps_replicas}, {"chief", f->chief, 1}, {"worker", (int)f->workers, 1}};
+    run->task_count = (int)(f->ps * f->ps_replicas + f->chief + f->workers);
+    bd_port *ports = hosts->len ? NULL : bd_calloc((size_t)run->task_count, sizeof *ports);
+    place *places = bd_calloc((size_t)run->task_count, sizeof *places);
+    const bool ok = ports ? place_here(ports, places, run->task_count)
+                          : place_on_hosts(hosts, f->port, places, run->task_count);
+    const int code = ok ? run_tasks(run, jobs, sizeof jobs / sizeof *jobs, places) : 1;
+    for (int i = 0; i < run->task_count; i++)
+        bd_free(places[i].address);
+    bd_free(places);
+    if (ports && ok) bd_ports_release(ports, run->task_count);
     bd_free(ports);
     return code;
 }
 
+static const char *find_ssh(const run_flags *f)
+{
+    const char *ssh = f->ssh ? f->ssh : getenv("BRAID_SSH");
+    return ssh && ssh[0] ? ssh : SSH_DEFAULT;
+}
+
+static int run_program(const run_flags *f, const bd_host_list *hosts, const char *path, char **argv)
+{
+    char self[PATH_MAX], directory[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (hosts->len && (n < 0 || !getcwd(directory, sizeof directory))) {
+        fprintf(stderr, "braid run: the path of %s is unknown: %s\n",
+                n < 0 ? "braid" : "the working directory", strerror(errno));
+        return 1;
+    }
+    self[n < 0 ? 0 : n] = 0;
+    bd_run run = {.program = path,
+                  .argv = argv,
+                  .timeout_ms = f->timeout_ms,
+                  .max_restarts = (int)f->restarts,
+                  .grace_ms = f->grace_ms,
+                  .ssh = find_ssh(f),
+                  .braid = self,
+                  .directory = directory};
+    return run_cluster(f, hosts, &run);
+}
+
 static int run_main(int argc, char **argv)
 {
-    run_flags f = {.ps = 1, .ps_replicas = 1, .workers = 1, .grace_ms = GRACE_DEFAULT_MS};
+    run_flags f = {.ps = 1, .ps_replicas = 1, .workers = -1, .grace_ms = GRACE_DEFAULT_MS};
     switch (parse(&f, argc, argv)) {
     case BD_FLAGS_HELP: return 0;
     case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
     case BD_FLAGS_OK: break;
     }
+    // The tasks inherit these.
+    if (f.file_root) setenv(BD_FILE_ROOT_VARIABLE, f.file_root, 1);
+    if (f.tls_dir) setenv("BRAID_TLS_DIR", f.tls_dir, 1);
     const char *name = argv[f.program];
-    char *path = find_program(name);
-    if (!path) {
-        fprintf(stderr, "braid run: no program '%s'%s.\n", name,
-                strchr(name, '/') ? " that can be run" : " beside braid or in PATH");
-        return BD_EXIT_USAGE;
+    bd_host_list hosts = {0};
+    char *path = NULL;
+    int code = BD_EXIT_USAGE;
+    if (read_hosts(&f, &hosts) && deal_counts(&f, &hosts)) {
+        path = find_program(name);
+        if (path)
+            code = run_program(&f, &hosts, path, argv + f.program);
+        else
+            fprintf(stderr, "braid run: no program '%s'%s.\n", name,
+                    strchr(name, '/') ? " that can be run" : " beside braid or in PATH");
     }
-    bd_run run = {.program = path,
-                  .argv = argv + f.program,
-                  .timeout_ms = f.timeout_ms,
-                  .max_restarts = (int)f.restarts,
-                  .grace_ms = f.grace_ms};
-    int code = run_cluster(&f, &run);
     bd_free(path);
+    bd_host_list_free(&hosts);
     return code;
 }
 
 BD_COMMAND(run) = {
     .name = "run",
     .usage = "[OPTIONS] PROGRAM [ARGS...]",
-    .summary = "run a program as a whole cluster on this host",
+    .summary = "run a program as a whole cluster, on this host or on several",
     .main = run_main,
 };

@@ -18,6 +18,8 @@ typedef struct server_flags {
     int64_t task, session_timeout_ms, session_idle_timeout_ms, client_lost_timeout_ms, worker_gone_timeout_ms;
     int64_t cpu_devices, replica;
     bool insecure;
+    const char *tls_dir;
+    const char *allow_user, *file_root;
 } server_flags;
 
 static bd_flags_result parse(server_flags *f, int argc, char **argv)
@@ -29,8 +31,14 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
         {"task", BD_FLAG_INT, &f->task, 0, "N", "the index of this task in its job, from 0"},
         {"replica", BD_FLAG_INT, &f->replica, 0, "N",
          "which process of a task at host:port|host:port: 0 (default) or 1"},
+        {"tls-dir", BD_FLAG_STRING, &f->tls_dir, 0, "DIR",
+         "speak TLS with the certificate in DIR (default: BRAID_TLS_DIR)"},
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL,
-         "allow an address that is not loopback (no authentication yet)"},
+         "allow other addresses than loopback, and serve any process"},
+        {"allow-user", BD_FLAG_STRING, &f->allow_user, 0, "USER[,USER...]",
+         "serve processes of these users of this host, too"},
+        {"file-root", BD_FLAG_STRING, &f->file_root, 0, "DIR[:DIR...]",
+         "graphs use files in these only; or none (default: here)"},
         {"cpu-devices", BD_FLAG_INT, &f->cpu_devices, 1, "N",
          "CPU devices of the task, from /cpu:0 (default 1, at most 64)"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
@@ -45,8 +53,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
     const bd_flags flags = {
         "braid server", "[OPTIONS]",
         "Serves one task of a cluster: a parameter server, or a worker that programs open sessions on.\n"
-        "--cluster, --job and --task give the task, or TF_CONFIG in the environment. The server ends when\n"
-        "all workers are done, or on SIGTERM.\n\n"
+        "--cluster, --job and --task give the task, or the environment: TF_CONFIG, or what srun or mpirun\n"
+        "set. The server ends when all workers are done, or on SIGTERM.\n\n"
         "Example:\n"
         "  braid server --cluster cluster.json --job ps --task 0",
         table, sizeof table / sizeof *table};
@@ -116,6 +124,9 @@ static int serve(const braid_cluster *cluster, const char *job, int task, const 
                                           .client_lost_timeout_ms = f->client_lost_timeout_ms,
                                           .worker_gone_timeout_ms = f->worker_gone_timeout_ms,
                                           .insecure = f->insecure,
+                                          .allow_users = f->allow_user,
+                                          .tls_dir = f->tls_dir,
+                                          .file_roots = f->file_root,
                                           .cpu_devices = (int)f->cpu_devices,
                                           .replica = (int)f->replica};
     braid_server *server = braid_server_start(cluster, job, task, &options, st);

@@ -40,7 +40,7 @@ static void write_pending(bd_prefixed *p)
     bd_strbuf_clear(&p->pending);
 }
 
-static void take(bd_prefixed *p, const char *data, size_t len)
+void bd_prefixed_take(bd_prefixed *p, const char *data, size_t len)
 {
     const char *end;
     while ((end = memchr(data, '\n', len))) {
@@ -63,7 +63,7 @@ bd_pump bd_prefixed_pump(bd_prefixed *p)
     char buffer[16384];
     ssize_t n = read(p->from, buffer, sizeof buffer);
     if (n > 0) {
-        take(p, buffer, (size_t)n);
+        bd_prefixed_take(p, buffer, (size_t)n);
         return BD_PUMP_MORE;
     }
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return BD_PUMP_NOTHING_NOW;
@@ -73,9 +73,8 @@ bd_pump bd_prefixed_pump(bd_prefixed *p)
 
 void bd_prefixed_end(bd_prefixed *p)
 {
-    if (p->from < 0) return;
     if (p->pending.len) write_pending(p);
     bd_strbuf_fini(&p->pending);
-    close(p->from);
+    if (p->from >= 0) close(p->from);
     p->from = -1;
 }

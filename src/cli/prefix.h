@@ -27,7 +27,7 @@ void bd_task_output_flush(bd_task_output *o);
 
 // A stream of a task.
 typedef struct bd_prefixed {
-    int from;           // read end of the task's pipe, non-blocking; -1 once it has ended
+    int from;           // read end of the task's pipe, non-blocking; -1: ended, or fed by bd_prefixed_take
     bd_task_output *to; // not owned
     const char *prefix; // "worker/1 | ", with colours if `to` is a terminal; not owned
     bd_strbuf pending;  // a line not ended yet
@@ -39,6 +39,8 @@ typedef enum bd_pump {
     BD_PUMP_END
 } bd_pump;
 
+// Takes a piece that has been read elsewhere.
+void bd_prefixed_take(bd_prefixed *p, const char *data, size_t len);
 // Reads one piece. At the end of the stream the pending text is a line, and `from` is closed.
 bd_pump bd_prefixed_pump(bd_prefixed *p);
 // Ends the stream as if the other side had closed it.

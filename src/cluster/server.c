@@ -19,6 +19,8 @@
 #include "cluster/server_internal.h"
 #include "cluster/server_signals.h"
 #include "cluster/worker/remote_worker.h"
+#include <arpa/inet.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,12 +54,17 @@ typedef struct service {
     const char *path;
     const bd_method *methods;
     bool while_standby; // it answers when the server does not serve
+    braid_role role;    // that a caller needs over TLS
 } service;
 
 static const service services[] = {
-    {BD_WORKER_SERVICE, bd_worker_methods, false},   {BD_MASTER_SERVICE, bd_master_methods, false},
-    {BD_CLUSTER_SERVICE, bd_cluster_methods, false}, {BD_REPLICATION_SERVICE, bd_replication_methods, true},
-    {BD_HEALTH_SERVICE, bd_health_methods, true},    {BD_REFLECTION_SERVICE, bd_reflection_methods, true},
+    {BD_WORKER_SERVICE, bd_worker_methods, false, BRAID_ROLE_TASK},
+    {BD_MASTER_SERVICE, bd_master_methods, false, BRAID_ROLE_CLIENT},
+    {BD_CLUSTER_SERVICE, bd_cluster_methods, false, BRAID_ROLE_TASK},
+    {BD_CLUSTER_SERVICE, bd_cluster_session_methods, false, BRAID_ROLE_CLIENT},
+    {BD_REPLICATION_SERVICE, bd_replication_methods, true, BRAID_ROLE_TASK},
+    {BD_HEALTH_SERVICE, bd_health_methods, true, BRAID_ROLE_VIEWER},
+    {BD_REFLECTION_SERVICE, bd_reflection_methods, true, BRAID_ROLE_VIEWER},
 };
 
 static const bd_method *find_method(const char *path, const service **found)
@@ -69,6 +76,14 @@ static const bd_method *find_method(const char *path, const service **found)
             if (strcmp(m->name, path + strlen(s->path)) == 0) return m;
     }
     return NULL;
+}
+
+// A method that there is not needs a task's certificate.
+static braid_role needed_role(const char *path)
+{
+    const service *of;
+    const bd_method *m = find_method(path, &of);
+    return m ? of->role : BRAID_ROLE_TASK;
 }
 
 static void refuse(bd_incoming *call, braid_code code, const char *text)
@@ -159,6 +174,7 @@ static void make_devices(braid_server *s, int count)
     for (int i = 0; i < count; i++) {
         s->devices[i] =
             i == 0 ? bd_device_new(task, "CPU", 0, s->nodes) : bd_device_new_sharing(s->devices[0], task, i);
+        s->devices[i]->fs = &s->files.fs;
         s->device_infos[i] = bd_device_info_of(s->devices[i]);
     }
 }
@@ -182,6 +198,7 @@ static void free_parts(braid_server *s)
     bd_notifications_free(s->env.notifications);
     bd_replication_free(s->env.replication);
     bd_membership_free(s->env.membership);
+    bd_spec_check_free(s->env.spec_check);
     bd_thread_pool_free(s->control);
     bd_thread_pool_free(s->waiting);
     free_devices(s);
@@ -190,6 +207,8 @@ static void free_parts(braid_server *s)
     bd_peers_fini(&s->peers);
     if (s->listener) s->transport->listener_free(s->listener);
     if (s->owns_transport) s->transport->free(s->transport);
+    bd_users_fini(&s->users);
+    bd_server_files_fini(&s->files);
     bd_cancellation_unref(s->env.cancellation);
     bd_health_free(s->env.health);
     bd_request_ids_fini(&s->env.run_ids);
@@ -212,7 +231,7 @@ void braid_server_free(braid_server *s)
     bd_mutex_unlock(&s->mu);
     if (is_done) {
         braid_server_done(s);
-        bd_membership_wait_notified(s->env.membership, bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS));
+        bd_membership_wait_notified(s->env.membership);
     }
     braid_server_stop(s, FREE_GRACE_MS);
     free_parts(s);
@@ -234,29 +253,44 @@ static void membership_changed(void *arg)
     bd_mutex_unlock(&s->mu);
 }
 
-static braid_code check_address(const char *address, const char *job, int index, bool insecure,
-                                braid_status *st)
+// Whether the name of a host leads to this host only, as its own name in /etc/hosts may.
+static bool is_known_as_loopback(const char *host)
 {
-    char host[BD_HOST_LEN_MAX + 1];
-    int port;
-    const braid_code code = bd_host_port_parse(address, host, &port, st);
-    if (code || insecure || bd_host_is_loopback(host)) return code;
-    return bd_fail(
-        st, BRAID_PERMISSION_DENIED,
-        "/job:%s/task:%d would listen on %s, where anyone with access to the network may run graphs: only loopback addresses "
-        "(localhost, 127.0.0.1) are allowed unless you say that it may be insecure (--insecure, options.insecure)",
-        job, index, address);
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    if (bd_host_is_loopback(host) || getaddrinfo(host, NULL, &hints, &found)) return false;
+    bool is = false;
+    for (const struct addrinfo *at = found; at && !is; at = at->ai_next) {
+        char text[INET6_ADDRSTRLEN];
+        is = getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) == 0 &&
+             bd_host_is_loopback(text);
+    }
+    freeaddrinfo(found);
+    return is;
 }
 
-// The address of a task may be the name of a proxy in front of this host: only the port counts.
-static char *listen_address(const braid_server *s, const char *address)
+// The name in a task's address may be one of a proxy in front of this host, or one that only other hosts look
+// up as they must: the task then listens on all addresses of this host.
+static braid_code listen_at(braid_server *s, const char *address, braid_status *st)
 {
-    char host[BD_HOST_LEN_MAX + 1];
+    char host[BD_HOST_LEN_MAX + 1], *bound = NULL;
     int port;
-    BD_STATUS(unwanted);
-    bd_host_port_parse(address, host, &port, unwanted);
-    return !s->owns_transport || bd_host_is_loopback(host) ? bd_strdup(address)
-                                                           : bd_asprintf("0.0.0.0:%d", port);
+    bd_transport *t = s->transport;
+    const bool is_unix = bd_address_unix_path(address) != NULL;
+    if (!is_unix && bd_host_port_parse(address, host, &port, st)) return st->code;
+    if (is_unix || !s->owns_transport || !is_known_as_loopback(host))
+        t->listen(t, address, handle, s, &s->listener, &bound, st);
+    if (!s->listener && s->owns_transport && !is_unix && (!st->code || st->code == BRAID_INVALID_ARGUMENT) &&
+        !bd_host_is_loopback(host)) {
+        char *all = bd_asprintf("0.0.0.0:%d", port);
+        bd_warn("%s is not known as an address of this host: the task listens on all addresses of this host",
+                host);
+        braid_status_clear(st);
+        t->listen(t, all, handle, s, &s->listener, &bound, st);
+        bd_free(all);
+    }
+    bd_free(bound);
+    return st->code;
 }
 
 static braid_code start_pools(braid_server *s, const braid_server_options *options, braid_status *st)
@@ -294,6 +328,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     bd_remote_workers_new(&s->peers);
     make_devices(s, bd_max(1, options->cpu_devices));
+    s->env.spec_check = bd_spec_check_new(s->cluster, &s->peers);
     s->env.chunk_store = bd_chunk_store_new(s->timers, held_bytes_max());
     s->env.collectives = bd_task_collectives_new(&s->peers, s->devices[0]);
     const bd_local_devices devices = {s->devices, s->device_infos, s->device_count};
@@ -305,6 +340,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .pool = s->waiting,
                                                    .cancellation = s->env.cancellation,
                                                    .collectives = s->env.collectives,
+                                                   .spec_check = s->env.spec_check,
                                                    .session_timeout_ms = options->session_timeout_ms,
                                                    .client_gone_ms = limits->gone_ms,
                                                    .session_idle_ms = options->session_idle_timeout_ms,
@@ -314,6 +350,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     s->env.membership = bd_membership_new(&(bd_membership_env){.peers = &s->peers,
                                                                .timers = s->timers,
                                                                .cancellation = s->env.cancellation,
+                                                               .spec_check = s->env.spec_check,
                                                                .incarnation = s->devices[0]->incarnation,
                                                                .gone_timeout_ms = limits->gone_ms,
                                                                .start_timeout_ms = limits->start_ms,
@@ -369,15 +406,6 @@ static void make_replication(braid_server *s, const wait_limits *limits)
     bd_local_worker_set_commit(s->env.worker, commit, s->env.replication);
 }
 
-static braid_code listen_at(braid_server *s, const char *address, braid_status *st)
-{
-    char *at = listen_address(s, address), *bound = NULL;
-    const braid_code code = s->transport->listen(s->transport, at, handle, s, &s->listener, &bound, st);
-    bd_free(bound);
-    bd_free(at);
-    return code;
-}
-
 static braid_server *server_new(const braid_cluster *cluster, bd_transport *transport, bool is_serving)
 {
     braid_server *s = bd_calloc(1, sizeof *s);
@@ -394,6 +422,52 @@ static braid_server *server_new(const braid_cluster *cluster, bd_transport *tran
     return s;
 }
 
+static braid_code check_address(const char *address, const char *task, braid_status *st)
+{
+    char host[BD_HOST_LEN_MAX + 1];
+    int port;
+    if (bd_address_unix_path(address)) return BRAID_OK;
+    const braid_code code = bd_host_port_parse(address, host, &port, st);
+    if (code || bd_host_is_loopback(host)) return code;
+    return bd_fail(
+        st, BRAID_PERMISSION_DENIED,
+        "%s would listen on %s, where anyone with access to the network may run graphs: give it a certificate (braid keys, "
+        "--tls-dir, options.tls_dir), or say that it may be insecure (--insecure, options.insecure)",
+        task, address);
+}
+
+static braid_code use_tls(braid_server *s, const char *dir, bool *uses_tls, braid_status *st)
+{
+    braid_role role;
+    *uses_tls = false;
+    if (!s->owns_transport || bd_grpc_transport_use_tls(s->transport, dir, &role, st)) return st->code;
+    *uses_tls = role != BRAID_ROLE_NONE;
+    if (!*uses_tls || role == BRAID_ROLE_TASK) return BRAID_OK;
+    return bd_fail(
+        st, BRAID_UNAUTHENTICATED,
+        "A server needs a certificate of the role task, and this one is of the role %s (braid keys add)",
+        braid_role_name(role));
+}
+
+// Who may call.
+static braid_code admit(braid_server *s, const char *task, const char *address,
+                        const braid_server_options *options, braid_status *st)
+{
+    bool uses_tls;
+    if (use_tls(s, options->tls_dir, &uses_tls, st)) return st->code;
+    if (!uses_tls && !options->insecure && check_address(address, task, st)) return st->code;
+    if (!s->owns_transport) return BRAID_OK;
+    if (!uses_tls && options->insecure) {
+        bd_warn(
+            "Insecure: every process that reaches %s may run graphs, which read and write the files of this server (file roots) as this user",
+            address);
+        return BRAID_OK;
+    }
+    if (bd_users_parse(options->allow_users, &s->users, st)) return st->code;
+    bd_grpc_transport_admit(s->transport, &s->users, needed_role);
+    return BRAID_OK;
+}
+
 static braid_code start(braid_server *s, const char *job, int index, const char *address,
                         const braid_server_options *options, braid_status *st)
 {
@@ -402,8 +476,12 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
         s->owns_transport = s->transport != NULL;
         if (!s->transport) return st->code;
     }
+    char *task = bd_asprintf("/job:%s/task:%d", job, index);
+    braid_code code = admit(s, task, address, options, st);
+    bd_free(task);
     wait_limits limits;
-    braid_code code = find_limits(options, &limits, st);
+    if (!code) code = find_limits(options, &limits, st);
+    if (!code) code = bd_server_files_init(&s->files, options->file_roots, st);
     if (!code) code = start_pools(s, options, st);
     if (code) return code;
     s->target = bd_asprintf("grpc://%s", address);
@@ -435,8 +513,7 @@ braid_server *bd_server_start(const braid_cluster *cluster, const char *job, int
     char *address = bd_cluster_replica_address(cluster, job, index, replica, st);
     if (!address) return NULL;
     braid_server *s = NULL;
-    if (!check_address(address, job, index, options->insecure, st) &&
-        !bd_cpu_devices_check(options->cpu_devices, st)) {
+    if (!bd_cpu_devices_check(options->cpu_devices, st)) {
         bd_done_notice_keep();
         s = server_new(cluster, transport,
                        bd_address_replicas(braid_cluster_address(cluster, job, index)) == 1);

@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 #include "base/timer.h"
 #include "cluster/server.h"
+#include "cluster/server_files.h"
 #include "cluster/service/services.h"
 
 struct braid_server {
@@ -26,6 +27,8 @@ struct braid_server {
     // the server owns all of it but `cluster` and `peers`, which point to the fields above
     bd_service_env env;
 
+    bd_server_files files; // that graphs may use
+    bd_users users;        // who may call, if the transport is the server's
     bd_mutex mu;
     bd_cond changed;
     bool is_stopping, is_stopped; // guarded by mu

@@ -9,6 +9,7 @@
 #ifndef BD_IO_BUNDLE_H
 #define BD_IO_BUNDLE_H
 
+#include "io/file.h"
 #include "io/tensor_slice.h"
 #include "tensor/tensor.h"
 
@@ -22,8 +23,8 @@ typedef struct bd_bundle_writer bd_bundle_writer;
 
 // Begins a bundle; makes the directory if it does not exist. No file appears under the prefix until the
 // bundle is finished. `options` may be NULL. On an error *w is NULL.
-braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *options, bd_bundle_writer **w,
-                                 braid_status *st);
+braid_code bd_bundle_writer_open(const bd_fs *fs, const char *prefix, const bd_bundle_options *options,
+                                 bd_bundle_writer **w, braid_status *st);
 
 // Writes a tensor. Its elements go from its buffer to the file without a copy, except those of a reference
 // variable, which may change meanwhile. InvalidArgument for an empty name, a name that exists already, and
@@ -56,21 +57,21 @@ typedef struct bd_bundle_merge_options {
 // Makes one bundle of several, which tasks wrote each for themselves: their data files are renamed, their
 // indexes merged and removed. A crash leaves the bundle that was there before, or the new one.
 // InvalidArgument when a name is in two of them (but for slices).
-braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix,
+braid_code bd_bundle_merge(const bd_fs *fs, const char *const *prefixes, size_t count, const char *prefix,
                            const bd_bundle_merge_options *options, braid_status *st);
 
 // Removes a bundle; its index first. NotFound.
-braid_code bd_bundle_remove(const char *prefix, braid_status *st);
+braid_code bd_bundle_remove(const bd_fs *fs, const char *prefix, braid_status *st);
 
 // ---- Reading; any thread, several at a time ----
 
 typedef struct bd_bundle bd_bundle;
 
 // Opens a bundle. Data files are opened when they are needed. On an error *b is NULL.
-braid_code bd_bundle_open(const char *prefix, bd_bundle **b, braid_status *st);
+braid_code bd_bundle_open(const bd_fs *fs, const char *prefix, bd_bundle **b, braid_status *st);
 void bd_bundle_close(bd_bundle *b); // NULL is accepted; no call is in progress
 
-bool bd_bundle_exists(const char *prefix);
+bool bd_bundle_exists(const bd_fs *fs, const char *prefix);
 
 typedef struct bd_bundle_info {
     const char *name; // of a tensor, whole

@@ -13,7 +13,7 @@
 static braid_code save(const char *prefix, float first, braid_status *st)
 {
     bd_bundle_writer *w;
-    braid_code code = bd_bundle_writer_open(prefix, NULL, &w, st);
+    braid_code code = bd_bundle_writer_open(bd_fs_current, prefix, NULL, &w, st);
     if (code) return code;
     braid_tensor t = bd_case_floats(SHAPE, first);
     code = bd_bundle_add(w, "x", &t, st);
@@ -30,7 +30,7 @@ static float saved(const char *prefix)
     BD_STATUS(st);
     bd_bundle *b;
     braid_tensor t;
-    if (bd_bundle_open(prefix, &b, st) == BRAID_NOT_FOUND) return -1;
+    if (bd_bundle_open(bd_fs_current, prefix, &b, st) == BRAID_NOT_FOUND) return -1;
     assert_ok(st);
     bd_bundle_read(b, "x", &t, st);
     assert_ok(st);
@@ -49,7 +49,7 @@ static braid_code save_again(braid_status *st)
 
 static braid_code merge_again(braid_status *st)
 {
-    return bd_bundle_merge((const char *[]){"/dir/part"}, 1, "/dir/v",
+    return bd_bundle_merge(bd_fs_current, (const char *[]){"/dir/part"}, 1, "/dir/v",
                            &(bd_bundle_merge_options){.remove_dirs = true}, st);
 }
 
@@ -153,9 +153,9 @@ static void a_power_cut_leaves_single_files_whole(void **state)
             bd_rng rng = bd_rng_init(100 * seed + (uint64_t)n);
             size_t len;
             bd_memory_fs_install();
-            bd_file_write_atomic("/f", "old", 3, st);
+            bd_file_write_atomic(bd_fs_current, "/f", "old", 3, st);
             bd_memory_fs_fail_after(n, true);
-            done = bd_file_write_atomic("/f", "newer", 5, st) == BRAID_OK;
+            done = bd_file_write_atomic(bd_fs_current, "/f", "newer", 5, st) == BRAID_OK;
             bd_memory_fs_power_cut(&rng);
             char *data = bd_test_read("/f", &len);
             assert_true(strcmp(data, "newer") == 0 || (!done && strcmp(data, "old") == 0));

@@ -16,7 +16,7 @@ static void missing_files_and_keys_are_not_found(void **state)
     BD_STATUS(st);
     bd_case_expect_read_error("/none", "a", BRAID_NOT_FOUND, "Failed to find any matching files for /none");
     bd_case_write_published("/v");
-    bd_file_remove("/v.data-00000-of-00001", st);
+    bd_file_remove(bd_fs_current, "/v.data-00000-of-00001", st);
     bd_case_expect_read_error("/v", "a", BRAID_NOT_FOUND, "/v.data-00000-of-00001");
 }
 
@@ -90,7 +90,7 @@ static void write_entry(const void *header, size_t header_len, bd_bytes key, con
 {
     BD_STATUS(st);
     bd_output *out;
-    bd_output_open("/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
+    bd_output_open(bd_fs_current, "/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
     bd_sstable_put(w, (bd_bytes){0}, (bd_bytes){header, header_len}, st);
     bd_sstable_put(w, key, (bd_bytes){entry, entry_len}, st);
@@ -178,7 +178,7 @@ static void malformed_headers_are_refused(void **state)
     BAD_HEADER("\x08\x01\x1a\x05\x08\x02\x1a\x01\x01", BRAID_INVALID_ARGUMENT, "this one reads version 1");
     BD_STATUS(st);
     bd_output *out;
-    bd_output_open("/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
+    bd_output_open(bd_fs_current, "/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
     bd_sstable_finish(w, st);
     bd_sstable_writer_free(w);

@@ -64,9 +64,10 @@ static braid_code check_header(bd_bytes value, const char *path, int32_t *shard_
     return check_version(header->version, path, st);
 }
 
-static braid_code open_table(const char *prefix, const char *path, bd_sstable **t, braid_status *st)
+static braid_code open_table(const bd_fs *fs, const char *prefix, const char *path, bd_sstable **t,
+                             braid_status *st)
 {
-    braid_code code = bd_sstable_open(path, t, st);
+    braid_code code = bd_sstable_open(fs, path, t, st);
     if (code != BRAID_NOT_FOUND) return code;
     return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s: there is no %s", prefix,
                    path);
@@ -82,12 +83,12 @@ static braid_code seek_header(bd_sstable_iter *it, const char *path, int32_t *sh
     return check_header(bd_sstable_iter_value(it), path, shard_count, st);
 }
 
-braid_code bd_bundle_index_open(const char *prefix, bd_sstable **t, bd_sstable_iter **it,
+braid_code bd_bundle_index_open(const bd_fs *fs, const char *prefix, bd_sstable **t, bd_sstable_iter **it,
                                 int32_t *shard_count, braid_status *st)
 {
     char *path = bd_bundle_index_path(prefix);
     *it = NULL;
-    braid_code code = open_table(prefix, path, t, st);
+    braid_code code = open_table(fs, prefix, path, t, st);
     if (!code) {
         *it = bd_sstable_iter_new(*t);
         code = seek_header(*it, path, shard_count, st);
@@ -102,45 +103,45 @@ braid_code bd_bundle_index_open(const char *prefix, bd_sstable **t, bd_sstable_i
     return code;
 }
 
-bool bd_bundle_exists(const char *prefix)
+bool bd_bundle_exists(const bd_fs *fs, const char *prefix)
 {
     char *path = bd_bundle_index_path(prefix);
-    bool there = bd_file_exists(path);
+    bool there = bd_file_exists(fs, path);
     bd_free(path);
     return there;
 }
 
 // The number of data files of a bundle; 0 without a readable bundle.
-static int32_t count_shards(const char *prefix, braid_status *st)
+static int32_t count_shards(const bd_fs *fs, const char *prefix, braid_status *st)
 {
     bd_sstable *t;
     bd_sstable_iter *it;
     int32_t count = 0;
-    if (bd_bundle_index_open(prefix, &t, &it, &count, st)) return 0;
+    if (bd_bundle_index_open(fs, prefix, &t, &it, &count, st)) return 0;
     bd_sstable_iter_free(it);
     bd_sstable_close(t);
     return count;
 }
 
-static void remove_data(const char *prefix, int32_t shard_count)
+static void remove_data(const bd_fs *fs, const char *prefix, int32_t shard_count)
 {
     for (int32_t i = 0; i < shard_count; i++) {
         BD_STATUS(ignored);
         char *path = bd_bundle_data_path(prefix, i, shard_count);
-        bd_file_remove(path, ignored);
+        bd_file_remove(fs, path, ignored);
         bd_free(path);
     }
 }
 
-braid_code bd_bundle_remove(const char *prefix, braid_status *st)
+braid_code bd_bundle_remove(const bd_fs *fs, const char *prefix, braid_status *st)
 {
     BD_STATUS(ignored);
-    int32_t shard_count = count_shards(prefix, ignored);
+    int32_t shard_count = count_shards(fs, prefix, ignored);
     char *path = bd_bundle_index_path(prefix);
     char *dir = bd_path_dir(prefix);
-    braid_code code = bd_file_remove(path, st);
-    if (!code) code = bd_dir_sync(dir, st); // else a crash could leave an index without its data
-    if (!code) remove_data(prefix, shard_count);
+    braid_code code = bd_file_remove(fs, path, st);
+    if (!code) code = bd_dir_sync(fs, dir, st); // else a crash could leave an index without its data
+    if (!code) remove_data(fs, prefix, shard_count);
     bd_free(dir);
     bd_free(path);
     return code;
@@ -195,12 +196,12 @@ static braid_code put_entries(bd_sstable_writer *w, const bd_bundle_index *index
     return code ? code : bd_sstable_finish(w, st);
 }
 
-static braid_code write_index(const char *path, const bd_bundle_index *index, int32_t shard_count,
-                              braid_status *st)
+static braid_code write_index(const bd_fs *fs, const char *path, const bd_bundle_index *index,
+                              int32_t shard_count, braid_status *st)
 {
     bd_output *out;
     bd_arena arena;
-    braid_code code = bd_output_open(path, BD_FILE_CREATE_NEW, BD_COMPRESSION_NONE, &out, st);
+    braid_code code = bd_output_open(fs, path, BD_FILE_CREATE_NEW, BD_COMPRESSION_NONE, &out, st);
     if (code) return code;
     bd_arena_init(&arena);
     bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
@@ -214,39 +215,39 @@ static braid_code write_index(const char *path, const bd_bundle_index *index, in
 
 // ---- Commit ----
 
-static braid_code make_empty(const char *path, braid_status *st)
+static braid_code make_empty(const bd_fs *fs, const char *path, braid_status *st)
 {
     bd_output *out;
-    braid_code code = bd_output_open(path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
+    braid_code code = bd_output_open(fs, path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     return code ? code : bd_output_close_synced(out, st);
 }
 
 // Step 2.
-static braid_code name_data(const char *prefix, char *const *data_paths, int32_t data_count,
+static braid_code name_data(const bd_fs *fs, const char *prefix, char *const *data_paths, int32_t data_count,
                             int32_t shard_count, const char *dir, braid_status *st)
 {
     braid_code code = BRAID_OK;
     for (int32_t i = 0; i < shard_count && !code; i++) {
         char *path = bd_bundle_data_path(prefix, i, shard_count);
-        code = i < data_count ? bd_file_rename(data_paths[i], path, st) : make_empty(path, st);
+        code = i < data_count ? bd_file_rename(fs, data_paths[i], path, st) : make_empty(fs, path, st);
         bd_free(path);
     }
-    return code ? code : bd_dir_sync(dir, st);
+    return code ? code : bd_dir_sync(fs, dir, st);
 }
 
 // Steps 1 to 3.
-static braid_code place(const char *prefix, const bd_bundle_index *index, char *const *data_paths,
-                        int32_t data_count, int32_t shard_count, braid_status *st)
+static braid_code place(const bd_fs *fs, const char *prefix, const bd_bundle_index *index,
+                        char *const *data_paths, int32_t data_count, int32_t shard_count, braid_status *st)
 {
     BD_STATUS(ignored);
     char *path = bd_bundle_index_path(prefix), *temp = bd_path_temp(path), *dir = bd_path_dir(path);
-    braid_code code = write_index(temp, index, shard_count, st);
-    if (!code) code = name_data(prefix, data_paths, data_count, shard_count, dir, st);
-    if (!code) code = bd_file_rename(temp, path, st);
+    braid_code code = write_index(fs, temp, index, shard_count, st);
+    if (!code) code = name_data(fs, prefix, data_paths, data_count, shard_count, dir, st);
+    if (!code) code = bd_file_rename(fs, temp, path, st);
     if (code) {
-        bd_file_remove(temp, ignored);
+        bd_file_remove(fs, temp, ignored);
     } else {
-        code = bd_dir_sync(dir, st);
+        code = bd_dir_sync(fs, dir, st);
     }
     bd_free(path);
     bd_free(temp);
@@ -254,17 +255,17 @@ static braid_code place(const char *prefix, const bd_bundle_index *index, char *
     return code;
 }
 
-braid_code bd_bundle_commit(const char *prefix, const bd_bundle_index *index, char *const *data_paths,
-                            int32_t data_count, braid_status *st)
+braid_code bd_bundle_commit(const bd_fs *fs, const char *prefix, const bd_bundle_index *index,
+                            char *const *data_paths, int32_t data_count, braid_status *st)
 {
     BD_STATUS(ignored);
-    int32_t old_count = count_shards(prefix, ignored), shard_count = data_count > 0 ? data_count : 1;
+    int32_t old_count = count_shards(fs, prefix, ignored), shard_count = data_count > 0 ? data_count : 1;
     if (shard_count == old_count) shard_count++;
     if (shard_count > BD_BUNDLE_SHARDS_MAX) {
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "a checkpoint of %d data files: %s", (int)shard_count,
                        prefix);
     }
-    braid_code code = place(prefix, index, data_paths, data_count, shard_count, st);
-    if (!code && old_count > 0) remove_data(prefix, old_count);
+    braid_code code = place(fs, prefix, index, data_paths, data_count, shard_count, st);
+    if (!code && old_count > 0) remove_data(fs, prefix, old_count);
     return code;
 }

@@ -106,13 +106,13 @@ static braid_code take_entries(struct merge *m, const char *prefix, bd_sstable_i
     return code;
 }
 
-static braid_code take_bundle(struct merge *m, const char *prefix, braid_status *st)
+static braid_code take_bundle(const bd_fs *fs, struct merge *m, const char *prefix, braid_status *st)
 {
     bd_sstable *t;
     bd_sstable_iter *it;
     int32_t shard_count;
     braid_code code = check_cancelled(m, st);
-    if (!code) code = bd_bundle_index_open(prefix, &t, &it, &shard_count, st);
+    if (!code) code = bd_bundle_index_open(fs, prefix, &t, &it, &shard_count, st);
     if (code) return code;
     code = take_entries(m, prefix, it, shard_count, st);
     bd_sstable_iter_free(it);
@@ -123,58 +123,58 @@ static braid_code take_bundle(struct merge *m, const char *prefix, braid_status 
 // ---- Files ----
 
 // All data must be on the disk before any file is renamed.
-static braid_code sync_data(const struct merge *m, braid_status *st)
+static braid_code sync_data(const bd_fs *fs, const struct merge *m, braid_status *st)
 {
     braid_code code = BRAID_OK;
     for (size_t i = 0; i < m->data_paths.len && !code; i++) {
         code = check_cancelled(m, st);
-        if (!code) code = bd_file_sync_path(m->data_paths.items[i], st);
+        if (!code) code = bd_file_sync_path(fs, m->data_paths.items[i], st);
     }
     return code ? code : check_cancelled(m, st);
 }
 
-static bool index_info(const char *prefix, bd_file_info *info)
+static bool index_info(const bd_fs *fs, const char *prefix, bd_file_info *info)
 {
     BD_STATUS(ignored);
     char *path = bd_bundle_index_path(prefix);
-    bool there = bd_file_get_info(path, info, ignored) == BRAID_OK;
+    bool there = bd_file_get_info(fs, path, info, ignored) == BRAID_OK;
     bd_free(path);
     return there;
 }
 
 // Whether both prefixes lead to the same index, which may be written in different ways.
-static bool same_bundle(const char *a, const char *b)
+static bool same_bundle(const bd_fs *fs, const char *a, const char *b)
 {
     bd_file_info a_info, b_info;
-    return index_info(a, &a_info) && index_info(b, &b_info) && a_info.device == b_info.device &&
+    return index_info(fs, a, &a_info) && index_info(fs, b, &b_info) && a_info.device == b_info.device &&
            a_info.inode == b_info.inode;
 }
 
 // Removes the rest of the old bundles: indexes, data files without an entry, directories. Errors are ignored.
-static void clean_up(const struct merge *m, const char *const *prefixes, size_t count)
+static void clean_up(const bd_fs *fs, const struct merge *m, const char *const *prefixes, size_t count)
 {
     char *dir = bd_path_dir(m->prefix);
     for (size_t i = 0; i < count; i++) {
         BD_STATUS(ignored);
         char *old_dir = bd_path_dir(prefixes[i]);
-        if (!same_bundle(prefixes[i], m->prefix)) bd_bundle_remove(prefixes[i], ignored);
-        if (m->options->remove_dirs && strcmp(old_dir, dir) != 0) bd_dir_remove(old_dir, ignored);
+        if (!same_bundle(fs, prefixes[i], m->prefix)) bd_bundle_remove(fs, prefixes[i], ignored);
+        if (m->options->remove_dirs && strcmp(old_dir, dir) != 0) bd_dir_remove(fs, old_dir, ignored);
         bd_free(old_dir);
     }
     bd_free(dir);
 }
 
-static braid_code commit(const struct merge *m, braid_status *st)
+static braid_code commit(const bd_fs *fs, const struct merge *m, braid_status *st)
 {
     char *dir = bd_path_dir(m->prefix);
-    braid_code code = sync_data(m, st);
-    if (!code) code = bd_dir_make(dir, st);
+    braid_code code = sync_data(fs, m, st);
+    if (!code) code = bd_dir_make(fs, dir, st);
     bd_free(dir);
     if (code) return code;
-    return bd_bundle_commit(m->prefix, &m->index, m->data_paths.items, (int32_t)m->data_paths.len, st);
+    return bd_bundle_commit(fs, m->prefix, &m->index, m->data_paths.items, (int32_t)m->data_paths.len, st);
 }
 
-braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char *prefix,
+braid_code bd_bundle_merge(const bd_fs *fs, const char *const *prefixes, size_t count, const char *prefix,
                            const bd_bundle_merge_options *options, braid_status *st)
 {
     struct merge m = {.prefix = prefix, .options = options};
@@ -182,7 +182,7 @@ braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char
     if (count == 0) return bd_fail(st, BRAID_INVALID_ARGUMENT, "no checkpoints to merge into %s", prefix);
     size_t missing = 0;
     for (size_t i = 0; i < count && !code; i++) {
-        code = take_bundle(&m, prefixes[i], st);
+        code = take_bundle(fs, &m, prefixes[i], st);
         if (code != BRAID_NOT_FOUND || !options->allow_missing) continue;
         braid_status_clear(st);
         code = BRAID_OK;
@@ -195,8 +195,8 @@ braid_code bd_bundle_merge(const char *const *prefixes, size_t count, const char
     if (!code && m.data_paths.len >= BD_BUNDLE_SHARDS_MAX) {
         code = bd_fail(st, BRAID_INVALID_ARGUMENT, "too many data files to merge into %s", prefix);
     }
-    if (!code) code = commit(&m, st);
-    if (!code) clean_up(&m, prefixes, count);
+    if (!code) code = commit(fs, &m, st);
+    if (!code) clean_up(fs, &m, prefixes, count);
     merge_fini(&m);
     return code;
 }

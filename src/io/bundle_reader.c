@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct bd_bundle {
+    const bd_fs *fs;           // not owned
     char *prefix, *index_path; // owned
     int32_t shard_count;
     bd_mutex mu;
@@ -15,15 +16,16 @@ struct bd_bundle {
     bd_bundle_shard *shards; // [shard_count]; a file, once open, stays: guarded by mu until then
 };
 
-braid_code bd_bundle_open(const char *prefix, bd_bundle **b, braid_status *st)
+braid_code bd_bundle_open(const bd_fs *fs, const char *prefix, bd_bundle **b, braid_status *st)
 {
     bd_sstable *t;
     bd_sstable_iter *it;
     int32_t shard_count;
     *b = NULL;
-    braid_code code = bd_bundle_index_open(prefix, &t, &it, &shard_count, st);
+    braid_code code = bd_bundle_index_open(fs, prefix, &t, &it, &shard_count, st);
     if (code) return code;
     *b = bd_calloc(1, sizeof **b);
+    (*b)->fs = fs;
     (*b)->prefix = bd_strdup(prefix);
     (*b)->index_path = bd_bundle_index_path(prefix);
     (*b)->shard_count = shard_count;
@@ -164,8 +166,8 @@ static braid_code open_shard_locked(bd_bundle *b, int32_t number, braid_status *
     bd_bundle_shard *shard = &b->shards[number];
     if (shard->file) return BRAID_OK;
     char *path = bd_bundle_data_path(b->prefix, number, b->shard_count);
-    braid_code code = bd_file_size(path, &shard->size, st);
-    if (!code) code = bd_file_open(path, BD_FILE_READ, &shard->file, st);
+    braid_code code = bd_file_size(b->fs, path, &shard->size, st);
+    if (!code) code = bd_file_open(b->fs, path, BD_FILE_READ, &shard->file, st);
     bd_free(path);
     return code;
 }

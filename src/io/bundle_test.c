@@ -210,8 +210,8 @@ static void entries_are_listed_and_found(void **state)
     bd_case_add_part(w, "p", BRAID_SHAPE(4, 5), "2,2:-");
     bd_case_add_floats(w, "a", BRAID_SCALAR, 0);
     bd_case_finish(w);
-    assert_true(bd_bundle_exists("/dir/of/v"));
-    assert_false(bd_bundle_exists("/dir/of/w"));
+    assert_true(bd_bundle_exists(bd_fs_current, "/dir/of/v"));
+    assert_false(bd_bundle_exists(bd_fs_current, "/dir/of/w"));
     bd_bundle *b = bd_case_open_bundle("/dir/of/v");
     bd_bundle_list(b, collect, &out, st);
     assert_ok(st);
@@ -232,7 +232,7 @@ static void entries_are_aligned_on_request(void **state)
     (void)state;
     BD_STATUS(st);
     bd_bundle_writer *w;
-    bd_bundle_writer_open("/v", &(bd_bundle_options){.alignment = 256}, &w, st);
+    bd_bundle_writer_open(bd_fs_current, "/v", &(bd_bundle_options){.alignment = 256}, &w, st);
     bd_case_add_floats(w, "a", BRAID_SHAPE(3), 0);
     bd_case_add_floats(w, "b", BRAID_SHAPE(64), 0);
     bd_case_add_floats(w, "c", BRAID_SHAPE(1), 5);

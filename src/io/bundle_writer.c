@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct bd_bundle_writer {
+    const bd_fs *fs;          // not owned
     char *prefix, *data_path; // owned; data_path is temporary
     size_t alignment;
     bd_output *out; // owned; NULL after it is closed
@@ -14,14 +15,14 @@ struct bd_bundle_writer {
     bool finished;
 };
 
-braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *options, bd_bundle_writer **w,
-                                 braid_status *st)
+braid_code bd_bundle_writer_open(const bd_fs *fs, const char *prefix, const bd_bundle_options *options,
+                                 bd_bundle_writer **w, braid_status *st)
 {
     *w = NULL;
     char *dir = bd_path_dir(prefix), *first = bd_bundle_data_path(prefix, 0, 1), *temp = bd_path_temp(first);
     bd_output *out = NULL;
-    braid_code code = bd_dir_make(dir, st);
-    if (!code) code = bd_output_open(temp, BD_FILE_CREATE_NEW, BD_COMPRESSION_NONE, &out, st);
+    braid_code code = bd_dir_make(fs, dir, st);
+    if (!code) code = bd_output_open(fs, temp, BD_FILE_CREATE_NEW, BD_COMPRESSION_NONE, &out, st);
     bd_free(dir);
     bd_free(first);
     if (code) {
@@ -29,6 +30,7 @@ braid_code bd_bundle_writer_open(const char *prefix, const bd_bundle_options *op
         return code;
     }
     *w = bd_calloc(1, sizeof **w);
+    (*w)->fs = fs;
     (*w)->prefix = bd_strdup(prefix);
     (*w)->data_path = temp;
     (*w)->alignment = options && options->alignment ? options->alignment : 1;
@@ -41,7 +43,7 @@ void bd_bundle_writer_free(bd_bundle_writer *w)
     if (!w) return;
     BD_STATUS(ignored);
     bd_output_abandon(w->out);
-    if (!w->finished) bd_file_remove(w->data_path, ignored);
+    if (!w->finished) bd_file_remove(w->fs, w->data_path, ignored);
     bd_bundle_index_fini(&w->index);
     bd_free(w->prefix);
     bd_free(w->data_path);
@@ -162,7 +164,7 @@ braid_code bd_bundle_finish(bd_bundle_writer *w, braid_status *st)
     BD_ASSERT(w->out);
     braid_code code = bd_output_close_synced(w->out, st);
     w->out = NULL;
-    if (!code) code = bd_bundle_commit(w->prefix, &w->index, &w->data_path, 1, st);
+    if (!code) code = bd_bundle_commit(w->fs, w->prefix, &w->index, &w->data_path, 1, st);
     w->finished = !code;
     return code;
 }

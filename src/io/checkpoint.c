@@ -1,14 +1,41 @@
 // Checkpoints of either format.
 #include "io/checkpoint.h"
 
-braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status *st)
+// ---- As files ----
+
+bool bd_checkpoint_exists(const bd_fs *fs, const char *prefix)
+{
+    if (bd_bundle_exists(fs, prefix)) return true;
+    BD_STATUS(st);
+    bd_name_list files;
+    bd_file_info info;
+    const bool there = !bd_checkpoint_v1_files(fs, prefix, &files, st) &&
+                       !bd_file_get_info(fs, files.items[0], &info, st) && !info.is_dir;
+    bd_name_list_fini(&files);
+    return there;
+}
+
+braid_code bd_checkpoint_remove(const bd_fs *fs, const char *prefix, braid_status *st)
+{
+    if (bd_bundle_exists(fs, prefix)) return bd_bundle_remove(fs, prefix, st);
+    bd_name_list files;
+    braid_code code = bd_checkpoint_v1_files(fs, prefix, &files, st);
+    for (size_t i = 0; i < files.len && !code; i++)
+        code = bd_file_remove(fs, files.items[i], st);
+    bd_name_list_fini(&files);
+    return code;
+}
+
+// ---- As tensors ----
+
+braid_code bd_checkpoint_open(const bd_fs *fs, const char *prefix, bd_checkpoint *c, braid_status *st)
 {
     BD_STATUS(why);
     *c = (bd_checkpoint){0};
-    braid_code code = bd_bundle_open(prefix, &c->bundle, st);
+    braid_code code = bd_bundle_open(fs, prefix, &c->bundle, st);
     if (code != BRAID_NOT_FOUND) return code;
     // It may be a V1 checkpoint. If it is neither, the V2 error is more useful.
-    code = bd_checkpoint_v1_open(prefix, &c->first, why);
+    code = bd_checkpoint_v1_open(fs, prefix, &c->first, why);
     if (code == BRAID_NOT_FOUND) return bd_status_prefix(st, "Unsuccessful TensorSliceReader constructor: ");
     braid_status_clear(st);
     if (!code) return BRAID_OK;

@@ -10,9 +10,15 @@ typedef struct bd_checkpoint {
     bd_checkpoint_v1 *first; // of the first; NULL
 } bd_checkpoint;
 
+// Whether a checkpoint is there: the index of a bundle with this prefix, or V1 files that match it as a
+// pattern. False too when that cannot be found out.
+bool bd_checkpoint_exists(const bd_fs *fs, const char *prefix);
+// Removes the files of a checkpoint, but for its .meta. NotFound without one.
+braid_code bd_checkpoint_remove(const bd_fs *fs, const char *prefix, braid_status *st);
+
 // Opens the bundle of this prefix, or the V1 files that match it as a pattern. NotFound in TensorFlow's words
 // when there are neither. On an error it is closed.
-braid_code bd_checkpoint_open(const char *prefix, bd_checkpoint *c, braid_status *st);
+braid_code bd_checkpoint_open(const bd_fs *fs, const char *prefix, bd_checkpoint *c, braid_status *st);
 void bd_checkpoint_close(bd_checkpoint *c); // also one that was never opened, all zero
 
 // Type and whole shape of a tensor. NotFound.

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "io/bundle.h"
+#include "io/checkpoint.h"
 #include "io/checkpoint_state.h"
 #include <ctype.h>
 #include <string.h>
@@ -18,29 +18,51 @@ char *braid_latest_checkpoint(const char *dir, braid_status *status)
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
     char *prefix;
-    bd_checkpoint_latest(dir, NULL, &prefix, st);
+    bd_checkpoint_latest(bd_fs_current, dir, NULL, &prefix, st);
     return prefix;
 }
 
 bool braid_checkpoint_exists(const char *prefix)
 {
-    return bd_bundle_exists(prefix);
+    return bd_checkpoint_exists(bd_fs_current, prefix);
 }
 
 static braid_code remove_if_there(const char *path, braid_status *st)
 {
-    const braid_code code = bd_file_remove(path, st);
+    const braid_code code = bd_file_remove(bd_fs_current, path, st);
     if (code != BRAID_NOT_FOUND) return code;
     braid_status_clear(st);
     return BRAID_OK;
+}
+
+static size_t count_back(const char *text, size_t end, const char *of)
+{
+    size_t begin = end;
+    while (begin > 0 && strchr(of, text[begin - 1]))
+        begin--;
+    return begin;
+}
+
+// The length of a prefix without the "-?????-of-00002" of V1 files, which share one .meta.
+static size_t len_without_shards(const char *prefix)
+{
+    const size_t len = strlen(prefix), total = count_back(prefix, len, "0123456789");
+    if (total == len || total < 4 || strncmp(prefix + total - 4, "-of-", 4) != 0) return len;
+    const size_t shard = count_back(prefix, total - 4, "0123456789?");
+    return shard < total - 4 && shard > 0 && prefix[shard - 1] == '-' ? shard - 1 : len;
+}
+
+static char *meta_path(const char *prefix)
+{
+    return bd_asprintf("%.*s.meta", (int)len_without_shards(prefix), prefix);
 }
 
 braid_code braid_checkpoint_remove(const char *prefix, braid_status *status)
 {
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
-    braid_code code = bd_bundle_remove(prefix, st);
-    char *meta = bd_asprintf("%s.meta", prefix);
+    braid_code code = bd_checkpoint_remove(bd_fs_current, prefix, st);
+    char *meta = meta_path(prefix);
     if (!code) code = remove_if_there(meta, st);
     bd_free(meta);
     return code;
@@ -51,7 +73,7 @@ braid_code braid_checkpoint_write_meta(const char *prefix, const void *data, siz
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
     char *path = bd_asprintf("%s.meta", prefix);
-    const braid_code code = bd_file_write_atomic(path, data, len, st);
+    const braid_code code = bd_file_write_atomic(bd_fs_current, path, data, len, st);
     bd_free(path);
     return code;
 }
@@ -59,7 +81,7 @@ braid_code braid_checkpoint_write_meta(const char *prefix, const void *data, siz
 braid_code braid_checkpoint_make_dir(const char *dir, braid_status *status)
 {
     BD_STATUS(unwanted);
-    return bd_dir_make(dir, status ? status : unwanted);
+    return bd_dir_make(bd_fs_current, dir, status ? status : unwanted);
 }
 
 // ---- The marker of a save in progress ----
@@ -84,8 +106,8 @@ braid_code braid_checkpoint_begin(const char *prefix, braid_status *status)
     braid_status *st = status ? status : unwanted;
     char *path = bd_asprintf("%s" MARKER, prefix), *dir = bd_path_dir(prefix);
     bd_file *file = NULL;
-    braid_code code = bd_dir_make(dir, st);
-    if (!code) code = bd_file_lock(path, true, &file, st);
+    braid_code code = bd_dir_make(bd_fs_current, dir, st);
+    if (!code) code = bd_file_lock(bd_fs_current, path, true, &file, st);
     if (file) {
         bd_mutex_lock(&marks_mu);
         bd_array_push(&marks, file);
@@ -197,7 +219,7 @@ static braid_code remove_all(const bd_name_list *prefixes, braid_status *st)
 
 static braid_code read_state(const char *dir, bd_checkpoint_state *s, braid_status *st)
 {
-    const braid_code code = bd_checkpoint_state_read(dir, NULL, s, st);
+    const braid_code code = bd_checkpoint_state_read(bd_fs_current, dir, NULL, s, st);
     if (code != BRAID_NOT_FOUND) return code;
     braid_status_clear(st);
     return BRAID_OK;
@@ -210,7 +232,7 @@ braid_code braid_checkpoint_record(const char *prefix, const braid_checkpoint_po
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
     if (!policy) policy = &defaults;
-    if (!bd_bundle_exists(prefix))
+    if (!bd_checkpoint_exists(bd_fs_current, prefix))
         return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s", prefix);
     char *dir = bd_path_dir(prefix);
     bd_checkpoint_state s;
@@ -221,7 +243,7 @@ braid_code braid_checkpoint_record(const char *prefix, const braid_checkpoint_po
         if (s.last_preserved == 0) s.last_preserved = s.all.len ? s.times[0] : now_seconds();
         append(&s, prefix);
         apply_policy(&s, policy, &removed);
-        code = bd_checkpoint_state_write(dir, NULL, &s, policy->save_relative_paths, st);
+        code = bd_checkpoint_state_write(bd_fs_current, dir, NULL, &s, policy->save_relative_paths, st);
     }
     if (!code) code = remove_marker(prefix, st);
     if (!code) code = remove_all(&removed, st);
@@ -252,17 +274,17 @@ static bool is_temporary(const char *after_prefix)
 static braid_code remove_tree(const char *path, braid_status *st)
 {
     bd_file_info info;
-    braid_code code = bd_file_get_info(path, &info, st);
-    if (code || !info.is_dir) return code ? code : bd_file_remove(path, st);
+    braid_code code = bd_file_get_info(bd_fs_current, path, &info, st);
+    if (code || !info.is_dir) return code ? code : bd_file_remove(bd_fs_current, path, st);
     bd_name_list names;
-    code = bd_dir_list(path, &names, st);
+    code = bd_dir_list(bd_fs_current, path, &names, st);
     for (size_t i = 0; i < names.len && !code; i++) { // a save writes no directories into its directory
         char *file = bd_path_join(path, names.items[i]);
-        code = bd_file_remove(file, st);
+        code = bd_file_remove(bd_fs_current, file, st);
         bd_free(file);
     }
     bd_name_list_fini(&names);
-    return code ? code : bd_dir_remove(path, st);
+    return code ? code : bd_dir_remove(bd_fs_current, path, st);
 }
 
 // Files that are written whole beside the checkpoints, under a temporary name first.
@@ -282,7 +304,10 @@ static bool is_leftover(const char *dir, const char *file, const char *name)
     if (is_temporary(file + len)) return true;
     if (strncmp(file + len, ".data-", 6) != 0 && strcmp(file + len, ".meta") != 0) return false;
     char *prefix = bd_asprintf("%s/%.*s", dir, (int)len, file);
-    const bool is_orphan = !bd_bundle_exists(prefix);
+    char *shards = bd_asprintf("%s-*-of-*", prefix);
+    const bool is_orphan =
+        !bd_checkpoint_exists(bd_fs_current, prefix) && !bd_checkpoint_exists(bd_fs_current, shards);
+    bd_free(shards);
     bd_free(prefix);
     return is_orphan;
 }
@@ -337,7 +362,7 @@ static braid_code find_saves(const char *dir, const bd_name_list *files, saves *
         if (!is_marker(name)) continue;
         bd_file *file;
         char *path = bd_path_join(dir, name);
-        const braid_code code = bd_file_lock(path, false, &file, st);
+        const braid_code code = bd_file_lock(bd_fs_current, path, false, &file, st);
         bd_free(path);
         if (code == BRAID_NOT_FOUND) { // this save has just ended
             braid_status_clear(st);
@@ -381,7 +406,7 @@ braid_code braid_checkpoint_clean(const char *name, braid_status *status)
     bd_checkpoint_state s = {0};
     bd_name_list files = {0};
     saves running = {0};
-    braid_code code = bd_dir_list(dir, &files, st);
+    braid_code code = bd_dir_list(bd_fs_current, dir, &files, st);
     if (!code) code = find_saves(dir, &files, &running, st);
     if (!code) code = read_state(dir, &s, st); // after: it lists the saves that have just ended
     for (size_t i = 0; i < files.len && !code; i++)

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/testing/test.h"
-#include "io/bundle.h"
+#include "io/checkpoint.h"
 #include "io/checkpoint_state.h"
 #include "io/testing/temp_dir.h"
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void write_checkpoint(int step, char prefix[200])
     BD_STATUS(st);
     bd_bundle_writer *w;
     snprintf(prefix, 200, "%s/model.ckpt-%d", dir, step);
-    assert_int_equal(bd_bundle_writer_open(prefix, NULL, &w, st), BRAID_OK);
+    assert_int_equal(bd_bundle_writer_open(bd_fs_current, prefix, NULL, &w, st), BRAID_OK);
     braid_tensor *t = braid_tensor_float(1);
     bd_bundle_add(w, "v", t, st);
     bd_bundle_finish(w, st);
@@ -58,7 +58,7 @@ static void expect_checkpoints(const char *want)
         char prefix[200], meta[220];
         snprintf(prefix, sizeof prefix, "%s/model.ckpt-%d", dir, step);
         snprintf(meta, sizeof meta, "%s.meta", prefix);
-        assert_int_equal(braid_checkpoint_exists(prefix), bd_file_exists(meta));
+        assert_int_equal(braid_checkpoint_exists(prefix), bd_file_exists(bd_fs_current, meta));
         if (braid_checkpoint_exists(prefix)) snprintf(got + strlen(got), 20, "%d ", step);
     }
     assert_string_equal(got, want);
@@ -104,9 +104,9 @@ static void one_of_every_n_hours_stays_for_ever(void **state)
     for (int step = 1; step <= 2; step++)
         record(step, &(braid_checkpoint_policy){.max_to_keep = -1});
     bd_checkpoint_state s; // as if the first had been written two hours after one that stays for ever
-    bd_checkpoint_state_read(dir, NULL, &s, st);
+    bd_checkpoint_state_read(bd_fs_current, dir, NULL, &s, st);
     s.last_preserved = s.times[0] - 2 * 3600;
-    bd_checkpoint_state_write(dir, NULL, &s, false, st);
+    bd_checkpoint_state_write(bd_fs_current, dir, NULL, &s, false, st);
     assert_ok(st);
     bd_checkpoint_state_fini(&s);
     record(3, &policy);
@@ -188,7 +188,7 @@ static void leftovers_of_interrupted_saves_are_removed_and_nothing_else(void **s
     static const char *const others[] = {"model.ckpt-x.tempstate1", "other.ckpt-2.index.tempstate18",
                                          "events"};
     char *temp = bd_path_join(dir, "model.ckpt-3_temp_0123");
-    bd_dir_make(temp, st);
+    bd_dir_make(bd_fs_current, temp, st);
     record(1, NULL);
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         touch(left[i]);
@@ -198,7 +198,7 @@ static void leftovers_of_interrupted_saves_are_removed_and_nothing_else(void **s
     braid_checkpoint_clean(name, st);
     assert_ok(st);
     bd_name_list names;
-    bd_dir_list(dir, &names, st);
+    bd_dir_list(bd_fs_current, dir, &names, st);
     assert_int_equal(names.len, 3 + 1 + 3); // a checkpoint, the list, the others
     bd_name_list_fini(&names);
     expect_checkpoints("1 ");
@@ -224,6 +224,106 @@ static void a_checkpoint_that_was_begun_and_not_recorded_is_removed(void **state
     expect_checkpoints("1 3 ");
     bd_free(name);
 }
+
+static bool is_there(const char *name)
+{
+    char *path = bd_path_join(dir, name);
+    const bool there = bd_file_exists(bd_fs_current, path);
+    bd_free(path);
+    return there;
+}
+
+// ---- V1 checkpoints ----
+
+static void write_v1(const char *name)
+{
+    BD_STATUS(st);
+    char *path = bd_path_join(dir, name);
+    braid_tensor *t = braid_tensor_float(1);
+    const bd_saved_slice v = {.name = "v", .slice = bd_tensor_slice_all(0), .tensor = t};
+    bd_checkpoint_v1_write(bd_fs_current, path, &v, 1, NULL, NULL, st);
+    assert_ok(st);
+    braid_tensor_free(t);
+    bd_free(path);
+}
+
+static void list_v1(const char *name)
+{
+    char *path = bd_path_join(dir, "checkpoint");
+    char *text =
+        bd_asprintf("model_checkpoint_path: \"%s\"\nall_model_checkpoint_paths: \"%s\"\n", name, name);
+    bd_test_write(path, text, strlen(text));
+    bd_free(text);
+    bd_free(path);
+}
+
+// Of one file, and of two.
+static const char *const v1_names[] = {"model.ckpt-1", "model.ckpt-1-????\?-of-00002"};
+
+static void write_v1_checkpoint(bool is_sharded)
+{
+    if (is_sharded) write_v1("model.ckpt-1-00000-of-00002");
+    write_v1(is_sharded ? "model.ckpt-1-00001-of-00002" : "model.ckpt-1");
+    touch("model.ckpt-1.meta");
+}
+
+static void a_v1_checkpoint_is_found(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    for (int is_sharded = 0; is_sharded < 2; is_sharded++) {
+        char *prefix = bd_path_join(dir, v1_names[is_sharded]);
+        list_v1(v1_names[is_sharded]);
+        assert_false(braid_checkpoint_exists(prefix));
+        assert_null(braid_latest_checkpoint(dir, st));
+        assert_error(st, BRAID_NOT_FOUND, "Couldn't match files for checkpoint");
+        write_v1_checkpoint(is_sharded);
+        assert_true(braid_checkpoint_exists(prefix));
+        char *latest = braid_latest_checkpoint(dir, st);
+        assert_ok(st);
+        assert_string_equal(latest, prefix);
+        free(latest);
+        braid_checkpoint_remove(prefix, st);
+        bd_free(prefix);
+    }
+    assert_false(braid_checkpoint_exists(dir)); // it has the name of V1 files, but is a directory
+}
+
+static void a_v1_checkpoint_goes_with_its_graph_when_its_time_has_come(void **state)
+{
+    (void)state;
+    for (int is_sharded = 0; is_sharded < 2; is_sharded++) {
+        list_v1(v1_names[is_sharded]);
+        write_v1_checkpoint(is_sharded);
+        record(2, &(braid_checkpoint_policy){.max_to_keep = 2});
+        assert_true(is_there("model.ckpt-1.meta"));
+        record(3, &(braid_checkpoint_policy){.max_to_keep = 2});
+        assert_false(is_there("model.ckpt-1") || is_there("model.ckpt-1-00001-of-00002"));
+        assert_false(is_there("model.ckpt-1-00000-of-00002") || is_there("model.ckpt-1.meta"));
+        expect_checkpoints("2 3 ");
+    }
+}
+
+static void the_graph_of_a_v1_checkpoint_is_no_leftover(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char *name = bd_path_join(dir, "model.ckpt");
+    for (int is_sharded = 0; is_sharded < 2; is_sharded++) {
+        char *prefix = bd_path_join(dir, v1_names[is_sharded]);
+        write_v1_checkpoint(is_sharded);
+        braid_checkpoint_clean(name, st);
+        assert_ok(st);
+        assert_true(braid_checkpoint_exists(prefix) && is_there("model.ckpt-1.meta"));
+        braid_checkpoint_remove(prefix, st);
+        assert_ok(st);
+        assert_false(is_there("model.ckpt-1.meta"));
+        bd_free(prefix);
+    }
+    bd_free(name);
+}
+
+// ---- Savers in several processes ----
 
 // Another process: it begins a save, says so, and lives until its standard input ends.
 static pid_t start_saver(const char *prefix, int *hold)
@@ -253,14 +353,6 @@ static void end_saver(pid_t pid, int hold)
     close(hold);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-}
-
-static bool is_there(const char *name)
-{
-    char *path = bd_path_join(dir, name);
-    const bool there = bd_file_exists(path);
-    bd_free(path);
-    return there;
 }
 
 static void two_savers_that_live_leave_the_files_of_each_other(void **state)
@@ -328,6 +420,9 @@ int main(void)
         TEST(a_checkpoint_that_was_begun_and_not_recorded_is_removed),
         TEST(two_savers_that_live_leave_the_files_of_each_other),
         TEST(a_directory_that_does_not_exist_yet_is_clean),
+        TEST(a_v1_checkpoint_is_found),
+        TEST(a_v1_checkpoint_goes_with_its_graph_when_its_time_has_come),
+        TEST(the_graph_of_a_v1_checkpoint_is_no_leftover),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -32,8 +32,9 @@ static char *resolve(const char *prefix_or_dir, braid_status *st)
     BD_STATUS(ignored); // the error of opening the checkpoint says more
     bd_file_info info;
     bd_checkpoint_state state;
-    if (bd_file_get_info(prefix_or_dir, &info, ignored) || !info.is_dir) return bd_strdup(prefix_or_dir);
-    if (bd_checkpoint_state_read(prefix_or_dir, NULL, &state, st) == BRAID_NOT_FOUND)
+    if (bd_file_get_info(bd_fs_current, prefix_or_dir, &info, ignored) || !info.is_dir)
+        return bd_strdup(prefix_or_dir);
+    if (bd_checkpoint_state_read(bd_fs_current, prefix_or_dir, NULL, &state, st) == BRAID_NOT_FOUND)
         bd_fail(st, BRAID_NOT_FOUND, "Couldn't find 'checkpoint' file or checkpoints in given directory %s",
                 prefix_or_dir);
     char *prefix = state.latest;
@@ -47,7 +48,7 @@ static braid_code open_checkpoint(braid_checkpoint_reader *r, const char *prefix
     if (!prefix_or_dir || !*prefix_or_dir)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "A checkpoint to read needs a prefix or a directory");
     r->prefix = resolve(prefix_or_dir, st);
-    if (!r->prefix || bd_checkpoint_open(r->prefix, &r->checkpoint, st) ||
+    if (!r->prefix || bd_checkpoint_open(bd_fs_current, r->prefix, &r->checkpoint, st) ||
         bd_checkpoint_list(&r->checkpoint, take_entry, r, st))
         return st->code;
     if (r->entries.len) qsort(r->entries.items, r->entries.len, sizeof *r->entries.items, compare);

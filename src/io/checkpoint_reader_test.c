@@ -76,7 +76,7 @@ static void the_first_format_is_listed_too(void **state)
         {.name = "v", .full = full, .slice = bd_case_slice_of("0,1:-"), .tensor = &upper},
         {.name = "v", .full = full, .slice = bd_case_slice_of("1,3:-"), .tensor = &lower},
         {.name = "a", .full = lower.shape, .slice = bd_case_slice_of("-:-"), .tensor = &lower}};
-    bd_checkpoint_v1_write("/old", slices, BD_COUNTOF(slices), NULL, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/old", slices, BD_COUNTOF(slices), NULL, NULL, st);
     assert_ok(st);
     braid_checkpoint_reader *r = open_reader("/old");
     expect_names(r, (const char *const[]){"a", "v"}, 2);
@@ -120,8 +120,8 @@ static void errors_name_the_checkpoint(void **state)
     write_bundle("/model/m-1");
     expect_no_reader("/model", BRAID_NOT_FOUND,
                      "Couldn't find 'checkpoint' file or checkpoints in given directory /model");
-    bd_checkpoint_state_write("/model", NULL, &(bd_checkpoint_state){.latest = (char *)"/model/m-9"}, false,
-                              st);
+    bd_checkpoint_state_write(bd_fs_current, "/model", NULL,
+                              &(bd_checkpoint_state){.latest = (char *)"/model/m-9"}, false, st);
     assert_ok(st);
     expect_no_reader("/model", BRAID_NOT_FOUND, "Failed to find any matching files for /model/m-9");
     expect_no_reader("/model/m-1.data-00000-of-00001", BRAID_DATA_LOSS, "/model/m-1.data-00000-of-00001");

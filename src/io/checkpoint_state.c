@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "io/bundle.h"
+#include "io/checkpoint.h"
 #include "io/path.h"
 #include "proto/text_format.h"
 #include "tensorflow/python/training/checkpoint_state.pb-c.h"
@@ -65,25 +65,26 @@ static braid_code parse(const char *path, const char *dir, const char *text, siz
     return code;
 }
 
-braid_code bd_checkpoint_state_read(const char *dir, const char *name, bd_checkpoint_state *s,
-                                    braid_status *st)
+braid_code bd_checkpoint_state_read(const bd_fs *fs, const char *dir, const char *name,
+                                    bd_checkpoint_state *s, braid_status *st)
 {
     char *path = bd_path_join(dir, name ? name : DEFAULT_NAME), *text;
     size_t len;
     *s = (bd_checkpoint_state){0};
-    braid_code code = bd_file_read_all(path, BYTES_MAX, &text, &len, st);
+    braid_code code = bd_file_read_all(fs, path, BYTES_MAX, &text, &len, st);
     if (!code) code = parse(path, dir, text, len, s, st);
     bd_free(text);
     bd_free(path);
     return code;
 }
 
-braid_code bd_checkpoint_latest(const char *dir, const char *name, char **prefix, braid_status *st)
+braid_code bd_checkpoint_latest(const bd_fs *fs, const char *dir, const char *name, char **prefix,
+                                braid_status *st)
 {
     bd_checkpoint_state s;
     *prefix = NULL;
-    braid_code code = bd_checkpoint_state_read(dir, name, &s, st);
-    if (!code && !bd_bundle_exists(s.latest))
+    braid_code code = bd_checkpoint_state_read(fs, dir, name, &s, st);
+    if (!code && !bd_checkpoint_exists(fs, s.latest))
         code = bd_fail(st, BRAID_NOT_FOUND, "Couldn't match files for checkpoint %s", s.latest);
     if (!code) {
         *prefix = s.latest;
@@ -130,8 +131,8 @@ static void free_proto(checkpoint_proto *p)
     bd_free(p->all_model_checkpoint_timestamps);
 }
 
-braid_code bd_checkpoint_state_write(const char *dir, const char *name, const bd_checkpoint_state *s,
-                                     bool relative, braid_status *st)
+braid_code bd_checkpoint_state_write(const bd_fs *fs, const char *dir, const char *name,
+                                     const bd_checkpoint_state *s, bool relative, braid_status *st)
 {
     BD_ASSERT(s->latest);
     checkpoint_proto p = TENSORFLOW__CHECKPOINT_STATE__INIT;
@@ -147,7 +148,7 @@ braid_code bd_checkpoint_state_write(const char *dir, const char *name, const bd
                     s->latest);
     } else {
         char *text = bd_text_format_print(&p.base);
-        code = bd_file_write_atomic(path, text, strlen(text), st);
+        code = bd_file_write_atomic(fs, path, text, strlen(text), st);
         bd_free(text);
     }
     bd_free(checkpoint);

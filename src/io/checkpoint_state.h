@@ -17,18 +17,19 @@ void bd_checkpoint_state_fini(bd_checkpoint_state *s); // all zero is an empty o
 // Reads the file; relative prefixes are relative to `dir`. `name` is the file's; NULL: "checkpoint". Errors:
 // NotFound when it does not exist, DataLoss, naming file and line, when it is damaged. On an error *s is
 // empty. Blocks.
-braid_code bd_checkpoint_state_read(const char *dir, const char *name, bd_checkpoint_state *s,
-                                    braid_status *st);
+braid_code bd_checkpoint_state_read(const bd_fs *fs, const char *dir, const char *name,
+                                    bd_checkpoint_state *s, braid_status *st);
 
 // Writes it, all at once; `latest` is added to `all` unless it is the last there (its time is that of now,
 // where there are times). Where `dir` is a relative path, prefixes that are relative too (to the current
 // directory, both) are written relative to `dir`; with `relative` absolute ones are too, so that the
 // directory may be moved. InvalidArgument when the latest checkpoint has the name of this file. Blocks.
-braid_code bd_checkpoint_state_write(const char *dir, const char *name, const bd_checkpoint_state *s,
-                                     bool relative, braid_status *st);
+braid_code bd_checkpoint_state_write(const bd_fs *fs, const char *dir, const char *name,
+                                     const bd_checkpoint_state *s, bool relative, braid_status *st);
 
 // Returns the prefix of the newest checkpoint (the caller's), if its files exist: tf.train.latest_checkpoint.
 // NotFound without one. On an error *prefix is NULL. Blocks.
-braid_code bd_checkpoint_latest(const char *dir, const char *name, char **prefix, braid_status *st);
+braid_code bd_checkpoint_latest(const bd_fs *fs, const char *dir, const char *name, char **prefix,
+                                braid_status *st);
 
 #endif

@@ -13,7 +13,7 @@ static void expect_file(const char *path, const char *want)
     BD_STATUS(st);
     char *text;
     size_t len;
-    bd_file_read_all(path, 10000, &text, &len, st);
+    bd_file_read_all(bd_fs_current, path, 10000, &text, &len, st);
     assert_ok(st);
     assert_string_equal(text, want);
     bd_free(text);
@@ -22,7 +22,7 @@ static void expect_file(const char *path, const char *want)
 static void write_text(const char *path, const char *text)
 {
     BD_STATUS(st);
-    bd_file_write_atomic(path, text, strlen(text), st);
+    bd_file_write_atomic(bd_fs_current, path, text, strlen(text), st);
     assert_ok(st);
 }
 
@@ -30,7 +30,7 @@ static void expect_state(const char *dir, const char *latest, const char *first,
 {
     BD_STATUS(st);
     bd_checkpoint_state s;
-    bd_checkpoint_state_read(dir, NULL, &s, st);
+    bd_checkpoint_state_read(bd_fs_current, dir, NULL, &s, st);
     assert_ok(st);
     assert_string_equal(s.latest, latest);
     assert_int_equal(s.all.len, count);
@@ -51,8 +51,8 @@ static void expect_writes(const write_case *cases, size_t count)
     for (const write_case *w = cases; w < cases + count; w++) {
         char *old = (char *)w->old;
         bd_checkpoint_state s = {.latest = (char *)w->latest, .all = {&old, 1, 1}};
-        bd_dir_make(w->dir, st);
-        bd_checkpoint_state_write(w->dir, NULL, &s, w->relative, st);
+        bd_dir_make(bd_fs_current, w->dir, st);
+        bd_checkpoint_state_write(bd_fs_current, w->dir, NULL, &s, w->relative, st);
         assert_ok(st);
         char *path = bd_path_join(w->dir, "checkpoint");
         char *want = bd_asprintf("model_checkpoint_path: \"%s\"\n"
@@ -110,9 +110,9 @@ static void times_survive_a_round_trip(void **state)
     double times[] = {1000.25, 2000.5};
     bd_checkpoint_state s = {.latest = "/m-30", .all = {all, 2, 2}, .times = times, .last_preserved = 5.5},
                         read;
-    bd_checkpoint_state_write("/", "other", &s, false, st);
+    bd_checkpoint_state_write(bd_fs_current, "/", "other", &s, false, st);
     assert_ok(st);
-    bd_checkpoint_state_read("/", "other", &read, st);
+    bd_checkpoint_state_read(bd_fs_current, "/", "other", &read, st);
     assert_ok(st);
     assert_int_equal(read.all.len, 3);
     assert_true(read.times[0] == 1000.25 && read.times[1] == 2000.5 && read.times[2] > 1e9);
@@ -125,7 +125,7 @@ static void expect_error(const char *text, braid_code code, const char *words)
     BD_STATUS(st);
     bd_checkpoint_state s;
     if (text) write_text("/checkpoint", text);
-    bd_checkpoint_state_read("/", NULL, &s, st);
+    bd_checkpoint_state_read(bd_fs_current, "/", NULL, &s, st);
     assert_error(st, code, words);
     assert_null(s.latest);
 }
@@ -139,7 +139,7 @@ static void malformed_states_are_data_loss(void **state)
     expect_error("\n\nno_such_field: 1", BRAID_DATA_LOSS, "line 3, column 1");
     expect_error("", BRAID_DATA_LOSS, "Invalid checkpoint state loaded from /checkpoint");
     bd_checkpoint_state s = {.latest = "/checkpoint"};
-    bd_checkpoint_state_write("/", NULL, &s, false, st);
+    bd_checkpoint_state_write(bd_fs_current, "/", NULL, &s, false, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "Save path '/checkpoint' conflicts with path");
 }
 
@@ -149,16 +149,16 @@ static void the_latest_checkpoint_is_found(void **state)
     BD_STATUS(st);
     char *prefix;
     bd_checkpoint_state s = {.latest = "/log/m-1"};
-    bd_dir_make("/log", st);
-    bd_checkpoint_latest("/log", NULL, &prefix, st);
+    bd_dir_make(bd_fs_current, "/log", st);
+    bd_checkpoint_latest(bd_fs_current, "/log", NULL, &prefix, st);
     assert_error(st, BRAID_NOT_FOUND, "/log/checkpoint");
-    bd_checkpoint_state_write("/log", NULL, &s, true, st);
+    bd_checkpoint_state_write(bd_fs_current, "/log", NULL, &s, true, st);
     assert_ok(st);
-    bd_checkpoint_latest("/log", NULL, &prefix, st);
+    bd_checkpoint_latest(bd_fs_current, "/log", NULL, &prefix, st);
     assert_error(st, BRAID_NOT_FOUND, "Couldn't match files for checkpoint /log/m-1");
     assert_null(prefix);
     bd_case_write_published("/log/m-1");
-    bd_checkpoint_latest("/log", NULL, &prefix, st);
+    bd_checkpoint_latest(bd_fs_current, "/log", NULL, &prefix, st);
     assert_ok(st);
     assert_string_equal(prefix, "/log/m-1");
     bd_free(prefix);
@@ -169,12 +169,12 @@ static void a_full_disk_leaves_the_old_file(void **state)
     (void)state;
     BD_STATUS(st);
     bd_checkpoint_state s = {.latest = "/m-1"};
-    bd_checkpoint_state_write("/", NULL, &s, false, st);
+    bd_checkpoint_state_write(bd_fs_current, "/", NULL, &s, false, st);
     assert_ok(st);
     s.latest = "/m-2";
     for (int64_t n = 0; n < 4; n++) {
         bd_memory_fs_fail_after(n, false);
-        bd_checkpoint_state_write("/", NULL, &s, false, st);
+        bd_checkpoint_state_write(bd_fs_current, "/", NULL, &s, false, st);
         if (!st->code) break;
         braid_status_clear(st);
         if (n < 3) expect_state("/", "/m-1", "/m-1", 1); // the fourth is the directory's: old or new

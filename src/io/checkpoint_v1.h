@@ -8,6 +8,7 @@
 #ifndef BD_IO_CHECKPOINT_V1_H
 #define BD_IO_CHECKPOINT_V1_H
 
+#include "io/file.h"
 #include "io/tensor_slice.h"
 #include "tensor/tensor.h"
 
@@ -28,16 +29,21 @@ braid_code bd_checkpoint_v1_check_dtype(braid_dtype dtype, braid_status *st);
 // an error, the file that was there stays. `is_cancelled` is asked between slices (NULL: never), and then
 // Cancelled. InvalidArgument when a slice is there twice or is too large (2 GiB); Internal when slices of a
 // tensor say different types or shapes.
-braid_code bd_checkpoint_v1_write(const char *path, const bd_saved_slice *slices, size_t count,
-                                  bool (*is_cancelled)(void *arg), void *arg, braid_status *st);
+braid_code bd_checkpoint_v1_write(const bd_fs *fs, const char *path, const bd_saved_slice *slices,
+                                  size_t count, bool (*is_cancelled)(void *arg), void *arg, braid_status *st);
 
 // ---- Reading; one thread at a time ----
+
+// Lists the paths that match the pattern. NotFound without a match; on an error the list is empty.
+braid_code bd_checkpoint_v1_files(const bd_fs *fs, const char *pattern, bd_name_list *files,
+                                  braid_status *st);
 
 typedef struct bd_checkpoint_v1 bd_checkpoint_v1;
 
 // Opens all files that match the pattern. NotFound without a match; DataLoss, naming the file, when one is
 // not a V1 checkpoint. On an error *f is NULL.
-braid_code bd_checkpoint_v1_open(const char *pattern, bd_checkpoint_v1 **f, braid_status *st);
+braid_code bd_checkpoint_v1_open(const bd_fs *fs, const char *pattern, bd_checkpoint_v1 **f,
+                                 braid_status *st);
 void bd_checkpoint_v1_close(bd_checkpoint_v1 *f); // NULL is accepted
 
 // Returns the type and whole shape of a tensor; false for an unknown name.

@@ -63,10 +63,10 @@ static braid_code read_shard(bd_checkpoint_v1 *f, size_t file, braid_status *st)
     return code;
 }
 
-static braid_code open_shard(bd_checkpoint_v1 *f, const char *path, braid_status *st)
+static braid_code open_shard(const bd_fs *fs, bd_checkpoint_v1 *f, const char *path, braid_status *st)
 {
     shard s = {0};
-    braid_code code = bd_sstable_open(path, &s.table, st);
+    braid_code code = bd_sstable_open(fs, path, &s.table, st);
     if (code == BRAID_DATA_LOSS) {
         bd_status_prefix(st, "Unable to open table file %s: ", path);
         return bd_status_suffix(
@@ -79,21 +79,26 @@ static braid_code open_shard(bd_checkpoint_v1 *f, const char *path, braid_status
     return read_shard(f, f->shards.len - 1, st);
 }
 
-braid_code bd_checkpoint_v1_open(const char *pattern, bd_checkpoint_v1 **f, braid_status *st)
+braid_code bd_checkpoint_v1_files(const bd_fs *fs, const char *pattern, bd_name_list *files, braid_status *st)
+{
+    const braid_code code = bd_glob(fs, pattern, files, st);
+    if (code && code != BRAID_NOT_FOUND) return code;
+    if (!code && files->len > 0) return BRAID_OK;
+    braid_status_clear(st);
+    bd_name_list_fini(files);
+    return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s", pattern);
+}
+
+braid_code bd_checkpoint_v1_open(const bd_fs *fs, const char *pattern, bd_checkpoint_v1 **f, braid_status *st)
 {
     bd_name_list paths;
     *f = NULL;
-    braid_code code = bd_glob(pattern, &paths, st);
-    if (code && code != BRAID_NOT_FOUND) return code;
-    if (code || paths.len == 0) {
-        braid_status_clear(st);
-        bd_name_list_fini(&paths);
-        return bd_fail(st, BRAID_NOT_FOUND, "Failed to find any matching files for %s", pattern);
-    }
+    braid_code code = bd_checkpoint_v1_files(fs, pattern, &paths, st);
+    if (code) return code;
     bd_checkpoint_v1 *made = bd_calloc(1, sizeof *made);
     bd_map_init(&made->tensors);
     for (size_t i = 0; i < paths.len && !code; i++)
-        code = open_shard(made, paths.items[i], st);
+        code = open_shard(fs, made, paths.items[i], st);
     bd_name_list_fini(&paths);
     if (code)
         bd_checkpoint_v1_close(made);

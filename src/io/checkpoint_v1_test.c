@@ -59,7 +59,7 @@ static bd_checkpoint_v1 *open_file(const char *pattern)
 {
     BD_STATUS(st);
     bd_checkpoint_v1 *f;
-    bd_checkpoint_v1_open(pattern, &f, st);
+    bd_checkpoint_v1_open(bd_fs_current, pattern, &f, st);
     assert_ok(st);
     return f;
 }
@@ -84,7 +84,7 @@ static void all_types_survive_a_round_trip(void **state)
     t[COUNT + 1] = numbers(BRAID_FLOAT, bd_shape2(0, 3), 0);
     slices[COUNT] = whole("scalar", &t[COUNT]);
     slices[COUNT + 1] = whole("empty", &t[COUNT + 1]);
-    bd_checkpoint_v1_write("/ckpt", slices, COUNT + 2, NULL, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/ckpt", slices, COUNT + 2, NULL, NULL, st);
     assert_ok(st);
     assert_int_equal(bd_memory_fs_file_count(), 1);
     bd_checkpoint_v1 *f = open_file("/ckpt");
@@ -110,8 +110,8 @@ static void slices_are_put_together(void **state)
     braid_tensor a = numbers(BRAID_INT32, bd_shape2(2, 2), 0), b = numbers(BRAID_INT32, bd_shape2(3, 2), 4);
     braid_tensor all = numbers(BRAID_INT32, full, 0), middle = numbers(BRAID_INT32, bd_shape2(2, 2), 2);
     bd_saved_slice first = rows("v", full, 0, &a), second = rows("v", full, 2, &b);
-    bd_checkpoint_v1_write("/part-0", &first, 1, NULL, NULL, st);
-    bd_checkpoint_v1_write("/part-1", &second, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/part-0", &first, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/part-1", &second, 1, NULL, NULL, st);
     assert_ok(st);
     bd_checkpoint_v1 *f = open_file("/part-?");
     bd_tensor_slice some = bd_tensor_slice_all(2);
@@ -144,22 +144,22 @@ static void errors_are_named(void **state)
     bd_checkpoint_v1 *f;
     braid_tensor a = numbers(BRAID_INT32, bd_shape1(2), 0), b = numbers(BRAID_FLOAT, bd_shape1(2), 0);
     bd_saved_slice twice[] = {whole("v", &a), whole("v", &a)}, mixed[] = {whole("v", &a), whole("v", &b)};
-    bd_checkpoint_v1_write("/c", twice, 2, NULL, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/c", twice, 2, NULL, NULL, st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "Tensor v is to be saved twice");
-    bd_checkpoint_v1_write("/c", mixed, 2, NULL, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/c", mixed, 2, NULL, NULL, st);
     assert_error(st, BRAID_INTERNAL, "Mismatching types");
-    bd_checkpoint_v1_write("/c", twice, 1, always, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/c", twice, 1, always, NULL, st);
     assert_error(st, BRAID_CANCELLED, "before tensor v");
     bd_memory_fs_fail_after(1, false);
-    bd_checkpoint_v1_write("/c", twice, 1, NULL, NULL, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/c", twice, 1, NULL, NULL, st);
     assert_int_equal(st->code, BRAID_RESOURCE_EXHAUSTED);
     braid_status_clear(st);
     assert_int_equal(bd_memory_fs_file_count(), 0);
-    bd_checkpoint_v1_open("/c*", &f, st);
+    bd_checkpoint_v1_open(bd_fs_current, "/c*", &f, st);
     assert_error(st, BRAID_NOT_FOUND, "Failed to find any matching files for /c*");
-    bd_file_write_atomic("/text", "this is no table", 16, st);
+    bd_file_write_atomic(bd_fs_current, "/text", "this is no table", 16, st);
     assert_ok(st);
-    bd_checkpoint_v1_open("/text", &f, st);
+    bd_checkpoint_v1_open(bd_fs_current, "/text", &f, st);
     assert_error(st, BRAID_DATA_LOSS, "perhaps your file is in a different file format");
     bd_tensor_fini(&a);
     bd_tensor_fini(&b);
@@ -174,16 +174,16 @@ static void damage_is_found(void **state)
     size_t len;
     braid_tensor a = numbers(BRAID_INT32, bd_shape1(3), 300);
     bd_saved_slice s = whole("v", &a);
-    bd_checkpoint_v1_write("/c", &s, 1, NULL, NULL, st);
-    bd_file_read_all("/c", 1 << 20, &data, &len, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/c", &s, 1, NULL, NULL, st);
+    bd_file_read_all(bd_fs_current, "/c", 1 << 20, &data, &len, st);
     assert_ok(st);
     for (size_t i = 0; i < len; i++) {
         bd_checkpoint_v1 *f;
         braid_tensor t = {0};
         data[i] ^= 0x41;
-        bd_file_write_atomic("/d", data, len, st);
+        bd_file_write_atomic(bd_fs_current, "/d", data, len, st);
         assert_ok(st);
-        if (bd_checkpoint_v1_open("/d", &f, st) == BRAID_OK &&
+        if (bd_checkpoint_v1_open(bd_fs_current, "/d", &f, st) == BRAID_OK &&
             bd_checkpoint_v1_read(f, "v", NULL, &t, st) == BRAID_OK)
             assert_memory_equal(t.data, a.data, 12);
         braid_status_clear(st);
@@ -209,8 +209,8 @@ static void the_bytes_are_tensorflows(void **state)
     size_t len;
     braid_tensor a = numbers(BRAID_INT32, bd_shape1(2), 5);
     bd_saved_slice s = whole("v", &a);
-    bd_checkpoint_v1_write("/c", &s, 1, NULL, NULL, st);
-    bd_file_read_all("/c", 1 << 20, &data, &len, st);
+    bd_checkpoint_v1_write(bd_fs_current, "/c", &s, 1, NULL, NULL, st);
+    bd_file_read_all(bd_fs_current, "/c", 1 << 20, &data, &len, st);
     assert_ok(st);
     assert_non_null(memmem(data, len, meta, sizeof meta - 1));
     assert_non_null(memmem(data, len, value, sizeof value - 1));

@@ -302,10 +302,10 @@ static braid_code put_entries(const writing *w, bd_sstable_writer *table, braid_
     return code ? code : bd_sstable_finish(table, st);
 }
 
-static braid_code write_table(const writing *w, const char *path, braid_status *st)
+static braid_code write_table(const bd_fs *fs, const writing *w, const char *path, braid_status *st)
 {
     bd_output *out;
-    braid_code code = bd_output_open(path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
+    braid_code code = bd_output_open(fs, path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     if (code) return code;
     bd_sstable_writer *table = bd_sstable_writer_new(out, NULL);
     code = put_entries(w, table, st);
@@ -318,30 +318,30 @@ static braid_code write_table(const writing *w, const char *path, braid_status *
 }
 
 // Writes under a temporary name first, so that the file at `path` is always whole.
-static braid_code write_file(const writing *w, const char *path, braid_status *st)
+static braid_code write_file(const bd_fs *fs, const writing *w, const char *path, braid_status *st)
 {
     char *temp = bd_path_temp(path), *dir = bd_path_dir(path);
     BD_STATUS(ignored);
-    braid_code code = write_table(w, temp, st);
-    if (!code) code = bd_file_rename(temp, path, st);
+    braid_code code = write_table(fs, w, temp, st);
+    if (!code) code = bd_file_rename(fs, temp, path, st);
     if (code)
-        bd_file_remove(temp, ignored);
+        bd_file_remove(fs, temp, ignored);
     else
-        code = bd_dir_sync(dir, st);
+        code = bd_dir_sync(fs, dir, st);
     bd_free(temp);
     bd_free(dir);
     return code;
 }
 
-braid_code bd_checkpoint_v1_write(const char *path, const bd_saved_slice *slices, size_t count,
-                                  bool (*is_cancelled)(void *arg), void *arg, braid_status *st)
+braid_code bd_checkpoint_v1_write(const bd_fs *fs, const char *path, const bd_saved_slice *slices,
+                                  size_t count, bool (*is_cancelled)(void *arg), void *arg, braid_status *st)
 {
     bd_strbuf meta = {0};
     keyed *sorted = bd_calloc(count, sizeof *sorted);
     braid_code code = make_meta(slices, count, &meta, st);
     if (!code) code = sort_slices(slices, count, sorted, st);
     writing w = {.sorted = sorted, .count = count, .meta = &meta, .is_cancelled = is_cancelled, .arg = arg};
-    if (!code) code = write_file(&w, path, st);
+    if (!code) code = write_file(fs, &w, path, st);
     for (size_t i = 0; i < count; i++)
         bd_strbuf_fini(&sorted[i].key);
     bd_free(sorted);

@@ -20,11 +20,12 @@ struct bd_csv {
 // The value that is read at the end in place of a byte.
 #define AT_END (-1)
 
-braid_code bd_csv_open(const char *path, const bd_csv_format *format, bd_csv **csv, braid_status *st)
+braid_code bd_csv_open(const bd_fs *fs, const char *path, const bd_csv_format *format, bd_csv **csv,
+                       braid_status *st)
 {
     bd_input *in;
     *csv = NULL;
-    if (bd_input_open(path, format->compression, &in, st)) return st->code;
+    if (bd_input_open(fs, path, format->compression, &in, st)) return st->code;
     bd_csv *c = bd_calloc(1, sizeof *c);
     c->format = *format;
     c->in = in;

@@ -4,6 +4,7 @@
 #define BD_IO_CSV_H
 
 #include "io/compression.h"
+#include "io/file.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,7 +20,8 @@ typedef struct bd_csv bd_csv;
 #define BD_CSV_FIELD_MAX ((size_t)256 << 20)
 
 // On an error *csv is NULL.
-braid_code bd_csv_open(const char *path, const bd_csv_format *format, bd_csv **csv, braid_status *st);
+braid_code bd_csv_open(const bd_fs *fs, const char *path, const bd_csv_format *format, bd_csv **csv,
+                       braid_status *st);
 void bd_csv_close(bd_csv *csv); // NULL is accepted
 
 // Whether no record is left. An error of reading counts as a record, which then has it.

@@ -27,7 +27,7 @@ static braid_event_writer *find_locked(const char *dir)
 static braid_event_writer *open_locked(const char *dir, braid_status *st)
 {
     bd_event_writer *events;
-    if (bd_event_writer_open(dir, NULL, &events, st)) return NULL;
+    if (bd_event_writer_open(bd_fs_current, dir, NULL, &events, st)) return NULL;
     braid_event_writer *w = bd_calloc(1, sizeof *w);
     *w = (braid_event_writer){.events = events, .dir = bd_strdup(dir), .next = writers};
     writers = w;

@@ -34,6 +34,7 @@ enum {
 #define VERSION_EVENT_MAX 64
 
 struct bd_event_writer {
+    const bd_fs *fs; // not owned
     char *dir, *suffix;
     int queue_len;
     int64_t flush_ns;
@@ -90,7 +91,8 @@ static braid_code open_new_locked(bd_event_writer *w, int64_t seconds, braid_sta
         bd_free(w->path);
         w->path = bd_path_join(w->dir, name);
         bd_free(name);
-        code = bd_record_writer_open(w->path, BD_FILE_CREATE_NEW, BD_COMPRESSION_NONE, &w->records, st);
+        code =
+            bd_record_writer_open(w->fs, w->path, BD_FILE_CREATE_NEW, BD_COMPRESSION_NONE, &w->records, st);
     }
     return code;
 }
@@ -114,7 +116,7 @@ static braid_code flush_locked(bd_event_writer *w, braid_status *st)
     if (!w->records) return BRAID_OK;
     braid_code code = bd_record_writer_flush(w->records, st);
     // The system writes to a file without a name as gladly as to another.
-    if (!code) code = bd_file_get_info(w->path, &info, st);
+    if (!code) code = bd_file_get_info(w->fs, w->path, &info, st);
     if (code) abandon_locked(w);
     w->waiting = 0;
     return code;
@@ -200,13 +202,14 @@ static void free_writer(bd_event_writer *w)
     bd_free(w);
 }
 
-braid_code bd_event_writer_open(const char *dir, const bd_event_options *options, bd_event_writer **w,
-                                braid_status *st)
+braid_code bd_event_writer_open(const bd_fs *fs, const char *dir, const bd_event_options *options,
+                                bd_event_writer **w, braid_status *st)
 {
     const bd_event_options o = options ? *options : (bd_event_options){0};
     *w = NULL;
-    if (bd_dir_make(dir, st)) return st->code;
+    if (bd_dir_make(fs, dir, st)) return st->code;
     bd_event_writer *made = bd_calloc(1, sizeof *made);
+    made->fs = fs;
     made->dir = bd_strdup(dir);
     made->suffix = bd_strdup(o.suffix ? o.suffix : "");
     made->queue_len = o.queue_len ? o.queue_len : 10;

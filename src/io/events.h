@@ -3,9 +3,7 @@
 #ifndef BD_IO_EVENTS_H
 #define BD_IO_EVENTS_H
 
-#include "base/status.h"
-#include <stddef.h>
-#include <stdint.h>
+#include "io/file.h"
 
 typedef struct bd_event_writer bd_event_writer;
 
@@ -22,8 +20,8 @@ typedef struct bd_event_options {
 // Makes `DIR/events.out.tfevents.SECONDS.HOST[SUFFIX]`, and the directory if it is not there; a number is
 // added where a file of that name is there already. Its first event is in the file when it returns. `options`
 // may be NULL. On an error *w is NULL.
-braid_code bd_event_writer_open(const char *dir, const bd_event_options *options, bd_event_writer **w,
-                                braid_status *st);
+braid_code bd_event_writer_open(const bd_fs *fs, const char *dir, const bd_event_options *options,
+                                bd_event_writer **w, braid_status *st);
 
 const char *bd_event_writer_path(const bd_event_writer *w); // of the file in use; owned by `w`
 

@@ -39,7 +39,7 @@ static struct reader open_reader(const char *path)
 {
     BD_STATUS(st);
     struct reader r = {0};
-    bd_record_reader_open(path, BD_COMPRESSION_NONE, &r.records, st);
+    bd_record_reader_open(bd_fs_current, path, BD_COMPRESSION_NONE, &r.records, st);
     assert_ok(st);
     return r;
 }
@@ -94,7 +94,7 @@ static bd_event_writer *open_writer(const char *dir, const bd_event_options *opt
 {
     BD_STATUS(st);
     bd_event_writer *w;
-    bd_event_writer_open(dir, options, &w, st);
+    bd_event_writer_open(bd_fs_current, dir, options, &w, st);
     assert_ok(st);
     return w;
 }
@@ -299,7 +299,7 @@ static void a_removed_file_is_an_error(void **state)
 {
     BD_STATUS(st);
     bd_event_writer *w = open_writer(*state, NULL);
-    bd_file_remove(bd_event_writer_path(w), st);
+    bd_file_remove(bd_fs_current, bd_event_writer_path(w), st);
     assert_ok(st);
     bd_event_put_scalar(w, 1, "x", 0, st);
     assert_ok(st);
@@ -340,7 +340,7 @@ static void a_file_in_place_of_the_directory_is_an_error(void **state)
     bd_event_writer *w;
     char *file = bd_path_join(*state, "file");
     bd_test_write(file, "x", 1);
-    bd_event_writer_open(file, NULL, &w, st);
+    bd_event_writer_open(bd_fs_current, file, NULL, &w, st);
     assert_null(w);
     assert_error(st, BRAID_FAILED_PRECONDITION, file);
     bd_free(file);
@@ -356,7 +356,7 @@ static void a_failing_disk_loses_no_flushed_event(void **state)
         bd_event_writer *w;
         bd_memory_fs_install();
         bd_memory_fs_fail_after(n, false);
-        if (bd_event_writer_open("/dir", NULL, &w, st) == BRAID_OK) {
+        if (bd_event_writer_open(bd_fs_current, "/dir", NULL, &w, st) == BRAID_OK) {
             char *path = bd_strdup(bd_event_writer_path(w));
             bd_event_put_scalar(w, 1, "x", 0, st);
             done = bd_event_writer_close(w, st) == BRAID_OK;

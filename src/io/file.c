@@ -18,16 +18,24 @@ void bd_fs_set(const bd_fs *fs)
     bd_fs_current = fs;
 }
 
-// ---- Open files ----
-
-braid_code bd_file_open(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
+bd_fs bd_fs_within(bd_file_roots *roots)
 {
-    return bd_fs_current->open(path, mode, file, st);
+    bd_fs fs = *bd_fs_current;
+    fs.roots = roots;
+    return fs;
 }
 
-braid_code bd_file_lock(const char *path, bool make, bd_file **file, braid_status *st)
+// ---- Open files ----
+
+braid_code bd_file_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_file **file,
+                        braid_status *st)
 {
-    return bd_fs_current->lock(path, make, file, st);
+    return fs->open(fs, path, mode, file, st);
+}
+
+braid_code bd_file_lock(const bd_fs *fs, const char *path, bool make, bd_file **file, braid_status *st)
+{
+    return fs->lock(fs, path, make, file, st);
 }
 
 braid_code bd_file_read_at(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
@@ -63,42 +71,42 @@ braid_code bd_file_close(bd_file *file, braid_status *st)
 
 // ---- By path ----
 
-braid_code bd_file_get_info(const char *path, bd_file_info *info, braid_status *st)
+braid_code bd_file_get_info(const bd_fs *fs, const char *path, bd_file_info *info, braid_status *st)
 {
-    return bd_fs_current->info(path, info, st);
+    return fs->info(fs, path, info, st);
 }
 
-bool bd_file_exists(const char *path)
+bool bd_file_exists(const bd_fs *fs, const char *path)
 {
     BD_STATUS(st);
     bd_file_info info;
-    return bd_file_get_info(path, &info, st) == BRAID_OK;
+    return bd_file_get_info(fs, path, &info, st) == BRAID_OK;
 }
 
-braid_code bd_file_size(const char *path, uint64_t *size, braid_status *st)
+braid_code bd_file_size(const bd_fs *fs, const char *path, uint64_t *size, braid_status *st)
 {
     bd_file_info info;
-    braid_code code = bd_file_get_info(path, &info, st);
+    braid_code code = bd_file_get_info(fs, path, &info, st);
     if (code) return code;
     if (info.is_dir) return bd_fail(st, BRAID_FAILED_PRECONDITION, "%s is a directory", path);
     *size = info.size;
     return BRAID_OK;
 }
 
-braid_code bd_file_rename(const char *from, const char *to, braid_status *st)
+braid_code bd_file_rename(const bd_fs *fs, const char *from, const char *to, braid_status *st)
 {
-    return bd_fs_current->rename(from, to, st);
+    return fs->rename(fs, from, to, st);
 }
 
-braid_code bd_file_remove(const char *path, braid_status *st)
+braid_code bd_file_remove(const bd_fs *fs, const char *path, braid_status *st)
 {
-    return bd_fs_current->remove(path, st);
+    return fs->remove(fs, path, st);
 }
 
-braid_code bd_file_sync_path(const char *path, braid_status *st)
+braid_code bd_file_sync_path(const bd_fs *fs, const char *path, braid_status *st)
 {
     bd_file *file;
-    braid_code code = bd_file_open(path, BD_FILE_READ, &file, st);
+    braid_code code = bd_file_open(fs, path, BD_FILE_READ, &file, st);
     if (code) return code;
     BD_STATUS(close_st);
     code = bd_file_sync(file, st);
@@ -106,44 +114,44 @@ braid_code bd_file_sync_path(const char *path, braid_status *st)
     return code;
 }
 
-braid_code bd_dir_remove(const char *path, braid_status *st)
+braid_code bd_dir_remove(const bd_fs *fs, const char *path, braid_status *st)
 {
-    return bd_fs_current->remove_dir(path, st);
+    return fs->remove_dir(fs, path, st);
 }
 
-braid_code bd_dir_sync(const char *path, braid_status *st)
+braid_code bd_dir_sync(const bd_fs *fs, const char *path, braid_status *st)
 {
-    return bd_fs_current->sync_dir(path, st);
+    return fs->sync_dir(fs, path, st);
 }
 
 // Makes one directory whose parent exists.
-static braid_code make_one_dir(const char *path, braid_status *st)
+static braid_code make_one_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
     BD_STATUS(make_st);
     bd_file_info info;
-    braid_code code = bd_fs_current->make_dir(path, make_st);
-    if (code == BRAID_ALREADY_EXISTS && bd_file_get_info(path, &info, st) == BRAID_OK) {
+    braid_code code = fs->make_dir(fs, path, make_st);
+    if (code == BRAID_ALREADY_EXISTS && bd_file_get_info(fs, path, &info, st) == BRAID_OK) {
         if (info.is_dir) return BRAID_OK; // another process was faster
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "cannot make directory %s: a file has this name", path);
     }
     if (code) return bd_status_copy(st, make_st);
     char *parent = bd_path_dir(path);
-    code = bd_dir_sync(parent, st);
+    code = bd_dir_sync(fs, parent, st);
     bd_free(parent);
     return code;
 }
 
-braid_code bd_dir_make(const char *path, braid_status *st)
+braid_code bd_dir_make(const bd_fs *fs, const char *path, braid_status *st)
 {
     bd_file_info info;
-    braid_code code = bd_file_get_info(path, &info, st);
+    braid_code code = bd_file_get_info(fs, path, &info, st);
     if (code == BRAID_OK && info.is_dir) return BRAID_OK;
     if (code != BRAID_OK && code != BRAID_NOT_FOUND) return code; // too long, for one: it ends here
     braid_status_clear(st);
     char *parent = bd_path_dir(path);
-    code = strcmp(parent, path) == 0 ? BRAID_OK : bd_dir_make(parent, st);
+    code = strcmp(parent, path) == 0 ? BRAID_OK : bd_dir_make(fs, parent, st);
     bd_free(parent);
-    return code ? code : make_one_dir(path, st);
+    return code ? code : make_one_dir(fs, path, st);
 }
 
 // ---- Lists ----
@@ -171,16 +179,31 @@ void bd_name_list_sort(bd_name_list *list)
     if (list->len > 0) qsort(list->items, list->len, sizeof *list->items, compare_names);
 }
 
-braid_code bd_dir_list(const char *path, bd_name_list *list, braid_status *st)
+braid_code bd_dir_list(const bd_fs *fs, const char *path, bd_name_list *list, braid_status *st)
 {
     *list = (bd_name_list){0};
-    braid_code code = bd_fs_current->list(path, add_name, list, st);
+    braid_code code = fs->list(fs, path, add_name, list, st);
     if (code) {
         bd_name_list_fini(list);
     } else {
         bd_name_list_sort(list);
     }
     return code;
+}
+
+braid_code bd_dir_watch_open(const bd_fs *fs, const char *path, bd_dir_watch **watch, braid_status *st)
+{
+    return fs->watch(fs, path, watch, st);
+}
+
+void bd_dir_watch_wait(bd_dir_watch *watch, int64_t deadline_ns)
+{
+    watch->fs->watch_wait(watch, deadline_ns);
+}
+
+void bd_dir_watch_close(bd_dir_watch *watch)
+{
+    if (watch) watch->fs->watch_close(watch);
 }
 
 // ---- Whole files ----
@@ -209,15 +232,16 @@ static braid_code read_to_end(bd_file *file, size_t max, size_t cap, char **data
     return BRAID_OK;
 }
 
-braid_code bd_file_read_all(const char *path, size_t max, char **data, size_t *len, braid_status *st)
+braid_code bd_file_read_all(const bd_fs *fs, const char *path, size_t max, char **data, size_t *len,
+                            braid_status *st)
 {
     bd_file *file;
     uint64_t size;
     *data = NULL;
     *len = 0;
-    braid_code code = bd_file_open(path, BD_FILE_READ, &file, st);
+    braid_code code = bd_file_open(fs, path, BD_FILE_READ, &file, st);
     if (code) return code;
-    code = bd_file_size(path, &size, st);
+    code = bd_file_size(fs, path, &size, st);
     if (!code) code = read_to_end(file, max, size < max ? (size_t)size : max, data, len, st);
     BD_STATUS(close_st);
     bd_file_close(file, close_st); // it was only read
@@ -230,11 +254,12 @@ braid_code bd_file_read_all(const char *path, size_t max, char **data, size_t *l
 }
 
 // A new file of this content, on the disk when it returns.
-static braid_code write_synced(const char *path, const void *data, size_t len, braid_status *st)
+static braid_code write_synced(const bd_fs *fs, const char *path, const void *data, size_t len,
+                               braid_status *st)
 {
     bd_file *file;
     BD_STATUS(close_st);
-    braid_code code = bd_file_open(path, BD_FILE_CREATE_NEW, &file, st);
+    braid_code code = bd_file_open(fs, path, BD_FILE_CREATE_NEW, &file, st);
     if (code) return code;
     code = bd_file_write(file, data, len, st);
     if (!code) code = bd_file_sync(file, st);
@@ -242,16 +267,17 @@ static braid_code write_synced(const char *path, const void *data, size_t len, b
     return code || !close_code ? code : bd_status_copy(st, close_st);
 }
 
-braid_code bd_file_write_atomic(const char *path, const void *data, size_t len, braid_status *st)
+braid_code bd_file_write_atomic(const bd_fs *fs, const char *path, const void *data, size_t len,
+                                braid_status *st)
 {
     BD_STATUS(ignored);
     char *temp = bd_path_temp(path), *dir = bd_path_dir(path);
-    braid_code code = write_synced(temp, data, len, st);
-    if (!code) code = bd_file_rename(temp, path, st);
+    braid_code code = write_synced(fs, temp, data, len, st);
+    if (!code) code = bd_file_rename(fs, temp, path, st);
     if (code) {
-        bd_file_remove(temp, ignored);
+        bd_file_remove(fs, temp, ignored);
     } else {
-        code = bd_dir_sync(dir, st);
+        code = bd_dir_sync(fs, dir, st);
     }
     bd_free(temp);
     bd_free(dir);

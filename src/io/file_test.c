@@ -2,6 +2,7 @@
 #include "io/file.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "io/testing/temp_dir.h"
@@ -25,7 +26,7 @@ static void put(const char *path, bd_file_mode mode, const char *text)
 {
     BD_STATUS(st);
     bd_file *file;
-    bd_file_open(path, mode, &file, st);
+    bd_file_open(bd_fs_current, path, mode, &file, st);
     assert_ok(st);
     bd_file_write(file, text, strlen(text), st);
     assert_ok(st);
@@ -40,7 +41,7 @@ static void expect_content(const char *path, const char *text)
     BD_STATUS(st);
     char *data;
     size_t len;
-    bd_file_read_all(path, 1 << 20, &data, &len, st);
+    bd_file_read_all(bd_fs_current, path, 1 << 20, &data, &len, st);
     assert_ok(st);
     assert_int_equal(len, strlen(text));
     assert_string_equal(data, text);
@@ -58,7 +59,7 @@ static void opening_modes_create_append_and_replace(void **state)
     expect_content(path, "one+two");
     put(path, BD_FILE_CREATE, "3");
     expect_content(path, "3");
-    bd_file_open(path, BD_FILE_CREATE_NEW, &file, st);
+    bd_file_open(bd_fs_current, path, BD_FILE_CREATE_NEW, &file, st);
     assert_null(file);
     assert_error(st, BRAID_ALREADY_EXISTS, path);
     bd_free(path);
@@ -72,7 +73,7 @@ static void reads_at_offsets_end_with_the_file(void **state)
     size_t got;
     char *path = bd_path_join(*state, "a");
     put(path, BD_FILE_CREATE, "0123456789");
-    bd_file_open(path, BD_FILE_READ, &file, st);
+    bd_file_open(bd_fs_current, path, BD_FILE_READ, &file, st);
     assert_ok(st);
     bd_file_read_at(file, 3, buffer, 4, &got, st);
     assert_ok(st);
@@ -100,23 +101,23 @@ static void errors_have_the_path_and_the_reason(void **state)
     bd_file *file;
     bd_file_info info;
     char *missing = bd_path_join(*state, "missing"), *inside = bd_path_join(missing, "b");
-    bd_file_open(missing, BD_FILE_READ, &file, st);
+    bd_file_open(bd_fs_current, missing, BD_FILE_READ, &file, st);
     assert_non_null(strstr(braid_status_message(st), missing));
     assert_error(st, BRAID_NOT_FOUND, "No such file or directory");
-    bd_file_open(inside, BD_FILE_CREATE, &file, st);
+    bd_file_open(bd_fs_current, inside, BD_FILE_CREATE, &file, st);
     assert_error(st, BRAID_NOT_FOUND, inside);
-    bd_file_get_info(missing, &info, st);
+    bd_file_get_info(bd_fs_current, missing, &info, st);
     assert_error(st, BRAID_NOT_FOUND, missing);
-    bd_file_remove(missing, st);
+    bd_file_remove(bd_fs_current, missing, st);
     assert_error(st, BRAID_NOT_FOUND, missing);
-    bd_file_rename(missing, inside, st);
+    bd_file_rename(bd_fs_current, missing, inside, st);
     assert_error(st, BRAID_NOT_FOUND, missing);
-    bd_file_open(*state, BD_FILE_READ, &file, st);
+    bd_file_open(bd_fs_current, *state, BD_FILE_READ, &file, st);
     assert_error(st, BRAID_FAILED_PRECONDITION, "is a directory");
     assert_int_equal(mkfifo(missing, 0600), 0);
-    bd_file_open(missing, BD_FILE_READ, &file, st); // does not wait for a writer
+    bd_file_open(bd_fs_current, missing, BD_FILE_READ, &file, st); // does not wait for a writer
     assert_error(st, BRAID_FAILED_PRECONDITION, "not a regular file");
-    bd_file_write_atomic(missing, "x", 1, st); // a pipe or a device is not replaced by a file
+    bd_file_write_atomic(bd_fs_current, missing, "x", 1, st); // a pipe or a device is not replaced by a file
     assert_error(st, BRAID_FAILED_PRECONDITION, "not a regular file");
     bd_free(missing);
     bd_free(inside);
@@ -127,7 +128,7 @@ static void a_full_disk_is_resource_exhausted(void **state)
     (void)state;
     BD_STATUS(st);
     bd_file *file;
-    if (bd_file_open("/dev/full", BD_FILE_CREATE, &file, st)) skip();
+    if (bd_file_open(bd_fs_current, "/dev/full", BD_FILE_CREATE, &file, st)) skip();
     bd_file_write(file, "x", 1, st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "/dev/full: No space left on device");
     bd_file_close(file, st);
@@ -151,7 +152,7 @@ static void a_path_that_is_too_long_is_an_error(void **state)
     bd_strbuf path = {0};
     for (int i = 0; i < 300000; i++)
         bd_strbuf_append(&path, "/x");
-    bd_dir_make(bd_strbuf_str(&path), st);
+    bd_dir_make(bd_fs_current, bd_strbuf_str(&path), st);
     assert_error(st, BRAID_INVALID_ARGUMENT, "/x/x");
     bd_strbuf_fini(&path);
 }
@@ -161,34 +162,64 @@ static void directories_are_made_listed_and_removed(void **state)
     BD_STATUS(st);
     bd_name_list names;
     char *top = bd_path_join(*state, "d"), *deep = bd_path_join(top, "e/f/");
-    bd_dir_make(deep, st);
+    bd_dir_make(bd_fs_current, deep, st);
     assert_ok(st);
-    bd_dir_make(deep, st); // again is fine
+    bd_dir_make(bd_fs_current, deep, st); // again is fine
     assert_ok(st);
     char *b = bd_path_join(top, "b"), *a = bd_path_join(top, "a");
     put(b, BD_FILE_CREATE, "");
     put(a, BD_FILE_CREATE, "");
-    bd_dir_list(top, &names, st);
+    bd_dir_list(bd_fs_current, top, &names, st);
     assert_ok(st);
     assert_int_equal(names.len, 3);
     assert_string_equal(names.items[0], "a");
     assert_string_equal(names.items[1], "b");
     assert_string_equal(names.items[2], "e");
     bd_name_list_fini(&names);
-    bd_dir_remove(top, st);
+    bd_dir_remove(bd_fs_current, top, st);
     assert_error(st, BRAID_FAILED_PRECONDITION, top);
-    bd_dir_make(a, st);
+    bd_dir_make(bd_fs_current, a, st);
     assert_error(st, BRAID_FAILED_PRECONDITION, a);
-    bd_dir_remove(deep, st);
+    bd_dir_remove(bd_fs_current, deep, st);
     assert_ok(st);
-    assert_false(bd_file_exists(deep));
-    bd_dir_list(deep, &names, st);
+    assert_false(bd_file_exists(bd_fs_current, deep));
+    bd_dir_list(bd_fs_current, deep, &names, st);
     assert_int_equal(names.len, 0);
     assert_error(st, BRAID_NOT_FOUND, deep);
     bd_free(top);
     bd_free(deep);
     bd_free(a);
     bd_free(b);
+}
+
+static void a_watch_sees_names_that_appear_and_go(void **state)
+{
+    BD_STATUS(st);
+    char *file = bd_path_join(*state, "file"), *moved = bd_path_join(*state, "moved");
+    bd_dir_watch *watch;
+    bd_dir_watch_open(bd_fs_current, *state, &watch, st);
+    assert_ok(st);
+    const int64_t start_ns = bd_now_ns(), deadline_ns = bd_deadline_after_ms(60000);
+    put(file, BD_FILE_CREATE, "text");
+    bd_dir_watch_wait(watch, deadline_ns);
+    bd_file_rename(bd_fs_current, file, moved, st);
+    bd_dir_watch_wait(watch, deadline_ns);
+    bd_file_remove(bd_fs_current, moved, st);
+    bd_dir_watch_wait(watch, deadline_ns);
+    assert_ok(st);
+    assert_true(bd_now_ns() - start_ns < (int64_t)60e9);
+    bd_dir_watch_wait(watch, bd_deadline_after_ms(1)); // no change any more
+    bd_dir_watch_close(watch);
+
+    assert_int_equal(bd_dir_watch_open(bd_fs_current, moved, &watch, st), BRAID_NOT_FOUND);
+    assert_null(watch);
+    assert_non_null(strstr(braid_status_message(st), moved));
+    braid_status_clear(st);
+    put(file, BD_FILE_CREATE, "text");
+    assert_int_equal(bd_dir_watch_open(bd_fs_current, file, &watch, st), BRAID_FAILED_PRECONDITION);
+    bd_dir_watch_close(watch);
+    bd_free(file);
+    bd_free(moved);
 }
 
 static void read_all_is_bounded(void **state)
@@ -198,14 +229,14 @@ static void read_all_is_bounded(void **state)
     size_t len;
     char *path = bd_path_join(*state, "a");
     put(path, BD_FILE_CREATE, "0123456789");
-    bd_file_read_all(path, 10, &data, &len, st);
+    bd_file_read_all(bd_fs_current, path, 10, &data, &len, st);
     assert_ok(st);
     assert_int_equal(len, 10);
     bd_free(data);
-    bd_file_read_all(path, 9, &data, &len, st);
+    bd_file_read_all(bd_fs_current, path, 9, &data, &len, st);
     assert_null(data);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "is longer than 9 bytes");
-    bd_file_read_all("/proc/self/stat", 1 << 20, &data, &len, st); // its size is reported as 0
+    bd_file_read_all(bd_fs_current, "/proc/self/stat", 1 << 20, &data, &len, st); // its size is reported as 0
     assert_ok(st);
     assert_true(len > 20);
     bd_free(data);
@@ -217,14 +248,14 @@ static void an_atomic_write_replaces_the_file_and_leaves_no_other(void **state)
     BD_STATUS(st);
     bd_name_list names;
     char *path = bd_path_join(*state, "a"), *missing = bd_path_join(*state, "no/a");
-    bd_file_write_atomic(path, "old", 3, st);
+    bd_file_write_atomic(bd_fs_current, path, "old", 3, st);
     assert_ok(st);
-    bd_file_write_atomic(path, "new", 3, st);
+    bd_file_write_atomic(bd_fs_current, path, "new", 3, st);
     assert_ok(st);
     expect_content(path, "new");
-    bd_file_write_atomic(missing, "x", 1, st);
+    bd_file_write_atomic(bd_fs_current, missing, "x", 1, st);
     assert_error(st, BRAID_NOT_FOUND, "no/a");
-    bd_dir_list(*state, &names, st);
+    bd_dir_list(bd_fs_current, *state, &names, st);
     assert_int_equal(names.len, 1);
     bd_name_list_fini(&names);
     bd_free(path);
@@ -268,6 +299,7 @@ int main(void)
         cmocka_unit_test(error_numbers_become_status_codes),
         cmocka_unit_test(a_path_that_is_too_long_is_an_error),
         IN_TEMP_DIR(directories_are_made_listed_and_removed),
+        IN_TEMP_DIR(a_watch_sees_names_that_appear_and_go),
         IN_TEMP_DIR(read_all_is_bounded),
         IN_TEMP_DIR(an_atomic_write_replaces_the_file_and_leaves_no_other),
         cmocka_unit_test(paths_are_joined_and_taken_apart),

@@ -15,12 +15,12 @@ struct bd_fixed_records {
     char *window;    // owned; from the beginning of the last record on
 };
 
-braid_code bd_fixed_records_open(const char *path, const bd_fixed_format *format, bd_fixed_records **r,
-                                 braid_status *st)
+braid_code bd_fixed_records_open(const bd_fs *fs, const char *path, const bd_fixed_format *format,
+                                 bd_fixed_records **r, braid_status *st)
 {
     *r = NULL;
     bd_input *in;
-    braid_code code = bd_input_open(path, format->compression, &in, st);
+    braid_code code = bd_input_open(fs, path, format->compression, &in, st);
     if (code) return code;
     bd_fixed_records *made = bd_malloc(sizeof *made);
     *made = (bd_fixed_records){.format = *format, .in = in};

@@ -3,6 +3,7 @@
 #define BD_IO_FIXED_RECORDS_H
 
 #include "io/compression.h"
+#include "io/file.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +19,8 @@ typedef struct bd_fixed_format {
 typedef struct bd_fixed_records bd_fixed_records;
 
 // On an error *r is NULL.
-braid_code bd_fixed_records_open(const char *path, const bd_fixed_format *format, bd_fixed_records **r,
-                                 braid_status *st);
+braid_code bd_fixed_records_open(const bd_fs *fs, const char *path, const bd_fixed_format *format,
+                                 bd_fixed_records **r, braid_status *st);
 void bd_fixed_records_close(bd_fixed_records *r); // NULL is accepted
 
 // Returns the next record, of format->record bytes, valid until the next call; *number counts from 0. *data

@@ -12,7 +12,7 @@ static const char content[] = "HHabcdefghijklFF"; // a header and a footer of tw
 static void write_bytes(const void *data, size_t len)
 {
     BD_STATUS(st);
-    bd_file_write_atomic("/t", data, len, st);
+    bd_file_write_atomic(bd_fs_current, "/t", data, len, st);
     assert_ok(st);
 }
 
@@ -24,7 +24,7 @@ static void expect_records(bd_fixed_format format, const char *want)
     bd_fixed_records *r;
     const char *data;
     uint64_t number, count = 0;
-    bd_fixed_records_open("/t", &format, &r, st);
+    bd_fixed_records_open(bd_fs_current, "/t", &format, &r, st);
     assert_ok(st);
     while (bd_fixed_records_next(r, &data, &number, st) == BRAID_OK && data) {
         assert_int_equal(number, count++);
@@ -72,7 +72,7 @@ static void memory_may_be_short(void **state)
     bd_fixed_records *r;
     write_bytes(content, sizeof content - 1);
     bd_alloc_fail_after(0);
-    bd_fixed_records_open("/t", &(bd_fixed_format){0, 1, 0, 1, BD_COMPRESSION_NONE}, &r, st);
+    bd_fixed_records_open(bd_fs_current, "/t", &(bd_fixed_format){0, 1, 0, 1, BD_COMPRESSION_NONE}, &r, st);
     bd_alloc_fail_after(-1);
     assert_null(r);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "/t: no memory for records of 1 bytes");

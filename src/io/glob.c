@@ -9,24 +9,25 @@
 
 // Lists the names in a directory; the list is empty when it does not exist or is not a directory. The caller
 // frees them.
-static braid_code list_dir(const char *path, bd_name_list *names, braid_status *st)
+static braid_code list_dir(const bd_fs *fs, const char *path, bd_name_list *names, braid_status *st)
 {
     bd_file_info info;
     *names = (bd_name_list){0};
-    braid_code code = bd_file_get_info(path, &info, st);
+    braid_code code = bd_file_get_info(fs, path, &info, st);
     if (code == BRAID_NOT_FOUND || code == BRAID_FAILED_PRECONDITION) { // a file has no entries
         braid_status_clear(st);
         return BRAID_OK;
     }
-    return code || !info.is_dir ? code : bd_dir_list(path, names, st);
+    return code || !info.is_dir ? code : bd_dir_list(fs, path, names, st);
 }
 
-static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, braid_status *st);
+static braid_code expand(const bd_fs *fs, bd_strbuf *path, const char *rest, bd_name_list *list,
+                         braid_status *st);
 
 // Lists the names in the directory `path` that match the first `len` bytes of `rest`, and expands the
 // remainder for each.
-static braid_code expand_dir(bd_strbuf *path, const char *rest, size_t len, bd_name_list *list,
-                             braid_status *st)
+static braid_code expand_dir(const bd_fs *fs, bd_strbuf *path, const char *rest, size_t len,
+                             bd_name_list *list, braid_status *st)
 {
     bd_name_list names;
     size_t path_len = path->len, dir_len = path_len;
@@ -34,11 +35,11 @@ static braid_code expand_dir(bd_strbuf *path, const char *rest, size_t len, bd_n
         dir_len--;
     char *dir = path_len > 0 ? bd_strndup(path->data, dir_len) : bd_strdup("."),
          *part = bd_strndup(rest, len);
-    braid_code code = list_dir(dir, &names, st);
+    braid_code code = list_dir(fs, dir, &names, st);
     for (size_t i = 0; i < names.len && !code; i++) {
         if (fnmatch(part, names.items[i], 0) != 0) continue;
         bd_strbuf_append(path, names.items[i]);
-        code = expand(path, rest + len, list, st);
+        code = expand(fs, path, rest + len, list, st);
         path->len = path_len;
         path->data[path_len] = 0;
     }
@@ -49,7 +50,8 @@ static braid_code expand_dir(bd_strbuf *path, const char *rest, size_t len, bd_n
 }
 
 // Adds the paths that match `rest` after `path`.
-static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, braid_status *st)
+static braid_code expand(const bd_fs *fs, bd_strbuf *path, const char *rest, bd_name_list *list,
+                         braid_status *st)
 {
     bd_strbuf_append(path, ""); // so that the text is not NULL
     size_t path_len = path->len, len;
@@ -60,20 +62,21 @@ static braid_code expand(bd_strbuf *path, const char *rest, bd_name_list *list, 
         } else {
             len = strcspn(rest, "/");
             if (strcspn(rest, "*?[\\") < len) {
-                code = expand_dir(path, rest, len, list, st);
+                code = expand_dir(fs, path, rest, len, list, st);
                 break;
             }
         }
         bd_strbuf_append_n(path, rest, len);
     }
-    if (!*rest && bd_file_exists(path->data)) bd_array_push(list, bd_strdup(path->data));
+    if (!*rest && bd_file_exists(fs, path->data)) bd_array_push(list, bd_strdup(path->data));
     path->len = path_len;
     path->data[path_len] = 0;
     return code;
 }
 
-// Fails when the directory that the pattern names before its first special character is not there.
-static braid_code check_fixed_dir(const char *pattern, braid_status *st)
+// Fails when the directory that the pattern names before its first special character is not there, and where
+// the pattern begins in the current directory, when that may not be looked at.
+static braid_code check_fixed_dir(const bd_fs *fs, const char *pattern, braid_status *st)
 {
     bd_file_info info;
     size_t len = strcspn(pattern, "*?[\\");
@@ -81,19 +84,23 @@ static braid_code check_fixed_dir(const char *pattern, braid_status *st)
         len--;
     while (len > 1 && pattern[len - 1] == '/')
         len--;
-    if (len == 0) return BRAID_OK;
+    if (len == 0) {
+        if (bd_file_get_info(fs, ".", &info, st) == BRAID_PERMISSION_DENIED) return st->code;
+        braid_status_clear(st);
+        return BRAID_OK;
+    }
     char *dir = bd_strndup(pattern, len);
-    braid_code code = bd_file_get_info(dir, &info, st);
+    braid_code code = bd_file_get_info(fs, dir, &info, st);
     bd_free(dir);
     return code;
 }
 
-braid_code bd_glob(const char *pattern, bd_name_list *list, braid_status *st)
+braid_code bd_glob(const bd_fs *fs, const char *pattern, bd_name_list *list, braid_status *st)
 {
     bd_strbuf path = {0};
     *list = (bd_name_list){0};
-    braid_code code = check_fixed_dir(pattern, st);
-    if (!code && *pattern) code = expand(&path, pattern, list, st);
+    braid_code code = check_fixed_dir(fs, pattern, st);
+    if (!code && *pattern) code = expand(fs, &path, pattern, list, st);
     bd_strbuf_fini(&path);
     if (code) {
         bd_name_list_fini(list);

@@ -9,6 +9,6 @@
 // leading dot are matched like others. No match gives an empty list; NotFound when the directory before the
 // first special character does not exist, as in TensorFlow. Blocks. On an error (also for a directory that
 // cannot be read) the list is empty.
-braid_code bd_glob(const char *pattern, bd_name_list *list, braid_status *st);
+braid_code bd_glob(const bd_fs *fs, const char *pattern, bd_name_list *list, braid_status *st);
 
 #endif

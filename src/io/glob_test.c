@@ -9,8 +9,8 @@ static void put(const char *path)
 {
     BD_STATUS(st);
     char *dir = bd_path_dir(path);
-    bd_dir_make(dir, st);
-    bd_file_write_atomic(path, "x", 1, st);
+    bd_dir_make(bd_fs_current, dir, st);
+    bd_file_write_atomic(bd_fs_current, path, "x", 1, st);
     assert_ok(st);
     bd_free(dir);
 }
@@ -20,7 +20,7 @@ static void expect(const char *pattern, const char *want)
     BD_STATUS(st);
     bd_name_list list;
     bd_strbuf got = {0};
-    bd_glob(pattern, &list, st);
+    bd_glob(bd_fs_current, pattern, &list, st);
     assert_ok(st);
     for (size_t i = 0; i < list.len; i++)
         bd_strbuf_appendf(&got, "%s%s", i ? " " : "", list.items[i]);
@@ -64,7 +64,7 @@ static void a_missing_directory_is_not_found(void **state)
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         BD_STATUS(st);
         bd_name_list list;
-        assert_int_equal(bd_glob(patterns[i], &list, st), BRAID_NOT_FOUND);
+        assert_int_equal(bd_glob(bd_fs_current, patterns[i], &list, st), BRAID_NOT_FOUND);
         assert_error(st, BRAID_NOT_FOUND, "/none");
         assert_int_equal(list.len, 0);
     }

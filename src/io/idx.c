@@ -31,15 +31,15 @@ static braid_dtype dtype_of(uint8_t code)
 
 static braid_code open_either(const char *path, bd_input **in, braid_status *st)
 {
-    char *zipped = bd_file_exists(path) ? bd_strdup(path) : bd_asprintf("%s.gz", path);
-    braid_code code = bd_input_open(zipped, BD_COMPRESSION_NONE, in, st);
+    char *zipped = bd_file_exists(bd_fs_current, path) ? bd_strdup(path) : bd_asprintf("%s.gz", path);
+    braid_code code = bd_input_open(bd_fs_current, zipped, BD_COMPRESSION_NONE, in, st);
     uint8_t head[2];
     size_t got = 0;
     if (!code) code = bd_input_read(*in, head, sizeof head, &got, st);
     const bool is_gzip = got == 2 && head[0] == 0x1f && head[1] == 0x8b;
     if (!code && is_gzip) {
         bd_input_close(*in);
-        code = bd_input_open(zipped, BD_COMPRESSION_GZIP, in, st);
+        code = bd_input_open(bd_fs_current, zipped, BD_COMPRESSION_GZIP, in, st);
     } else if (!code) {
         code = bd_input_seek(*in, 0, st);
     }

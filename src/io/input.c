@@ -30,11 +30,12 @@ static braid_code start_inflater(bd_input *in, braid_status *st)
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory to decompress %s", in->file->path);
 }
 
-braid_code bd_input_open(const char *path, bd_compression kind, bd_input **in, braid_status *st)
+braid_code bd_input_open(const bd_fs *fs, const char *path, bd_compression kind, bd_input **in,
+                         braid_status *st)
 {
     *in = NULL;
     bd_file *file;
-    braid_code code = bd_file_open(path, BD_FILE_READ, &file, st);
+    braid_code code = bd_file_open(fs, path, BD_FILE_READ, &file, st);
     if (code) return code;
     bd_input *i = bd_malloc(sizeof *i);
     i->file = file;

@@ -8,7 +8,8 @@
 typedef struct bd_input bd_input;
 
 // On an error *in is NULL.
-braid_code bd_input_open(const char *path, bd_compression kind, bd_input **in, braid_status *st);
+braid_code bd_input_open(const bd_fs *fs, const char *path, bd_compression kind, bd_input **in,
+                         braid_status *st);
 void bd_input_close(bd_input *in); // NULL is accepted
 
 // Reads `len` bytes of the (decompressed) content; *got is less only where it ends. DataLoss, naming file and

@@ -15,11 +15,12 @@ struct bd_lines {
     char block[BLOCK_BYTES];
 };
 
-braid_code bd_lines_open(const char *path, bd_compression kind, bd_lines **l, braid_status *st)
+braid_code bd_lines_open(const bd_fs *fs, const char *path, bd_compression kind, bd_lines **l,
+                         braid_status *st)
 {
     *l = NULL;
     bd_input *in;
-    braid_code code = bd_input_open(path, kind, &in, st);
+    braid_code code = bd_input_open(fs, path, kind, &in, st);
     if (code) return code;
     *l = bd_malloc(sizeof **l);
     (*l)->in = in;

@@ -8,7 +8,7 @@
 static void write_text(const char *text, size_t len)
 {
     BD_STATUS(st);
-    bd_file_write_atomic("/t", text, len, st);
+    bd_file_write_atomic(bd_fs_current, "/t", text, len, st);
     assert_ok(st);
 }
 
@@ -36,7 +36,7 @@ static bd_lines *open_lines(void)
 {
     BD_STATUS(st);
     bd_lines *l;
-    bd_lines_open("/t", BD_COMPRESSION_NONE, &l, st);
+    bd_lines_open(bd_fs_current, "/t", BD_COMPRESSION_NONE, &l, st);
     assert_ok(st);
     return l;
 }
@@ -89,7 +89,7 @@ static void missing_files_are_named(void **state)
     (void)state;
     BD_STATUS(st);
     bd_lines *l;
-    bd_lines_open("/none", BD_COMPRESSION_NONE, &l, st);
+    bd_lines_open(bd_fs_current, "/none", BD_COMPRESSION_NONE, &l, st);
     assert_null(l);
     assert_error(st, BRAID_NOT_FOUND, "/none");
 }

@@ -31,13 +31,13 @@ static braid_code start_deflater(bd_output *out, braid_status *st)
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory to compress %s", out->file->path);
 }
 
-braid_code bd_output_open(const char *path, bd_file_mode mode, bd_compression kind, bd_output **out,
-                          braid_status *st)
+braid_code bd_output_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_compression kind,
+                          bd_output **out, braid_status *st)
 {
     BD_ASSERT(mode != BD_FILE_READ && (mode != BD_FILE_APPEND || kind == BD_COMPRESSION_NONE));
     *out = NULL;
     bd_file *file;
-    braid_code code = bd_file_open(path, mode, &file, st);
+    braid_code code = bd_file_open(fs, path, mode, &file, st);
     if (code) return code;
     bd_output *o = bd_malloc(sizeof *o);
     o->file = file;

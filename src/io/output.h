@@ -8,8 +8,8 @@
 typedef struct bd_output bd_output;
 
 // On an error *out is NULL. Compressed output cannot be appended to (asserted).
-braid_code bd_output_open(const char *path, bd_file_mode mode, bd_compression kind, bd_output **out,
-                          braid_status *st);
+braid_code bd_output_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_compression kind,
+                          bd_output **out, braid_status *st);
 
 // Appends bytes. Small pieces are gathered in the buffer, large ones are written directly. After an error
 // each later call fails too.

@@ -19,7 +19,7 @@
 typedef struct bd_record_writer bd_record_writer;
 
 // On an error *w is NULL.
-braid_code bd_record_writer_open(const char *path, bd_file_mode mode, bd_compression kind,
+braid_code bd_record_writer_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_compression kind,
                                  bd_record_writer **w, braid_status *st);
 // Appends a record. After an error every later call fails too.
 braid_code bd_record_write(bd_record_writer *w, const void *data, size_t len, braid_status *st);
@@ -34,7 +34,7 @@ braid_code bd_record_writer_close(bd_record_writer *w, braid_status *st);
 typedef struct bd_record_reader bd_record_reader;
 
 // On an error *r is NULL.
-braid_code bd_record_reader_open(const char *path, bd_compression kind, bd_record_reader **r,
+braid_code bd_record_reader_open(const bd_fs *fs, const char *path, bd_compression kind, bd_record_reader **r,
                                  braid_status *st);
 void bd_record_reader_close(bd_record_reader *r); // NULL is accepted
 

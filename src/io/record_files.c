@@ -33,7 +33,8 @@ braid_record_writer *braid_record_writer_open(const char *path, braid_compressio
     braid_status *st = status ? status : unwanted;
     bd_record_writer *records;
     if (check_open(path, compression, st)) return NULL;
-    if (bd_record_writer_open(path, BD_FILE_CREATE, kind_of(compression), &records, st)) return NULL;
+    if (bd_record_writer_open(bd_fs_current, path, BD_FILE_CREATE, kind_of(compression), &records, st))
+        return NULL;
     braid_record_writer *w = bd_malloc(sizeof *w);
     *w = (braid_record_writer){.records = records};
     return w;
@@ -72,7 +73,7 @@ braid_record_reader *braid_record_reader_open(const char *path, braid_compressio
     braid_status *st = status ? status : unwanted;
     bd_record_reader *records;
     if (check_open(path, compression, st)) return NULL;
-    if (bd_record_reader_open(path, kind_of(compression), &records, st)) return NULL;
+    if (bd_record_reader_open(bd_fs_current, path, kind_of(compression), &records, st)) return NULL;
     braid_record_reader *r = bd_malloc(sizeof *r);
     *r = (braid_record_reader){.records = records};
     return r;

@@ -16,12 +16,12 @@ struct bd_record_reader {
     size_t cap;
 };
 
-braid_code bd_record_reader_open(const char *path, bd_compression kind, bd_record_reader **r,
+braid_code bd_record_reader_open(const bd_fs *fs, const char *path, bd_compression kind, bd_record_reader **r,
                                  braid_status *st)
 {
     *r = NULL;
     bd_input *in;
-    braid_code code = bd_input_open(path, kind, &in, st);
+    braid_code code = bd_input_open(fs, path, kind, &in, st);
     if (code) return code;
     *r = bd_calloc(1, sizeof **r);
     (*r)->in = in;

@@ -36,7 +36,7 @@ static void write_texts(const char *path, bd_compression kind, int count, const 
 {
     BD_STATUS(st);
     bd_record_writer *w;
-    bd_record_writer_open(path, BD_FILE_CREATE, kind, &w, st);
+    bd_record_writer_open(bd_fs_current, path, BD_FILE_CREATE, kind, &w, st);
     assert_ok(st);
     for (int i = 0; i < count; i++) {
         bd_record_write(w, texts[i], strlen(texts[i]), st);
@@ -61,7 +61,7 @@ static void records_have_the_bytes_of_tensorflow(void **state)
     bd_record_writer *w;
     size_t len;
     assert_int_equal(EVENT_RECORD_LEN, 24 + BD_RECORD_OVERHEAD);
-    bd_record_writer_open(p->path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &w, st);
+    bd_record_writer_open(bd_fs_current, p->path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &w, st);
     bd_record_write(w, event_record + 12, 24, st);
     bd_record_writer_close(w, st);
     assert_ok(st);
@@ -72,7 +72,7 @@ static void records_have_the_bytes_of_tensorflow(void **state)
 
     bd_record_reader *r;
     const uint8_t *data;
-    bd_record_reader_open(p->path, BD_COMPRESSION_NONE, &r, st);
+    bd_record_reader_open(bd_fs_current, p->path, BD_COMPRESSION_NONE, &r, st);
     bd_record_read(r, &data, &len, st);
     assert_ok(st);
     assert_int_equal(len, 24);
@@ -116,7 +116,7 @@ static void records_survive_a_round_trip(void **state)
     BD_STATUS(st);
     for (size_t k = 0; k < BD_COUNTOF(kinds); k++) {
         bd_record_writer *w;
-        bd_record_writer_open(p->path, BD_FILE_CREATE, kinds[k], &w, st);
+        bd_record_writer_open(bd_fs_current, p->path, BD_FILE_CREATE, kinds[k], &w, st);
         for (int i = 0; i < COUNT; i++) {
             size_t len;
             uint8_t *data = record_of(i, &len);
@@ -128,7 +128,7 @@ static void records_survive_a_round_trip(void **state)
 
         bd_record_reader *r;
         uint64_t offsets[COUNT + 1];
-        bd_record_reader_open(p->path, kinds[k], &r, st);
+        bd_record_reader_open(bd_fs_current, p->path, kinds[k], &r, st);
         assert_ok(st);
         for (int i = 0; i < COUNT; i++) {
             offsets[i] = bd_record_reader_offset(r);
@@ -158,8 +158,8 @@ static void flushed_records_can_be_read(void **state)
         bd_record_reader *r;
         const uint8_t *data;
         size_t len;
-        bd_record_writer_open(p->path, BD_FILE_CREATE, kinds[k], &w, st);
-        bd_record_reader_open(p->path, kinds[k], &r, st);
+        bd_record_writer_open(bd_fs_current, p->path, BD_FILE_CREATE, kinds[k], &w, st);
+        bd_record_reader_open(bd_fs_current, p->path, kinds[k], &r, st);
         for (int i = 0; i < 3; i++) {
             bd_record_write(w, "text", 4, st);
             if (i & 1) {
@@ -184,13 +184,13 @@ static void appending_continues_at_the_end(void **state)
     BD_STATUS(st);
     bd_record_writer *w;
     write_texts(p->path, BD_COMPRESSION_NONE, 1, (const char *[]){"one"});
-    bd_record_writer_open(p->path, BD_FILE_APPEND, BD_COMPRESSION_NONE, &w, st);
+    bd_record_writer_open(bd_fs_current, p->path, BD_FILE_APPEND, BD_COMPRESSION_NONE, &w, st);
     bd_record_write(w, "two", 3, st);
     bd_record_writer_close(w, st);
     bd_record_reader *r;
     const uint8_t *data;
     size_t len;
-    bd_record_reader_open(p->path, BD_COMPRESSION_NONE, &r, st);
+    bd_record_reader_open(bd_fs_current, p->path, BD_COMPRESSION_NONE, &r, st);
     bd_record_read(r, &data, &len, st);
     assert_memory_equal(data, "one", 3);
     bd_record_read(r, &data, &len, st);
@@ -212,7 +212,7 @@ static void gzip_members_follow_each_other(void **state)
     bd_test_write(p->path, twice, 2 * len);
     bd_record_reader *r;
     const uint8_t *data;
-    bd_record_reader_open(p->path, BD_COMPRESSION_GZIP, &r, st);
+    bd_record_reader_open(bd_fs_current, p->path, BD_COMPRESSION_GZIP, &r, st);
     for (int i = 0; i < 4; i++) {
         bd_record_read(r, &data, &len, st);
         assert_ok(st);
@@ -234,7 +234,7 @@ static int count_records(const char *path, bd_compression kind, braid_status *st
     const uint8_t *data;
     size_t len;
     int count = 0;
-    bd_record_reader_open(path, kind, &r, st);
+    bd_record_reader_open(bd_fs_current, path, kind, &r, st);
     assert_ok(st);
     while (bd_record_read(r, &data, &len, st) == BRAID_OK)
         count++;
@@ -346,7 +346,7 @@ static void a_reader_goes_on_when_the_file_grows(void **state)
     const uint8_t *data;
     size_t len;
     bd_test_write(p->path, event_record, 20);
-    bd_record_reader_open(p->path, BD_COMPRESSION_NONE, &r, st);
+    bd_record_reader_open(bd_fs_current, p->path, BD_COMPRESSION_NONE, &r, st);
     bd_record_read(r, &data, &len, st);
     assert_error(st, BRAID_DATA_LOSS, "truncated record at 0");
     bd_test_write(p->path, event_record, EVENT_RECORD_LEN);
@@ -361,7 +361,8 @@ static void a_failed_write_stays_failed(void **state)
     (void)state;
     BD_STATUS(st);
     bd_record_writer *w;
-    if (bd_record_writer_open("/dev/full", BD_FILE_CREATE, BD_COMPRESSION_NONE, &w, st)) skip();
+    if (bd_record_writer_open(bd_fs_current, "/dev/full", BD_FILE_CREATE, BD_COMPRESSION_NONE, &w, st))
+        skip();
     bd_record_write(w, "text", 4, st);
     assert_ok(st); // it is in the buffer
     bd_record_writer_flush(w, st);

@@ -9,12 +9,12 @@ struct bd_record_writer {
     bd_output *out; // owned
 };
 
-braid_code bd_record_writer_open(const char *path, bd_file_mode mode, bd_compression kind,
+braid_code bd_record_writer_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_compression kind,
                                  bd_record_writer **w, braid_status *st)
 {
     *w = NULL;
     bd_output *out;
-    braid_code code = bd_output_open(path, mode, kind, &out, st);
+    braid_code code = bd_output_open(fs, path, mode, kind, &out, st);
     if (code) return code;
     *w = bd_malloc(sizeof **w);
     (*w)->out = out;

@@ -43,7 +43,7 @@ typedef struct bd_sstable bd_sstable;
 
 // Opens a table. Its index and a few blocks are in memory. Blocks are checked when they are read: DataLoss,
 // naming file and offset, for any damage. On an error *t is NULL.
-braid_code bd_sstable_open(const char *path, bd_sstable **t, braid_status *st);
+braid_code bd_sstable_open(const bd_fs *fs, const char *path, bd_sstable **t, braid_status *st);
 void bd_sstable_close(bd_sstable *t); // NULL is accepted
 
 // A position in a table that stays open.

@@ -160,16 +160,16 @@ static braid_code read_footer(bd_sstable *t, bd_block_handle *index, braid_statu
     return BRAID_OK;
 }
 
-braid_code bd_sstable_open(const char *path, bd_sstable **t, braid_status *st)
+braid_code bd_sstable_open(const bd_fs *fs, const char *path, bd_sstable **t, braid_status *st)
 {
     *t = NULL;
     bd_file *file;
     bd_block_handle index;
-    braid_code code = bd_file_open(path, BD_FILE_READ, &file, st);
+    braid_code code = bd_file_open(fs, path, BD_FILE_READ, &file, st);
     if (code) return code;
     bd_sstable *table = bd_calloc(1, sizeof *table);
     table->file = file;
-    code = bd_file_size(path, &table->size, st);
+    code = bd_file_size(fs, path, &table->size, st);
     if (!code) code = read_footer(table, &index, st);
     if (!code) code = read_block(table, index, &table->index, st);
     if (code) {

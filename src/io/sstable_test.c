@@ -99,7 +99,7 @@ static void write_table(const char *path, const bd_sstable_options *options, con
 {
     BD_STATUS(st);
     bd_output *out;
-    bd_output_open(path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
+    bd_output_open(bd_fs_current, path, BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     assert_ok(st);
     bd_sstable_writer *w = bd_sstable_writer_new(out, options);
     for (size_t i = 0; i < count; i++)
@@ -130,7 +130,7 @@ static void expect_table(const char *path, bd_rng *rng, const struct pair *pairs
 {
     BD_STATUS(st);
     bd_sstable *t;
-    bd_sstable_open(path, &t, st);
+    bd_sstable_open(bd_fs_current, path, &t, st);
     assert_ok(st);
     bd_sstable_iter *it = bd_sstable_iter_new(t);
     assert_false(bd_sstable_iter_valid(it));
@@ -248,7 +248,7 @@ static size_t count_entries(const char *path, braid_status *st)
 {
     bd_sstable *t;
     size_t count = 0;
-    if (bd_sstable_open(path, &t, st)) return 0;
+    if (bd_sstable_open(bd_fs_current, path, &t, st)) return 0;
     bd_sstable_iter *it = bd_sstable_iter_new(t);
     bd_sstable_iter_seek(it, (bd_bytes){0}, st);
     while (bd_sstable_iter_valid(it)) {

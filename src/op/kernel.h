@@ -137,6 +137,13 @@ static inline void bd_op_done(bd_op_ctx *c)
     c->done(c);
 }
 
+// The file system for all files that a kernel opens, looks at or changes: on a server, the files that it
+// opens to graphs.
+static inline const bd_fs *bd_op_fs(const bd_op_ctx *c)
+{
+    return bd_step_fs(c->step);
+}
+
 // Splits [0, count) into pieces of at least `grain` and runs fn over them on the step's pool and this thread;
 // returns when all are done. Runs in one piece when that is not worth it.
 void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,

@@ -2,6 +2,7 @@
 #ifndef BD_OP_STEP_H
 #define BD_OP_STEP_H
 
+#include "io/file.h"
 #include "op/cancellation.h"
 #include "op/rendezvous.h"
 #include "op/resource.h"
@@ -25,10 +26,12 @@ typedef struct bd_step {
     int64_t id;
     bd_rendezvous *rendezvous;     // not owned; NULL when the plan has no Send or Recv
     bd_cancellation *cancellation; // not owned
-    bd_resources *resources;       // of the device; not owned
-    const char *container;         // the step's own container in `resources`, for temporary resources
-    bd_call_frame *frame;          // NULL without one
-    struct bd_thread_pool *pool;   // where a kernel may spread work; not owned
+    // The files that its kernels may use; of the device; not owned; NULL: none. See bd_step_fs.
+    const bd_fs *fs;
+    bd_resources *resources;     // of the device; not owned
+    const char *container;       // the step's own container in `resources`, for temporary resources
+    bd_call_frame *frame;        // NULL without one
+    struct bd_thread_pool *pool; // where a kernel may spread work; not owned
     // of the device, for kernels that block on the disk; not owned; NULL: none
     bd_io_pool *io_pool;
     bd_step_stats_collector *stats;     // NULL when not asked for
@@ -37,5 +40,10 @@ typedef struct bd_step {
     bd_function_runtime *functions;     // the functions that nodes may call; not owned; NULL: none
     int call_depth;                     // functions that called each other down to this step
 } bd_step;
+
+static inline const bd_fs *bd_step_fs(const bd_step *step)
+{
+    return step->fs ? step->fs : &bd_fs_none;
+}
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/slab.h"
+#include <string.h>
 
 // ---- Arena ----
 
@@ -253,4 +254,15 @@ bool bd_proto_has_unknown(const ProtobufCMessage *message, uint32_t field)
     for (unsigned i = 0; i < message->n_unknown_fields; i++)
         if (message->unknown_fields[i].tag == field) return true;
     return false;
+}
+
+uint64_t bd_proto_unknown_fixed64(const ProtobufCMessage *message, uint32_t field)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < message->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *f = &message->unknown_fields[i];
+        if (f->tag == field && f->wire_type == PROTOBUF_C_WIRE_TYPE_64BIT && f->len == sizeof value)
+            memcpy(&value, f->data, sizeof value); // little endian, as on the wire
+    }
+    return value;
 }

@@ -49,6 +49,8 @@ void *bd_proto_unpack_message(const ProtobufCMessageDescriptor *type, const bd_m
 
 // Returns whether a received message had a field that its type does not have.
 bool bd_proto_has_unknown(const ProtobufCMessage *message, uint32_t field);
+// Returns the value of such a field of type fixed64; 0: the message has none.
+uint64_t bd_proto_unknown_fixed64(const ProtobufCMessage *message, uint32_t field);
 
 // Appends a message, without an enclosing tag and length; bd_proto_put is one as field `field`.
 void bd_proto_pack(const ProtobufCMessage *message, bd_wire_writer *out);

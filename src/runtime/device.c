@@ -30,6 +30,7 @@ bd_device *bd_device_new(const char *task_name, const char *type, int index, bd_
     BD_ASSERT(code == BRAID_OK); // the cluster specification has checked the job
     d->resources = bd_resources_new(name.job);
     d->io_pool = bd_io_pool_new();
+    d->fs = bd_fs_current;
     return d;
 }
 
@@ -38,6 +39,7 @@ bd_device *bd_device_new_sharing(const bd_device *first, const char *task_name, 
     bd_device *d = named_device(task_name, first->type, index, first->pool);
     d->resources = first->resources;
     d->io_pool = first->io_pool;
+    d->fs = first->fs;
     d->is_sharing = true;
     return d;
 }

@@ -16,7 +16,8 @@ typedef struct bd_device {
     bd_resources *resources;
     bd_thread_pool *pool; // not owned
     bd_io_pool *io_pool;  // for kernels that block on the disk
-    bool is_sharing;      // resources and io_pool are another device's
+    const bd_fs *fs;      // the files that kernels may use: all, unless the owner sets another; not owned
+    bool is_sharing;      // resources, io_pool and fs are another device's
 } bd_device;
 
 // A device of this process. `task_name` is "/job:J/replica:0/task:N".

@@ -148,6 +148,7 @@ static void set_partition_step(const bd_executable *e, int i, const bd_step *mod
     *step = *model;
     step->resources = device->resources;
     step->io_pool = device->io_pool;
+    step->fs = device->fs;
     step->functions = functions ? bd_function_runtime_on(functions, device) : NULL;
     if (step->functions) step->resources = step->functions->resources; // of the session, where it has its own
 }

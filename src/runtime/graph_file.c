@@ -18,7 +18,7 @@ braid_code braid_graph_read(braid_graph *g, const char *path, braid_status *stat
     braid_status *st = status ? status : own;
     char *data;
     size_t len;
-    braid_code code = bd_file_read_all(path, BD_PROTO_BYTES_MAX, &data, &len, st);
+    braid_code code = bd_file_read_all(bd_fs_current, path, BD_PROTO_BYTES_MAX, &data, &len, st);
     if (code) return code;
     code = is_text(path) ? braid_graph_import_text(g, data, len, st) : braid_graph_import(g, data, len, st);
     if (code) bd_status_prefix(st, "'%s': ", path);
@@ -33,7 +33,7 @@ braid_code braid_graph_write(const braid_graph *g, const char *path, braid_statu
     size_t len = 0;
     char *data = is_text(path) ? braid_graph_export_text(g, st) : braid_graph_export(g, &len, st);
     if (!data) return bd_status_prefix(st, "'%s': ", path);
-    braid_code code = bd_file_write_atomic(path, data, is_text(path) ? strlen(data) : len, st);
+    braid_code code = bd_file_write_atomic(bd_fs_current, path, data, is_text(path) ? strlen(data) : len, st);
     free(data); // the caller's, by free(): we are the caller
     return code;
 }

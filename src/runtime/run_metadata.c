@@ -22,6 +22,13 @@ void braid_run_metadata_free(braid_run_metadata *m)
     bd_free(m);
 }
 
+void braid_run_metadata_copy(braid_run_metadata *to, const braid_run_metadata *from)
+{
+    if (to == from) return;
+    bd_strbuf_clear(&to->bytes);
+    bd_strbuf_append_n(&to->bytes, bd_strbuf_str(&from->bytes), from->bytes.len);
+}
+
 void bd_run_metadata_set(braid_run_metadata *m, const bd_message *message)
 {
     bd_strbuf_clear(&m->bytes);
@@ -38,7 +45,8 @@ const void *braid_run_metadata_data(const braid_run_metadata *m, size_t *len)
 braid_code braid_run_metadata_write(const braid_run_metadata *m, const char *path, braid_status *status)
 {
     BD_STATUS(own);
-    return bd_file_write_atomic(path, bd_strbuf_str(&m->bytes), m->bytes.len, status ? status : own);
+    return bd_file_write_atomic(bd_fs_current, path, bd_strbuf_str(&m->bytes), m->bytes.len,
+                                status ? status : own);
 }
 
 // ---- Reading ----
@@ -84,7 +92,7 @@ static braid_code read_event_file(const char *path, const char *tag, braid_run_m
 {
     *is_event_file = false;
     bd_record_reader *r;
-    if (bd_record_reader_open(path, BD_COMPRESSION_NONE, &r, st)) return st->code;
+    if (bd_record_reader_open(bd_fs_current, path, BD_COMPRESSION_NONE, &r, st)) return st->code;
     const uint8_t *data;
     size_t len;
     if (bd_record_read(r, &data, &len, st)) {
@@ -108,7 +116,7 @@ static braid_code read_message(const char *path, const char *tag, braid_run_meta
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' is no event file: there are no tags in it", path);
     char *data;
     size_t len;
-    if (bd_file_read_all(path, BD_PROTO_BYTES_MAX, &data, &len, st)) return st->code;
+    if (bd_file_read_all(bd_fs_current, path, BD_PROTO_BYTES_MAX, &data, &len, st)) return st->code;
     bd_strbuf_append_n(&m->bytes, data, len);
     bd_free(data);
     BD_PROTO_ARENA(arena);

@@ -358,7 +358,7 @@ static void a_message_is_written_and_read(void **state)
     assert_reads(path, NULL, "y");
     assert_does_not_read(path, "step1", BRAID_INVALID_ARGUMENT, "is no event file");
     assert_does_not_read("/nowhere", NULL, BRAID_NOT_FOUND, "/nowhere");
-    bd_file_write_atomic(path, "garbage", 7, st);
+    bd_file_write_atomic(bd_fs_current, path, "garbage", 7, st);
     assert_does_not_read(path, NULL, BRAID_INVALID_ARGUMENT, "holds neither RunMetadata nor events");
     braid_run_metadata_free(m);
     bd_free(path);
@@ -379,7 +379,7 @@ static void steps_of_an_event_file_are_found_by_tag(void **state)
 {
     BD_STATUS(st);
     bd_event_writer *w;
-    bd_event_writer_open(*state, NULL, &w, st);
+    bd_event_writer_open(bd_fs_current, *state, NULL, &w, st);
     assert_ok(st);
     char *path = bd_strdup(bd_event_writer_path(w));
     bd_event_writer_flush(w, st);

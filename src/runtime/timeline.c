@@ -158,7 +158,7 @@ braid_code braid_run_metadata_timeline_write(const braid_run_metadata *m,
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     char *json = braid_run_metadata_timeline(m, options, st);
-    if (json) bd_file_write_atomic(path, json, strlen(json), st);
+    if (json) bd_file_write_atomic(bd_fs_current, path, json, strlen(json), st);
     free(json); // the caller's, by free(): we are the caller
     return st->code;
 }

@@ -44,6 +44,13 @@ hosts = [h for v in j.values() for h in v]
 assert all(h.startswith("127.0.0.1:") for h in hosts)
 print(len(j["ps"]), len(j["worker"]), len(set(hosts)), c["task"]["type"], c["task"]["index"])')"
 
+script files <<'EOS'
+[ "$task" = worker/0 ] && echo "$BRAID_FILE_ROOT"
+exit 0
+EOS
+run --file-root /data:/models "$dir/files" >/dev/null
+check "--file-root is for the servers of all tasks" "worker/0 | /data:/models" "$(cat "$dir/out")"
+
 script fails <<'EOS'
 case $task in
 worker/0) exec 9<"$dir/gate"; echo "still at work"; exit 0 ;;

@@ -27,4 +27,10 @@ refuses "a task has two replicas at most" "/job:ps/task:0 at 10.0.0.1:1|10.0.0.1
     "${ps[@]}" --replica 2
 refuses "a task of one address has one replica" "/job:worker/task:0 at 10.0.0.1:3 has no replica 1" \
     --cluster "$pair" --job worker --task 0 --replica 1
+refuses "an unknown user cannot be allowed" "This host has no user 'nobody-knows'" \
+    --cluster '{"ps": ["127.0.0.1:1"]}' --job ps --task 0 --allow-user nobody-knows
+refuses "a file root is a directory" "cannot allow the files in $0: it is not a directory" \
+    --cluster '{"ps": ["127.0.0.1:1"]}' --job ps --task 0 --file-root "/:$0"
+BRAID_FILE_ROOT="$0" refuses "the environment is checked, too" "The environment variable BRAID_FILE_ROOT: cannot" \
+    --cluster '{"ps": ["127.0.0.1:1"]}' --job ps --task 0
 exit $((failures > 0))

@@ -1,41 +1,10 @@
 // The C++ interface: values, errors with lines, scopes, hooks, and what frees itself.
-#include <braid/braid.hpp>
-#include <braid/raw_ops.h>
+#include "check.hpp"
 
-#include <cmath>
-#include <cstdio>
-#include <string>
+#include <braid/raw_ops.h>
 
 namespace
 {
-
-int failures = 0;
-
-void expect(bool ok, const char *what, int line = __builtin_LINE())
-{
-    if (ok) return;
-    std::printf("FAILED: line %d: %s\n", line, what);
-    failures++;
-}
-
-template <typename Call> std::string message_of(braid_code wanted, Call &&call, int line = __builtin_LINE())
-{
-    try {
-        call();
-    } catch (const braid::error &e) {
-        expect(e.code() == wanted, "the code of the error", line);
-        return e.what();
-    }
-    expect(false, "an error is thrown", line);
-    return "";
-}
-
-bool has(const std::string &text, const std::string &part)
-{
-    if (text.find(part) != std::string::npos) return true;
-    std::printf("no '%s' in: %s\n", part.c_str(), text.c_str());
-    return false;
-}
 
 void tensors_are_made_of_lists()
 {
@@ -179,13 +148,6 @@ void sessions_run_on_servers()
 
 int main()
 {
-    braid_set_log_level(BRAID_LOG_NONE);
-    tensors_are_made_of_lists();
-    operators_build_nodes();
-    errors_name_the_line();
-    scopes_end_with_their_block();
-    hooks_are_classes_and_lambdas();
-    sessions_run_on_servers();
-    std::puts(failures ? "failed" : "passed");
-    return failures ? 1 : 0;
+    return run_tests(tensors_are_made_of_lists, operators_build_nodes, errors_name_the_line,
+                     scopes_end_with_their_block, hooks_are_classes_and_lambdas, sessions_run_on_servers);
 }

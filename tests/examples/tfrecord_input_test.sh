@@ -2,8 +2,8 @@
 # The example of an input pipeline: it writes TFRecords, learns from them, and tells of damaged ones.
 . "$(dirname "$0")/lib.sh"
 
-run tfrecord_input "$dir/data" 4
-check "it learns from all epochs" at_least "$(number_after "test accuracy after 320 steps:")" 0.85
+run tfrecord_input "$dir/data" 8
+check "it learns from all epochs" at_least "$(number_after "test accuracy after 640 steps:")" 0.88
 ls -i "$dir/data" >"$dir/before"
 check "a second run succeeds" test "$(exit_code tfrecord_input "$dir/data" 1)" = 0
 check "the second run reads the same files" diff "$dir/before" <(ls -i "$dir/data")

@@ -42,7 +42,7 @@ static void write_file(const char *path, bd_bytes content)
 {
     BD_STATUS(st);
     bd_file *file;
-    bd_file_open(path, BD_FILE_CREATE, &file, st);
+    bd_file_open(bd_fs_current, path, BD_FILE_CREATE, &file, st);
     bd_file_write(file, content.data, content.len, st);
     bd_file_close(file, st);
     BD_ASSERT(st->code == BRAID_OK);
@@ -133,7 +133,7 @@ static void write_entry_index(struct input *in)
     if (pairs.len > 0) qsort(pairs.items, pairs.len, sizeof *pairs.items, compare_pairs);
     write_file("/v.data-00000-of-00001", data);
     bd_output *out;
-    bd_output_open("/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
+    bd_output_open(bd_fs_current, "/v.index", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st);
     bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
     put_pairs(w, pairs.items, pairs.len, data);
     bd_sstable_writer_free(w);
@@ -166,7 +166,7 @@ static void read_all(const char *prefix)
 {
     BD_STATUS(st);
     bd_bundle *b;
-    if (bd_bundle_open(prefix, &b, st) == BRAID_OK) bd_bundle_list(b, read_tensor, b, st);
+    if (bd_bundle_open(bd_fs_current, prefix, &b, st) == BRAID_OK) bd_bundle_list(b, read_tensor, b, st);
     bd_bundle_close(b);
 }
 
@@ -188,8 +188,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     default: write_entry_index(&in);
     }
     read_all("/v");
-    if (bd_bundle_merge((const char *[]){"/v"}, 1, "/m", &(bd_bundle_merge_options){.remove_dirs = true},
-                        st) == BRAID_OK)
+    if (bd_bundle_merge(bd_fs_current, (const char *[]){"/v"}, 1, "/m",
+                        &(bd_bundle_merge_options){.remove_dirs = true}, st) == BRAID_OK)
         read_all("/m");
     bd_memory_fs_uninstall();
     return 0;

@@ -1,5 +1,5 @@
 // Fuzzes calls of a live server that store objects or read little: callables, partial runs, groups of
-// collectives.
+// collectives, specifications of the cluster.
 //
 // The first byte chooses the call, the rest is its request; the handle of a session or the id of a step is
 // appended.
@@ -41,6 +41,7 @@ static const struct {
     {"/tensorflow.WorkerService/MarkRecvFinished", false, BY_ITSELF},
     {"/grpc.health.v1.Health/Check", false, BY_ITSELF},
     {"/grpc.health.v1.Health/Watch", false, BY_ITSELF}, // refused: the network in memory does not stream
+    {"/braid.ClusterService/CompareSpecifications", false, BY_ITSELF},
 };
 
 // A session keeps callables and partial runs until it ends.

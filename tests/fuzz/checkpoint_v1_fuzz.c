@@ -39,7 +39,7 @@ static void write_file(bd_bytes meta, bd_bytes value)
     BD_STATUS(st);
     bd_output *out;
     bd_strbuf keys[SLICES] = {0};
-    BD_ASSERT(bd_output_open("/f", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st) == BRAID_OK);
+    BD_ASSERT(bd_output_open(bd_fs_current, "/f", BD_FILE_CREATE, BD_COMPRESSION_NONE, &out, st) == BRAID_OK);
     bd_sstable_writer *w = bd_sstable_writer_new(out, NULL);
     put(w, (bd_bytes){0}, meta);
     for (int i = 0; i < SLICES; i++) {
@@ -63,7 +63,7 @@ static void read_file(void)
     braid_dtype dtype;
     braid_shape shape;
     braid_tensor t = {0};
-    if (bd_checkpoint_v1_open("/f", &f, st)) return;
+    if (bd_checkpoint_v1_open(bd_fs_current, "/f", &f, st)) return;
     if (bd_checkpoint_v1_find(f, "v", &dtype, &shape) &&
         bd_checkpoint_v1_read(f, "v", NULL, &t, st) == BRAID_OK) {
         BD_ASSERT(t.dtype == dtype && bd_shape_equal(&t.shape, &shape));

@@ -22,7 +22,7 @@ static void write_file(const char *path, const void *data, size_t size)
 {
     BD_STATUS(st);
     bd_file *file;
-    bd_file_open(path, BD_FILE_CREATE, &file, st);
+    bd_file_open(bd_fs_current, path, BD_FILE_CREATE, &file, st);
     bd_file_write(file, data, size, st);
     bd_file_close(file, st);
     BD_ASSERT(st->code == BRAID_OK);
@@ -59,7 +59,7 @@ static void read_all(bd_compression kind, const uint8_t *plain, size_t size)
     const uint8_t *record;
     size_t len;
     uint64_t last = 0, at = 0;
-    if (bd_record_reader_open("/f", kind, &r, st)) return;
+    if (bd_record_reader_open(bd_fs_current, "/f", kind, &r, st)) return;
     while (bd_record_read(r, &record, &len, st) == BRAID_OK) {
         BD_ASSERT(!plain || (at + 12 + len <= size && memcmp(plain + at + 12, record, len) == 0));
         last = at;

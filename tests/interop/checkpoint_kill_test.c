@@ -23,18 +23,19 @@ static void live_on(void)
 
 static bd_fs deadly;
 
-static braid_code open_file(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
+static braid_code open_file(const bd_fs *fs, const char *path, bd_file_mode mode, bd_file **file,
+                            braid_status *st)
 {
     if (mode != BD_FILE_READ) live_on();
-    braid_code code = bd_fs_posix.open(path, mode, file, st);
+    braid_code code = bd_fs_posix.open(fs, path, mode, file, st);
     if (!code) (*file)->fs = &deadly;
     return code;
 }
 
-static braid_code lock_file(const char *path, bool make, bd_file **file, braid_status *st)
+static braid_code lock_file(const bd_fs *fs, const char *path, bool make, bd_file **file, braid_status *st)
 {
     live_on();
-    return bd_fs_posix.lock(path, make, file, st);
+    return bd_fs_posix.lock(fs, path, make, file, st);
 }
 
 static braid_code write_file(bd_file *file, const void *data, size_t len, braid_status *st)
@@ -47,22 +48,22 @@ static braid_code write_file(bd_file *file, const void *data, size_t len, braid_
     return bd_fs_posix.write(file, (const char *)data + half, len - half, st);
 }
 
-static braid_code rename_file(const char *from, const char *to, braid_status *st)
+static braid_code rename_file(const bd_fs *fs, const char *from, const char *to, braid_status *st)
 {
     live_on();
-    return bd_fs_posix.rename(from, to, st);
+    return bd_fs_posix.rename(fs, from, to, st);
 }
 
-static braid_code remove_file(const char *path, braid_status *st)
+static braid_code remove_file(const bd_fs *fs, const char *path, braid_status *st)
 {
     live_on();
-    return bd_fs_posix.remove(path, st);
+    return bd_fs_posix.remove(fs, path, st);
 }
 
-static braid_code remove_dir(const char *path, braid_status *st)
+static braid_code remove_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
     live_on();
-    return bd_fs_posix.remove_dir(path, st);
+    return bd_fs_posix.remove_dir(fs, path, st);
 }
 
 static void make_disk_deadly(int calls)

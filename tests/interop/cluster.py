@@ -64,6 +64,8 @@ class Server:
             str(index),
             "--cluster",
             json.dumps(spec),
+            "--file-root",
+            "/",
             *options,
         ]
         self.process = subprocess.Popen(

@@ -226,7 +226,7 @@ static void a_save_leaves_no_other_file(void **state)
     saver_graph_close(&s);
     checkpoint c = read_index(prefix);
     bd_name_list names;
-    bd_dir_list(dir, &names, st);
+    bd_dir_list(bd_fs_current, dir, &names, st);
     assert_ok(st);
     assert_int_equal(names.len, c.shards + 1);
     close_index(&c);

@@ -108,8 +108,8 @@ static char *write_checkpoint(const char *dir)
         write_part(dir, i);
         parts[i] = bd_asprintf("%s/temp/part-%d", dir, i);
     }
-    bd_bundle_merge((const char *const *)parts, 2, prefix, &(bd_bundle_merge_options){.remove_dirs = true},
-                    st);
+    bd_bundle_merge(bd_fs_current, (const char *const *)parts, 2, prefix,
+                    &(bd_bundle_merge_options){.remove_dirs = true}, st);
     assert_ok(st);
     bd_free(parts[0]);
     bd_free(parts[1]);
@@ -161,7 +161,7 @@ static void expect_table(const char *path, char *const *keys, char *const *value
 {
     BD_STATUS(st);
     bd_sstable *t;
-    bd_sstable_open(path, &t, st);
+    bd_sstable_open(bd_fs_current, path, &t, st);
     assert_ok(st);
     bd_sstable_iter *it = bd_sstable_iter_new(t);
     bd_sstable_iter_seek(it, (bd_bytes){0}, st);

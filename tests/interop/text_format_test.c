@@ -73,7 +73,7 @@ static char *read_file(const char *dir, int number, const char *suffix, size_t *
 {
     BD_STATUS(st);
     char *path = bd_asprintf("%s/%d%s", dir, number, suffix), *data;
-    if (bd_file_read_all(path, FILE_MAX, &data, len, st)) fail_msg("%s", st->message);
+    if (bd_file_read_all(bd_fs_current, path, FILE_MAX, &data, len, st)) fail_msg("%s", st->message);
     bd_free(path);
     return data;
 }
@@ -131,7 +131,7 @@ static int answer_all(const char *dir)
     int number = 0;
     for (;; number++) {
         char *path = bd_asprintf("%s/%d.type", dir, number);
-        bool there = bd_file_exists(path);
+        bool there = bd_file_exists(bd_fs_current, path);
         bd_free(path);
         if (!there) return number;
         size_t len;

@@ -165,7 +165,7 @@ static void datasets_are_written_as_tfrecords(void **state)
         bd_record_reader *r;
         const uint8_t *data;
         size_t len;
-        assert_int_equal(bd_record_reader_open(path, BD_COMPRESSION_GZIP, &r, st), BRAID_OK);
+        assert_int_equal(bd_record_reader_open(bd_fs_current, path, BD_COMPRESSION_GZIP, &r, st), BRAID_OK);
         assert_int_equal(bd_record_read(r, &data, &len, st), BRAID_OK);
         assert_int_equal(len, 2);
         assert_memory_equal(data, "ab", 2);

@@ -37,19 +37,20 @@ static bool is_hit(void)
 
 #define FAIL(st, path) bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "%s: No space left on device", path)
 
-static braid_code open_file(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
+static braid_code open_file(const bd_fs *fs, const char *path, bd_file_mode mode, bd_file **file,
+                            braid_status *st)
 {
     *file = NULL;
     if (mode != BD_FILE_READ && is_hit()) return FAIL(st, path);
-    const braid_code code = bd_fs_posix.open(path, mode, file, st);
+    const braid_code code = bd_fs_posix.open(fs, path, mode, file, st);
     if (!code) (*file)->fs = &faulty;
     return code;
 }
 
-static braid_code lock_file(const char *path, bool make, bd_file **file, braid_status *st)
+static braid_code lock_file(const bd_fs *fs, const char *path, bool make, bd_file **file, braid_status *st)
 {
     *file = NULL;
-    return is_hit() ? FAIL(st, path) : bd_fs_posix.lock(path, make, file, st);
+    return is_hit() ? FAIL(st, path) : bd_fs_posix.lock(fs, path, make, file, st);
 }
 
 // The fault leaves the first half.
@@ -67,29 +68,29 @@ static braid_code sync_file(bd_file *file, braid_status *st)
     return is_hit() ? FAIL(st, file->path) : bd_fs_posix.sync(file, st);
 }
 
-static braid_code rename_file(const char *from, const char *to, braid_status *st)
+static braid_code rename_file(const bd_fs *fs, const char *from, const char *to, braid_status *st)
 {
-    return is_hit() ? FAIL(st, to) : bd_fs_posix.rename(from, to, st);
+    return is_hit() ? FAIL(st, to) : bd_fs_posix.rename(fs, from, to, st);
 }
 
-static braid_code remove_file(const char *path, braid_status *st)
+static braid_code remove_file(const bd_fs *fs, const char *path, braid_status *st)
 {
-    return is_hit() ? FAIL(st, path) : bd_fs_posix.remove(path, st);
+    return is_hit() ? FAIL(st, path) : bd_fs_posix.remove(fs, path, st);
 }
 
-static braid_code make_dir(const char *path, braid_status *st)
+static braid_code make_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
-    return is_hit() ? FAIL(st, path) : bd_fs_posix.make_dir(path, st);
+    return is_hit() ? FAIL(st, path) : bd_fs_posix.make_dir(fs, path, st);
 }
 
-static braid_code remove_dir(const char *path, braid_status *st)
+static braid_code remove_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
-    return is_hit() ? FAIL(st, path) : bd_fs_posix.remove_dir(path, st);
+    return is_hit() ? FAIL(st, path) : bd_fs_posix.remove_dir(fs, path, st);
 }
 
-static braid_code sync_dir(const char *path, braid_status *st)
+static braid_code sync_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
-    return is_hit() ? FAIL(st, path) : bd_fs_posix.sync_dir(path, st);
+    return is_hit() ? FAIL(st, path) : bd_fs_posix.sync_dir(fs, path, st);
 }
 
 static void make_disk_faulty(int call)
@@ -213,10 +214,10 @@ static void nothing_is_left_over(const char *dir)
 {
     BD_STATUS(st);
     bd_checkpoint_state state;
-    bd_checkpoint_state_read(dir, NULL, &state, st);
+    bd_checkpoint_state_read(bd_fs_current, dir, NULL, &state, st);
     assert_ok(st);
     bd_name_list names;
-    bd_dir_list(dir, &names, st);
+    bd_dir_list(bd_fs_current, dir, &names, st);
     assert_ok(st);
     size_t of_saves = 0;
     for (size_t i = 0; i < names.len; i++) {

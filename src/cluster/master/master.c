@@ -179,6 +179,7 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
         .filter_count = config->device_filter_count,
         .deadline_ns = c->deadline_ns,
         .cancellation = cancellation,
+        .spec_check = m->env.spec_check,
     };
     bd_find_devices(&options, tasks_found, c);
 }

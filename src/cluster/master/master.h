@@ -5,6 +5,7 @@
 
 #include "base/thread_pool.h"
 #include "base/timer.h"
+#include "cluster/membership/spec_check.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/worker/collectives.h"
 #include "op/cancellation.h"
@@ -21,6 +22,7 @@ typedef struct bd_master_env {
     bd_thread_pool *pool;          // for work that may wait for other tasks
     bd_cancellation *cancellation; // of the server: ends everything
     bd_task_collectives *collectives;
+    bd_spec_check *spec_check;
     int64_t session_timeout_ms; // 0: no timeout
     int64_t client_gone_ms;     // a client that released a session this long ago is gone
     int64_t session_idle_ms;    // for sessions that were never held; 0: no timeout

@@ -2,8 +2,9 @@
 //
 // The finder asks each task (GetStatus) until it answers. The call waits until the address is reachable; if
 // it breaks nevertheless, it is made again after a pause. `pending` counts the tasks that have neither
-// answered nor failed; the thread that brings it to 0 makes the callback. The first error (a wrong answer,
-// the deadline, a cancellation) cancels the calls to the other tasks.
+// answered nor failed; the thread that brings it to 0 makes the callback. A task that has answered is also
+// compared (spec_check.h), when the caller wants it. The first error (a wrong answer, the deadline, a
+// cancellation) cancels the calls to the other tasks.
 #include "cluster/membership/device_finder.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -33,6 +34,7 @@ struct finder {
     bd_find_fn fn;
     void *arg;
     bd_cancellation *cancellation; // a child of the caller's
+    bd_spec_check *spec_check;     // NULL: none
     atomic_int refs;               // one until the callback, one for each timer
     bd_mutex mu;
     bd_found_tasks found;                  // guarded by mu
@@ -170,6 +172,20 @@ static void pause_and_ask(task_query *q)
     bd_timer_add(f->timers, bd_deadline_after_ms(q->pause_ms), ask, q);
 }
 
+static void compared(void *arg, const braid_status *from)
+{
+    task_query *q = arg;
+    finder *f = q->f;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (st->code) bd_status_prefix(st, "%s: ", f->what);
+    if (st->code) fail(f, st);
+    bd_mutex_lock(&f->mu);
+    q->has_answered = true;
+    bd_mutex_unlock(&f->mu);
+    settle(f);
+}
+
 static void answered(void *arg, const bd_device_info *devices, int count, const braid_status *from)
 {
     task_query *q = arg;
@@ -184,13 +200,16 @@ static void answered(void *arg, const bd_device_info *devices, int count, const 
     if (!st->code) check_devices(peer, devices, count, st);
     if (st->code) {
         fail(f, st);
-    } else {
-        bd_mutex_lock(&f->mu);
-        q->has_answered = true;
-        keep_devices_locked(f, &f->found.items[q->index], devices, count);
-        bd_mutex_unlock(&f->mu);
+        settle(f);
+        return;
     }
-    settle(f);
+    bd_mutex_lock(&f->mu);
+    keep_devices_locked(f, &f->found.items[q->index], devices, count);
+    bd_mutex_unlock(&f->mu);
+    if (f->spec_check)
+        bd_spec_check_peer(f->spec_check, peer, f->cancellation, compared, q);
+    else
+        compared(q, st);
 }
 
 static void ask(void *arg)
@@ -263,6 +282,7 @@ void bd_find_devices(const bd_find_options *o, bd_find_fn fn, void *arg)
     f->fn = fn;
     f->arg = arg;
     f->cancellation = bd_cancellation_new(o->cancellation);
+    f->spec_check = o->spec_check;
     f->begin_ns = bd_now_ns();
     atomic_init(&f->refs, 2); // until the callback, and of this function
     bd_mutex_init(&f->mu);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/timer.h"
+#include "cluster/membership/spec_check.h"
 #include "cluster/rpc/peers.h"
 #include "op/cancellation.h"
 
@@ -29,6 +30,7 @@ typedef struct bd_find_options {
     int filter_count;              // 0: all tasks
     int64_t deadline_ns;           // BD_FOREVER: no deadline
     bd_cancellation *cancellation; // not NULL
+    bd_spec_check *spec_check;     // NULL: the specifications of the tasks do not matter
 } bd_find_options;
 
 // `found` is valid only with OK; the callback may take it over (move the struct and zero it).
@@ -36,7 +38,8 @@ typedef void (*bd_find_fn)(void *arg, bd_found_tasks *found, const braid_status 
 
 // Calls back exactly once, on any thread, perhaps before it returns. The server's own task is always among
 // the found ones. Logs, after a moment and then ever less often, the tasks that it waits for.
-// DeadlineExceeded names them; InvalidArgument for a filter that is not a device name; Cancelled.
+// DeadlineExceeded names them; InvalidArgument for a filter that is not a device name, and a task that knows
+// other tasks than this one (spec_check.h); Cancelled.
 void bd_find_devices(const bd_find_options *options, bd_find_fn fn, void *arg);
 
 #endif

@@ -31,74 +31,20 @@
 //                            the parameter server's own task is done
 //   other membership server  its own task is done, and each expected task is done or gone
 //   other task               its own task is done, and each membership server has ended or is lost
-#include "cluster/membership/membership.h"
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/done_notice.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "base/thread.h"
 #include "braid/cluster.pb-c.h"
-#include "cluster/rpc/methods.h"
-#include "cluster/rpc/rpc.h"
+#include "cluster/membership/membership_internal.h"
 #include "proto/pack.h"
 #include <string.h>
 
-#define PAUSE_MIN_MS 20
-#define PAUSE_MAX_MS 1000
 // When a server first logs which tasks it has not seen yet; from one line to the next the time doubles.
 #define LOG_UNSEEN_AFTER_MS 10000
-#define NOTIFY_TRIES_MAX 3
-
-typedef struct expected {
-    bd_membership *m;
-    const bd_peer *peer;
-    int open_calls; // liveness calls
-    bool is_done, is_gone;
-    bool was_seen;
-    uint64_t incarnation;
-    bd_timer_id gone_timer; // 0: none
-    int64_t gone_at_ns;     // of the last loss
-} expected;
-
-// A liveness call that another task holds at this membership server. Two references: the transport's, until
-// the call has ended, and the one of hold_call.
-typedef struct liveness_call {
-    expected *task;
-    int refs;                           // guarded by mu
-    bool has_ended;                     // guarded by mu
-    bd_incoming *call;                  // guarded by mu; NULL once a thread has taken it to answer it
-    struct liveness_call *next, **link; // in `open` while `call` is set
-} liveness_call;
-
-// A membership server that this task holds a liveness call to.
-typedef struct membership_server {
-    bd_membership *m;
-    const bd_peer *peer;
-    int64_t pause_ms;
-    bool has_left;        // it has ended or is lost
-    uint64_t incarnation; // 0: it has never answered
-    // Of NotifyDone. A call whose connection is cut is made again, on a new one; a server that is not there
-    // refuses each of them at once.
-    int notify_tries;
-    int64_t notify_deadline_ns;
-} membership_server;
-
-struct bd_membership {
-    bd_membership_env env;
-    bool is_membership_server;
-    bd_mutex mu;
-    bd_cond notified;
-    expected *expected; // [expected_count] guarded by mu
-    int expected_count;
-    membership_server *membership_servers; // [membership_server_count] guarded by mu
-    int membership_server_count;
-    liveness_call *open;            // guarded by mu
-    char *reason;                   // why this server has ended; NULL while it runs; guarded by mu
-    bool is_done;                   // this task is done; guarded by mu
-    int notifying;                  // NotifyDone calls in progress; guarded by mu
-    int64_t start_ns, log_after_ms; // of the timer that logs unseen tasks
-};
+// When calls of two incarnations of a task are both open this long, it was started twice: the connection to a
+// host that is lost breaks sooner.
+#define LOG_TWICE_AFTER_MS 15000
 
 // ---- Roles ----
 
@@ -145,11 +91,6 @@ static bool is_expected(const bd_peers *peers, const bd_peer *peer)
     return !bd_membership_is_server(peers, peer) && strcmp(peer->job, "evaluator") != 0;
 }
 
-static void report_change(const bd_membership *m)
-{
-    m->env.changed(m->env.arg);
-}
-
 // ---- At a membership server: the expected tasks ----
 
 static expected *find_expected(bd_membership *m, const char *job, int task)
@@ -176,7 +117,7 @@ static void task_is_gone(void *arg)
     if (!is_gone) return;
     bd_warn("%s has not reconnected within %.1f s: it is gone for good", e->peer->label,
             (double)m->env.gone_timeout_ms / 1000);
-    report_change(m);
+    membership_report_change(m);
 }
 
 static void unref_locked(liveness_call *c)
@@ -239,8 +180,9 @@ static void liveness_call_ended(void *arg, bool cancelled)
 static bool seen_locked(expected *e, uint64_t incarnation)
 {
     const bool was_away = e->is_gone || e->is_done;
-    if (e->was_seen && e->incarnation != incarnation) e->is_done = false; // it has restarted
+    if (e->is_done && e->done_incarnation != incarnation) e->is_done = false; // it has restarted
     e->is_gone = false;
+    if (e->was_seen && e->incarnation != incarnation) e->previous = e->incarnation;
     e->was_seen = true;
     e->incarnation = incarnation;
     e->open_calls++;
@@ -257,20 +199,58 @@ static void reply_reason(bd_incoming *call, const char *reason)
     bd_incoming_reply_proto(call, &response.base);
 }
 
+// Returns the newest open call of the task that has another incarnation than `but`; NULL: none.
+static const liveness_call *find_open_locked(const expected *e, uint64_t but)
+{
+    const liveness_call *c = e->m->open;
+    while (c && (c->task != e || c->incarnation == but))
+        c = c->next;
+    return c;
+}
+
+static char *caller_locked(const liveness_call *c)
+{
+    return c->call->transport->peer(c->call); // it is not replied to while it is listed
+}
+
+static void log_twice(void *arg)
+{
+    const expected *e = arg;
+    bd_membership *m = e->m;
+    char *callers[2] = {0};
+    bd_mutex_lock(&m->mu);
+    const liveness_call *other = find_open_locked(e, e->incarnation);
+    const liveness_call *last = other ? find_open_locked(e, other->incarnation) : NULL;
+    if (last) {
+        callers[0] = caller_locked(other);
+        callers[1] = caller_locked(last);
+    }
+    bd_mutex_unlock(&m->mu);
+    if (last)
+        bd_error_log("Two processes say that they are %s: they call from %s and %s. Start each task once",
+                     e->peer->label, callers[0], callers[1]);
+    bd_free(callers[0]);
+    bd_free(callers[1]);
+}
+
 // Holds a call open until this server or the call ends. The call is not listed before on_end has returned, so
 // no other thread answers it earlier. The answer is the last action here, because the server may be freed
 // after it.
-static void hold_call(expected *e, bd_incoming *call)
+static void hold_call(expected *e, bd_incoming *call, uint64_t incarnation)
 {
     bd_membership *m = e->m;
     liveness_call *c = bd_calloc(1, sizeof *c);
     c->task = e;
+    c->incarnation = incarnation;
     c->refs = 2;
     call->transport->on_end(call, liveness_call_ended, c);
     bd_mutex_lock(&m->mu);
     const bool has_ended = c->has_ended;
     const char *reason = m->reason; // constant once it is set
     if (!has_ended && !reason) link_locked(c, call);
+    if (find_open_locked(e, incarnation))
+        bd_timer_add(m->env.timers, bd_deadline_after_ms(bd_min(LOG_TWICE_AFTER_MS, m->env.gone_timeout_ms)),
+                     log_twice, e);
     unref_locked(c);
     bd_mutex_unlock(&m->mu);
     if (has_ended)
@@ -301,9 +281,9 @@ void bd_membership_serve_liveness(bd_membership *m, bd_incoming *call, const cha
     bd_debug("%s holds a liveness call", e->peer->label);
     if (is_news) {
         bd_info("%s is back", e->peer->label);
-        report_change(m);
+        membership_report_change(m);
     }
-    hold_call(e, call);
+    hold_call(e, call, incarnation);
 }
 
 void bd_membership_close(bd_membership *m, const char *reason)
@@ -322,68 +302,8 @@ void bd_membership_close(bd_membership *m, const char *reason)
 
 // ---- Done ----
 
-static bd_rpc_options rpc_to(const bd_membership *m, const bd_peer *peer, const char *method)
-{
-    bd_rpc_options options = bd_peer_rpc(peer, method);
-    options.cancellation = m->env.cancellation;
-    return options;
-}
-
-static void notify_done(membership_server *to);
-
-static void done_notified(void *arg, bd_message *response, const braid_status *st)
-{
-    (void)response;
-    membership_server *to = arg;
-    bd_membership *m = to->m;
-    if (st->code) bd_debug("NotifyDone: %s", st->message);
-    if (st->code == BRAID_UNAVAILABLE && to->notify_tries < NOTIFY_TRIES_MAX) {
-        notify_done(to);
-        return;
-    }
-    bd_mutex_lock(&m->mu);
-    m->notifying--;
-    bd_cond_broadcast(&m->notified);
-    bd_mutex_unlock(&m->mu);
-}
-
-static void notify_done(membership_server *to)
-{
-    const bd_peer *self = to->m->env.peers->self;
-    Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
-    request.job = (char *)self->job;
-    request.task = self->index;
-    bd_rpc_options options = rpc_to(to->m, to->peer, BD_CLUSTER_SERVICE "NotifyDone");
-    options.deadline_ns = to->notify_deadline_ns;
-    to->notify_tries++;
-    bd_rpc_start_proto(&options, &request.base, done_notified, to);
-}
-
-void bd_membership_notify_done(bd_membership *m)
-{
-    bd_mutex_lock(&m->mu);
-    const bool is_first = !m->is_done;
-    m->is_done = true;
-    if (is_first) m->notifying += m->membership_server_count;
-    bd_mutex_unlock(&m->mu);
-    if (!is_first) return;
-    const bd_peer *self = m->env.peers->self;
-    if (!is_ps(self)) bd_done_notice_write(self->job, self->index); // of a parameter server: server.c
-    for (int i = 0; i < m->membership_server_count; i++) {
-        m->membership_servers[i].notify_deadline_ns = bd_deadline_after_ms(BD_NOTIFY_DONE_TIMEOUT_MS);
-        notify_done(&m->membership_servers[i]);
-    }
-    report_change(m);
-}
-
-void bd_membership_wait_notified(bd_membership *m, int64_t deadline_ns)
-{
-    bd_mutex_lock(&m->mu);
-    while (m->notifying > 0 && !bd_cond_wait_until(&m->notified, &m->mu, deadline_ns)) {}
-    bd_mutex_unlock(&m->mu);
-}
-
-braid_code bd_membership_done(bd_membership *m, const char *job, int task, braid_status *st)
+braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint64_t incarnation,
+                              braid_status *st)
 {
     const bd_peer *self = m->env.peers->self;
     if (strcmp(job, self->job) == 0 && task == self->index) {
@@ -395,104 +315,16 @@ braid_code bd_membership_done(bd_membership *m, const char *job, int task, braid
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", self->label, job,
                        task);
     bd_mutex_lock(&m->mu);
-    const bool is_news = !e->is_done;
-    e->is_done = true;
+    const bool is_late = e->previous && incarnation == e->previous; // the task has restarted since
+    const bool is_news = !is_late && !e->is_done;
+    if (!is_late) e->is_done = true;
+    if (!is_late) e->done_incarnation = incarnation;
     bd_mutex_unlock(&m->mu);
     if (is_news) {
         bd_info("%s is done", e->peer->label);
-        report_change(m);
+        membership_report_change(m);
     }
     return BRAID_OK;
-}
-
-// ---- At another task: liveness calls to membership servers ----
-
-static void ask_status(void *arg);
-
-static bool is_ending(const bd_membership *m)
-{
-    return bd_cancellation_is_cancelled(m->env.cancellation);
-}
-
-static void pause_and_ask_status(membership_server *s)
-{
-    s->pause_ms = bd_min(bd_max(s->pause_ms * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
-    bd_timer_add(s->m->env.timers, bd_deadline_after_ms(s->pause_ms), ask_status, s);
-}
-
-// The membership server has ended, or the connection to it is lost.
-static void membership_server_left(membership_server *s)
-{
-    bd_membership *m = s->m;
-    bd_mutex_lock(&m->mu);
-    s->has_left = true;
-    bd_mutex_unlock(&m->mu);
-    report_change(m);
-    pause_and_ask_status(s);
-}
-
-static void liveness_answered(void *arg, bd_message *response, const braid_status *st)
-{
-    membership_server *s = arg;
-    if (is_ending(s->m)) return;
-    if (st->code == BRAID_UNIMPLEMENTED || st->code == BRAID_INVALID_ARGUMENT) {
-        bd_debug("%s takes no liveness call: %s", s->peer->label, st->message);
-        return;
-    }
-    BD_STATUS(malformed);
-    BD_PROTO_ARENA(arena);
-    const Braid__LivenessResponse *message =
-        st->code ? NULL
-                 : bd_proto_unpack_message(&braid__liveness_response__descriptor, response, arena, malformed);
-    if (message)
-        bd_info("%s has ended: %s", s->peer->label, message->reason);
-    else
-        bd_warn("Lost %s: %s", s->peer->label, st->code ? st->message : malformed->message);
-    membership_server_left(s);
-}
-
-static void hold_liveness(membership_server *s)
-{
-    const bd_membership *m = s->m;
-    const bd_peer *self = m->env.peers->self;
-    Braid__LivenessRequest request = BRAID__LIVENESS_REQUEST__INIT;
-    request.job = (char *)self->job;
-    request.task = self->index;
-    request.incarnation = m->env.incarnation;
-    const bd_rpc_options options = rpc_to(m, s->peer, BD_CLUSTER_SERVICE "Liveness");
-    bd_rpc_start_proto(&options, &request.base, liveness_answered, s);
-}
-
-static void membership_server_is_up(membership_server *s, uint64_t incarnation)
-{
-    bd_membership *m = s->m;
-    bd_mutex_lock(&m->mu);
-    const bool was_lost = s->has_left;
-    s->has_left = false;
-    bd_mutex_unlock(&m->mu);
-    if (was_lost)
-        bd_info("%s is %s", s->peer->label,
-                incarnation == s->incarnation ? "reachable again" : "reachable again, after a restart");
-    s->incarnation = incarnation;
-    s->pause_ms = 0;
-    hold_liveness(s);
-}
-
-static void status_received(void *arg, const bd_device_info *devices, int count, const braid_status *st)
-{
-    membership_server *s = arg;
-    if (is_ending(s->m)) return;
-    if (st->code)
-        pause_and_ask_status(s);
-    else
-        membership_server_is_up(s, count > 0 ? devices[0].incarnation : 0);
-}
-
-static void ask_status(void *arg)
-{
-    membership_server *s = arg;
-    bd_worker *w = s->peer->worker;
-    if (!is_ending(s->m)) w->ops->get_status(w, true, s->m->env.cancellation, status_received, s);
 }
 
 // ---- At a membership server: tasks that have not been seen ----
@@ -539,7 +371,7 @@ static void start_timed_out(void *arg)
         bd_warn("Not connected within %.1f s, no longer waited for: %s",
                 (double)m->env.start_timeout_ms / 1e3, names);
     bd_free(names);
-    if (is_news) report_change(m);
+    if (is_news) membership_report_change(m);
 }
 
 void bd_membership_start(bd_membership *m)
@@ -551,7 +383,7 @@ void bd_membership_start(bd_membership *m)
         bd_timer_add(m->env.timers, bd_deadline_after_ms(m->env.start_timeout_ms), start_timed_out, m);
     }
     for (int i = 0; i < m->membership_server_count; i++)
-        ask_status(&m->membership_servers[i]);
+        membership_hold_liveness(&m->membership_servers[i]);
 }
 
 // ---- Queries ----
@@ -608,13 +440,14 @@ bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done
     return has_left;
 }
 
-int bd_membership_done_tasks(bd_membership *m, const bd_peer ***out)
+int bd_membership_done_tasks(bd_membership *m, bd_done_task **out)
 {
     int count = 0;
     *out = bd_calloc((size_t)m->expected_count + 1, sizeof **out);
     bd_mutex_lock(&m->mu);
     for (int i = 0; i < m->expected_count; i++)
-        if (m->expected[i].is_done) (*out)[count++] = m->expected[i].peer;
+        if (m->expected[i].is_done)
+            (*out)[count++] = (bd_done_task){m->expected[i].peer, m->expected[i].done_incarnation};
     bd_mutex_unlock(&m->mu);
     return count;
 }

@@ -3,22 +3,20 @@
 #define BD_CLUSTER_MEMBERSHIP_MEMBERSHIP_H
 
 #include "base/timer.h"
+#include "cluster/membership/spec_check.h"
 #include "cluster/rpc/peers.h"
 #include "op/cancellation.h"
 
 typedef struct bd_membership bd_membership;
 
-// How long a task that ends waits for the membership servers to learn that it is done. A healthy server
-// answers sooner; a stopped one must not keep the task from ending.
-#define BD_NOTIFY_DONE_TIMEOUT_MS 1000
-
 typedef struct bd_membership_env {
     const bd_peers *peers;
     bd_timers *timers;
     bd_cancellation *cancellation; // of the server
-    uint64_t incarnation;          // of the server's device
-    int64_t gone_timeout_ms;       // a task whose connection is lost this long is gone for good
-    int64_t start_timeout_ms;      // and one that has not connected this long after the start
+    bd_spec_check *spec_check;
+    uint64_t incarnation;     // of the server's device
+    int64_t gone_timeout_ms;  // a task whose connection is lost this long is gone for good
+    int64_t start_timeout_ms; // and one that has not connected this long after the start
     // Called without a lock after a change of the state that the functions below report.
     void (*changed)(void *arg);
     void *arg;
@@ -41,14 +39,17 @@ void bd_membership_free(bd_membership *m);
 void bd_membership_serve_liveness(bd_membership *m, bd_incoming *call, const char *job, int task,
                                   uint64_t incarnation);
 
-// Records that a task is done. For this server's own task it also notifies the membership servers.
-// InvalidArgument for a task that the cluster does not have.
-braid_code bd_membership_done(bd_membership *m, const char *job, int task, braid_status *st);
+// Records that a task is done. For this server's own task it also notifies the membership servers. No effect
+// when the task has restarted since: `incarnation` is that which is done. InvalidArgument for a task that the
+// cluster does not have.
+braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint64_t incarnation,
+                              braid_status *st);
 // Records that this server's own task is done, and notifies the membership servers. Repeated calls have no
 // effect.
 void bd_membership_notify_done(bd_membership *m);
-// Waits until the membership servers know that this task is done, or until the deadline.
-void bd_membership_wait_notified(bd_membership *m, int64_t deadline_ns);
+// Waits until the membership servers know that this task is done, have ended or are not there. A server that
+// is silent is waited for until it takes this task for gone (gone_timeout_ms).
+void bd_membership_wait_notified(bd_membership *m);
 
 // Returns whether this server has no reason left to serve: see membership.c.
 bool bd_membership_is_over(bd_membership *m);
@@ -60,8 +61,13 @@ braid_code bd_membership_check_done(bd_membership *m, braid_status *st);
 // which.
 bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done);
 
+typedef struct bd_done_task {
+    const bd_peer *peer;
+    uint64_t incarnation;
+} bd_done_task;
+
 // The tasks that are expected at this membership server and done; *out is the caller's (bd_free).
-int bd_membership_done_tasks(bd_membership *m, const bd_peer ***out);
+int bd_membership_done_tasks(bd_membership *m, bd_done_task **out);
 
 // Returns whether the task works: it is no parameter server and no evaluator.
 bool bd_membership_works(const bd_peer *peer);

@@ -259,10 +259,7 @@ static void end_if_due(wait *w)
     bd_mutex_lock(&n->mu);
     const int64_t generation = generation_locked(n, w->key);
     bd_mutex_unlock(&n->mu);
-    if (w->seen < 0 && w->min_tasks > 0)
-        check_workforce(n, w, st);
-    else if (generation <= w->seen && !has_ended(n, w, st))
-        return;
+    if (generation <= w->seen && !has_ended(n, w, st)) return;
     bd_mutex_lock(&n->mu);
     const bool taken = take_locked(w);
     bd_mutex_unlock(&n->mu);

@@ -29,9 +29,7 @@ void bd_notifications_notify(bd_notifications *n, const char *key, bool forward,
 
 typedef struct bd_notification_wait {
     const char *key;
-    // An earlier generation; 0: wait for any notification; -1: return at once, with min_tasks an error if too
-    // few tasks are left.
-    int64_t seen;
+    int64_t seen;  // an earlier generation; 0: wait for any notification; -1: return at once
     int min_tasks; // see braid_notification_wait, as for successors and leads
     bool successors, leads;
     const char *job; // the task that waits; NULL or empty: this one

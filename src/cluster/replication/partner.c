@@ -2,7 +2,8 @@
 //
 // Whether the partner's process is dead is asked by a connection of its own: gRPC repeats the error of an
 // earlier attempt while it pauses. A dead process's port refuses connections; a stopped process's port
-// accepts them; a host that is cut off or without power does not answer.
+// accepts them; a host that is cut off or without power does not answer. The host is looked up once, when the
+// replication starts, so that a slow or broken name service does not delay a takeover.
 #include "base/alloc.h"
 #include "cluster/replication/replication_internal.h"
 #include "cluster/rpc/methods.h"
@@ -32,20 +33,23 @@ static bool is_refused(const struct addrinfo *at)
     return error == ECONNREFUSED;
 }
 
-bool bd_replication_is_partner_dead(const bd_replication *r)
+void bd_replication_look_up_partner(bd_replication *r)
 {
     char host[BD_HOST_LEN_MAX + 1], service[16];
     int port;
     BD_STATUS(malformed);
-    if (bd_host_port_parse(r->env.partner, host, &port, malformed)) return false;
+    if (r->addresses || bd_host_port_parse(r->env.partner, host, &port, malformed)) return;
     snprintf(service, sizeof service, "%d", port);
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    if (getaddrinfo(host, service, &hints, &found) != 0) return false;
-    bool is_dead = found != NULL;
-    for (const struct addrinfo *at = found; at && is_dead; at = at->ai_next)
+    if (getaddrinfo(host, service, &hints, &r->addresses) != 0) r->addresses = NULL;
+}
+
+bool bd_replication_is_partner_dead(bd_replication *r)
+{
+    bd_replication_look_up_partner(r);
+    bool is_dead = r->addresses != NULL;
+    for (const struct addrinfo *at = r->addresses; at && is_dead; at = at->ai_next)
         is_dead = is_refused(at);
-    freeaddrinfo(found);
     return is_dead;
 }
 

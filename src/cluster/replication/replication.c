@@ -8,11 +8,13 @@
 #include "base/log.h"
 #include "cluster/replication/replication_internal.h"
 #include "proto/pack.h"
+#include <netdb.h>
 
 bd_replication *bd_replication_new(const bd_replication_env *env)
 {
     bd_replication *r = bd_calloc(1, sizeof *r);
     r->env = *env;
+    r->call = env->incarnation;
     bd_rpc_count_init(&r->calls);
     r->cancellation = bd_cancellation_new(env->cancellation);
     bd_mutex_init(&r->mu);
@@ -34,6 +36,7 @@ static bool serves(bd_replication *r)
 static void run(void *arg)
 {
     bd_replication *r = arg;
+    bd_replication_look_up_partner(r);
     while (!bd_replication_is_over(r)) {
         if (serves(r))
             bd_replication_send(r);
@@ -49,25 +52,26 @@ braid_code bd_replication_start(bd_replication *r, braid_status *st)
     return BRAID_OK;
 }
 
-void bd_replication_begin_to_serve(bd_replication *r)
+bool bd_replication_begin_to_serve(bd_replication *r, const uint64_t *hellos)
 {
     bd_mutex_lock(&r->mu);
     while (r->is_applying) // ends: applying does not wait
         bd_cond_wait(&r->changed, &r->mu);
     const bool has_copy = r->state == BRAID__REPLICA_STATE__STANDBY;
-    const bool is_over = r->is_closed || r->has_ended;
-    if (!is_over) {
+    const bool serves = !r->is_closed && !r->has_ended && (!hellos || *hellos == r->hellos);
+    if (serves) {
         r->state = BRAID__REPLICA_STATE__SERVING;
         r->term++;
         r->number = 0;
         r->pause_ms = 0;
     }
     bd_mutex_unlock(&r->mu);
-    if (is_over) return;
+    if (!serves) return false;
     bd_info("%s: this process (replica %d) serves, %s", r->env.label, r->env.replica,
             has_copy ? "with the variables of the one that is lost" : "without variables");
     r->env.serve(r->env.arg);
     bd_replication_depose_partner(r);
+    return true;
 }
 
 void bd_replication_end(bd_replication *r, const braid_status *st)
@@ -150,9 +154,8 @@ void bd_replication_free(bd_replication *r)
 {
     if (!r) return;
     r->env.transport->channel_close(r->channel);
-    bd_message_fini(&r->pieces);
-    for (size_t i = 0; i < r->requests.len; i++)
-        bd_message_fini(&r->requests.items[i]);
+    if (r->addresses) freeaddrinfo(r->addresses);
+    bd_replication_drop_pieces(r);
     bd_array_free(&r->requests);
     bd_array_free(&r->commits);
     bd_status_fini(&r->end);

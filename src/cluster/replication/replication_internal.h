@@ -55,10 +55,10 @@ struct bd_replication {
     // Of a process that does not serve.
     bd_cancellation *following; // of this process's Follow call; NULL: none is open
     uint64_t followed;          // the incarnation of the process followed; 0: none
-    uint64_t call;              // counts the Follow calls; transfers for an earlier one are refused
-    uint64_t arriving;          // the transfer whose pieces arrive
-    bd_message pieces;          // of it, borrowed from `requests`
-    BD_ARRAY(bd_message) requests;
+    uint64_t call;              // numbers the Follow calls, also between processes: from the incarnation on
+    uint64_t arriving; // the last transfer of the process followed of which a piece has arrived; 0: none
+    bd_message pieces; // of it, borrowed from `requests`
+    BD_ARRAY(bd_message *) requests; // a message does not move in memory
     bool is_applying;
 
     // Of the serving process.
@@ -68,13 +68,15 @@ struct bd_replication {
     bd_follow_call *follow;      // the standby's; NULL: it holds none
     bd_cancellation *sending;    // of the transfer in progress; NULL: none. It ends with the Follow call
     bool is_complete;            // the standby has all that has been acknowledged
-    int64_t silent_ns;           // since when the standby is silent; 0: it is not
+    int64_t silent_ns;           // since when it acknowledges nothing that was sent; 0: it does
     uint64_t acknowledged;       // changes that the standby has
     BD_ARRAY(bd_commit) commits; // that wait
 
     // Of the thread.
-    size_t copied;    // see bd_transfer_build
-    int64_t pause_ms; // the last pause; 0: none
+    size_t copied;              // see bd_transfer_build
+    bool owes_full;             // the last transfer was full and has not been acknowledged
+    int64_t pause_ms;           // the last pause; 0: none
+    struct addrinfo *addresses; // of the partner; NULL: its host is not known yet
 };
 
 // partner.c: what is known of the partner's process.
@@ -84,8 +86,10 @@ typedef enum bd_partner {
     BD_PARTNER_SILENT   // stopped, cut off, or not ready to answer
 } bd_partner;
 bd_partner bd_replication_ask(bd_replication *r, Braid__ReplicaHello *answer);
-// Returns whether connections to the partner's port are refused: its process is dead.
-bool bd_replication_is_partner_dead(const bd_replication *r);
+// Looks up the addresses of the partner's host, which may block, unless they are known.
+void bd_replication_look_up_partner(bd_replication *r);
+// Returns whether connections to the partner's port are refused at all addresses: its process is dead.
+bool bd_replication_is_partner_dead(bd_replication *r);
 bd_rpc_options bd_replication_rpc(bd_replication *r, const char *method, int64_t deadline_ns);
 // Fills the Hello of this process.
 Braid__ReplicaHello bd_replication_hello(bd_replication *r);
@@ -98,9 +102,13 @@ void bd_replication_release(bd_replication *r); // calls the commits that need n
 void bd_replication_answer_follow(bd_follow_call *f, const char *reason); // taken out of the replication
 // standby.c: the process that does not serve. Returns when it serves, has to begin anew, or has ended.
 void bd_replication_find_partner(bd_replication *r);
+// Drops the pieces of the transfer that arrives. With the lock, unless no call is left.
+void bd_replication_drop_pieces(bd_replication *r);
 
 // replication.c
-void bd_replication_begin_to_serve(bd_replication *r);
+// Serves from now on. Returns false when the replication is over, or when the partner has said Hello since
+// there were *hellos (NULL: it does not matter): it knows this process as one that does not serve.
+bool bd_replication_begin_to_serve(bd_replication *r, const uint64_t *hellos);
 // Ends with `st`, which may be OK.
 void bd_replication_end(bd_replication *r, const braid_status *st);
 // Pauses longer each time, until the state changes or a call of the partner wakes it.

@@ -2,11 +2,13 @@
 // waits for.
 #include "base/testing/test.h"
 #include "braid/cluster.pb-c.h"
-#include "cluster/replication/replication.h"
+#include "cluster/replication/replication_internal.h"
 #include "cluster/rpc/methods.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/spec/cluster_spec.h"
 #include "proto/pack.h"
+#include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define GRACE_MS 60000
@@ -25,6 +27,7 @@ typedef struct process {
     bd_event serves, has_ended;
     braid_code end_code;
     bd_event *_Atomic holds_transfers; // a Transfer waits for it; NULL: none does
+    atomic_int loses_transfers;        // the number of Transfers that are lost from now on
 } process;
 
 static void handle(void *arg, bd_incoming *call)
@@ -41,7 +44,13 @@ static void handle(void *arg, bd_incoming *call)
     } else {
         bd_event *gate = p->holds_transfers;
         if (gate) bd_event_wait(gate);
-        bd_replication_serve_transfer(p->replication, call);
+        if (atomic_fetch_sub(&p->loses_transfers, 1) > 0) {
+            BD_STATUS(st);
+            bd_fail(st, BRAID_UNAVAILABLE, "the connection is lost");
+            bd_incoming_reply_error(call, st);
+        } else {
+            bd_replication_serve_transfer(p->replication, call);
+        }
     }
 }
 
@@ -88,9 +97,9 @@ static void init(process *p)
     assert_ok(st);
 }
 
-static void start(process *p, const process *partner, int replica, uint64_t incarnation, int64_t grace_ms)
+static void new_replication(process *p, const process *partner, int replica, uint64_t incarnation,
+                            int64_t grace_ms)
 {
-    BD_STATUS(st);
     p->replication = bd_replication_new(&(bd_replication_env){.label = "/job:ps/task:0",
                                                               .replica = replica,
                                                               .partner = partner->address,
@@ -102,6 +111,12 @@ static void start(process *p, const process *partner, int replica, uint64_t inca
                                                               .serve = serve,
                                                               .ended = ended,
                                                               .arg = p});
+}
+
+static void start(process *p, const process *partner, int replica, uint64_t incarnation, int64_t grace_ms)
+{
+    BD_STATUS(st);
+    new_replication(p, partner, replica, incarnation, grace_ms);
     bd_replication_start(p->replication, st);
     assert_ok(st);
 }
@@ -261,6 +276,93 @@ static void the_standby_has_what_is_committed(void **state)
     fini(&b, true);
 }
 
+// After a removal the next transfer is a full one.
+static void a_full_transfer_that_is_lost_is_sent_again(void **state)
+{
+    (void)state;
+    process a, b;
+    start_pair(&a, &b, GRACE_MS);
+    assign(&a, "ps", "x", true, 3);
+    assign(&a, "mine", "removed", false, 4);
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    assert_int_equal(value_of(&b, "mine", "removed", false), 4);
+    atomic_store(&b.loses_transfers, 2);
+    bd_resources_clear(a.resources, "mine");
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    assert_true(atomic_load(&b.loses_transfers) < 0);
+    assert_int_equal(value_of(&b, "mine", "removed", false), NONE);
+    assert_int_equal(value_of(&b, "ps", "x", true), 3);
+    fini(&a, true);
+    fini(&b, true);
+}
+
+// No transfer gets through, although the standby answers and holds its call open.
+static void a_commit_that_cannot_be_copied_ends_after_the_grace_time(void **state)
+{
+    (void)state;
+    process a, b;
+    start_pair(&a, &b, 500);
+    atomic_store(&b.loses_transfers, INT_MAX);
+    assign(&a, "ps", "x", true, 3);
+    assert_int_equal(commit_now(&a), BRAID_UNAVAILABLE);
+    bd_event_wait(&a.has_ended);
+    fini(&a, false);
+    bd_event_wait(&b.serves);
+    fini(&b, true);
+}
+
+// Breaks the call of the standby, and waits until it follows again.
+static void follow_again(process *serving, process *standby)
+{
+    BD_STATUS(cut);
+    bd_fail(cut, BRAID_UNAVAILABLE, "the connection is cut");
+    bd_replication *s = standby->replication, *r = serving->replication;
+    bd_mutex_lock(&s->mu);
+    const uint64_t call = s->call;
+    bd_cancellation *following = bd_cancellation_ref(s->following);
+    bd_mutex_unlock(&s->mu);
+    bd_cancellation_cancel(following, cut);
+    bd_cancellation_unref(following);
+    bd_mutex_lock(&r->mu);
+    while (!r->follow || r->standby_call == call) // ends: the standby follows as long as the other serves
+        bd_cond_wait(&r->changed, &r->mu);
+    bd_mutex_unlock(&r->mu);
+}
+
+static void a_silence_that_is_over_does_not_count(void **state)
+{
+    (void)state;
+    const int64_t grace_ms = 1000;
+    process a, b;
+    start_pair(&a, &b, grace_ms);
+    follow_again(&a, &b);
+    assert_false(bd_event_wait_until(&a.has_ended, bd_deadline_after_ms(grace_ms + 100)));
+    atomic_store(&b.loses_transfers, 1);
+    assign(&a, "ps", "x", true, 3);
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    assert_int_equal(value_of(&b, "ps", "x", true), 3);
+    fini(&a, true);
+    fini(&b, true);
+}
+
+static void a_first_copy_that_is_lost_is_sent_again(void **state)
+{
+    (void)state;
+    process a, b;
+    init(&a);
+    init(&b);
+    atomic_store(&b.loses_transfers, 2);
+    start(&a, &b, 0, 100, GRACE_MS);
+    start(&b, &a, 1, 200, GRACE_MS);
+    bd_event_wait(&a.serves);
+    assign(&a, "ps", "x", true, 4);
+    change_until_followed(&a, &b);
+    assert_true(atomic_load(&b.loses_transfers) < 0);
+    assert_int_equal(value_of(&b, "ps", "x", true), 4);
+    fini(&a, true);
+    fini(&b, true);
+}
+
 static void a_commit_waits_for_the_standby(void **state)
 {
     (void)state;
@@ -292,15 +394,15 @@ static void the_standby_serves_when_the_other_is_stopped(void **state)
     start_pair(&a, &b, GRACE_MS);
     assign(&a, "ps", "x", true, 5);
     BD_STATUS(st);
-    bd_membership_done(a.membership, "worker", 1, st);
+    bd_membership_done(a.membership, "worker", 1, 7, st);
     bd_variables_count_change();
     assert_int_equal(commit_now(&a), BRAID_OK);
     fini(&a, false);
     bd_event_wait(&b.serves);
     assert_int_equal(value_of(&b, "ps", "x", true), 5);
-    const bd_peer **done;
+    bd_done_task *done;
     assert_int_equal(bd_membership_done_tasks(b.membership, &done), 1); // it does not wait for it again
-    assert_string_equal(done[0]->task, "/job:worker/replica:0/task:1");
+    assert_string_equal(done[0].peer->task, "/job:worker/replica:0/task:1");
     bd_free(done);
     assert_int_equal(commit_now(&b), BRAID_OK);
     fini(&b, true);
@@ -324,25 +426,35 @@ static void a_process_that_is_replaced_acknowledges_nothing(void **state)
     fini(&b, true);
 }
 
+static void kill_standby(process *p)
+{
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "killed");
+    stop_listening(p);
+    bd_replication_close(p->replication, false, why);
+}
+
+// Starts a process at the address of the standby that was killed.
+static void take_place(process *p, const process *killed, const process *serving)
+{
+    BD_STATUS(st);
+    init(p);
+    stop_listening(p);
+    bd_free(p->address);
+    p->transport->listen(p->transport, killed->address, handle, p, &p->listener, &p->address, st);
+    assert_ok(st);
+    start(p, serving, 1, 300, GRACE_MS);
+}
+
 static void without_its_standby_a_process_serves_alone_and_copies_to_the_next(void **state)
 {
     (void)state;
     process a, b, c;
     start_pair(&a, &b, GRACE_MS);
-    // The standby dies. The one that takes its place has its address.
-    BD_STATUS(st);
-    BD_STATUS(why);
-    bd_fail(why, BRAID_CANCELLED, "killed");
-    stop_listening(&b);
-    bd_replication_close(b.replication, false, why);
+    kill_standby(&b);
     assign(&a, "ps", "x", true, 7);
     assert_int_equal(commit_now(&a), BRAID_OK);
-    init(&c);
-    stop_listening(&c);
-    bd_free(c.address);
-    c.transport->listen(c.transport, b.address, handle, &c, &c.listener, &c.address, st);
-    assert_ok(st);
-    start(&c, &a, 1, 300, GRACE_MS);
+    take_place(&c, &b, &a);
     change_until_followed(&a, &c);
     assert_int_equal(value_of(&c, "ps", "x", true), 7);
     assert_false(bd_event_is_set(&c.serves));
@@ -351,34 +463,148 @@ static void without_its_standby_a_process_serves_alone_and_copies_to_the_next(vo
     fini(&c, true);
 }
 
-// A transfer that was sent for an earlier call may arrive when the standby has begun anew.
-static void a_transfer_for_an_earlier_call_is_refused(void **state)
+// A process with the standby's address takes the place of its call.
+static void a_standby_that_is_displaced_does_not_serve(void **state)
 {
     (void)state;
-    static const uint8_t clears[] = {1 << 3, 1, 2 << 3, 1}; // is_full, is_complete, and no variable
     process a, b;
-    start_pair(&a, &b, GRACE_MS);
-    Braid__TransferRequest late = BRAID__TRANSFER_REQUEST__INIT;
-    late.incarnation = 100;
-    late.number = 1000000;
-    late.is_last = true;
-    late.call = 1; // the standby counts from there when it starts, and again when it follows
-    late.data = (ProtobufCBinaryData){sizeof clears, (uint8_t *)clears};
     BD_STATUS(st);
+    start_pair(&a, &b, GRACE_MS);
+    Braid__FollowRequest follow = BRAID__FOLLOW_REQUEST__INIT;
+    follow.incarnation = 300;
     bd_message request, response;
     bd_message_init(&request);
-    bd_proto_pack_message(&late.base, &request);
-    bd_channel *c = a.transport->connect(a.transport, b.address);
-    bd_rpc_wait(&(bd_rpc_options){.transport = a.transport,
+    bd_proto_pack_message(&follow.base, &request);
+    bd_channel *c = b.transport->connect(b.transport, a.address);
+    bd_rpc_wait(&(bd_rpc_options){.transport = b.transport,
+                                  .channel = c,
+                                  .method = BD_REPLICATION_SERVICE "Follow",
+                                  .deadline_ns = BD_FOREVER,
+                                  .wait_for_ready = true},
+                &request, NULL, NULL, &response, st);
+    bd_message_fini(&response);
+    b.transport->channel_close(c);
+    assert_error(st, BRAID_ABORTED, "taken its place"); // by the standby's next call
+    change_until_followed(&a, &b);
+    assert_false(bd_event_is_set(&b.serves));
+    fini(&a, true);
+    fini(&b, true);
+}
+
+// ---- Transfers that the test sends ----
+
+static uint64_t call_of(process *p)
+{
+    bd_replication *r = p->replication;
+    bd_mutex_lock(&r->mu);
+    const uint64_t call = r->call;
+    bd_mutex_unlock(&r->mu);
+    return call;
+}
+
+static void send_piece(process *from, const process *to, const Braid__TransferRequest *piece,
+                       braid_status *st)
+{
+    bd_message request, response;
+    bd_message_init(&request);
+    bd_proto_pack_message(&piece->base, &request);
+    bd_channel *c = from->transport->connect(from->transport, to->address);
+    bd_rpc_wait(&(bd_rpc_options){.transport = from->transport,
                                   .channel = c,
                                   .method = BD_REPLICATION_SERVICE "Transfer",
                                   .deadline_ns = BD_FOREVER,
                                   .wait_for_ready = true},
                 &request, NULL, NULL, &response, st);
     bd_message_fini(&response);
-    a.transport->channel_close(c);
+    from->transport->channel_close(c);
+}
+
+// Sends a transfer without a variable, which clears those of the standby if it is applied.
+static void send_transfer(process *from, const process *to, uint64_t call, uint64_t number, braid_status *st)
+{
+    static const uint8_t clears[] = {1 << 3, 1, 2 << 3, 1}; // is_full, is_complete
+    Braid__TransferRequest late = BRAID__TRANSFER_REQUEST__INIT;
+    late.incarnation = 100;
+    late.number = number;
+    late.is_last = true;
+    late.call = call;
+    late.data = (ProtobufCBinaryData){sizeof clears, (uint8_t *)clears};
+    send_piece(from, to, &late, st);
+}
+
+// A transfer that was sent for an earlier call may arrive when the standby has begun anew.
+static void a_transfer_for_an_earlier_call_is_refused(void **state)
+{
+    (void)state;
+    process a, b;
+    BD_STATUS(st);
+    start_pair(&a, &b, GRACE_MS);
+    send_transfer(&a, &b, call_of(&b) - 1, 1000000, st);
     assert_error(st, BRAID_FAILED_PRECONDITION, "does not follow");
     assert_true(value_of(&b, "ps", "probe", false) != NONE);
+    fini(&a, true);
+    fini(&b, true);
+}
+
+// The serving process has given it up, and has sent a later one meanwhile.
+static void a_transfer_that_is_older_than_the_last_is_refused(void **state)
+{
+    (void)state;
+    process a, b;
+    BD_STATUS(st);
+    start_pair(&a, &b, GRACE_MS);
+    send_transfer(&a, &b, call_of(&b), 1, st);
+    assert_error(st, BRAID_ABORTED, "a later one has arrived");
+    assert_true(value_of(&b, "ps", "probe", false) != NONE);
+    assign(&a, "ps", "x", true, 9);
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    assert_int_equal(value_of(&b, "ps", "x", true), 9);
+    fini(&a, true);
+    fini(&b, true);
+}
+
+// It may have waited for the connection while the standby was started again.
+static void a_transfer_for_the_standby_before_a_restart_is_refused(void **state)
+{
+    (void)state;
+    process a, b, c;
+    BD_STATUS(st);
+    start_pair(&a, &b, GRACE_MS);
+    const uint64_t call = call_of(&b);
+    kill_standby(&b);
+    take_place(&c, &b, &a);
+    change_until_followed(&a, &c);
+    send_transfer(&a, &c, call, 1000000, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "does not follow");
+    assert_true(value_of(&c, "ps", "probe", false) != NONE);
+    fini(&a, true);
+    fini(&b, true);
+    fini(&c, true);
+}
+
+static void a_transfer_in_many_pieces_is_applied(void **state)
+{
+    (void)state;
+    // is_complete, and a task that is done: job "worker", task 1
+    static const uint8_t transfer[] = {16, 1, 34, 10, 10, 6, 'w', 'o', 'r', 'k', 'e', 'r', 16, 1};
+    process a, b;
+    BD_STATUS(st);
+    start_pair(&a, &b, GRACE_MS);
+    Braid__TransferRequest piece = BRAID__TRANSFER_REQUEST__INIT;
+    piece.incarnation = 100;
+    piece.number = 1000000;
+    piece.call = call_of(&b);
+    for (size_t i = 0; i < sizeof transfer; i++) {
+        piece.offset = i;
+        piece.is_last = i + 1 == sizeof transfer;
+        piece.data = (ProtobufCBinaryData){1, (uint8_t *)&transfer[i]};
+        send_piece(&a, &b, &piece, st);
+        assert_ok(st);
+    }
+    bd_done_task *done;
+    assert_int_equal(bd_membership_done_tasks(b.membership, &done), 1);
+    assert_string_equal(done[0].peer->task, "/job:worker/replica:0/task:1");
+    bd_free(done);
     fini(&a, true);
     fini(&b, true);
 }
@@ -424,17 +650,48 @@ static void a_partner_that_has_restarted_does_not_serve(void **state)
     fini(&a, true);
 }
 
+// A name that cannot be looked up any more does not hide that the partner is dead.
+static void the_host_of_the_partner_is_looked_up_once(void **state)
+{
+    (void)state;
+    process a, b;
+    init(&a);
+    init(&b);
+    new_replication(&a, &b, 0, 100, GRACE_MS);
+    new_replication(&b, &a, 1, 200, GRACE_MS);
+    bd_replication *r = a.replication;
+    r->env.partner = "no port: not known yet";
+    assert_false(bd_replication_is_partner_dead(r));
+    r->env.partner = b.address;
+    assert_false(bd_replication_is_partner_dead(r)); // it listens
+    r->env.partner = "no port: not known any more";
+    assert_false(bd_replication_is_partner_dead(r));
+    stop_listening(&b);
+    assert_true(bd_replication_is_partner_dead(r));
+    fini(&a, true);
+    fini(&b, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_standby_has_what_is_committed),
+        cmocka_unit_test(a_full_transfer_that_is_lost_is_sent_again),
+        cmocka_unit_test(a_commit_that_cannot_be_copied_ends_after_the_grace_time),
+        cmocka_unit_test(a_silence_that_is_over_does_not_count),
+        cmocka_unit_test(a_first_copy_that_is_lost_is_sent_again),
         cmocka_unit_test(a_commit_waits_for_the_standby),
         cmocka_unit_test(the_standby_serves_when_the_other_is_stopped),
         cmocka_unit_test(a_process_that_is_replaced_acknowledges_nothing),
         cmocka_unit_test(without_its_standby_a_process_serves_alone_and_copies_to_the_next),
+        cmocka_unit_test(a_standby_that_is_displaced_does_not_serve),
         cmocka_unit_test(a_transfer_for_an_earlier_call_is_refused),
+        cmocka_unit_test(a_transfer_that_is_older_than_the_last_is_refused),
+        cmocka_unit_test(a_transfer_for_the_standby_before_a_restart_is_refused),
+        cmocka_unit_test(a_transfer_in_many_pieces_is_applied),
         cmocka_unit_test(of_two_that_start_together_one_serves),
         cmocka_unit_test(a_partner_that_has_restarted_does_not_serve),
+        cmocka_unit_test(the_host_of_the_partner_is_looked_up_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

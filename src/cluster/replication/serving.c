@@ -218,15 +218,15 @@ static void transfer(bd_replication *r)
     if (!token) return; // the Follow call has just broken
     if (is_first) bd_replication_release(r);
     const uint64_t changes = bd_variables_changes();
-    bd_transfer_build(&t, &r->env.replicated, is_first, !is_first, &r->copied, st);
+    bd_transfer_build(&t, &r->env.replicated, is_first || r->owes_full, !is_first, &r->copied, st);
     const bool is_sent = !st->code && !send_pieces(r, &s, &t.message, st);
+    const bool has_arrived = is_sent && acknowledged(r, &s, changes, is_first);
+    if (!has_arrived) bd_transfer_return(&t);
+    r->owes_full = t.is_full && !has_arrived;
     if (!is_sent)
         failed(r, is_first, st);
-    else if (acknowledged(r, &s, changes, is_first))
+    else if (has_arrived)
         bd_replication_release(r);
-    else
-        bd_transfer_return(&t);
-    if (!is_sent) bd_transfer_return(&t);
     bd_transfer_fini(&t);
     bd_cancellation_unref(token);
 }
@@ -240,7 +240,8 @@ static void depose(bd_replication *r)
     bd_replication_end(r, st);
 }
 
-// The standby follows again, is found dead, or serves itself; or the grace time is over: it may serve by now.
+// The standby follows again, is found dead, or serves itself; or the grace time is over: it may serve by now,
+// or cannot be sent what has changed.
 static void find_standby(bd_replication *r)
 {
     Braid__ReplicaHello partner;
@@ -251,7 +252,7 @@ static void find_standby(bd_replication *r)
         r->is_deposed = true;
     else if (r->standby == BD_STANDBY_SILENT && is == BD_PARTNER_DEAD)
         r->standby = BD_STANDBY_NONE;
-    else if (r->standby == BD_STANDBY_SILENT && r->follow && is == BD_PARTNER_ANSWERS)
+    else if (r->standby == BD_STANDBY_SILENT && r->follow && is == BD_PARTNER_ANSWERS && !is_over)
         r->standby = BD_STANDBY_FOLLOWS; // its call is open: the transfer is sent again
     const bool is_silent = r->standby == BD_STANDBY_SILENT, is_dead = r->standby == BD_STANDBY_NONE;
     const bool is_deposed = r->is_deposed;
@@ -262,9 +263,10 @@ static void find_standby(bd_replication *r)
         bd_replication_release(r);
     } else if (is_silent && is_over) {
         BD_STATUS(st);
-        bd_fail(st, BRAID_UNAVAILABLE,
-                "%s: the standby, %s, has been silent for %.1f s, and may serve: this process does not",
-                r->env.label, r->env.partner, (double)r->env.grace_ms / 1000);
+        bd_fail(
+            st, BRAID_UNAVAILABLE,
+            "%s: the standby, %s, has acknowledged nothing for %.1f s, and may serve: this process does not",
+            r->env.label, r->env.partner, (double)r->env.grace_ms / 1000);
         bd_replication_end(r, st);
     } else if (!is_deposed) {
         bd_replication_pause(r);
@@ -314,6 +316,15 @@ static void follow_ended(bd_cancel_hook *hook, const braid_status *why)
     if (is_held) bd_server_call_reply_error(&f->base, why);
 }
 
+// The call is broken, or of another process with the same address. Only the end of this process is an answer.
+static void refuse_follow(bd_follow_call *f)
+{
+    BD_STATUS(st);
+    bd_fail(st, BRAID_ABORTED, "another call has taken its place");
+    bd_cancellation_remove(f->base.cancellation, &f->hook);
+    bd_server_call_reply_error(&f->base, st);
+}
+
 void bd_replication_answer_follow(bd_follow_call *f, const char *reason)
 {
     Braid__FollowResponse response = BRAID__FOLLOW_RESPONSE__INIT;
@@ -330,6 +341,7 @@ static void take_standby_locked(bd_replication *r, const Braid__FollowRequest *r
     if (!has_copy) r->is_complete = false;
     r->standby_incarnation = request->incarnation;
     r->standby_call = request->call;
+    r->silent_ns = 0;
 }
 
 void bd_replication_serve_follow(bd_replication *r, bd_incoming *call)
@@ -359,6 +371,6 @@ void bd_replication_serve_follow(bd_replication *r, bd_incoming *call)
     }
     bd_cond_broadcast(&r->changed);
     bd_mutex_unlock(&r->mu);
-    if (before) bd_replication_answer_follow(before, "another call has taken its place");
+    if (before) refuse_follow(before);
     if (st->code) bd_server_call_reply_error(&f->base, st);
 }

@@ -13,6 +13,7 @@
 //
 // A standby is one that has all that the followed process has acknowledged, and the followed process
 // acknowledges nothing while its standby is silent. So a standby that serves has lost nothing.
+#include "base/alloc.h"
 #include "base/log.h"
 #include "cluster/replication/replication_internal.h"
 #include "cluster/rpc/methods.h"
@@ -24,6 +25,7 @@ static void begin_to_follow(bd_replication *r, const Braid__ReplicaHello *partne
     bd_mutex_lock(&r->mu);
     if (r->followed != partner->incarnation) {
         r->number = 0;
+        r->arriving = 0;
         r->state = BRAID__REPLICA_STATE__EMPTY;
     }
     r->followed = partner->incarnation;
@@ -122,7 +124,7 @@ static void follow(bd_replication *r)
         }
         const bool is_standby = bd_replication_is_standby(r);
         if (is_standby && (has_ended || !find_again(r))) {
-            if (!bd_replication_is_over(r)) bd_replication_begin_to_serve(r);
+            bd_replication_begin_to_serve(r, NULL);
             return;
         }
         bd_replication_pause(r);
@@ -149,16 +151,13 @@ static void drop_copy(bd_replication *r)
 void bd_replication_find_partner(bd_replication *r)
 {
     drop_copy(r);
-    const int64_t deadline_ns = bd_deadline_after_ms(r->env.grace_ms);
+    int64_t deadline_ns = bd_deadline_after_ms(r->env.grace_ms);
     while (!bd_replication_is_over(r)) {
         bd_mutex_lock(&r->mu);
         const uint64_t hellos = r->hellos;
         bd_mutex_unlock(&r->mu);
         Braid__ReplicaHello partner;
         const bd_partner is = bd_replication_ask(r, &partner);
-        bd_mutex_lock(&r->mu);
-        const bool is_alone = is == BD_PARTNER_DEAD && r->hellos == hellos;
-        bd_mutex_unlock(&r->mu);
         if (is == BD_PARTNER_ANSWERS && partner.state == BRAID__REPLICA_STATE__SERVING) {
             begin_to_follow(r, &partner);
             follow(r);
@@ -166,11 +165,11 @@ void bd_replication_find_partner(bd_replication *r)
         }
         const bool is_chosen =
             is == BD_PARTNER_ANSWERS && partner.state == BRAID__REPLICA_STATE__EMPTY && r->env.replica == 0;
-        if (is_alone || is_chosen) {
-            bd_replication_begin_to_serve(r);
+        if ((is == BD_PARTNER_DEAD && bd_replication_begin_to_serve(r, &hellos)) ||
+            (is_chosen && bd_replication_begin_to_serve(r, NULL)))
             return;
-        }
-        if (is == BD_PARTNER_SILENT && bd_now_ns() >= deadline_ns) {
+        if (is != BD_PARTNER_SILENT) deadline_ns = bd_deadline_after_ms(r->env.grace_ms);
+        if (bd_now_ns() >= deadline_ns) {
             fail_silent(r, "it may hold the variables. End it, or start it again");
             return;
         }
@@ -180,11 +179,13 @@ void bd_replication_find_partner(bd_replication *r)
 
 // ---- Transfers ----
 
-static void drop_pieces_locked(bd_replication *r)
+void bd_replication_drop_pieces(bd_replication *r)
 {
     bd_message_fini(&r->pieces);
-    for (size_t i = 0; i < r->requests.len; i++)
-        bd_message_fini(&r->requests.items[i]);
+    for (size_t i = 0; i < r->requests.len; i++) {
+        bd_message_fini(r->requests.items[i]);
+        bd_free(r->requests.items[i]);
+    }
     r->requests.len = 0;
 }
 
@@ -221,15 +222,19 @@ static braid_code read_piece(const bd_message *request, piece *p, braid_status *
     return in.failed ? bd_fail(st, BRAID_INVALID_ARGUMENT, "Transfer: the request is malformed") : BRAID_OK;
 }
 
-// Takes the piece over if it is the next one of its transfer.
+// Takes the piece over if it is the next one of its transfer. The pieces of a transfer that was given up may
+// arrive after a later transfer, which they must not undo.
 static braid_code take_piece_locked(bd_replication *r, piece *p, bd_message *request, braid_status *st)
 {
     if (r->state == BRAID__REPLICA_STATE__SERVING || p->incarnation != r->followed || p->call != r->call ||
         r->is_applying || r->is_closed || r->has_ended)
         return bd_fail(st, BRAID_FAILED_PRECONDITION, "%s: this process does not follow the one that sends",
                        r->env.label);
-    if (p->offset == 0) {
-        drop_pieces_locked(r);
+    const bool begins = p->offset == 0;
+    if (begins ? p->number <= r->arriving : p->number < r->arriving)
+        return bd_fail(st, BRAID_ABORTED, "%s: this transfer or a later one has arrived", r->env.label);
+    if (begins) {
+        bd_replication_drop_pieces(r);
         r->arriving = p->number;
     }
     if (p->number != r->arriving || p->offset != r->pieces.bytes)
@@ -238,10 +243,9 @@ static braid_code take_piece_locked(bd_replication *r, piece *p, bd_message *req
     size_t len;
     while (bd_wire_get_piece(&p->data, &data, &len))
         bd_message_add(&r->pieces, (bd_slice){data, len, NULL, NULL});
-    bd_array_reserve(&r->requests, r->requests.len + 1);
-    bd_message *held = &r->requests.items[r->requests.len++];
-    bd_message_init(held);
+    bd_message *held = bd_malloc(sizeof *held);
     bd_message_move(held, request);
+    bd_array_push(&r->requests, held);
     r->is_applying = p->is_last;
     return BRAID_OK;
 }
@@ -251,7 +255,7 @@ static void apply(bd_replication *r, braid_status *st)
     bool is_complete;
     bd_transfer_apply(&r->pieces, &r->env.replicated, &is_complete, st);
     bd_mutex_lock(&r->mu);
-    drop_pieces_locked(r);
+    bd_replication_drop_pieces(r);
     r->is_applying = false;
     r->number = r->arriving;
     if (!st->code && is_complete) r->state = BRAID__REPLICA_STATE__STANDBY;

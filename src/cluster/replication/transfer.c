@@ -83,12 +83,13 @@ static braid_code put_found(const found *f, bd_wire_writer *out, size_t *copied,
 
 static void put_done(bd_membership *membership, bd_wire_writer *out)
 {
-    const bd_peer **done;
+    bd_done_task *done;
     const int count = bd_membership_done_tasks(membership, &done);
     for (int i = 0; i < count; i++) {
         Braid__NotifyDoneRequest task = BRAID__NOTIFY_DONE_REQUEST__INIT;
-        task.job = (char *)done[i]->job;
-        task.task = done[i]->index;
+        task.job = (char *)done[i].peer->job;
+        task.task = done[i].peer->index;
+        task.incarnation = done[i].incarnation;
         bd_proto_put(&task.base, DONE, out);
     }
     bd_free(done);
@@ -112,6 +113,7 @@ braid_code bd_transfer_build(bd_transfer *t, const bd_replicated *from, bool is_
         s.found.len = 0;
         find(&s, from->resources);
     }
+    t->is_full = s.is_full;
     bd_wire_writer out;
     bd_wire_writer_init(&out, &t->message);
     bd_wire_put_uint(&out, IS_FULL, s.is_full);
@@ -222,7 +224,7 @@ static braid_code apply_done(bd_wire_reader in, bd_membership *membership, braid
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Transfer: the name of a task is malformed");
     const Braid__NotifyDoneRequest *task =
         bd_proto_unpack(&braid__notify_done_request__descriptor, bytes, len, arena, st);
-    return task ? bd_membership_done(membership, task->job, task->task, st) : st->code;
+    return task ? bd_membership_done(membership, task->job, task->task, task->incarnation, st) : st->code;
 }
 
 braid_code bd_transfer_apply(const bd_message *message, const bd_replicated *to, bool *is_complete,

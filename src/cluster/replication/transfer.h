@@ -17,6 +17,7 @@ typedef struct bd_replicated {
 
 typedef struct bd_transfer {
     BD_ARRAY(bd_variable *) variables; // references
+    bool is_full;                      // it lists all variables: those that are not in it do not exist
     bd_message message;
 } bd_transfer;
 
@@ -26,7 +27,8 @@ typedef struct bd_transfer {
 // are left out. ResourceExhausted: return the transfer.
 braid_code bd_transfer_build(bd_transfer *t, const bd_replicated *from, bool is_full, bool is_complete,
                              size_t *copied, braid_status *st);
-// The transfer has not been acknowledged: its variables count as changed again.
+// The transfer has not been acknowledged: its variables count as changed again. When it is full, the next one
+// must be full, too: `copied` does not show the variables that the standby still has and that are gone.
 void bd_transfer_return(bd_transfer *t);
 void bd_transfer_fini(bd_transfer *t);
 

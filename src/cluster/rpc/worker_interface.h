@@ -96,7 +96,9 @@ typedef struct bd_worker_ops {
 
 struct bd_worker {
     const bd_worker_ops *ops;
-    atomic_bool takes_pushes; // a task of Braid's; known when get_status has been answered
+    // Known when get_status has been answered.
+    atomic_bool takes_pushes;               // a task of Braid's
+    atomic_uint_least64_t spec_fingerprint; // of its cluster specification; 0: it tells none
 };
 
 #endif

@@ -25,7 +25,7 @@ static void notify_done(bd_service_env *env, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Braid__NotifyDoneRequest *request =
         bd_proto_unpack_message(&braid__notify_done_request__descriptor, &call->request, arena, st);
-    if (request) bd_membership_done(env->membership, request->job, request->task, st);
+    if (request) bd_membership_done(env->membership, request->job, request->task, request->incarnation, st);
     if (st->code || !env->replication) {
         bd_incoming_reply_status(call, st);
         return;
@@ -46,6 +46,11 @@ static void liveness(bd_service_env *env, bd_incoming *call)
                                      request->incarnation);
     else
         bd_incoming_reply_error(call, st);
+}
+
+static void compare_specifications(bd_service_env *env, bd_incoming *call)
+{
+    bd_spec_check_serve(env->spec_check, call);
 }
 
 static void reply_generation(void *arg, int64_t generation, const braid_status *st)
@@ -247,10 +252,15 @@ static void push_tensors(bd_service_env *env, bd_incoming *call)
 const bd_method bd_cluster_methods[] = {
     {"Liveness", BD_ON_ARRIVAL, liveness},
     {"NotifyDone", BD_ON_ARRIVAL, notify_done},
+    {"CompareSpecifications", BD_ON_POOL, compare_specifications},
+    {"RecvChunk", BD_ON_ARRIVAL, recv_chunk},
+    {"PushTensors", BD_ON_ARRIVAL, push_tensors},
+    {NULL, BD_ON_ARRIVAL, NULL},
+};
+
+const bd_method bd_cluster_session_methods[] = {
     {"Notify", BD_ON_ARRIVAL, notify},
     {"WaitNotification", BD_ON_ARRIVAL, wait_notification},
     {"Hold", BD_ON_ARRIVAL, hold},
-    {"RecvChunk", BD_ON_ARRIVAL, recv_chunk},
-    {"PushTensors", BD_ON_ARRIVAL, push_tensors},
     {NULL, BD_ON_ARRIVAL, NULL},
 };

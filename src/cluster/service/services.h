@@ -6,6 +6,7 @@
 #include "cluster/master/master.h"
 #include "cluster/membership/membership.h"
 #include "cluster/membership/notifications.h"
+#include "cluster/membership/spec_check.h"
 #include "cluster/replication/replication.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/rpc/request_id.h"
@@ -32,6 +33,7 @@ typedef struct bd_service_env {
     bd_master *master;
     bd_chunk_store *chunk_store; // tensors that other tasks fetch in chunks
     bd_task_collectives *collectives;
+    bd_spec_check *spec_check;
     bd_membership *membership;
     bd_notifications *notifications;
     bd_replication *replication; // NULL: the task has one process
@@ -53,10 +55,11 @@ typedef struct bd_method {
     void (*handle)(bd_service_env *env, bd_incoming *call);
 } bd_method;
 
-// Each table ends with a name of NULL: master_service.c, worker_service.c, cluster_service.c,
-// replication_service.c, health_service.c, reflection_service.c.
+// Each table ends with a name of NULL: master_service.c, worker_service.c, cluster_service.c (the methods
+// that tasks call, and those that sessions call), replication_service.c, health_service.c,
+// reflection_service.c.
 extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[],
-    bd_replication_methods[], bd_health_methods[], bd_reflection_methods[];
+    bd_cluster_session_methods[], bd_replication_methods[], bd_health_methods[], bd_reflection_methods[];
 
 // The names of the services for clients of any kind; ends with NULL. health_service.c.
 extern const char *const bd_public_services[];

@@ -21,8 +21,15 @@
 
 // ---- GetStatus ----
 
+typedef struct status_call {
+    const bd_service_env *env;
+    bd_incoming *call;
+} status_call;
+
 static void give_status(void *arg, const bd_device_info *devices, int count, const braid_status *st)
 {
+    const status_call s = *(status_call *)arg;
+    bd_slab_free(arg);
     bd_message response;
     bd_message_init(&response);
     bd_wire_writer writer;
@@ -30,14 +37,17 @@ static void give_status(void *arg, const bd_device_info *devices, int count, con
     for (int i = 0; i < count; i++)
         bd_device_attributes_put(&devices[i], 1, &writer);
     bd_wire_put_uint(&writer, BD_STATUS_TAKES_PUSHES, 1);
+    bd_wire_put_fixed64(&writer, BD_STATUS_SPEC_FINGERPRINT, bd_spec_check_fingerprint(s.env->spec_check));
     bd_wire_writer_finish(&writer);
-    bd_incoming_reply(arg, &response, st);
+    bd_incoming_reply(s.call, &response, st);
 }
 
 static void get_status(bd_service_env *env, bd_incoming *call)
 {
     bd_worker *w = bd_local_worker_base(env->worker);
-    w->ops->get_status(w, false, env->cancellation, give_status, call);
+    status_call *s = bd_slab_alloc(sizeof *s);
+    *s = (status_call){env, call};
+    w->ops->get_status(w, false, env->cancellation, give_status, s);
 }
 
 // ---- Requests that are answered with nothing ----

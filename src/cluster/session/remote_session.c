@@ -411,8 +411,13 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
                                        .close = close_session};
     if (check_target(options->target, st)) return st->code;
     const bool owns_transport = transport == NULL;
+    braid_role role;
     if (owns_transport) transport = bd_grpc_transport_new(st);
     if (!transport) return st->code;
+    if (owns_transport && bd_grpc_transport_use_tls(transport, options->tls_dir, &role, st)) {
+        transport->free(transport);
+        return st->code;
+    }
     bd_remote_session *s = bd_calloc(1, sizeof *s);
     s->base.ops = &ops;
     s->target = bd_strdup(options->target);

@@ -8,12 +8,15 @@
 //     {"cluster": {"ps": ["host:port|host:port"]}, "task": {"type": "ps", "index": 0, "replica": 1}}
 //     {"sparseCluster": {"worker": {"1": ...}, "ps": [...]}, "task": {...}}
 //
+// A map is a sparse job: other tasks may know more tasks of it.
+//
 // Other members of TF_CONFIG (job, model_dir, rpc_layer, ...) are ignored. An evaluator is never part of the
-// cluster that it evaluates: the job is left out, and for an evaluator itself the cluster is empty.
+// cluster that it evaluates: in TF_CONFIG the job is left out, and for an evaluator itself the cluster is
+// empty.
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "cluster/spec/cluster_spec.h"
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EVALUATOR "evaluator"
@@ -58,6 +61,25 @@ static braid_code add_task_map(braid_cluster *c, const char *job, json_t *map, b
         const braid_code code = add_task(c, job, index, address, st);
         if (code) return code;
     }
+    bd_cluster_set_sparse(c, job);
+    return BRAID_OK;
+}
+
+// The program of a second chief would take itself for the one that initializes the variables.
+static braid_code check_one_chief(const braid_cluster *c, const char *job, braid_status *st)
+{
+    const int count = braid_cluster_num_tasks(c, job);
+    if (count <= 1) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "job %s has %d tasks, but a cluster has one chief. List the others as job worker", job,
+                   count);
+}
+
+static braid_code check_chiefs(const braid_cluster *c, braid_status *st)
+{
+    if (check_one_chief(c, "chief", st) || check_one_chief(c, "master", st)) return st->code;
+    if (braid_cluster_num_tasks(c, "chief") && braid_cluster_num_tasks(c, "master"))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "a cluster has a chief or a master, not both");
     return BRAID_OK;
 }
 
@@ -79,9 +101,7 @@ static braid_code add_jobs(braid_cluster *c, json_t *jobs, braid_status *st)
                            type_name(tasks));
         if (code) return code;
     }
-    if (braid_cluster_num_tasks(c, "chief") && braid_cluster_num_tasks(c, "master"))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "a cluster has a chief or a master, not both");
-    return BRAID_OK;
+    return check_chiefs(c, st);
 }
 
 // The text as JSON (json_decref), NULL with an error.
@@ -106,6 +126,10 @@ braid_cluster *braid_cluster_from_json(const char *json, braid_status *status)
         braid_cluster_free(c);
         c = NULL;
     }
+    if (c && braid_cluster_num_tasks(c, EVALUATOR))
+        bd_warn(
+            "Cluster: sessions wait for the tasks of job evaluator as for all others. An evaluator needs no "
+            "place in the cluster that it evaluates, because it reads checkpoints: remove the job");
     json_decref(root);
     return c;
 }
@@ -167,9 +191,12 @@ static braid_code read_tf_config(braid_cluster *c, json_t *root, braid_status *s
     braid_code code = read_this_task(c, json_object_get(root, "task"), st);
     if (code) return code;
     json_t *jobs = json_object_get(root, "cluster");
+    c->is_sparse = jobs == NULL;
     if (!jobs) jobs = json_object_get(root, "sparseCluster");
     if (!jobs || (c->this_job && strcmp(c->this_job, EVALUATOR) == 0)) return BRAID_OK;
-    if (json_is_object(jobs)) json_object_del(jobs, EVALUATOR);
+    if (json_is_object(jobs) && json_object_del(jobs, EVALUATOR) == 0)
+        bd_warn("TF_CONFIG: an evaluator is not part of the cluster that it evaluates. The job evaluator of "
+                "\"cluster\" is left out; remove it there");
     code = add_jobs(c, jobs, st);
     return code ? code : check_this_task(c, st);
 }
@@ -187,10 +214,4 @@ braid_cluster *braid_cluster_from_tf_config(const char *tf_config, braid_status 
     }
     json_decref(root);
     return c;
-}
-
-braid_cluster *braid_cluster_from_env(braid_status *status)
-{
-    const char *tf_config = getenv("TF_CONFIG");
-    return tf_config && tf_config[0] ? braid_cluster_from_tf_config(tf_config, status) : bd_cluster_new();
 }

@@ -6,9 +6,11 @@
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/un.h>
 
 // Longer job names do not fit device names (graph/device_name.h).
 #define JOB_NAME_MAX 127
+#define PATH_SIZE sizeof((struct sockaddr_un *)NULL)->sun_path
 
 // ---- Addresses ----
 
@@ -54,20 +56,96 @@ braid_code bd_host_port_parse(const char *text, char host[BD_HOST_LEN_MAX + 1], 
     return BRAID_OK;
 }
 
+const char *bd_address_unix_path(const char *address)
+{
+    return bd_str_starts_with(address, "unix:") ? address + strlen("unix:") : NULL;
+}
+
+static braid_code check_path(const char *path, const char *address, braid_status *st)
+{
+    if (path[0] != '/')
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' is no unix:/path: the path must begin with '/'",
+                       address);
+    for (const char *at = path; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                           "The path of the socket of a task has a control character");
+    if (strlen(path) >= PATH_SIZE)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s': the path of a socket has at most %d bytes", address,
+                       (int)PATH_SIZE - 1);
+    if (strchr(path, '|'))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s': replicas have addresses of the form host:port",
+                       address);
+    return BRAID_OK;
+}
+
+// A part of an address, not terminated.
+typedef struct text_part {
+    const char *text;
+    size_t len;
+} text_part;
+
+static bool part_is(text_part part, const char *text)
+{
+    return part.len == strlen(text) && strncasecmp(part.text, text, part.len) == 0;
+}
+
+static bool parts_are_same(text_part a, text_part b)
+{
+    return a.len == b.len && strncasecmp(a.text, b.text, a.len) == 0;
+}
+
+// Cuts a "host:port" at its last colon.
+static bool split_port(text_part host_port, text_part *host, text_part *port)
+{
+    size_t at = host_port.len;
+    while (at > 0 && host_port.text[at - 1] != ':')
+        at--;
+    if (at == 0) return false;
+    *host = (text_part){host_port.text, at - 1};
+    *port = (text_part){host_port.text + at, host_port.len - at};
+    return true;
+}
+
+static bool is_localhost_at(text_part name, text_part address)
+{
+    return part_is(name, "localhost") && (part_is(address, "127.0.0.1") || part_is(address, "[::1]"));
+}
+
+// The same "host:port", perhaps in other words.
+static bool host_ports_are_same(text_part a, text_part b)
+{
+    text_part a_host, a_port, b_host, b_port;
+    if (parts_are_same(a, b)) return true;
+    return split_port(a, &a_host, &a_port) && split_port(b, &b_host, &b_port) &&
+           parts_are_same(a_port, b_port) &&
+           (is_localhost_at(a_host, b_host) || is_localhost_at(b_host, a_host));
+}
+
 // Whether one of the processes of `address` listens at the "host:port" of `len` bytes.
 static bool listens_at(const char *address, const char *host_port, size_t len)
 {
-    const char *one;
-    size_t one_len;
-    while (bd_split_next(&address, '|', &one, &one_len))
-        if (one_len == len && strncasecmp(one, host_port, len) == 0) return true;
+    text_part one;
+    while (bd_split_next(&address, '|', &one.text, &one.len))
+        if (host_ports_are_same(one, (text_part){host_port, len})) return true;
     return false;
+}
+
+bool bd_address_is_same(const char *a, const char *b)
+{
+    text_part one, other;
+    if (bd_address_unix_path(a) || bd_address_unix_path(b)) return strcmp(a, b) == 0;
+    while (bd_split_next(&a, '|', &one.text, &one.len))
+        if (!bd_split_next(&b, '|', &other.text, &other.len) || !host_ports_are_same(one, other))
+            return false;
+    return !bd_split_next(&b, '|', &other.text, &other.len);
 }
 
 braid_code bd_address_check(const char *address, braid_status *st)
 {
-    const char *rest = address, *one;
+    const char *rest = address, *one, *path = bd_address_unix_path(address);
     size_t len;
+    if (path) return check_path(path, address, st);
     for (int count = 0; bd_split_next(&rest, '|', &one, &len); count++) {
         if (count == BD_REPLICAS_MAX)
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "'%s' has more than the two addresses of replicas",
@@ -134,13 +212,14 @@ braid_cluster *bd_cluster_copy(const braid_cluster *c)
     braid_cluster *copy = bd_cluster_new();
     for (size_t j = 0; j < c->jobs.len; j++) {
         const bd_cluster_job *from = &c->jobs.items[j];
-        bd_cluster_job to = {.name = bd_strdup(from->name)};
+        bd_cluster_job to = {.name = bd_strdup(from->name), .is_sparse = from->is_sparse};
         for (size_t i = 0; i < from->tasks.len; i++)
             bd_array_push(&to.tasks, (bd_cluster_task){from->tasks.items[i].index,
                                                        bd_strdup(from->tasks.items[i].address)});
         bd_array_push(&copy->jobs, to);
     }
     if (c->this_job) copy->this_job = bd_strdup(c->this_job);
+    copy->is_sparse = c->is_sparse;
     copy->this_task = c->this_task;
     copy->this_replica = c->this_replica;
     return copy;
@@ -204,8 +283,8 @@ static braid_code check_new_address(const braid_cluster *c, const char *job, int
         const bd_cluster_task *other = task_at(c, one, len, &other_job);
         if (other)
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                           "/job:%s/task:%lld has the address %.*s of /job:%s/task:%d", job, (long long)index,
-                           (int)len, one, other_job, other->index);
+                           "/job:%s/task:%lld has the address %.*s of /job:%s/task:%d (%s)", job,
+                           (long long)index, (int)len, one, other_job, other->index, other->address);
     }
     return BRAID_OK;
 }
@@ -259,6 +338,18 @@ void bd_cluster_set_address(braid_cluster *c, const char *job, int index, const 
     BD_ASSERT(task);
     bd_free(task->address);
     task->address = bd_strdup(address);
+}
+
+bool bd_cluster_may_lack(const braid_cluster *c, const char *job)
+{
+    const bd_cluster_job *found = find_job(c, job);
+    return c->is_sparse || (found && found->is_sparse);
+}
+
+void bd_cluster_set_sparse(braid_cluster *c, const char *job)
+{
+    bd_cluster_job *found = find_job(c, job);
+    if (found) found->is_sparse = true;
 }
 
 char *bd_cluster_replica_address(const braid_cluster *c, const char *job, int index, int replica,

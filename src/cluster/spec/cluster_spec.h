@@ -14,10 +14,12 @@ typedef struct bd_cluster_task {
 typedef struct bd_cluster_job {
     char *name;
     BD_ARRAY(bd_cluster_task) tasks; // sorted by index
+    bool is_sparse;                  // other tasks may know tasks of the job that are not listed here
 } bd_cluster_job;
 
 struct braid_cluster {
     BD_ARRAY(bd_cluster_job) jobs; // sorted by name; each has a task
+    bool is_sparse;                // as all jobs, and jobs may be missing
     char *this_job;                // NULL: unknown
     int this_task, this_replica;
 };
@@ -26,11 +28,15 @@ braid_cluster *bd_cluster_new(void);
 braid_cluster *bd_cluster_copy(const braid_cluster *c);
 
 // InvalidArgument for an invalid name, a negative index, an address that bd_address_check refuses, or a task
-// or address that exists.
+// or address that exists, also one that is written in another way (bd_address_is_same).
 braid_code bd_cluster_add(braid_cluster *c, const char *job, int64_t index, const char *address,
                           braid_status *st);
 // Changes the address of an existing task, when its port is known.
 void bd_cluster_set_address(braid_cluster *c, const char *job, int index, const char *address);
+// Returns whether the cluster, being sparse, may lack a task of the job that other tasks know.
+bool bd_cluster_may_lack(const braid_cluster *c, const char *job);
+// Marks a job; no effect if the cluster has no task of it.
+void bd_cluster_set_sparse(braid_cluster *c, const char *job);
 
 int bd_cluster_task_count(const braid_cluster *c); // of all jobs
 // Returns the "host:port" of one process of a task (bd_free). InvalidArgument for a task that the cluster, or
@@ -45,7 +51,7 @@ char *bd_cluster_replica_address(const braid_cluster *c, const char *job, int in
 braid_code bd_host_port_parse(const char *text, char host[BD_HOST_LEN_MAX + 1], int *port, braid_status *st);
 
 // The address of a task is "host:port", or "host1:port1|host2:port2" for a task of two processes, its
-// replicas.
+// replicas, or "unix:/path" of a socket for tasks of one host.
 #define BD_REPLICAS_MAX 2
 // InvalidArgument for any other text.
 braid_code bd_address_check(const char *address, braid_status *st);
@@ -53,6 +59,13 @@ braid_code bd_address_check(const char *address, braid_status *st);
 int bd_address_replicas(const char *address);
 // Returns the "host:port" of a replica (bd_free); NULL for one that the address does not have.
 char *bd_address_of_replica(const char *address, int replica);
+
+// Returns whether two valid addresses are the same but for the case of letters, or "localhost" in place of
+// 127.0.0.1 or [::1].
+bool bd_address_is_same(const char *a, const char *b);
+
+// Returns the path of "unix:/path"; NULL: the address is of another kind.
+const char *bd_address_unix_path(const char *address);
 
 // 127.0.0.0/8, ::1 and "localhost".
 bool bd_host_is_loopback(const char *host);

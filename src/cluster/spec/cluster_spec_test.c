@@ -1,8 +1,10 @@
 // Tests of clusters from flags, JSON and TF_CONFIG: accepted forms, and the errors for others.
 #include "base/strbuf.h"
 #include "cluster/spec/cluster_spec.h"
+#include <braid/log.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +50,8 @@ static void check(const example *e, braid_cluster *c, const braid_status *st)
     braid_cluster_free(c);
 }
 
+#define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
 static void hosts_are_lists_of_host_and_port(void **state)
 {
     (void)state;
@@ -74,7 +78,23 @@ static void hosts_are_lists_of_host_and_port(void **state)
         {"[a]:2222", NULL, "!'a' is no host name"},
         {"grpc://a:1", NULL, "!without a scheme"},
         {"a:1,a:1", NULL, "!/job:ps/task:1 has the address a:1 of /job:ps/task:0"},
-        {"a:1", "A:1", "!/job:worker/task:0 has the address A:1 of /job:ps/task:0"},
+        {"a:1", "A:1", "!/job:worker/task:0 has the address A:1 of /job:ps/task:0 (a:1)"},
+        {"127.0.0.1:1", "a:1,localhost:1",
+         "!/job:worker/task:1 has the address localhost:1 of /job:ps/task:0 (127.0.0.1:1)"},
+        {"LocalHost:1", "127.0.0.1:1", "!has the address 127.0.0.1:1 of /job:ps/task:0 (LocalHost:1)"},
+        {"localhost:1", "[::1]:1", "!has the address [::1]:1 of /job:ps/task:0 (localhost:1)"},
+        {"127.0.0.1:1,127.0.0.2:1,[::1]:1", "localhost:11",
+         "ps/0=127.0.0.1:1 ps/1=127.0.0.2:1 ps/2=[::1]:1 worker/0=localhost:11"},
+        // Sockets.
+        {"unix:/run/a b", "unix:/run/B,a:1", "ps/0=unix:/run/a b worker/0=unix:/run/B worker/1=a:1"},
+        {"unix:/a", "unix:/a", "!/job:worker/task:0 has the address unix:/a of /job:ps/task:0"},
+        {"unix:a", NULL, "!/job:ps/task:0: 'unix:a' is no unix:/path: the path must begin with '/'"},
+        {"unix:", NULL, "!the path must begin with '/'"},
+        {"unix:/a\nb", NULL, "!/job:ps/task:0: The path of the socket of a task has a control character"},
+        {"unix:/a|unix:/b", NULL, "!replicas have addresses of the form host:port"},
+        {"a:1|unix:/b", NULL, "!'unix:/b' is no host:port"},
+        {"unix:/" X50 X50 "123456", NULL, "ps/0=unix:/" X50 X50 "123456"},
+        {"unix:/" X50 X50 "1234567", NULL, "!the path of a socket has at most 107 bytes"},
         // Tasks of two processes.
         {"a:1|b:1,[::1]:2|c:1", "d:1", "ps/0=a:1|b:1 ps/1=[::1]:2|c:1 worker/0=d:1"},
         {"a:1|b:1|c:1", NULL, "!/job:ps/task:0: 'a:1|b:1|c:1' has more than the two addresses of replicas"},
@@ -119,6 +139,9 @@ static void json_holds_lists_or_maps_of_tasks(void **state)
         {"{\"p s\": [\"a:1\"]}", "!'p s' is no job name"},
         {"{\"\": [\"a:1\"]}", "!'' is no job name"},
         {"{\"chief\": [\"a:1\"], \"master\": [\"b:1\"]}", "!a chief or a master, not both"},
+        {"{\"chief\": [\"a:1\", \"b:1\"]}",
+         "!job chief has 2 tasks, but a cluster has one chief. List the others as job worker"},
+        {"{\"master\": {\"0\": \"a:1\", \"7\": \"b:1\"}}", "!job master has 2 tasks"},
     };
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         BD_STATUS(st);
@@ -174,6 +197,7 @@ static void tf_config_says_cluster_and_task(void **state)
         {"{\"cluster\": {\"worker\": [\"a:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 1}}",
          "!this is /job:worker/task:1, which the cluster does not have"},
         {"{\"cluster\": {\"chief\": [\"a:1\"], \"master\": [\"b:1\"]}}", "!a chief or a master, not both"},
+        {"{\"cluster\": {\"chief\": [\"a:1\", \"b:1\"]}}", "!TF_CONFIG: job chief has 2 tasks"},
     };
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
         BD_STATUS(st);
@@ -189,6 +213,28 @@ static void the_environment_gives_the_cluster(void **state)
     check(&(example){"TF_CONFIG", "ps/0=a:1 (ps/0)"}, braid_cluster_from_env(st), st);
     unsetenv("TF_CONFIG");
     check(&(example){"no TF_CONFIG", ""}, braid_cluster_from_env(st), st);
+}
+
+static char warned[1000]; // by the last line
+
+static void take_warning(braid_log_level level, const char *message, void *arg)
+{
+    (void)arg;
+    if (level == BRAID_LOG_WARNING) snprintf(warned, sizeof warned, "%s", message);
+}
+
+static void an_evaluator_in_the_cluster_is_warned_of(void **state)
+{
+    (void)state;
+    braid_set_log_sink(take_warning, NULL);
+    braid_cluster_free(braid_cluster_from_tf_config("{\"cluster\": {\"chief\": [\"a:1\"]}}", NULL));
+    assert_string_equal(warned, "");
+    braid_cluster_free(braid_cluster_from_tf_config(
+        "{\"cluster\": {\"chief\": [\"a:1\"], \"evaluator\": [\"b:1\"]}}", NULL));
+    assert_non_null(strstr(warned, "The job evaluator of \"cluster\" is left out; remove it there"));
+    braid_cluster_free(braid_cluster_from_json("{\"evaluator\": [\"b:1\"]}", NULL));
+    assert_non_null(strstr(warned, "because it reads checkpoints: remove the job"));
+    braid_set_log_sink(NULL, NULL);
 }
 
 static void missing_jobs_and_tasks_have_no_address(void **state)
@@ -257,6 +303,7 @@ int main(void)
         cmocka_unit_test(json_holds_lists_or_maps_of_tasks),
         cmocka_unit_test(tf_config_says_cluster_and_task),
         cmocka_unit_test(the_environment_gives_the_cluster),
+        cmocka_unit_test(an_evaluator_in_the_cluster_is_warned_of),
         cmocka_unit_test(missing_jobs_and_tasks_have_no_address),
         cmocka_unit_test(each_replica_has_an_address),
         cmocka_unit_test(loopback_is_recognized),

@@ -5,7 +5,9 @@
 //
 // ThreadSanitizer cannot see the order that libgrpc makes between giving a tag and getting it back:
 // bd_grpc_tag_publish and `poll` below say it, for all files of this transport.
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/support/log.h>
 #include <limits.h>
@@ -60,6 +62,9 @@ const grpc_channel_args *bd_grpc_watching_args(void)
     return &list;
 }
 
+// A connection that has not said its first words (of TLS, of HTTP/2) by then ends.
+#define HANDSHAKE_MS 10000
+
 // gRPC connects to both processes, watches their health, and gives calls to the one that says SERVING.
 #define TO_THE_SERVING                                                                                       \
     "{\"loadBalancingConfig\": [{\"round_robin\": {}}], \"healthCheckConfig\": {\"serviceName\": \"\"}}"
@@ -76,11 +81,10 @@ const grpc_channel_args *bd_grpc_server_args(void)
 {
     static grpc_arg args[] = {
         COMMON_ARGS,
-        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 1), // see grpc_peers.c
-        INTEGER(GRPC_ARG_MAX_CHANNEL_TRACE_EVENT_MEMORY_PER_NODE, 0),
-        INTEGER(GRPC_ARG_ALLOW_REUSEPORT, 0), // two servers on one port are an error
+        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),
         INTEGER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
         INTEGER(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0),
+        INTEGER("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
     };
     static const grpc_channel_args list = {BD_COUNTOF(args), args};
     return &list;
@@ -118,11 +122,30 @@ int64_t bd_grpc_deadline_ns(gpr_timespec deadline)
 
 // ---- Log ----
 
+#define WARNING_NS INT64_C(10000000000) // between two
+
+// Calls over a connection whose handshake fails wait or end with Unavailable, and the end that refuses is the
+// only one to know why.
+static void warn_of_handshake(const char *why)
+{
+    static _Atomic int64_t warned_ns;
+    const int64_t now_ns = bd_now_ns(), before_ns = atomic_load(&warned_ns);
+    if (before_ns && now_ns - before_ns < WARNING_NS) return;
+    atomic_store(&warned_ns, now_ns);
+    bd_warn(
+        "A TLS handshake failed: %s Both ends need a certificate of one authority (--tls-dir, BRAID_TLS_DIR)",
+        why);
+}
+
 // gRPC logs errors that are normal (no server listens at an address yet). The caller gets the important ones
 // as a status.
 static void log_line(gpr_log_func_args *args)
 {
-    bd_debug("gRPC: %s", args->message);
+    static const char failed[] = "Handshake failed with fatal error ";
+    if (bd_str_starts_with(args->message, failed))
+        warn_of_handshake(args->message + strlen(failed));
+    else
+        bd_debug("gRPC: %s", args->message);
 }
 
 static void set_up(void *arg)
@@ -165,10 +188,24 @@ static void grpc_free(bd_transport *t)
     for (int i = 0; i < g->thread_count; i++)
         bd_thread_join(&g->threads[i]);
     grpc_completion_queue_destroy(g->cq);
-    bd_map_fini(&g->peers);
-    bd_mutex_fini(&g->peers_mu);
+    bd_mutex_fini(&g->mu);
+    bd_grpc_tls_free(g->tls);
     bd_free(g);
     grpc_shutdown();
+}
+
+void bd_grpc_transport_admit(bd_transport *t, const bd_users *users, braid_role (*needed)(const char *method))
+{
+    bd_grpc *g = BD_CONTAINER_OF(t, bd_grpc, base);
+    g->users = users;
+    g->needed = needed;
+}
+
+braid_code bd_grpc_transport_use_tls(bd_transport *t, const char *dir, braid_role *role, braid_status *st)
+{
+    bd_grpc *g = BD_CONTAINER_OF(t, bd_grpc, base);
+    if (!bd_grpc_tls_new(dir, &g->tls, st)) *role = g->tls ? bd_grpc_tls_role(g->tls) : BRAID_ROLE_NONE;
+    return st->code;
 }
 
 bd_transport *bd_grpc_transport_new(braid_status *st)
@@ -196,7 +233,7 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
         .receive = bd_grpc_receive,
         .free = grpc_free,
     };
-    bd_mutex_init(&g->peers_mu);
+    bd_mutex_init(&g->mu);
     g->cq = grpc_completion_queue_create_for_next(NULL);
     // Threads that poll one queue wake each other at each event, so there are as few as suffice: callbacks do
     // not wait.

@@ -15,15 +15,19 @@
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel has one for
 // its owner and one for each call until its tag has run.
 #include "base/slab.h"
+#include "cluster/keys/certificate.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc_security.h>
 #include <string.h>
 
+#define CLIENT_ARGS_MAX 32
+
 struct bd_channel {
     bd_grpc *transport; // not owned
     char *target;
+    bool is_unix;
     grpc_channel *channel; // NULL: to a task of two processes
     atomic_int refs;
     bd_mutex mu;
@@ -52,10 +56,24 @@ struct bd_call {
 
 // ---- Channels ----
 
-static grpc_channel *connect_with(const char *target, const grpc_channel_args *args)
+// Every server shows the certificate of a task, whatever its host is called.
+static grpc_channel *connect_with(const bd_channel *c, const grpc_channel_args *args)
 {
-    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
-    grpc_channel *channel = grpc_channel_create(target, credentials, args);
+    const bd_grpc_tls *tls = c->is_unix ? NULL : c->transport->tls;
+    if (!tls) {
+        grpc_channel_credentials *insecure = grpc_insecure_credentials_create();
+        grpc_channel *channel = grpc_channel_create(c->target, insecure, args);
+        grpc_channel_credentials_release(insecure);
+        return channel;
+    }
+    grpc_arg with_name[CLIENT_ARGS_MAX] = {{.type = GRPC_ARG_STRING,
+                                            .key = (char *)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
+                                            .value.string = (char *)BD_TASK_DNS_NAME}};
+    BD_ASSERT(args->num_args < CLIENT_ARGS_MAX);
+    memcpy(with_name + 1, args->args, args->num_args * sizeof *with_name);
+    const grpc_channel_args all = {args->num_args + 1, with_name};
+    grpc_channel_credentials *credentials = bd_grpc_tls_channel_credentials(tls);
+    grpc_channel *channel = grpc_channel_create(c->target, credentials, &all);
     grpc_channel_credentials_release(credentials);
     return channel;
 }
@@ -67,12 +85,13 @@ bd_channel *bd_grpc_connect(bd_transport *t, const char *address)
     atomic_init(&c->refs, 1);
     bd_mutex_init(&c->mu);
     c->target = bd_grpc_target(address);
+    c->is_unix = bd_address_unix_path(address) != NULL;
     const bool has_replicas = bd_address_replicas(address) > 1;
     atomic_init(&c->is_braid, has_replicas);
     if (has_replicas)
-        c->watching = connect_with(c->target, bd_grpc_replicas_args());
+        c->watching = connect_with(c, bd_grpc_replicas_args());
     else
-        c->channel = connect_with(c->target, bd_grpc_client_args());
+        c->channel = connect_with(c, bd_grpc_client_args());
     return c;
 }
 
@@ -188,7 +207,7 @@ static void call_completed(bd_grpc_tag *tag, bool ok)
 static grpc_channel *watching(bd_channel *c)
 {
     bd_mutex_lock(&c->mu);
-    if (!c->watching) c->watching = connect_with(c->target, bd_grpc_watching_args());
+    if (!c->watching) c->watching = connect_with(c, bd_grpc_watching_args());
     grpc_channel *channel = c->watching;
     bd_mutex_unlock(&c->mu);
     return channel;

@@ -4,8 +4,9 @@
 #define BD_CLUSTER_GRPC_INTERNAL_H
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "base/thread.h"
+#include "cluster/transport/grpc_accept.h"
+#include "cluster/transport/grpc_tls.h"
 #include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
 
@@ -37,9 +38,11 @@ typedef struct bd_grpc {
     grpc_completion_queue *cq;
     bd_thread threads[BD_GRPC_POLL_THREADS_MAX];
     int thread_count;
-    bd_mutex peers_mu;
-    bd_map peers;     // connected to servers of this process, when it was looked; guarded by peers_mu
-    int64_t peers_ns; // when it was looked; guarded by peers_mu
+    const bd_users *users; // see bd_grpc_transport_admit
+    braid_role (*needed)(const char *method);
+    bd_grpc_tls *tls; // NULL: none
+    bd_mutex mu;
+    bd_listener *listeners; // guarded by mu
 } bd_grpc;
 
 // Starts a batch. The objects that `ops` point to must live until the tag runs. False only when the state of
@@ -60,9 +63,8 @@ const grpc_channel_args *bd_grpc_watching_args(void); // to servers of Braid
 const grpc_channel_args *bd_grpc_replicas_args(void); // to a task of two processes: to the one that serves
 const grpc_channel_args *bd_grpc_server_args(void);
 
-// Enables TCP keepalive on connections to the server that listens on this port, for those accepted from now
-// on: gRPC does not expose its sockets, but they inherit the options of the listening socket.
-void bd_grpc_keep_alive(int port);
+// Enables TCP keepalive on a socket, and on the connections that it accepts when it listens.
+void bd_grpc_keep_alive(int socket);
 
 // Makes a byte buffer that references the slices of `m`, which is left empty.
 grpc_byte_buffer *bd_grpc_from_message(bd_message *m);
@@ -94,14 +96,12 @@ void bd_grpc_listener_free(bd_listener *l);
 void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *st);
 void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
 char *bd_grpc_peer(const bd_incoming *call);
+bool bd_grpc_is_connected(bd_transport *t, const char *peer);
 void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
 void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
 
 // Returns gRPC's name for the address of a task (bd_free). Looks up the hosts of a task of two processes,
 // which may block. grpc_target.c.
 char *bd_grpc_target(const char *address);
-
-// grpc_peers.c
-bool bd_grpc_is_connected(bd_transport *t, const char *peer);
 
 #endif

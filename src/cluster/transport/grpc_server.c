@@ -11,26 +11,31 @@
 // reply whatever the client does. `ended` calls on_end; when it runs before the reply, the client is gone and
 // the reply fails by itself.
 #include "base/slab.h"
+#include "base/strbuf.h"
+#include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/grpc_internal.h"
-#include <arpa/inet.h>
-#include <errno.h>
 #include <grpc/byte_buffer.h>
+#include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
 #include <malloc.h>
-#include <netdb.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 // Calls that can arrive between two turns of the poll threads without waiting for each other.
 #define POSTED_REQUESTS 16
 // No method has a longer path; it is truncated and then unknown.
 #define METHOD_LEN_MAX 127
+#define SERVER_ARGS_MAX 32
 
 struct bd_listener {
     bd_grpc *transport; // not owned
     grpc_server *server;
+    grpc_server_credentials *credentials;
+    void *external; // gRPC's handler for connections that speak TLS; NULL: they do not
+    bd_acceptor *acceptor;
+    bd_listener *next, **at; // of the transport; guarded by its mutex
     bd_handler_fn handler;
     void *arg;
     bd_grpc_tag shut_down;
@@ -112,12 +117,47 @@ void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg)
     if (has_ended) fn(arg, true); // before the reply: so it was cancelled
 }
 
+// gRPC names the connection after the descriptor that it was given: "fd:12". The descriptor is not closed as
+// long as the connection has calls.
+static int fd_of(grpc_call *call)
+{
+    char *name = grpc_call_get_peer(call);
+    const int fd = bd_str_starts_with(name, "fd:") ? atoi(name + 3) : -1;
+    gpr_free(name);
+    return fd;
+}
+
+// gRPC's name of a connection that speaks TLS, as the acceptor has it: "ipv6:%5B::1%5D:80" is "ipv6:[::1]:80".
+static char *peer_by_grpc(grpc_call *call)
+{
+    char *name = grpc_call_get_peer(call);
+    bd_strbuf plain = {0};
+    for (const char *at = name; *at; at++) {
+        const bool opens = bd_str_starts_with(at, "%5B"), closes = bd_str_starts_with(at, "%5D");
+        bd_strbuf_append_char(&plain, opens ? '[' : closes ? ']' : *at);
+        if (opens || closes) at += 2;
+    }
+    gpr_free(name);
+    return bd_strbuf_take(&plain);
+}
+
 char *bd_grpc_peer(const bd_incoming *call)
 {
-    char *given = grpc_call_get_peer(BD_CONTAINER_OF(call, incoming, base)->call);
-    char *peer = bd_strdup(given);
-    gpr_free(given);
-    return peer;
+    const incoming *in = BD_CONTAINER_OF(call, const incoming, base);
+    if (in->listener->external) return peer_by_grpc(in->call);
+    char *peer = bd_acceptor_peer(in->listener->acceptor, fd_of(in->call));
+    return peer ? peer : bd_strdup("closed");
+}
+
+bool bd_grpc_is_connected(bd_transport *t, const char *peer)
+{
+    bd_grpc *g = BD_CONTAINER_OF(t, bd_grpc, base);
+    bool is_connected = false;
+    bd_mutex_lock(&g->mu);
+    for (bd_listener *l = g->listeners; l && !is_connected; l = l->next)
+        is_connected = bd_acceptor_is_connected(l->acceptor, peer);
+    bd_mutex_unlock(&g->mu);
+    return is_connected;
 }
 
 // ---- Reply ----
@@ -239,6 +279,28 @@ static void start_receiving(incoming *in)
     BD_ASSERT(started);
 }
 
+// Replies without receiving the message.
+static void refuse(incoming *in, const braid_status *st)
+{
+    in->ended.run = call_ended;
+    atomic_init(&in->refs, 2); // until `ended`, and until `sent`
+    const grpc_op end = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
+                         .data.recv_close_on_server.cancelled = &in->cancelled};
+    const bool started = bd_grpc_start(in->call, &end, 1, &in->ended);
+    BD_ASSERT(started);
+    bd_grpc_reply(&in->base, NULL, st);
+}
+
+static braid_code admit(const incoming *in, braid_status *st)
+{
+    const bd_listener *l = in->listener;
+    if (l->external) {
+        const braid_role needed = l->transport->needed ? l->transport->needed(in->method) : BRAID_ROLE_TASK;
+        return bd_grpc_tls_admit(in->call, in->method, needed, st);
+    }
+    return l->transport->users ? bd_acceptor_admit(l->acceptor, fd_of(in->call), st) : BRAID_OK;
+}
+
 static void call_arrived(bd_grpc_tag *tag, bool ok)
 {
     incoming *in = BD_CONTAINER_OF(tag, incoming, arrived);
@@ -251,7 +313,11 @@ static void call_arrived(bd_grpc_tag *tag, bool ok)
     memcpy(in->method, GRPC_SLICE_START_PTR(in->details.method), len);
     in->base.deadline_ns = bd_grpc_deadline_ns(in->details.deadline);
     in->is_asked = bd_grpc_has_pings(&in->metadata);
-    start_receiving(in);
+    BD_STATUS(st);
+    if (admit(in, st))
+        refuse(in, st);
+    else
+        start_receiving(in);
 }
 
 static void post_request(bd_listener *l)
@@ -278,33 +344,15 @@ static void post_request(bd_listener *l)
 
 // ---- Listeners ----
 
-// gRPC does not report why it cannot listen, so this asks the system.
-static braid_code why_not(const char *host, const char *port, const char *address, braid_status *st)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
-    const int lookup = getaddrinfo(host, port, &hints, &found);
-    if (lookup)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot listen on %s: %s", address, gai_strerror(lookup));
-    int error = 0;
-    const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen)) error = errno;
-    if (fd >= 0) close(fd);
-    freeaddrinfo(found);
-    if (error == EADDRNOTAVAIL)
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot listen on %s: it is no address of this host",
-                       address);
-    if (error && error != EADDRINUSE)
-        return bd_fail(st, BRAID_UNAVAILABLE, "Cannot listen on %s: %s", address, strerror(error));
-    return bd_fail(st, BRAID_ALREADY_EXISTS, "Cannot listen on %s: the address is in use by another process",
-                   address);
-}
-
 // Splits "host:port" or "[v6]:port" into the host (without brackets) and the port. Returns false when it is
 // neither.
-static bool split(const char *address, char *host, size_t host_size, const char **port)
+static bool split(const char *address, char *host, size_t host_size, int *port)
 {
     const char *colon = strrchr(address, ':');
     if (!colon || !colon[1]) return false;
+    char *end;
+    const long number = strtol(colon + 1, &end, 10);
+    if (*end || colon[1] < '0' || colon[1] > '9' || number > 65535) return false;
     size_t len = (size_t)(colon - address);
     if (len >= 2 && address[0] == '[' && colon[-1] == ']') {
         address++;
@@ -313,7 +361,7 @@ static bool split(const char *address, char *host, size_t host_size, const char 
     if (len == 0 || len >= host_size) return false;
     memcpy(host, address, len);
     host[len] = 0;
-    *port = colon + 1;
+    *port = (int)number;
     return true;
 }
 
@@ -329,6 +377,22 @@ static void keep_memory(void *arg)
 #endif
 }
 
+// An argument of gRPC that points to what the caller keeps.
+static void *copy_pointer(void *p)
+{
+    return p;
+}
+
+static void leave_pointer(void *p)
+{
+    (void)p;
+}
+
+static int compare_pointers(void *a, void *b)
+{
+    return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
 static void server_shut_down(bd_grpc_tag *tag, bool ok)
 {
     (void)ok;
@@ -339,44 +403,87 @@ static void server_shut_down(bd_grpc_tag *tag, bool ok)
     bd_mutex_unlock(&l->mu);
 }
 
-static bd_listener *listener_new(bd_grpc *g, bd_handler_fn handler, void *arg)
+static void connected(void *arg, int fd)
+{
+    bd_listener *l = arg;
+    if (l->external)
+        bd_grpc_hand_over(l->external, fd);
+    else
+        grpc_server_add_channel_from_fd(l->server, fd, l->credentials);
+}
+
+// gRPC stores the handler when the port is added.
+static braid_code make_server(bd_listener *l, bool uses_tls, braid_status *st)
+{
+    static const grpc_arg_pointer_vtable kept = {copy_pointer, leave_pointer, compare_pointers};
+    const grpc_channel_args *common = bd_grpc_server_args();
+    grpc_arg args[SERVER_ARGS_MAX] = {{.type = GRPC_ARG_POINTER,
+                                       .key = (char *)BD_GRPC_EXTERNAL_PORT,
+                                       .value.pointer = {.p = &l->external, .vtable = &kept}}};
+    BD_ASSERT(common->num_args < SERVER_ARGS_MAX);
+    memcpy(args + 1, common->args, common->num_args * sizeof *args);
+    const grpc_channel_args with_port = {common->num_args + 1, args};
+    l->server = grpc_server_create(uses_tls ? &with_port : common, NULL);
+    grpc_server_register_completion_queue(l->server, l->transport->cq, NULL);
+    l->credentials = uses_tls ? bd_grpc_tls_server_credentials(l->transport->tls)
+                              : grpc_insecure_server_credentials_create();
+    if (uses_tls) grpc_server_add_http2_port(l->server, BD_GRPC_EXTERNAL_PORT, l->credentials);
+    if (uses_tls && !l->external)
+        bd_fail(st, BRAID_INTERNAL, "gRPC takes no connections from outside for TLS");
+    grpc_server_start(l->server);
+    return st->code;
+}
+
+static bd_listener *listener_new(bd_grpc *g, bd_acceptor *acceptor, bool uses_tls, bd_handler_fn handler,
+                                 void *arg, braid_status *st)
 {
     bd_listener *l = bd_calloc(1, sizeof *l);
     l->transport = g;
+    l->acceptor = acceptor;
     l->handler = handler;
     l->arg = arg;
     l->shut_down.run = server_shut_down;
     bd_mutex_init(&l->mu);
     bd_cond_init(&l->changed);
-    l->server = grpc_server_create(bd_grpc_server_args(), NULL);
-    grpc_server_register_completion_queue(l->server, g->cq, NULL);
+    make_server(l, uses_tls, st);
+    bd_mutex_lock(&g->mu);
+    l->next = g->listeners;
+    l->at = &g->listeners;
+    if (l->next) l->next->at = &l->next;
+    g->listeners = l;
+    bd_mutex_unlock(&g->mu);
     return l;
 }
 
 braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
                           bd_listener **out, char **bound, braid_status *st)
 {
+    bd_grpc *g = BD_CONTAINER_OF(t, bd_grpc, base);
     char host[256];
-    const char *port_text;
-    if (!split(address, host, sizeof host, &port_text))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Cannot listen on '%s': it is no host:port", address);
+    int port = 0;
+    const char *path = bd_address_unix_path(address);
+    if (!path && !split(address, host, sizeof host, &port))
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Cannot listen on '%s': it is no host:port and no unix:/path", address);
     static bd_once once = BD_ONCE_INIT;
     bd_once_run(&once, keep_memory, NULL);
-    bd_listener *l = listener_new(BD_CONTAINER_OF(t, bd_grpc, base), handler, arg);
-    grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
-    const int port = grpc_server_add_http2_port(l->server, address, credentials);
-    grpc_server_credentials_release(credentials);
-    if (port) bd_grpc_keep_alive(port);
-    grpc_server_start(l->server);
-    if (!port) {
-        bd_grpc_listener_stop(l, 0);
-        bd_grpc_listener_free(l);
-        return why_not(host, port_text, address, st);
-    }
-    *bound = strchr(host, ':') ? bd_asprintf("[%s]:%d", host, port) : bd_asprintf("%s:%d", host, port);
-    *out = l;
+    const bool uses_tls = g->tls && !path;
+    bd_acceptor *acceptor;
+    if (path ? bd_acceptor_new_unix(path, g->users, &acceptor, st)
+             : bd_acceptor_new(host, &port, uses_tls ? NULL : g->users, &acceptor, st))
+        return st->code;
+    bd_listener *l = listener_new(g, acceptor, uses_tls, handler, arg, st);
     for (int i = 0; i < POSTED_REQUESTS; i++)
         post_request(l);
+    if (st->code || bd_acceptor_start(acceptor, connected, l, st)) {
+        bd_grpc_listener_stop(l, 0);
+        bd_grpc_listener_free(l);
+        return st->code;
+    }
+    *bound = path                ? bd_strdup(address)
+             : strchr(host, ':') ? bd_asprintf("[%s]:%d", host, port)
+                                 : bd_asprintf("%s:%d", host, port);
+    *out = l;
     return BRAID_OK;
 }
 
@@ -387,6 +494,7 @@ void bd_grpc_listener_close(bd_listener *l)
     l->is_closed = true;
     bd_mutex_unlock(&l->mu);
     if (was_closed) return;
+    bd_acceptor_stop(l->acceptor);
     bd_grpc_tag_publish(&l->shut_down);
     grpc_server_shutdown_and_notify(l->server, l->transport->cq, &l->shut_down);
 }
@@ -413,7 +521,13 @@ void bd_grpc_listener_stop(bd_listener *l, int64_t deadline_ns)
 
 void bd_grpc_listener_free(bd_listener *l)
 {
+    bd_mutex_lock(&l->transport->mu);
+    *l->at = l->next;
+    if (l->next) l->next->at = l->at;
+    bd_mutex_unlock(&l->transport->mu);
     grpc_server_destroy(l->server);
+    grpc_server_credentials_release(l->credentials);
+    bd_acceptor_free(l->acceptor);
     bd_cond_fini(&l->changed);
     bd_mutex_fini(&l->mu);
     bd_free(l);

@@ -12,6 +12,8 @@
 
 #include "base/status.h"
 #include "base/wire.h"
+#include "cluster/transport/users.h"
+#include <braid/keys.h>
 #include <stdbool.h>
 
 typedef struct bd_transport bd_transport;
@@ -51,9 +53,9 @@ typedef void (*bd_call_end_fn)(void *arg, bool cancelled);
 
 struct bd_transport {
     const char *name; // "grpc"
-    // Listens on `address` ("127.0.0.1:0" picks a port; the actual address is stored to *bound, bd_free) and
-    // passes every call to `handler`. AlreadyExists when the address is taken, InvalidArgument when it is
-    // malformed, Unavailable for other failures.
+    // Listens on `address` ("127.0.0.1:0" picks a port; the actual address is stored to *bound, bd_free; gRPC
+    // also takes "unix:/path") and passes every call to `handler`. AlreadyExists when the address is taken,
+    // InvalidArgument when it is malformed, Unavailable for other failures.
     braid_code (*listen)(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
                          bd_listener **out, char **bound, braid_status *st);
     // The end has three phases: close refuses new calls; stop waits for the calls in progress up to the
@@ -105,6 +107,15 @@ static inline void bd_incoming_reply(bd_incoming *call, bd_message *response, co
 
 // The gRPC transport (grpc.c). NULL and an error when the system gives no more threads.
 bd_transport *bd_grpc_transport_new(braid_status *st);
+// Listeners made from now on serve only processes of this host that run as one of these users, and over TLS
+// (TCP only) only certificates of the role that needed(method) gives, or more; other calls get
+// PermissionDenied before their messages are received. `users` outlives the transport; NULL: every process.
+void bd_grpc_transport_admit(bd_transport *t, const bd_users *users,
+                             braid_role (*needed)(const char *method));
+// Listeners and channels of TCP made from now on speak TLS with the certificate in `dir`; NULL: that of the
+// environment variable BRAID_TLS_DIR, and no TLS when it is not set. Stores the role of the certificate;
+// NONE: no TLS. Errors, with the remedy, when the directory cannot be used.
+braid_code bd_grpc_transport_use_tls(bd_transport *t, const char *dir, braid_role *role, braid_status *st);
 
 // The in-process transport (inprocess.c): a network of its own, whose listeners and channels find each other
 // by address. Clock, timers, randomness and faults are given by the caller. The timers deliver all messages,

@@ -36,6 +36,7 @@ static bd_worker_session *session_new(const bd_local_worker *w, const char *hand
     s->kernels = bd_kernel_store_new();
     if (is_isolated) s->own_resources = bd_resources_new(bd_resources_container(w->device->resources, ""));
     s->was_created = was_created;
+    atomic_init(&s->is_dropped, false);
     atomic_init(&s->refs, 1);
     return s;
 }
@@ -67,12 +68,12 @@ void bd_worker_graph_unref(bd_worker_graph *g)
     bd_free(g);
 }
 
-// Drops a session that is out of the table, with its graphs and the rest of its steps.
+// Drops a session that is out of the table, with its graphs, and ends its steps.
 static void session_drop(bd_local_worker *w, bd_worker_session *s)
 {
     size_t pos = 0;
     void *graph;
-    bd_worker_cancel_partials(w, s);
+    atomic_store(&s->is_dropped, true);
     bd_step_table_forget(w->steps, s);
     while (bd_map_next(&s->graphs, &pos, NULL, &graph))
         bd_worker_graph_unref(graph);

@@ -17,6 +17,7 @@ typedef struct bd_worker_session {
     int registering;             // graphs that are about to be there; guarded by the worker's mu
     bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
     bd_session_owner owner; // its task owned; "": not known
+    atomic_bool is_dropped; // no step of it begins any more
     atomic_int refs;
 } bd_worker_session;
 
@@ -93,7 +94,5 @@ void bd_worker_count_running(bd_local_worker *w, int change);
 // worker_partial.c: a RunGraph with is_partial set.
 void bd_worker_run_partial(bd_local_worker *w, bd_run_graph *run, bd_cancellation *cancellation,
                            bd_worker_done_fn fn, void *arg);
-// Ends the partial runs of a session that is gone.
-void bd_worker_cancel_partials(bd_local_worker *w, const bd_worker_session *session);
 
 #endif

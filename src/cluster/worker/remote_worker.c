@@ -16,15 +16,11 @@
 #include "cluster/spec/graph_options.h"
 #include "cluster/worker/local_worker.h"
 #include "cluster/worker/outbox.h"
+#include "cluster/worker/remote_worker_internal.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
 #include <string.h>
-
-typedef struct remote_worker {
-    bd_worker base;
-    const bd_peer *peer; // not owned
-} remote_worker;
 
 // A call in progress, with the state for its end.
 typedef struct pending {
@@ -75,8 +71,8 @@ static void simple_done(void *arg, bd_message *response, const braid_status *fro
     bd_slab_free(p);
 }
 
-static void start_simple(bd_worker *w, const char *method, const ProtobufCMessage *request,
-                         bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
+void remote_worker_start_simple(bd_worker *w, const char *method, const ProtobufCMessage *request,
+                                bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
     const bd_peer *peer = BD_CONTAINER_OF(w, remote_worker, base)->peer;
     pending *p = pending_new(peer, strrchr(method, '/') + 1, arg);
@@ -86,31 +82,6 @@ static void start_simple(bd_worker *w, const char *method, const ProtobufCMessag
     bd_rpc_start_proto(&options, request, simple_done, p);
 }
 
-static void create_session(bd_worker *w, const char *session_handle, const bd_session_owner *owner,
-                           bool is_isolated, bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
-{
-    Tensorflow__CreateWorkerSessionRequest request = TENSORFLOW__CREATE_WORKER_SESSION_REQUEST__INIT;
-    request.session_handle = (char *)session_handle;
-    request.isolate_session_state = is_isolated;
-    request.master_task = (char *)owner->task;
-    request.master_incarnation = (int64_t)owner->incarnation;
-    Tensorflow__ServerDef server = TENSORFLOW__SERVER_DEF__INIT;
-    Tensorflow__ConfigProto config = TENSORFLOW__CONFIG_PROTO__INIT;
-    Tensorflow__ConfigProto__Experimental experimental = TENSORFLOW__CONFIG_PROTO__EXPERIMENTAL__INIT;
-    experimental.collective_group_leader = (char *)owner->collective_leader;
-    config.experimental = &experimental;
-    server.default_session_config = &config;
-    if (owner->collective_leader[0]) request.server_def = &server;
-    start_simple(w, BD_WORKER_SERVICE "CreateWorkerSession", &request.base, cancellation, fn, arg);
-}
-
-static void delete_session(bd_worker *w, const char *session_handle, bd_worker_done_fn fn, void *arg)
-{
-    Tensorflow__DeleteWorkerSessionRequest request = TENSORFLOW__DELETE_WORKER_SESSION_REQUEST__INIT;
-    request.session_handle = (char *)session_handle;
-    start_simple(w, BD_WORKER_SERVICE "DeleteWorkerSession", &request.base, NULL, fn, arg);
-}
-
 static void deregister_graph(bd_worker *w, const char *session_handle, const char *graph_handle,
                              bd_worker_done_fn fn, void *arg)
 {
@@ -118,14 +89,14 @@ static void deregister_graph(bd_worker *w, const char *session_handle, const cha
     request.session_handle = (char *)session_handle;
     request.create_worker_session_called = true;
     request.graph_handle = (char *)graph_handle;
-    start_simple(w, BD_WORKER_SERVICE "DeregisterGraph", &request.base, NULL, fn, arg);
+    remote_worker_start_simple(w, BD_WORKER_SERVICE "DeregisterGraph", &request.base, NULL, fn, arg);
 }
 
 static void cleanup_graph(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, void *arg)
 {
     Tensorflow__CleanupGraphRequest request = TENSORFLOW__CLEANUP_GRAPH_REQUEST__INIT;
     request.step_id = step_id;
-    start_simple(w, BD_WORKER_SERVICE "CleanupGraph", &request.base, NULL, fn, arg);
+    remote_worker_start_simple(w, BD_WORKER_SERVICE "CleanupGraph", &request.base, NULL, fn, arg);
 }
 
 static void cleanup_all(bd_worker *w, const char *const *containers, int count, bd_cancellation *cancellation,
@@ -134,7 +105,7 @@ static void cleanup_all(bd_worker *w, const char *const *containers, int count, 
     Tensorflow__CleanupAllRequest request = TENSORFLOW__CLEANUP_ALL_REQUEST__INIT;
     request.container = (char **)containers;
     request.n_container = (size_t)count;
-    start_simple(w, BD_WORKER_SERVICE "CleanupAll", &request.base, cancellation, fn, arg);
+    remote_worker_start_simple(w, BD_WORKER_SERVICE "CleanupAll", &request.base, cancellation, fn, arg);
 }
 
 // ---- GetStatus ----
@@ -147,6 +118,8 @@ static void give_devices(const pending *p, const Tensorflow__GetStatusResponse *
     BD_STATUS(st);
     atomic_store(&p->peer->worker->takes_pushes,
                  bd_proto_has_unknown(&response->base, BD_STATUS_TAKES_PUSHES));
+    atomic_store(&p->peer->worker->spec_fingerprint,
+                 bd_proto_unknown_fixed64(&response->base, BD_STATUS_SPEC_FINGERPRINT));
     const size_t count = response->n_device_attributes;
     if (count > DEVICES_MAX) {
         bd_fail(st, BRAID_INTERNAL, "GetStatus: %s has %zu devices", p->peer->label, count);
@@ -508,8 +481,8 @@ static bd_worker *worker_new(const bd_peer *peer)
 {
     static const bd_worker_ops ops = {
         .get_status = get_status,
-        .create_session = create_session,
-        .delete_session = delete_session,
+        .create_session = remote_worker_create_session,
+        .delete_session = remote_worker_delete_session,
         .deregister_graph = deregister_graph,
         .cleanup_graph = cleanup_graph,
         .register_graph = register_graph,
@@ -519,7 +492,15 @@ static bd_worker *worker_new(const bd_peer *peer)
     remote_worker *w = bd_calloc(1, sizeof *w);
     w->base.ops = &ops;
     w->peer = peer;
+    bd_mutex_init(&w->mu);
     return &w->base;
+}
+
+static void worker_free(remote_worker *w)
+{
+    bd_map_fini(&w->deleted);
+    bd_mutex_fini(&w->mu);
+    bd_free(w);
 }
 
 void bd_remote_workers_new(bd_peers *peers)
@@ -532,7 +513,7 @@ void bd_remote_workers_free(bd_peers *peers)
 {
     for (int i = 0; i < peers->count; i++) {
         bd_peer *p = &peers->items[i];
-        if (!p->is_self && p->worker) bd_free(BD_CONTAINER_OF(p->worker, remote_worker, base));
+        if (!p->is_self && p->worker) worker_free(BD_CONTAINER_OF(p->worker, remote_worker, base));
         p->worker = NULL;
     }
 }

@@ -6,11 +6,11 @@
 //            and EARLY_BYTES_MAX of tensors in all
 //   running  bd_step_table_begin: RunGraphs in progress
 //   done     all RunGraphs have ended; other tasks may still fetch tensors. At most STEPS_DONE_MAX steps (the
-//            oldest is evicted), which bounds what a master leaves that dies before its CleanupGraph; they
-//            go with their session (bd_step_table_forget)
-//   over     all RunGraphs succeeded and their tensors are received, bd_step_table_cleanup was called, or a
-//            limit was reached: the rendezvous is aborted and the step is removed; its number stays in a
-//            bounded memory, so that a late request gets an error instead of waiting
+//            oldest is evicted), which bounds what a master leaves that dies before its CleanupGraph
+//   over     all RunGraphs succeeded and their tensors are received, bd_step_table_cleanup was called, the
+//            session is gone (bd_step_table_forget), or a limit was reached: the rendezvous is aborted and
+//            the step is removed; its number stays in a bounded memory, so that a late request gets an
+//            error instead of waiting
 //
 // Invariant: an entry is on the list of early steps, on that of done steps, or running.
 #include "cluster/worker/step_table.h"
@@ -39,8 +39,7 @@ typedef struct entry {
     const void *session;           // of the RunGraphs; only compared
     int running;                   // RunGraphs in progress
     bool has_begun, ends_by_itself;
-    bool is_forgotten; // its session has ended: the step is over when it is done
-    int early_pushes;  // its part in the limits
+    int early_pushes; // its part in the limits
     size_t early_bytes;
     int64_t created_ns;
     struct entry *prev, *next; // on a list
@@ -224,7 +223,7 @@ void bd_step_table_end(bd_step_table *s, int64_t step_id, bool succeeded)
     if (e && --e->running == 0) {
         append(&s->done, e);
         e->ends_by_itself = succeeded;
-        over = e->is_forgotten ? take_out_locked(s, e) : take_if_drained_locked(s, e);
+        over = take_if_drained_locked(s, e);
         if (s->done.count > STEPS_DONE_MAX) dropped = take_out_locked(s, s->done.first);
     }
     bd_mutex_unlock(&s->mu);
@@ -393,16 +392,14 @@ void bd_step_table_cleanup(bd_step_table *s, int64_t step_id)
     end_entry(e, BRAID_ABORTED, "is over");
 }
 
-// Takes a step that is done off the table; marks those that run.
-static entry *take_forgotten_locked(bd_step_table *s, const void *session)
+// Takes a step of the session off the table; NULL: it has none.
+static entry *take_step_of_locked(bd_step_table *s, const void *session)
 {
     size_t pos = 0;
     void *found;
     while (bd_imap_next(&s->by_id, &pos, NULL, &found)) {
         entry *e = found;
-        if (!e->has_begun || e->session != session) continue;
-        if (e->running == 0) return take_out_locked(s, e);
-        e->is_forgotten = true;
+        if (e->has_begun && e->session == session) return take_out_locked(s, e);
     }
     return NULL;
 }
@@ -412,7 +409,7 @@ void bd_step_table_forget(bd_step_table *s, const void *session)
     entry *over;
     do {
         bd_mutex_lock(&s->mu);
-        over = take_forgotten_locked(s, session);
+        over = take_step_of_locked(s, session);
         bd_mutex_unlock(&s->mu);
         end_entry(over, BRAID_ABORTED, "is over: its session is gone");
     } while (over);

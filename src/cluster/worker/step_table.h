@@ -41,7 +41,7 @@ braid_code bd_step_table_push(bd_step_table *s, int64_t step_id, const bd_peer *
 // received.
 void bd_step_table_cleanup(bd_step_table *s, int64_t step_id);
 
-// The session is gone: its steps are over when they have run.
+// The session is gone: ends its steps that have begun, as bd_step_table_cleanup does.
 void bd_step_table_forget(bd_step_table *s, const void *session);
 
 // Aborts all steps, including future ones, with `why`.

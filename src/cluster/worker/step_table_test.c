@@ -415,7 +415,7 @@ static void a_failed_step_stays_until_it_is_cleaned_up(void **state)
     assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
 }
 
-static void the_steps_of_a_session_go_with_it_when_they_have_run(void **state)
+static void the_steps_of_a_session_end_with_it(void **state)
 {
     fixture *f = *state;
     received a;
@@ -427,14 +427,15 @@ static void the_steps_of_a_session_go_with_it_when_they_have_run(void **state)
     bd_step_table_forget(f->steps, &another);
     recv(f, 9, "a:0", &a);
     assert_int_equal(a.calls, 0);
+    assert_false(bd_cancellation_is_cancelled(running.cancellation));
     bd_step_table_forget(f->steps, f);
     assert_failed(&a, BRAID_ABORTED, "Step 9 is over: its session is gone");
     recv(f, 7, "a:0", &a);
     assert_failed(&a, BRAID_ABORTED, "Step 7 is over");
-    assert_false(bd_cancellation_is_cancelled(running.cancellation));
+    assert_true(bd_cancellation_is_cancelled(running.cancellation));
     recv(f, 8, "a:0", &a);
-    end(f, 8, &running, false);
     assert_failed(&a, BRAID_ABORTED, "Step 8 is over");
+    end(f, 8, &running, false);
 }
 
 static void cleaning_up_cancels_running_steps(void **state)
@@ -545,7 +546,7 @@ int main(void)
         TEST(a_tensor_can_be_asked_for_after_its_step_has_run),
         TEST(steps_do_not_see_each_other),
         TEST(a_failed_step_stays_until_it_is_cleaned_up),
-        TEST(the_steps_of_a_session_go_with_it_when_they_have_run),
+        TEST(the_steps_of_a_session_end_with_it),
         TEST(cleaning_up_cancels_running_steps),
         TEST(a_step_that_was_cleaned_up_before_it_began_does_not_begin),
         TEST(several_graphs_of_a_step_share_it),

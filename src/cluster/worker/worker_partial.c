@@ -340,29 +340,3 @@ void bd_worker_run_partial(bd_local_worker *w, bd_run_graph *run, bd_cancellatio
         receive_all(c);
     }
 }
-
-void bd_worker_cancel_partials(bd_local_worker *w, const bd_worker_session *session)
-{
-    BD_STATUS(why);
-    bd_fail(why, BRAID_ABORTED, "The session %s is gone", session->handle);
-    for (;;) {
-        partial *p = NULL;
-        size_t pos = 0;
-        void *found;
-        bd_mutex_lock(&w->mu);
-        while (!p && bd_imap_next(&w->partial_runs, &pos, NULL, &found)) {
-            p = found;
-            bd_mutex_lock(&p->mu);
-            const bool is_it = p->base.graph->session == session && !p->is_over;
-            if (is_it) atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
-            p->is_over = p->is_over || is_it;
-            bd_mutex_unlock(&p->mu);
-            if (!is_it) p = NULL;
-        }
-        bd_mutex_unlock(&w->mu);
-        if (!p) return;
-        cancel(p, why);
-        set_over(p);
-        partial_unref(p);
-    }
-}

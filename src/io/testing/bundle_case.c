@@ -41,7 +41,7 @@ bd_bundle_writer *bd_case_open_writer(const char *prefix)
 {
     BD_STATUS(st);
     bd_bundle_writer *w;
-    bd_bundle_writer_open(prefix, NULL, &w, st);
+    bd_bundle_writer_open(bd_fs_current, prefix, NULL, &w, st);
     assert_ok(st);
     return w;
 }
@@ -83,7 +83,7 @@ bd_bundle *bd_case_open_bundle(const char *prefix)
 {
     BD_STATUS(st);
     bd_bundle *b;
-    bd_bundle_open(prefix, &b, st);
+    bd_bundle_open(bd_fs_current, prefix, &b, st);
     assert_ok(st);
     return b;
 }
@@ -125,7 +125,7 @@ void bd_case_expect_read_error(const char *prefix, const char *name, braid_code 
     BD_STATUS(st);
     bd_bundle *b;
     braid_tensor t = {0};
-    if (!bd_bundle_open(prefix, &b, st)) bd_bundle_read(b, name, &t, st);
+    if (!bd_bundle_open(bd_fs_current, prefix, &b, st)) bd_bundle_read(b, name, &t, st);
     bd_bundle_close(b);
     assert_false(bd_tensor_is_set(&t));
     assert_error(st, code, words);

@@ -29,6 +29,11 @@ struct memory_file {
     struct node *node; // not owned
 };
 
+struct memory_watch {
+    bd_dir_watch base;
+    uint64_t seen; // of disk.changes
+};
+
 // A change of names: `gone` leads nowhere afterwards, `made` to `node`. Either may be NULL.
 struct change {
     char *gone, *made; // owned
@@ -41,12 +46,14 @@ static struct {
     BD_ARRAY(struct change) pending;
     struct node *nodes;
     uint64_t next_number;
+    uint64_t changes; // of names
     int64_t fail_after;
     bool fail_for_good, failed, is_full;
     bd_memory_fs_hooks hooks;
 } disk;
 
 static bd_mutex mu = BD_MUTEX_INIT;
+static bd_cond changed = BD_COND_INIT; // with mu: disk.changes has grown
 
 static int process(void)
 {
@@ -137,6 +144,8 @@ static void change_names(const char *gone, const char *made, struct node *node)
                        process()};
     apply(&disk.names, &c);
     bd_array_push(&disk.pending, c);
+    disk.changes++;
+    bd_cond_broadcast(&changed);
 }
 
 // ---- Open files ----
@@ -323,6 +332,34 @@ static braid_code memory_list(const char *path, void (*fn)(const char *name, voi
     return BRAID_OK;
 }
 
+// ---- Watches; a change in any directory ends a wait ----
+
+static braid_code memory_watch(const char *path, bd_dir_watch **watch, braid_status *st)
+{
+    *watch = NULL;
+    const struct node *n = find(path);
+    if (!n) return not_found(path, st);
+    if (!n->is_dir) return bd_fail(st, BRAID_FAILED_PRECONDITION, "cannot watch %s: it is a file", path);
+    struct memory_watch *w = bd_malloc(sizeof *w);
+    *w = (struct memory_watch){.base.fs = &memory_fs, .seen = disk.changes};
+    *watch = &w->base;
+    return BRAID_OK;
+}
+
+static void memory_watch_wait(bd_dir_watch *watch, int64_t deadline_ns)
+{
+    struct memory_watch *w = (struct memory_watch *)watch;
+    bd_mutex_lock(&mu);
+    while (w->seen == disk.changes && !bd_cond_wait_until(&changed, &mu, deadline_ns)) {}
+    w->seen = disk.changes;
+    bd_mutex_unlock(&mu);
+}
+
+static void memory_watch_close(bd_dir_watch *watch)
+{
+    bd_free(watch);
+}
+
 // ---- Any thread ----
 
 static void begin(bd_memory_fs_call call, const char *path)
@@ -337,16 +374,18 @@ static braid_code end(braid_code code)
     return code;
 }
 
-static braid_code locked_open(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
+static braid_code locked_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_file **file,
+                              braid_status *st)
 {
+    (void)fs;
     begin(mode == BD_FILE_READ ? BD_MEMORY_FS_READS : BD_MEMORY_FS_CHANGES, path);
     return end(memory_open(path, mode, file, st));
 }
 
 // No lock is ever taken: a process that the simulation has ended holds none.
-static braid_code locked_lock(const char *path, bool make, bd_file **file, braid_status *st)
+static braid_code locked_lock(const bd_fs *fs, const char *path, bool make, bd_file **file, braid_status *st)
 {
-    return locked_open(path, make ? BD_FILE_CREATE : BD_FILE_READ, file, st);
+    return locked_open(fs, path, make ? BD_FILE_CREATE : BD_FILE_READ, file, st);
 }
 
 static braid_code locked_read_at(bd_file *file, uint64_t offset, void *out, size_t len, size_t *got,
@@ -368,47 +407,61 @@ static braid_code locked_sync(bd_file *file, braid_status *st)
     return end(memory_sync(file, st));
 }
 
-static braid_code locked_info(const char *path, bd_file_info *info, braid_status *st)
+static braid_code locked_info(const bd_fs *fs, const char *path, bd_file_info *info, braid_status *st)
 {
+    (void)fs;
     begin(BD_MEMORY_FS_READS, path);
     return end(memory_info(path, info, st));
 }
 
-static braid_code locked_rename(const char *from, const char *to, braid_status *st)
+static braid_code locked_rename(const bd_fs *fs, const char *from, const char *to, braid_status *st)
 {
+    (void)fs;
     begin(BD_MEMORY_FS_CHANGES, from);
     return end(memory_rename(from, to, st));
 }
 
-static braid_code locked_remove(const char *path, braid_status *st)
+static braid_code locked_remove(const bd_fs *fs, const char *path, braid_status *st)
 {
+    (void)fs;
     begin(BD_MEMORY_FS_CHANGES, path);
     return end(memory_remove(path, st));
 }
 
-static braid_code locked_make_dir(const char *path, braid_status *st)
+static braid_code locked_make_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
+    (void)fs;
     begin(BD_MEMORY_FS_CHANGES, path);
     return end(memory_make_dir(path, st));
 }
 
-static braid_code locked_remove_dir(const char *path, braid_status *st)
+static braid_code locked_remove_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
+    (void)fs;
     begin(BD_MEMORY_FS_CHANGES, path);
     return end(memory_remove_dir(path, st));
 }
 
-static braid_code locked_sync_dir(const char *path, braid_status *st)
+static braid_code locked_sync_dir(const bd_fs *fs, const char *path, braid_status *st)
 {
+    (void)fs;
     begin(BD_MEMORY_FS_SYNCS, path);
     return end(memory_sync_dir(path, st));
 }
 
-static braid_code locked_list(const char *path, void (*fn)(const char *name, void *arg), void *arg,
-                              braid_status *st)
+static braid_code locked_list(const bd_fs *fs, const char *path, void (*fn)(const char *name, void *arg),
+                              void *arg, braid_status *st)
 {
+    (void)fs;
     begin(BD_MEMORY_FS_READS, path);
     return end(memory_list(path, fn, arg, st));
+}
+
+static braid_code locked_watch(const bd_fs *fs, const char *path, bd_dir_watch **watch, braid_status *st)
+{
+    (void)fs;
+    begin(BD_MEMORY_FS_READS, path);
+    return end(memory_watch(path, watch, st));
 }
 
 static const bd_fs memory_fs = {
@@ -425,6 +478,9 @@ static const bd_fs memory_fs = {
     .remove_dir = locked_remove_dir,
     .sync_dir = locked_sync_dir,
     .list = locked_list,
+    .watch = locked_watch,
+    .watch_wait = memory_watch_wait,
+    .watch_close = memory_watch_close,
 };
 
 // ---- The disk as a whole ----

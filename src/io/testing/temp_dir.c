@@ -17,21 +17,17 @@ char *bd_temp_dir_new(void)
 static void remove_tree(const char *path)
 {
     BD_STATUS(st);
-    bd_file_info info;
     bd_name_list names;
-    if (bd_file_get_info(path, &info, st)) return;
-    if (!info.is_dir) {
-        bd_file_remove(path, st);
-        return;
-    }
-    bd_dir_list(path, &names, st);
+    if (!bd_file_remove(bd_fs_current, path, st)) return; // a file, or a link, whatever it leads to
+    braid_status_clear(st);
+    bd_dir_list(bd_fs_current, path, &names, st);
     for (size_t i = 0; i < names.len; i++) {
         char *inside = bd_path_join(path, names.items[i]);
         remove_tree(inside);
         bd_free(inside);
     }
     bd_name_list_fini(&names);
-    bd_dir_remove(path, st);
+    bd_dir_remove(bd_fs_current, path, st);
 }
 
 void bd_temp_dir_free(char *path)
@@ -44,7 +40,7 @@ void bd_test_write(const char *path, const void *data, size_t len)
 {
     BD_STATUS(st);
     bd_file *file;
-    bd_file_open(path, BD_FILE_CREATE, &file, st);
+    bd_file_open(bd_fs_current, path, BD_FILE_CREATE, &file, st);
     assert_ok(st);
     bd_file_write(file, data, len, st);
     assert_ok(st);
@@ -56,7 +52,7 @@ char *bd_test_read(const char *path, size_t *len)
 {
     BD_STATUS(st);
     char *data;
-    bd_file_read_all(path, (size_t)1 << 30, &data, len, st);
+    bd_file_read_all(bd_fs_current, path, (size_t)1 << 30, &data, len, st);
     assert_ok(st);
     return data;
 }

@@ -212,7 +212,7 @@ static bool begin_work(turn *t)
     bd_free(r->work);
     r->work = bd_strndup(s->data ? s->data : "", s->len);
     bd_value_fini(&t->name);
-    if (r->kind->open && r->kind->open(r->state, r->work, st)) {
+    if (r->kind->open && r->kind->open(r->state, bd_op_fs(t->c), r->work, st)) {
         bd_op_fail_status(&t->part, st);
         return false;
     }
@@ -250,7 +250,7 @@ static bool read_record(turn *t, bool *is_last)
     BD_STATUS(st);
     *is_last = false;
     if (!grow_records(t)) return false;
-    if (r->kind->read(r->state, r->work, &record, &found, is_last, st)) {
+    if (r->kind->read(r->state, bd_op_fs(t->c), r->work, &record, &found, is_last, st)) {
         bd_op_fail_status(&t->part, st);
         return false;
     }

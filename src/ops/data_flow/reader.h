@@ -7,6 +7,7 @@
 #ifndef BD_OPS_DATA_FLOW_READER_H
 #define BD_OPS_DATA_FLOW_READER_H
 
+#include "io/file.h"
 #include "ops/data_flow/queue.h"
 
 extern const bd_resource_type bd_reader_type;
@@ -22,10 +23,10 @@ typedef struct bd_reader_kind {
     size_t state_size, options_size;
     bool has_state; // that can be saved and restored between records
     // Begins with a file. May be NULL. On an error `close` is not called.
-    braid_code (*open)(void *state, const char *path, braid_status *st);
+    braid_code (*open)(void *state, const bd_fs *fs, const char *path, braid_status *st);
     // The next record of the file; *is_last when the file has no more, `found` when this call gave one.
-    braid_code (*read)(void *state, const char *path, bd_record *record, bool *found, bool *is_last,
-                       braid_status *st);
+    braid_code (*read)(void *state, const bd_fs *fs, const char *path, bd_record *record, bool *found,
+                       bool *is_last, braid_status *st);
     void (*close)(void *state); // closes the file, if one is open. May be NULL.
 } bd_reader_kind;
 

@@ -94,9 +94,10 @@ static void source_run(bd_op_ctx *c)
 
 // ---- IdentityReader ----
 
-static braid_code identity_read(void *state, const char *path, bd_record *record, bool *found, bool *is_last,
-                                braid_status *st)
+static braid_code identity_read(void *state, const bd_fs *fs, const char *path, bd_record *record,
+                                bool *found, bool *is_last, braid_status *st)
 {
+    (void)fs;
     (void)state;
     *found = *is_last = true;
     braid_code code = copy_string(&record->key, path, strlen(path), st);
@@ -119,13 +120,13 @@ BD_OP(IdentityReaderV2) = READER_OP("resource", "", identity_create, IDENTITY_DO
 
 // ---- WholeFileReader ----
 
-static braid_code whole_file_read(void *state, const char *path, bd_record *record, bool *found,
-                                  bool *is_last, braid_status *st)
+static braid_code whole_file_read(void *state, const bd_fs *fs, const char *path, bd_record *record,
+                                  bool *found, bool *is_last, braid_status *st)
 {
     char *data;
     size_t len;
     (void)state;
-    braid_code code = bd_file_read_all(path, PTRDIFF_MAX - 1, &data, &len, st);
+    braid_code code = bd_file_read_all(fs, path, PTRDIFF_MAX - 1, &data, &len, st);
     if (code) return code;
     *found = *is_last = true;
     if (len == 0) bd_free(data); // an empty string owns no memory
@@ -168,14 +169,14 @@ static void text_line_close(void *state)
 }
 
 // A file that ends within its header is as good as empty.
-static braid_code text_line_open(void *state, const char *path, braid_status *st)
+static braid_code text_line_open(void *state, const bd_fs *fs, const char *path, braid_status *st)
 {
     text_line_state *s = state;
     BD_STATUS(why);
     const char *line;
     size_t len;
     text_line_close(s); // of a file that could not be read to its end
-    braid_code code = bd_lines_open(path, BD_COMPRESSION_NONE, &s->lines, st);
+    braid_code code = bd_lines_open(fs, path, BD_COMPRESSION_NONE, &s->lines, st);
     s->number = 0;
     while (!code && (int64_t)s->number < s->options.skip && !bd_lines_next(s->lines, &line, &len, why))
         s->number++;
@@ -186,9 +187,10 @@ static braid_code text_line_open(void *state, const char *path, braid_status *st
     return code;
 }
 
-static braid_code text_line_read(void *state, const char *path, bd_record *record, bool *found, bool *is_last,
-                                 braid_status *st)
+static braid_code text_line_read(void *state, const bd_fs *fs, const char *path, bd_record *record,
+                                 bool *found, bool *is_last, braid_status *st)
 {
+    (void)fs;
     text_line_state *s = state;
     BD_STATUS(why);
     const char *line;
@@ -238,16 +240,17 @@ static void fixed_close(void *state)
     s->records = NULL;
 }
 
-static braid_code fixed_open(void *state, const char *path, braid_status *st)
+static braid_code fixed_open(void *state, const bd_fs *fs, const char *path, braid_status *st)
 {
     fixed_state *s = state;
     fixed_close(s);
-    return bd_fixed_records_open(path, &s->format, &s->records, st);
+    return bd_fixed_records_open(fs, path, &s->format, &s->records, st);
 }
 
-static braid_code fixed_read(void *state, const char *path, bd_record *record, bool *found, bool *is_last,
-                             braid_status *st)
+static braid_code fixed_read(void *state, const bd_fs *fs, const char *path, bd_record *record, bool *found,
+                             bool *is_last, braid_status *st)
 {
+    (void)fs;
     fixed_state *s = state;
     const char *data;
     uint64_t number;
@@ -315,16 +318,17 @@ static void record_close(void *state)
     s->reader = NULL;
 }
 
-static braid_code record_open(void *state, const char *path, braid_status *st)
+static braid_code record_open(void *state, const bd_fs *fs, const char *path, braid_status *st)
 {
     record_state *s = state;
     record_close(s);
-    return bd_record_reader_open(path, s->options.compression, &s->reader, st);
+    return bd_record_reader_open(fs, path, s->options.compression, &s->reader, st);
 }
 
-static braid_code record_read(void *state, const char *path, bd_record *record, bool *found, bool *is_last,
-                              braid_status *st)
+static braid_code record_read(void *state, const bd_fs *fs, const char *path, bd_record *record, bool *found,
+                              bool *is_last, braid_status *st)
 {
+    (void)fs;
     record_state *s = state;
     BD_STATUS(why);
     const uint8_t *data;

@@ -52,7 +52,7 @@ static reader_nodes make(const char *reader, const char *attrs)
 static void write_text(const char *path, const char *text)
 {
     BD_STATUS(st);
-    bd_file_write_atomic(path, text, strlen(text), st);
+    bd_file_write_atomic(bd_fs_current, path, text, strlen(text), st);
     assert_ok(st);
 }
 
@@ -151,7 +151,7 @@ static void fixed_length_records_are_read(void **state)
                                            0xf3, 0x48, 0x4c, 0x4a, 0x4e, 0x49, 0x4d, 0xd3, 0xd5, 0x05,
                                            0x00, 0x18, 0x52, 0xae, 0x44, 0x09, 0x00, 0x00, 0x00};
     BD_STATUS(st);
-    bd_file_write_atomic("/a", (const char *)zipped, sizeof zipped, st);
+    bd_file_write_atomic(bd_fs_current, "/a", (const char *)zipped, sizeof zipped, st);
     assert_ok(st);
     n = make("FixedLengthRecordReaderV2", "header_bytes=1; record_bytes=2; footer_bytes=2; encoding=GZIP");
     FILES(n, "string[1] /a");
@@ -166,7 +166,7 @@ static void write_records(const char *path, bd_compression kind)
 {
     BD_STATUS(st);
     bd_record_writer *w;
-    bd_record_writer_open(path, BD_FILE_CREATE, kind, &w, st);
+    bd_record_writer_open(bd_fs_current, path, BD_FILE_CREATE, kind, &w, st);
     bd_record_write(w, "one", 3, st);
     bd_record_write(w, "", 0, st);
     bd_record_write(w, "three", 5, st);

@@ -27,6 +27,7 @@ typedef struct source {
     bd_compression compression;
     bd_mutex mu; // guards the fields below
     bd_philox random;
+    const bd_fs *fs;    // of the step that reads; not owned
     bd_name_list files; // of this epoch
     size_t next_file;
     bd_record_reader **readers; // [parallelism]; NULL: no file is open
@@ -120,7 +121,7 @@ static braid_code find_files_locked(source *s, braid_status *st)
     while (!st->code && bd_split_next(&rest, ',', &piece, &len)) {
         bd_name_list found = {0};
         char *pattern = bd_strndup(piece, len);
-        bd_glob(pattern, &found, st);
+        bd_glob(s->fs, pattern, &found, st);
         for (size_t i = 0; i < found.len; i++)
             bd_array_push(&s->files, bd_strdup(found.items[i]));
         bd_name_list_fini(&found);
@@ -166,7 +167,7 @@ static bd_record_reader *open_reader_locked(source *s, braid_status *st)
     bd_record_reader **r = &s->readers[s->turn];
     if (*r || s->next_file == s->files.len) return *r;
     const char *path = s->files.items[s->next_file++];
-    if (bd_record_reader_open(path, s->compression, r, st)) {
+    if (bd_record_reader_open(s->fs, path, s->compression, r, st)) {
         braid_status_clear(st);
         bd_fail(st, BRAID_INVALID_ARGUMENT, "Can't open %s", path);
     }
@@ -218,6 +219,7 @@ static void input_blocking(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &shape);
     if (!y) return;
     bd_mutex_lock(&s->mu);
+    s->fs = bd_op_fs(c);
     if (s->error.code) bd_op_fail_status(c, &s->error);
     for (int64_t i = 0; i < s->batch_size && !bd_op_failed(c) && !bd_op_cancelled(c); i++)
         yield_locked(s, c, y, i);

@@ -30,7 +30,7 @@ static void write_files(const char *dir, bd_compression kind)
     for (int f = 0; f < FILES; f++) {
         bd_record_writer *w;
         char *path = bd_asprintf("%s/records.%d", dir, f);
-        bd_record_writer_open(path, BD_FILE_CREATE, kind, &w, st);
+        bd_record_writer_open(bd_fs_current, path, BD_FILE_CREATE, kind, &w, st);
         assert_ok(st);
         for (int i = 0; i < RECORDS; i++) {
             char record[16];

@@ -178,8 +178,10 @@ static const bd_dataset_kind memory_kind = {
 static braid_code file_open(bd_iterator *it, braid_status *st)
 {
     cache_iterator *c = iterator_of(it);
-    c->writes = !bd_bundle_exists(dataset_of(it->dataset)->prefix);
-    return c->writes ? open_input(it, st) : bd_bundle_open(dataset_of(it->dataset)->prefix, &c->bundle, st);
+    const bd_fs *fs = bd_iterator_fs(it);
+    const char *prefix = dataset_of(it->dataset)->prefix;
+    c->writes = !bd_bundle_exists(fs, prefix);
+    return c->writes ? open_input(it, st) : bd_bundle_open(fs, prefix, &c->bundle, st);
 }
 
 // The name of component `i` of an element, as TensorFlow makes it.
@@ -189,12 +191,12 @@ static void component_name(const bd_iterator *it, int64_t element, int i, char o
     snprintf(out, 64, "%07lld_%0*d", (long long)element, digits, i);
 }
 
-static braid_code refuse_locked(const char *path, braid_status *st)
+static braid_code refuse_locked(const bd_fs *fs, const char *path, braid_status *st)
 {
     BD_STATUS(unwanted);
     char *text = NULL;
     size_t len;
-    bd_file_read_all(path, 4096, &text, &len, unwanted);
+    bd_file_read_all(fs, path, 4096, &text, &len, unwanted);
     bd_fail(
         st, BRAID_ALREADY_EXISTS,
         "There appears to be a concurrent caching iterator running - cache lockfile already exists ('%s'). If you are "
@@ -208,20 +210,21 @@ static braid_code refuse_locked(const char *path, braid_status *st)
 static braid_code begin_file(bd_iterator *it, braid_status *st)
 {
     cache_iterator *c = iterator_of(it);
+    const bd_fs *fs = bd_iterator_fs(it);
     const char *prefix = dataset_of(it->dataset)->prefix;
     char *path = bd_asprintf("%s_0.lockfile", prefix), *dir = bd_path_dir(prefix), text[64];
     bd_file *file = NULL;
     int len = snprintf(text, sizeof text, "Created at: %lld", (long long)(bd_wall_micros() / 1000000));
     braid_code code = BRAID_OK;
-    if (bd_bundle_exists(prefix)) // another iterator was faster
+    if (bd_bundle_exists(fs, prefix)) // another iterator was faster
         code = bd_fail(st, BRAID_ALREADY_EXISTS,
                        "Existing cache files found: %s. To continue delete the above files.", prefix);
-    if (!code) code = bd_dir_make(dir, st);
-    if (!code) code = bd_file_open(path, BD_FILE_CREATE_NEW, &file, st);
-    if (code == BRAID_ALREADY_EXISTS) code = refuse_locked(path, st);
+    if (!code) code = bd_dir_make(fs, dir, st);
+    if (!code) code = bd_file_open(fs, path, BD_FILE_CREATE_NEW, &file, st);
+    if (code == BRAID_ALREADY_EXISTS) code = refuse_locked(fs, path, st);
     if (!code) c->lock_path = bd_strdup(path);
     if (!code) code = bd_file_write(file, text, (size_t)len, st);
-    if (!code) code = bd_bundle_writer_open(prefix, NULL, &c->writer, st);
+    if (!code) code = bd_bundle_writer_open(fs, prefix, NULL, &c->writer, st);
     if (code) {
         BD_STATUS(ignored);
         bd_file_close(file, ignored);
@@ -233,10 +236,11 @@ static braid_code begin_file(bd_iterator *it, braid_status *st)
     return code;
 }
 
-static void unlock(cache_iterator *c)
+static void unlock(bd_iterator *it)
 {
+    cache_iterator *c = iterator_of(it);
     BD_STATUS(ignored);
-    if (c->lock_path) bd_file_remove(c->lock_path, ignored);
+    if (c->lock_path) bd_file_remove(bd_iterator_fs(it), c->lock_path, ignored);
     bd_free(c->lock_path);
     c->lock_path = NULL;
 }
@@ -293,7 +297,7 @@ static bd_turn finish_file(bd_iterator *it)
     BD_STATUS(st);
     cache_iterator *c = iterator_of(it);
     braid_code code = bd_bundle_finish(c->writer, st);
-    unlock(c);
+    unlock(it);
     return code ? bd_give_error(it, st) : bd_give_end(it);
 }
 
@@ -310,7 +314,7 @@ static void file_close(bd_iterator *it)
     cache_iterator *c = iterator_of(it);
     bd_bundle_writer_free(c->writer);
     bd_bundle_close(c->bundle);
-    unlock(c);
+    unlock(it);
 }
 
 static const bd_dataset_kind file_kind = {

@@ -127,7 +127,7 @@ static braid_code open_next(bd_iterator *it, braid_status *st)
     csv_iterator *c = iterator_of(it);
     const csv_dataset *d = dataset_of(it->dataset);
     const char *name = d->names.items[c->file];
-    if (bd_csv_open(name, &d->format, &c->in, st) || !d->has_header) return st->code;
+    if (bd_csv_open(bd_iterator_fs(it), name, &d->format, &c->in, st) || !d->has_header) return st->code;
     if (!bd_csv_is_over(c->in) && !read_record(it, true, st)) return BRAID_OK;
     braid_status_clear(st);
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "Can't read header of file %s", name);

@@ -15,7 +15,7 @@ static void write_file(const char *name, const char *data)
 {
     BD_STATUS(st);
     char *path = bd_path_join(dir, name);
-    assert_int_equal(bd_file_write_atomic(path, data, strlen(data), st), BRAID_OK);
+    assert_int_equal(bd_file_write_atomic(bd_fs_current, path, data, strlen(data), st), BRAID_OK);
     bd_free(path);
 }
 

@@ -422,6 +422,11 @@ bd_turn bd_turn_spawn_beside(bd_chain *below, bd_turn turn, bd_turn next)
     return next;
 }
 
+const bd_fs *bd_iterator_fs(const bd_iterator *it)
+{
+    return it->chain->pipeline->fs;
+}
+
 bd_turn bd_turn_on_disk(bd_iterator *it, bd_turn (*fn)(bd_iterator *it))
 {
     if (bd_io_pool_is_here() || !it->chain->pipeline->io_pool) return fn(it);
@@ -445,6 +450,7 @@ bd_chain *bd_chain_new(const bd_step *step, bd_cancellation *parent)
     bd_pipeline *p = bd_calloc(1, sizeof *p);
     atomic_init(&p->refs, 1);
     p->io_pool = bd_io_pool_ref(step->io_pool);
+    p->fs = bd_step_fs(step);
     p->device = step->resources;
     p->resources = bd_resources_new("tf_data");
     bd_mutex_init(&p->mu);

@@ -216,6 +216,9 @@ bd_turn bd_give_out_of_memory(bd_iterator *it);
 // Answers with the answer of `from`.
 bd_turn bd_pass(bd_iterator *it, bd_iterator *from);
 
+// The file system for the files of an iterator.
+const bd_fs *bd_iterator_fs(const bd_iterator *it);
+
 // Runs fn(it) on a thread that may block on the disk, on this thread if it may; fn returns the next turn.
 bd_turn bd_turn_on_disk(bd_iterator *it, bd_turn (*fn)(bd_iterator *it));
 
@@ -231,6 +234,7 @@ void bd_tensors_ref(braid_tensor *to, const braid_tensor *from, int count);
 typedef struct bd_pipeline {
     atomic_int refs;
     bd_io_pool *io_pool;     // a reference; NULL: turns run on the current thread
+    const bd_fs *fs;         // not owned; of the step
     bd_resources *device;    // not owned: for functions
     bd_resources *resources; // of this pipeline: seed generators and caches, by path
     bd_mutex mu;

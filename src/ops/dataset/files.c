@@ -163,7 +163,8 @@ static braid_code open_records(bd_iterator *it, braid_status *st)
 {
     files_iterator *f = iterator_of(it);
     const files_dataset *d = dataset_of(it->dataset);
-    braid_code code = bd_record_reader_open(file_name(it), d->compression, &f->records, st);
+    braid_code code =
+        bd_record_reader_open(bd_iterator_fs(it), file_name(it), d->compression, &f->records, st);
     if (!code && d->offsets) code = bd_record_reader_seek(f->records, (uint64_t)d->offsets[f->at], st);
     if (code) close_file(f);
     return code;
@@ -283,7 +284,8 @@ static bd_turn read_line(bd_iterator *it)
         BD_STATUS(st);
         const char *line;
         size_t len = 0;
-        if (!f->lines && bd_lines_open(file_name(it), dataset_of(it->dataset)->compression, &f->lines, st))
+        if (!f->lines && bd_lines_open(bd_iterator_fs(it), file_name(it),
+                                       dataset_of(it->dataset)->compression, &f->lines, st))
             return bd_give_error(it, st);
         braid_code code = bd_lines_next(f->lines, &line, &len, st);
         if (!code) return give_line(it, line, len);
@@ -328,7 +330,7 @@ static braid_code open_fixed(bd_iterator *it, braid_status *st)
     const bd_fixed_format *f = &d->format;
     uint64_t size = 0, around = (uint64_t)f->header + (uint64_t)f->footer;
     if (f->compression == BD_COMPRESSION_NONE) {
-        braid_code code = bd_file_size(file_name(it), &size, st);
+        braid_code code = bd_file_size(bd_iterator_fs(it), file_name(it), &size, st);
         if (code) return code;
         if (size < around || (size - around) % (uint64_t)f->record != 0)
             return bd_fail(
@@ -338,7 +340,7 @@ static braid_code open_fixed(bd_iterator *it, braid_status *st)
                 (long long)f->header, (long long)f->footer, file_name(it), (long long)(size - around),
                 (long long)f->record);
     }
-    return bd_fixed_records_open(file_name(it), f, &iterator_of(it)->fixed, st);
+    return bd_fixed_records_open(bd_iterator_fs(it), file_name(it), f, &iterator_of(it)->fixed, st);
 }
 
 static bd_turn read_fixed(bd_iterator *it)

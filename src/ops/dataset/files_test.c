@@ -15,7 +15,7 @@ static void write_file(const char *name, const char *data, size_t len)
 {
     BD_STATUS(st);
     char *path = bd_path_join(dir, name);
-    assert_int_equal(bd_file_write_atomic(path, data, len, st), BRAID_OK);
+    assert_int_equal(bd_file_write_atomic(bd_fs_current, path, data, len, st), BRAID_OK);
     bd_free(path);
 }
 
@@ -39,7 +39,7 @@ static void write_records(const char *name, bd_compression kind, const char *con
     BD_STATUS(st);
     bd_record_writer *w;
     char *path = bd_path_join(dir, name);
-    assert_int_equal(bd_record_writer_open(path, BD_FILE_CREATE, kind, &w, st), BRAID_OK);
+    assert_int_equal(bd_record_writer_open(bd_fs_current, path, BD_FILE_CREATE, kind, &w, st), BRAID_OK);
     for (int i = 0; i < count; i++)
         assert_int_equal(bd_record_write(w, records[i], strlen(records[i]), st), BRAID_OK);
     assert_int_equal(bd_record_writer_close(w, st), BRAID_OK);
@@ -167,7 +167,7 @@ static void refused_patterns_follow_the_definition(void **state)
 static bool exists(const char *name)
 {
     char *path = bd_path_join(dir, name);
-    bool found = bd_file_exists(path);
+    bool found = bd_file_exists(bd_fs_current, path);
     bd_free(path);
     return found;
 }
@@ -201,7 +201,7 @@ static void a_file_cache_is_written_once(void **state)
     bd_bundle *b;
     braid_tensor t;
     char *prefix = bd_path_join(dir, "cache");
-    assert_int_equal(bd_bundle_open(prefix, &b, st), BRAID_OK);
+    assert_int_equal(bd_bundle_open(bd_fs_current, prefix, &b, st), BRAID_OK);
     assert_int_equal(bd_bundle_read(b, "0000002_1", &t, st), BRAID_OK); // TensorFlow's names
     op_test_expect(&t, "string[] c", 0, "component 1 of element 2");
     bd_tensor_fini(&t);

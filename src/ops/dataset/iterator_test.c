@@ -472,7 +472,7 @@ static int write_lines(void **state)
     BD_STATUS(st);
     *state = bd_temp_dir_new();
     lines_path = bd_path_join(*state, "lines");
-    return bd_file_write_atomic(lines_path, "a\nb\nc\n", 6, st) ? -1 : 0;
+    return bd_file_write_atomic(bd_fs_current, lines_path, "a\nb\nc\n", 6, st) ? -1 : 0;
 }
 
 static int remove_lines(void **state)

@@ -37,11 +37,11 @@ static void matching_close(bd_iterator *it)
     bd_name_list_fini(&iterator_of(it)->found);
 }
 
-static bool is_file(const char *path)
+static bool is_file(const bd_fs *fs, const char *path)
 {
     BD_STATUS(ignored);
     bd_file_info info;
-    return !bd_file_get_info(path, &info, ignored) && !info.is_dir;
+    return !bd_file_get_info(fs, path, &info, ignored) && !info.is_dir;
 }
 
 static bd_turn find_next(bd_iterator *it)
@@ -52,14 +52,14 @@ static bd_turn find_next(bd_iterator *it)
         BD_STATUS(st);
         while (m->given < m->found.len) {
             const char *path = m->found.items[m->given++];
-            if (!is_file(path)) continue;
+            if (!is_file(bd_iterator_fs(it), path)) continue;
             m->has_any = true;
             return bd_give_bytes(it, path, strlen(path));
         }
         if (m->at == patterns->count) break;
         bd_name_list_fini(&m->found);
         m->given = 0;
-        braid_code code = bd_glob(patterns->items[m->at++], &m->found, st);
+        braid_code code = bd_glob(bd_iterator_fs(it), patterns->items[m->at++], &m->found, st);
         if (code && code != BRAID_NOT_FOUND) return bd_give_error(it, st);
     }
     if (m->has_any) return bd_give_end(it);

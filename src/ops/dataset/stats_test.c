@@ -179,10 +179,10 @@ static void expect_events(const char *dir, int count)
     const uint8_t *data;
     size_t len;
     bd_proto_arena arena = {0};
-    assert_int_equal(bd_dir_list(dir, &names, st), BRAID_OK);
+    assert_int_equal(bd_dir_list(bd_fs_current, dir, &names, st), BRAID_OK);
     assert_int_equal(names.len, 1);
     char *path = bd_path_join(dir, names.items[0]);
-    bd_record_reader_open(path, BD_COMPRESSION_NONE, &records, st);
+    bd_record_reader_open(bd_fs_current, path, BD_COMPRESSION_NONE, &records, st);
     assert_ok(st);
     int seen = 0;
     for (; bd_record_read(records, &data, &len, st) == BRAID_OK; seen++) {

@@ -42,7 +42,8 @@ static bd_turn write_answer(bd_iterator *it)
 {
     BD_STATUS(st);
     write_run *w = it->chain->arg;
-    if (!w->writer && bd_record_writer_open(w->path, BD_FILE_CREATE, w->compression, &w->writer, st))
+    if (!w->writer &&
+        bd_record_writer_open(bd_op_fs(w->c), w->path, BD_FILE_CREATE, w->compression, &w->writer, st))
         bd_op_fail_status(w->c, st);
     if (it->answer.kind == BD_ANSWER_ERROR && !bd_op_failed(w->c)) bd_op_fail_status(w->c, &it->answer.st);
     if (it->answer.kind == BD_ANSWER_ELEMENT) {

@@ -33,7 +33,7 @@ static void read_file(bd_op_ctx *c)
     char *path = check_scalar(c, 0, "Input filename") ? bd_input_text(c, 0, 0) : NULL, *data;
     size_t len;
     if (!path) return;
-    if (bd_file_read_all(path, PTRDIFF_MAX - 1, &data, &len, st)) {
+    if (bd_file_read_all(bd_op_fs(c), path, PTRDIFF_MAX - 1, &data, &len, st)) {
         bd_op_fail_status(c, st);
     } else {
         braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
@@ -76,8 +76,8 @@ static void write_file(bd_op_ctx *c)
     if (!path) return;
     char *dir = bd_path_dir(path);
     const bd_string *content = bd_tensor_str(bd_input(c, 1));
-    if (bd_dir_make(dir, st) ||
-        bd_file_write_atomic(path, content->len ? content->data : "", content->len, st))
+    if (bd_dir_make(bd_op_fs(c), dir, st) ||
+        bd_file_write_atomic(bd_op_fs(c), path, content->len ? content->data : "", content->len, st))
         bd_op_fail_status(c, st);
     bd_free(dir);
     bd_free(path);
@@ -105,7 +105,7 @@ static bool find_all(bd_op_ctx *c, bd_name_list *found)
         bd_name_list list;
         char *pattern = bd_input_text(c, 0, i);
         if (!pattern) break;
-        if (bd_glob(pattern, &list, st)) bd_op_fail_status(c, st);
+        if (bd_glob(bd_op_fs(c), pattern, &list, st)) bd_op_fail_status(c, st);
         bd_free(pattern);
         for (size_t k = 0; k < list.len; k++)
             bd_array_push(found, list.items[k]);

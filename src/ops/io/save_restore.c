@@ -101,7 +101,7 @@ static void save(bd_op_ctx *c)
     char *prefix = bd_input_text(c, PREFIX, 0);
     if (!prefix) return;
     bd_bundle_writer *w;
-    if (bd_bundle_writer_open(prefix, NULL, &w, st)) bd_op_fail_status(c, st);
+    if (bd_bundle_writer_open(bd_op_fs(c), prefix, NULL, &w, st)) bd_op_fail_status(c, st);
     if (w) save_tensors(c, w);
     bd_bundle_writer_free(w);
     bd_free(prefix);
@@ -204,7 +204,7 @@ static void restore_named(bd_op_ctx *c, const char *prefix, char *const *names)
 {
     BD_STATUS(st);
     bd_checkpoint b;
-    if (bd_checkpoint_open(prefix, &b, st)) {
+    if (bd_checkpoint_open(bd_op_fs(c), prefix, &b, st)) {
         bd_op_fail_status(c, st);
         return;
     }
@@ -298,7 +298,7 @@ static void restore_one(bd_op_ctx *c)
     }
     bd_checkpoint b = {0};
     char *prefix = bd_input_text(c, PREFIX, 0), *name = prefix ? bd_input_text(c, NAMES, 0) : NULL;
-    if (name && bd_checkpoint_open(prefix, &b, st)) bd_op_fail_status(c, st);
+    if (name && bd_checkpoint_open(bd_op_fs(c), prefix, &b, st)) bd_op_fail_status(c, st);
     if (name && !bd_op_failed(c)) restore_first_form(c, &b, prefix, name);
     bd_checkpoint_close(&b);
     bd_free(name);
@@ -358,7 +358,8 @@ static void merge(bd_op_ctx *c)
                                        .remove_dirs = bd_node_attr_bool(c->node, "delete_old_dirs"),
                                        .is_cancelled = is_cancelled,
                                        .arg = c};
-    if (!bd_op_failed(c) && bd_bundle_merge((const char *const *)prefixes, count, to, &options, st))
+    if (!bd_op_failed(c) &&
+        bd_bundle_merge(bd_op_fs(c), (const char *const *)prefixes, count, to, &options, st))
         bd_op_fail_status(c, st);
     for (size_t i = 0; i < count; i++)
         bd_free(prefixes[i]);

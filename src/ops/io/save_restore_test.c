@@ -153,8 +153,8 @@ static void partitioned_variables_are_restored(void **state)
                 "NotFound: Failed to find any matching files for /tmp_1/part-0"),
     };
     RUN_ALL(steps);
-    assert_false(bd_file_exists("/tmp_1"));
-    assert_false(bd_file_exists("/tmp_2"));
+    assert_false(bd_file_exists(bd_fs_current, "/tmp_1"));
+    assert_false(bd_file_exists(bd_fs_current, "/tmp_2"));
 }
 
 static void directories_may_stay(void **state)
@@ -162,7 +162,7 @@ static void directories_may_stay(void **state)
     (void)state;
     RUN("SaveV2", NULL, "string[] /tmp_1/part-0; string[1] b; string[1] ''; float[] 9", "");
     RUN("MergeV2Checkpoints", "delete_old_dirs=false", "string[1] /tmp_1/part-0; string[] /v", "");
-    assert_true(bd_file_exists("/tmp_1"));
+    assert_true(bd_file_exists(bd_fs_current, "/tmp_1"));
     RUN("RestoreV2", "dtypes=[float]", "string[] /v; string[1] b; string[1] ''", "float[] 9");
 }
 
@@ -231,18 +231,18 @@ static void errors_of_damage_have_file_and_offset(void **state)
     RUN("SaveV2", NULL, "string[] /v; string[2] a b; string[2] '' ''; float[2] 1 2; int32[] 3", "");
     char *data;
     size_t len;
-    bd_file_read_all("/v.data-00000-of-00001", 100, &data, &len, st);
+    bd_file_read_all(bd_fs_current, "/v.data-00000-of-00001", 100, &data, &len, st);
     assert_ok(st);
     assert_int_equal(len, 12);
     data[9] ^= 1; // of b
-    bd_file_write_atomic("/v.data-00000-of-00001", data, len, st);
+    bd_file_write_atomic(bd_fs_current, "/v.data-00000-of-00001", data, len, st);
     assert_ok(st);
     bd_free(data);
     RUN("RestoreV2", "dtypes=[float]", "string[] /v; string[1] a; string[1] ''", "float[2] 1 2");
     RUN("RestoreV2", "dtypes=[int32]", "string[] /v; string[1] b; string[1] ''",
         "DataLoss: /v.data-00000-of-00001");
     RUN("RestoreV2", "dtypes=[int32]", "string[] /v; string[1] b; string[1] ''", "DataLoss: 8");
-    bd_file_write_atomic("/other_format", "some bytes", 10, st);
+    bd_file_write_atomic(bd_fs_current, "/other_format", "some bytes", 10, st);
     RUN("RestoreV2", "dtypes=[int32]", "string[] /other_format; string[1] b; string[1] ''",
         "DataLoss: Unable to open table file /other_format: ");
 }
@@ -293,13 +293,15 @@ static struct {
     bd_event reached, goes_on;
 } slow;
 
-static braid_code open_slowly(const char *path, bd_file_mode mode, bd_file **file, braid_status *st)
+static braid_code open_slowly(const bd_fs *fs, const char *path, bd_file_mode mode, bd_file **file,
+                              braid_status *st)
 {
+    (void)fs;
     if (bd_str_ends_with(path, "part-0.index")) {
         bd_event_set(&slow.reached);
         bd_event_wait(&slow.goes_on);
     }
-    return slow.disk->open(path, mode, file, st);
+    return slow.disk->open(slow.disk, path, mode, file, st);
 }
 
 static void slow_down_disk(void)

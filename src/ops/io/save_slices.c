@@ -84,7 +84,7 @@ static void save_all(bd_op_ctx *c, saving *s)
     for (int64_t i = 0; i < s->count && ok; i++)
         ok = read_slice(c, s, i);
     char *path = ok ? bd_input_text(c, FILENAME, 0) : NULL;
-    if (path && bd_checkpoint_v1_write(path, s->slices, (size_t)s->count, is_cancelled, c, st))
+    if (path && bd_checkpoint_v1_write(bd_op_fs(c), path, s->slices, (size_t)s->count, is_cancelled, c, st))
         bd_op_fail_status(c, st);
     bd_free(path);
 }

@@ -79,11 +79,11 @@ static events read_events(const char *dir)
     bd_record_reader *records;
     const uint8_t *data;
     size_t len;
-    assert_int_equal(bd_dir_list(dir, &names, st), BRAID_OK);
+    assert_int_equal(bd_dir_list(bd_fs_current, dir, &names, st), BRAID_OK);
     assert_int_equal(names.len, 1);
     e.path = bd_path_join(dir, names.items[0]);
     bd_name_list_fini(&names);
-    bd_record_reader_open(e.path, BD_COMPRESSION_NONE, &records, st);
+    bd_record_reader_open(bd_fs_current, e.path, BD_COMPRESSION_NONE, &records, st);
     assert_ok(st);
     while (bd_record_read(records, &data, &len, st) == BRAID_OK)
         e.list[e.count++] = bd_proto_unpack(&tensorflow__event__descriptor, data, len, &e.arena, st);

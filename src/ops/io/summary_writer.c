@@ -98,7 +98,7 @@ static void open_writer(bd_op_ctx *c, summary_writer *w, const char *dir, const 
     const bd_event_options options = read_options(c, suffix);
     bd_event_writer *events = NULL;
     bd_mutex_lock(&w->mu);
-    if (!w->events && !bd_event_writer_open(dir, &options, &events, st)) w->events = events;
+    if (!w->events && !bd_event_writer_open(bd_op_fs(c), dir, &options, &events, st)) w->events = events;
     bd_mutex_unlock(&w->mu);
     if (st->code) bd_op_fail_status(c, st);
 }

@@ -27,7 +27,7 @@ static int64_t for_lines(vocab_task *t, const char *path, int64_t max,
     const char *line;
     size_t len;
     int64_t number = 0;
-    if (!bd_lines_open(path, BD_COMPRESSION_NONE, &lines, st)) {
+    if (!bd_lines_open(bd_op_fs(t->c), path, BD_COMPRESSION_NONE, &lines, st)) {
         for (; (max < 0 || number < max) && !bd_op_failed(t->c) && !bd_op_cancelled(t->c) &&
                !bd_lines_next(lines, &line, &len, st);
              number++)
@@ -309,7 +309,8 @@ static void load_matrix(matrix_task *t, const char *path)
     BD_STATUS(st);
     int64_t count;
     const braid_shape shape = bd_shape2(t->rows, t->cols);
-    if (bd_checkpoint_open(path, &t->checkpoint, st) || bd_shape_checked_count(&shape, &count, st)) {
+    if (bd_checkpoint_open(bd_op_fs(t->c), path, &t->checkpoint, st) ||
+        bd_shape_checked_count(&shape, &count, st)) {
         bd_op_fail_status(t->c, st);
         return;
     }

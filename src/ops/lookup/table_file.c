@@ -150,7 +150,7 @@ static braid_code read_lines(bd_op_ctx *c, const char *path, const bd_table *t, 
 {
     const file_state *s = c->state;
     bd_lines *lines;
-    if (bd_lines_open(path, BD_COMPRESSION_NONE, &lines, st)) return st->code;
+    if (bd_lines_open(bd_op_fs(c), path, BD_COMPRESSION_NONE, &lines, st)) return st->code;
     text_line line = {.path = path};
     while ((s->vocab_size < 0 || line.number < s->vocab_size) && !bd_op_cancelled(c) &&
            !bd_lines_next(lines, &line.text, &line.len, st) && !read_line(s, &line, t, rows, st))

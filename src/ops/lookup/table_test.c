@@ -401,7 +401,7 @@ typedef struct file_case {
 static void check_file(const char *path, const file_case *f, bool v2)
 {
     BD_STATUS(st);
-    bd_file_write_atomic(path, f->content, strlen(f->content), st);
+    bd_file_write_atomic(bd_fs_current, path, f->content, strlen(f->content), st);
     assert_ok(st);
     op_live *l = op_live_new();
     braid_out source = braid_op_end_out(begin_source(l, v2 ? "HashTableV2" : "HashTable", f->key, f->value));
@@ -422,7 +422,7 @@ static void check_file(const char *path, const file_case *f, bool v2)
     RUN(initialize, feed, f->find ? "" : f->want);
     if (f->find) RUN(find, f->find, f->want);
     if (f->find && f->key_index < 0) { // another file changes no entry and is not an error
-        bd_file_write_atomic(path, "1\n", 2, st);
+        bd_file_write_atomic(bd_fs_current, path, "1\n", 2, st);
         assert_ok(st);
         if (f->vocab_size < 0) RUN(initialize, feed, "");
         RUN(find, f->find, f->want);

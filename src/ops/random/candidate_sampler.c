@@ -176,11 +176,22 @@ static void all_classes(bd_op_ctx *c, const bd_sampler *s)
             bd_tensor_f32(&c->outputs[k].tensor)[i] = 1;
 }
 
+static bool load(bd_op_ctx *c, bd_sampler *s)
+{
+    BD_STATUS(st);
+    if (!s->kind->load) return true;
+    bd_mutex_lock(&s->mu);
+    if (!s->data) s->kind->load(c->node, bd_op_fs(c), s, st);
+    bd_mutex_unlock(&s->mu);
+    if (st->code) bd_op_fail_status(c, st);
+    return !st->code;
+}
+
 void bd_sampler_run(bd_op_ctx *c)
 {
     bd_sampler *s = c->state;
     braid_tensor classes;
-    if (!check_inputs(c, s) || !make_outputs(c, s)) return;
+    if (!load(c, s) || !check_inputs(c, s) || !make_outputs(c, s)) return;
     if (!s->kind->sample) {
         all_classes(c, s);
     } else if (bd_tensor_keep(&classes, bd_input(c, 0))) {

@@ -10,6 +10,9 @@ typedef struct bd_sampler bd_sampler;
 typedef struct bd_sampler_kind {
     // Sets range, different and data. NULL: range is attr range_max, and there is no data.
     braid_code (*create)(const braid_op *node, bd_sampler *s, braid_status *st);
+    // Sets them before the first draw from files, in which case `create` does not; once, unless it fails.
+    // NULL: there are no files.
+    braid_code (*load)(const braid_op *node, const bd_fs *fs, bd_sampler *s, braid_status *st);
     void (*destroy)(bd_sampler *s); // frees the data; NULL: there is no data
     int64_t (*sample)(const bd_sampler *s, bd_random_words *w);
     float (*probability)(const bd_sampler *s, int64_t value);
@@ -25,7 +28,7 @@ struct bd_sampler {
     int64_t num_true, num_sampled, range;
     int64_t different; // number of values with a probability above 0
     bool is_unique;
-    bd_mutex mu; // guards `data` if the distribution learns
+    bd_mutex mu; // guards `data` if the distribution learns or is loaded
     void *data;
 };
 

@@ -197,7 +197,8 @@ static void a_vocabulary_file_gives_the_weights(void **state)
     char *dir = bd_temp_dir_new();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *path = bd_asprintf("%s/vocabulary", dir);
-        assert_int_equal(bd_file_write_atomic(path, cases[i].text, strlen(cases[i].text), st), BRAID_OK);
+        assert_int_equal(bd_file_write_atomic(bd_fs_current, path, cases[i].text, strlen(cases[i].text), st),
+                         BRAID_OK);
         char *attrs =
             bd_asprintf("num_true=2; num_sampled=4; unique=true; range_max=5; vocab_file=%s" SEEDS, path);
         op_live *l = op_live_new();

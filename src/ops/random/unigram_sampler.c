@@ -199,11 +199,12 @@ static braid_code add_lines(alias_table *t, const sharding *sh, char *text, cons
     return BRAID_OK;
 }
 
-static braid_code add_file(alias_table *t, const sharding *sh, const char *path, braid_status *st)
+static braid_code add_file(const bd_fs *fs, alias_table *t, const sharding *sh, const char *path,
+                           braid_status *st)
 {
     char *text;
     size_t len;
-    braid_code code = bd_file_read_all(path, PTRDIFF_MAX - 1, &text, &len, st);
+    braid_code code = bd_file_read_all(fs, path, PTRDIFF_MAX - 1, &text, &len, st);
     if (!code) code = add_lines(t, sh, text, path, st);
     bd_free(text);
     return code;
@@ -260,7 +261,7 @@ static braid_code finish_table(alias_table *t, braid_status *st)
               : bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when making a sampler of %zu classes", n);
 }
 
-static braid_code fill_table(const braid_op *node, alias_table *t, braid_status *st)
+static braid_code fill_table(const braid_op *node, const bd_fs *fs, alias_table *t, braid_status *st)
 {
     const char *path = bd_node_attr_string(node, "vocab_file");
     const bd_attr *weights = bd_node_attr(node, "unigrams");
@@ -273,21 +274,20 @@ static braid_code fill_table(const braid_op *node, alias_table *t, braid_status 
     add_reserved(t, &sh, bd_node_attr_int(node, "num_reserved_ids"));
     braid_code code = BRAID_OK;
     if (path[0]) {
-        code = add_file(t, &sh, path, st);
+        code = add_file(fs, t, &sh, path, st);
     } else {
         add_list(t, &sh, weights);
     }
     return code ? code : finish_table(t, st);
 }
 
-static braid_code fixed_create_table(const braid_op *node, bd_sampler *s, braid_status *st)
+static braid_code fixed_load(const braid_op *node, const bd_fs *fs, bd_sampler *s, braid_status *st)
 {
-    s->range = bd_node_attr_int(node, "range_max");
     alias_table *t = table_new(s->range);
     if (!t)
         return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when making a sampler of %lld classes",
                        (long long)s->range);
-    braid_code code = fill_table(node, t, st);
+    braid_code code = fill_table(node, fs, t, st);
     if (code) {
         bd_free(t);
         return code;
@@ -296,6 +296,13 @@ static braid_code fixed_create_table(const braid_op *node, bd_sampler *s, braid_
         s->different += t->weights[i] > 0;
     s->data = t;
     return BRAID_OK;
+}
+
+// A list of weights is read at once.
+static braid_code fixed_create_table(const braid_op *node, bd_sampler *s, braid_status *st)
+{
+    s->range = bd_node_attr_int(node, "range_max");
+    return *bd_node_attr_string(node, "vocab_file") ? BRAID_OK : fixed_load(node, &bd_fs_none, s, st);
 }
 
 static int64_t fixed_sample(const bd_sampler *s, bd_random_words *w)
@@ -313,6 +320,7 @@ static float fixed_probability(const bd_sampler *s, int64_t value)
 }
 
 static const bd_sampler_kind fixed = {.create = fixed_create_table,
+                                      .load = fixed_load,
                                       .destroy = destroy_data,
                                       .sample = fixed_sample,
                                       .probability = fixed_probability,

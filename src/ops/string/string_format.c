@@ -155,8 +155,9 @@ static void print_to_file(bd_op_ctx *c)
     bd_file *file;
     bd_strbuf_append_n(&text, s->data, s->len);
     bd_strbuf_append_n(&text, end->data, end->len);
-    braid_code code = bd_file_open(bd_node_attr_string(c->node, "output_stream") + strlen("file://"),
-                                   BD_FILE_APPEND, &file, st);
+    braid_code code =
+        bd_file_open(bd_op_fs(c), bd_node_attr_string(c->node, "output_stream") + strlen("file://"),
+                     BD_FILE_APPEND, &file, st);
     if (!code) {
         code = bd_file_write(file, bd_strbuf_str(&text), text.len, st);
         if (code)

@@ -100,7 +100,7 @@ void op_value_ref(bd_value *to, const bd_value *from)
 
 void op_step_init(bd_step *step)
 {
-    *step = (bd_step){.id = 1, .container = "step"};
+    *step = (bd_step){.id = 1, .container = "step", .fs = bd_fs_current};
     step->resources = bd_resources_new("localhost");
     step->cancellation = bd_cancellation_new(NULL);
 }

@@ -109,7 +109,8 @@ static void execution_done(bd_op_ctx *c)
 static op_execution *new_execution(op_live *l, const braid_op *node)
 {
     op_execution *e = bd_calloc(1, sizeof *e);
-    e->step = (bd_step){.id = 1, .container = "step", .resources = l->resources, .io_pool = l->io_pool};
+    e->step = (bd_step){
+        .id = 1, .container = "step", .resources = l->resources, .io_pool = l->io_pool, .fs = bd_fs_current};
     e->step.cancellation = bd_cancellation_new(NULL);
     bd_event_init(&e->ended);
     e->ctx = (bd_op_ctx){.node = node,

@@ -69,7 +69,7 @@ static braid_code wait_for_news(sync_hook *h, braid_session *s, int64_t seen, in
                                           .timeout_ms = timeout_ms,
                                           .successors = may_succeed(h),
                                           .leads = h->leads,
-                                          .min_tasks = seen < 0 ? 0 : min_tasks(h->sync)};
+                                          .min_tasks = min_tasks(h->sync)};
     return braid_session_wait_notification(s, &wait, &h->generation, st);
 }
 
@@ -139,8 +139,8 @@ void train_sync_hook_prepare(braid_hook *hook, train_role *role)
     sync_hook *h = (sync_hook *)hook;
     if (hook->begin != begin || (!h->is_chief && !may_succeed(h))) return;
     role->begin = h->sync->begin_as_chief;
-    role->restores_first = h->sync->is_deterministic;
-    role->min_tasks = min_tasks(h->sync);
+    role->in_progress = h->sync->in_progress;
+    role->mark = h->sync->mark;
 }
 
 static braid_code prepare_updates(sync_hook *h, braid_session *s, braid_status *st)
@@ -160,10 +160,17 @@ static braid_code before_run(braid_hook *hook, braid_monitored_session *session,
 {
     (void)session, (void)request;
     sync_hook *h = (sync_hook *)hook;
-    h->has_stepped = true;
     if (!h->update || h->is_updating) return BRAID_OK;
     h->is_updating = !bd_thread_start(&h->updates, "braid-updates", run_updates, h, st);
     return st->code;
+}
+
+static braid_code after_run(braid_hook *hook, braid_monitored_session *session, braid_tensor *const *values,
+                            braid_status *st)
+{
+    (void)session, (void)values, (void)st;
+    ((sync_hook *)hook)->has_stepped = true;
+    return BRAID_OK;
 }
 
 // The generation of the chief's last start. Variables can be ready before the chief has notified it, so a
@@ -225,9 +232,15 @@ static void log_stale(const sync_hook *h, braid_monitored_session *session)
     braid_tensor_free(number);
 }
 
-// A replica that finds the last step made although it has made none cannot know whether training is over, or
-// the chief is about to restore an earlier step and will need this replica. The watch ends when the chief is
-// done, and with the session when the chief has started anew.
+// A replica that finds training over although it has made no step cannot know whether it is, or the chief is
+// about to restore an earlier step and will need this replica. The watch ends when the chief is done, and
+// with the session when the chief has started anew.
+static bool must_wait_for_chief(const sync_hook *h)
+{
+    const bool is_needed = h->sync->required >= h->sync->total;
+    return !h->leads && h->on_braid && !h->has_stepped && is_needed && h->is_watching;
+}
+
 static braid_code wait_for_chief(sync_hook *h, braid_monitored_session *session, braid_status *st)
 {
     const int64_t seen = session->global_step_value;
@@ -242,13 +255,21 @@ static braid_code wait_for_chief(sync_hook *h, braid_monitored_session *session,
     return st->code;
 }
 
+// The queue of tokens is closed: the replicas have reached the last step, or the chief has not opened it
+// again yet.
+static braid_code input_ended(braid_hook *hook, braid_monitored_session *session, bool *more,
+                              braid_status *st)
+{
+    (void)more;
+    sync_hook *h = (sync_hook *)hook;
+    return must_wait_for_chief(h) ? wait_for_chief(h, session, st) : BRAID_OK;
+}
+
 static braid_code end(braid_hook *hook, braid_monitored_session *session, braid_status *st)
 {
     sync_hook *h = (sync_hook *)hook;
     if (h->leads) log_stale(h, session);
-    const bool is_needed = h->sync->required >= h->sync->total;
-    if (h->leads || !h->on_braid || h->has_stepped || !is_needed || !h->is_watching) return BRAID_OK;
-    return wait_for_chief(h, session, st);
+    return must_wait_for_chief(h) ? wait_for_chief(h, session, st) : BRAID_OK;
 }
 
 static void release(braid_hook *hook)
@@ -272,6 +293,8 @@ braid_hook *braid_sync_replicas_hook(braid_sync_replicas *sync, bool is_chief, i
     h->hook = (braid_hook){.begin = begin,
                            .after_create_session = after_create_session,
                            .before_run = before_run,
+                           .after_run = after_run,
+                           .input_ended = input_ended,
                            .before_close_session = before_close_session,
                            .end = end,
                            .free = release};

@@ -2,6 +2,7 @@
 // labels: concurrent
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include <braid/braid.h>
 
 static braid_out int64s(braid_graph *g, braid_shape shape, const int64_t *values)
@@ -12,42 +13,14 @@ static braid_out int64s(braid_graph *g, braid_shape shape, const int64_t *values
     return out;
 }
 
-static braid_session *open_session(braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    assert_ok(st);
-    return s;
-}
-
-static void run(braid_session *s, braid_op *target)
-{
-    BD_STATUS(st);
-    braid_session_run(s, &(braid_run_args){.targets = &target, .target_count = 1}, st);
-    assert_ok(st);
-}
-
 // Fetches int64 values of a shape.
 static void expect(braid_session *s, braid_out out, braid_shape shape, const int64_t *values)
 {
-    BD_STATUS(st);
-    braid_tensor *t = NULL;
-    braid_session_run(s, &(braid_run_args){.fetches = &(braid_fetch){out, &t}, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_tensor *t = evaluate_tensor(s, out);
     assert_true(braid_shape_equal(braid_tensor_shape(t), shape));
     assert_memory_equal(braid_tensor_data(t), values,
                         (size_t)braid_shape_num_elements(shape) * sizeof *values);
     braid_tensor_free(t);
-}
-
-static void close_session(braid_session *s, braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_session_close(s, st);
-    assert_ok(st);
-    braid_graph_free(g);
 }
 
 static const braid_dtype int64_type = BRAID_INT64;
@@ -65,11 +38,11 @@ static void a_padding_queue_fills_the_elements_of_a_batch_up_to_the_largest(void
     braid_queue_dequeue_many(g, q, 2, &batch);
     assert_true(braid_shape_equal(braid_out_shape(batch), BRAID_SHAPE(2, -1)));
     assert_non_null(braid_graph_find(g, "padding_fifo_queue_DequeueMany/n"));
-    braid_session *s = open_session(g);
-    run(s, first);
-    run(s, second);
+    braid_session *s = evaluate_open(g);
+    evaluate_run(s, first);
+    evaluate_run(s, second);
     expect(s, batch, BRAID_SHAPE(2, 3), (int64_t[]){1, 0, 0, 2, 3, 4});
-    close_session(s, g);
+    evaluate_close(s, g);
 }
 
 static void a_priority_queue_gives_the_lowest_number_first(void **state)
@@ -84,10 +57,10 @@ static void a_priority_queue_gives_the_lowest_number_first(void **state)
     braid_op *enqueue = braid_queue_enqueue_many(g, q, elements);
     braid_out out[2];
     braid_queue_dequeue_many(g, q, 4, out);
-    braid_session *s = open_session(g);
-    run(s, enqueue);
+    braid_session *s = evaluate_open(g);
+    evaluate_run(s, enqueue);
     expect(s, out[1], BRAID_SHAPE(4), (int64_t[]){20, 40, 10, 30}); // equal ones in the order of arrival
-    close_session(s, g);
+    evaluate_close(s, g);
 }
 
 static void each_step_chooses_a_queue(void **state)
@@ -108,12 +81,12 @@ static void each_step_chooses_a_queue(void **state)
     braid_out element;
     braid_queue_dequeue(g, chosen, &element);
     assert_true(braid_shape_equal(braid_out_shape(element), BRAID_SHAPE(2, -1))); // what is common to both
-    braid_session *s = open_session(g);
-    run(s, enqueues[0]);
-    run(s, enqueues[1]);
+    braid_session *s = evaluate_open(g);
+    evaluate_run(s, enqueues[0]);
+    evaluate_run(s, enqueues[1]);
     expect(s, element, shapes[1], (int64_t[]){1, 1, 1, 1});
     expect(s, element, shapes[0], (int64_t[]){0, 0});
-    close_session(s, g);
+    evaluate_close(s, g);
 }
 
 static void a_closed_queue_says_so_and_refuses_elements(void **state)
@@ -126,15 +99,15 @@ static void a_closed_queue_says_so_and_refuses_elements(void **state)
                     is_closed = braid_cast(g, braid_queue_is_closed(g, q), BRAID_INT64),
                     size = braid_cast(g, braid_queue_size(g, q), BRAID_INT64);
     braid_op *enqueue = braid_queue_enqueue(g, q, &element), *close = braid_queue_close(g, q, false);
-    braid_session *s = open_session(g);
-    run(s, enqueue);
+    braid_session *s = evaluate_open(g);
+    evaluate_run(s, enqueue);
     expect(s, is_closed, (braid_shape){0}, (int64_t[]){0});
-    run(s, close);
+    evaluate_run(s, close);
     expect(s, is_closed, (braid_shape){0}, (int64_t[]){1});
     expect(s, size, (braid_shape){0}, (int64_t[]){1});
     assert_int_equal(braid_session_run(s, &(braid_run_args){.targets = &enqueue, .target_count = 1}, st),
                      BRAID_CANCELLED);
-    close_session(s, g);
+    evaluate_close(s, g);
 }
 
 static void expect_failure(braid_graph *g, const char *text)

@@ -24,9 +24,18 @@ bool train_layer_check(braid_graph *g, const char *kind, const char *name, braid
 // layers can share their variables.
 void train_layer_push(braid_graph *g, const char *kind, const char *name, braid_reuse reuse);
 
+// How a trained variable of a layer begins, and what is done to it. `build` NULL: as the scope says.
+typedef struct train_layer_care {
+    braid_initializer initializer;
+    braid_regularizer regularizer;
+    braid_constraint constraint;
+} train_layer_care;
+
 // A trained variable of a layer; its value.
 braid_out train_layer_variable(const train_layer *l, const char *name, braid_shape shape,
-                               braid_initializer initializer, braid_regularizer regularizer);
+                               const train_layer_care *care);
+// What the options say of the kernel.
+train_layer_care train_kernel_care(const train_layer *l);
 // The bias [units].
 braid_out train_layer_bias(const train_layer *l, int64_t units);
 

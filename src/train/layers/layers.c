@@ -35,21 +35,27 @@ void train_layer_push(braid_graph *g, const char *kind, const char *name, braid_
 }
 
 braid_out train_layer_variable(const train_layer *l, const char *name, braid_shape shape,
-                               braid_initializer initializer, braid_regularizer regularizer)
+                               const train_layer_care *care)
 {
     const braid_variable_options o = {.dtype = l->dtype,
                                       .shape = shape,
-                                      .initializer = initializer,
-                                      .regularizer = regularizer,
+                                      .initializer = care->initializer,
+                                      .regularizer = care->regularizer,
+                                      .constraint = care->constraint,
                                       .untrained = l->o.untrained};
     return braid_variable_get_with(l->g, name, &o).read;
 }
 
+train_layer_care train_kernel_care(const train_layer *l)
+{
+    return (train_layer_care){l->o.kernel_initializer, l->o.kernel_regularizer, l->o.kernel_constraint};
+}
+
 braid_out train_layer_bias(const train_layer *l, int64_t units)
 {
-    braid_initializer first = l->o.bias_initializer;
-    if (!first.build) first = braid_zeros_initializer();
-    return train_layer_variable(l, "bias", BRAID_SHAPE(units), first, l->o.bias_regularizer);
+    train_layer_care care = {l->o.bias_initializer, l->o.bias_regularizer, l->o.bias_constraint};
+    if (!care.initializer.build) care.initializer = braid_zeros_initializer();
+    return train_layer_variable(l, "bias", BRAID_SHAPE(units), &care);
 }
 
 braid_out train_layer_end(const train_layer *l, braid_out out)
@@ -122,9 +128,9 @@ braid_out braid_layers_dense(braid_graph *g, braid_out x, int64_t units, const b
     }
     l.dtype = train_base_dtype(braid_out_dtype(x));
     train_layer_push(g, l.kind, l.o.name, l.o.reuse);
+    const train_layer_care care = train_kernel_care(&l);
     const braid_out kernel =
-        train_layer_variable(&l, "kernel", BRAID_SHAPE(shape.dims[shape.rank - 1], units),
-                             l.o.kernel_initializer, l.o.kernel_regularizer);
+        train_layer_variable(&l, "kernel", BRAID_SHAPE(shape.dims[shape.rank - 1], units), &care);
     const braid_out bias = l.o.no_bias ? BRAID_NONE : train_layer_bias(&l, units);
     braid_out out = shape.rank == 2 ? braid_matmul(g, x, kernel) : tensordot(g, x, kernel, units);
     if (bias.op) out = braid_bias_add(g, out, bias);

@@ -1,7 +1,6 @@
 // Batch normalization: by the batch or by moving averages, fused into one op or in separate nodes.
+#include "train/layers/batch_renorm.h"
 #include "train/layers/layer.h"
-
-#include "train/variables/variable_internal.h"
 
 static const char kind[] = "batch_normalization";
 
@@ -17,9 +16,10 @@ typedef struct norm {
     braid_out gamma, beta; // op NULL: none
     braid_variable average_mean, average_variance;
     braid_out mean, variance; // of the batch
+    train_renorm renorm;      // where it is asked for
 } norm;
 
-// What is built: the result, and the mean and variance that it used.
+// What is built: the result, and the mean and variance that the moving averages follow.
 enum {
     OUTPUT,
     MEAN,
@@ -28,6 +28,28 @@ enum {
 };
 
 // ---- Checks and variables ----
+
+static bool is_momentum(double momentum)
+{
+    return momentum >= 0 && momentum < 1;
+}
+
+// False: the graph has failed.
+static bool check_numbers(const norm *n)
+{
+    const double renorm_momentum = (double)n->o->renorm_momentum;
+    const char *name = n->o->name ? n->o->name : kind;
+    if (!is_momentum(n->momentum) || n->epsilon < 0)
+        braid_graph_fail(n->l.g, BRAID_INVALID_ARGUMENT,
+                         "Layer '%s': a momentum of %g and an epsilon of %g; a momentum is in [0, 1), an "
+                         "epsilon not negative",
+                         name, n->momentum, n->epsilon);
+    else if (!is_momentum(renorm_momentum))
+        braid_graph_fail(n->l.g, BRAID_INVALID_ARGUMENT,
+                         "Layer '%s': a momentum of renormalization of %g; it is in [0, 1)", name,
+                         renorm_momentum);
+    return !braid_graph_status(n->l.g, NULL);
+}
 
 // Finds the axis. False: the graph has failed.
 static bool check_input(norm *n)
@@ -41,12 +63,7 @@ static bool check_input(norm *n)
         return train_layer_fail(g, kind, name, n->x,
                                 "must have at least two dimensions and a known number of channels");
     n->channels = shape.dims[n->axis];
-    if (n->momentum >= 0 && n->momentum < 1 && n->epsilon >= 0) return true;
-    braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
-                     "Layer '%s': a momentum of %g and an epsilon of %g; a momentum is in [0, 1), an "
-                     "epsilon not negative",
-                     name ? name : kind, n->momentum, n->epsilon);
-    return false;
+    return check_numbers(n);
 }
 
 static braid_initializer initializer_or(braid_initializer given, braid_initializer usual)
@@ -71,18 +88,24 @@ static void make_variables(norm *n)
     braid_graph *g = n->l.g;
     const braid_shape shape = BRAID_SHAPE(n->channels);
     const braid_initializer ones = braid_ones_initializer(), zeros = braid_zeros_initializer();
+    const train_layer_care of_gamma = {initializer_or(o->gamma_initializer, ones), o->gamma_regularizer,
+                                       o->gamma_constraint};
+    const train_layer_care of_beta = {initializer_or(o->beta_initializer, zeros), o->beta_regularizer,
+                                      o->beta_constraint};
     if (!o->no_scale)
-        n->gamma = train_layer_variable(&n->l, "gamma", shape, initializer_or(o->gamma_initializer, ones),
-                                        o->gamma_regularizer);
+        n->gamma = train_layer_variable(&n->l, "gamma", shape, &of_gamma);
     else if (n->is_fused)
         n->gamma = braid_full(g, NULL, n->l.dtype, shape, 1);
     if (!o->no_center)
-        n->beta = train_layer_variable(&n->l, "beta", shape, initializer_or(o->beta_initializer, zeros),
-                                       o->beta_regularizer);
+        n->beta = train_layer_variable(&n->l, "beta", shape, &of_beta);
     else if (n->is_fused)
         n->beta = braid_full(g, NULL, n->l.dtype, shape, 0);
     n->average_mean = average(n, "moving_mean", initializer_or(o->moving_mean_initializer, zeros));
     n->average_variance = average(n, "moving_variance", initializer_or(o->moving_variance_initializer, ones));
+    if (!o->renorm) return;
+    n->renorm =
+        (train_renorm){.g = g, .o = o, .dtype = n->l.dtype, .channels = n->channels, .epsilon = n->epsilon};
+    train_renorm_make(&n->renorm);
 }
 
 // ---- By the fused op ----
@@ -148,9 +171,31 @@ static braid_out over_channels(const norm *n, braid_out vector)
     return braid_reshape(n->l.g, vector, shape);
 }
 
+// (x r + d) gamma + beta = x (r gamma) + (d gamma + beta)
+static void compose(norm *n, braid_out r, braid_out d)
+{
+    braid_graph *g = n->l.g;
+    const braid_out gamma = n->gamma;
+    n->gamma = gamma.op ? braid_mul(g, r, gamma) : r;
+    if (gamma.op) d = braid_mul(g, d, gamma);
+    n->beta = n->beta.op ? braid_add(g, d, n->beta) : d;
+}
+
+// Corrects by the averages over batches, which the moving averages are to follow from then on.
+static void renormalize(norm *n, braid_out *results)
+{
+    braid_graph *g = n->l.g;
+    const train_renorm_result c = train_renorm_correct(&n->renorm, results[MEAN], results[VARIANCE]);
+    if (!c.r.op) return;
+    compose(n, c.r, c.d);
+    n->mean = c.new_mean;
+    n->variance = train_op_number(g, "Sub", "sub", braid_square(g, c.new_stddev), n->epsilon);
+}
+
 static void run_apart(norm *n, braid_out *results)
 {
     braid_graph *g = n->l.g;
+    const bool may_train = n->o->training || n->o->is_training.op;
     const braid_dtype dtype = train_base_dtype(braid_out_dtype(n->x));
     const int rank = braid_out_shape(n->x).rank;
     const braid_out x = braid_cast(g, n->x, n->l.dtype);
@@ -158,14 +203,17 @@ static void run_apart(norm *n, braid_out *results)
     int count = 0;
     for (int i = 0; i < rank; i++)
         if (i != n->axis) axes[count++] = i;
-    if (n->o->training || n->o->is_training.op)
-        braid_moments(g, x, axes, count, false, &n->mean, &n->variance);
+    if (may_train) braid_moments(g, x, axes, count, false, &n->mean, &n->variance);
     train_if_training(g, n->o->training, n->o->is_training, batch_moments, average_moments, n, 2,
                       results + MEAN);
+    if (may_train && n->o->renorm) renormalize(n, results);
     const braid_out out =
         braid_batch_normalization(g, x, over_channels(n, results[MEAN]), over_channels(n, results[VARIANCE]),
                                   over_channels(n, n->beta), over_channels(n, n->gamma), n->epsilon);
     results[OUTPUT] = braid_cast(g, out, dtype);
+    if (may_train && n->o->renorm)
+        train_if_training(g, n->o->training, n->o->is_training, batch_moments, average_moments, n, 2,
+                          results + MEAN);
 }
 
 // ---- Updates of the averages ----
@@ -207,8 +255,8 @@ braid_out braid_layers_batch_normalization(braid_graph *g, braid_out x,
     const braid_dtype dtype = train_base_dtype(braid_out_dtype(x));
     n.l.dtype = dtype == BRAID_DOUBLE ? BRAID_DOUBLE : BRAID_FLOAT;
     n.l.o.untrained = n.o->untrained;
-    n.is_fused = !n.o->not_fused && braid_out_shape(x).rank == 4 && (n.axis == 1 || n.axis == 3) &&
-                 dtype != BRAID_DOUBLE;
+    n.is_fused = !n.o->not_fused && !n.o->renorm && braid_out_shape(x).rank == 4 &&
+                 (n.axis == 1 || n.axis == 3) && dtype != BRAID_DOUBLE;
     train_layer_push(g, kind, n.o->name, n.o->reuse);
     make_variables(&n);
     braid_out results[RESULTS] = {BRAID_NONE};

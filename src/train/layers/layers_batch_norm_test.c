@@ -1,6 +1,7 @@
 // Batch normalization: values in training and inference against the formulas, moving averages, gradients.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include <braid/layers.h>
 #include <braid/session.h>
 #include <math.h>
@@ -92,24 +93,6 @@ static model make(const form *f, bool training)
     return m;
 }
 
-static void start(model *m)
-{
-    BD_STATUS(st);
-    braid_op *init = braid_global_variables_initializer(m->g);
-    braid_graph_status(m->g, st);
-    assert_ok(st);
-    m->s = braid_session_open(m->g, NULL, st);
-    assert_ok(st);
-    braid_session_run(m->s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    assert_ok(st);
-}
-
-static void finish(model *m)
-{
-    braid_session_close(m->s, NULL);
-    braid_graph_free(m->g);
-}
-
 // Runs with the input `x`; stores `fetch` to `out` (NULL: runs `target`).
 static void run(const model *m, const float *x, bool training, braid_out fetch, braid_op *target, float *out)
 {
@@ -173,7 +156,7 @@ static void training_normalizes_by_the_batch(void **state)
     for (size_t k = 0; k < BD_COUNTOF(forms); k++) {
         const form *f = &forms[k];
         model m = make(f, true);
-        start(&m);
+        m.s = evaluate_open(m.g);
         float x[SIZE], y[SIZE], means[CHANNELS], variances[CHANNELS];
         make_input(x);
         run(&m, x, true, m.y, NULL, y);
@@ -192,7 +175,7 @@ static void training_normalizes_by_the_batch(void **state)
             assert_float_equal((double)means[c], left * 0.25 + (1 - left) * mean, 1e-5);
             assert_float_equal((double)variances[c], left * 2 + (1 - left) * variance, 1e-5);
         }
-        finish(&m);
+        evaluate_close(m.s, m.g);
     }
 }
 
@@ -202,7 +185,7 @@ static void inference_normalizes_by_the_moving_averages(void **state)
     for (size_t k = 0; k < BD_COUNTOF(forms); k++) {
         const form *f = &forms[k];
         model m = make(f, false);
-        start(&m);
+        m.s = evaluate_open(m.g);
         int count;
         (void)braid_collection(m.g, BRAID_UPDATE_OPS, &count);
         assert_int_equal(count, f->by_tensor ? 2 : 0);
@@ -217,7 +200,7 @@ static void inference_normalizes_by_the_moving_averages(void **state)
                 assert_float_equal((double)y[place(f, i, c)],
                                    normalized((double)x[place(f, i, c)], 0.25, 2, c), 1e-5);
         }
-        finish(&m);
+        evaluate_close(m.s, m.g);
     }
 }
 
@@ -226,7 +209,7 @@ static void gradients_agree_with_finite_differences(void **state)
     (void)state;
     for (size_t k = 0; k < BD_COUNTOF(forms); k++) {
         model m = make(&forms[k], true);
-        start(&m);
+        m.s = evaluate_open(m.g);
         float x[SIZE], got[SIZE];
         make_input(x);
         run(&m, x, true, m.gradient, NULL, got);
@@ -240,7 +223,7 @@ static void gradients_agree_with_finite_differences(void **state)
                 (loss_of(m.form, up) - loss_of(m.form, down)) / ((double)up[i] - (double)down[i]);
             assert_float_equal((double)got[i], want, 1e-3 * (1 + fabs(want)));
         }
-        finish(&m);
+        evaluate_close(m.s, m.g);
     }
 }
 

@@ -94,7 +94,8 @@ static braid_out end(const conv *c, braid_out out)
 // A kernel with the options of kernels.
 static braid_out kernel_of(const conv *c, const char *name, braid_shape shape)
 {
-    return train_layer_variable(&c->l, name, shape, c->l.o.kernel_initializer, c->l.o.kernel_regularizer);
+    const train_layer_care care = train_kernel_care(&c->l);
+    return train_layer_variable(&c->l, name, shape, &care);
 }
 
 // The beginning of tf.nn.convolution: a scope, and two constants that TensorFlow builds and does not use.
@@ -137,9 +138,10 @@ braid_out braid_layers_separable_conv2d(braid_graph *g, braid_out x, int64_t fil
     conv c = {.x = x, .filters = filters, .kernel = {kernel_height, kernel_width}};
     if (!begin(&c, g, "separable_conv2d", images, &o->conv)) return BRAID_NONE;
     const int64_t multiplier = o->depth_multiplier ? o->depth_multiplier : 1;
+    const train_layer_care care = {o->depthwise_initializer, o->depthwise_regularizer,
+                                   o->depthwise_constraint};
     const braid_out depthwise = train_layer_variable(
-        &c.l, "depthwise_kernel", BRAID_SHAPE(kernel_height, kernel_width, c.in, multiplier),
-        o->depthwise_initializer, o->depthwise_regularizer);
+        &c.l, "depthwise_kernel", BRAID_SHAPE(kernel_height, kernel_width, c.in, multiplier), &care);
     const braid_out pointwise =
         kernel_of(&c, "pointwise_kernel", BRAID_SHAPE(1, 1, c.in * multiplier, filters));
     const char *scope = push_convolution(g, "separable_conv2d", depthwise, 2);

@@ -2,6 +2,7 @@
 // (layers_batch_norm_test.c tests batch normalization.)
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include "train/testing/graph_text.h"
 #include <braid/layers.h>
 #include <braid/session.h>
@@ -51,17 +52,8 @@ static braid_out with_shape(braid_out x, braid_shape shape)
 // A value of a graph once its variables are initialized; the caller frees it.
 static braid_tensor *value_of(braid_graph *g, braid_out fetch)
 {
-    BD_STATUS(st);
-    braid_tensor *got = NULL;
-    braid_op *init = braid_global_variables_initializer(g);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    assert_ok(st);
-    braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    assert_ok(st);
-    braid_session_run(s, &(braid_run_args){.fetches = &(braid_fetch){fetch, &got}, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_session *s = evaluate_open(g);
+    braid_tensor *got = evaluate_tensor(s, fetch);
     braid_session_close(s, NULL);
     return got;
 }

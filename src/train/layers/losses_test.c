@@ -1,6 +1,7 @@
 // Losses: their values, gradients, weights and reductions, and the collections that they go to.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include <braid/losses.h>
 #include <braid/session.h>
 #include <math.h>
@@ -24,8 +25,8 @@ static braid_out constant(braid_graph *g, const float *values, braid_shape shape
 }
 
 // Runs `fetch` with x fed [SIZE] of `shape`; the caller frees the tensor.
-static braid_tensor *evaluate(braid_session *s, braid_out fetch, braid_out x, const float *values,
-                              braid_shape shape)
+static braid_tensor *evaluate_fed(braid_session *s, braid_out fetch, braid_out x, const float *values,
+                                  braid_shape shape)
 {
     BD_STATUS(st);
     braid_tensor *fed = braid_tensor_from(BRAID_FLOAT, shape, values, NULL), *got = NULL;
@@ -42,21 +43,11 @@ static braid_tensor *evaluate(braid_session *s, braid_out fetch, braid_out x, co
 
 static double scalar(braid_session *s, braid_out fetch, braid_out x, const float *values, braid_shape shape)
 {
-    braid_tensor *got = evaluate(s, fetch, x, values, shape);
+    braid_tensor *got = evaluate_fed(s, fetch, x, values, shape);
     assert_int_equal(braid_tensor_num_elements(got), 1);
     const double value = (double)*(const float *)braid_tensor_data(got);
     braid_tensor_free(got);
     return value;
-}
-
-static braid_session *open_session(braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    assert_ok(st);
-    return s;
 }
 
 // ---- Values and gradients of each loss ----
@@ -140,9 +131,9 @@ static void check_loss(build_fn build, double (*of)(double, double))
     braid_out y = constant(g, labels, shape), w = constant(g, weights, shape);
     braid_out loss = build(g, y, x, &(braid_loss_options){.weights = w});
     braid_gradients(g, &loss, 1, &x, 1, NULL, &grad);
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     assert_float_equal(scalar(s, loss, x, predictions, shape), want_loss(of, predictions), 2e-6);
-    braid_tensor *got = evaluate(s, grad, x, predictions, shape);
+    braid_tensor *got = evaluate_fed(s, grad, x, predictions, shape);
     for (int i = 0; i < SIZE; i++) {
         float up[SIZE], down[SIZE];
         memcpy(up, predictions, sizeof up);
@@ -199,9 +190,9 @@ static void pairwise_errors_are_means_over_the_pairs_of_a_row(void **state)
         int count;
         assert_ptr_equal(braid_collection(g, BRAID_LOSSES, &count)->op, loss.op);
         braid_gradients(g, &loss, 1, &x, 1, NULL, &grad);
-        braid_session *s = open_session(g);
+        braid_session *s = evaluate_open(g);
         assert_float_equal(scalar(s, loss, x, predictions, shape), want_pairwise(predictions, rows[k]), 2e-6);
-        braid_tensor *got = evaluate(s, grad, x, predictions, shape);
+        braid_tensor *got = evaluate_fed(s, grad, x, predictions, shape);
         for (int i = 0; i < SIZE; i++) {
             float up[SIZE], down[SIZE];
             memcpy(up, predictions, sizeof up);
@@ -225,7 +216,7 @@ static void a_cosine_distance_is_one_minus_the_product(void **state)
     const braid_shape shape = BRAID_SHAPE(ROWS, COLS);
     braid_out x = braid_placeholder(g, "x", BRAID_FLOAT, shape);
     braid_out loss = braid_loss_cosine_distance(g, constant(g, labels, shape), x, -1, NULL);
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     assert_float_equal(scalar(s, loss, x, predictions, shape), ((1 - 0.9) + (1 - 0.7 - 0.6)) / 2, 1e-6);
     braid_session_close(s, NULL);
     braid_graph_free(g);
@@ -260,7 +251,7 @@ static void softmax_losses_take_classes_as_rows_or_numbers(void **state)
     braid_out smoothed = braid_loss_softmax_cross_entropy(g, y, x, 0.3f, &o);
     braid_out sparse =
         braid_loss_sparse_softmax_cross_entropy(g, classes, x, &(braid_loss_options){.weights = column});
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     const double want = (want_softmax(0, 1) + 3 * want_softmax(1, 2)) / 2;
     double rest = 0; // what smoothing adds: a third of 0.3 for each class
     for (int i = 0; i < COLS; i++)
@@ -283,8 +274,8 @@ static void a_sequence_of_classes_has_a_loss_for_each(void **state)
     braid_out loss = braid_loss_sparse_softmax_cross_entropy(
         g, braid_const(g, NULL, t), x, &(braid_loss_options){.reduction = BRAID_REDUCTION_NONE});
     braid_tensor_free(t);
-    braid_session *s = open_session(g);
-    braid_tensor *got = evaluate(s, loss, x, predictions, shape);
+    braid_session *s = evaluate_open(g);
+    braid_tensor *got = evaluate_fed(s, loss, x, predictions, shape);
     assert_true(braid_shape_equal(braid_tensor_shape(got), BRAID_SHAPE(1, ROWS)));
     for (int i = 0; i < ROWS; i++)
         assert_float_equal((double)((const float *)braid_tensor_data(got))[i], want_softmax(i, numbers[i]),
@@ -315,7 +306,7 @@ static void reductions_divide_by_what_their_names_say(void **state)
         braid_out w = constant(g, row_weights, BRAID_SHAPE(ROWS, 1));
         braid_out loss = braid_compute_weighted_loss(
             g, x, &(braid_loss_options){.weights = w, .reduction = rows[i].reduction});
-        braid_session *s = open_session(g);
+        braid_session *s = evaluate_open(g);
         assert_float_equal(scalar(s, loss, x, values, BRAID_SHAPE(ROWS, COLS)), rows[i].want, 1e-6);
         braid_session_close(s, NULL);
         braid_graph_free(g);
@@ -331,9 +322,9 @@ static void weights_of_zero_give_a_loss_and_gradients_of_zero(void **state)
     braid_out loss = braid_loss_mean_squared_error(
         g, constant(g, labels, shape), x, &(braid_loss_options){.weights = braid_const_float(g, NULL, 0)});
     braid_gradients(g, &loss, 1, &x, 1, NULL, &grad);
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     assert_float_equal(scalar(s, loss, x, predictions, shape), 0, 0);
-    braid_tensor *got = evaluate(s, grad, x, predictions, shape);
+    braid_tensor *got = evaluate_fed(s, grad, x, predictions, shape);
     for (int i = 0; i < SIZE; i++)
         assert_float_equal(((const float *)braid_tensor_data(got))[i], 0, 0);
     braid_tensor_free(got);
@@ -360,7 +351,7 @@ static void weights_of_another_shape_are_errors(void **state)
     x = braid_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(-1, 1));
     w = constant(g, weights, BRAID_SHAPE(SIZE, 1)); // the product would have six rows
     braid_out loss = braid_compute_weighted_loss(g, x, &(braid_loss_options){.weights = w});
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     braid_tensor *fed = braid_tensor_from(BRAID_FLOAT, BRAID_SHAPE(1, 1), predictions, NULL), *got = NULL;
     const braid_feed feed = {x, fed};
     const braid_fetch fetch = {loss, &got};
@@ -409,7 +400,7 @@ static void the_total_loss_sums_losses_and_regularization(void **state)
     braid_out data = braid_get_total_loss(g, false), all = braid_get_total_loss(g, true);
     braid_out penalty = braid_get_regularization_loss(g);
     assert_string_equal(braid_op_name(all.op), "total_loss_1");
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     double sum = 0, squares = 0;
     for (int i = 0; i < SIZE; i++) {
         sum += (double)predictions[i];

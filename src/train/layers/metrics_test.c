@@ -33,24 +33,6 @@ static problem make(void)
     return p;
 }
 
-static void start(problem *p)
-{
-    BD_STATUS(st);
-    braid_op *init = braid_local_variables_initializer(p->g);
-    braid_graph_status(p->g, st);
-    assert_ok(st);
-    p->s = braid_session_open(p->g, NULL, st);
-    assert_ok(st);
-    braid_session_run(p->s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    assert_ok(st);
-}
-
-static void finish(problem *p)
-{
-    braid_session_close(p->s, NULL);
-    braid_graph_free(p->g);
-}
-
 // A scalar, as a double; batch -1 feeds nothing.
 static double run(const problem *p, braid_out fetch, int batch)
 {
@@ -156,7 +138,7 @@ static void metrics_add_up_over_runs(void **state)
         braid_metric made[METRICS];
         const braid_metric_options o = {.weights = weighted ? p.weights : BRAID_NONE};
         build_metrics(&p, &o, made);
-        start(&p);
+        p.s = evaluate_open(p.g);
         sums sum = {0};
         for (int i = 0; i < METRICS; i++)
             assert_float_equal(run(&p, made[i].value, -1), 0, 0);
@@ -169,7 +151,7 @@ static void metrics_add_up_over_runs(void **state)
                 assert_float_equal(run(&p, made[i].value, -1), want[i], 1e-6);
             }
         }
-        finish(&p);
+        evaluate_close(p.s, p.g);
     }
 }
 
@@ -197,11 +179,11 @@ static void the_area_under_the_curve_is_the_share_of_ordered_pairs(void **state)
         problem p = make();
         const braid_metric_options o = {.weights = weighted ? p.weights : BRAID_NONE};
         braid_metric auc = braid_metric_auc(p.g, p.labels, p.predictions, 0, &o);
-        start(&p);
+        p.s = evaluate_open(p.g);
         for (int batch = 0; batch < BATCHES; batch++)
             assert_float_equal(run(&p, auc.update, batch), rank_share(batch + 1, weighted), 1e-5);
         assert_float_equal(run(&p, auc.value, -1), rank_share(BATCHES, weighted), 1e-5);
-        finish(&p);
+        evaluate_close(p.s, p.g);
     }
 }
 
@@ -211,7 +193,7 @@ static void mean_iou_is_the_mean_over_the_classes_seen(void **state)
     problem p = make();
     // Classes 0 and 1 of three are seen.
     braid_metric iou = braid_metric_mean_iou(p.g, p.labels, braid_round(p.g, p.predictions), 3, NULL);
-    start(&p);
+    p.s = evaluate_open(p.g);
     sums sum = {0};
     for (int batch = 0; batch < BATCHES; batch++) {
         add_batch(&sum, batch, false);
@@ -220,7 +202,7 @@ static void mean_iou_is_the_mean_over_the_classes_seen(void **state)
             (sum.kind[0][0] / (sum.kind[0][0] + wrong) + sum.kind[1][1] / (sum.kind[1][1] + wrong)) / 2;
         assert_float_equal(run(&p, iou.update, batch), want, 1e-12);
     }
-    finish(&p);
+    evaluate_close(p.s, p.g);
 }
 
 // Of two labels 0 one is predicted, of three labels 1 two; class 2 has no labels.
@@ -316,9 +298,9 @@ static void top_k_accuracy_looks_at_the_k_largest(void **state)
         braid_metric_top_k_accuracy(p.g, braid_const(p.g, NULL, y), braid_const(p.g, NULL, x), 2, NULL);
     braid_tensor_free(x);
     braid_tensor_free(y);
-    start(&p);
+    p.s = evaluate_open(p.g);
     assert_float_equal(run(&p, top.update, -1), 0.5, 0);
-    finish(&p);
+    evaluate_close(p.s, p.g);
 }
 
 static void the_variables_are_local_and_named_as_in_tensorflow(void **state)

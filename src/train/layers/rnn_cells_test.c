@@ -1,6 +1,7 @@
 // Recurrent cells: their values against a computation in plain C, their variables, wrappers and errors.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include <braid/rnn.h>
 #include <braid/session.h>
 #include <braid/variable_scope.h>
@@ -40,34 +41,9 @@ static braid_out sequence(braid_graph *g, bool time_major)
     return out;
 }
 
-static braid_session *start(braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_op *init = braid_global_variables_initializer(g);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    assert_ok(st);
-    braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    assert_ok(st);
-    return s;
-}
-
-static void finish(braid_session *s, braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_session_close(s, st);
-    assert_ok(st);
-    braid_graph_free(g);
-}
-
 static void fetch(braid_session *s, braid_out out, double *values)
 {
-    BD_STATUS(st);
-    braid_tensor *got = NULL;
-    const braid_fetch fetch = {out, &got};
-    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_tensor *got = evaluate_tensor(s, out);
     assert_in_range(braid_tensor_num_elements(got), 1, VALUES_MAX);
     memcpy(values, braid_tensor_data(got), braid_tensor_bytes(got));
     braid_tensor_free(got);
@@ -244,9 +220,9 @@ static void check_values(const cell_case *k, bool with_lengths, bool time_major,
         initial[i] = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, states[i].size), first);
     if (first != 0) o.initial_state = initial;
     outs[0] = braid_dynamic_rnn(cell, sequence(g, time_major), &o, outs + 1);
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     expect_plain(k, s, g, outs, &o, first);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 static void cells_compute_their_equations(void **state)
@@ -281,7 +257,7 @@ static void kernels_begin_as_the_variable_scope_says(void **state)
         g, "model", &(braid_variable_scope_options){.initializer = braid_constant_initializer(0.5F)});
     braid_rnn_cell_build(full_lstm(g), BRAID_DOUBLE, DEPTH);
     braid_pop_variable_scope(g);
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     double values[VALUES_MAX];
     fetch(s, braid_graph_find_out(g, "model/lstm_cell/kernel"), values);
     assert_float_equal(values[0], 0.5, 0);
@@ -289,7 +265,7 @@ static void kernels_begin_as_the_variable_scope_says(void **state)
     assert_float_equal(values[0], 0.5, 0);
     fetch(s, braid_graph_find_out(g, "model/lstm_cell/bias"), values);
     assert_float_equal(values[0], 0, 0);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 // ---- Wrappers ----
@@ -310,13 +286,13 @@ static void a_residual_wrapper_adds_the_input(void **state)
     braid_rnn_cell *cell = braid_gru_cell(g, DEPTH, NULL);
     const braid_out x = braid_full(g, NULL, BRAID_DOUBLE, BRAID_SHAPE(BATCH, DEPTH), 0.7);
     const braid_out without = step_once(g, cell, x), with = step_once(g, braid_residual_wrapper(cell), x);
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     double plain[VALUES_MAX], residual[VALUES_MAX];
     fetch(s, without, plain);
     fetch(s, with, residual);
     for (int i = 0; i < BATCH * DEPTH; i++)
         assert_float_equal(residual[i], plain[i] + 0.7, 1e-12);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 static void a_dropout_wrapper_drops_or_scales_outputs(void **state)
@@ -330,7 +306,7 @@ static void a_dropout_wrapper_drops_or_scales_outputs(void **state)
     const braid_out without = step_once(g, cell, x);
     const braid_out with =
         step_once(g, braid_dropout_wrapper(cell, &(braid_dropout_options){.output_keep_prob = half}), x);
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     double plain[VALUES_MAX], dropped[VALUES_MAX];
     fetch(s, without, plain);
     fetch(s, with, dropped);
@@ -341,7 +317,7 @@ static void a_dropout_wrapper_drops_or_scales_outputs(void **state)
         assert_float_equal(dropped[i], 2 * plain[i], 1e-12);
     }
     assert_in_range(kept, 1, BATCH * 20 - 1);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 static void dropout_of_states_leaves_the_memory(void **state)
@@ -361,7 +337,7 @@ static void dropout_of_states_leaves_the_memory(void **state)
     braid_rnn_cell_zero_state(cell, braid_const_int32(g, NULL, BATCH), BRAID_DOUBLE, zero);
     braid_rnn_cell_step(cell, x, zero, plain);
     braid_rnn_cell_step(wrapped, x, zero, dropped);
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     double want[VALUES_MAX], got[VALUES_MAX];
     fetch(s, plain[0], want);
     fetch(s, dropped[0], got);
@@ -374,7 +350,7 @@ static void dropout_of_states_leaves_the_memory(void **state)
         if (got[i] != 0) assert_float_equal(got[i], 2 * want[i], 1e-12);
     }
     assert_in_range(kept, 1, BATCH * WIDE - 1);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 // The equal inputs of all steps and rows are dropped in the same columns.
@@ -390,7 +366,7 @@ static void variational_dropout_drops_the_same_columns_in_each_step(void **state
                                      .variational = true};
     braid_rnn_cell *cell = braid_dropout_wrapper(braid_gru_cell(g, WIDE, NULL), &o);
     const braid_out out = braid_dynamic_rnn(cell, sequence(g, false), NULL, NULL);
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     double got[VALUES_MAX];
     fetch(s, out, got);
     int kept = 0;
@@ -400,7 +376,7 @@ static void variational_dropout_drops_the_same_columns_in_each_step(void **state
             assert_int_equal(got[i * WIDE + k] != 0, got[k] != 0);
     }
     assert_in_range(kept, 1, WIDE - 1);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 static void a_device_wrapper_places_variables_and_steps(void **state)
@@ -437,13 +413,13 @@ static void cells_take_activation_initializers_and_name(void **state)
     (void)braid_collection(g, BRAID_TRAINABLE_VARIABLES, &variables);
     assert_int_equal(variables, 2);
     assert_non_null(braid_graph_find(g, "model/shared/kernel"));
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     double got[2][VALUES_MAX];
     fetch(s, first, got[0]);
     fetch(s, second, got[1]);
     assert_float_equal(got[0][0], 2 * 0.5 * DEPTH + 0.25, 1e-12);
     expect_near(got[1], got[0], BATCH * UNITS);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 // ---- Both directions ----
@@ -510,14 +486,14 @@ static void a_backward_cell_sees_each_row_from_its_end(void **state)
         braid_out grad;
         const braid_out loss = braid_reduce_sum(g, outs[1]);
         braid_gradients(g, &loss, 1, &x, 1, NULL, &grad);
-        braid_session *s = start(g);
+        braid_session *s = evaluate_open(g);
         expect_backward(s, g, unrolled ? row_of_both : row_of_loop, outs[1], last[1]);
         double slopes[VALUES_MAX];
         fetch(s, grad, slopes);
         assert_true(slopes[0] != 0);
         for (int i = 2 * DEPTH; i < TIME * DEPTH; i++) // after the end of the second row
             assert_float_equal(slopes[TIME * DEPTH + i], 0, 0);
-        finish(s, g);
+        evaluate_close(s, g);
     }
 }
 

@@ -1,6 +1,7 @@
 // Recurrent networks: loops against unrolled steps, with their gradients; variables; errors.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include <braid/rnn.h>
 #include <braid/session.h>
 #include <braid/variables.h>
@@ -46,19 +47,6 @@ static braid_rnn_cell *layers(braid_graph *g)
 }
 
 static braid_rnn_cell *(*const all_cells[])(braid_graph *g) = {basic, gru, basic_lstm, full_lstm, layers};
-
-static braid_session *start(braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_op *init = braid_global_variables_initializer(g);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    assert_ok(st);
-    braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    assert_ok(st);
-    return s;
-}
 
 // Fails unless the fetched pairs are equal to rounding; the inputs are those of [BATCH, TIME, DEPTH].
 static void expect_equal(braid_session *s, braid_out x, const braid_out *a, const braid_out *b, int count)
@@ -150,7 +138,7 @@ static void check_cell(braid_rnn_cell *(*make)(braid_graph *g), bool with_length
     assert_true(braid_shape_equal(shape, BRAID_SHAPE(known_batch, -1, braid_rnn_cell_output_size(cell))));
     const int compared = everything(g, x, looped, states[0], count, all[0]);
     assert_int_equal(everything(g, x, stack_time(g, outputs), states[1], count, all[1]), compared);
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     expect_equal(s, x, all[0], all[1], compared);
     braid_session_close(s, NULL);
     braid_graph_free(g);

@@ -1,6 +1,7 @@
 // Candidate samplers, and the losses against sampled classes compared with a computation in plain C.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include <braid/candidate_sampling.h>
 #include <braid/session.h>
 #include <braid/variable_scope.h>
@@ -89,19 +90,6 @@ static braid_out constant(braid_graph *g, braid_dtype dtype, braid_shape shape, 
     return out;
 }
 
-static braid_session *open_session(braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_op *init = braid_global_variables_initializer(g);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    assert_ok(st);
-    braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    assert_ok(st);
-    return s;
-}
-
 static void run(braid_session *s, const braid_fetch *fetches, int count)
 {
     BD_STATUS(st);
@@ -139,7 +127,7 @@ static void check_values(build_fn build, want_fn want, braid_accidental_hits hit
     braid_sampled_loss loss = fixed_loss(g, &v);
     loss.accidental_hits = hits;
     const braid_out losses = build(g, &loss);
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     braid_tensor *got = NULL;
     run(s, &(braid_fetch){losses, &got}, 1);
     assert_int_equal(braid_tensor_num_elements(got), BATCH);
@@ -195,7 +183,7 @@ static void check_gradients(build_fn build, want_fn want, bool removes)
     const braid_out xs[3] = {loss.inputs, loss.weights.read, loss.biases.read};
     braid_out grads[3];
     braid_gradients(g, &sum, 1, xs, 3, NULL, grads);
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     braid_tensor *got[3] = {NULL};
     run(s, (braid_fetch[]){{grads[0], &got[0]}, {grads[1], &got[1]}, {grads[2], &got[2]}}, 3);
     check_gradient(floats(got[0]), v.x, BATCH * DIM, want, &v, removes);
@@ -238,7 +226,7 @@ static void check_tables(int parts, braid_variable_kind kind)
     const char *const sampler = "nce_loss/LogUniformCandidateSampler";
     braid_op *node = braid_graph_find(g, sampler);
     assert_non_null(node);
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     braid_tensor *got = NULL, *classes = NULL, *of_true = NULL, *of_drawn = NULL;
     run(s,
         (braid_fetch[]){{losses, &got},
@@ -288,7 +276,7 @@ static void check_sampler(sampler_fn sampler, double want0, double want2)
                                     .with_replacement = true,
                                     .has_seed = true,
                                     .seed = 7});
-    braid_session *s = open_session(g);
+    braid_session *s = evaluate_open(g);
     braid_tensor *expected = NULL, *sampled = NULL;
     run(s, (braid_fetch[]){{c.true_expected_count, &expected}, {c.sampled, &sampled}}, 2);
     assert_float_equal((double)floats(expected)[0], SAMPLED * want0, 1e-5);

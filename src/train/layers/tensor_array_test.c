@@ -1,6 +1,7 @@
 // TensorArrays: values, gradients, static shapes, errors.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include <braid/ops.h>
 #include <braid/session.h>
 #include <braid/tensor_array.h>
@@ -21,21 +22,13 @@ static braid_out matrix(braid_graph *g, int64_t rows, const float *values)
 
 static void expect_values(braid_graph *g, braid_out out, const float *want, int count)
 {
-    BD_STATUS(st);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    assert_ok(st);
-    braid_tensor *got;
-    const braid_fetch wanted = {out, &got};
-    braid_session_run(s, &(braid_run_args){.fetches = &wanted, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_session *s = evaluate_open(g);
+    braid_tensor *got = evaluate_tensor(s, out);
     assert_int_equal(braid_tensor_num_elements(got), count);
     for (int i = 0; i < count; i++)
         assert_float_equal(((const float *)braid_tensor_data(got))[i], want[i], 0);
     braid_tensor_free(got);
-    braid_session_close(s, st);
-    assert_ok(st);
+    braid_session_close(s, NULL);
 }
 
 static const float six[] = {1, 2, 3, 4, 5, 6};

@@ -2,6 +2,7 @@
 // resources.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include "train/testing/problem.h"
 #include <braid/ops.h>
 #include <braid/optimizers.h>
@@ -51,22 +52,13 @@ static braid_op *train_op(const table *t, braid_optimizer *opt, bool by_rows)
 
 static void train(const table *t, braid_op *step, float result[ROWS * WIDTH])
 {
-    BD_STATUS(st);
-    braid_op *init = braid_global_variables_initializer(t->g);
-    assert_int_equal(braid_graph_status(t->g, st), BRAID_OK);
-    braid_session *s = braid_session_open(t->g, NULL, st);
-    assert_non_null(s);
-    for (int i = 0; i <= STEPS; i++) {
-        braid_session_run(s, &(braid_run_args){.targets = i == 0 ? &init : &step, .target_count = 1}, st);
-        assert_ok(st);
-    }
-    braid_tensor *value = NULL;
-    const braid_fetch fetch = {t->v.read, &value};
-    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_session *s = evaluate_open(t->g);
+    for (int i = 0; i < STEPS; i++)
+        evaluate_run(s, step);
+    braid_tensor *value = evaluate_tensor(s, t->v.read);
     memcpy(result, braid_tensor_data(value), ROWS * WIDTH * sizeof *result);
     braid_tensor_free(value);
-    braid_session_close(s, st);
+    braid_session_close(s, NULL);
 }
 
 static int count_ops(const braid_graph *g, const char *op_type)
@@ -167,23 +159,11 @@ static void rows_of_one_index_are_added_up(void **state)
     (void)state;
     table t = make_table(false);
     braid_op *step = train_op(&t, descent(t.g), true);
-    BD_STATUS(st);
-    braid_op *init = braid_global_variables_initializer(t.g);
-    braid_session *s = braid_session_open(t.g, NULL, st);
-    braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    braid_session_run(s, &(braid_run_args){.targets = &step, .target_count = 1}, st);
-    assert_ok(st);
-    braid_tensor *value = NULL;
-    const braid_fetch fetch = {t.v.read, &value};
-    braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st);
-    assert_ok(st);
-    const float *got = braid_tensor_data(value);
-    const float want[ROWS * WIDTH] = {1.4f, 1.6f, 0.6f, 0.8f, 0, 0, 1.2f, 1.6f, 0, 0};
-    for (int k = 0; k < ROWS * WIDTH; k++)
-        assert_float_equal(got[k], want[k], 1e-6);
-    braid_tensor_free(value);
-    braid_session_close(s, st);
-    braid_graph_free(t.g);
+    braid_session *s = evaluate_open(t.g);
+    evaluate_run(s, step);
+    expect_evaluates(s, t.v.read, (double[ROWS * WIDTH]){1.4, 1.6, 0.6, 0.8, 0, 0, 1.2, 1.6, 0, 0},
+                     ROWS * WIDTH);
+    evaluate_close(s, t.g);
 }
 
 // An optimizer without a sparse form gets the dense gradient.

@@ -7,6 +7,7 @@
 #include "train/optimizers/update.h"
 #include "train/variables/slot.h"
 #include "train/variables/variable_internal.h"
+#include "train/variables/variable_store.h"
 #include <braid/ops.h>
 #include <string.h>
 
@@ -153,12 +154,41 @@ static braid_op *apply(braid_optimizer *opt, const braid_grad_and_var *gv)
     return opt->type->apply_sparse(opt, rows, indices, gv->var);
 }
 
+// Assigns, after `update`, what the constraint makes of the new value.
+static braid_op *constrain(braid_graph *g, braid_op *update, const braid_constraint *c, braid_out var)
+{
+    braid_push_control(g, &update, 1);
+    const braid_out value = train_read(g, NULL, var, train_base_dtype(braid_out_dtype(train_typed(var))));
+    const braid_out within = c->build(c, g, value);
+    braid_op *assign = train_kind_of(var) == TRAIN_RESOURCE
+                           ? train_node2(g, "AssignVariableOp", NULL, var, within).op
+                           : braid_assign(g, var, within).op;
+    braid_pop_control(g);
+    return assign;
+}
+
+static braid_op *apply_constrained(braid_optimizer *opt, const braid_grad_and_var *gv)
+{
+    braid_graph *g = opt->graph;
+    const braid_constraint *c = train_constraint_of(g, gv->var);
+    if (c && gv->indices.op) {
+        braid_graph_fail(
+            g, BRAID_INVALID_ARGUMENT,
+            "Cannot use a constraint function on a sparse variable: the gradient of '%s' has the "
+            "rows of '%s' only",
+            braid_op_name(gv->var.op), braid_op_name(gv->indices.op));
+        return NULL;
+    }
+    braid_op *update = apply(opt, gv);
+    return c && update ? constrain(g, update, c, gv->var) : update;
+}
+
 static braid_op *update_variable(braid_optimizer *opt, const braid_grad_and_var *gv)
 {
     char *name = bd_asprintf("update_%s", braid_op_name(gv->var.op));
     (void)braid_push_name_scope(opt->graph, name);
     braid_push_colocate(opt->graph, gv->var.op);
-    braid_op *update = apply(opt, gv);
+    braid_op *update = apply_constrained(opt, gv);
     braid_pop_colocate(opt->graph);
     braid_pop_name_scope(opt->graph);
     bd_free(name);

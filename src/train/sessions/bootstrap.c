@@ -7,8 +7,9 @@
 //
 // Reading the generation before asking whether all is ready makes the wait safe: a notification in between
 // ends it. A restarted chief finds the variables on the parameter servers initialized, and keeps them; that
-// of deterministic synchronous training restores the newest checkpoint first. The chief of synchronous
-// training resets its accumulators before it notifies.
+// of deterministic synchronous training restores the newest checkpoint when an update was cut off. The chief
+// of synchronous training resets its accumulators before it notifies. Where that is asked for, a chief whose
+// variables have no values waits for a checkpoint first.
 #include "train/sessions/bootstrap.h"
 
 #include "base/alloc.h"
@@ -86,12 +87,22 @@ static braid_code restore(const train_bootstrap *b, braid_session *session, bool
     return st->code;
 }
 
+// Waits until there is a checkpoint to restore, if that is asked for.
+static braid_code await_checkpoint(const train_bootstrap *b, braid_status *st)
+{
+    if (!b->wait_for_checkpoint) return BRAID_OK;
+    bd_info("Waiting for a checkpoint in %s (at most %.3g s)", b->checkpoint_dir,
+            (double)b->wait_timeout_ms / 1e3);
+    bd_free(braid_wait_for_new_checkpoint(b->checkpoint_dir, NULL, b->wait_timeout_ms, st));
+    return st->code;
+}
+
 // Gives all variables values. Variables that the saver does not restore get their initial values.
 static braid_code give_values(const train_bootstrap *b, braid_session *session, bd_strbuf *missing,
                               braid_status *st)
 {
     bool restored;
-    if (restore(b, session, &restored, st)) return st->code;
+    if (await_checkpoint(b, st) || restore(b, session, &restored, st)) return st->code;
     if (!restored) return run_init(b, session, st);
     braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
     if (code || missing->len == 0) return code;
@@ -99,21 +110,37 @@ static braid_code give_values(const train_bootstrap *b, braid_session *session, 
     return code ? code : restore(b, session, &restored, st);
 }
 
-// Synchronous training has ended for the others: no update has been cut off.
-static bool others_are_done(const train_bootstrap *b, braid_session *session)
+// *is_cut_off: an update of the last session may have changed some variables and not others. It counts as cut
+// off when the mark has no value.
+static braid_code find_cut_off(const train_bootstrap *b, braid_session *session, bool *is_cut_off,
+                               braid_status *st)
 {
-    BD_STATUS(st);
-    int64_t generation;
-    const braid_notification_wait wait = {
-        .key = TRAIN_VARIABLES_INITIALIZED, .seen = -1, .min_tasks = b->role.min_tasks};
-    return braid_session_wait_notification(session, &wait, &generation, st) == BRAID_FAILED_PRECONDITION;
+    braid_tensor *value = NULL;
+    braid_fetch fetch = {b->role.in_progress, &value};
+    *is_cut_off = true;
+    if (!braid_session_run(session, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st))
+        *is_cut_off = *(const uint8_t *)braid_tensor_data(value) != 0;
+    else if (st->code == BRAID_FAILED_PRECONDITION)
+        braid_status_clear(st);
+    braid_tensor_free(value);
+    return st->code;
 }
 
-// An update of the last session may have been cut off after it had changed some variables.
-static braid_code restore_first(const train_bootstrap *b, braid_session *session, braid_status *st)
+static braid_code restore_cut_off(const train_bootstrap *b, braid_session *session, braid_status *st)
 {
-    bool restored;
-    return others_are_done(b, session) ? BRAID_OK : restore(b, session, &restored, st);
+    bool is_cut_off, restored;
+    if (find_cut_off(b, session, &is_cut_off, st) || !is_cut_off || restore(b, session, &restored, st))
+        return st->code;
+    if (!restored)
+        bd_warn(
+            "An update was cut off, and there is no checkpoint to restore: some variables may be a step ahead");
+    return BRAID_OK;
+}
+
+// Variables are about to be restored: until all of them are, they are as after an update that was cut off.
+static braid_code mark_restoring(const train_bootstrap *b, braid_session *session, braid_status *st)
+{
+    return b->role.mark ? run_op(session, b->role.mark, NULL, st) : BRAID_OK;
 }
 
 static braid_code initialize(train_bootstrap *b, braid_session *session, bd_strbuf *missing, braid_status *st)
@@ -121,12 +148,13 @@ static braid_code initialize(train_bootstrap *b, braid_session *session, bd_strb
     braid_code code = missing_variables(session, b->scaffold.ready_for_local_init, missing, st);
     if (!code && missing->len) {
         b->is_half_restored = true;
-        code = give_values(b, session, missing, st);
+        code = mark_restoring(b, session, st);
+        if (!code) code = give_values(b, session, missing, st);
     } else if (!code && b->is_half_restored) {
         bool restored;
         code = restore(b, session, &restored, st);
-    } else if (!code && b->role.restores_first) {
-        code = restore_first(b, session, st);
+    } else if (!code && b->role.in_progress.op) {
+        code = restore_cut_off(b, session, st);
     }
     if (code) return code;
     b->is_half_restored = false;
@@ -234,8 +262,8 @@ static braid_code recover(const train_bootstrap *b, braid_session *session, bool
     const braid_out globals = b->scaffold.ready_for_local_init;
     bool restored;
     if (missing_variables(session, globals, missing, st)) return st->code;
-    if (missing->len &&
-        (restore(b, session, &restored, st) || missing_variables(session, globals, missing, st)))
+    if (missing->len && (await_checkpoint(b, st) || restore(b, session, &restored, st) ||
+                         missing_variables(session, globals, missing, st)))
         return st->code;
     if (missing->len || run_local_init(b, session, st)) return st->code;
     const braid_code code = missing_variables(session, b->scaffold.ready, missing, st);

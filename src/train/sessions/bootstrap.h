@@ -11,18 +11,22 @@ typedef struct train_role {
     bool is_chief; // set when this process takes the chief's place while it waits
     bool may_lead; // it may take the place of a chief that is gone for good
     // Of synchronous training, at the chief:
-    braid_op *begin;     // run before the others are notified; NULL: nothing
-    bool restores_first; // the newest checkpoint, also when all variables have values
-    int min_tasks;       // with fewer, because others are done, nothing is restored first
+    braid_op *begin; // run before the others are notified; NULL: nothing
+    // A variable that says whether an update is in progress, which `mark` sets and `begin` resets: the newest
+    // checkpoint is restored, because the update was cut off, also when all variables have values. op NULL:
+    // none.
+    braid_out in_progress;
+    braid_op *mark;
 } train_role;
 
 typedef struct train_bootstrap {
     train_role role;
     const braid_session_options *session; // how the session was opened; not owned
-    int64_t wait_timeout_ms;              // of the wait for the chief
+    int64_t wait_timeout_ms;              // of the wait for the chief or for a checkpoint
     braid_scaffold scaffold;              // finalized; its saver restores the variables
     const char *checkpoint_dir;           // NULL: variables are not restored
     const char *checkpoint_path;          // of one checkpoint, instead of the directory's newest; NULL: none
+    bool wait_for_checkpoint;             // before variables without a value are restored
     // A session was lost while it gave values: some parameter servers may have those of the checkpoint,
     // others newer ones.
     bool is_half_restored;

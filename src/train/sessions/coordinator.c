@@ -238,8 +238,9 @@ static void name_stragglers_locked(const braid_coordinator *c, bd_strbuf *names)
     }
 }
 
-braid_code braid_coordinator_join(braid_coordinator *c, int64_t grace_ms, braid_status *st)
+braid_code braid_coordinator_join(braid_coordinator *c, int64_t grace_ms, braid_status *status)
 {
+    BD_STATUS(st);
     if (grace_ms <= 0) grace_ms = GRACE_DEFAULT_MS;
     bd_strbuf stragglers = {0};
     bd_mutex_lock(&c->mu);
@@ -257,5 +258,6 @@ braid_code braid_coordinator_join(braid_coordinator *c, int64_t grace_ms, braid_
                 "Threads that have not ended %.3g s after the request to stop: %s", (double)grace_ms / 1e3,
                 bd_strbuf_str(&stragglers));
     bd_strbuf_fini(&stragglers);
+    if (status) bd_status_copy(status, st);
     return st->code;
 }

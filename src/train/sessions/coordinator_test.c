@@ -68,6 +68,7 @@ static void the_first_request_decides(void **state)
     braid_coordinator_request_stop(c, second);
     braid_coordinator_join(c, 0, st);
     assert_error(st, BRAID_INTERNAL, "the cause");
+    assert_int_equal(braid_coordinator_join(c, 0, NULL), BRAID_INTERNAL);
     braid_coordinator_clear_stop(c);
     braid_status_clear(st);
     braid_coordinator_request_stop(c, NULL);
@@ -190,6 +191,35 @@ static void a_loop_ends_with_the_error_of_its_function(void **state)
     braid_coordinator_free(c);
 }
 
+static void count_free(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static braid_code do_nothing(braid_coordinator *c, void *arg, braid_status *st)
+{
+    (void)c, (void)arg;
+    return st->code;
+}
+
+static void the_argument_of_a_loop_is_freed_when_it_ends_or_does_not_start(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_coordinator *c = braid_coordinator_new();
+    int ended = 0, refused = 0;
+    braid_looper_start(c, &(braid_looper){.fn = do_nothing, .arg = &ended, .free = count_free}, st);
+    assert_ok(st);
+    braid_looper_start(c, &(braid_looper){.arg = &refused, .free = count_free}, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "needs a function");
+    assert_int_equal(refused, 1);
+    braid_status_clear(st);
+    braid_coordinator_request_stop(c, NULL);
+    assert_int_equal(braid_coordinator_join(c, 0, st), BRAID_OK);
+    assert_int_equal(ended, 1);
+    braid_coordinator_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_loop_calls_at_once_and_then_by_the_clock),
         cmocka_unit_test(a_request_ends_the_wait_of_a_loop),
         cmocka_unit_test(a_loop_ends_with_the_error_of_its_function),
+        cmocka_unit_test(the_argument_of_a_loop_is_freed_when_it_ends_or_does_not_start),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -10,6 +10,12 @@ typedef struct loop {
     int64_t every_ns;
 } loop;
 
+static void free_loop(loop *l)
+{
+    if (l->looper.free) l->looper.free(l->looper.arg);
+    bd_free(l);
+}
+
 // Calls keep to a fixed beat: a call that takes longer than the time between two is followed at once by the
 // next.
 static braid_code run_loop(braid_coordinator *c, void *arg, braid_status *st)
@@ -20,19 +26,28 @@ static braid_code run_loop(braid_coordinator *c, void *arg, braid_status *st)
         next_ns += l->every_ns;
         l->looper.fn(c, l->looper.arg, st);
     }
-    bd_free(l);
+    free_loop(l);
     return st->code;
+}
+
+static void check(const braid_looper *looper, braid_status *st)
+{
+    if (!looper->fn)
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "A loop needs a function");
+    else if (!(looper->every_seconds >= 0 && looper->every_seconds <= 1e9))
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "A loop every %g seconds", looper->every_seconds);
 }
 
 braid_code braid_looper_start(braid_coordinator *c, const braid_looper *looper, braid_status *st)
 {
-    if (!looper || !looper->fn) return bd_fail(st, BRAID_INVALID_ARGUMENT, "A loop needs a function");
-    if (!(looper->every_seconds >= 0 && looper->every_seconds <= 1e9))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT, "A loop every %g seconds", looper->every_seconds);
+    if (!looper) return bd_fail(st, BRAID_INVALID_ARGUMENT, "A loop needs a function");
     loop *l = bd_calloc(1, sizeof *l);
-    *l = (loop){.looper = *looper, .every_ns = (int64_t)(looper->every_seconds * 1e9)};
-    const braid_code code =
+    l->looper = *looper;
+    check(looper, st);
+    if (!st->code) {
+        l->every_ns = (int64_t)(looper->every_seconds * 1e9);
         braid_coordinator_start(c, looper->name ? looper->name : "braid-loop", run_loop, l, st);
-    if (code) bd_free(l);
-    return code;
+    }
+    if (st->code) free_loop(l);
+    return st->code;
 }

@@ -79,6 +79,8 @@ static int set_up(void **state)
     server = braid_server_start_local(NULL, st);
     assert_ok(st);
     dir = bd_temp_dir_new();
+    braid_server_allow_files(server, dir, st); // for the saver of a hook
+    assert_ok(st);
     return 0;
 }
 

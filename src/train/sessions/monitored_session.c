@@ -184,16 +184,27 @@ static bool has_more_input(braid_monitored_session *s, braid_status *st)
     return more;
 }
 
-static braid_code run(braid_monitored_session *s, const train_step *step)
+// One try of a step, in the session as it is.
+typedef void (*attempt_fn)(braid_monitored_session *s, const void *step, braid_status *st);
+
+static void attempt_step(braid_monitored_session *s, const void *arg, braid_status *st)
+{
+    const train_step *step = arg;
+    while (train_step_run(s, step, st) == BRAID_OUT_OF_RANGE) {
+        if (!step->with_hooks || s->stop || !has_more_input(s, st)) return;
+        braid_status_clear(st);
+    }
+}
+
+static braid_code run(braid_monitored_session *s, attempt_fn attempt, const void *step)
 {
     if (s->status.code) return s->status.code;
     for (;;) {
         BD_STATUS(st);
         s->runs++;
-        train_step_run(s, step, st);
+        attempt(s, step, st);
         s->runs--;
         if (!st->code) s->recoveries = 0;
-        if (st->code == BRAID_OUT_OF_RANGE && step->with_hooks && !s->stop && has_more_input(s, st)) continue;
         if (!st->code || s->status.code || !train_session_explain(s, st)) return keep(s, st);
         if (s->runs > 0) return st->code;
         if (!train_session_recover(s, st)) return keep_any(s, st);
@@ -204,12 +215,64 @@ static braid_code run(braid_monitored_session *s, const train_step *step)
 braid_code braid_run(braid_monitored_session *s, const braid_feed *feeds, const braid_fetch *fetches,
                      braid_op *target)
 {
-    return run(s, &(train_step){feeds, fetches, target, .with_hooks = true});
+    return braid_run_with_options(s, feeds, fetches, target, NULL);
+}
+
+braid_code braid_run_with_options(braid_monitored_session *s, const braid_feed *feeds,
+                                  const braid_fetch *fetches, braid_op *target,
+                                  const braid_run_options *options)
+{
+    const train_step step = {feeds, fetches, target, .with_hooks = true, .options = options};
+    return run(s, attempt_step, &step);
 }
 
 braid_code braid_evaluate(braid_monitored_session *s, const braid_feed *feeds, const braid_fetch *fetches)
 {
-    return run(s, &(train_step){feeds, fetches, NULL, .with_hooks = false});
+    return run(s, attempt_step, &(train_step){feeds, fetches, NULL, .with_hooks = false});
+}
+
+// ---- Step functions ----
+
+struct braid_step_context {
+    braid_monitored_session *session;
+};
+
+typedef struct step_function {
+    braid_step_fn fn;
+    void *arg;
+} step_function;
+
+static void attempt_function(braid_monitored_session *s, const void *step, braid_status *st)
+{
+    const step_function *f = step;
+    const braid_code code = f->fn(&(braid_step_context){s}, f->arg, st);
+    if (!code) braid_status_clear(st); // of an error that it has dealt with
+    if (code && !st->code) bd_fail(st, code, "The step function has failed and does not say why");
+}
+
+braid_code braid_run_step_fn(braid_monitored_session *s, braid_step_fn fn, void *arg)
+{
+    return run(s, attempt_function, &(step_function){fn, arg});
+}
+
+braid_session *braid_step_session(const braid_step_context *c)
+{
+    return c->session->session;
+}
+
+braid_code braid_step_run(braid_step_context *c, const braid_feed *feeds, const braid_fetch *fetches,
+                          braid_op *target, const braid_run_options *options, braid_status *status)
+{
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
+    attempt_step(c->session, &(train_step){feeds, fetches, target, .with_hooks = true, .options = options},
+                 st);
+    return st->code;
+}
+
+void braid_step_request_stop(braid_step_context *c)
+{
+    braid_request_stop(c->session);
 }
 
 // ---- Closing ----
@@ -242,7 +305,6 @@ static bool recover_at_end(braid_monitored_session *s, braid_status *st)
 // A session that is lost meanwhile, while the last checkpoint is saved, say, is replaced as during a step.
 static void end_hook(braid_monitored_session *s, braid_hook *h)
 {
-    s->request.role.restores_first = false; // no step is left that an update could belong to
     for (;;) {
         BD_STATUS(st);
         if (!h->end(h, s, st)) return;

@@ -10,15 +10,16 @@
 
 // The lists of one step. Empty at the start, except for their memory.
 typedef struct train_step_lists {
-    BD_ARRAY(braid_out) outs;          // the fetched outputs, each once
-    BD_ARRAY(braid_tensor *) values;   // [outs]
-    BD_ARRAY(braid_fetch) fetches;     // [outs]
-    BD_ARRAY(braid_feed) feeds;        // the program's and the hooks'
-    BD_ARRAY(braid_op *) targets;      // the same
-    braid_run_metadata *metadata;      // of the hook that traces the step; NULL: none does
-    BD_ARRAY(int) hook_fetches;        // indices into outs; those of the first hook are first
-    BD_ARRAY(int) hook_counts;         // [hooks]
-    BD_ARRAY(braid_tensor *) borrowed; // values of one hook's fetches
+    BD_ARRAY(braid_out) outs;               // the fetched outputs, each once
+    BD_ARRAY(braid_tensor *) values;        // [outs]
+    BD_ARRAY(braid_fetch) fetches;          // [outs]
+    BD_ARRAY(braid_feed) feeds;             // the program's and the hooks'
+    BD_ARRAY(braid_op *) targets;           // the same
+    BD_ARRAY(braid_run_metadata *) records; // of the program and of hooks that trace the step
+    int64_t timeout_ms;                     // the longest of the program's and the hooks'; 0: the session's
+    BD_ARRAY(int) hook_fetches;             // indices into outs; those of the first hook are first
+    BD_ARRAY(int) hook_counts;              // [hooks]
+    BD_ARRAY(braid_tensor *) borrowed;      // values of one hook's fetches
 } train_step_lists;
 
 struct braid_monitored_session {
@@ -89,6 +90,7 @@ typedef struct train_step {
     const braid_fetch *fetches;
     braid_op *target;
     bool with_hooks;
+    const braid_run_options *options; // NULL: none
 } train_step;
 braid_code train_step_run(braid_monitored_session *s, const train_step *step, braid_status *st);
 void train_step_lists_free(train_step_lists *lists);

@@ -3,6 +3,7 @@
 #include "train/sessions/monitored_session.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 
 struct braid_hook_request {
     train_step_lists *lists;
@@ -16,6 +17,7 @@ void train_step_lists_free(train_step_lists *c)
     bd_array_free(&c->fetches);
     bd_array_free(&c->feeds);
     bd_array_free(&c->targets);
+    bd_array_free(&c->records);
     bd_array_free(&c->hook_fetches);
     bd_array_free(&c->hook_counts);
     bd_array_free(&c->borrowed);
@@ -26,8 +28,8 @@ static train_step_lists take_lists(braid_monitored_session *s)
 {
     train_step_lists c = s->spare;
     s->spare = (train_step_lists){0};
-    c.metadata = NULL;
-    c.outs.len = c.feeds.len = c.targets.len = c.hook_fetches.len = c.hook_counts.len = 0;
+    c.timeout_ms = 0;
+    c.outs.len = c.feeds.len = c.targets.len = c.records.len = c.hook_fetches.len = c.hook_counts.len = 0;
     return c;
 }
 
@@ -67,7 +69,12 @@ void braid_hook_target(braid_hook_request *request, braid_op *op)
 
 void braid_hook_trace(braid_hook_request *request, braid_run_metadata *metadata)
 {
-    request->lists->metadata = metadata;
+    bd_array_push(&request->lists->records, metadata);
+}
+
+void braid_hook_timeout(braid_hook_request *request, int64_t timeout_ms)
+{
+    request->lists->timeout_ms = bd_max(request->lists->timeout_ms, timeout_ms);
 }
 
 static braid_code ask_hooks(braid_monitored_session *s, train_step_lists *c, braid_status *st)
@@ -81,12 +88,19 @@ static braid_code ask_hooks(braid_monitored_session *s, train_step_lists *c, bra
     return BRAID_OK;
 }
 
+static void add_options(train_step_lists *c, const braid_run_options *o)
+{
+    if (o->metadata) bd_array_push(&c->records, o->metadata);
+    c->timeout_ms = bd_max(c->timeout_ms, o->timeout_ms);
+}
+
 static braid_code collect(braid_monitored_session *s, train_step_lists *c, const train_step *step,
                           braid_status *st)
 {
     for (const braid_feed *f = step->feeds; f && (f->out.op || f->value); f++)
         if (f->out.op) bd_array_push(&c->feeds, *f);
     if (step->target) bd_array_push(&c->targets, step->target);
+    if (step->options) add_options(c, step->options);
     for (const braid_fetch *f = step->fetches; f && (f->out.op || f->value); f++)
         if (f->out.op) position_of(c, f->out);
     if (!step->with_hooks) return BRAID_OK;
@@ -110,8 +124,12 @@ static braid_code run_session(braid_monitored_session *s, train_step_lists *c, b
                                  .fetch_count = (int)c->outs.len,
                                  .targets = c->targets.items,
                                  .target_count = (int)c->targets.len,
-                                 .metadata = c->metadata};
-    return braid_session_run(s->session, &args, st);
+                                 .timeout_ms = c->timeout_ms,
+                                 .metadata = c->records.len ? c->records.items[0] : NULL};
+    if (braid_session_run(s->session, &args, st)) return st->code;
+    for (size_t i = 1; i < c->records.len; i++)
+        braid_run_metadata_copy(c->records.items[i], c->records.items[0]);
+    return BRAID_OK;
 }
 
 static braid_code tell_hooks(braid_monitored_session *s, train_step_lists *c, braid_status *st)

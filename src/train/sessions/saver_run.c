@@ -13,7 +13,7 @@
 struct braid_save {
     const braid_saver *saver;
     braid_session *session;
-    char *prefix;
+    char *path, *prefix;
     char *mark; // the prefix, while its mark may be locked; NULL
     void *meta; // a MetaGraphDef; NULL: not wanted
     size_t meta_len;
@@ -44,30 +44,38 @@ static braid_code check(const braid_saver *s, const braid_session *session, cons
 
 // ---- Saving ----
 
+// What the save does before it takes the values.
 static braid_code prepare(braid_save *save, const char *path, int64_t global_step, braid_status *st)
 {
     if (check(save->saver, save->session, path, st)) return st->code;
     const int digits = save->saver->pad_step_number ? 8 : 1; // at least
+    save->path = bd_strdup(path);
     save->prefix =
         global_step < 0 ? bd_strdup(path) : bd_asprintf("%s-%0*" PRId64, path, digits, global_step);
-    if (braid_checkpoint_clean(path, st)) return st->code;
-    save->mark = bd_strdup(save->prefix);
-    if (braid_checkpoint_begin(save->prefix, st)) return st->code;
     if (!save->saver->without_meta) save->meta = train_meta_graph_write(save->saver, &save->meta_len, st);
     return st->code;
 }
 
+static braid_code begin_files(braid_save *save, braid_status *st)
+{
+    if (braid_checkpoint_clean(save->path, st)) return st->code;
+    save->mark = bd_strdup(save->prefix);
+    return braid_checkpoint_begin(save->prefix, st);
+}
+
 static braid_code write_checkpoint(braid_save *save, braid_op *target, braid_status *st)
 {
-    braid_code code = run(save->saver, save->session, save->prefix, target, st);
-    if (!code && save->meta) code = braid_checkpoint_write_meta(save->prefix, save->meta, save->meta_len, st);
-    return code ? code : braid_checkpoint_record(save->prefix, &save->saver->policy, st);
+    if (begin_files(save, st) || run(save->saver, save->session, save->prefix, target, st)) return st->code;
+    if (save->meta && braid_checkpoint_write_meta(save->prefix, save->meta, save->meta_len, st))
+        return st->code;
+    return braid_checkpoint_record(save->prefix, &save->saver->policy, st);
 }
 
 static void release(braid_save *save)
 {
     if (save->mark) braid_checkpoint_end(save->mark);
     bd_free(save->mark);
+    bd_free(save->path);
     bd_free(save->prefix);
     bd_free(save->meta);
     bd_status_fini(&save->status);

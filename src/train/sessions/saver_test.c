@@ -326,7 +326,7 @@ static void the_policy_is_kept_and_leftovers_are_removed(void **state)
     for (int step = 1; step <= 3; step++)
         free(save(saver, s, step));
     bd_name_list names;
-    bd_dir_list(dir, &names, st);
+    bd_dir_list(bd_fs_current, dir, &names, st);
     bd_name_list_sort(&names);
     static const char *const want[] = {
         "checkpoint",        "model.ckpt-2.data-00000-of-00001", "model.ckpt-2.index",

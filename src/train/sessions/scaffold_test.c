@@ -147,6 +147,72 @@ static void a_prepared_session_restores_the_newest_checkpoint(void **state)
     bd_temp_dir_free(dir);
 }
 
+// ---- Session managers that wait for a checkpoint ----
+
+// Writes a checkpoint with x = 8 in a process of its own, so to speak.
+static void save_eight(void *arg)
+{
+    const char *dir = arg;
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    braid_saver *saver = braid_saver_new(m.graph, NULL);
+    char *path = bd_asprintf("%s/model.ckpt", dir);
+    braid_session *s = braid_session_open(m.graph, NULL, st);
+    run(s, small_model_init(&m, braid_const_float(m.graph, NULL, 8)));
+    bd_free(braid_saver_save(saver, s, path, 1, st));
+    assert_ok(st);
+    braid_session_close(s, st);
+    bd_free(path);
+    braid_graph_free(m.graph);
+}
+
+static void a_prepared_session_waits_for_the_first_checkpoint(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char *root = bd_temp_dir_new(), *dir = bd_asprintf("%s/model", root);
+    small_model m = small_model_make();
+    braid_session_manager manager = {
+        .checkpoint_dir = dir, .wait_for_checkpoint = true, .wait_timeout_ms = 60000};
+    bd_thread thread;
+    bd_thread_start(&thread, "saver", save_eight, dir, st);
+    assert_ok(st);
+    braid_session *s = braid_prepare_session(m.graph, &manager, st);
+    assert_ok(st);
+    bd_thread_join(&thread);
+    assert_float_equal(small_model_value(s, m.x.read), 8, 0);
+    braid_session_close(s, st);
+    bool is_ready;
+    s = braid_recover_session(m.graph, &manager, &is_ready, st);
+    assert_ok(st);
+    assert_true(is_ready);
+    braid_session_close(s, st);
+    braid_graph_free(m.graph);
+    bd_free(dir);
+    bd_temp_dir_free(root);
+}
+
+static void a_wait_for_a_checkpoint_ends_with_an_error(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    small_model m = small_model_make();
+    bool is_ready = true;
+    braid_session_manager manager = {
+        .checkpoint_dir = "/nowhere/model", .wait_for_checkpoint = true, .wait_timeout_ms = 10};
+    assert_null(braid_prepare_session(m.graph, &manager, st));
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "/nowhere/model has no checkpoint after 0.01 s");
+    assert_null(braid_recover_session(m.graph, &manager, &is_ready, st));
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "/nowhere/model");
+    assert_false(is_ready);
+    manager.checkpoint_dir = NULL;
+    assert_null(braid_prepare_session(m.graph, &manager, st));
+    assert_error(st, BRAID_INVALID_ARGUMENT, "has no checkpoint_dir");
+    braid_graph_free(m.graph);
+}
+
+// ---- Session managers of several processes ----
+
 typedef struct waiter {
     braid_server *server;
     float x;
@@ -192,6 +258,8 @@ int main(void)
         cmocka_unit_test(the_error_of_init_fn_is_the_sessions),
         cmocka_unit_test(tables_are_filled_when_a_session_opens),
         cmocka_unit_test(a_prepared_session_restores_the_newest_checkpoint),
+        cmocka_unit_test(a_prepared_session_waits_for_the_first_checkpoint),
+        cmocka_unit_test(a_wait_for_a_checkpoint_ends_with_an_error),
         cmocka_unit_test(another_session_waits_until_one_is_prepared),
     };
     return BD_RUN_TESTS(tests);

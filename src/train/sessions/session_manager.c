@@ -1,13 +1,32 @@
 // Sessions with initialized variables, by the code that the creators of monitored sessions use.
 #include "train/sessions/session_manager.h"
 
+#include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/wait_limits.h"
+#include <braid/server.h>
+#include <string.h>
 
 void train_session_manager_finalize(braid_session_manager *m, braid_graph *g)
 {
     if ((m->checkpoint_dir || m->checkpoint_path) && !m->scaffold.saver)
         m->scaffold.saver = braid_saver_new(g, &(braid_saver_options){.sharded = true});
     braid_scaffold_finalize(&m->scaffold, g);
+}
+
+// The checkpoints are read and written by ops, some of which run on this task.
+static braid_code allow_files(const braid_session_manager *m, braid_status *st)
+{
+    braid_server *server = m->session.server;
+    if (server && m->checkpoint_dir) braid_server_allow_files(server, m->checkpoint_dir, st);
+    if (server && m->checkpoint_path && !st->code) {
+        const char *slash = strrchr(m->checkpoint_path, '/');
+        char *dir =
+            slash ? bd_strndup(m->checkpoint_path, (size_t)(slash + 1 - m->checkpoint_path)) : bd_strdup(".");
+        braid_server_allow_files(server, dir, st);
+        bd_free(dir);
+    }
+    return st->code;
 }
 
 braid_code train_session_manager_bootstrap(const braid_session_manager *m, train_bootstrap *b,
@@ -17,7 +36,13 @@ braid_code train_session_manager_bootstrap(const braid_session_manager *m, train
     b->scaffold = m->scaffold;
     b->checkpoint_dir = m->checkpoint_dir;
     b->checkpoint_path = m->checkpoint_path;
+    b->wait_for_checkpoint = m->wait_for_checkpoint && !m->checkpoint_path;
     b->wait_timeout_ms = m->wait_timeout_ms;
+    if (b->wait_for_checkpoint && !b->checkpoint_dir)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "The session manager waits for a checkpoint (wait_for_checkpoint), but has no "
+                       "checkpoint_dir to wait for it in");
+    if (allow_files(m, st)) return st->code;
     return b->wait_timeout_ms ? BRAID_OK : bd_start_timeout_ms(&b->wait_timeout_ms, st);
 }
 

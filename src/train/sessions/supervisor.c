@@ -19,7 +19,7 @@
 struct braid_supervisor {
     braid_graph *graph;
     braid_session_manager manager;
-    bool is_chief;
+    bool is_chief, writes_events;
     char *logdir, *save_path; // NULL: no services; save_path: LOGDIR/BASENAME
     double save_model_secs, save_summaries_secs;
     int64_t stop_grace_ms;
@@ -27,7 +27,7 @@ struct braid_supervisor {
     braid_coordinator *coordinator;
     bool has_stopped;           // braid_supervisor_stop was called for the last session
     braid_session *session;     // NULL before it is open
-    braid_event_writer *writer; // the chief's with a logdir
+    braid_event_writer *writer; // the chief's with a logdir, if it writes events
     int64_t rate_step, rate_ns; // of the last call of count_steps; its thread's
 };
 
@@ -43,6 +43,7 @@ braid_supervisor *braid_supervisor_new(braid_graph *g, const braid_supervisor_op
     braid_supervisor *sv = bd_calloc(1, sizeof *sv);
     sv->graph = g;
     sv->is_chief = o->is_chief || (!o->session.server && (!o->session.target || !o->session.target[0]));
+    sv->writes_events = o->logdir && sv->is_chief && !o->no_event_file;
     sv->stop_grace_ms = o->stop_grace_period_ms;
     sv->save_model_secs = seconds_or(o->save_model_secs, SAVE_MODEL_DEFAULT_SECS);
     sv->save_summaries_secs = seconds_or(o->save_summaries_secs, SAVE_SUMMARIES_DEFAULT_SECS);
@@ -94,7 +95,7 @@ static braid_code save_model(braid_coordinator *c, void *arg, braid_status *st)
     if (fetch(sv, &step, (braid_out){0}, NULL, st)) return st->code;
     bd_free(braid_saver_save(sv->manager.scaffold.saver, sv->session, sv->save_path, step, st));
     BD_STATUS(unwanted);
-    if (!st->code)
+    if (!st->code && sv->writer)
         braid_event_writer_add_session_log(sv->writer, BRAID_SESSION_LOG_CHECKPOINT, sv->save_path, step,
                                            unwanted);
     return st->code;
@@ -134,30 +135,55 @@ static braid_code check_services(const braid_supervisor *sv, braid_status *st)
 {
     const char *why = !sv->session    ? "there is no session yet"
                       : !sv->is_chief ? "this process is not the chief"
-                      : !sv->writer   ? "there is no logdir"
+                      : !sv->logdir   ? "there is no logdir"
                                       : NULL;
     return why ? bd_fail(st, BRAID_FAILED_PRECONDITION, "The services of a supervisor cannot start: %s", why)
                : BRAID_OK;
+}
+
+static void start_service(braid_supervisor *sv, const char *name, braid_coordinated_fn fn,
+                          double every_seconds, braid_status *st)
+{
+    const braid_looper looper = {.name = name, .fn = fn, .arg = sv, .every_seconds = every_seconds};
+    braid_looper_start(sv->coordinator, &looper, st);
+}
+
+// What the threads write to the event file.
+static braid_code start_summaries(braid_supervisor *sv, braid_status *st)
+{
+    int64_t step;
+    if (fetch(sv, &step, (braid_out){0}, NULL, st)) return st->code;
+    braid_event_writer_add_session_log(sv->writer, BRAID_SESSION_LOG_START, NULL, step, st);
+    if (sv->save_summaries_secs <= 0) return st->code;
+    if (!st->code && sv->manager.scaffold.summary.op)
+        start_service(sv, "braid-save-summaries", save_summaries, sv->save_summaries_secs, st);
+    if (!st->code && sv->global_step.op)
+        start_service(sv, "braid-count-steps", count_steps, sv->save_summaries_secs, st);
+    return st->code;
 }
 
 braid_code braid_supervisor_start_standard_services(braid_supervisor *sv, braid_status *status)
 {
     BD_STATUS(own);
     braid_status *st = status ? status : own;
-    int64_t step;
-    if (check_services(sv, st) || fetch(sv, &step, (braid_out){0}, NULL, st)) return st->code;
-    braid_event_writer_add_session_log(sv->writer, BRAID_SESSION_LOG_START, NULL, step, st);
-    const braid_looper model = {"braid-save-model", save_model, sv, sv->save_model_secs},
-                       summaries = {"braid-save-summaries", save_summaries, sv, sv->save_summaries_secs},
-                       rate = {"braid-count-steps", count_steps, sv, sv->save_summaries_secs};
-    if (!st->code && sv->save_model_secs > 0) braid_looper_start(sv->coordinator, &model, st);
-    if (sv->save_summaries_secs <= 0) return st->code;
-    if (!st->code && sv->manager.scaffold.summary.op) braid_looper_start(sv->coordinator, &summaries, st);
-    if (!st->code && sv->global_step.op) braid_looper_start(sv->coordinator, &rate, st);
+    if (check_services(sv, st)) return st->code;
+    if (sv->writer) start_summaries(sv, st);
+    if (!st->code && sv->save_model_secs > 0)
+        start_service(sv, "braid-save-model", save_model, sv->save_model_secs, st);
     return st->code;
 }
 
 // ---- The session ----
+
+static braid_code open_events(braid_supervisor *sv, braid_status *st)
+{
+    sv->writer = braid_event_writer_open(sv->logdir, st);
+    size_t len;
+    void *graph = st->code ? NULL : braid_graph_export(sv->graph, &len, st);
+    if (graph) braid_event_writer_add_graph(sv->writer, graph, len, 0, st);
+    bd_free(graph);
+    return st->code;
+}
 
 static braid_code write_graph(braid_supervisor *sv, braid_status *st)
 {
@@ -166,12 +192,7 @@ static braid_code write_graph(braid_supervisor *sv, braid_status *st)
     char *path = bd_asprintf("%s/graph.pbtxt", sv->logdir);
     braid_graph_write(sv->graph, path, st);
     bd_free(path);
-    if (!st->code) sv->writer = braid_event_writer_open(sv->logdir, st);
-    size_t len;
-    void *graph = st->code ? NULL : braid_graph_export(sv->graph, &len, st);
-    if (graph) braid_event_writer_add_graph(sv->writer, graph, len, 0, st);
-    bd_free(graph);
-    return st->code;
+    return st->code || !sv->writes_events ? st->code : open_events(sv, st);
 }
 
 braid_session *braid_supervisor_prepare_or_wait_for_session(braid_supervisor *sv, braid_status *status)
@@ -194,7 +215,7 @@ braid_session *braid_supervisor_managed_session(braid_supervisor *sv, braid_stat
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     if (!braid_supervisor_prepare_or_wait_for_session(sv, st)) return NULL;
-    if (sv->writer) braid_supervisor_start_standard_services(sv, st);
+    if (sv->is_chief && sv->logdir) braid_supervisor_start_standard_services(sv, st);
     if (!st->code) braid_start_queue_runners(sv->graph, sv->session, sv->coordinator, st);
     return st->code ? NULL : sv->session;
 }

@@ -3,8 +3,10 @@
 #include "base/testing/test.h"
 
 #include "base/alloc.h"
+#include "io/file.h"
 #include "io/testing/temp_dir.h"
 #include "train/testing/small_model.h"
+#include <string.h>
 #include <unistd.h>
 
 static braid_code stop_when_saved(braid_coordinator *c, void *arg, braid_status *st)
@@ -34,7 +36,8 @@ static void a_supervisor_saves_beside_training_and_resumes(void **state)
         braid_session *s = braid_supervisor_managed_session(sv, st);
         assert_ok(st);
         assert_float_equal(small_model_value(s, m.x.read), 8, 0);
-        const braid_looper watch = {"watch", stop_when_saved, dir, 0.01};
+        const braid_looper watch = {
+            .name = "watch", .fn = stop_when_saved, .arg = dir, .every_seconds = 0.01};
         braid_supervisor_loop(sv, &watch, st);
         assert_true(braid_supervisor_wait_for_stop(sv, 60000));
         assert_int_equal(braid_supervisor_close(sv, st), BRAID_OK);
@@ -42,6 +45,38 @@ static void a_supervisor_saves_beside_training_and_resumes(void **state)
     char *graph = bd_asprintf("%s/graph.pbtxt", dir);
     assert_int_equal(access(graph, R_OK), 0);
     bd_free(graph);
+    braid_graph_free(m.graph);
+    bd_temp_dir_free(dir);
+}
+
+static void a_supervisor_without_an_event_file_saves_checkpoints(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    char *dir = bd_temp_dir_new();
+    small_model m = small_model_make();
+    braid_summary_scalar(m.graph, "loss", m.loss);
+    braid_supervisor *sv = braid_supervisor_new(
+        m.graph,
+        &(braid_supervisor_options){
+            .logdir = dir, .no_event_file = true, .save_model_secs = 0.01, .save_summaries_secs = 0.01});
+    assert_non_null(braid_supervisor_managed_session(sv, st));
+    assert_ok(st);
+    assert_null(braid_supervisor_summary_writer(sv));
+    assert_int_equal(braid_supervisor_summary_computed(sv, "", 0, 0, st), BRAID_FAILED_PRECONDITION);
+    braid_status_clear(st);
+    char *saved = braid_wait_for_new_checkpoint(dir, NULL, 60000, st);
+    assert_ok(st);
+    bd_free(saved);
+    assert_int_equal(braid_supervisor_close(sv, st), BRAID_OK);
+    bd_name_list names;
+    bd_dir_list(bd_fs_current, dir, &names, st);
+    for (size_t i = 0; i < names.len; i++)
+        assert_null(strstr(names.items[i], "tfevents"));
+    char *graph = bd_asprintf("%s/graph.pbtxt", dir);
+    assert_true(bd_file_exists(bd_fs_current, graph));
+    bd_free(graph);
+    bd_name_list_fini(&names);
     braid_graph_free(m.graph);
     bd_temp_dir_free(dir);
 }
@@ -103,7 +138,7 @@ static void a_stopped_supervisor_opens_another_session(void **state)
     braid_supervisor *sv = braid_supervisor_new(
         m.graph, &(braid_supervisor_options){
                      .logdir = dir, .save_model_secs = 3600, .save_summaries_secs = -1}); // saved at once
-    const braid_looper watch = {"watch", stop_when_saved, dir, 0.01};
+    const braid_looper watch = {.name = "watch", .fn = stop_when_saved, .arg = dir, .every_seconds = 0.01};
     for (int round = 0; round < 2; round++) {
         assert_null(braid_supervisor_summary_writer(sv));
         assert_non_null(braid_supervisor_managed_session(sv, st));
@@ -178,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_supervisor_saves_beside_training_and_resumes),
+        cmocka_unit_test(a_supervisor_without_an_event_file_saves_checkpoints),
         cmocka_unit_test(a_supervisor_builds_the_nodes_of_tensorflows),
         cmocka_unit_test(the_error_of_a_thread_comes_out_of_closing_a_supervisor),
         cmocka_unit_test(a_stopped_supervisor_opens_another_session),

@@ -221,18 +221,57 @@ static void aggregate(building *b, const braid_grad_and_var *gv)
     braid_pop_device(b->g);
 }
 
+// ---- The mark of an update in progress ----
+//
+// An update that is cut off, because a task or the network fails, may have changed some variables and not
+// others. In deterministic mode a variable beside the global step is true from before the first change to
+// after the last one, so that a leader that starts anew knows whether it must restore a checkpoint.
+
+static braid_op *set_in_progress(const building *b, bool is_in_progress)
+{
+    const uint8_t byte = is_in_progress;
+    braid_tensor *value = braid_tensor_from(BRAID_BOOL, BRAID_SCALAR, &byte, NULL);
+    braid_push_device(b->g, braid_op_requested_device(b->sync->step.op));
+    braid_op *set = braid_assign(b->g, b->sync->in_progress, braid_const(b->g, NULL, value)).op;
+    braid_pop_device(b->g);
+    braid_tensor_free(value);
+    return set;
+}
+
+static void make_mark(building *b)
+{
+    braid_push_device(b->g, braid_op_requested_device(b->sync->step.op));
+    braid_op_desc *d = braid_op_begin(b->g, "VariableV2", "update_in_progress");
+    braid_op_attr_type(d, "dtype", BRAID_BOOL);
+    braid_op_attr_shape(d, "shape", BRAID_SCALAR);
+    b->sync->in_progress = braid_op_end_out(d);
+    braid_pop_device(b->g);
+    b->sync->mark = set_in_progress(b, true);
+}
+
 // No update begins before all means are there. Without this, a variable could be updated while a replica
 // still reads it for the gradient of another one.
-static void wait_for_all_means(building *b)
+static void begin_update(building *b)
 {
+    braid_push_control(b->g, b->taken.items, (int)b->taken.len);
+    braid_op *marked = set_in_progress(b, true);
+    braid_pop_control(b->g);
     for (size_t i = 0; i < b->means.len; i++) {
         braid_grad_and_var *mean = &b->means.items[i];
-        braid_push_control(b->g, b->taken.items, (int)b->taken.len);
+        braid_push_control(b->g, &marked, 1);
         braid_push_colocate(b->g, mean->grad.op);
         mean->grad = train_node1(b->g, "Identity", "all_taken", mean->grad);
         braid_pop_colocate(b->g);
         braid_pop_control(b->g);
     }
+}
+
+static braid_op *end_update(const building *b, braid_op *updated)
+{
+    braid_push_control(b->g, &updated, 1);
+    braid_op *unmarked = set_in_progress(b, false);
+    braid_pop_control(b->g);
+    return unmarked;
 }
 
 // ---- The whole ----
@@ -252,6 +291,7 @@ static void begin_accumulators(building *b)
         braid_pop_device(b->g);
     }
     bd_array_push(&begun, b->sync->begin);
+    if (b->sync->is_deterministic) bd_array_push(&begun, set_in_progress(b, false));
     b->sync->begin_as_chief = braid_group(b->g, NULL, begun.items, (int)begun.len);
     bd_array_free(&begun);
 }
@@ -274,7 +314,7 @@ static void hand_out_tokens(building *b, braid_op *updated)
 {
     braid_sync_replicas *s = b->sync;
     const int count = s->is_deterministic ? share_of(s) : s->required > s->total ? s->required : s->total;
-    if (s->is_deterministic) updated = update_averages(b, updated);
+    if (s->is_deterministic) updated = end_update(b, update_averages(b, updated));
     braid_push_control(b->g, &updated, 1);
     const braid_out step = train_read(b->g, "sync_token_step", s->step, train_sync_step_type(s));
     s->update = train_add_tokens(s, count, step);
@@ -291,7 +331,10 @@ static braid_op *build(building *b, const braid_grad_and_var *grads_and_vars, in
     const char *scope = braid_push_name_scope(g, s->name);
     for (int i = 0; i < count; i++)
         aggregate(b, &grads_and_vars[i]);
-    if (s->is_deterministic) wait_for_all_means(b);
+    if (s->is_deterministic) {
+        make_mark(b);
+        begin_update(b);
+    }
     braid_pop_name_scope(g);
     (void)braid_push_name_scope(g, NULL);
     braid_push_device(g, braid_op_requested_device(s->step.op));

@@ -27,6 +27,8 @@ struct braid_sync_replicas {
     braid_out step;             // the global step, a variable
     braid_variable local_step;  // of this replica: its gradients are of that step
     BD_ARRAY(braid_out) queues; // of tokens: one, or in deterministic mode one of each replica
+    braid_out in_progress;      // of an update, a variable; op NULL without deterministic mode
+    braid_op *mark;             // sets it
     braid_out num_stale;        // op NULL before it is asked for
     // To be run; NULL before the updates are built.
     braid_op *update;                 // by the chief, again and again

@@ -41,6 +41,22 @@ void evaluate_close(braid_session *s, braid_graph *g)
     braid_graph_free(g);
 }
 
+void evaluate_run(braid_session *s, braid_op *target)
+{
+    BD_STATUS(st);
+    braid_session_run(s, &(braid_run_args){.targets = &target, .target_count = 1}, st);
+    assert_ok(st);
+}
+
+braid_tensor *evaluate_tensor(braid_session *s, braid_out fetch)
+{
+    BD_STATUS(st);
+    braid_tensor *got = NULL;
+    braid_session_run(s, &(braid_run_args){.fetches = &(braid_fetch){fetch, &got}, .fetch_count = 1}, st);
+    assert_ok(st);
+    return got;
+}
+
 static double element_of(const braid_tensor *t, int64_t i)
 {
     const void *data = braid_tensor_data((braid_tensor *)t);
@@ -56,10 +72,7 @@ static double element_of(const braid_tensor *t, int64_t i)
 
 void evaluate(braid_session *s, braid_out fetch, double *values, int64_t count)
 {
-    BD_STATUS(st);
-    braid_tensor *got = NULL;
-    braid_session_run(s, &(braid_run_args){.fetches = &(braid_fetch){fetch, &got}, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_tensor *got = evaluate_tensor(s, fetch);
     assert_int_equal(braid_tensor_num_elements(got), count);
     for (int64_t i = 0; i < count; i++)
         values[i] = element_of(got, i);

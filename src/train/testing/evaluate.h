@@ -12,6 +12,10 @@ braid_out evaluate_const(braid_graph *g, braid_dtype dtype, braid_shape shape, c
 braid_session *evaluate_open(braid_graph *g);
 void evaluate_close(braid_session *s, braid_graph *g);
 
+// Runs a node, and fetches a tensor, which is the caller's; fail the test on an error.
+void evaluate_run(braid_session *s, braid_op *target);
+braid_tensor *evaluate_tensor(braid_session *s, braid_out fetch);
+
 // Runs `fetch` and stores its elements to `values`, `count` of them; fails the test if there are more or
 // fewer.
 void evaluate(braid_session *s, braid_out fetch, double *values, int64_t count);

@@ -51,13 +51,13 @@ bool hook_is_in_events(const char *text)
 {
     BD_STATUS(st);
     bd_name_list names = {0};
-    bd_dir_list(hook_dir, &names, st);
+    bd_dir_list(bd_fs_current, hook_dir, &names, st);
     bool found = false;
     for (size_t i = 0; i < names.len; i++) {
         if (!strstr(names.items[i], "tfevents")) continue;
         char *path = bd_path_join(hook_dir, names.items[i]), *data = NULL;
         size_t len;
-        bd_file_read_all(path, 1 << 24, &data, &len, st);
+        bd_file_read_all(bd_fs_current, path, 1 << 24, &data, &len, st);
         assert_ok(st);
         found = found || memmem(data, len, text, strlen(text)) != NULL;
         bd_free(path);
@@ -70,7 +70,7 @@ bool hook_is_in_events(const char *text)
 bool hook_has_file(const char *name)
 {
     char *path = bd_path_join(hook_dir, name);
-    const bool exists = bd_file_exists(path);
+    const bool exists = bd_file_exists(bd_fs_current, path);
     bd_free(path);
     return exists;
 }

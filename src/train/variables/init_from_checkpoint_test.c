@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "io/testing/bundle_case.h"
+#include "train/testing/evaluate.h"
 #include "train/testing/graph_text.h"
 #include <braid/braid.h>
 
@@ -35,33 +36,12 @@ static braid_variable get(braid_graph *g, const char *name, braid_shape shape, i
 // ones.
 static void expect_values(braid_session *s, braid_out read, float first)
 {
-    BD_STATUS(st);
-    braid_tensor *t = NULL;
-    braid_session_run(s, &(braid_run_args){.fetches = &(braid_fetch){read, &t}, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_tensor *t = evaluate_tensor(s, read);
     for (int64_t i = 0; i < braid_tensor_num_elements(t); i++) {
         const float want = first < 0 ? 1 : first + (float)i;
         assert_float_equal(((const float *)braid_tensor_data(t))[i], want, 0);
     }
     braid_tensor_free(t);
-}
-
-static braid_session *start(braid_graph *g)
-{
-    BD_STATUS(st);
-    braid_op *init = braid_global_variables_initializer(g);
-    braid_graph_status(g, st);
-    assert_ok(st);
-    braid_session *s = braid_session_open(g, NULL, st);
-    if (s) braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    assert_ok(st);
-    return s;
-}
-
-static void finish(braid_session *s, braid_graph *g)
-{
-    braid_session_close(s, NULL);
-    braid_graph_free(g);
 }
 
 static void the_nodes_are_those_of_tensorflow(void **state)
@@ -96,11 +76,11 @@ static void a_scope_is_initialized_from_a_scope(void **state)
         const braid_variable other = get(g, "newer", BRAID_SHAPE(2), 0);
         braid_init_from_checkpoint(g, "/dir/old",
                                    &(braid_checkpoint_assignment){.from = "old/", .to = "new/"}, 1);
-        braid_session *s = start(g);
+        braid_session *s = evaluate_open(g);
         expect_values(s, w.read, 10);
         expect_values(s, table.read, 0);
         expect_values(s, other.read, -1);
-        finish(s, g);
+        evaluate_close(s, g);
     }
 }
 
@@ -115,9 +95,9 @@ static void the_root_stands_for_everything(void **state)
         const braid_variable w = get(g, cases[i].name, BRAID_SHAPE(2), 0);
         braid_init_from_checkpoint(
             g, "/dir/old", &(braid_checkpoint_assignment){.from = cases[i].from, .to = cases[i].to}, 1);
-        braid_session *s = start(g);
+        braid_session *s = evaluate_open(g);
         expect_values(s, w.read, 10);
-        finish(s, g);
+        evaluate_close(s, g);
     }
 }
 
@@ -142,14 +122,14 @@ static void variables_are_named_one_by_one(void **state)
                         "checkpoint_initializer_3");
     (void)braid_local_variables_initializer(g);
     braid_op *init = braid_graph_find(g, "init");
-    braid_session *s = start(g);
+    braid_session *s = evaluate_open(g);
     braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
     assert_ok(st);
     expect_values(s, w.read, 10);
     expect_values(s, again.read, 10);
     expect_values(s, table.read, 0);
     expect_values(s, local.read, 20);
-    finish(s, g);
+    evaluate_close(s, g);
 }
 
 static void a_monitored_session_begins_with_the_values_of_the_checkpoint(void **state)

@@ -2,6 +2,7 @@
 #include "base/testing/test.h"
 
 #include "base/alloc.h"
+#include "train/testing/evaluate.h"
 #include "train/testing/graph_text.h"
 #include <braid/braid.h>
 #include <math.h>
@@ -10,21 +11,15 @@
 // The first value of a float variable [dims], on the heap.
 static float *first_value(braid_initializer initializer, braid_shape shape, int64_t *count)
 {
-    BD_STATUS(st);
     braid_graph *g = braid_graph_new();
     const braid_out value = initializer.build(&initializer, g, BRAID_FLOAT, shape);
-    braid_graph_status(g, st);
-    assert_ok(st);
+    braid_session *s = evaluate_open(g);
     assert_true(braid_shape_equal(braid_out_shape(value), shape));
-    braid_session *s = braid_session_open(g, NULL, st);
-    braid_tensor *t = NULL;
-    braid_session_run(s, &(braid_run_args){.fetches = &(braid_fetch){value, &t}, .fetch_count = 1}, st);
-    assert_ok(st);
+    braid_tensor *t = evaluate_tensor(s, value);
     *count = braid_tensor_num_elements(t);
     float *out = bd_memdup(braid_tensor_data(t), braid_tensor_bytes(t));
     braid_tensor_free(t);
-    braid_session_close(s, st);
-    braid_graph_free(g);
+    evaluate_close(s, g);
     return out;
 }
 

@@ -126,6 +126,7 @@ static braid_variable make_whole(const wanted *w)
     for (int i = 0; i < w->o.collection_count; i++)
         braid_collect(g, w->o.collections[i], v.ref);
     add_loss(w, v);
+    if (w->o.constraint.build) braid_constrain_variable(g, v.ref, &w->o.constraint);
     store(w, v);
     return v;
 }
@@ -241,6 +242,7 @@ static void settle(wanted *w, const braid_variable_scope_options *scope)
     if (!o->reuse) o->reuse = scope->reuse;
     if (!o->kind) o->kind = scope->kind;
     if (!o->regularizer.build) o->regularizer = scope->regularizer;
+    if (!o->constraint.build) o->constraint = scope->constraint;
     if (!o->partitioner.shards) o->partitioner = scope->partitioner;
     if (!o->initializer.build) o->initializer = scope->initializer;
     if (!o->initializer.build && o->dtype == BRAID_STRING && !o->initial_value.op)

@@ -31,11 +31,15 @@ static void release(void *arg)
     pos = 0;
     while (bd_map_next(&s->initializers, &pos, NULL, &value))
         bd_free(value);
+    pos = 0;
+    while (bd_map_next(&s->constraints, &pos, NULL, &value))
+        bd_free(value);
     bd_map_fini(&s->opened);
     bd_map_fini(&s->names);
     bd_map_fini(&s->variables);
     bd_map_fini(&s->slices);
     bd_map_fini(&s->initializers);
+    bd_map_fini(&s->constraints);
     bd_free(s);
 }
 
@@ -105,6 +109,22 @@ void train_set_initializer(braid_graph *g, braid_out ref, braid_op *op, braid_ou
     stored->variable.initial_value = value;
 }
 
+const braid_constraint *train_constraint_of(const braid_graph *g, braid_out ref)
+{
+    const train_variable_store *s = braid_graph_owned(g, release);
+    return s && ref.op ? bd_map_get(&s->constraints, braid_op_name(ref.op)) : NULL;
+}
+
+void braid_constrain_variable(braid_graph *g, braid_out ref, const braid_constraint *constraint)
+{
+    if (!ref.op) return;
+    bd_map *constraints = &train_store_of(g)->constraints;
+    const char *name = braid_op_name(ref.op);
+    bd_free(constraint && constraint->build
+                ? bd_map_put(constraints, name, bd_memdup(constraint, sizeof *constraint))
+                : bd_map_remove(constraints, name));
+}
+
 // ---- How often scopes were opened, for names that are only wishes ----
 
 static uintptr_t times_opened(const train_variable_store *s, const char *name)
@@ -148,6 +168,7 @@ static braid_variable_scope_options inherit(const braid_variable_scope_options *
     if (!r.dtype) r.dtype = from->dtype;
     if (!r.initializer.build) r.initializer = from->initializer;
     if (!r.regularizer.build) r.regularizer = from->regularizer;
+    if (!r.constraint.build) r.constraint = from->constraint;
     if (!r.partitioner.shards) r.partitioner = from->partitioner;
     return r;
 }

@@ -1,6 +1,7 @@
 // Variable scopes: names, sharing, defaults, regularizers.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include "train/testing/graph_text.h"
 #include <braid/braid.h>
 
@@ -196,7 +197,6 @@ static void a_first_value_may_be_a_tensor(void **state)
 static void regularizers_add_losses(void **state)
 {
     (void)state;
-    BD_STATUS(st);
     braid_graph *g = braid_graph_new();
     (void)braid_push_variable_scope(
         g, "s",
@@ -212,19 +212,10 @@ static void regularizers_add_losses(void **state)
     const braid_out *losses = braid_collection(g, BRAID_REGULARIZATION_LOSSES, &count);
     assert_int_equal(count, 2);
     assert_string_equal(braid_op_name(losses[0].op), "s/w/Regularizer/l2_regularizer");
-    braid_op *init = braid_global_variables_initializer(g);
-    braid_tensor *l2 = NULL, *l1 = NULL;
-    const braid_fetch fetches[] = {{losses[0], &l2}, {losses[1], &l1}};
-    braid_session *s = braid_session_open(g, NULL, st);
-    braid_session_run(s, &(braid_run_args){.targets = &init, .target_count = 1}, st);
-    braid_session_run(s, &(braid_run_args){.fetches = fetches, .fetch_count = 2}, st);
-    assert_ok(st);
-    assert_float_equal(*(const float *)braid_tensor_data(l2), 0.5 * 3 * 4 / 2, 1e-6);
-    assert_float_equal(*(const float *)braid_tensor_data(l1), 0.25 * 3 * 2, 1e-6);
-    braid_tensor_free(l2);
-    braid_tensor_free(l1);
-    braid_session_close(s, st);
-    braid_graph_free(g);
+    braid_session *s = evaluate_open(g);
+    expect_evaluates(s, losses[0], &(double){0.5 * 3 * 4 / 2}, 1);
+    expect_evaluates(s, losses[1], &(double){0.25 * 3 * 2}, 1);
+    evaluate_close(s, g);
 }
 
 static void layers_of_one_name_share_their_variables_where_a_scope_says_so(void **state)

@@ -39,6 +39,7 @@ typedef struct train_variable_store {
     bd_map variables;                      // full name -> train_stored
     bd_map slices;                         // name of a part's node -> train_slice
     bd_map initializers;                   // name of a variable's node -> train_initializer
+    bd_map constraints;                    // the same -> braid_constraint
 } train_variable_store;
 
 // The store of a graph, made when it is not there.
@@ -63,5 +64,8 @@ const train_initializer *train_initializer_of(const braid_graph *g, braid_out re
 
 // From now on `op` initializes the variable, with `value`.
 void train_set_initializer(braid_graph *g, braid_out ref, braid_op *op, braid_out value);
+
+// What an optimizer is to make of a variable's value after an update; NULL: nothing.
+const braid_constraint *train_constraint_of(const braid_graph *g, braid_out ref);
 
 #endif

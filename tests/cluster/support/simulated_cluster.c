@@ -1,21 +1,15 @@
-// The tasks of a simulated cluster: their lives, and `braid run` over them (src/cli/tasks.c).
+// The tasks of a simulated cluster: their lives, and the supervision of `braid run` over them.
 #include "simulated_cluster.h"
 #include "base/alloc.h"
 #include "base/done_notice.h"
 #include "base/log.h"
 #include "cluster/spec/cluster_spec.h"
 #include "io/testing/memory_fs.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// As in src/cli/tasks.c.
-#define PS_GRACE_MS 300
-#define KILL_AFTER_MS 5000
-#define PS_LOST_GRACE_MS 2000
-#define RESTART_PAUSE_MIN_MS 100
-#define RESTART_PAUSE_MAX_MS 10000
-#define RAN_FOR_A_WHILE_MS 10000
 #define SIGTERM_GRACE_MS 500
 
 static sim_cluster *the_cluster; // for the hooks of the disk
@@ -62,7 +56,7 @@ static void take_notice(const char *job, int index)
     sim_cluster *c = the_cluster;
     bd_mutex_lock(&c->mu);
     sim_life *life = own_life(c);
-    if (life) life->said_done = true;
+    if (life) life->task->supervised.said_done = true;
     bd_mutex_unlock(&c->mu);
 }
 
@@ -129,64 +123,28 @@ static void connect_links(const sim_task *t)
     }
 }
 
-static void start_locked(sim_task *t)
+// ---- For the supervision, with the mutex held ----
+
+static sim_task *task_of(bd_supervised *t)
 {
+    return BD_CONTAINER_OF(t, sim_task, supervised);
+}
+
+static bool start(void *arg, bd_supervised *supervised)
+{
+    (void)arg;
+    sim_task *t = task_of(supervised);
     sim_life *life = bd_calloc(1, sizeof *life);
     life->task = t;
-    life->started_ns = bd_now_ns();
     life->previous = t->life;
-    const int number = t->restarts + t->starts_again + 1;
-    snprintf(life->dir, sizeof life->dir, "/@%d.%d/model", t->number, number);
     t->life = life;
-    t->restart_ns = BD_FOREVER;
+    t->lives++;
+    snprintf(life->dir, sizeof life->dir, "/@%d.%d/model", t->number, t->lives);
     char name[40];
-    snprintf(name, sizeof name, "%s.%d", t->name, number);
-    if (number > 1) connect_links(t);
+    snprintf(name, sizeof name, "%s.%d", t->name, t->lives);
+    if (t->lives > 1) connect_links(t);
     life->process = bd_process_start(name, live, life);
-}
-
-// ---- `braid run` ----
-
-typedef enum phase {
-    WORKING,
-    PS_MAY_END,
-    PS_LOST,
-    ENDING,
-    KILLING
-} phase;
-
-typedef struct supervisor {
-    sim_cluster *c;
-    phase phase;
-    int64_t phase_deadline;
-    int64_t ps_lost_ns;
-    bool failed;
-} supervisor;
-
-static bool runs(const sim_task *t)
-{
-    return t->life && !t->is_over && t->restart_ns == BD_FOREVER;
-}
-
-static int running(const sim_cluster *c, bool count_ps)
-{
-    int n = 0;
-    for (int i = 0; i < c->task_count; i++)
-        n += !c->tasks[i].is_over && (count_ps || !c->tasks[i].is_ps);
-    return n;
-}
-
-static void set_phase(supervisor *s, phase p, int64_t in_ms)
-{
-    if (s->phase == WORKING) s->c->working_ns = bd_now_ns();
-    s->phase = p;
-    s->phase_deadline = in_ms < 0 ? BD_FOREVER : bd_deadline_after_ms(in_ms);
-}
-
-static void fail_run(supervisor *s, int exit_code)
-{
-    if (!s->failed) s->c->exit_code = exit_code;
-    s->failed = true;
+    return true;
 }
 
 static void terminate(void *arg)
@@ -206,176 +164,62 @@ static void terminate(void *arg)
 }
 
 // A worker's program that is asked to end and does not stop its server would end at once: it is killed.
-static void ask_all_to_end_locked(supervisor *s)
+static void ask_to_end(void *arg, bd_supervised *t, int sig)
 {
-    for (int i = 0; i < s->c->task_count; i++) {
-        sim_task *t = &s->c->tasks[i];
-        if (t->restart_ns != BD_FOREVER) t->is_over = true;
-        t->restart_ns = BD_FOREVER;
-        if (!runs(t)) continue;
-        t->asked_to_end = true;
-        if (t->life->server) bd_process_add_thread(t->life->process, "signals", terminate, t->life);
-    }
-    set_phase(s, ENDING, KILL_AFTER_MS);
+    (void)arg, (void)sig;
+    sim_life *life = task_of(t)->life;
+    if (life->server) bd_process_add_thread(life->process, "signals", terminate, life);
 }
 
-static void kill_all_locked(supervisor *s)
+static void kill_life(void *arg, bd_supervised *t)
 {
-    for (int i = 0; i < s->c->task_count; i++) {
-        sim_life *life = s->c->tasks[i].life;
-        if (!runs(&s->c->tasks[i]) || life->has_ended || life->is_crashed) continue;
-        bd_info("%s did not end in time and is killed", s->c->tasks[i].name);
-        life->is_crashed = true;
-        life->exit_code = 128 + 9;
-        s->c->crashes++;
-        bd_process_crash(life->process);
-        bd_inprocess_host_crash(s->c->network, s->c->tasks[i].address, false);
-    }
-    set_phase(s, KILLING, -1);
+    sim_cluster *c = arg;
+    sim_life *life = task_of(t)->life;
+    if (life->has_ended || life->is_crashed) return;
+    life->is_crashed = true;
+    c->crashes++;
+    bd_process_crash(life->process);
+    bd_inprocess_host_crash(c->network, task_of(t)->address, false);
 }
 
-static void plan_restart(supervisor *s, sim_task *t)
+static void say(void *arg, const char *message)
 {
-    const bool ran_for_a_while = bd_now_ns() - t->life->started_ns >= RAN_FOR_A_WHILE_MS * SIM_MS;
-    int64_t pause_ms = RESTART_PAUSE_MIN_MS;
-    for (int i = 0; i < t->restarts && !ran_for_a_while && pause_ms < RESTART_PAUSE_MAX_MS; i++)
-        pause_ms *= 2;
-    t->restarts++;
-    pause_ms = bd_min(pause_ms, bd_min(RESTART_PAUSE_MAX_MS, s->c->options.grace_ms / 2));
-    t->restart_ns = bd_deadline_after_ms(pause_ms);
-    bd_info("%s ended with exit code %d (%s); restart %d of %d in %.1f s", t->name, t->life->exit_code,
-            t->life->error, t->restarts, s->c->options.max_restarts, (double)pause_ms / 1e3);
+    (void)arg;
+    bd_info("%s", message);
 }
 
-static const sim_task *find_restart(const sim_cluster *c, bool of_ps)
+// ---- The run ----
+
+static void note_failure(sim_cluster *c, const sim_task *t)
 {
-    for (int i = 0; i < c->task_count; i++)
-        if (c->tasks[i].restart_ns != BD_FOREVER && (of_ps || !c->tasks[i].is_ps)) return &c->tasks[i];
-    return NULL;
+    if (c->failed_ns) return;
+    c->failed_ns = bd_now_ns();
+    c->has_ps_failed = t->supervised.is_ps;
 }
 
-static bool has_ended_well(const sim_task *t)
+static void look_at_ends_locked(sim_cluster *c)
 {
-    return t->is_over && !t->life->exit_code;
-}
-
-static bool has_ps_ended(const sim_cluster *c)
-{
-    for (int i = 0; i < c->task_count; i++)
-        if (c->tasks[i].is_ps && has_ended_well(&c->tasks[i])) return true;
-    return false;
-}
-
-// When a task is restarted, tasks that were started before the last loss of a parameter server and have ended
-// are too.
-static void start_ended_again(supervisor *s)
-{
-    const sim_task *with = find_restart(s->c, true);
-    if (s->phase != WORKING || !with || running(s->c, false) == 0) return;
-    if (has_ps_ended(s->c) && find_restart(s->c, false)) s->ps_lost_ns = bd_now_ns();
-    for (int i = 0; i < s->c->task_count; i++) {
-        sim_task *t = &s->c->tasks[i];
-        if (!has_ended_well(t) || t->life->started_ns > s->ps_lost_ns) continue;
-        t->is_over = false;
-        t->starts_again++;
-        t->restart_ns = with->restart_ns;
-        bd_info("%s had ended and is started again, because a parameter server has lost its variables",
-                t->name);
-    }
-}
-
-static bool is_work_done(const sim_cluster *c)
-{
-    int others = 0, done = 0;
     for (int i = 0; i < c->task_count; i++) {
-        const sim_task *t = &c->tasks[i];
-        if (t->is_ps && t->life->said_done) return true;
-        others += !t->is_ps;
-        done += !t->is_ps && (t->life->said_done || has_ended_well(t));
+        sim_task *t = &c->tasks[i];
+        const sim_life *life = t->life;
+        if (!t->supervised.is_running || (!life->has_ended && !life->is_crashed)) continue;
+        if ((life->is_crashed || life->exit_code) && !t->supervised.asked_to_end) note_failure(c, t);
+        if (life->error[0]) bd_info("%s has failed: %s", t->name, life->error);
+        bd_supervision_task_ended(&c->supervision, &t->supervised, life->exit_code,
+                                  life->is_crashed ? SIGKILL : 0);
     }
-    return others > 0 && done == others;
-}
-
-static void failed_late(supervisor *s, sim_task *t)
-{
-    const bool is_harmless = t->life->is_crashed || (t->is_ps && !t->life->said_done);
-    bd_info("%s ended with exit code %d (%s) when its work was done", t->name, t->life->exit_code,
-            t->life->error);
-    t->is_over = true;
-    if (is_harmless && s->phase == WORKING && t->restarts < s->c->options.max_restarts)
-        t->life->exit_code = 0;
-    else
-        fail_run(s, t->first_failure ? t->first_failure : t->life->exit_code);
-}
-
-static void task_failed(supervisor *s, sim_task *t)
-{
-    if (!s->c->failed_ns) {
-        s->c->failed_ns = bd_now_ns();
-        s->c->has_ps_failed = t->is_ps;
-    }
-    if (t->life->said_done || (t->is_ps && is_work_done(s->c))) {
-        failed_late(s, t);
-        return;
-    }
-    if (t->is_ps) s->ps_lost_ns = bd_now_ns();
-    if (!t->first_failure) t->first_failure = t->life->exit_code;
-    if (s->phase == WORKING && t->restarts < s->c->options.max_restarts) {
-        plan_restart(s, t);
-        return;
-    }
-    bd_info("%s ended with exit code %d %s", t->name, t->life->exit_code, t->life->error);
-    t->is_over = true;
-    fail_run(s, t->first_failure);
-    if (t->is_ps && s->phase == WORKING) set_phase(s, PS_LOST, PS_LOST_GRACE_MS);
-}
-
-static void look_at_ends_locked(supervisor *s)
-{
-    for (int i = 0; i < s->c->task_count; i++) {
-        sim_task *t = &s->c->tasks[i];
-        if (!runs(t) || (!t->life->has_ended && !t->life->is_crashed)) continue;
-        if (t->life->exit_code && !t->asked_to_end)
-            task_failed(s, t);
-        else
-            t->is_over = true;
-        start_ended_again(s);
-        if (s->phase == WORKING && running(s->c, false) == 0 && running(s->c, true) > 0)
-            set_phase(s, PS_MAY_END, PS_GRACE_MS);
-    }
-}
-
-static void act_on_deadlines_locked(supervisor *s)
-{
-    const int64_t now = bd_now_ns();
-    for (int i = 0; i < s->c->task_count; i++)
-        if (now >= s->c->tasks[i].restart_ns) start_locked(&s->c->tasks[i]);
-    if (now < s->phase_deadline) return;
-    if (s->phase < ENDING)
-        ask_all_to_end_locked(s);
-    else if (s->phase == ENDING)
-        kill_all_locked(s);
-}
-
-static int64_t next_deadline(const supervisor *s)
-{
-    int64_t next = s->phase_deadline;
-    for (int i = 0; i < s->c->task_count; i++)
-        next = bd_min(next, s->c->tasks[i].restart_ns);
-    return next;
 }
 
 void sim_cluster_run(sim_cluster *c)
 {
-    supervisor s = {.c = c, .phase_deadline = BD_FOREVER};
+    bd_supervision *s = &c->supervision;
     bd_mutex_lock(&c->mu);
-    for (int i = 0; i < c->task_count; i++)
-        start_locked(&c->tasks[i]);
-    while (running(c, true) > 0) {
-        (void)bd_cond_wait_until(&c->changed, &c->mu, next_deadline(&s));
-        look_at_ends_locked(&s);
-        act_on_deadlines_locked(&s);
-        look_at_ends_locked(&s); // of those that it has killed
+    bd_supervision_begin(s);
+    while (bd_supervision_running(s, true) > 0) {
+        (void)bd_cond_wait_until(&c->changed, &c->mu, bd_supervision_deadline(s));
+        look_at_ends_locked(c);
+        bd_supervision_act(s);
+        look_at_ends_locked(c); // of those that it has killed
     }
     c->is_over = true;
     c->over_ns = bd_now_ns();
@@ -393,9 +237,9 @@ static void add_tasks(sim_cluster *c, const char *job, int count)
         *t = (sim_task){.cluster = c,
                         .job = job,
                         .index = i,
-                        .number = c->task_count++,
-                        .is_ps = strcmp(job, "ps") == 0,
-                        .restart_ns = BD_FOREVER};
+                        .number = c->task_count,
+                        .supervised = {.name = t->name, .is_ps = strcmp(job, "ps") == 0}};
+        c->supervised[c->task_count++] = &t->supervised;
         snprintf(t->name, sizeof t->name, "%s/%d", job, i);
         snprintf(t->address, sizeof t->address, "127.0.0.1:%d", c->task_count);
         bd_cluster_add(c->spec, job, i, t->address, st);
@@ -406,8 +250,7 @@ static void add_tasks(sim_cluster *c, const char *job, int count)
 void sim_cluster_begin(sim_cluster *c, const sim_options *options)
 {
     BD_STATUS(st);
-    *c = (sim_cluster){
-        .options = *options, .rng = bd_rng_init(options->seed ^ 0x5eed), .working_ns = BD_FOREVER};
+    *c = (sim_cluster){.options = *options, .rng = bd_rng_init(options->seed ^ 0x5eed)};
     bd_mutex_init(&c->mu);
     bd_cond_init(&c->changed);
     char grace[32];
@@ -419,6 +262,12 @@ void sim_cluster_begin(sim_cluster *c, const sim_options *options)
     c->spec = bd_cluster_new();
     add_tasks(c, "ps", options->ps);
     add_tasks(c, "worker", options->workers);
+    c->supervision = (bd_supervision){
+        .env = {.start = start, .ask_to_end = ask_to_end, .kill = kill_life, .say = say, .arg = c},
+        .tasks = c->supervised,
+        .count = c->task_count,
+        .max_restarts = options->max_restarts,
+        .grace_ms = options->grace_ms};
     the_cluster = c;
     bd_done_notice_taker = take_notice;
     bd_memory_fs_install();

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/testing/simulation.h"
 #include "base/thread.h"
+#include "cli/supervision.h"
 #include "cluster/server.h"
 #include "cluster/transport/transport.h"
 #include <braid/braid.h>
@@ -22,31 +23,25 @@ typedef struct sim_task sim_task;
 typedef struct sim_life {
     sim_task *task;
     bd_process *process;
-    bd_transport *host;   // of its own threads
-    braid_server *server; // guarded by mu; NULL: not yet, or not any more
-    char dir[48];         // of checkpoints, by a name of its own
-    int64_t started_ns;
+    bd_transport *host;         // of its own threads
+    braid_server *server;       // guarded by mu; NULL: not yet, or not any more
+    char dir[48];               // of checkpoints, by a name of its own
     bool has_ended, is_crashed; // guarded by mu
     bool is_paused;             // guarded by mu
-    bool said_done;             // its work is done; guarded by mu
     bool is_terminating;        // a signal stops the server; guarded by mu
-    int exit_code;              // 128 + 9 when crashed; guarded by mu
+    int exit_code;              // of a program that ended by itself; guarded by mu
     char error[512];            // of a program that failed by itself
     struct sim_life *previous;
 } sim_life;
 
 struct sim_task {
+    bd_supervised supervised; // guarded by mu
     sim_cluster *cluster;
     const char *job;
     int index, number; // number: from 0, of all tasks
     char name[16], address[24];
-    bool is_ps;
     sim_life *life; // the last; guarded by mu
-    bool is_over;   // it is not started again; guarded by mu
-    bool asked_to_end;
-    int restarts, first_failure;
-    int starts_again;   // after it had ended well
-    int64_t restart_ns; // BD_FOREVER: none
+    int lives;      // so far
 };
 
 typedef struct sim_options {
@@ -69,17 +64,17 @@ struct sim_cluster {
     int task_count;
     bd_mutex mu;
     bd_cond changed;
-    bool is_over;              // the run; guarded by mu
-    int64_t working_ns;        // when the phase in which tasks are restarted ended; BD_FOREVER: it has not
-    int64_t over_ns;           // when the run was over
-    int64_t failed_ns;         // when a task has failed first; 0: none
-    bool has_ps_failed;        // that task is a parameter server
-    bool was_long;             // a fault took longer than the grace time allows
-    int exit_code;             // as that of `braid run`
-    int crashes;               // so far
-    uint64_t disk_changes;     // so far
-    uint64_t fault_at_change;  // disk_changes at which a fault is due; 0: none
-    sim_life *waits_for_fault; // that made this change
+    bool is_over; // the run; guarded by mu
+    bd_supervised *supervised[SIM_TASKS_MAX];
+    bd_supervision supervision; // guarded by mu
+    int64_t over_ns;            // when the run was over
+    int64_t failed_ns;          // when a task has failed first; 0: none
+    bool has_ps_failed;         // that task is a parameter server
+    bool was_long;              // a fault took longer than the grace time allows
+    int crashes;                // so far
+    uint64_t disk_changes;      // so far
+    uint64_t fault_at_change;   // disk_changes at which a fault is due; 0: none
+    sim_life *waits_for_fault;  // that made this change
 };
 
 // Makes the cluster and the disk; tasks start with sim_cluster_run.

@@ -31,7 +31,7 @@ static sim_life *draw_victim_locked(sim_cluster *c)
     sim_life *able[SIM_TASKS_MAX];
     uint64_t count = 0;
     for (int i = 0; i < c->task_count; i++)
-        if (!c->tasks[i].is_over && lives_locked(c->tasks[i].life)) able[count++] = c->tasks[i].life;
+        if (lives_locked(c->tasks[i].life)) able[count++] = c->tasks[i].life;
     return count ? able[draw(c, count)] : NULL;
 }
 
@@ -62,7 +62,6 @@ static bool crash_locked(sim_cluster *c, sim_life *life, bool silent)
 {
     if (!life || life->has_ended || life->is_crashed) return false;
     life->is_crashed = true;
-    life->exit_code = 128 + 9;
     c->crashes++;
     bd_process_crash(life->process);
     bd_inprocess_host_crash(c->network, life->task->address, silent);
@@ -162,7 +161,7 @@ void sim_fault_run(sim_cluster *c, sim_fault fault, sim_life *victim, int64_t du
 {
     bd_mutex_lock(&c->mu);
     // Once the work is done, `braid run` restarts no task.
-    sim_life *life = c->working_ns != BD_FOREVER ? NULL : victim ? victim : draw_victim_locked(c);
+    sim_life *life = c->supervision.phase != BD_WORKING ? NULL : victim ? victim : draw_victim_locked(c);
     bd_mutex_unlock(&c->mu);
     if (!life) return;
     if (fault > SIM_POWER && duration_ns > c->options.grace_ms * SIM_MS * 8 / 10) c->was_long = true;

@@ -1,10 +1,12 @@
 // A cluster in the test's process.
 #include "test_cluster.h"
 #include "base/alloc.h"
+#include "base/file_root_variable.h"
 #include "base/status.h"
 #include "cluster/session/client_session.h"
 #include "cluster/spec/cluster_spec.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add_tasks(test_cluster *c, const char *job, int count)
@@ -22,6 +24,7 @@ static void add_tasks(test_cluster *c, const char *job, int count)
 test_cluster *test_cluster_new_on(bd_transport *network, int ps, int workers)
 {
     assert_true(ps + workers <= TEST_TASKS_MAX);
+    setenv(BD_FILE_ROOT_VARIABLE, "/", 1);
     test_cluster *c = bd_calloc(1, sizeof *c);
     c->network = network;
     c->spec = bd_cluster_new();

@@ -40,7 +40,9 @@ typedef enum test_network {
     TEST_IN_PROCESS
 } test_network;
 
-// A cluster of `ps` parameter servers and `workers` workers on free ports; none is started.
+// A cluster of `ps` parameter servers and `workers` workers on free ports; none is started. From then on
+// servers of this process and its children open all files to graphs (BRAID_FILE_ROOT), unless their options
+// say otherwise.
 test_cluster *test_cluster_new(test_network network, int ps, int workers);
 test_cluster *test_cluster_new_on(bd_transport *network, int ps, int workers); // takes over the transport
 void test_cluster_free(test_cluster *c);                                       // stops what runs

@@ -1,0 +1,111 @@
+// The certificates come from files that gRPC watches; the roles of a caller are DNS names of its certificate,
+// which gRPC gives as properties of the call.
+#include "cluster/transport/grpc_tls.h"
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "cluster/keys/certificate.h"
+#include "io/file.h"
+#include <grpc/grpc_security_constants.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_AGAIN_S 10
+
+struct bd_grpc_tls {
+    grpc_tls_certificate_provider *files;
+    braid_role role;
+};
+
+braid_code bd_grpc_tls_new(const char *dir, bd_grpc_tls **out, braid_status *st)
+{
+    *out = NULL;
+    braid_role role = BRAID_ROLE_NONE;
+    const char *from = dir ? "" : "BRAID_TLS_DIR: ";
+    if (!dir) dir = getenv("BRAID_TLS_DIR");
+    if (!dir || !*dir) return BRAID_OK;
+    if (bd_tls_dir_check(dir, &role, st)) return bd_status_prefix(st, "%s", from);
+    char *ca = bd_path_join(dir, "ca.pem"), *certificate = bd_path_join(dir, "cert.pem");
+    char *key = bd_path_join(dir, "key.pem");
+    bd_grpc_tls *tls = bd_calloc(1, sizeof *tls);
+    tls->role = role;
+    tls->files = grpc_tls_certificate_provider_file_watcher_create(key, certificate, ca, READ_AGAIN_S);
+    bd_free(ca);
+    bd_free(certificate);
+    bd_free(key);
+    *out = tls;
+    return BRAID_OK;
+}
+
+void bd_grpc_tls_free(bd_grpc_tls *tls)
+{
+    if (!tls) return;
+    grpc_tls_certificate_provider_release(tls->files);
+    bd_free(tls);
+}
+
+braid_role bd_grpc_tls_role(const bd_grpc_tls *tls)
+{
+    return tls->role;
+}
+
+static grpc_tls_credentials_options *options(const bd_grpc_tls *tls)
+{
+    grpc_tls_credentials_options *o = grpc_tls_credentials_options_create();
+    grpc_tls_credentials_options_set_certificate_provider(o, tls->files);
+    grpc_tls_credentials_options_watch_root_certs(o);
+    grpc_tls_credentials_options_watch_identity_key_cert_pairs(o);
+    return o;
+}
+
+grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls)
+{
+    return grpc_tls_credentials_create(options(tls));
+}
+
+grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls)
+{
+    grpc_tls_credentials_options *o = options(tls);
+    grpc_tls_credentials_options_set_cert_request_type(
+        o, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    return grpc_tls_server_credentials_create(o);
+}
+
+// The highest role that a certificate says by its DNS names.
+static braid_role role_of(const grpc_auth_context *context)
+{
+    braid_role role = BRAID_ROLE_NONE;
+    grpc_auth_property_iterator at =
+        grpc_auth_context_find_properties_by_name(context, GRPC_PEER_DNS_PROPERTY_NAME);
+    const grpc_auth_property *name;
+    while ((name = grpc_auth_property_iterator_next(&at))) { // ends with the names
+        const braid_role found = bd_role_from_dns_name(name->value, name->value_length);
+        if (found > role) role = found;
+    }
+    return role;
+}
+
+static void append_name(bd_strbuf *text, const grpc_auth_context *context)
+{
+    grpc_auth_property_iterator at =
+        grpc_auth_context_find_properties_by_name(context, GRPC_X509_CN_PROPERTY_NAME);
+    const grpc_auth_property *name = grpc_auth_property_iterator_next(&at);
+    if (name) bd_strbuf_append_n(text, name->value, name->value_length);
+}
+
+braid_code bd_grpc_tls_admit(grpc_call *call, const char *method, braid_role needed, braid_status *st)
+{
+    grpc_auth_context *context = grpc_call_auth_context(call);
+    const braid_role role = role_of(context);
+    if (role < needed || role == BRAID_ROLE_NONE) {
+        bd_strbuf name = {0};
+        append_name(&name, context);
+        bd_fail(
+            st, BRAID_PERMISSION_DENIED,
+            "%s needs a certificate of the role %s, and that of the caller, '%s', has the role %s (braid keys)",
+            method, braid_role_name(needed), bd_strbuf_str(&name), braid_role_name(role));
+        bd_strbuf_fini(&name);
+    }
+    grpc_auth_context_release(context);
+    return st->code;
+}

@@ -1,0 +1,36 @@
+// TLS of the gRPC transport: credentials from the directory of a certificate (braid/keys.h), and what the
+// certificate of a caller allows.
+//
+// Both ends show a certificate that the authority has signed; a connection without one ends in the handshake,
+// before gRPC reads anything. Files that have changed are read again within ten seconds, for connections made
+// from then on.
+#ifndef BD_CLUSTER_GRPC_TLS_H
+#define BD_CLUSTER_GRPC_TLS_H
+
+#include "base/status.h"
+#include <braid/keys.h>
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
+
+typedef struct bd_grpc_tls bd_grpc_tls;
+
+// *out is NULL without an error when `dir` is NULL and BRAID_TLS_DIR is not set. Errors are those of
+// bd_tls_dir_check.
+braid_code bd_grpc_tls_new(const char *dir, bd_grpc_tls **out, braid_status *st);
+void bd_grpc_tls_free(bd_grpc_tls *tls); // NULL is accepted
+braid_role bd_grpc_tls_role(const bd_grpc_tls *tls);
+
+// The caller's to release.
+grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls);
+grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls);
+
+// PermissionDenied, with the remedy, when the certificate of the caller does not have the role or more.
+braid_code bd_grpc_tls_admit(grpc_call *call, const char *method, braid_role needed, braid_status *st);
+
+// A server takes connections that were accepted elsewhere and speak TLS at this port, a pseudo-address; the
+// argument of that name in its arguments is set to a handler when the port is added.
+#define BD_GRPC_EXTERNAL_PORT "external:braid"
+// Gives a connection to the handler, which owns the socket from then on. grpc_external.cc.
+void bd_grpc_hand_over(void *handler, int fd);
+
+#endif

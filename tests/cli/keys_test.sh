@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# `braid keys`, and a cluster that speaks TLS with the certificates that it makes.
+set -u
+braid=$1/braid
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+keys=$dir/keys
+failures=0
+
+check() { # check WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@" >"$dir/out" 2>&1; then echo "ok: $what"; else
+        echo "FAILED: $what: $(cat "$dir/out")"; failures=$((failures + 1))
+    fi
+}
+
+fails() { # fails WHAT CODE EXPECTED COMMAND...: it exits with CODE and says EXPECTED
+    local what=$1 expected_code=$2 expected=$3 code
+    shift 3
+    "$@" >"$dir/error" 2>&1
+    code=$?
+    check "$what" test "$code" = "$expected_code"
+    check "$what: the error" grep -F -- "$expected" "$dir/error"
+}
+
+keys() { "$braid" keys "$@"; }
+shows() { grep -qE "$1" <<<"$("$braid" keys show "$2")"; }
+mode() { stat -c %a "$1"; }
+
+check "an authority is made" keys new "$keys"
+fails "a second one takes no place that is taken" 1 "is there and is not empty" keys new "$keys"
+check "a task's certificate is made" keys --role task add "$keys" ps0
+check "a client's certificate is made" keys --role client --days 30 add "$keys" alice
+check "only the user enters the directories and reads the keys" \
+    test "$(mode "$keys") $(mode "$keys/ca.key") $(mode "$keys/ps0") $(mode "$keys/ps0/key.pem")" = "700 600 700 600"
+check "the task is listed" shows '^ps0 +task +until [0-9-]+, 36[45] days$' "$keys"
+check "the client is listed" shows '^alice +client +until [0-9-]+, (29|30) days$' "$keys"
+check "a directory for --tls-dir is listed, too" shows '^authority ' "$keys/alice"
+
+key=$(cat "$keys/alice/key.pem") certificate=$(cat "$keys/alice/cert.pem")
+check "a certificate is renewed" keys add "$keys" alice
+check "it keeps its key" test "$key" = "$(cat "$keys/alice/key.pem")"
+check "it is another certificate" test "$certificate" != "$(cat "$keys/alice/cert.pem")"
+check "it keeps its role, for a year" shows '^alice +client +until [0-9-]+, 36[45] days$' "$keys"
+
+fails "a new certificate needs a role" 1 "needs a role: task, client or viewer" keys add "$keys" bob
+fails "a name is no path" 1 "'../bob' cannot be the name" keys --role client add "$keys" ../bob
+fails "a role must be known" 2 "'root' is no role" keys --role root add "$keys" bob
+fails "an authority is needed" 1 "braid keys new $dir" keys --role client add "$dir" bob
+fails "an action is needed" 2 "See 'braid keys --help'" keys
+check "nothing was made for bob" test ! -e "$keys/bob"
+
+server=("$braid" server --cluster '{"ps": ["10.0.0.1:1"]}' --job ps --task 0)
+fails "a server needs a task's certificate" 1 "A server needs a certificate of the role task" \
+    "${server[@]}" --tls-dir "$keys/alice"
+BRAID_TLS_DIR=$dir/none fails "the environment is named in errors" 1 "BRAID_TLS_DIR: cannot open $dir/none/ca.pem" \
+    "${server[@]}"
+
+export BRAID_TLS_DIR=$keys/ps0
+check "a cluster trains over TLS" "$braid" run --ps 1 --workers 2 mnist_replica --train_steps=100
+exit $((failures > 0))
