@@ -2,25 +2,18 @@
 #ifndef BD_BENCH_CLUSTER_H
 #define BD_BENCH_CLUSTER_H
 
+#include "cli/ports.h"
 #include "session.h"
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+// A port of loopback, reserved until this process ends.
 static inline int bench_free_port(void)
 {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t len = sizeof address;
-    bench_check(fd >= 0 && !bind(fd, (struct sockaddr *)&address, len) &&
-                    !getsockname(fd, (struct sockaddr *)&address, &len),
-                "port", "none free");
-    close(fd);
-    return ntohs(address.sin_port);
+    bd_port port;
+    bench_check(bd_ports_take(&port, 1), "port", "none free");
+    return port.number;
 }
 
 // One parameter server, of one process or (`is_copied`) two, and `workers` (1 or 2) workers on this host.

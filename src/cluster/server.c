@@ -593,6 +593,7 @@ braid_code braid_server_join(braid_server *s, braid_status *status)
     else
         bd_membership_check_done(s->env.membership, st);
     if (!st->code) bd_done_notice_write(s->peers.self->job, s->peers.self->index);
+    if (!st->code && s->env.replication && !has_left) bd_replication_await_partner(s->env.replication);
     if (!st->code) bd_info("The work of %s is done", s->peers.self->label);
     return st->code;
 }

@@ -1,6 +1,7 @@
 # Each benchmark program of the table answers, and ends with its input.
 # timeout: 300
 import os
+import signal
 import subprocess
 import sys
 
@@ -18,22 +19,32 @@ def shortened(command):
     return words
 
 
+def answers_of(words):
+    """What the program prints to stdout and stderr. One that hangs is ended with all that it started."""
+    program = subprocess.Popen(
+        [os.path.join(BIN, words[0]), *words[1:]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        return program.communicate("go 1\ngo 2\n", timeout=100)
+    except subprocess.TimeoutExpired:
+        os.killpg(program.pid, signal.SIGKILL)
+        out, err = program.communicate()
+        raise AssertionError(f"{words} has not ended in 100 s: {out!r}, {err}") from None
+
+
 commands = sorted({tuple(shortened(c)) for row in ROWS for c in row.programs.values()})
 tried = 0
 for words in commands:
     if words[0] == "started" or words[0].endswith(".py"):
         continue
-    done = subprocess.run(
-        [os.path.join(BIN, words[0]), *words[1:]],
-        input="go 1\ngo 2\n",
-        text=True,
-        capture_output=True,
-        timeout=100,
-    )
-    answers = [float(a) for a in done.stdout.split()]
+    out, err = answers_of(words)
+    answers = [float(a) for a in out.split()]
     can_be_negative = any("loss" in w for w in words)  # the difference of two times
-    assert len(answers) == 2 and (
-        can_be_negative or min(answers) > 0
-    ), f"{words}: {done.stdout!r}, {done.stderr}"
+    assert len(answers) == 2 and (can_be_negative or min(answers) > 0), f"{words}: {out!r}, {err}"
     tried += 1
 assert tried > 8, commands

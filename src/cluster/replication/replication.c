@@ -132,6 +132,30 @@ void bd_replication_serve_hello(bd_replication *r, bd_incoming *call)
     bd_incoming_reply_proto(call, &answer.base);
 }
 
+// Whether the partner will be told as soon as it follows; not when it has been here and is dead now.
+static bool is_partner_missing_locked(const bd_replication *r)
+{
+    const bool was_here = r->followed || r->standby_incarnation;
+    return r->state == BRAID__REPLICA_STATE__SERVING && !r->is_closed && !r->has_ended && !r->follow &&
+           !(was_here && r->standby == BD_STANDBY_NONE);
+}
+
+void bd_replication_await_partner(bd_replication *r)
+{
+    const int64_t deadline_ns = bd_deadline_after_ms(r->env.grace_ms);
+    bd_mutex_lock(&r->mu);
+    const bool is_missing = is_partner_missing_locked(r);
+    bd_mutex_unlock(&r->mu);
+    if (!is_missing) return;
+    bd_info("%s: the other process, %s, has not connected: for at most %.1f s it can still be told that the "
+            "work is done",
+            r->env.label, r->env.partner, (double)r->env.grace_ms / 1000);
+    bd_mutex_lock(&r->mu);
+    while (is_partner_missing_locked(r) && bd_now_ns() < deadline_ns)
+        bd_cond_wait_until(&r->changed, &r->mu, deadline_ns);
+    bd_mutex_unlock(&r->mu);
+}
+
 void bd_replication_close(bd_replication *r, bool is_done, const braid_status *why)
 {
     bd_mutex_lock(&r->mu);

@@ -34,6 +34,10 @@ braid_code bd_replication_start(bd_replication *r, braid_status *st);
 // Ends the waits for acknowledgements with `why`, and notifies the standby: it serves from now on unless the
 // work is done. Waits for the thread. Commits made later fail with `why`.
 void bd_replication_close(bd_replication *r, bool is_done, const braid_status *why);
+// Waits until the partner can be told that the work is done: it follows, or is known to be dead. A partner
+// that has not started yet may take the grace time to come. Ends at once when this process does not serve, or
+// when the replication is closed.
+void bd_replication_await_partner(bd_replication *r);
 void bd_replication_free(bd_replication *r); // after close, and after the last call; NULL is accepted
 
 // Whether this process has all that the serving one has acknowledged, and serves when that is lost.

@@ -463,6 +463,51 @@ static void without_its_standby_a_process_serves_alone_and_copies_to_the_next(vo
     fini(&c, true);
 }
 
+static void await(void *arg)
+{
+    bd_replication_await_partner(((process *)arg)->replication);
+}
+
+// The work may be over before the second process listens. It would serve, and wait for tasks that have ended.
+static void a_partner_that_starts_late_is_told_that_the_work_is_done(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    process a, b;
+    bd_thread ending;
+    init(&a);
+    init(&b);
+    stop_listening(&b);
+    start(&a, &b, 0, 100, GRACE_MS);
+    bd_event_wait(&a.serves);
+    bd_thread_start(&ending, "ending", await, &a, st);
+    assert_ok(st);
+    char *address = b.address;
+    b.transport->listen(b.transport, address, handle, &b, &b.listener, &b.address, st);
+    assert_ok(st);
+    bd_free(address);
+    start(&b, &a, 1, 200, GRACE_MS);
+    bd_thread_join(&ending);
+    fini(&a, true);
+    bd_event_wait(&b.has_ended);
+    assert_int_equal(b.end_code, BRAID_OK);
+    assert_false(bd_event_is_set(&b.serves));
+    fini(&b, true);
+}
+
+static void a_partner_that_is_dead_is_not_waited_for_at_the_end(void **state)
+{
+    (void)state;
+    process a, b;
+    start_pair(&a, &b, GRACE_MS);
+    kill_standby(&b);
+    const int64_t begin_ns = bd_now_ns();
+    bd_replication_await_partner(a.replication);
+    assert_true(bd_now_ns() - begin_ns < GRACE_MS / 2 * INT64_C(1000000));
+    fini(&a, true);
+    fini(&b, true);
+}
+
 // A process with the standby's address takes the place of its call.
 static void a_standby_that_is_displaced_does_not_serve(void **state)
 {
@@ -684,6 +729,8 @@ int main(void)
         cmocka_unit_test(the_standby_serves_when_the_other_is_stopped),
         cmocka_unit_test(a_process_that_is_replaced_acknowledges_nothing),
         cmocka_unit_test(without_its_standby_a_process_serves_alone_and_copies_to_the_next),
+        cmocka_unit_test(a_partner_that_starts_late_is_told_that_the_work_is_done),
+        cmocka_unit_test(a_partner_that_is_dead_is_not_waited_for_at_the_end),
         cmocka_unit_test(a_standby_that_is_displaced_does_not_serve),
         cmocka_unit_test(a_transfer_for_an_earlier_call_is_refused),
         cmocka_unit_test(a_transfer_that_is_older_than_the_last_is_refused),

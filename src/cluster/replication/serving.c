@@ -161,6 +161,7 @@ static void wait_for_work(bd_replication *r)
     if (is_followed_locked(r) && !r->follow) {
         r->silent_ns = bd_now_ns();
         r->standby = r->standby == BD_STANDBY_COPYING ? BD_STANDBY_NONE : BD_STANDBY_SILENT;
+        bd_cond_broadcast(&r->changed);
     }
     bd_mutex_unlock(&r->mu);
 }
@@ -256,6 +257,7 @@ static void find_standby(bd_replication *r)
         r->standby = BD_STANDBY_FOLLOWS; // its call is open: the transfer is sent again
     const bool is_silent = r->standby == BD_STANDBY_SILENT, is_dead = r->standby == BD_STANDBY_NONE;
     const bool is_deposed = r->is_deposed;
+    if (is_dead) bd_cond_broadcast(&r->changed);
     bd_mutex_unlock(&r->mu);
     if (is_dead) {
         bd_warn("%s: the other process, %s, is dead: the variables have no copy until it is started again",
