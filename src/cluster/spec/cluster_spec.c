@@ -134,7 +134,8 @@ static bool listens_at(const char *address, const char *host_port, size_t len)
 bool bd_address_is_same(const char *a, const char *b)
 {
     text_part one, other;
-    if (bd_address_unix_path(a) || bd_address_unix_path(b)) return strcmp(a, b) == 0;
+    const char *a_path = bd_address_unix_path(a), *b_path = bd_address_unix_path(b);
+    if (a_path || b_path) return a_path && b_path && strcmp(a_path, b_path) == 0;
     while (bd_split_next(&a, '|', &one.text, &one.len))
         if (!bd_split_next(&b, '|', &other.text, &other.len) || !host_ports_are_same(one, other))
             return false;
