@@ -1,6 +1,7 @@
 // Where the greatest (or least) elements are: one pass in the order of memory, row after row.
 #include "kernels/argmax.h"
 
+#include "base/interrupt.h"
 #include <math.h>
 
 // WORST is less than or equal to each element; NaN never wins.
@@ -8,7 +9,7 @@
     static void NAME(const T *x, int64_t *at, int64_t outer, int64_t count, int64_t inner)                   \
     {                                                                                                        \
         for (int64_t i = 0; i < outer; i++, x += count * inner, at += inner) {                               \
-            for (int64_t k = 0; k < inner; k++) {                                                            \
+            for (int64_t k = 0; k < inner && !bd_interrupted(); k++) {                                       \
                 T best = (WORST);                                                                            \
                 int64_t best_at = 0;                                                                         \
                 for (int64_t j = 0; j < count; j++) {                                                        \

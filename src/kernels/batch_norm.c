@@ -2,20 +2,21 @@
 // matter.
 #include "kernels/batch_norm.h"
 
+#include "base/interrupt.h"
 #include <string.h>
 
 // Runs a statement for each element `i` of channel `c`; channels that come last are the inner loop, which
 // vectorizes.
 #define FOR_ELEMENTS(v, STATEMENT)                                                                           \
     if ((v)->inner == 1) {                                                                                   \
-        for (int64_t row = 0; row < (v)->outer; row++) {                                                     \
+        for (int64_t row = 0; row < (v)->outer && !bd_interrupted(); row++) {                                \
             for (int64_t c = 0; c < (v)->channels; c++) {                                                    \
                 int64_t i = row * (v)->channels + c;                                                         \
                 STATEMENT;                                                                                   \
             }                                                                                                \
         }                                                                                                    \
     } else {                                                                                                 \
-        for (int64_t plane = 0; plane < (v)->outer * (v)->channels; plane++) {                               \
+        for (int64_t plane = 0; plane < (v)->outer * (v)->channels && !bd_interrupted(); plane++) {          \
             int64_t c = plane % (v)->channels;                                                               \
             for (int64_t i = plane * (v)->inner; i < (plane + 1) * (v)->inner; i++) {                        \
                 STATEMENT;                                                                                   \

@@ -1,6 +1,9 @@
 // Walks two operands of different shapes in the order of their result, the innermost dimension in one loop.
 #include "kernels/broadcast.h"
 
+#include "base/interrupt.h"
+#include "kernels/loops.h"
+
 // The size of the dimension `from_end` places before the end; 1 beyond the first.
 static int64_t dim_at(const int64_t *dims, int rank, int from_end)
 {
@@ -68,8 +71,8 @@ void bd_broadcast_run(const bd_broadcast *b, bd_binary_fn fn, const void *x, con
     for (int i = 0; i < b->rank; i++) {
         if (b->dims[i] == 0) return;
     }
-    for (;;) {
-        fn(x_at, y_at, z_at, n, single);
+    while (!bd_interrupted()) {
+        bd_binary_blocks(fn, x_at, y_at, x_size, z_at, z_size, n, single);
         z_at += n * (int64_t)z_size;
         int d = inner - 1; // on to the next row: count up the dimensions before the innermost
         for (; d >= 0; d--) {

@@ -25,7 +25,7 @@ static void NAME(point)(bd_conv_kind kind, const bd_conv_shape *s, const layout 
 
 static void NAME(row)(bd_conv_kind kind, const bd_conv_shape *s, const layout *l, T *in, T *filter, T *out)
 {
-    for (int64_t w = 0; w < s->out[1]; w++, out += l->out_step[1]) {
+    for (int64_t w = 0; w < s->out[1] && !bd_interrupted(); w++, out += l->out_step[1]) {
         T *f = filter;
         for (int64_t k = 0; k < s->filter[1]; k++, f += filter_channels(s)) {
             int64_t at = input_at(s, 1, w, k);

@@ -1,6 +1,7 @@
 // Convolution by its definition, with plain loops.
 #include "kernels/conv.h"
 
+#include "base/interrupt.h"
 #include <string.h>
 
 // Where things lie, in elements; [0] is height, [1] width.

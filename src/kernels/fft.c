@@ -2,6 +2,7 @@
 #include "kernels/fft.h"
 
 #include "base/complex.h"
+#include "base/interrupt.h"
 
 #include <math.h>
 
@@ -34,6 +35,7 @@ void bd_fft(int64_t n, const double _Complex *roots, double _Complex *x)
     reverse_digits(n, x);
     for (int64_t half = 1; half < n; half *= 2) {
         for (int64_t at = 0; at < n; at += 2 * half) {
+            if (at % BD_INTERRUPT_BLOCK == 0 && bd_interrupted()) return;
             for (int64_t k = 0; k < half; k++) {
                 double _Complex even = x[at + k], odd = x[at + half + k] * roots[k * (n / (2 * half))];
                 x[at + k] = even + odd;

@@ -1,18 +1,47 @@
 // Matrix products: float by oneDNN, the other types by our own loops.
 #include "kernels/gemm.h"
 
+#include "base/interrupt.h"
 #include "kernels/dnnl.h"
 #include "kernels/simd.h"
 #include <complex.h>
 #include <string.h>
 
-// True when oneDNN did it; it does not for dimensions beyond its integers.
-static bool dnnl_product(const bd_gemm_shape *s, const void *a, const void *b, void *c)
+// oneDNN cannot be interrupted: one call makes at most this many rows or columns of a large product, and adds
+// up at most this many products, which takes some 10 ms.
+#define CALL_MULTIPLICATIONS (INT64_C(1) << 30)
+#define CALL_SIDE 256
+
+// The size of the blocks in which a dimension is done, if the others have `others` elements together.
+static int64_t block_size(int64_t size, int64_t others)
 {
+    const int64_t most = CALL_MULTIPLICATIONS / others;
+    return size <= most ? size : most > CALL_SIDE ? most : CALL_SIDE;
+}
+
+// True when oneDNN did it; it does not for dimensions beyond its integers.
+static bool dnnl_product(const bd_gemm_shape *s, const float *a, const float *b, float *c)
+{
+    const int64_t a_row = s->transpose_a ? 1 : s->k, a_column = s->transpose_a ? s->m : 1;
+    const int64_t b_row = s->transpose_b ? 1 : s->n, b_column = s->transpose_b ? s->k : 1;
+    // Rows of the result first: the blocks of a narrow one are those of its columns, then of its sums.
+    const int64_t rows = block_size(s->m, s->n * s->k), columns = block_size(s->n, rows * s->k),
+                  depth = block_size(s->k, rows * columns);
+    bool ok = true;
     bd_dnnl_one_thread();
-    return dnnl_sgemm(s->transpose_a ? 'T' : 'N', s->transpose_b ? 'T' : 'N', s->m, s->n, s->k, 1.0f, a,
-                      s->transpose_a ? s->m : s->k, b, s->transpose_b ? s->k : s->n, 0.0f, c,
-                      s->n) == dnnl_success;
+    for (int64_t i = 0; i < s->m; i += rows) {
+        for (int64_t j = 0; j < s->n; j += columns) {
+            for (int64_t l = 0; l < s->k && ok && !bd_interrupted(); l += depth) {
+                ok = dnnl_sgemm(s->transpose_a ? 'T' : 'N', s->transpose_b ? 'T' : 'N',
+                                s->m - i < rows ? s->m - i : rows, s->n - j < columns ? s->n - j : columns,
+                                s->k - l < depth ? s->k - l : depth, 1.0f, a + i * a_row + l * a_column,
+                                s->transpose_a ? s->m : s->k, b + l * b_row + j * b_column,
+                                s->transpose_b ? s->k : s->n, l > 0 ? 1.0f : 0.0f, c + i * s->n + j,
+                                s->n) == dnnl_success;
+            }
+        }
+    }
+    return ok;
 }
 
 // Row by row of c: the rows of b, each times an element of a, are added up. Products of complex matrices are
@@ -24,7 +53,7 @@ static bool dnnl_product(const bd_gemm_shape *s, const void *a, const void *b, v
         T *c = o->c;                                                                                         \
         memset(c, 0, (size_t)(o->m * o->n) * sizeof *c);                                                     \
         for (int64_t i = 0; i < o->m; i++, c += o->n) {                                                      \
-            for (int64_t l = 0; l < o->k; l++) {                                                             \
+            for (int64_t l = 0; l < o->k && !bd_interrupted(); l++) {                                        \
                 T a = as[i * o->a_row + l * o->a_column];                                                    \
                 if (s->conjugate_a) a = CONJ(a);                                                             \
                 for (int64_t j = 0; j < o->n; j++) {                                                         \
@@ -39,7 +68,7 @@ COMPLEX_PRODUCT(product_c128, double complex, conj)
 
 void bd_gemm(bd_number type, const bd_gemm_shape *s, const void *a, const void *b, void *c)
 {
-    if (s->m == 0 || s->n == 0) return;
+    if (s->m == 0 || s->n == 0 || bd_interrupted()) return;
     if (s->k == 0) {
         memset(c, 0, (size_t)(s->m * s->n) * bd_number_size(type));
         return;

@@ -51,7 +51,7 @@ static void NAME(gemm)(const bd_gemm_operands *o)
         for (int64_t j = 0; j < o->n; j += NR) {
             int64_t nr = o->n - j < NR ? o->n - j : NR;
             NAME(pack)(b + k * o->b_row + j * o->b_column, o->b_row, o->b_column, kc, nr, panel);
-            for (int64_t i = 0; i < o->m; i += MR) {
+            for (int64_t i = 0; i < o->m && !bd_interrupted(); i += MR) {
                 int64_t mr = o->m - i < MR ? o->m - i : MR;
                 NAME(tile)
                 (a + i * o->a_row + k * o->a_column, o->a_row, o->a_column, panel, kc, c + i * o->n + j, o->n,

@@ -3,6 +3,7 @@
 // B is packed in panels of NR columns; MR rows of A at a time run along a panel with MR x NR sums in
 // registers (Goto and van de Geijn 2008, without the outer two levels: these types are not where the time
 // goes).
+#include "base/interrupt.h"
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"
 #include <string.h>

@@ -40,10 +40,12 @@ static void *matrix(bd_number type, int64_t count)
     return p;
 }
 
-static void check(bd_number type, const bd_gemm_shape *s, const void *a, const void *b, const void *c)
+// Checks each `step`th row and column.
+static void check(bd_number type, const bd_gemm_shape *s, const void *a, const void *b, const void *c,
+                  int64_t step)
 {
-    for (int64_t i = 0; i < s->m; i++) {
-        for (int64_t j = 0; j < s->n; j++) {
+    for (int64_t i = 0; i < s->m; i += step) {
+        for (int64_t j = 0; j < s->n; j += step) {
             int64_t want = 0;
             for (int64_t l = 0; l < s->k; l++)
                 want += get(type, a, s->transpose_a ? l * s->m + i : i * s->k + l) *
@@ -73,7 +75,7 @@ static void products_match_three_nested_loops(void **state)
                                .transpose_b = i & 2};
             void *a = matrix(type, s.m * s.k), *b = matrix(type, s.k * s.n), *c = matrix(type, s.m * s.n);
             bd_gemm(type, &s, a, b, c);
-            check(type, &s, a, b, c);
+            check(type, &s, a, b, c, 1);
             bd_gemm_operands o = {a,
                                   b,
                                   c,
@@ -89,12 +91,27 @@ static void products_match_three_nested_loops(void **state)
                 if (!k) continue;
                 memset(c, 0x7f, (size_t)(s.m * s.n) * bd_number_size(type));
                 k->gemm[type](&o);
-                check(type, &s, a, b, c);
+                check(type, &s, a, b, c, 1);
             }
             bd_free(a);
             bd_free(b);
             bd_free(c);
         }
+    }
+}
+
+// One whose rows, columns and sums are all done in blocks.
+static void a_large_product_matches_too(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bd_gemm_shape s = {.m = 300, .n = 290, .k = 20000, .transpose_a = i & 1, .transpose_b = i & 2};
+        void *a = matrix(BD_F32, s.m * s.k), *b = matrix(BD_F32, s.k * s.n), *c = matrix(BD_F32, s.m * s.n);
+        bd_gemm(BD_F32, &s, a, b, c);
+        check(BD_F32, &s, a, b, c, 17);
+        bd_free(a);
+        bd_free(b);
+        bd_free(c);
     }
 }
 
@@ -168,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_match_three_nested_loops),
+        cmocka_unit_test(a_large_product_matches_too),
         cmocka_unit_test(broadcasting_matches_computed_indices),
         cmocka_unit_test(argmax_ignores_nan_and_takes_the_first),
     };

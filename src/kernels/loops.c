@@ -1,5 +1,28 @@
-// Finds the loop of an op for a type.
+// Finds the loop of an op for a type, and runs it block by block.
 #include "kernels/loops.h"
+
+#include "base/interrupt.h"
+
+static int64_t block_at(int64_t at, int64_t n)
+{
+    return n - at < BD_INTERRUPT_BLOCK ? n - at : BD_INTERRUPT_BLOCK;
+}
+
+void bd_unary_blocks(bd_unary_fn fn, const void *x, size_t x_size, void *y, size_t y_size, int64_t n)
+{
+    for (int64_t at = 0; at < n && !bd_interrupted(); at += BD_INTERRUPT_BLOCK)
+        fn((const char *)x + at * (int64_t)x_size, (char *)y + at * (int64_t)y_size, block_at(at, n));
+}
+
+void bd_binary_blocks(bd_binary_fn fn, const void *x, const void *y, size_t x_size, void *z, size_t z_size,
+                      int64_t n, bd_single single)
+{
+    const int64_t x_step = single == BD_SINGLE_X ? 0 : (int64_t)x_size,
+                  y_step = single == BD_SINGLE_Y ? 0 : (int64_t)x_size;
+    for (int64_t at = 0; at < n && !bd_interrupted(); at += BD_INTERRUPT_BLOCK)
+        fn((const char *)x + at * x_step, (const char *)y + at * y_step, (char *)z + at * (int64_t)z_size,
+           block_at(at, n), single);
+}
 
 bd_unary_fn bd_unary_loop(bd_unary_op op, bd_number type)
 {

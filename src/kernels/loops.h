@@ -4,6 +4,13 @@
 #define BD_KERNELS_LOOPS_H
 
 #include "kernels/simd.h"
+#include <stddef.h>
+
+// y[i] = fn(x[i]) for n elements of `x_size` and `y_size` bytes, block by block: it may be interrupted.
+void bd_unary_blocks(bd_unary_fn fn, const void *x, size_t x_size, void *y, size_t y_size, int64_t n);
+// z[i] = fn(x[i], y[i]) likewise; `x_size` is that of an element of x and y.
+void bd_binary_blocks(bd_binary_fn fn, const void *x, const void *y, size_t x_size, void *z, size_t z_size,
+                      int64_t n, bd_single single);
 
 // NULL when the type is not supported.
 bd_unary_fn bd_unary_loop(bd_unary_op op, bd_number type);

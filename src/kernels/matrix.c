@@ -2,6 +2,7 @@
 #include "kernels/matrix.h"
 
 #include "base/complex.h"
+#include "base/interrupt.h"
 
 #include <math.h>
 

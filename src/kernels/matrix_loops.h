@@ -6,7 +6,7 @@ static int NAME(lu)(NUMBER *a, int64_t *perm, int64_t n)
     int sign = 1;
     for (int64_t i = 0; i < n; i++)
         perm[i] = i;
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < n && !bd_interrupted(); k++) {
         int64_t pivot = k;
         for (int64_t i = k + 1; i < n; i++)
             if (SIZE_OF(a[i * n + k]) > SIZE_OF(a[pivot * n + k])) pivot = i;
@@ -19,7 +19,7 @@ static int NAME(lu)(NUMBER *a, int64_t *perm, int64_t n)
             perm[pivot] = row;
             sign = -sign;
         }
-        for (int64_t i = k + 1; i < n; i++) {
+        for (int64_t i = k + 1; i < n && !bd_interrupted(); i++) {
             NUMBER factor = a[i * n + k] /= a[k * n + k];
             for (int64_t j = k + 1; j < n; j++)
                 a[i * n + j] -= factor * a[k * n + j];
@@ -33,10 +33,11 @@ static bool NAME(substitute)(const NUMBER *a, int64_t n, bool lower, bool unit, 
     for (int64_t step = 0; step < n; step++) {
         int64_t i = lower ? step : n - 1 - step;
         int64_t from = lower ? 0 : i + 1, to = lower ? i : n;
-        for (int64_t j = from; j < to; j++)
+        for (int64_t j = from; j < to && !bd_interrupted(); j++)
             for (int64_t k = 0; k < count; k++)
                 x[i * count + k] -= a[i * n + j] * x[j * count + k];
         if (unit) continue;
+        if (bd_interrupted()) return true;
         if (a[i * n + i] == 0) return false;
         for (int64_t k = 0; k < count; k++)
             x[i * count + k] /= a[i * n + i];
@@ -47,6 +48,7 @@ static bool NAME(substitute)(const NUMBER *a, int64_t n, bool lower, bool unit, 
 static bool NAME(cholesky)(NUMBER *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
+        if (bd_interrupted()) return true;
         for (int64_t j = 0; j <= i; j++) {
             NUMBER sum = a[i * n + j];
             for (int64_t k = 0; k < j; k++)
@@ -117,9 +119,9 @@ static void NAME(reflect)(const NUMBER *a, int64_t stride, int64_t m, int64_t k,
 {
     for (int64_t j = from; j < n; j++)
         row[j] = 0;
-    for (int64_t i = k; i < m; i++)
+    for (int64_t i = k; i < m && !bd_interrupted(); i++)
         NAME(add_row)(row + from, i == k ? 1 : CONJUGATE(a[i * stride + k]), b + i * n + from, n - from);
-    for (int64_t i = k; i < m; i++)
+    for (int64_t i = k; i < m && !bd_interrupted(); i++)
         NAME(add_row)(b + i * n + from, -factor * (i == k ? 1 : a[i * stride + k]), row + from, n - from);
 }
 
@@ -127,7 +129,7 @@ static void NAME(qr)(NUMBER *a, int64_t m, int64_t n, NUMBER *q, int64_t columns
 {
     int64_t pivots = m < n ? m : n;
     NUMBER *factors = work, *row = work + pivots;
-    for (int64_t k = 0; k < pivots; k++) {
+    for (int64_t k = 0; k < pivots && !bd_interrupted(); k++) {
         NUMBER first = a[k * n + k];
         double below = 0, imaginary = SIZE_OF(first - REAL(first));
         for (int64_t i = k + 1; i < m; i++)

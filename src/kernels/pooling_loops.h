@@ -36,7 +36,7 @@ static void NAME(pool)(bd_pooling_kind kind, const bd_pooling_shape *s, const bd
         for (int64_t channel = 0; channel < s->channels; channel++) {
             plane p = plane_at(s, image, channel);
             for (int64_t h = 0; h < s->out[0]; h++) {
-                for (int64_t w = 0; w < s->out[1]; w++)
+                for (int64_t w = 0; w < s->out[1] && !bd_interrupted(); w++)
                     NAME(window)(kind, s, &p, h, w, d);
             }
         }

@@ -1,6 +1,7 @@
 // Pooling by its definition, with plain loops.
 #include "kernels/pooling.h"
 
+#include "base/interrupt.h"
 #include <string.h>
 
 // One channel of one image and of its output: where elements lie, and how far apart.

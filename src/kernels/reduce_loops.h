@@ -61,6 +61,7 @@ static T NAME(block)(const T *xs, int64_t n)
 static T NAME(row)(const T *xs, int64_t n)
 {
     if (n <= BLOCK) return NAME(block)(xs, n);
+    if (n > BD_INTERRUPT_BLOCK && bd_interrupted()) return START;
     int64_t half = (n / 2 + BLOCK - 1) / BLOCK * BLOCK;
     T a = NAME(row)(xs, half), b = NAME(row)(xs + half, n - half);
     return (T)(JOIN(a, b));
@@ -82,6 +83,7 @@ static void NAME(rows)(const T *xs, int64_t rows, int64_t width, int64_t stride,
         NAME(tile)(xs, rows, width, stride, ys);
         return;
     }
+    if (bd_interrupted()) return;
     T part[TILE];
     int64_t half = rows / 2;
     NAME(rows)(xs, half, width, stride, ys);
@@ -113,7 +115,7 @@ static void REDUCTION(const void *xp, void *yp, int64_t outer, int64_t count, in
     const T *xs = xp;
     T *ys = yp;
     if (inner == 0) return;
-    for (int64_t i = 0; i < outer; i++, xs += count * inner, ys += inner) {
+    for (int64_t i = 0; i < outer && !bd_interrupted(); i++, xs += count * inner, ys += inner) {
         if (inner == 1) {
             *ys = NAME(row)(xs, count);
         } else if (inner < NARROW) {

@@ -4,6 +4,7 @@
 // collects ROWS rows. Longer ones are halved and the halves' results joined, so a float sum's error grows
 // with BLOCK / WIDE (ROWS) and the logarithm of the count, not with the count; and each loop is one the
 // compiler vectorizes.
+#include "base/interrupt.h"
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"
 #include <math.h>

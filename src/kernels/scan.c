@@ -1,17 +1,19 @@
 // Running sums and products along an axis: one pass over memory, row by row.
 #include "kernels/scan.h"
 
+#include "base/interrupt.h"
 #include <complex.h>
 
 #define DEFINE_SCAN(NAME, T, START, OP)                                                                      \
     static void NAME(const bd_scan *s, const T *x, T *y)                                                     \
     {                                                                                                        \
         int64_t step = s->reverse ? -s->inner : s->inner;                                                    \
-        for (int64_t i = 0; i < s->outer * s->inner; i++) {                                                  \
+        for (int64_t i = 0; i < s->outer * s->inner && !bd_interrupted(); i++) {                             \
             int64_t at = i / s->inner * s->count * s->inner + i % s->inner;                                  \
             T sum = START;                                                                                   \
             if (s->reverse) at += (s->count - 1) * s->inner;                                                 \
             for (int64_t j = 0; j < s->count; j++, at += step) {                                             \
+                if (j % BD_INTERRUPT_BLOCK == BD_INTERRUPT_BLOCK - 1 && bd_interrupted()) return;            \
                 T before = sum;                                                                              \
                 sum = sum OP x[at];                                                                          \
                 y[at] = s->exclusive ? before : sum;                                                         \

@@ -58,7 +58,7 @@ static T NAME(max)(const T *xs, int64_t n)
 // y = x - max(x), row by row.
 static void NAME(center)(const T *xs, T *ys, int64_t rows, int64_t cols)
 {
-    for (int64_t r = 0; r < rows; r++, xs += cols, ys += cols) {
+    for (int64_t r = 0; r < rows && !bd_interrupted(); r++, xs += cols, ys += cols) {
         T max = NAME(max)(xs, cols);
         BD_VECTORIZE
         for (int64_t c = 0; c < cols; c++)
@@ -78,7 +78,7 @@ static void NAME(softmax)(const void *xp, void *yp, int64_t rows, int64_t cols)
     const T *xs = xp;
     T *ys = yp;
     if (cols == 0) return;
-    for (int64_t block; rows > 0; rows -= block, xs += block * cols) {
+    for (int64_t block; rows > 0 && !bd_interrupted(); rows -= block, xs += block * cols) {
         block = block_rows(rows, cols);
         NAME(center)(xs, ys, block, cols);
         NAME(exp_all)(ys, ys, block * cols);
@@ -96,7 +96,7 @@ static void NAME(log_softmax)(const void *xp, void *yp, int64_t rows, int64_t co
     T *ys = yp, p[BLOCK];
     if (cols == 0) return;
     NAME(center)(xp, ys, rows, cols);
-    for (int64_t r = 0; r < rows; r++, ys += cols) {
+    for (int64_t r = 0; r < rows && !bd_interrupted(); r++, ys += cols) {
         T sum = 0;
         for (int64_t at = 0; at < cols; at += BLOCK) {
             int64_t n = cols - at < BLOCK ? cols - at : BLOCK;
@@ -119,7 +119,7 @@ static void NAME(cross_entropy)(const void *xp, const void *lp, void *loss_p, vo
     for (int64_t r = 0; cols == 0 && r < rows; r++)
         loss[r] = 0;
     if (cols == 0) return;
-    for (int64_t block; rows > 0; rows -= block, xs += block * cols) {
+    for (int64_t block; rows > 0 && !bd_interrupted(); rows -= block, xs += block * cols) {
         block = block_rows(rows, cols);
         NAME(center)(xs, back, block, cols);
         for (int64_t r = 0; r < block; r++)
@@ -141,7 +141,7 @@ static void NAME(sparse_cross_entropy)(const void *xp, const int64_t *labels, vo
     const T *xs = xp;
     T *loss = loss_p, *back = back_p;
     if (cols == 0) return;
-    for (int64_t block; rows > 0; rows -= block, xs += block * cols) {
+    for (int64_t block; rows > 0 && !bd_interrupted(); rows -= block, xs += block * cols) {
         block = block_rows(rows, cols);
         NAME(center)(xs, back, block, cols);
         for (int64_t r = 0; r < block; r++)

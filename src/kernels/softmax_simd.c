@@ -2,6 +2,7 @@
 //
 // Rows are often short (10 classes), so one loop takes the exponentials of a whole block of rows: the kernel
 // writes each row minus its maximum to the output, takes exp of the block, and then sums up each row.
+#include "base/interrupt.h"
 #include "kernels/math_simd.h"
 #include "kernels/simd.h"
 #include "kernels/simd_loop.h"

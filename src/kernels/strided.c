@@ -1,6 +1,7 @@
 // The walk over two strided memories, and the copy of plain elements along it.
 #include "kernels/strided.h"
 
+#include "base/interrupt.h"
 #include <stdbool.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ void bd_strided_walk(const bd_strided *block, bd_strided_run_fn run, void *arg)
     if (!simplify(block, &b)) return;
     int inner = b.rank - 1;
     int64_t index[BD_STRIDED_RANK_MAX] = {0}, to_at = 0, from_at = 0;
-    for (;;) {
+    while (!bd_interrupted()) {
         run(arg, to_at, b.to_strides[inner], from_at, b.from_strides[inner], b.dims[inner]);
         int d = inner - 1;
         for (; d >= 0; d--) {

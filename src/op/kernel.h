@@ -25,6 +25,9 @@ enum {
     // And float attrs are numbers of the narrow type, too: rounded to it.
     BD_KERNEL_ROUNDS_ATTRS = 16,
     BD_KERNEL_CALLS = 8, // calls functions: how long it holds its thread depends on values
+    // Of a stateful op: its loops may be interrupted (base/interrupt.h), because they make outputs only, as
+    // random numbers are. Kernels of other ops always may.
+    BD_KERNEL_INTERRUPTIBLE = 32,
 };
 
 typedef struct bd_kernel {

@@ -1,6 +1,7 @@
 // The functions that kernels call: outputs in the memory of inputs, errors, choosing a kernel, parallel
 // loops.
 // labels: concurrent
+#include "base/interrupt.h"
 #include "base/testing/test.h"
 #include "base/thread_pool.h"
 #include "op/kernel_widen.h"
@@ -244,6 +245,36 @@ static void a_loop_over_threads_does_everything_once(void **state)
     assert_int_equal(atomic_load(&pieces), 1);
 }
 
+static atomic_bool is_interrupted;
+
+static void interrupt(void *arg, int64_t from, int64_t to)
+{
+    (void)from, (void)to;
+    atomic_fetch_add((atomic_int *)arg, 1);
+    is_interrupted = true;
+}
+
+static void an_interrupted_loop_ends_after_the_blocks_that_run(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_thread_pool *pool;
+    bd_thread_pool_new("test", 3, &pool, st);
+    assert_ok(st);
+    bd_step step = {.pool = pool};
+    bd_op_ctx c = {.step = &step};
+    const atomic_bool *before = bd_interrupt_set(&is_interrupted);
+    for (int threads = 0; threads < 2; threads++) {
+        atomic_int blocks = 0;
+        is_interrupted = false;
+        step.pool = threads ? pool : NULL;
+        bd_parallel_for(&c, 1000000, 10, interrupt, &blocks);
+        assert_in_range(blocks, 1, threads ? 4 : 1);
+    }
+    bd_interrupt_set(before);
+    bd_thread_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +286,7 @@ int main(void)
         cmocka_unit_test(narrow_types_find_kernels_that_widen),
         cmocka_unit_test(an_unknown_op_has_no_kernel),
         cmocka_unit_test(a_loop_over_threads_does_everything_once),
+        cmocka_unit_test(an_interrupted_loop_ends_after_the_blocks_that_run),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -3,18 +3,24 @@
 // A counter deals out the pieces. The calling thread takes pieces like the helpers, so the loop ends even
 // when no helper ever starts; it then waits only for pieces that a helper has begun. Late helpers find no
 // piece and drop their reference to the job.
+//
+// A piece is done block by block, between which the loop may be interrupted (base/interrupt.h).
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/thread.h"
 #include "base/thread_pool.h"
 #include "op/kernel.h"
 
 // More pieces than threads, so that a slow thread does not delay the others.
 #define PIECES_PER_THREAD 4
+// A block is this many grains: a grain is what is worth a thread, a block's time is far below 0.1 s.
+#define GRAINS_PER_BLOCK 16
 
 typedef struct job {
     void (*fn)(void *arg, int64_t from, int64_t to);
     void *arg;
-    int64_t count, piece, piece_count;
+    int64_t count, piece, piece_count, block;
+    const atomic_bool *interrupt; // of the calling thread
     _Atomic int64_t next;  // piece to be taken
     _Atomic int64_t ended; // pieces done
     atomic_int refs;
@@ -28,12 +34,18 @@ static void job_unref(job *j)
     bd_free(j);
 }
 
+static void run_blocks(const job *j, int64_t from, int64_t to)
+{
+    for (int64_t at = from; at < to && !bd_interrupted(); at += j->block)
+        j->fn(j->arg, at, bd_min(to, at + j->block));
+}
+
 static void take_pieces(job *j)
 {
     for (;;) {
         int64_t i = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
         if (i >= j->piece_count) return;
-        j->fn(j->arg, i * j->piece, bd_min(j->count, (i + 1) * j->piece));
+        run_blocks(j, i * j->piece, bd_min(j->count, (i + 1) * j->piece));
         if (atomic_fetch_add_explicit(&j->ended, 1, memory_order_acq_rel) + 1 == j->piece_count)
             bd_event_set(&j->done);
     }
@@ -42,7 +54,9 @@ static void take_pieces(job *j)
 static void help(void *arg)
 {
     job *j = arg;
+    const atomic_bool *before = bd_interrupt_set(j->interrupt); // it is there while a piece is not done
     take_pieces(j);
+    bd_interrupt_set(before);
     job_unref(j);
 }
 
@@ -54,12 +68,17 @@ void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
     bd_thread_pool *pool = c->step ? c->step->pool : NULL;
     int64_t threads = pool ? bd_thread_pool_threads(pool) : 1;
     int64_t pieces = bd_min(count / grain, threads * PIECES_PER_THREAD);
+    const job whole = {.fn = fn,
+                       .arg = arg,
+                       .count = count,
+                       .block = bd_interrupt_flag ? bd_min(grain, count) * GRAINS_PER_BLOCK : count,
+                       .interrupt = bd_interrupt_flag};
     if (threads < 2 || pieces < 2) {
-        fn(arg, 0, count);
+        run_blocks(&whole, 0, count);
         return;
     }
     job *j = bd_calloc(1, sizeof *j);
-    *j = (job){.fn = fn, .arg = arg, .count = count};
+    *j = whole;
     j->piece = (count + pieces - 1) / pieces;
     j->piece_count = (count + j->piece - 1) / j->piece;
     int64_t helpers = bd_min(threads, j->piece_count) - 1;

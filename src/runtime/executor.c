@@ -40,6 +40,7 @@
 
 #include "base/alloc.h"
 #include "base/float_mode.h"
+#include "base/interrupt.h"
 
 // The number of ready nodes that a worker runs before it checks for other work: often enough for the other
 // work, and seldom enough to cost no time.
@@ -262,7 +263,9 @@ static void work_until_empty(bd_worker *w)
 static void work(bd_worker *w)
 {
     const uint64_t float_mode = bd_float_mode_flush_denormals();
+    const atomic_bool *flag = bd_interrupt_set(&w->run->stopped);
     work_until_empty(w);
+    bd_interrupt_set(flag);
     bd_float_mode_restore(float_mode);
 }
 

@@ -2,6 +2,7 @@
 // executor.c.
 #include "runtime/executor_internal.h"
 
+#include "base/interrupt.h"
 #include "runtime/step_stats_collector.h"
 #include <string.h>
 
@@ -311,7 +312,9 @@ static void start_async(bd_worker *w, const bd_plan_item *it, bd_ready ready)
     if (r->step->stats) op->start_ns = bd_now_ns();
     atomic_store_explicit(&op->phase, BD_ASYNC_STARTING, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->async_open, 1, memory_order_relaxed);
+    bd_interrupt_set(NULL);
     it->run(&op->ctx);
+    bd_interrupt_set(&r->stopped);
     int starting = BD_ASYNC_STARTING;
     if (!atomic_compare_exchange_strong_explicit(&op->phase, &starting, BD_ASYNC_WAITING,
                                                  memory_order_acq_rel, memory_order_acquire))
@@ -320,14 +323,12 @@ static void start_async(bd_worker *w, const bd_plan_item *it, bd_ready ready)
 
 static void run_kernel(bd_worker *w, const bd_plan_item *it)
 {
+    if (it->flags & BD_ITEM_CHANGES_STATE) bd_interrupt_set(NULL);
     bd_step_stats_collector *stats = w->run->step->stats;
-    if (!stats) {
-        it->run(&w->ctx);
-        return;
-    }
-    int64_t start_ns = bd_now_ns();
+    int64_t start_ns = stats ? bd_now_ns() : 0;
     it->run(&w->ctx);
-    bd_step_stats_collector_add(stats, device_of(w->run, it), &w->ctx, start_ns, bd_now_ns());
+    if (stats) bd_step_stats_collector_add(stats, device_of(w->run, it), &w->ctx, start_ns, bd_now_ns());
+    if (it->flags & BD_ITEM_CHANGES_STATE) bd_interrupt_set(&w->run->stopped);
 }
 
 void bd_execute(bd_worker *w, bd_ready ready)

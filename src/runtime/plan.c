@@ -105,6 +105,13 @@ static braid_code bind(bd_plan *p, const braid_op *n, const bd_kernel *kernel, b
     return BRAID_OK;
 }
 
+static bool changes_state(const braid_op *n, const bd_kernel *kernel)
+{
+    for (int i = 0; i < n->input_count; i++)
+        if (bd_dtype_is_ref(n->input_types[i])) return true;
+    return bd_node_has_flag(n, BD_OP_STATEFUL) && !(kernel->flags & BD_KERNEL_INTERRUPTIBLE);
+}
+
 static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_kernel_store *store,
                             braid_status *st)
 {
@@ -120,6 +127,7 @@ static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_ker
     it->node = n;
     it->flags = role_flags(n) | (takes_reference(n) ? BD_ITEM_TAKES_REFERENCE : 0) |
                 (kernel->flags & BD_KERNEL_EXPENSIVE ? BD_ITEM_EXPENSIVE : 0) |
+                (changes_state(n, kernel) ? BD_ITEM_CHANGES_STATE : 0) |
                 (is_async ? BD_ITEM_ASYNC : 0);
     it->input_count = n->input_count;
     it->output_count = n->output_count;

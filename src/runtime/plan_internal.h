@@ -18,6 +18,7 @@ enum {
     BD_ITEM_EXPENSIVE = 256,
     BD_ITEM_ASYNC = 512,
     BD_ITEM_TAKES_REFERENCE = 1024, // a reference edge ends here
+    BD_ITEM_CHANGES_STATE = 2048,   // of more than the step: not interrupted
     BD_ITEM_CROSSES_FRAMES = BD_ITEM_ENTER | BD_ITEM_EXIT | BD_ITEM_NEXT_ITERATION,
 };
 

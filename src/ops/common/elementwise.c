@@ -38,7 +38,9 @@ void bd_unary_run(bd_op_ctx *c)
     const bd_unary_state *s = c->state;
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output_forward(c, 0, 0, s->gives_bool ? BRAID_BOOL : x->dtype, &x->shape);
-    if (y) s->fn(x->data, y->data, bd_tensor_count(x));
+    if (y)
+        bd_unary_blocks(s->fn, x->data, braid_dtype_size(x->dtype), y->data, braid_dtype_size(y->dtype),
+                        bd_tensor_count(x));
 }
 
 // ---- Two arguments ----
@@ -137,15 +139,16 @@ void bd_binary_run(bd_op_ctx *c)
     braid_tensor *z = bd_output_over_either(c, bd_binary_gives_bool(s->op) ? BRAID_BOOL : x->dtype, &shape);
     if (!z) return;
     int64_t n = bd_tensor_count(z);
+    size_t x_size = braid_dtype_size(x->dtype), z_size = braid_dtype_size(z->dtype);
     if (same || is_single(y, &x->shape)) {
-        s->fn(x->data, y->data, z->data, n, same ? BD_SINGLE_NONE : BD_SINGLE_Y);
+        bd_binary_blocks(s->fn, x->data, y->data, x_size, z->data, z_size, n,
+                         same ? BD_SINGLE_NONE : BD_SINGLE_Y);
     } else if (is_single(x, &y->shape)) {
-        s->fn(x->data, y->data, z->data, n, BD_SINGLE_X);
+        bd_binary_blocks(s->fn, x->data, y->data, x_size, z->data, z_size, n, BD_SINGLE_X);
     } else {
         bd_broadcast b;
         bool fits = bd_broadcast_init(&b, x->shape.dims, x->shape.rank, y->shape.dims, y->shape.rank);
         BD_ASSERT(fits);
-        bd_broadcast_run(&b, s->fn, x->data, y->data, braid_dtype_size(x->dtype), z->data,
-                         braid_dtype_size(z->dtype));
+        bd_broadcast_run(&b, s->fn, x->data, y->data, x_size, z->data, z_size);
     }
 }

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
+#include "kernels/loops.h"
 #include "op/kernel.h"
 
 #include <math.h>
@@ -153,7 +154,8 @@ static void cast_run(bd_op_ctx *c)
     if (bits_to_clear(s)) {
         cast_truncating(s, x, y);
     } else {
-        s->convert(x->data, y->data, bd_tensor_count(x));
+        bd_unary_blocks(s->convert, x->data, braid_dtype_size(x->dtype), y->data, braid_dtype_size(y->dtype),
+                        bd_tensor_count(x));
     }
 }
 

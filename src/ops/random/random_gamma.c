@@ -132,7 +132,7 @@ static void poisson_run(bd_op_ctx *c)
 
 #define SAMPLES_KERNEL(TYPES, RUN)                                                                           \
     BD_KERNELS({.types = (TYPES),                                                                            \
-                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS | BD_KERNEL_INTERRUPTIBLE,                   \
                 .state_size = sizeof(bd_random_source),                                                      \
                 .create = bd_random_source_create,                                                           \
                 .destroy = bd_random_source_destroy,                                                         \

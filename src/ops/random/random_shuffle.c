@@ -58,7 +58,7 @@ BD_OP(RandomShuffle) = {
     .attrs = "seed:int=0; seed2:int=0; T:type",
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_unchanged,
-    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE,
                            .state_size = sizeof(bd_random_source),
                            .create = bd_random_source_create,
                            .destroy = bd_random_source_destroy,
@@ -84,6 +84,6 @@ BD_OP(StatelessShuffle) = {
     .attrs = "T:type",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = keyed_shape,
-    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = keyed_run}),
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE, .run = keyed_run}),
     .doc = "The rows of value in an order given by the stream of key and counter.",
 };

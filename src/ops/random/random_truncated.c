@@ -101,7 +101,7 @@ BD_OP(ParameterizedTruncatedNormal) = {
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = truncated_shape,
     .kernels = BD_KERNELS({.types = "dtype=float|double",
-                           .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
+                           .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE | BD_KERNEL_WIDENS,
                            .state_size = sizeof(bd_random_source),
                            .create = bd_random_source_create,
                            .destroy = bd_random_source_destroy,

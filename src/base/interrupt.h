@@ -1,0 +1,35 @@
+// The interruption of kernels: a loop that takes long asks between blocks whether its results are still
+// wanted, and returns early when they are not.
+//
+// The executor sets the flag of its run for the threads that execute it. The flag is never taken back, so no
+// node of the run reads what an interrupted kernel has left in its outputs. A kernel that changes what
+// outlives the step (variables, queues, iterators) runs with no flag: it is never cut off half-way.
+#ifndef BD_BASE_INTERRUPT_H
+#define BD_BASE_INTERRUPT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+// The flag for this thread, true once its results are not wanted; NULL: none. It outlives its use here.
+extern _Thread_local const atomic_bool *bd_interrupt_flag __attribute__((tls_model("initial-exec")));
+
+// Sets the flag for this thread. Returns the one before, to be set again.
+static inline const atomic_bool *bd_interrupt_set(const atomic_bool *flag)
+{
+    const atomic_bool *before = bd_interrupt_flag;
+    bd_interrupt_flag = flag;
+    return before;
+}
+
+// Costs about a nanosecond: ask every few microseconds.
+static inline bool bd_interrupted(void)
+{
+    const atomic_bool *flag = bd_interrupt_flag;
+    return flag && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+// The number of elements of a block of an element-wise loop, after which it asks.
+#define BD_INTERRUPT_BLOCK 65536
+
+#endif
