@@ -3,6 +3,10 @@
 // The handler writes to the pipe of each server that asked for it, which is all that a handler may do; a
 // thread of each server reads its pipe and stops it. The previous handlers are restored when the last server
 // is freed.
+//
+// A stop waits for kernels that run. Braid's own end early (base/interrupt.h); one that is inside a library
+// does not, and one that changes variables is not cut off. The process does not wait for these longer than a
+// limit: then it ends at once.
 #include "cluster/server_signals.h"
 #include "base/alloc.h"
 #include "base/check.h"
@@ -18,10 +22,14 @@
 #define SERVERS_MAX 64
 // "SIGTERM ends any process cleanly within a second."
 #define GRACE_MS 500
+// "SIGTERM ends a server within three seconds whatever runs."
+#define LIMIT_MS 2500
 
 typedef struct watch {
     braid_server *server;
     int pipe[2];
+    int signal; // that has arrived
+    bd_event stopped;
     bd_thread thread;
 } watch;
 
@@ -43,6 +51,25 @@ static void handle(int number)
     errno = error;
 }
 
+static void end_in_time(void *arg)
+{
+    watch *w = arg;
+    if (bd_event_wait_until(&w->stopped, bd_deadline_after_ms(LIMIT_MS))) return;
+    bd_warn("A kernel still runs %.1f s after the signal: the process ends without it", LIMIT_MS / 1e3);
+    _exit(128 + w->signal);
+}
+
+static void stop_in_time(watch *w)
+{
+    BD_STATUS(st);
+    bd_thread limit;
+    const bool is_limited = !bd_thread_start(&limit, "bd-stop-limit", end_in_time, w, st);
+    if (!is_limited) bd_warn("The stop has no limit of time: %s", st->message);
+    braid_server_stop(w->server, GRACE_MS);
+    bd_event_set(&w->stopped);
+    if (is_limited) bd_thread_join(&limit);
+}
+
 // Ends at a byte of 0, or when a signal has arrived.
 static void wait_for_signal(void *arg)
 {
@@ -53,8 +80,9 @@ static void wait_for_signal(void *arg)
         got = read(w->pipe[0], &byte, 1);
     while (got < 0 && errno == EINTR);
     if (got != 1 || byte == 0) return;
+    w->signal = byte;
     bd_info("%s: stopping", byte == SIGINT ? "SIGINT" : "SIGTERM");
-    braid_server_stop(w->server, GRACE_MS);
+    stop_in_time(w);
 }
 
 static int find_locked(const braid_server *server)
@@ -78,6 +106,14 @@ static void uninstall_locked(void)
         sigaction(signals[i], &before[i], NULL);
 }
 
+static void watch_free(watch *w)
+{
+    close(w->pipe[0]);
+    close(w->pipe[1]);
+    bd_event_fini(&w->stopped);
+    bd_free(w);
+}
+
 static watch *watch_new(braid_server *server, braid_status *st)
 {
     watch *w = bd_calloc(1, sizeof *w);
@@ -87,11 +123,10 @@ static watch *watch_new(braid_server *server, braid_status *st)
         bd_free(w);
         return NULL;
     }
+    bd_event_init(&w->stopped);
     fcntl(w->pipe[0], F_SETFL, 0); // the thread waits; the handler must not
     if (!bd_thread_start(&w->thread, "bd-signals", wait_for_signal, w, st)) return w;
-    close(w->pipe[0]);
-    close(w->pipe[1]);
-    bd_free(w);
+    watch_free(w);
     return NULL;
 }
 
@@ -126,7 +161,5 @@ void bd_server_signals_off(braid_server *server)
     const unsigned char end = 0;
     if (write(w->pipe[1], &end, 1) < 0) BD_ASSERT(errno == EAGAIN); // full: it holds a byte already
     bd_thread_join(&w->thread);
-    close(w->pipe[0]);
-    close(w->pipe[1]);
-    bd_free(w);
+    watch_free(w);
 }

@@ -279,7 +279,8 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
                        .transpose_b = true};
     float *image = data->input, *output = data->output;
     memset(image, 0, sizeof *image * (size_t)(s->batch * image_len));
-    for (int64_t n = 0; n < s->batch && !bd_interrupted(); n++, image += image_len, output += positions_len * s->out_channels) {
+    for (int64_t n = 0; n < s->batch && !bd_interrupted();
+         n++, image += image_len, output += positions_len * s->out_channels) {
         bd_gemm(BD_F32, &g, data->filter, output, parts);
         const float *part = parts;
         for (int64_t kh = 0; kh < s->filter[0]; kh++) {

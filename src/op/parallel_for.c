@@ -21,8 +21,8 @@ typedef struct job {
     void *arg;
     int64_t count, piece, piece_count, block;
     const atomic_bool *interrupt; // of the calling thread
-    _Atomic int64_t next;  // piece to be taken
-    _Atomic int64_t ended; // pieces done
+    _Atomic int64_t next;         // piece to be taken
+    _Atomic int64_t ended;        // pieces done
     atomic_int refs;
     bd_event done;
 } job;

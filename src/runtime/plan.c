@@ -127,8 +127,7 @@ static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_ker
     it->node = n;
     it->flags = role_flags(n) | (takes_reference(n) ? BD_ITEM_TAKES_REFERENCE : 0) |
                 (kernel->flags & BD_KERNEL_EXPENSIVE ? BD_ITEM_EXPENSIVE : 0) |
-                (changes_state(n, kernel) ? BD_ITEM_CHANGES_STATE : 0) |
-                (is_async ? BD_ITEM_ASYNC : 0);
+                (changes_state(n, kernel) ? BD_ITEM_CHANGES_STATE : 0) | (is_async ? BD_ITEM_ASYNC : 0);
     it->input_count = n->input_count;
     it->output_count = n->output_count;
     it->frame = frame;

@@ -46,7 +46,7 @@ static void truncated_run(bd_op_ctx *c)
 
 #define RANDOM_KERNEL(TYPES, FLAGS, RUN)                                                                     \
     BD_KERNELS({.types = (TYPES),                                                                            \
-                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE | (FLAGS),                                                      \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE | (FLAGS),                            \
                 .state_size = sizeof(bd_random_source),                                                      \
                 .create = bd_random_source_create,                                                           \
                 .destroy = bd_random_source_destroy,                                                         \

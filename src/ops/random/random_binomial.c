@@ -145,7 +145,7 @@ static braid_code stateless_shape(bd_shape_ctx *c, braid_status *st)
     "T:type{double,float,half,int32,int64}=double; dtype:type{double,float,half,int32,int64}=int64"
 #define BINOMIAL_KERNEL(RUN)                                                                                 \
     BD_KERNELS({.types = "T=float|double; dtype=float|double|int32|int64",                                   \
-                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE | BD_KERNEL_WIDENS,                                             \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE | BD_KERNEL_WIDENS,                   \
                 .run = (RUN)})
 
 BD_OP(StatefulRandomBinomial) = {

@@ -151,8 +151,9 @@ static void normal_v1_run(bd_op_ctx *c)
 }
 
 #define STATEFUL_KERNEL(TYPES, FLAGS, RUN)                                                                   \
-    BD_KERNELS(                                                                                              \
-        {.types = TYPES "; shape_dtype=int32|int64", .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE | (FLAGS), .run = (RUN)})
+    BD_KERNELS({.types = TYPES "; shape_dtype=int32|int64",                                                  \
+                .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_INTERRUPTIBLE | (FLAGS),                            \
+                .run = (RUN)})
 #define STATEFUL_FLOATS(TYPES, FLAGS, RUN, DOC)                                                              \
     {                                                                                                        \
         .signature = "(resource: resource, algorithm: int64, shape: shape_dtype) -> (output: dtype)",        \
