@@ -100,12 +100,15 @@ static void products_match_three_nested_loops(void **state)
     }
 }
 
-// One whose rows, columns and sums are all done in blocks.
-static void a_large_product_matches_too(void **state)
+// Products whose sums, or rows and columns, are done in blocks.
+static void large_products_match_too(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        bd_gemm_shape s = {.m = 300, .n = 290, .k = 20000, .transpose_a = i & 1, .transpose_b = i & 2};
+    static const int64_t large[][3] = {{300, 290, 20000}, {1030, 2200, 1000}};
+    for (int i = 0; i < 8; i++) {
+        const int64_t *size = large[i / 4];
+        bd_gemm_shape s = {
+            .m = size[0], .n = size[1], .k = size[2], .transpose_a = i & 1, .transpose_b = i & 2};
         void *a = matrix(BD_F32, s.m * s.k), *b = matrix(BD_F32, s.k * s.n), *c = matrix(BD_F32, s.m * s.n);
         bd_gemm(BD_F32, &s, a, b, c);
         check(BD_F32, &s, a, b, c, 17);
@@ -185,7 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_match_three_nested_loops),
-        cmocka_unit_test(a_large_product_matches_too),
+        cmocka_unit_test(large_products_match_too),
         cmocka_unit_test(broadcasting_matches_computed_indices),
         cmocka_unit_test(argmax_ignores_nan_and_takes_the_first),
     };
