@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fresh.sh [TARBALL]: runs the README's two commands, ./dev demo and ./dev test, in a clean Debian on a clone
-# of HEAD. Nothing may fail, and nothing may be skipped but tests that need real MNIST, if BRAID_MNIST_DIR does
-# not name it. As root, in about ten minutes, over the network; the Debian is made by debootstrap or unpacked
-# from TARBALL.
+# of HEAD. Nothing may fail, and nothing may be skipped but tests that need real MNIST, if BRAID_MNIST_DIR
+# does not name it. As root, in about ten minutes, over the network; the Debian is made by debootstrap or
+# unpacked from TARBALL.
 set -euo pipefail
 . "$(dirname "$0")/clean_debian.sh"
 

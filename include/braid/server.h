@@ -91,7 +91,7 @@ BRAID_API void braid_server_failed(braid_server *server);
 BRAID_API void braid_server_stop(braid_server *server, int64_t grace_ms);
 
 /// Makes SIGTERM and SIGINT call braid_server_stop on this server, so that join returns and the program ends
-/// cleanly. When a kernel of a library still runs 2.5 s later, the process ends without it, with the exit code
+/// cleanly. When a kernel of a library still runs 2.5 s later, the process ends without it: its exit code is
 /// 128 plus the number of the signal.
 BRAID_API void braid_server_stop_on_signals(braid_server *server);
 
