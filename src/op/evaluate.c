@@ -2,6 +2,7 @@
 #include "graph/evaluate.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "op/kernel.h"
 
 static void take_outputs(bd_value *values, int count, braid_tensor *outputs)
@@ -27,7 +28,10 @@ static braid_code run(const bd_kernel *kernel, const braid_op *node, void *state
                    .step = &step};
     for (int i = 0; i < node->input_count; i++)
         bd_tensor_ref(&values[i].tensor, &inputs[i]);
+    // A constant outlives the step on whose thread it may be computed.
+    const atomic_bool *interrupt = bd_interrupt_set(NULL);
     kernel->run(&c);
+    bd_interrupt_set(interrupt);
     for (int i = 0; i < c.output_count; i++)
         bd_op_check_strings(&c, i);
     for (int i = 0; i < node->input_count; i++)

@@ -107,9 +107,10 @@ static braid_code bind(bd_plan *p, const braid_op *n, const bd_kernel *kernel, b
 
 static bool changes_state(const braid_op *n, const bd_kernel *kernel)
 {
+    if (kernel->flags & BD_KERNEL_INTERRUPTIBLE) return false;
     for (int i = 0; i < n->input_count; i++)
-        if (bd_dtype_is_ref(n->input_types[i])) return true;
-    return bd_node_has_flag(n, BD_OP_STATEFUL) && !(kernel->flags & BD_KERNEL_INTERRUPTIBLE);
+        if (bd_dtype_is_ref(n->input_types[i]) || n->input_types[i] == BRAID_RESOURCE) return true;
+    return bd_node_has_flag(n, BD_OP_STATEFUL);
 }
 
 static braid_code make_item(bd_plan *p, const braid_op *n, int32_t frame, bd_kernel_store *store,
