@@ -12,10 +12,12 @@
 #include "frames.h"
 #include "process.h"
 #include "supervision.h"
+#include "throwaway_keys.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -41,9 +43,21 @@ typedef struct agent {
     int signal_fd;
     sigset_t old_mask;
     int64_t silence_ns;
+    char *key_dir; // of the task's certificate; NULL: `braid run` has sent none
 } agent;
 
 // ---- Frames of `braid run` ----
+
+static bool take_file(agent *a, const bd_frame *f)
+{
+    const char *name, *data;
+    size_t len;
+    if (a->state != AGENT_WAITING || !bd_frame_read_file(f, &name, &data, &len) ||
+        !bd_key_dir_add(&a->key_dir, name, data, len))
+        return false;
+    setenv(BD_TLS_DIR_VARIABLE, a->key_dir, 1); // the task inherits it
+    return true;
+}
 
 static bool start_task(agent *a, const bd_frame *f)
 {
@@ -73,6 +87,7 @@ static bool on_frame(agent *a, const bd_frame *f)
 {
     const int sig = f->type == BD_FRAME_SIGNAL ? bd_frame_number(f) : 0;
     switch (f->type) {
+    case BD_FRAME_FILE: return take_file(a, f);
     case BD_FRAME_START: return start_task(a, f);
     case BD_FRAME_PING: bd_frame_append(&a->sending.data, BD_FRAME_PING, NULL, 0); return true;
     case BD_FRAME_SIGNAL:
@@ -205,6 +220,7 @@ static int serve(void)
     const int fds[] = {a.task.out, a.task.err, a.task.notice, a.signal_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0) close(fds[i]);
+    bd_key_dir_remove(a.key_dir);
     bd_byte_queue_fini(&a.receiving);
     bd_byte_queue_fini(&a.sending);
     return a.state == AGENT_LOST ? EXIT_LOST : 0;

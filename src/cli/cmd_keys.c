@@ -8,6 +8,7 @@
 
 #define DAYS_DEFAULT 365
 #define DAY_S 86400
+#define WORDS_MAX 4 // one more than there may be
 
 static int fail(const braid_status *st)
 {
@@ -101,14 +102,18 @@ static int keys_main(int argc, char **argv)
         "  braid keys --role client --days 30 add keys alice\n"
         "  braid keys show keys",
         table, sizeof table / sizeof *table};
-    int rest;
-    switch (bd_flags_parse(&flags, argc, argv, &rest)) {
-    case BD_FLAGS_HELP: return 0;
-    case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
-    case BD_FLAGS_OK: break;
+    char *words[WORDS_MAX];
+    int count = 0;
+    for (int at = 0, next = 0; at < argc; at += next) { // options may stand before, between and behind words
+        if (at > 0 && count < WORDS_MAX) words[count++] = argv[at];
+        switch (bd_flags_parse(&flags, argc - at, argv + at, &next)) {
+        case BD_FLAGS_HELP: return 0;
+        case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
+        case BD_FLAGS_OK: break;
+        }
     }
     braid_status *st = braid_status_new();
-    const int code = run(argv + rest, argc - rest, role, days > INT32_MAX ? INT32_MAX : (int)days, st);
+    const int code = run(words, count, role, days > INT32_MAX ? INT32_MAX : (int)days, st);
     braid_status_free(st);
     return code;
 }

@@ -34,7 +34,7 @@ typedef struct run_flags {
     int64_t ps, ps_replicas, workers, timeout_ms, restarts, grace_ms;
     int64_t port;
     const char *hosts, *hostfile, *ssh;
-    bool chief;
+    bool chief, insecure;
     const char *file_root, *tls_dir;
     int program; // its index in argv
 } run_flags;
@@ -58,6 +58,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
          "how long tasks wait for a lost one (default 60)"},
         {"tls-dir", BD_FLAG_STRING, &f->tls_dir, 0, "DIR",
          "the tasks' certificate, on each host (default: BRAID_TLS_DIR)"},
+        {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL, "with --hosts: make no certificates for this run"},
         {"hosts", BD_FLAG_STRING, &f->hosts, 0, "HOST[:N],...",
          "run on these hosts, by ssh, N tasks (default 1) on each"},
         {"hostfile", BD_FLAG_STRING, &f->hostfile, 0, "FILE",
@@ -74,8 +75,8 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
         "A PROGRAM without a slash is searched beside braid, then in PATH.\n"
         "With --hosts the tasks run on other hosts, which have braid, PROGRAM and the working directory\n"
-        "under the same paths. Parameter servers are spread over the hosts first. --tls-dir closes the\n"
-        "cluster to others; without it PROGRAM must serve everyone (mnist_replica --insecure).\n"
+        "under the same paths. Parameter servers are spread over the hosts first. Without --tls-dir the\n"
+        "tasks get certificates that are made for this run, so that nobody else may call them.\n"
         "The exit code is the first failing task's, 128+N if signal N killed it; 0 if none failed, or those\n"
         "that failed were restarted.\n\n"
         "Examples:\n"
@@ -83,7 +84,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "  braid run --restarts 3 mnist_replica --log_dir=/tmp/model --train_steps=20000\n"
         "  braid run --ps-replicas 2 --workers 2 mnist_replica --train_steps=20000\n"
         "  braid run --ps 2 --workers 3 --chief --timeout 600 python3 train.py\n"
-        "  braid run --hosts a:2,b:2 --tls-dir keys/task mnist_replica --train_steps=20000",
+        "  braid run --hosts a:2,b:2 mnist_replica --train_steps=20000",
         table, sizeof table / sizeof *table};
     bd_flags_result result = bd_flags_parse(&flags, argc, argv, &f->program);
     if (result != BD_FLAGS_OK) return result;
@@ -336,6 +337,13 @@ static const char *find_ssh(const run_flags *f)
     return ssh && ssh[0] ? ssh : SSH_DEFAULT;
 }
 
+// Tasks on several hosts can be reached by others. Those of one host are for its user.
+static bool wants_keys(const run_flags *f, const bd_host_list *hosts)
+{
+    const char *dir = getenv(BD_TLS_DIR_VARIABLE);
+    return hosts->len > 1 && !f->insecure && !(dir && dir[0]);
+}
+
 static int run_program(const run_flags *f, const bd_host_list *hosts, const char *path, char **argv)
 {
     char self[PATH_MAX], directory[PATH_MAX];
@@ -354,7 +362,13 @@ static int run_program(const run_flags *f, const bd_host_list *hosts, const char
                   .ssh = find_ssh(f),
                   .braid = self,
                   .directory = directory};
-    return run_cluster(f, hosts, &run);
+    BD_STATUS(st);
+    bd_throwaway_keys keys = {0};
+    if (wants_keys(f, hosts) && !bd_throwaway_keys_make(&keys, st)) run.keys = &keys;
+    if (st->code) fprintf(stderr, "braid run: no certificates for the tasks: %s\n", st->message);
+    const int code = st->code ? 1 : run_cluster(f, hosts, &run);
+    bd_throwaway_keys_fini(&keys);
+    return code;
 }
 
 static int run_main(int argc, char **argv)
@@ -367,7 +381,7 @@ static int run_main(int argc, char **argv)
     }
     // The tasks inherit these.
     if (f.file_root) setenv(BD_FILE_ROOT_VARIABLE, f.file_root, 1);
-    if (f.tls_dir) setenv("BRAID_TLS_DIR", f.tls_dir, 1);
+    if (f.tls_dir) setenv(BD_TLS_DIR_VARIABLE, f.tls_dir, 1);
     const char *name = argv[f.program];
     bd_host_list hosts = {0};
     char *path = NULL;

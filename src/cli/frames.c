@@ -18,6 +18,25 @@ void bd_frame_append(bd_strbuf *to, bd_frame_type type, const void *data, size_t
     bd_strbuf_append_n(to, data, len);
 }
 
+void bd_frame_append_file(bd_strbuf *to, const char *name, const void *data, size_t len)
+{
+    bd_strbuf content = {0};
+    bd_strbuf_append_n(&content, name, strlen(name) + 1);
+    bd_strbuf_append_n(&content, data, len);
+    bd_frame_append(to, BD_FRAME_FILE, content.data, content.len);
+    bd_strbuf_fini(&content);
+}
+
+bool bd_frame_read_file(const bd_frame *f, const char **name, const char **data, size_t *len)
+{
+    const char *zero = f->len ? memchr(f->data, 0, f->len) : NULL;
+    if (!zero) return false;
+    *name = f->data;
+    *data = zero + 1;
+    *len = f->len - (size_t)(*data - f->data);
+    return true;
+}
+
 void bd_frame_append_number(bd_strbuf *to, bd_frame_type type, int number)
 {
     char text[16];

@@ -1,9 +1,9 @@
 // What `braid run` and an agent, its process on another host, say to each other over the streams of ssh.
 //
 // A frame is a byte of its type, the length of its content in four bytes (lowest first), and the content. The
-// agent begins with HELLO, `braid run` with START. Each side is heard from at least every BD_PING_MS:
-// `braid run` sends PING, the agent answers with PING. A side that has heard nothing for BD_SILENCE_MS takes
-// the other one for lost.
+// agent begins with HELLO, `braid run` with FILEs, if there are any, and START. Each side is heard from at
+// least every BD_PING_MS: `braid run` sends PING, the agent answers with PING. A side that has heard nothing
+// for BD_SILENCE_MS takes the other one for lost.
 #ifndef BD_CLI_FRAMES_H
 #define BD_CLI_FRAMES_H
 
@@ -17,10 +17,11 @@
 #define BD_CONNECT_MS 60000
 // Environments and arguments have 2 MB at most, by the default of Linux.
 #define BD_FRAME_MAX (4 << 20)
-#define BD_HELLO "braid agent 1"
+#define BD_HELLO "braid agent 2"
 
 typedef enum bd_frame_type {
     BD_FRAME_HELLO = 'H',  // agent: BD_HELLO
+    BD_FRAME_FILE = 'F',   // run: a file of the certificate: its name, a zero, its content
     BD_FRAME_START = 'S',  // run: strings, each with its zero (bd_start_append)
     BD_FRAME_SIGNAL = 'K', // run: the number of a signal for the task, as text
     BD_FRAME_PING = 'P',   // both
@@ -38,6 +39,9 @@ typedef struct bd_frame {
 } bd_frame;
 
 void bd_frame_append(bd_strbuf *to, bd_frame_type type, const void *data, size_t len);
+void bd_frame_append_file(bd_strbuf *to, const char *name, const void *data, size_t len);
+// The content of FILE; false: it is malformed. The strings are in the memory of `f`.
+bool bd_frame_read_file(const bd_frame *f, const char **name, const char **data, size_t *len);
 void bd_frame_append_number(bd_strbuf *to, bd_frame_type type, int number);
 // The number of such a frame; -1: it has none.
 int bd_frame_number(const bd_frame *f);

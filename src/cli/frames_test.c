@@ -39,6 +39,25 @@ static void frames_come_out_however_they_are_cut(void **state)
     bd_strbuf_fini(&sent);
 }
 
+static void a_file_has_a_name_and_any_content(void **state)
+{
+    (void)state;
+    bd_byte_queue q = {0};
+    bd_frame f;
+    const char *name, *data;
+    size_t len;
+    bd_frame_append_file(&q.data, "key.pem", "a\0b", 3);
+    assert_int_equal(bd_frame_next(&q, &f), 1);
+    assert_int_equal(f.type, BD_FRAME_FILE);
+    assert_true(bd_frame_read_file(&f, &name, &data, &len));
+    assert_string_equal(name, "key.pem");
+    assert_int_equal(len, 3);
+    assert_memory_equal(data, "a\0b", 3);
+    assert_false(bd_frame_read_file(&(bd_frame){BD_FRAME_FILE, "key.pem", 7}, &name, &data, &len));
+    assert_false(bd_frame_read_file(&(bd_frame){BD_FRAME_FILE, NULL, 0}, &name, &data, &len));
+    bd_byte_queue_fini(&q);
+}
+
 static void a_frame_that_is_too_long_is_refused(void **state)
 {
     (void)state;
@@ -137,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_come_out_however_they_are_cut),
+        cmocka_unit_test(a_file_has_a_name_and_any_content),
         cmocka_unit_test(a_frame_that_is_too_long_is_refused),
         cmocka_unit_test(a_number_is_digits_only),
         cmocka_unit_test(a_start_is_read_as_it_was_written),

@@ -85,6 +85,10 @@ int bd_remote_start(bd_task *t, const bd_run *run, const sigset_t *mask, bd_task
                      .from = p.out,
                      .ping_ns = bd_deadline_after_ms(BD_PING_MS),
                      .silence_ns = bd_deadline_after_ms(BD_CONNECT_MS)};
+    for (int i = 0; run->keys && i < BD_KEY_FILES; i++) {
+        const bd_key_file *f = &run->keys->files[i];
+        bd_frame_append_file(&r->sending.data, f->name, f->data.data, f->data.len);
+    }
     append_start(&r->sending.data, t, run);
     for (int i = 0; i < 2; i++)
         t->output[i] = (bd_prefixed){.from = -1, .to = &outputs[i], .prefix = t->prefixes[i]};

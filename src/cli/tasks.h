@@ -6,6 +6,7 @@
 #include "prefix.h"
 #include "remote_task.h"
 #include "supervision.h"
+#include "throwaway_keys.h"
 #include <sys/types.h>
 
 // The streams of a task: standard output, standard error, and what its ssh says.
@@ -31,9 +32,10 @@ struct bd_run {
     int max_restarts;    // of each task
     int64_t grace_ms;    // BRAID_GRACE_SECONDS of the tasks
     // For tasks on other hosts:
-    const char *ssh;   // the command that takes a host and a command, for the shell
-    const char *braid; // path of this program
-    char *directory;   // where tasks run
+    const char *ssh;               // the command that takes a host and a command, for the shell
+    const char *braid;             // path of this program
+    char *directory;               // where tasks run
+    const bd_throwaway_keys *keys; // NULL: the tasks have no certificates of the run
 };
 
 // What is set in the environment of a task.

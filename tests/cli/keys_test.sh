@@ -31,6 +31,9 @@ mode() { stat -c %a "$1"; }
 check "an authority is made" keys new "$keys"
 fails "a second one takes no place that is taken" 1 "is there and is not empty" keys new "$keys"
 check "a task's certificate is made" keys --role task add "$keys" ps0
+check "options may stand behind the words" keys add "$keys" behind --role viewer
+check "and between them" keys add --role viewer "$keys" behind
+rm -r "${keys:?}/behind"
 check "a client's certificate is made" keys --role client --days 30 add "$keys" alice
 check "only the user enters the directories and reads the keys" \
     test "$(mode "$keys") $(mode "$keys/ca.key") $(mode "$keys/ps0") $(mode "$keys/ps0/key.pem")" = "700 600 700 600"

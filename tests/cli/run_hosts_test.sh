@@ -22,15 +22,28 @@ nothing_left() { wait "$watcher"; }
 run() { timeout 60 "$bin/braid" run "$@" >"$dir/out" 2>"$dir/err"; }
 
 watch_alive
-run --hosts 127.0.0.1:2,127.0.0.2:2 --port 21870 \
-    mnist_replica --insecure --train_steps=300 --learning_rate=0.003
+run --hosts 127.0.0.1:2,127.0.0.2:2 --port 21870 mnist_replica --train_steps=300 --learning_rate=0.003
 check "a cluster on two hosts trains: exit code 0" test $? = 0
 check "test accuracy of at least 0.5" at_least "$(accuracy)" 0.5
-listens() { grep -q "^$1 .* reaches $2 " "$dir/err"; }
-check "parameter servers are dealt to the hosts first" listens ps/0 127.0.0.1:21870
-check "workers take the next hosts in turn" listens worker/0 127.0.0.2:21870
-check "the tasks of a host have ports in a row" listens worker/1 127.0.0.1:21871
+listens() { grep -q "/job:$1 at $2 " "$dir/err"; }
+check "parameter servers are dealt to the hosts first" listens ps/task:0 127.0.0.1:21870
+check "workers take the next hosts in turn" listens worker/task:0 127.0.0.2:21870
+check "the tasks of a host have ports in a row" listens worker/task:1 127.0.0.1:21871
 check "nothing is left on the hosts" nothing_left
+
+# ---- Certificates of the run ----
+
+run --hosts a,b --ps 0 sh -c 'stat -c %a "$BRAID_TLS_DIR"; ls "$BRAID_TLS_DIR"; cksum <"$BRAID_TLS_DIR/ca.pem"; echo "$BRAID_TLS_DIR" >>"'"$dir"'/key-dirs"'
+check "tasks on two hosts get a certificate" test "$(grep -c 'cert.pem\|key.pem\|ca.pem' "$dir/out")" = 6
+check "of one authority" test "$(grep -o '| [0-9]* [0-9]*$' "$dir/out" | sort -u | wc -l)" = 1
+check "for their user only" test "$(grep -c '| 700$' "$dir/out")" = 2
+check "it is removed with the task" test -z "$(xargs ls 2>/dev/null <"$dir/key-dirs")"
+run --hosts a,b --ps 0 --insecure sh -c 'echo "dir=$BRAID_TLS_DIR"'
+check "--insecure makes none" test "$(grep -c '| dir=$' "$dir/out")" = 2
+run --hosts a,b --ps 0 --tls-dir "$dir/mine" sh -c 'echo "dir=$BRAID_TLS_DIR"'
+check "--tls-dir names another one" test "$(grep -c "| dir=$dir/mine\$" "$dir/out")" = 2
+run --hosts a:2 --ps 0 sh -c 'echo "dir=$BRAID_TLS_DIR"'
+check "tasks of one host need none" test "$(grep -c '| dir=$' "$dir/out")" = 2
 
 # ---- What a task gets, and its end ----
 
@@ -63,7 +76,7 @@ check "a signal reaches the task" grep -qx 'worker/0 | asked' "$dir/out"
 
 watch_alive
 rm -f "$dir"/ssh-*
-"$bin/braid" run --hosts 127.0.0.1:2,127.0.0.2:1 mnist_replica --insecure --train_steps=1000000 >"$dir/out" 2>"$dir/err" &
+"$bin/braid" run --hosts 127.0.0.1:2,127.0.0.2:1 mnist_replica --train_steps=1000000 >"$dir/out" 2>"$dir/err" &
 run=$!
 wait_for "worker/1 | first step" "$dir/err"
 kill -KILL $run
@@ -73,7 +86,7 @@ check "braid run is killed: nothing is left on the hosts" nothing_left
 watch_alive
 rm -f "$dir"/ssh-*
 : >"$dir/err"
-"$bin/braid" run --hosts 127.0.0.1:1,127.0.0.2:2 mnist_replica --insecure --train_steps=1000000 >"$dir/out" 2>"$dir/err" &
+"$bin/braid" run --hosts 127.0.0.1:1,127.0.0.2:2 mnist_replica --train_steps=1000000 >"$dir/out" 2>"$dir/err" &
 run=$!
 wait_for "worker/1 | first step" "$dir/err"
 kill -KILL "$(cat "$dir/ssh-127.0.0.1")"

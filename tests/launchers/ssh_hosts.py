@@ -137,7 +137,7 @@ class SshTest(unittest.TestCase):
                 left.discard(process)
 
     def test_three_hosts_train(self):
-        run = self.start({LAUNCHER: 1, A: 2, B: 1}, "--insecure", "--train_steps=500")
+        run = self.start({LAUNCHER: 1, A: 2, B: 1}, "--insecure", "--train_steps=500", options=["--insecure"])
         output, _ = run.communicate(timeout=LIMIT_S)
         self.assertEqual(run.returncode, 0, output)
         self.assertRegex(output, r"worker/0 \| test accuracy: 0\.[6-9]|worker/0 \| test accuracy: 1")
@@ -154,8 +154,15 @@ class SshTest(unittest.TestCase):
         self.assertIn("worker/0 | test accuracy: 0.", output)
         self.assertNotIn("Insecure", output)
 
+    def test_hosts_with_certificates_of_the_run_train(self):
+        run = self.start({A: 2, B: 1}, "--train_steps=300")
+        output, _ = run.communicate(timeout=LIMIT_S)
+        self.assertEqual(run.returncode, 0, output)
+        self.assertIn("worker/0 | test accuracy: 0.", output)
+        self.assertNotIn("Insecure", output)
+
     def test_a_killed_launcher_leaves_no_process(self):
-        run = self.start({A: 2, B: 2}, "--insecure", "--train_steps=10000000")
+        run = self.start({A: 2, B: 2}, "--train_steps=10000000")
         self.read_until(run, "worker/1 | first step")
         processes = processes_of(self.space(A)) + processes_of(self.space(B))
         self.assertEqual(len(processes), 8, "an agent and a program for each task")
@@ -163,7 +170,7 @@ class SshTest(unittest.TestCase):
         self.wait_for_end(processes)
 
     def test_a_host_that_is_cut_off_ends_the_run(self):
-        run = self.start({A: 1, B: 2}, "--insecure", "--train_steps=10000000")
+        run = self.start({A: 1, B: 2}, "--train_steps=10000000")
         self.read_until(run, "worker/1 | first step")
         there, here = processes_of(self.space(A)), processes_of(self.space(B))
         self.assertEqual((len(there), len(here)), (2, 4))
