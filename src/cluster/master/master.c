@@ -25,21 +25,41 @@ void bd_master_free(bd_master *m)
     if (!m) return;
     BD_ASSERT(bd_map_count(&m->sessions) == 0 && m->closing == 0);
     bd_map_fini(&m->sessions);
+    bd_map_fini(&m->owners);
     bd_cond_fini(&m->changed);
     bd_mutex_fini(&m->mu);
     bd_free(m);
 }
 
-bd_master_session *bd_master_find_session(bd_master *m, const char *handle, braid_status *st)
+static const char *name_of(const bd_caller *c)
+{
+    return c->name[0] ? c->name : "the server's process";
+}
+
+// Callers of the role task may use what others have made.
+static bool may_use(const bd_caller *caller, const char *owner)
+{
+    return !caller || caller->role >= BRAID_ROLE_TASK || strcmp(caller->name, owner) == 0;
+}
+
+bd_master_session *bd_master_find_session(bd_master *m, const char *handle, const bd_caller *caller,
+                                          braid_status *st)
 {
     bd_mutex_lock(&m->mu);
     bd_master_session *s = bd_map_get(&m->sessions, handle);
-    if (s) bd_master_session_ref(s);
-    if (s) atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
-    bd_mutex_unlock(&m->mu);
     if (!s)
         bd_fail(st, BRAID_ABORTED, "Session %s is not found. Possibly, this master has restarted.", handle);
-    return s;
+    else if (!may_use(caller, s->owner.name))
+        bd_fail(
+            st, BRAID_PERMISSION_DENIED,
+            "Session %s belongs to %s, which has opened it, and the caller is %s: that needs the role task",
+            handle, name_of(&s->owner), name_of(caller));
+    if (!st->code) {
+        bd_master_session_ref(s);
+        atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
+    }
+    bd_mutex_unlock(&m->mu);
+    return st->code ? NULL : s;
 }
 
 // ---- Making a session ----
@@ -94,6 +114,7 @@ static void created_on_tasks(void *arg, const braid_status *st)
     } else {
         bd_mutex_lock(&m->mu);
         bd_map_put(&m->sessions, c->session->handle, c->session);
+        bd_map_put(&m->owners, c->session->owner.name, m);
         bd_master_session_ref(c->session);
         bd_mutex_unlock(&m->mu);
         bd_master_watch_client(c->session);
@@ -121,6 +142,7 @@ static void place(void *arg)
     c->session = bd_master_session_new(c->master, &c->found, &c->config, &c->graph, st);
     if (c->session) {
         c->session->leader = c->leader;
+        c->session->owner = c->config.owner;
         create_on_tasks(c);
     } else {
         creation_end(c, st);
@@ -295,7 +317,7 @@ void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *c
 {
     BD_STATUS(st);
     if (handle && handle[0]) {
-        bd_master_session *s = bd_master_find_session(m, handle, st);
+        bd_master_session *s = bd_master_find_session(m, handle, NULL, st);
         if (!s) st->code = BRAID_INVALID_ARGUMENT;
         fn(arg, s ? s->devices : NULL, s ? s->device_count : 0, st);
         bd_master_session_unref(s);
@@ -363,10 +385,35 @@ static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st
     bd_master_fanout(&options, reset_end, r);
 }
 
-void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
-                     const char *const *filters, int filter_count, bd_cancellation *cancellation,
-                     bd_master_done_fn fn, void *arg)
+// Whether the caller may clear what all the owners have made. Forgets them then.
+static braid_code take_owners(bd_master *m, const bd_caller *caller, braid_status *st)
 {
+    size_t pos = 0;
+    const char *owner;
+    void *unused;
+    bd_mutex_lock(&m->mu);
+    while (!st->code && bd_map_next(&m->owners, &pos, &owner, &unused))
+        if (!may_use(caller, owner))
+            bd_fail(st, BRAID_PERMISSION_DENIED,
+                    "Reset would clear what %s has made, and the caller is %s: that needs the role task",
+                    owner[0] ? owner : "the server's process", name_of(caller));
+    if (!st->code) {
+        bd_map_fini(&m->owners);
+        bd_map_init(&m->owners);
+    }
+    bd_mutex_unlock(&m->mu);
+    return st->code;
+}
+
+void bd_master_reset(bd_master *m, const bd_caller *caller, const char *const *containers,
+                     int container_count, const char *const *filters, int filter_count,
+                     bd_cancellation *cancellation, bd_master_done_fn fn, void *arg)
+{
+    BD_STATUS(st);
+    if (take_owners(m, caller, st)) {
+        fn(arg, st);
+        return;
+    }
     close_all(m);
     reset *r = bd_calloc(1, sizeof *r);
     r->master = m;

@@ -48,6 +48,7 @@ typedef struct bd_session_config {
     // Run number `after` of a signature and every `every`-th run after it have a cost model in their
     // metadata; 0: no run has.
     int64_t cost_model_every, cost_model_after;
+    bd_caller owner;               // the process that opens it; all zero: this one
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
 
@@ -61,8 +62,11 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
                               int64_t deadline_ns, bd_cancellation *cancellation, bd_master_created_fn fn,
                               void *arg);
 
-// The session with a reference; NULL and Aborted "Session HANDLE is not found".
-bd_master_session *bd_master_find_session(bd_master *m, const char *handle, braid_status *st);
+// The session with a reference; NULL and Aborted "Session HANDLE is not found". A session belongs to the
+// caller that has opened it: others, but callers of the role task, get PermissionDenied. `caller` NULL: this
+// process.
+bd_master_session *bd_master_find_session(bd_master *m, const char *handle, const bd_caller *caller,
+                                          braid_status *st);
 void bd_master_session_unref(bd_master_session *s);
 const char *bd_master_session_handle(const bd_master_session *s);
 // The session's token: the parent of the tokens that bd_master_run gets.
@@ -161,9 +165,10 @@ void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *c
                             bd_master_devices_fn fn, void *arg);
 
 // Clears containers (an empty list: the default one) on all tasks that the filters admit, and closes all
-// sessions.
-void bd_master_reset(bd_master *m, const char *const *containers, int container_count,
-                     const char *const *filters, int filter_count, bd_cancellation *cancellation,
-                     bd_master_done_fn fn, void *arg);
+// sessions. PermissionDenied for a caller that has not the role task when another one has opened a session
+// since the last reset: the containers may hold what that one has made.
+void bd_master_reset(bd_master *m, const bd_caller *caller, const char *const *containers,
+                     int container_count, const char *const *filters, int filter_count,
+                     bd_cancellation *cancellation, bd_master_done_fn fn, void *arg);
 
 #endif

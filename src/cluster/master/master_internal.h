@@ -14,12 +14,14 @@ struct bd_master {
     bd_mutex mu;
     bd_cond changed;
     bd_map sessions; // handle -> bd_master_session, one reference each; guarded by mu
+    bd_map owners;   // names of the callers that have opened sessions since the last reset; guarded by mu
     int closing;     // sessions that are being closed; guarded by mu
 };
 
 struct bd_master_session {
     bd_master *master; // not owned
     char *handle;
+    bd_caller owner;
     bool allow_soft_placement, log_device_placement, place_pruned_graph;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...

@@ -88,9 +88,8 @@ static braid_code read_make(bd_service_env *env, make_call *c, bd_incoming *call
     if (bd_run_options_read(o->run_options, &c->args, st) || bd_signature_check(&c->signature, st) ||
         check_devices(o, st))
         return st->code;
-    c->session = bd_master_find_session(env->master, c->request->session_handle, st);
+    c->session = bd_service_session(env, call, c->request->session_handle, st);
     if (!c->session) return st->code;
-    bd_master_called_by(c->session, call);
     return bd_run_id_check(env, "MakeCallable", c->request->request_id, st);
 }
 
@@ -191,9 +190,8 @@ static braid_code read_run(bd_service_env *env, run_call *c, bd_incoming *call, 
                               (bd_taken_field){3, add_feed, c}, arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!request) return st->code;
-    c->session = bd_master_find_session(env->master, request->session_handle, st);
+    c->session = bd_service_session(env, call, request->session_handle, st);
     if (!c->session) return st->code;
-    bd_master_called_by(c->session, call);
     c->callable = bd_master_find_callable(c->session, request->handle, st);
     if (!c->callable || set_run_args(c, st)) return st->code;
     return bd_run_id_check(env, "RunCallable", request->request_id, st);
@@ -221,7 +219,7 @@ void bd_serve_release_callable(bd_service_env *env, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Tensorflow__ReleaseCallableRequest *request =
         bd_proto_unpack_message(&tensorflow__release_callable_request__descriptor, &call->request, arena, st);
-    bd_master_session *s = request ? bd_master_find_session(env->master, request->session_handle, st) : NULL;
+    bd_master_session *s = request ? bd_service_session(env, call, request->session_handle, st) : NULL;
     if (s) bd_master_release_callable(s, request->handle);
     bd_master_session_unref(s);
     bd_incoming_reply_status(call, st);

@@ -165,8 +165,10 @@ static void hold(bd_service_env *env, bd_incoming *call)
     const Braid__HoldRequest *request =
         bd_proto_unpack_message(&braid__hold_request__descriptor, &call->request, arena, st);
     bd_message_fini(&call->request); // not kept while the call is open
+    bd_caller caller;
+    call->transport->caller(call, &caller);
     bd_master_session *session =
-        request ? bd_master_find_session(env->master, request->session_handle, st) : NULL;
+        request ? bd_master_find_session(env->master, request->session_handle, &caller, st) : NULL;
     if (session)
         begin_hold(env, call, session);
     else

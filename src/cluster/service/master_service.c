@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/strbuf.h"
 #include "cluster/rpc/large_fields.h"
 #include "cluster/rpc/server_call.h"
 #include "cluster/service/services.h"
@@ -13,6 +15,36 @@
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
 #include <string.h>
+
+bd_master_session *bd_service_session(bd_service_env *env, const bd_incoming *call, const char *handle,
+                                      braid_status *st)
+{
+    bd_caller caller;
+    call->transport->caller(call, &caller);
+    bd_master_session *s = bd_master_find_session(env->master, handle, &caller, st);
+    if (s) bd_master_called_by(s, call);
+    return s;
+}
+
+// ---- The audit: what callers do to what outlives a step ----
+
+static void audit(const bd_incoming *call, const char *what, const char *of)
+{
+    bd_caller caller;
+    call->transport->caller(call, &caller);
+    char *peer = call->transport->peer(call);
+    bd_info("%s %s by %s from %s", what, of, caller.name[0] ? caller.name : "a caller", peer);
+    bd_free(peer);
+}
+
+static void audit_reset(const bd_incoming *call, const Tensorflow__ResetRequest *request)
+{
+    bd_strbuf names = {0};
+    for (size_t i = 0; i < request->n_container; i++)
+        bd_strbuf_appendf(&names, "%s'%s'", i ? ", " : "", request->container[i]);
+    audit(call, "Reset of", names.len ? bd_strbuf_str(&names) : "the default container");
+    bd_strbuf_fini(&names);
+}
 
 // ---- CreateSession ----
 
@@ -37,6 +69,7 @@ static void session_created(void *arg, bd_master_session *session, const braid_s
     if (bd_server_call_is_cancelled(&c->base))
         bd_master_close_session(c->env->master, bd_master_session_handle(session), NULL, NULL);
     bd_master_called_by(session, c->base.call);
+    audit(c->base.call, "Opened session", bd_master_session_handle(session));
     Tensorflow__CreateSessionResponse response = TENSORFLOW__CREATE_SESSION_RESPONSE__INIT;
     response.session_handle = (char *)bd_master_session_handle(session);
     bd_server_call_reply_proto(&c->base, &response.base);
@@ -56,7 +89,7 @@ static void begin_create(bd_service_env *env, bd_incoming *call, const Tensorflo
 {
     static const Tensorflow__ConfigProto defaults = TENSORFLOW__CONFIG_PROTO__INIT;
     if (!config) config = &defaults;
-    const bd_session_config wanted = {
+    bd_session_config wanted = {
         .device_filters = (const char *const *)config->device_filters,
         .device_filter_count = (int)config->n_device_filters,
         .allow_soft_placement = config->allow_soft_placement,
@@ -69,6 +102,7 @@ static void begin_create(bd_service_env *env, bd_incoming *call, const Tensorflo
         .cost_model_after = config->graph_options ? config->graph_options->build_cost_model_after : 0,
         .collective_leader = config->experimental ? config->experimental->collective_group_leader : NULL,
     };
+    call->transport->caller(call, &wanted.owner);
     create_call *c = bd_calloc(1, sizeof *c);
     c->env = env;
     const int64_t deadline_ns = call->deadline_ns;
@@ -124,9 +158,8 @@ static void extend_session(bd_service_env *env, bd_incoming *call)
     const Tensorflow__ExtendSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__extend_session_request__descriptor, &call->request,
                               (bd_taken_field){2, bd_large_field_add, &graph_def}, arena, st);
-    bd_master_session *s = request ? bd_master_find_session(env->master, request->session_handle, st) : NULL;
+    bd_master_session *s = request ? bd_service_session(env, call, request->session_handle, st) : NULL;
     int64_t version = s ? bd_max(request->current_graph_version, 0) : 0;
-    if (s) bd_master_called_by(s, call);
     if (s) bd_master_extend(s, &graph_def, &version, st);
     bd_message_fini(&graph_def);
     Tensorflow__ExtendSessionResponse response = TENSORFLOW__EXTEND_SESSION_RESPONSE__INIT;
@@ -282,9 +315,8 @@ static braid_code read_run(run_call *c, bd_incoming *call, braid_status *st)
                                        (bd_taken_field){2, add_feed, c}, &c->arena, st);
     bd_message_fini(&call->request); // its memory is the network's
     if (!c->request) return st->code;
-    c->session = bd_master_find_session(c->env->master, c->request->session_handle, st);
+    c->session = bd_service_session(c->env, call, c->request->session_handle, st);
     if (!c->session) return st->code;
-    bd_master_called_by(c->session, call);
     set_args(c);
     if (bd_run_options_read(c->request->options, &c->args, st)) return st->code;
     c->args.metadata = &c->metadata;
@@ -317,10 +349,14 @@ static void close_session(bd_service_env *env, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Tensorflow__CloseSessionRequest *request =
         bd_proto_unpack_message(&tensorflow__close_session_request__descriptor, &call->request, arena, st);
-    if (request)
-        bd_master_close_session(env->master, request->session_handle, bd_incoming_reply_status, call);
-    else
+    bd_master_session *s = request ? bd_service_session(env, call, request->session_handle, st) : NULL;
+    if (!s) {
         bd_incoming_reply_error(call, st);
+        return;
+    }
+    audit(call, "Closed session", request->session_handle);
+    bd_master_close_session(env->master, request->session_handle, bd_incoming_reply_status, call);
+    bd_master_session_unref(s);
 }
 
 // ---- ListDevices ----
@@ -379,9 +415,12 @@ static void reset(bd_service_env *env, bd_incoming *call)
         bd_incoming_reply_error(call, st);
         return;
     }
+    bd_caller caller;
+    call->transport->caller(call, &caller);
+    audit_reset(call, request);
     bd_server_call *s = bd_calloc(1, sizeof *s);
     bd_server_call_init(s, call, env->cancellation, env->cancellation, free_call);
-    bd_master_reset(env->master, (const char *const *)request->container, (int)request->n_container,
+    bd_master_reset(env->master, &caller, (const char *const *)request->container, (int)request->n_container,
                     (const char *const *)request->device_filters, (int)request->n_device_filters,
                     s->cancellation, bd_server_call_reply_status, s);
 }

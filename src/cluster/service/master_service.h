@@ -8,6 +8,11 @@
 #include "cluster/transport/transport.h"
 #include "tensorflow/core/protobuf/config.pb-c.h"
 
+// master_service.c
+// The session for a call that uses it, with a reference; NULL and the errors of bd_master_find_session.
+bd_master_session *bd_service_session(bd_service_env *env, const bd_incoming *call, const char *handle,
+                                      braid_status *st);
+
 // callable_service.c
 void bd_serve_make_callable(bd_service_env *env, bd_incoming *call);
 void bd_serve_run_callable(bd_service_env *env, bd_incoming *call);

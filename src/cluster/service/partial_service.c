@@ -51,9 +51,8 @@ static braid_code read_setup(bd_service_env *env, setup_call *c, bd_incoming *ca
         .target_count = (int)c->request->n_target,
     };
     if (bd_signature_check(&c->signature, st)) return st->code;
-    c->session = bd_master_find_session(env->master, c->request->session_handle, st);
+    c->session = bd_service_session(env, call, c->request->session_handle, st);
     if (!c->session) return st->code;
-    bd_master_called_by(c->session, call);
     return bd_run_id_check(env, "PartialRunSetup", c->request->request_id, st);
 }
 

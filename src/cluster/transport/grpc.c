@@ -228,6 +228,7 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
         .reply = bd_grpc_reply,
         .on_end = bd_grpc_on_end,
         .peer = bd_grpc_peer,
+        .caller = bd_grpc_caller,
         .is_connected = bd_grpc_is_connected,
         .send = bd_grpc_send,
         .receive = bd_grpc_receive,

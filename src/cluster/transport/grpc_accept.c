@@ -495,6 +495,16 @@ braid_code bd_acceptor_admit(bd_acceptor *a, int fd, braid_status *st)
     return st->code;
 }
 
+bool bd_acceptor_user(bd_acceptor *a, int fd, uid_t *user)
+{
+    bd_mutex_lock(&a->mu);
+    const connection *c = find_locked(a, fd);
+    const bool is_known = c && c->has_user;
+    if (is_known) *user = c->user;
+    bd_mutex_unlock(&a->mu);
+    return is_known;
+}
+
 char *bd_acceptor_peer(bd_acceptor *a, int fd)
 {
     bd_mutex_lock(&a->mu);

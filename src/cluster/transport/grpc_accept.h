@@ -30,6 +30,8 @@ void bd_acceptor_free(bd_acceptor *a); // after stop; NULL is accepted
 // PermissionDenied says which user it is of, and the remedy; Unavailable when the connection is closed or the
 // acceptor stopped.
 braid_code bd_acceptor_admit(bd_acceptor *a, int fd, braid_status *st);
+// The user of that process. False when it is not known, or the connection is closed.
+bool bd_acceptor_user(bd_acceptor *a, int fd, uid_t *user);
 // The other end of the connection that was passed on as `fd` (bd_free): "ipv4:127.0.0.1:4321"; NULL: it is
 // closed. Each connection of a socket in the file system has a name of its own.
 char *bd_acceptor_peer(bd_acceptor *a, int fd);

@@ -96,6 +96,7 @@ void bd_grpc_listener_free(bd_listener *l);
 void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *st);
 void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
 char *bd_grpc_peer(const bd_incoming *call);
+void bd_grpc_caller(const bd_incoming *call, bd_caller *out);
 bool bd_grpc_is_connected(bd_transport *t, const char *peer);
 void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
 void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);

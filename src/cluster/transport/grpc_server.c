@@ -20,8 +20,10 @@
 #include <grpc/support/alloc.h>
 #include <malloc.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Calls that can arrive between two turns of the poll threads without waiting for each other.
 #define POSTED_REQUESTS 16
@@ -147,6 +149,21 @@ char *bd_grpc_peer(const bd_incoming *call)
     if (in->listener->external) return peer_by_grpc(in->call);
     char *peer = bd_acceptor_peer(in->listener->acceptor, fd_of(in->call));
     return peer ? peer : bd_strdup("closed");
+}
+
+void bd_grpc_caller(const bd_incoming *call, bd_caller *out)
+{
+    const incoming *in = BD_CONTAINER_OF(call, const incoming, base);
+    const bd_listener *l = in->listener;
+    uid_t user;
+    *out = (bd_caller){.role = BRAID_ROLE_TASK};
+    if (l->external) {
+        bd_grpc_tls_caller(in->call, out);
+    } else if (l->transport->users) {
+        const bool is_known = bd_acceptor_user(l->acceptor, fd_of(in->call), &user);
+        out->role = is_known && user == geteuid() ? BRAID_ROLE_TASK : BRAID_ROLE_CLIENT;
+        if (is_known) snprintf(out->name, sizeof out->name, "user %lld", (long long)user);
+    }
 }
 
 bool bd_grpc_is_connected(bd_transport *t, const char *peer)

@@ -93,6 +93,17 @@ static void append_name(bd_strbuf *text, const grpc_auth_context *context)
     if (name) bd_strbuf_append_n(text, name->value, name->value_length);
 }
 
+void bd_grpc_tls_caller(grpc_call *call, bd_caller *out)
+{
+    grpc_auth_context *context = grpc_call_auth_context(call);
+    bd_strbuf name = {0};
+    append_name(&name, context);
+    snprintf(out->name, sizeof out->name, "certificate '%s'", bd_strbuf_str(&name));
+    out->role = role_of(context);
+    bd_strbuf_fini(&name);
+    grpc_auth_context_release(context);
+}
+
 braid_code bd_grpc_tls_admit(grpc_call *call, const char *method, braid_role needed, braid_status *st)
 {
     grpc_auth_context *context = grpc_call_auth_context(call);

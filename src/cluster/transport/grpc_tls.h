@@ -8,7 +8,7 @@
 #define BD_CLUSTER_GRPC_TLS_H
 
 #include "base/status.h"
-#include <braid/keys.h>
+#include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 
@@ -26,6 +26,9 @@ grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls);
 
 // PermissionDenied, with the remedy, when the certificate of the caller does not have the role or more.
 braid_code bd_grpc_tls_admit(grpc_call *call, const char *method, braid_role needed, braid_status *st);
+
+// The name and the role of the certificate of the caller.
+void bd_grpc_tls_caller(grpc_call *call, bd_caller *out);
 
 // A server takes connections that were accepted elsewhere and speak TLS at this port, a pseudo-address; the
 // argument of that name in its arguments is set to a handler when the port is added.

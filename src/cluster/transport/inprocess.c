@@ -237,6 +237,12 @@ static char *net_peer(const bd_incoming *call)
     return bd_strdup("in-process");
 }
 
+static void net_caller(const bd_incoming *call, bd_caller *out)
+{
+    (void)call;
+    *out = (bd_caller){.role = BRAID_ROLE_TASK};
+}
+
 static bool net_is_connected(bd_transport *t, const char *peer)
 {
     (void)t, (void)peer;
@@ -257,6 +263,7 @@ const bd_transport bd_net_functions = {
     .reply = bd_net_reply,
     .on_end = bd_net_on_end,
     .peer = net_peer,
+    .caller = net_caller,
     .is_connected = net_is_connected,
     .free = network_free,
 };

@@ -48,6 +48,15 @@ struct bd_incoming {
     int64_t deadline_ns; // BD_FOREVER: no deadline
 };
 
+// The process that makes a call, as far as the transport knows it.
+#define BD_CALLER_NAME_MAX 96
+typedef struct bd_caller {
+    char name[BD_CALLER_NAME_MAX]; // "user 1000" or "certificate 'trainer'"; "": not known
+    // That of the certificate. Without certificates: TASK for the server's own user and where every process
+    // may call, CLIENT for other users.
+    braid_role role;
+} bd_caller;
+
 // `cancelled`: the caller cancelled, is gone or ran into its deadline before the reply.
 typedef void (*bd_call_end_fn)(void *arg, bool cancelled);
 
@@ -85,6 +94,8 @@ struct bd_transport {
     void (*on_end)(bd_incoming *call, bd_call_end_fn fn, void *arg);
     // The connection that carries the call, before the reply (bd_free): "ipv4:127.0.0.1:4321".
     char *(*peer)(const bd_incoming *call);
+    // Who calls, before the reply.
+    void (*caller)(const bd_incoming *call, bd_caller *out);
     // Returns whether that connection exists, or did a moment ago. True when the transport has no
     // connections.
     bool (*is_connected)(bd_transport *t, const char *peer);
