@@ -4,6 +4,7 @@
 
 #include "cli/ports.h"
 #include "session.h"
+#include <braid/keys.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,35 @@ static inline void bench_cluster_json(int workers, bool is_copied, char *json, s
     if (workers > 1) snprintf(second, sizeof second, ", \"127.0.0.1:%d\"", bench_free_port());
     snprintf(json, size, "{\"ps\": [\"127.0.0.1:%d%s\"], \"worker\": [\"127.0.0.1:%d\"%s]}",
              bench_free_port(), copy, bench_free_port(), second);
+}
+
+static char bench_keys[64];
+
+static inline void bench_remove_keys(void)
+{
+    static const char *const files[] = {
+        "task/ca.pem", "task/cert.pem", "task/key.pem", "task", "ca.pem", "ca.key", ""};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", bench_keys, files[i]);
+        remove(path);
+    }
+}
+
+// The tasks that are started from now on speak TLS. Their certificate is removed at the end.
+static inline void bench_use_tls(void)
+{
+    char dir[128];
+    braid_status *st = braid_status_new();
+    snprintf(bench_keys, sizeof bench_keys, "/tmp/braid-bench-XXXXXX");
+    bench_check(mkdtemp(bench_keys) != NULL, "keys", "no directory");
+    bench_check(!braid_keys_new(bench_keys, st) &&
+                    !braid_keys_add(bench_keys, "task", BRAID_ROLE_TASK, 1, st),
+                "keys", braid_status_message(st));
+    braid_status_free(st);
+    snprintf(dir, sizeof dir, "%s/task", bench_keys);
+    setenv("BRAID_TLS_DIR", dir, 1);
+    atexit(bench_remove_keys);
 }
 
 // Starts `braid server`, which lies beside the program `self`, for a process of the parameter

@@ -1,4 +1,5 @@
-// A step that only receives one tensor on a worker from a parameter server, over gRPC: `recv_bench BYTES`.
+// A step that only receives one tensor on a worker from a parameter server, over gRPC, or over gRPC and TLS:
+// `recv_bench [tls] BYTES`.
 #include "cluster.h"
 
 // [count] floats made where the variable is, so that no more than it is ever sent.
@@ -10,14 +11,17 @@ static braid_out fill(braid_graph *g, int32_t count)
 
 int main(int argc, char **argv)
 {
-    bench_check(argc == 2 && atol(argv[1]) >= 4, "usage", "recv_bench BYTES");
+    const bool is_tls = argc == 3 && !strcmp(argv[1], "tls");
+    const long bytes = argc == 2 + is_tls ? atol(argv[1 + is_tls]) : 0;
+    bench_check(bytes >= 4, "usage", "recv_bench [tls] BYTES");
+    if (is_tls) bench_use_tls();
     char json[128];
     bench_cluster_json(1, false, json, sizeof json);
     pid_t ps = bench_start_ps(argv[0], json, "0");
     braid_graph *g = braid_graph_new();
     braid_server *server = bench_start_worker(json, 0, g);
     braid_push_device(g, "/job:ps/task:0");
-    braid_variable v = braid_variable_new(g, "v", fill(g, (int32_t)(atol(argv[1]) / 4)), true);
+    braid_variable v = braid_variable_new(g, "v", fill(g, (int32_t)(bytes / 4)), true);
     braid_pop_device(g);
     braid_op *init = braid_global_variables_initializer(g);
     bench_step b = {.target = braid_identity(g, "received", v.read).op};

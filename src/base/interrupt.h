@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // The flag for this thread, true once its results are not wanted; NULL: none. It outlives its use here.
 extern _Thread_local const atomic_bool *bd_interrupt_flag __attribute__((tls_model("initial-exec")));
@@ -27,6 +28,12 @@ static inline bool bd_interrupted(void)
 {
     const atomic_bool *flag = bd_interrupt_flag;
     return flag && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+// The same for iteration `i` of a loop whose iterations are short: asks in a few of them.
+static inline bool bd_interrupted_at(int64_t i)
+{
+    return i % 1024 == 0 && bd_interrupted();
 }
 
 // The number of elements of a block of an element-wise loop, after which it asks.

@@ -1,4 +1,5 @@
 // Gather, GatherV2 and ResourceGather: pick slices of a tensor by indices along an axis.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -147,7 +148,7 @@ static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
             inner = bd_shape_count_range(&params->shape, g.axis + 1, params->shape.rank),
             n = bd_shape_count_range(&indices->shape, g.batch, indices->shape.rank);
     for (int64_t o = 0; o < outer; o++) {
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
             int64_t at = bd_tensor_index(indices, o / per_batch * n + i);
             // the indices may be a variable's and change between two reads
             if (at < 0 || at >= limit) continue;

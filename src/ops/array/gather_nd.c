@@ -1,4 +1,5 @@
 // GatherNd, ResourceGatherNd and ScatterNd: slices of a tensor, each addressed by several indices.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -45,7 +46,7 @@ static void gather_from(bd_op_ctx *c, const braid_tensor *params)
     // Elements that no index addresses are zero; strings are empty already.
     if (y && s.ignores && y->dtype != BRAID_STRING && braid_dtype_size(y->dtype) > 0)
         memset(y->data, 0, bd_tensor_bytes(y));
-    for (int64_t i = 0; y && i < s.count; i++) {
+    for (int64_t i = 0; y && i < s.count && !bd_interrupted_at(i); i++) {
         int64_t at = bd_slices_at(c, &s, &params->shape, indices, i);
         if (at < 0 && !s.ignores) return;
         if (at >= 0 && s.len > 0) bd_elements_copy(y, i * s.len, params, at, s.len);

@@ -1,4 +1,5 @@
 // OneHot: each index becomes a row with one element set.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -66,11 +67,11 @@ static void one_hot_run(bd_op_ctx *c)
     }
     braid_tensor *y = bd_output(c, 0, bd_input(c, 2)->dtype, &shape);
     if (!y) return;
-    for (int64_t i = 0; i < total; i++)
+    for (int64_t i = 0; i < total && !bd_interrupted_at(i); i++)
         bd_elements_copy(y, i, bd_input(c, 3), 0, 1);
     int at = axis < 0 ? indices->shape.rank : (int)axis;
     int64_t inner = bd_shape_count_range(&shape, at + 1, shape.rank);
-    for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(indices) && !bd_interrupted_at(i); i++) {
         int64_t hot = index_at(indices, i);
         if (hot < 0 || hot >= depth) continue; // an index out of range leaves the row unset
         bd_elements_copy(y, (i / inner * depth + hot) * inner + i % inner, bd_input(c, 2), 0, 1);

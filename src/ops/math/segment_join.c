@@ -1,6 +1,7 @@
 // Joins the rows of each segment into one.
 #include "ops/math/segment.h"
 
+#include "base/interrupt.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
 
@@ -131,7 +132,7 @@ void bd_segment_sorted_run(bd_op_ctx *c)
     number without_rows = number_of(y->dtype, s->op == BD_SEGMENT_PROD, s->op == BD_SEGMENT_PROD), start;
     bool has_start = starts_with(s->op, y->dtype, &start);
     fill(y->data, bd_tensor_count(y), size, without_rows);
-    for (int64_t i = 0, from = 0; i < count; i++) {
+    for (int64_t i = 0, from = 0; i < count && !bd_interrupted_at(i); i++) {
         int64_t id = bd_tensor_index(ids, i);
         if (id < 0 || id >= segments) continue; // the ids may be a variable's and change between two reads
         if (i > 0 && bd_tensor_index(ids, i - 1) != id) from = i;
@@ -201,7 +202,7 @@ void bd_segment_unsorted_run(bd_op_ctx *c)
     int64_t len = bd_shape_count_range(&data->shape, ids->shape.rank, data->shape.rank);
     // without data the ids are not checked
     int64_t rows = bd_tensor_count(data) > 0 ? bd_tensor_count(ids) : 0;
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < rows && !bd_interrupted_at(i); i++) {
         int64_t id = bd_tensor_index(ids, i);
         if (id < 0) continue; // dropped
         if (id >= count) {
