@@ -57,8 +57,13 @@ endfunction()
 
 # The programs of the tests that are labelled so, and all programs of Braid.
 add_custom_target(concurrent)
-get_property(programs DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY BUILDSYSTEM_TARGETS)
-add_dependencies(concurrent ${programs})
+get_property(targets DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTY BUILDSYSTEM_TARGETS)
+foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$") # CTest's own targets run tests
+        add_dependencies(concurrent ${target})
+    endif()
+endforeach()
 
 # braid_test_properties(TEST SOURCE [PROGRAM])
 function(braid_test_properties test source)
