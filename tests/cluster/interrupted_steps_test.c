@@ -165,7 +165,7 @@ static void a_signal_ends_a_process_in_three_seconds(void **state)
 {
     (void)state;
     const char *sanitizer = getenv("BRAID_SANITIZE");
-    if (sanitizer && strstr(sanitizer, "thread")) skip(); // it takes the signals of the process itself
+    if (sanitizer && strstr(sanitizer, "thread")) skip(); // the process ends by the signal there
     pid_t pid;
     int status, ends[2];
     char byte, *argv[] = {"interrupted_steps_test", "convolve", NULL};
