@@ -14,11 +14,13 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strbuf.h"
+#include "base/system_memory.h"
 #include "base/wait_limits.h"
 #include "cluster/rpc/methods.h"
 #include "cluster/server_internal.h"
 #include "cluster/server_signals.h"
 #include "cluster/worker/remote_worker.h"
+#include "tensor/buffer.h"
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -303,13 +305,6 @@ static braid_code start_pools(braid_server *s, const braid_server_options *optio
     return code;
 }
 
-// A quarter of the memory.
-static size_t held_bytes_max(void)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (size_t)pages / 4 * (size_t)page_bytes : (size_t)1 << 30;
-}
-
 // How long a server waits for other tasks.
 typedef struct wait_limits {
     int64_t gone_ms, start_ms;
@@ -329,7 +324,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     bd_remote_workers_new(&s->peers);
     make_devices(s, bd_max(1, options->cpu_devices));
     s->env.spec_check = bd_spec_check_new(s->cluster, &s->peers);
-    s->env.chunk_store = bd_chunk_store_new(s->timers, held_bytes_max());
+    s->env.chunk_store = bd_chunk_store_new(s->timers, (size_t)bd_system_memory() / 4);
     s->env.collectives = bd_task_collectives_new(&s->peers, s->devices[0]);
     const bd_local_devices devices = {s->devices, s->device_infos, s->device_count};
     s->env.worker =
@@ -344,6 +339,8 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .session_timeout_ms = options->session_timeout_ms,
                                                    .client_gone_ms = limits->gone_ms,
                                                    .session_idle_ms = options->session_idle_timeout_ms,
+                                                   .sessions_max = s->limits.sessions,
+                                                   .step_ms_max = s->limits.step_ms,
                                                    .caller_lost_ms = options->client_lost_timeout_ms > 0
                                                                          ? options->client_lost_timeout_ms
                                                                          : CLIENT_LOST_TIMEOUT_DEFAULT_MS});
@@ -449,14 +446,16 @@ static braid_code use_tls(braid_server *s, const char *dir, bool *uses_tls, brai
         braid_role_name(role));
 }
 
-// Who may call.
+// Who may call, and how much of the server each caller may use.
 static braid_code admit(braid_server *s, const char *task, const char *address,
                         const braid_server_options *options, braid_status *st)
 {
     bool uses_tls;
+    if (bd_server_limits_parse(options->limits, &s->limits, st)) return st->code;
     if (use_tls(s, options->tls_dir, &uses_tls, st)) return st->code;
     if (!uses_tls && !options->insecure && check_address(address, task, st)) return st->code;
     if (!s->owns_transport) return BRAID_OK;
+    bd_grpc_transport_limit(s->transport, &s->limits.transport);
     if (!uses_tls && options->insecure) {
         bd_warn(
             "Insecure: every process that reaches %s may run graphs, which read and write the files of this server (file roots) as this user",
@@ -485,6 +484,7 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     if (!code) code = start_pools(s, options, st);
     if (code) return code;
     s->target = bd_asprintf("grpc://%s", address);
+    bd_buffer_pool_set_limit((size_t)s->limits.memory_bytes);
     make_parts(s, job, index, options, &limits);
     if (bd_address_replicas(s->peers.self->address) > 1) make_replication(s, &limits);
     code = listen_at(s, address, st);

@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "cluster/server.h"
 #include "cluster/server_files.h"
+#include "cluster/server_limits.h"
 #include "cluster/service/services.h"
 
 struct braid_server {
@@ -29,6 +30,7 @@ struct braid_server {
 
     bd_server_files files; // that graphs may use
     bd_users users;        // who may call, if the transport is the server's
+    bd_server_limits limits;
     bd_mutex mu;
     bd_cond changed;
     bool is_stopping, is_stopped; // guarded by mu

@@ -64,6 +64,31 @@ bd_master_session *bd_master_find_session(bd_master *m, const char *handle, cons
 
 // ---- Making a session ----
 
+// The owner of `config` may open one more session.
+static braid_code check_room_locked(const bd_master *m, const bd_caller *owner, braid_status *st)
+{
+    if (m->env.sessions_max == 0 || !owner->name[0]) return BRAID_OK;
+    int count = 0;
+    size_t pos = 0;
+    void *session;
+    while (bd_map_next(&m->sessions, &pos, NULL, &session))
+        count += strcmp(((bd_master_session *)session)->owner.name, owner->name) == 0;
+    if (count < m->env.sessions_max) return BRAID_OK;
+    return bd_fail(
+        st, BRAID_RESOURCE_EXHAUSTED,
+        "%s has %d sessions open, the most that the server allows: close some, or start the server with "
+        "--limit sessions=N",
+        owner->name, count);
+}
+
+static braid_code check_room(bd_master *m, const bd_caller *owner, braid_status *st)
+{
+    bd_mutex_lock(&m->mu);
+    check_room_locked(m, owner, st);
+    bd_mutex_unlock(&m->mu);
+    return st->code;
+}
+
 typedef struct creation {
     bd_master *master;
     braid_graph graph;
@@ -105,20 +130,29 @@ static void create_on_task(void *arg, bd_worker *w, bd_cancellation *cancellatio
     w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
 }
 
-static void created_on_tasks(void *arg, const braid_status *st)
+// Others of its owner may have been opened meanwhile.
+static braid_code add_session(creation *c, braid_status *st)
 {
-    creation *c = arg;
     bd_master *m = c->master;
-    if (st->code) {
-        delete_on_tasks(c->session);
-    } else {
-        bd_mutex_lock(&m->mu);
+    bd_mutex_lock(&m->mu);
+    if (!check_room_locked(m, &c->session->owner, st)) {
         bd_map_put(&m->sessions, c->session->handle, c->session);
         bd_map_put(&m->owners, c->session->owner.name, m);
         bd_master_session_ref(c->session);
-        bd_mutex_unlock(&m->mu);
-        bd_master_watch_client(c->session);
     }
+    bd_mutex_unlock(&m->mu);
+    return st->code;
+}
+
+static void created_on_tasks(void *arg, const braid_status *from)
+{
+    creation *c = arg;
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (st->code || add_session(c, st))
+        delete_on_tasks(c->session);
+    else
+        bd_master_watch_client(c->session);
     creation_end(c, st);
 }
 
@@ -188,7 +222,7 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
     c->deadline_ns = creation_deadline(m, config, deadline_ns);
     c->cancellation = bd_cancellation_ref(cancellation);
     BD_STATUS(st);
-    c->leader = bd_master_leader(m, config, st);
+    if (!check_room(m, &config->owner, st)) c->leader = bd_master_leader(m, config, st);
     if (st->code) {
         creation_end(c, st);
         return;

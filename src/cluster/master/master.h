@@ -27,6 +27,8 @@ typedef struct bd_master_env {
     int64_t client_gone_ms;     // a client that released a session this long ago is gone
     int64_t session_idle_ms;    // for sessions that were never held; 0: no timeout
     int64_t caller_lost_ms;     // the same, when the connection they were used by is gone
+    int sessions_max;           // that one caller has open; 0: no limit. This process has none
+    int64_t step_ms_max;        // the longest time of a step; 0: no limit
 } bd_master_env;
 
 // The objects that `env` points to must outlive the master.
@@ -55,7 +57,7 @@ typedef struct bd_session_config {
 // `session` is a reference for the callback; NULL on an error.
 typedef void (*bd_master_created_fn)(void *arg, bd_master_session *session, const braid_status *st);
 
-// Makes a session on all tasks that the filters admit. Waits for missing tasks until the deadline, the
+// Makes a session on all tasks that the filters admit. ResourceExhausted when its owner has too many. Waits for missing tasks until the deadline, the
 // operation timeout or the server's session timeout. `graph` is taken over (left empty), `config` is copied.
 // Calls back once.
 void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,

@@ -281,9 +281,12 @@ int64_t bd_master_draw_step_id(bd_master_session *s)
     return id;
 }
 
+// 0: none.
 static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *args)
 {
-    return args->timeout_ms > 0 ? args->timeout_ms : s->operation_timeout_ms;
+    const int64_t wanted = args->timeout_ms > 0 ? args->timeout_ms : s->operation_timeout_ms;
+    const int64_t most = s->master->env.step_ms_max;
+    return most > 0 && (wanted <= 0 || wanted > most) ? most : wanted;
 }
 
 static bool all_take_pushes(const step *s)

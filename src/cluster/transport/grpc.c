@@ -194,6 +194,11 @@ static void grpc_free(bd_transport *t)
     grpc_shutdown();
 }
 
+void bd_grpc_transport_limit(bd_transport *t, const bd_transport_limits *limits)
+{
+    BD_CONTAINER_OF(t, bd_grpc, base)->limits = *limits;
+}
+
 void bd_grpc_transport_admit(bd_transport *t, const bd_users *users, braid_role (*needed)(const char *method))
 {
     bd_grpc *g = BD_CONTAINER_OF(t, bd_grpc, base);
@@ -234,6 +239,7 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
         .receive = bd_grpc_receive,
         .free = grpc_free,
     };
+    g->limits = bd_transport_limits_default;
     bd_mutex_init(&g->mu);
     g->cq = grpc_completion_queue_create_for_next(NULL);
     // Threads that poll one queue wake each other at each event, so there are as few as suffice: callbacks do

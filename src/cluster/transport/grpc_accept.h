@@ -1,10 +1,12 @@
-// The sockets on which a gRPC server listens, and its connections.
+// Accepts the connections of a gRPC server.
 //
-// gRPC gets sockets that are connected already: so the server knows its connections and who has made them,
-// limits their number, and goes on when there are no more file descriptors.
+// gRPC gets sockets that are connected already: so the server knows its connections and which processes have
+// made them, limits their number, ends those that flood it, and goes on when there are no more file
+// descriptors. gRPC gets nothing of a process that may not call (http2_refusal.h).
 #ifndef BD_CLUSTER_GRPC_ACCEPT_H
 #define BD_CLUSTER_GRPC_ACCEPT_H
 
+#include "cluster/transport/connection.h"
 #include "cluster/transport/transport.h"
 
 typedef struct bd_acceptor bd_acceptor;
@@ -12,29 +14,27 @@ typedef struct bd_acceptor bd_acceptor;
 // Called on the thread of the acceptor with a connected socket, which it takes over.
 typedef void (*bd_accepted_fn)(void *arg, int fd);
 
-// Listens on all addresses of `host`: "0.0.0.0" and "::" are those of all interfaces. `*port` is 0 for a free
-// one, which is stored there. `users` may call, NULL: anyone; it outlives the acceptor. InvalidArgument for a
-// host that is unknown or not this one, AlreadyExists for an address in use, Unavailable for other failures.
+// Listens as bd_listen_on_host. `users` may call, NULL: anyone; it outlives the acceptor.
 braid_code bd_acceptor_new(const char *host, int *port, const bd_users *users, bd_acceptor **out,
                            braid_status *st);
-// Listens on a socket in the file system, which the users may open and whose file is removed with the
-// acceptor. It takes the place of one that no process listens on any more.
+// Listens as bd_listen_on_path, on a socket that the users may open.
 braid_code bd_acceptor_new_unix(const char *path, const bd_users *users, bd_acceptor **out, braid_status *st);
+// Before the start.
+void bd_acceptor_limit(bd_acceptor *a, const bd_transport_limits *limits);
 // Passes connections on from now on. ResourceExhausted when there are no more threads.
 braid_code bd_acceptor_start(bd_acceptor *a, bd_accepted_fn accepted, void *arg, braid_status *st);
-// Refuses connections from now on; those that were passed on stay open.
+// Refuses connections from now on; those that were passed on stay open, and are found no more.
 void bd_acceptor_stop(bd_acceptor *a);
-void bd_acceptor_free(bd_acceptor *a); // after stop; NULL is accepted
+// After stop, and when no reference to a connection is left; NULL is accepted.
+void bd_acceptor_free(bd_acceptor *a);
 
-// Whether the process at the other end of the connection that was passed on as `fd` may call:
-// PermissionDenied says which user it is of, and the remedy; Unavailable when the connection is closed or the
-// acceptor stopped.
-braid_code bd_acceptor_admit(bd_acceptor *a, int fd, braid_status *st);
-// The user of that process. False when it is not known, or the connection is closed.
-bool bd_acceptor_user(bd_acceptor *a, int fd, uid_t *user);
-// The other end of the connection that was passed on as `fd` (bd_free): "ipv4:127.0.0.1:4321"; NULL: it is
-// closed. Each connection of a socket in the file system has a name of its own.
-char *bd_acceptor_peer(bd_acceptor *a, int fd);
-bool bd_acceptor_is_connected(bd_acceptor *a, const char *peer);
+// The connection that was passed on as `fd`, with a reference. NULL: it is closed. The user of the process at
+// its other end is known where there are `users`.
+bd_connection *bd_acceptor_find(bd_acceptor *a, int fd);
+// The same by the name of the other end, as "ipv4:127.0.0.1:4321". Each connection of a socket in the file
+// system has a name of its own.
+bd_connection *bd_acceptor_find_peer(bd_acceptor *a, const char *peer);
+// Ends a connection, unless it has ended, and says why in the log.
+void bd_acceptor_end(bd_acceptor *a, bd_connection *c, const char *why);
 
 #endif

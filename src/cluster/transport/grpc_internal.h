@@ -38,7 +38,8 @@ typedef struct bd_grpc {
     grpc_completion_queue *cq;
     bd_thread threads[BD_GRPC_POLL_THREADS_MAX];
     int thread_count;
-    const bd_users *users; // see bd_grpc_transport_admit
+    bd_transport_limits limits; // of listeners
+    const bd_users *users;      // see bd_grpc_transport_admit
     braid_role (*needed)(const char *method);
     bd_grpc_tls *tls; // NULL: none
     bd_mutex mu;

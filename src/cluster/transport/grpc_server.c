@@ -18,6 +18,7 @@
 #include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,10 +27,13 @@
 #include <unistd.h>
 
 // Calls that can arrive between two turns of the poll threads without waiting for each other.
-#define POSTED_REQUESTS 16
+#define POSTED_REQUESTS 64
 // No method has a longer path; it is truncated and then unknown.
 #define METHOD_LEN_MAX 127
 #define SERVER_ARGS_MAX 32
+#define OWN_ARGS 3
+// Calls beyond the limit of calls that a connection may begin nevertheless, to be told so.
+#define STREAMS_SPARE 100
 
 struct bd_listener {
     bd_grpc *transport; // not owned
@@ -52,6 +56,9 @@ typedef struct incoming {
     bd_incoming base;
     bd_listener *listener; // not owned
     grpc_call *call;
+    bd_connection *connection;
+    bool counts;          // among the calls in progress of its caller
+    size_t request_bytes; // that count
     grpc_call_details details;
     grpc_metadata_array metadata;
     bd_grpc_tag arrived, received, ended, sent;
@@ -84,6 +91,8 @@ static void incoming_unref(incoming *in)
 {
     if (atomic_fetch_sub_explicit(&in->refs, 1, memory_order_acq_rel) != 1) return;
     bd_listener *l = in->listener;
+    if (in->counts) bd_connection_end_call(in->connection, in->request_bytes);
+    bd_connection_unref(in->connection);
     if (in->call) grpc_call_unref(in->call);
     grpc_call_details_destroy(&in->details);
     grpc_metadata_array_destroy(&in->metadata);
@@ -103,6 +112,8 @@ static void call_ended(bd_grpc_tag *tag, bool ok)
     in->has_ended = true;
     const bd_call_end_fn fn = in->end_fn;
     bd_mutex_unlock(&in->mu);
+    if (in->cancelled && !bd_connection_cancelled(in->connection))
+        bd_acceptor_end(in->listener->acceptor, in->connection, "it cancels calls as fast as it makes them");
     if (fn) fn(in->end_arg, in->cancelled);
     incoming_unref(in);
 }
@@ -119,51 +130,56 @@ void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg)
     if (has_ended) fn(arg, true); // before the reply: so it was cancelled
 }
 
-// gRPC names the connection after the descriptor that it was given: "fd:12". The descriptor is not closed as
-// long as the connection has calls.
-static int fd_of(grpc_call *call)
-{
-    char *name = grpc_call_get_peer(call);
-    const int fd = bd_str_starts_with(name, "fd:") ? atoi(name + 3) : -1;
-    gpr_free(name);
-    return fd;
-}
+// ---- Connections ----
 
 // gRPC's name of a connection that speaks TLS, as the acceptor has it: "ipv6:%5B::1%5D:80" is "ipv6:[::1]:80".
-static char *peer_by_grpc(grpc_call *call)
+static char *decode_peer(const char *name)
 {
-    char *name = grpc_call_get_peer(call);
     bd_strbuf plain = {0};
     for (const char *at = name; *at; at++) {
         const bool opens = bd_str_starts_with(at, "%5B"), closes = bd_str_starts_with(at, "%5D");
         bd_strbuf_append_char(&plain, opens ? '[' : closes ? ']' : *at);
         if (opens || closes) at += 2;
     }
-    gpr_free(name);
     return bd_strbuf_take(&plain);
+}
+
+// gRPC names a connection after the descriptor that it was given, "fd:12", which is not closed as long as the
+// connection has calls; one that speaks TLS after its other end.
+static bd_connection *connection_of(const bd_listener *l, grpc_call *call)
+{
+    char *name = grpc_call_get_peer(call), *peer = decode_peer(name);
+    bd_connection *c = bd_str_starts_with(peer, "fd:") ? bd_acceptor_find(l->acceptor, atoi(peer + 3))
+                                                       : bd_acceptor_find_peer(l->acceptor, peer);
+    bd_free(peer);
+    gpr_free(name);
+    return c;
+}
+
+// The first call over a connection says who calls.
+static void identify(const incoming *in)
+{
+    bd_caller caller = {.role = BRAID_ROLE_TASK};
+    if (bd_connection_caller(in->connection, &caller)) return;
+    if (in->listener->external) bd_grpc_tls_caller(in->call, &caller);
+    bd_connection_set_caller(in->connection, &caller);
 }
 
 char *bd_grpc_peer(const bd_incoming *call)
 {
-    const incoming *in = BD_CONTAINER_OF(call, const incoming, base);
-    if (in->listener->external) return peer_by_grpc(in->call);
-    char *peer = bd_acceptor_peer(in->listener->acceptor, fd_of(in->call));
-    return peer ? peer : bd_strdup("closed");
+    return bd_strdup(BD_CONTAINER_OF(call, const incoming, base)->connection->peer);
 }
 
 void bd_grpc_caller(const bd_incoming *call, bd_caller *out)
 {
-    const incoming *in = BD_CONTAINER_OF(call, const incoming, base);
-    const bd_listener *l = in->listener;
-    uid_t user;
-    *out = (bd_caller){.role = BRAID_ROLE_TASK};
-    if (l->external) {
-        bd_grpc_tls_caller(in->call, out);
-    } else if (l->transport->users) {
-        const bool is_known = bd_acceptor_user(l->acceptor, fd_of(in->call), &user);
-        out->role = is_known && user == geteuid() ? BRAID_ROLE_TASK : BRAID_ROLE_CLIENT;
-        if (is_known) snprintf(out->name, sizeof out->name, "user %lld", (long long)user);
-    }
+    bd_connection_caller(BD_CONTAINER_OF(call, const incoming, base)->connection, out);
+}
+
+static bool is_peer_of(const bd_listener *l, const char *peer)
+{
+    bd_connection *c = bd_acceptor_find_peer(l->acceptor, peer);
+    bd_connection_unref(c);
+    return c != NULL;
 }
 
 bool bd_grpc_is_connected(bd_transport *t, const char *peer)
@@ -172,7 +188,7 @@ bool bd_grpc_is_connected(bd_transport *t, const char *peer)
     bool is_connected = false;
     bd_mutex_lock(&g->mu);
     for (bd_listener *l = g->listeners; l && !is_connected; l = l->next)
-        is_connected = bd_acceptor_is_connected(l->acceptor, peer);
+        is_connected = is_peer_of(l, peer);
     bd_mutex_unlock(&g->mu);
     return is_connected;
 }
@@ -183,6 +199,7 @@ static void reply_sent(bd_grpc_tag *tag, bool ok)
 {
     (void)ok; // false when the client is gone
     incoming *in = BD_CONTAINER_OF(tag, incoming, sent);
+    bd_connection_progress(in->connection);
     if (in->response) grpc_byte_buffer_destroy(in->response);
     grpc_slice_unref(in->error_message);
     incoming_unref(in);
@@ -219,6 +236,7 @@ static void stream_sent(bd_grpc_tag *tag, bool ok)
 {
     (void)ok; // false when the client is gone
     incoming *in = BD_CONTAINER_OF(tag, incoming, streamed);
+    bd_connection_progress(in->connection);
     grpc_byte_buffer_destroy(in->stream_message);
     in->sent_fn(in->sent_arg);
     incoming_unref(in);
@@ -244,6 +262,7 @@ void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg
 static void next_received(bd_grpc_tag *tag, bool ok)
 {
     incoming *in = BD_CONTAINER_OF(tag, incoming, next);
+    bd_connection_progress(in->connection);
     bd_message message;
     bd_message_init(&message);
     const bool is_there = ok && in->next_message;
@@ -268,18 +287,28 @@ void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *
 
 // ---- Arrival ----
 
+static braid_code take_request(incoming *in, bool ok, braid_status *st)
+{
+    const bool is_there = ok && in->request;
+    if (is_there) in->request_bytes = grpc_byte_buffer_length(in->request);
+    if (bd_connection_hold(in->connection, in->request_bytes, &in->listener->transport->limits, st)) {
+        if (is_there) grpc_byte_buffer_destroy(in->request);
+    } else if (is_there) {
+        bd_grpc_to_message(in->request, &in->base.request);
+    } else {
+        bd_fail(st, BRAID_INTERNAL, "The request has no message");
+    }
+    return st->code;
+}
+
 static void request_received(bd_grpc_tag *tag, bool ok)
 {
     incoming *in = BD_CONTAINER_OF(tag, incoming, received);
-    if (!ok || !in->request) {
-        BD_STATUS(st);
-        bd_fail(st, BRAID_INTERNAL, "The request has no message");
+    BD_STATUS(st);
+    if (take_request(in, ok, st))
         bd_grpc_reply(&in->base, NULL, st);
-        incoming_unref(in);
-        return;
-    }
-    bd_grpc_to_message(in->request, &in->base.request);
-    in->listener->handler(in->listener->arg, &in->base);
+    else
+        in->listener->handler(in->listener->arg, &in->base);
     incoming_unref(in);
 }
 
@@ -299,6 +328,7 @@ static void start_receiving(incoming *in)
 // Replies without receiving the message.
 static void refuse(incoming *in, const braid_status *st)
 {
+    atomic_store_explicit(&in->connection->has_refused, true, memory_order_relaxed);
     in->ended.run = call_ended;
     atomic_init(&in->refs, 2); // until `ended`, and until `sent`
     const grpc_op end = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
@@ -308,14 +338,17 @@ static void refuse(incoming *in, const braid_status *st)
     bd_grpc_reply(&in->base, NULL, st);
 }
 
-static braid_code admit(const incoming *in, braid_status *st)
+static braid_code admit(incoming *in, braid_status *st)
 {
     const bd_listener *l = in->listener;
+    identify(in);
     if (l->external) {
         const braid_role needed = l->transport->needed ? l->transport->needed(in->method) : BRAID_ROLE_TASK;
-        return bd_grpc_tls_admit(in->call, in->method, needed, st);
+        if (bd_grpc_tls_admit(in->connection, in->method, needed, st)) return st->code;
     }
-    return l->transport->users ? bd_acceptor_admit(l->acceptor, fd_of(in->call), st) : BRAID_OK;
+    if (bd_connection_begin_call(in->connection, &l->transport->limits, st)) return st->code;
+    in->counts = true;
+    return BRAID_OK;
 }
 
 static void call_arrived(bd_grpc_tag *tag, bool ok)
@@ -330,8 +363,12 @@ static void call_arrived(bd_grpc_tag *tag, bool ok)
     memcpy(in->method, GRPC_SLICE_START_PTR(in->details.method), len);
     in->base.deadline_ns = bd_grpc_deadline_ns(in->details.deadline);
     in->is_asked = bd_grpc_has_pings(&in->metadata);
+    in->connection = connection_of(in->listener, in->call);
     BD_STATUS(st);
-    if (admit(in, st))
+    if (!in->connection) { // it has ended
+        grpc_call_cancel_with_status(in->call, GRPC_STATUS_UNAVAILABLE, "The connection has ended", NULL);
+        incoming_unref(in);
+    } else if (admit(in, st))
         refuse(in, st);
     else
         start_receiving(in);
@@ -429,18 +466,36 @@ static void connected(void *arg, int fd)
         grpc_server_add_channel_from_fd(l->server, fd, l->credentials);
 }
 
-// gRPC stores the handler when the port is added.
-static braid_code make_server(bd_listener *l, bool uses_tls, braid_status *st)
+// gRPC stores the handler of connections from outside in its argument when the port is added. The quota bounds
+// what gRPC holds of messages that are arriving: it ends calls when there is more.
+static grpc_server *create_server(bd_listener *l)
 {
     static const grpc_arg_pointer_vtable kept = {copy_pointer, leave_pointer, compare_pointers};
+    const bd_transport_limits *limits = &l->transport->limits;
     const grpc_channel_args *common = bd_grpc_server_args();
-    grpc_arg args[SERVER_ARGS_MAX] = {{.type = GRPC_ARG_POINTER,
-                                       .key = (char *)BD_GRPC_EXTERNAL_PORT,
-                                       .value.pointer = {.p = &l->external, .vtable = &kept}}};
-    BD_ASSERT(common->num_args < SERVER_ARGS_MAX);
-    memcpy(args + 1, common->args, common->num_args * sizeof *args);
-    const grpc_channel_args with_port = {common->num_args + 1, args};
-    l->server = grpc_server_create(uses_tls ? &with_port : common, NULL);
+    grpc_resource_quota *quota = grpc_resource_quota_create("braid");
+    grpc_resource_quota_resize(quota, (size_t)limits->message_bytes * 2);
+    grpc_arg args[SERVER_ARGS_MAX] = {
+        {.type = GRPC_ARG_POINTER,
+         .key = (char *)BD_GRPC_EXTERNAL_PORT,
+         .value.pointer = {.p = &l->external, .vtable = &kept}},
+        {.type = GRPC_ARG_POINTER,
+         .key = (char *)GRPC_ARG_RESOURCE_QUOTA,
+         .value.pointer = {.p = quota, .vtable = grpc_resource_quota_arg_vtable()}},
+        {.type = GRPC_ARG_INTEGER,
+         .key = (char *)GRPC_ARG_MAX_CONCURRENT_STREAMS,
+         .value.integer = limits->calls < INT_MAX - STREAMS_SPARE ? limits->calls + STREAMS_SPARE : INT_MAX},
+    };
+    BD_ASSERT(common->num_args + OWN_ARGS <= SERVER_ARGS_MAX);
+    memcpy(args + OWN_ARGS, common->args, common->num_args * sizeof *args);
+    grpc_server *server = grpc_server_create(&(grpc_channel_args){common->num_args + OWN_ARGS, args}, NULL);
+    grpc_resource_quota_unref(quota);
+    return server;
+}
+
+static braid_code make_server(bd_listener *l, bool uses_tls, braid_status *st)
+{
+    l->server = create_server(l);
     grpc_server_register_completion_queue(l->server, l->transport->cq, NULL);
     l->credentials = uses_tls ? bd_grpc_tls_server_credentials(l->transport->tls)
                               : grpc_insecure_server_credentials_create();
@@ -485,10 +540,11 @@ braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn ha
     static bd_once once = BD_ONCE_INIT;
     bd_once_run(&once, keep_memory, NULL);
     const bool uses_tls = g->tls && !path;
-    bd_acceptor *acceptor;
+    bd_acceptor *acceptor = NULL;
     if (path ? bd_acceptor_new_unix(path, g->users, &acceptor, st)
              : bd_acceptor_new(host, &port, uses_tls ? NULL : g->users, &acceptor, st))
         return st->code;
+    bd_acceptor_limit(acceptor, &g->limits);
     bd_listener *l = listener_new(g, acceptor, uses_tls, handler, arg, st);
     for (int i = 0; i < POSTED_REQUESTS; i++)
         post_request(l);

@@ -104,19 +104,12 @@ void bd_grpc_tls_caller(grpc_call *call, bd_caller *out)
     grpc_auth_context_release(context);
 }
 
-braid_code bd_grpc_tls_admit(grpc_call *call, const char *method, braid_role needed, braid_status *st)
+braid_code bd_grpc_tls_admit(bd_connection *c, const char *method, braid_role needed, braid_status *st)
 {
-    grpc_auth_context *context = grpc_call_auth_context(call);
-    const braid_role role = role_of(context);
-    if (role < needed || role == BRAID_ROLE_NONE) {
-        bd_strbuf name = {0};
-        append_name(&name, context);
-        bd_fail(
-            st, BRAID_PERMISSION_DENIED,
-            "%s needs a certificate of the role %s, and that of the caller, '%s', has the role %s (braid keys)",
-            method, braid_role_name(needed), bd_strbuf_str(&name), braid_role_name(role));
-        bd_strbuf_fini(&name);
-    }
-    grpc_auth_context_release(context);
-    return st->code;
+    bd_caller caller = {0};
+    bd_connection_caller(c, &caller);
+    if (caller.role >= needed && caller.role != BRAID_ROLE_NONE) return BRAID_OK;
+    return bd_fail(st, BRAID_PERMISSION_DENIED,
+                   "%s needs a certificate of the role %s, and %s of the caller has the role %s (braid keys)",
+                   method, braid_role_name(needed), caller.name, braid_role_name(caller.role));
 }

@@ -8,6 +8,7 @@
 #define BD_CLUSTER_GRPC_TLS_H
 
 #include "base/status.h"
+#include "cluster/transport/connection.h"
 #include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
@@ -24,10 +25,11 @@ braid_role bd_grpc_tls_role(const bd_grpc_tls *tls);
 grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls);
 grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls);
 
-// PermissionDenied, with the remedy, when the certificate of the caller does not have the role or more.
-braid_code bd_grpc_tls_admit(grpc_call *call, const char *method, braid_role needed, braid_status *st);
+// PermissionDenied, with the remedy, when the certificate of the connection, whose caller is known, does not
+// have the role or more.
+braid_code bd_grpc_tls_admit(bd_connection *c, const char *method, braid_role needed, braid_status *st);
 
-// The name and the role of the certificate of the caller.
+// The name of the certificate of the caller, as "certificate 'alice'", and its role.
 void bd_grpc_tls_caller(grpc_call *call, bd_caller *out);
 
 // A server takes connections that were accepted elsewhere and speak TLS at this port, a pseudo-address; the

@@ -123,6 +123,15 @@ bd_transport *bd_grpc_transport_new(braid_status *st);
 // PermissionDenied before their messages are received. `users` outlives the transport; NULL: every process.
 void bd_grpc_transport_admit(bd_transport *t, const bd_users *users,
                              braid_role (*needed)(const char *method));
+// What the processes that call a listener may use.
+typedef struct bd_transport_limits {
+    int connections;       // in all; 0: what the limit of open files allows
+    int calls;             // in progress, of one caller
+    int64_t message_bytes; // of messages whose calls are in progress, of one caller
+} bd_transport_limits;
+// Of listeners made from now on. A call beyond them gets ResourceExhausted; a connection that floods the server
+// by other means ends (connection.h). Without it: 20,000 calls and 8 GB.
+void bd_grpc_transport_limit(bd_transport *t, const bd_transport_limits *limits);
 // Listeners and channels of TCP made from now on speak TLS with the certificate in `dir`; NULL: that of the
 // environment variable BRAID_TLS_DIR, and no TLS when it is not set. Stores the role of the certificate;
 // NONE: no TLS. Errors, with the remedy, when the directory cannot be used.
