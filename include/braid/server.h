@@ -45,12 +45,12 @@ typedef struct braid_server_options {
     /// Borrowed for the call.
     const char *file_roots;
     /// Limits of what callers may use, "sessions=10,memory=4G", with commas in between: connections, calls in
-    /// progress and sessions by number; messages (whose calls are in progress) and memory (of tensors, by all)
-    /// in bytes, with K, M, G or T; step-time in seconds. calls, messages and sessions are those of one caller:
-    /// a user, a certificate, or, where every process may call, a host. A call beyond a limit gets
-    /// ResourceExhausted, a step beyond step-time DeadlineExceeded. What is not named here has the value that
-    /// the environment variable BRAID_LIMITS gives it, or a default (docs/running.md). NULL: none is named.
-    /// Borrowed for the call.
+    /// progress and sessions by number; messages (whose calls are in progress) and memory (of tensors, by
+    /// all) in bytes, with K, M, G or T; step-time in seconds. calls, messages and sessions are those of
+    /// one caller: a user, a certificate, or, where every process may call, a host. A call beyond a limit
+    /// gets ResourceExhausted, a step beyond step-time DeadlineExceeded. What is not named here has the
+    /// value that the environment variable BRAID_LIMITS gives it, or a default (docs/running.md). NULL:
+    /// none is named. Borrowed for the call.
     const char *limits;
 } braid_server_options;
 
@@ -58,8 +58,9 @@ typedef struct braid_server_options {
 /// unless options->insecure), serves MasterService and WorkerService, does not wait for other tasks. The
 /// cluster is copied. From then on glibc's malloc keeps the memory of large messages (mallopt). Errors:
 /// InvalidArgument for a task or replica that the cluster does not have, an unknown user, a file root that is
-/// no directory, or a malformed limit; PermissionDenied for an address that is not loopback; AlreadyExists for an address in
-/// use; Unauthenticated, NotFound or PermissionDenied for a certificate that cannot be used.
+/// no directory, or a malformed limit; PermissionDenied for an address that is not loopback; AlreadyExists
+/// for an address in use; Unauthenticated, NotFound or PermissionDenied for a certificate that cannot be
+/// used.
 BRAID_API braid_server *braid_server_start(const braid_cluster *cluster, const char *job, int index,
                                            const braid_server_options *options, braid_status *status);
 

@@ -11,7 +11,8 @@ typedef struct bd_server_limits {
     int64_t step_ms;      // the longest step; 0: no limit
 } bd_server_limits;
 
-// `list`: braid_server_options.limits. InvalidArgument names the part that is wrong, and the limits there are.
+// `list`: braid_server_options.limits. InvalidArgument names the part that is wrong, and the limits there
+// are.
 braid_code bd_server_limits_parse(const char *list, bd_server_limits *out, braid_status *st);
 
 #endif

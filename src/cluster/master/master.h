@@ -57,9 +57,9 @@ typedef struct bd_session_config {
 // `session` is a reference for the callback; NULL on an error.
 typedef void (*bd_master_created_fn)(void *arg, bd_master_session *session, const braid_status *st);
 
-// Makes a session on all tasks that the filters admit. ResourceExhausted when its owner has too many. Waits for missing tasks until the deadline, the
-// operation timeout or the server's session timeout. `graph` is taken over (left empty), `config` is copied.
-// Calls back once.
+// Makes a session on all tasks that the filters admit. ResourceExhausted when its owner has too many. Waits
+// for missing tasks until the deadline, the operation timeout or the server's session timeout. `graph` is
+// taken over (left empty), `config` is copied. Calls back once.
 void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,
                               int64_t deadline_ns, bd_cancellation *cancellation, bd_master_created_fn fn,
                               void *arg);

@@ -15,9 +15,10 @@
 // A program that loses a session cancels what it has in progress; 10,000 waiting calls are many.
 #define CANCELLED_AT_ONCE 10000
 #define CANCELLED_PER_S 1000
-// Pings, settings and windows are a few dozen bytes each. What a call begins with is read some time before it
-// begins: before the time that a busy process needs for that, more may arrive.
-#define CONTROL_MAX (1 << 20)
+// Pings, settings and windows are a few dozen bytes each. gRPC begins no call before it has read all that has
+// arrived: the headers of 20,000 calls at once have up to 4 MB. While that may be what it does, more may
+// arrive.
+#define CONTROL_MAX (4 << 20)
 #define CONTROL_PER_S (64 << 10)
 #define CONTROL_AT_ONCE (16 << 20)
 #define BUSY_NS INT64_C(500000000)
@@ -174,15 +175,30 @@ bool bd_connection_cancelled(bd_connection *c)
 
 // ---- Bytes ----
 
+static int bytes_unread(int socket)
+{
+    int unread = 0;
+    return ioctl(socket, FIONREAD, &unread) == 0 ? unread : 0;
+}
+
 // What gRPC has read. 0 for a socket in the file system: the kernel does not count there.
 static uint64_t bytes_read(int socket)
 {
     struct tcp_info info = {0};
     socklen_t len = sizeof info;
-    int unread = 0;
     if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) return 0;
-    ioctl(socket, FIONREAD, &unread);
-    return info.tcpi_bytes_received > (uint64_t)unread ? info.tcpi_bytes_received - (uint64_t)unread : 0;
+    const uint64_t unread = (uint64_t)bytes_unread(socket);
+    return info.tcpi_bytes_received > unread ? info.tcpi_bytes_received - unread : 0;
+}
+
+void bd_connection_look(bd_connection *c)
+{
+    c->bytes_looked_at = bytes_read(c->watch);
+}
+
+bool bd_connection_is_starved(const bd_connection *c)
+{
+    return bytes_unread(c->watch) > 0 && bytes_read(c->watch) == c->bytes_looked_at;
 }
 
 static const char *check_message(bd_connection *c, uint64_t bytes, const bd_transport_limits *limits)
@@ -195,7 +211,9 @@ static const char *check_message(bd_connection *c, uint64_t bytes, const bd_tran
 
 static const char *check_control(bd_connection *c, uint64_t bytes)
 {
-    const bool is_busy = bd_now_ns() - c->progress_ns < BUSY_NS;
+    const int64_t now_ns = bd_now_ns();
+    if (c->control.used <= 0) c->control_ns = now_ns;
+    const bool is_busy = now_ns - c->control_ns < BUSY_NS;
     const bool has_refused = atomic_load_explicit(&c->has_refused, memory_order_relaxed);
     const double max = (is_busy ? CONTROL_AT_ONCE : CONTROL_MAX) + (has_refused ? REFUSED_MESSAGE : 0);
     return use(&c->control, (double)bytes, max, CONTROL_PER_S)
@@ -210,7 +228,6 @@ const char *bd_connection_check(bd_connection *c, const bd_transport_limits *lim
     c->bytes_seen = read;
     if (progress != c->progress_seen) {
         c->progress_seen = progress;
-        c->progress_ns = bd_now_ns();
         c->message_bytes = 0;
         c->control = (bd_allowance){0};
         return NULL;

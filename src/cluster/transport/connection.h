@@ -1,5 +1,5 @@
-// A connection of a gRPC server: which process has made it, what it has in progress, and whether it floods the
-// server.
+// A connection of a gRPC server: which process has made it, what it has in progress, and whether it floods
+// the server.
 //
 // gRPC keeps what it has parsed of headers that never end, of calls that are cancelled at once and the like,
 // without a limit. From outside this shows as bytes that arrive while no call begins, gets its message or is
@@ -52,10 +52,10 @@ typedef struct bd_connection {
 
     // Of the acceptor's thread.
     unsigned progress_seen;
-    int64_t progress_ns; // when it changed
-    uint64_t bytes_seen;
+    uint64_t bytes_seen, bytes_looked_at;
     uint64_t message_bytes; // without progress, while a message is expected
     bd_allowance control;   // bytes without progress when none is
+    int64_t control_ns;     // since when
     int64_t accepted_ns;
     bool is_active, is_waiting; // in these lists
     struct bd_connection *next_active, *next_waiting, *previous_waiting;
@@ -88,8 +88,12 @@ static inline void bd_connection_progress(bd_connection *c)
     atomic_fetch_add_explicit(&c->progress, 1, memory_order_relaxed);
 }
 
-// Looks at the bytes that have arrived since the last look. Returns why the connection is to be ended; NULL: it
-// is not. One thread at a time.
+// Something has arrived. One thread at a time for these three.
+void bd_connection_look(bd_connection *c);
+// Whether nothing was read since that, and more is there.
+bool bd_connection_is_starved(const bd_connection *c);
+// Looks at the bytes that have arrived since the last look. Returns why the connection is to be ended;
+// NULL: it is not.
 const char *bd_connection_check(bd_connection *c, const bd_transport_limits *limits);
 
 #endif

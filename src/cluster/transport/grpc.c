@@ -3,8 +3,11 @@
 // Every operation given to gRPC carries a bd_grpc_tag; a poll thread takes it off the queue and runs it. The
 // queue ends after the last listener and the last call are gone, and the threads with it.
 //
+// A thread that reads from a connection goes on as long as more arrives there. When other connections wait
+// for that, one more thread polls for a while (bd_grpc_help): more threads all the time would be slower.
+//
 // ThreadSanitizer cannot see the order that libgrpc makes between giving a tag and getting it back:
-// bd_grpc_tag_publish and `poll` below say it, for all files of this transport.
+// bd_grpc_tag_publish and `poll_until` below say it, for all files of this transport.
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -24,11 +27,19 @@
         .type = GRPC_ARG_STRING, .key = (char *)(name), .value.string = (char *)(text)                       \
     }
 
-// A step's tensors may have any size; large frames and reads make them cheap (twice the speed at 400 KB).
+#define READ_CHUNK(bytes)                                                                                    \
+    INTEGER(GRPC_ARG_TCP_READ_CHUNK_SIZE, bytes), INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, bytes)
+
+// Large reads make large tensors cheap (twice the speed at 400 KB), and mostly clients receive these. A
+// server parses all that it has read before it can end a connection: 4 MB of tiny calls keep it busy for
+// seconds.
+#define CLIENT_READ_CHUNK READ_CHUNK(4 << 20)
+#define SERVER_READ_CHUNK READ_CHUNK(256 << 10)
+
+// A step's tensors may have any size; large frames make them cheap.
 #define COMMON_ARGS                                                                                          \
     INTEGER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1), INTEGER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),         \
-        INTEGER(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 16777215), INTEGER(GRPC_ARG_TCP_READ_CHUNK_SIZE, 4 << 20),    \
-        INTEGER(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, 4 << 20),                                                  \
+        INTEGER(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 16777215),                                                    \
         STRING(GRPC_ARG_OPTIMIZATION_TARGET, "throughput"), INTEGER(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10),   \
         INTEGER(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0), INTEGER(GRPC_ARG_HTTP2_BDP_PROBE, 1),             \
         INTEGER(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20)
@@ -36,8 +47,8 @@
 // MIN_RECONNECT_BACKOFF is, in spite of its name, how long an attempt to connect may take: a busy host is
 // slow to answer, not gone. Whether a call may be repeated (RETRIES) is ours to decide.
 #define CLIENT_ARGS                                                                                          \
-    COMMON_ARGS, INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 4000), INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),         \
-        INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),                                                  \
+    COMMON_ARGS, CLIENT_READ_CHUNK, INTEGER(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 4000),                            \
+        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0), INTEGER(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20),            \
         INTEGER(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000), INTEGER(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),  \
         INTEGER(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000), INTEGER(GRPC_ARG_ENABLE_HTTP_PROXY, 0), \
         INTEGER(GRPC_ARG_ENABLE_RETRIES, 0), INTEGER(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1)
@@ -81,6 +92,7 @@ const grpc_channel_args *bd_grpc_server_args(void)
 {
     static grpc_arg args[] = {
         COMMON_ARGS,
+        SERVER_READ_CHUNK,
         INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),
         INTEGER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
         INTEGER(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0),
@@ -167,18 +179,54 @@ bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_ta
     return grpc_call_start_batch(call, ops, count, tag, NULL) == GRPC_CALL_OK;
 }
 
-static void poll(void *arg)
+// Ends when the queue is shut down and empty, or at the time `until` when nothing is to be done.
+static void poll_until(bd_grpc *g, gpr_timespec until)
 {
-    bd_grpc *g = arg;
     for (;;) {
-        // Ends when the queue is shut down and empty.
-        const grpc_event event = grpc_completion_queue_next(g->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
-        if (event.type == GRPC_QUEUE_SHUTDOWN) return;
-        if (event.type != GRPC_OP_COMPLETE) continue;
+        const grpc_event event = grpc_completion_queue_next(g->cq, until, NULL);
+        if (event.type != GRPC_OP_COMPLETE) return;
         bd_grpc_tag *tag = event.tag;
         __tsan_acquire(tag);
         tag->run(tag, event.success);
     }
+}
+
+static void poll(void *arg)
+{
+    poll_until(arg, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+}
+
+// ---- Helpers ----
+
+#define HELP_MS 1000
+
+static void help(void *arg)
+{
+    bd_grpc_helper *h = arg;
+    poll_until(h->transport,
+               gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(HELP_MS, GPR_TIMESPAN)));
+    atomic_store(&h->is_running, false);
+}
+
+// Whether this one begins to help.
+static bool start_helper(bd_grpc *g, bd_grpc_helper *h)
+{
+    if (atomic_load(&h->is_running)) return false;
+    if (h->is_started) bd_thread_join(&h->thread); // ends: it polls no more
+    BD_STATUS(st);
+    h->transport = g;
+    atomic_store(&h->is_running, true);
+    h->is_started = !bd_thread_start(&h->thread, "bd-grpc-help", help, h, st);
+    if (!h->is_started) atomic_store(&h->is_running, false);
+    return h->is_started;
+}
+
+void bd_grpc_help(bd_grpc *g)
+{
+    bd_mutex_lock(&g->mu);
+    for (int i = 0; i < BD_GRPC_HELPERS_MAX; i++)
+        if (start_helper(g, &g->helpers[i])) break;
+    bd_mutex_unlock(&g->mu);
 }
 
 static void grpc_free(bd_transport *t)
@@ -187,6 +235,8 @@ static void grpc_free(bd_transport *t)
     grpc_completion_queue_shutdown(g->cq);
     for (int i = 0; i < g->thread_count; i++)
         bd_thread_join(&g->threads[i]);
+    for (int i = 0; i < BD_GRPC_HELPERS_MAX; i++)
+        if (g->helpers[i].is_started) bd_thread_join(&g->helpers[i].thread);
     grpc_completion_queue_destroy(g->cq);
     bd_mutex_fini(&g->mu);
     bd_grpc_tls_free(g->tls);

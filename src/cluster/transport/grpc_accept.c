@@ -38,7 +38,7 @@
 #define FIRST_CALL_NS INT64_C(60000000000) // by then something was called over a connection
 #define EVENTS 64                          // taken at once
 #define PAUSE_MS 100 // without accepting, when the system has no memory for a connection
-#define TICK_MS 50
+#define TICK_MS 20
 #define WARNING_NS INT64_C(10000000000) // between two of the same kind
 
 typedef struct stranger {
@@ -52,6 +52,7 @@ struct bd_acceptor {
     bd_listen_sockets sockets;
     int epoll, wake, spare;
     bd_accepted_fn accepted;
+    void (*starved)(void *arg); // NULL: not wanted
     void *arg;
     bd_thread thread;
     bool is_started;
@@ -67,7 +68,9 @@ struct bd_acceptor {
     bd_connection *first_waiting, *last_waiting; // for their first call, the oldest first
 
     bd_mutex mu;
-    // The rest is guarded by mu; the thread alone changes it until it has ended.
+    bd_cond closed;
+    // The rest is guarded by mu; the thread alone changes the table until it has ended.
+    bool is_closing, is_closed; // for new connections; the thread has seen it
     bool is_stopped;
     BD_ARRAY(bd_connection *) by_fd; // by gRPC's descriptors; NULL: no connection. They hold references
     bd_map by_peer;
@@ -237,7 +240,7 @@ static void pass_on(bd_acceptor *a, int fd, bool has_user, uid_t user)
     c->watch = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     c->has_user = has_user;
     c->user = user;
-    c->accepted_ns = c->progress_ns = bd_now_ns();
+    c->accepted_ns = bd_now_ns();
     if (a->users) own_connection(c);
     struct epoll_event events = {.events = EPOLLRDHUP | EPOLLIN | EPOLLONESHOT, .data.ptr = c};
     if (c->watch < 0 || !add(a, c)) {
@@ -333,13 +336,20 @@ static bool accept_all(bd_acceptor *a, int socket)
 
 // ---- The thread ----
 
+// What has arrived and is not read is gone, too: else gRPC would read it before the end of the connection.
+static void discard(int socket)
+{
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    if (connect(socket, &nowhere, sizeof nowhere) != 0) shutdown(socket, SHUT_RDWR);
+}
+
 void bd_acceptor_end(bd_acceptor *a, bd_connection *c, const char *why)
 {
     bd_caller caller = {0};
     bd_connection_caller(c, &caller);
     bd_mutex_lock(&a->mu);
     const bool is_open = find_locked(a, c->fd) == c;
-    if (is_open) shutdown(c->watch, SHUT_RDWR);
+    if (is_open) discard(c->watch);
     bd_mutex_unlock(&a->mu);
     if (is_open)
         bd_warn("The connection from %s%s%s is ended: %s", c->peer, caller.name[0] ? " of " : "", caller.name,
@@ -351,6 +361,7 @@ static void activate(bd_acceptor *a, bd_connection *c)
     if (c->is_active) return;
     if (!a->active) a->tick_ns = bd_now_ns() + TICK_MS * INT64_C(1000000);
     c->is_active = true;
+    bd_connection_look(c);
     c->next_active = a->active;
     a->active = c;
 }
@@ -363,6 +374,7 @@ static void check_active(bd_acceptor *a)
     for (bd_connection *c = next; c; c = next) {
         next = c->next_active;
         c->is_active = false;
+        if (a->starved && bd_connection_is_starved(c)) a->starved(a->arg);
         const char *why = bd_connection_check(c, &a->limits);
         if (why) bd_acceptor_end(a, c, why);
         struct epoll_event again = {.events = EPOLLRDHUP | EPOLLIN | EPOLLONESHOT, .data.ptr = c};
@@ -398,17 +410,35 @@ static int wait_ms(const bd_acceptor *a)
     return (int)(bd_max(until_ns - bd_now_ns(), 0) / 1000000) + 1;
 }
 
+static void stop_listening(bd_acceptor *a)
+{
+    bd_listen_sockets_close(&a->sockets);
+    while (a->stranger_count > 0)
+        drop_stranger(a, 0);
+}
+
+// Whether the thread is to end.
 static bool is_stopped(bd_acceptor *a)
 {
     bd_mutex_lock(&a->mu);
-    const bool is = a->is_stopped;
+    const bool is_stopped = a->is_stopped, closes = a->is_closing && !a->is_closed;
     bd_mutex_unlock(&a->mu);
-    return is;
+    if (!closes) return is_stopped;
+    stop_listening(a);
+    bd_mutex_lock(&a->mu);
+    a->is_closed = true;
+    bd_cond_broadcast(&a->closed);
+    bd_mutex_unlock(&a->mu);
+    return is_stopped;
 }
 
 static void take_event(bd_acceptor *a, const struct epoll_event *event)
 {
-    if (event->data.ptr == a) return; // the sockets, which are tried anyway
+    uint64_t woken;
+    if (event->data.ptr == a) {                            // the sockets, which are tried anyway, or `wake`
+        while (read(a->wake, &woken, sizeof woken) > 0) {} // ends: it is emptied
+        return;
+    }
     if (event->data.ptr == a->strangers)
         serve_strangers(a);
     else if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
@@ -449,6 +479,7 @@ static bd_acceptor *acceptor_new(const bd_users *users, braid_status *st)
     a->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     a->spare = open_spare();
     bd_mutex_init(&a->mu);
+    bd_cond_init(&a->closed);
     bd_mutex_init(&a->callers.mu);
     bd_acceptor_limit(a, &bd_transport_limits_default);
     if (a->epoll < 0 || a->strangers_epoll < 0 || a->wake < 0)
@@ -487,6 +518,11 @@ void bd_acceptor_limit(bd_acceptor *a, const bd_transport_limits *limits)
     if (limits->connections == 0 || limits->connections > most) a->limits.connections = most;
 }
 
+void bd_acceptor_when_starved(bd_acceptor *a, void (*fn)(void *arg))
+{
+    a->starved = fn;
+}
+
 static void watch(bd_acceptor *a, int fd, uint32_t events, void *what)
 {
     struct epoll_event event = {.events = events, .data.ptr = what};
@@ -506,27 +542,41 @@ braid_code bd_acceptor_start(bd_acceptor *a, bd_accepted_fn accepted, void *arg,
     return BRAID_OK;
 }
 
-void bd_acceptor_stop(bd_acceptor *a)
+static void wake(bd_acceptor *a)
 {
     const uint64_t one = 1;
+    const bool is_woken = write(a->wake, &one, sizeof one) == (ssize_t)sizeof one;
+    BD_ASSERT(is_woken);
+}
+
+void bd_acceptor_close(bd_acceptor *a)
+{
+    bd_mutex_lock(&a->mu);
+    a->is_closing = true;
+    if (a->is_started) wake(a);
+    while (a->is_started && !a->is_closed) // ends: the thread waits for nothing else
+        bd_cond_wait(&a->closed, &a->mu);
+    bd_mutex_unlock(&a->mu);
+}
+
+static void stop(bd_acceptor *a)
+{
     bd_mutex_lock(&a->mu);
     a->is_stopped = true;
     bd_mutex_unlock(&a->mu);
-    if (a->is_started && write(a->wake, &one, sizeof one) == (ssize_t)sizeof one) bd_thread_join(&a->thread);
-    a->is_started = false;
-    bd_listen_sockets_close(&a->sockets);
-    while (a->stranger_count > 0)
-        drop_stranger(a, 0);
-    bd_mutex_lock(&a->mu);
+    if (a->is_started) {
+        wake(a);
+        bd_thread_join(&a->thread);
+    }
+    stop_listening(a);
     for (size_t i = 0; i < a->by_fd.len; i++)
-        if (a->by_fd.items[i]) remove_locked(a, a->by_fd.items[i]);
-    bd_mutex_unlock(&a->mu);
+        if (a->by_fd.items[i]) remove_connection(a, a->by_fd.items[i]);
 }
 
 void bd_acceptor_free(bd_acceptor *a)
 {
     if (!a) return;
-    bd_acceptor_stop(a);
+    stop(a);
     if (a->epoll >= 0) close(a->epoll);
     if (a->strangers_epoll >= 0) close(a->strangers_epoll);
     if (a->wake >= 0) close(a->wake);
@@ -535,6 +585,7 @@ void bd_acceptor_free(bd_acceptor *a)
     bd_map_fini(&a->by_peer);
     bd_map_fini(&a->callers.by_name);
     bd_mutex_fini(&a->callers.mu);
+    bd_cond_fini(&a->closed);
     bd_mutex_fini(&a->mu);
     bd_free(a);
 }

@@ -21,11 +21,15 @@ braid_code bd_acceptor_new(const char *host, int *port, const bd_users *users, b
 braid_code bd_acceptor_new_unix(const char *path, const bd_users *users, bd_acceptor **out, braid_status *st);
 // Before the start.
 void bd_acceptor_limit(bd_acceptor *a, const bd_transport_limits *limits);
+// Before the start. Called on the thread of the acceptor, with the argument of `accepted`, when nobody
+// reads what has arrived at a connection.
+void bd_acceptor_when_starved(bd_acceptor *a, void (*fn)(void *arg));
 // Passes connections on from now on. ResourceExhausted when there are no more threads.
 braid_code bd_acceptor_start(bd_acceptor *a, bd_accepted_fn accepted, void *arg, braid_status *st);
-// Refuses connections from now on; those that were passed on stay open, and are found no more.
-void bd_acceptor_stop(bd_acceptor *a);
-// After stop, and when no reference to a connection is left; NULL is accepted.
+// Refuses connections from now on: none is passed on after the return. Those that were stay open, and are
+// watched. Any number of times.
+void bd_acceptor_close(bd_acceptor *a);
+// When no reference to a connection is left; NULL is accepted.
 void bd_acceptor_free(bd_acceptor *a);
 
 // The connection that was passed on as `fd`, with a reference. NULL: it is closed. The user of the process at

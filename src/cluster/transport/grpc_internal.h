@@ -32,12 +32,22 @@ typedef struct bd_grpc_tag {
 } bd_grpc_tag;
 
 #define BD_GRPC_POLL_THREADS_MAX 8
+#define BD_GRPC_HELPERS_MAX 4
+
+// A thread that polls for a while.
+typedef struct bd_grpc_helper {
+    struct bd_grpc *transport;
+    bd_thread thread;
+    bool is_started; // and not joined; guarded by the transport's mu
+    atomic_bool is_running;
+} bd_grpc_helper;
 
 typedef struct bd_grpc {
     bd_transport base;
     grpc_completion_queue *cq;
     bd_thread threads[BD_GRPC_POLL_THREADS_MAX];
     int thread_count;
+    bd_grpc_helper helpers[BD_GRPC_HELPERS_MAX];
     bd_transport_limits limits; // of listeners
     const bd_users *users;      // see bd_grpc_transport_admit
     braid_role (*needed)(const char *method);
@@ -49,6 +59,8 @@ typedef struct bd_grpc {
 // Starts a batch. The objects that `ops` point to must live until the tag runs. False only when the state of
 // the call does not allow the batch.
 bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_tag *tag);
+// One more thread polls for a second, if there are not enough of these already. Any thread.
+void bd_grpc_help(bd_grpc *g);
 // Tells ThreadSanitizer that writes before the tag is given to gRPC happen before `run`. Part of
 // bd_grpc_start.
 void bd_grpc_tag_publish(bd_grpc_tag *tag);

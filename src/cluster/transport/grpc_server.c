@@ -12,6 +12,7 @@
 // the reply fails by itself.
 #include "base/slab.h"
 #include "base/strbuf.h"
+#include "base/thread_pool.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/grpc_internal.h"
 #include <grpc/byte_buffer.h>
@@ -31,6 +32,8 @@
 // No method has a longer path; it is truncated and then unknown.
 #define METHOD_LEN_MAX 127
 #define SERVER_ARGS_MAX 32
+// Each is busy with a connection that floods the server until that is ended.
+#define CONNECTING_THREADS 4
 #define OWN_ARGS 3
 // Calls beyond the limit of calls that a connection may begin nevertheless, to be told so.
 #define STREAMS_SPARE 100
@@ -45,8 +48,10 @@ struct bd_listener {
     bd_handler_fn handler;
     void *arg;
     bd_grpc_tag shut_down;
+    bd_thread_pool *connecting; // gives connections to gRPC
     bd_mutex mu;
     bd_cond changed;
+    int handovers;     // of connections, and one until the listener is closed; guarded by mu
     int live;          // struct incoming in existence; guarded by mu
     bool is_closed;    // guarded by mu
     bool is_shut_down; // gRPC has no more calls; guarded by mu
@@ -457,17 +462,60 @@ static void server_shut_down(bd_grpc_tag *tag, bool ok)
     bd_mutex_unlock(&l->mu);
 }
 
+static void shut_down(bd_listener *l)
+{
+    bd_grpc_tag_publish(&l->shut_down);
+    grpc_server_shutdown_and_notify(l->server, l->transport->cq, &l->shut_down);
+}
+
+typedef struct handover {
+    bd_listener *listener;
+    int fd;
+} handover;
+
+static void end_handover(bd_listener *l)
+{
+    bd_mutex_lock(&l->mu);
+    const bool is_last = --l->handovers == 0 && l->is_closed;
+    bd_mutex_unlock(&l->mu);
+    if (is_last) shut_down(l);
+}
+
+static void hand_over(void *arg)
+{
+    const handover h = *(handover *)arg;
+    bd_listener *l = h.listener;
+    bd_free(arg);
+    if (l->external)
+        bd_grpc_hand_over(l->external, h.fd);
+    else
+        grpc_server_add_channel_from_fd(l->server, h.fd, l->credentials);
+    end_handover(l);
+}
+
+// gRPC reads from a new connection on the thread that brings it, as long as something arrives: not on that of
+// the acceptor, which ends connections that flood the server.
 static void connected(void *arg, int fd)
 {
     bd_listener *l = arg;
-    if (l->external)
-        bd_grpc_hand_over(l->external, fd);
-    else
-        grpc_server_add_channel_from_fd(l->server, fd, l->credentials);
+    handover *h = bd_malloc(sizeof *h);
+    *h = (handover){l, fd};
+    bd_mutex_lock(&l->mu);
+    l->handovers++;
+    bd_mutex_unlock(&l->mu);
+    if (bd_thread_pool_submit(l->connecting, hand_over, h)) return;
+    bd_free(h);
+    close(fd);
+    end_handover(l);
 }
 
-// gRPC stores the handler of connections from outside in its argument when the port is added. The quota bounds
-// what gRPC holds of messages that are arriving: it ends calls when there is more.
+static void starved(void *arg)
+{
+    bd_grpc_help(((bd_listener *)arg)->transport);
+}
+
+// gRPC stores the handler of connections from outside in its argument when the port is added. The quota
+// bounds what gRPC holds of messages that are arriving: it ends calls when there is more.
 static grpc_server *create_server(bd_listener *l)
 {
     static const grpc_arg_pointer_vtable kept = {copy_pointer, leave_pointer, compare_pointers};
@@ -515,9 +563,11 @@ static bd_listener *listener_new(bd_grpc *g, bd_acceptor *acceptor, bool uses_tl
     l->handler = handler;
     l->arg = arg;
     l->shut_down.run = server_shut_down;
+    l->handovers = 1;
     bd_mutex_init(&l->mu);
     bd_cond_init(&l->changed);
-    make_server(l, uses_tls, st);
+    if (!make_server(l, uses_tls, st))
+        bd_thread_pool_new("bd-connect", CONNECTING_THREADS, &l->connecting, st);
     bd_mutex_lock(&g->mu);
     l->next = g->listeners;
     l->at = &g->listeners;
@@ -545,6 +595,7 @@ braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn ha
              : bd_acceptor_new(host, &port, uses_tls ? NULL : g->users, &acceptor, st))
         return st->code;
     bd_acceptor_limit(acceptor, &g->limits);
+    bd_acceptor_when_starved(acceptor, starved);
     bd_listener *l = listener_new(g, acceptor, uses_tls, handler, arg, st);
     for (int i = 0; i < POSTED_REQUESTS; i++)
         post_request(l);
@@ -567,9 +618,8 @@ void bd_grpc_listener_close(bd_listener *l)
     l->is_closed = true;
     bd_mutex_unlock(&l->mu);
     if (was_closed) return;
-    bd_acceptor_stop(l->acceptor);
-    bd_grpc_tag_publish(&l->shut_down);
-    grpc_server_shutdown_and_notify(l->server, l->transport->cq, &l->shut_down);
+    bd_acceptor_close(l->acceptor);
+    end_handover(l);
 }
 
 // Waits until gRPC has no more calls and each handler has replied. Returns true when the deadline passed
@@ -598,6 +648,7 @@ void bd_grpc_listener_free(bd_listener *l)
     *l->at = l->next;
     if (l->next) l->next->at = l->at;
     bd_mutex_unlock(&l->transport->mu);
+    bd_thread_pool_free(l->connecting);
     grpc_server_destroy(l->server);
     grpc_server_credentials_release(l->credentials);
     bd_acceptor_free(l->acceptor);

@@ -1,6 +1,6 @@
 // Refusing calls in HTTP/2 (RFC 9113): the preface of the client, then frames. A frame begins with 9 bytes:
-// length, type, flags and stream. Its payload is skipped. Headers of a call, once they are whole, are answered
-// by the trailers of gRPC in literal fields of HPACK (RFC 7541), which needs no state.
+// length, type, flags and stream. Its payload is skipped. Headers of a call, once they are whole, are
+// answered by the trailers of gRPC in literal fields of HPACK (RFC 7541), which needs no state.
 #include "cluster/transport/http2_refusal.h"
 
 #include "base/alloc.h"

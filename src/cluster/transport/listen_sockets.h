@@ -16,8 +16,8 @@ typedef struct bd_listen_sockets {
 } bd_listen_sockets;
 
 // Listens on all addresses of `host`: "0.0.0.0" and "::" are those of all interfaces. `*port` is 0 for a free
-// one, which is stored there. InvalidArgument for a host that is unknown or not this one, AlreadyExists for an
-// address in use, Unavailable for other failures.
+// one, which is stored there. InvalidArgument for a host that is unknown or not this one, AlreadyExists for
+// an address in use, Unavailable for other failures.
 braid_code bd_listen_on_host(bd_listen_sockets *s, const char *host, int *port, braid_status *st);
 // Listens on a socket in the file system, which only the user of this process may open, if `is_private`. It
 // takes the place of one that no process listens on any more.

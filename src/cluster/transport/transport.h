@@ -129,8 +129,8 @@ typedef struct bd_transport_limits {
     int calls;             // in progress, of one caller
     int64_t message_bytes; // of messages whose calls are in progress, of one caller
 } bd_transport_limits;
-// Of listeners made from now on. A call beyond them gets ResourceExhausted; a connection that floods the server
-// by other means ends (connection.h). Without it: 20,000 calls and 8 GB.
+// Of listeners made from now on. A call beyond them gets ResourceExhausted; a connection that floods the
+// server by other means ends (connection.h). Without it: 20,000 calls and 8 GB.
 void bd_grpc_transport_limit(bd_transport *t, const bd_transport_limits *limits);
 // Listeners and channels of TCP made from now on speak TLS with the certificate in `dir`; NULL: that of the
 // environment variable BRAID_TLS_DIR, and no TLS when it is not set. Stores the role of the certificate;
