@@ -313,7 +313,7 @@ static braid_code admit(const incoming *in, braid_status *st)
     const bd_listener *l = in->listener;
     if (l->external) {
         const braid_role needed = l->transport->needed ? l->transport->needed(in->method) : BRAID_ROLE_TASK;
-        return bd_grpc_tls_admit(in->call, in->method, needed, st);
+        return bd_grpc_tls_admit(l->transport->tls, in->call, in->method, needed, st);
     }
     return l->transport->users ? bd_acceptor_admit(l->acceptor, fd_of(in->call), st) : BRAID_OK;
 }

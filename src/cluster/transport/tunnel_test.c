@@ -323,6 +323,27 @@ static void a_server_needs_a_tasks_certificate_of_the_authority(void **state)
     expect_refusal(PLAIN, "ours/task", "ours", "speaks no TLS");
 }
 
+static void a_server_whose_certificate_is_revoked_is_none(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_keys_new(dir_of("revoking"), st);
+    braid_keys_add(dir_of("revoking"), "task", BRAID_ROLE_TASK, 30, st);
+    braid_keys_add(dir_of("revoking"), "client", BRAID_ROLE_CLIENT, 30, st);
+    server s;
+    start(&s, ECHO, dir_of("revoking/task"), dir_of("revoking"));
+    braid_tunnel *t = open_to(s.port, dir_of("revoking/client"));
+    int fd = connect_to(t);
+    expect_echo(fd);
+    close(fd);
+    braid_keys_revoke(dir_of("revoking"), "task", st);
+    assert_ok(st);
+    expect_end(t);
+    expect_one_warning("is revoked: it needs a new one");
+    close_tunnel(t);
+    stop(&s);
+}
+
 static void a_server_that_refuses_the_certificate_is_told(void **state)
 {
     (void)state;
@@ -490,6 +511,7 @@ int main(void)
         cmocka_unit_test(megabytes_pass_both_ways_and_each_end_learns_of_the_other),
         cmocka_unit_test(a_server_that_does_not_run_is_told_once),
         cmocka_unit_test(a_server_needs_a_tasks_certificate_of_the_authority),
+        cmocka_unit_test(a_server_whose_certificate_is_revoked_is_none),
         cmocka_unit_test(a_server_that_refuses_the_certificate_is_told),
         cmocka_unit_test(a_server_that_does_not_read_stops_the_client),
         cmocka_unit_test(a_client_that_does_not_read_stops_the_server),

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "cluster/keys/certificate.h"
+#include "cluster/keys/revocation.h"
 #include "io/file.h"
 #include <errno.h>
 #include <openssl/err.h>
@@ -22,6 +23,7 @@ static const unsigned char protocols[] = {2, 'h', '2'}; // of ALPN: gRPC's
 struct bd_tunnel_tls {
     SSL_CTX *context;
     SSL *connection;
+    X509_CRL *revoked; // NULL: nothing
     int socket;
     char *dir, *server;
 };
@@ -43,12 +45,13 @@ static bool take_pair(SSL_CTX *context, const char *dir, braid_status *st)
     return !st->code;
 }
 
-static bool take_authority(SSL_CTX *context, const char *dir, braid_status *st)
+static bool take_authority(SSL_CTX *context, const char *dir, X509_CRL **revoked, braid_status *st)
 {
     char *path = bd_path_join(dir, "ca.pem");
     X509 *ca = bd_certificate_read(path, st);
     if (ca && X509_STORE_add_cert(SSL_CTX_get_cert_store(context), ca) != 1)
         bd_fail(st, BRAID_UNAUTHENTICATED, "%s cannot be trusted", path);
+    if (ca && !st->code) *revoked = bd_crl_read(dir, ca, st);
     X509_free(ca);
     bd_free(path);
     return !st->code;
@@ -73,7 +76,8 @@ bd_tunnel_tls *bd_tunnel_tls_new(const char *dir, const char *server, braid_stat
     tls->server = bd_strdup(server);
     tls->context = SSL_CTX_new(TLS_client_method());
     if (tls->context) set_up(tls->context);
-    if (tls->context && take_authority(tls->context, dir, st) && take_pair(tls->context, dir, st))
+    if (tls->context && take_authority(tls->context, dir, &tls->revoked, st) &&
+        take_pair(tls->context, dir, st))
         tls->connection = SSL_new(tls->context);
     if (tls->connection && SSL_set_tlsext_host_name(tls->connection, BD_TASK_DNS_NAME) == 1) return tls;
     if (!st->code) bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OpenSSL cannot make a connection");
@@ -86,6 +90,7 @@ void bd_tunnel_tls_free(bd_tunnel_tls *tls)
     if (!tls) return;
     SSL_free(tls->connection);
     SSL_CTX_free(tls->context);
+    X509_CRL_free(tls->revoked);
     bd_free(tls->dir);
     bd_free(tls->server);
     bd_free(tls);
@@ -173,7 +178,13 @@ static bd_tunnel_io check_server(const bd_tunnel_tls *tls, braid_status *st)
     braid_certificate description = {0};
     X509 *certificate = SSL_get1_peer_certificate(tls->connection);
     if (certificate) bd_free(bd_certificate_describe(certificate, &description));
+    const bool is_revoked = certificate && bd_crl_has(tls->revoked, certificate);
     X509_free(certificate);
+    if (is_revoked) {
+        bd_fail(st, BRAID_UNAUTHENTICATED,
+                "The certificate of %s is revoked: it needs a new one (braid keys add)", tls->server);
+        return BD_TUNNEL_FAILED;
+    }
     if (description.role != BRAID_ROLE_TASK) return not_a_task(tls, st);
     SSL_get0_alpn_selected(tls->connection, &protocol, &len);
     if (len == 2 && memcmp(protocol, "h2", 2) == 0) return BD_TUNNEL_DONE;
