@@ -3,7 +3,7 @@
 //
 // Both ends show a certificate that the authority has signed; a connection without one ends in the handshake,
 // before gRPC reads anything. Files that have changed are read again within ten seconds, for connections made
-// from then on; a certificate that is revoked ends the calls of all connections (grpc_revocation.h).
+// from then on. Calls with a certificate that was revoked are refused on all connections (grpc_revocation.h).
 #ifndef BD_CLUSTER_GRPC_TLS_H
 #define BD_CLUSTER_GRPC_TLS_H
 
