@@ -49,6 +49,7 @@
 #include <braid/tensor.h>
 #include <braid/tensor_array.h>
 #include <braid/tfrecord.h>
+#include <braid/tunnel.h>
 #include <braid/variable_scope.h>
 #include <braid/variables.h>
 #include <braid/version.h>

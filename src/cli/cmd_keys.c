@@ -41,32 +41,51 @@ static int add(const char *dir, const char *name, const char *role_name, int day
     return 0;
 }
 
+static int revoke(const char *dir, const char *name, braid_status *st)
+{
+    if (braid_keys_revoke(dir, name, st)) return fail(st);
+    printf(
+        "The certificates of %s are revoked: copy %s/crl.pem to the directories that tasks and clients use\n"
+        "(--tls-dir, BRAID_TLS_DIR), those on other hosts, too. They take it within ten seconds.\n",
+        name, dir);
+    return 0;
+}
+
+// How many certificates of a table are of no use.
+typedef struct listed {
+    int expired, revoked;
+} listed;
+
 // A table of the certificates: name, role, and for how long they are valid.
 static void print(void *arg, const braid_certificate *c)
 {
     const int64_t now = (int64_t)time(NULL);
-    int *expired = arg;
+    listed *of = arg;
     char date[32];
     const time_t end = (time_t)c->not_after;
     struct tm utc;
     gmtime_r(&end, &utc);
     strftime(date, sizeof date, "%Y-%m-%d", &utc);
     const char *role = c->role == BRAID_ROLE_NONE ? "-" : braid_role_name(c->role);
-    if (c->not_after > now) {
+    if (c->is_revoked) {
+        printf("%-24s %-8s REVOKED\n", c->name, role);
+        of->revoked++;
+    } else if (c->not_after > now) {
         printf("%-24s %-8s until %s, %lld days\n", c->name, role, date,
                (long long)(c->not_after - now) / DAY_S);
     } else {
         printf("%-24s %-8s EXPIRED on %s\n", c->name, role, date);
-        ++*expired;
+        of->expired++;
     }
 }
 
 static int show(const char *dir, braid_status *st)
 {
-    int expired = 0;
-    if (braid_keys_list(dir, print, &expired, st)) return fail(st);
-    if (expired) printf("Renew what has expired: braid keys add %s NAME\n", dir);
-    return expired ? 1 : 0;
+    listed of = {0};
+    if (braid_keys_list(dir, print, &of, st)) return fail(st);
+    if (of.expired) printf("Renew what has expired: braid keys add %s NAME\n", dir);
+    if (of.revoked) printf("A holder of what is revoked gets a new one by: braid keys add %s NAME\n", dir);
+    return of.expired || of.revoked ? 1 : 0;
 }
 
 static int run(char **args, int count, const char *role, int days, braid_status *st)
@@ -74,8 +93,10 @@ static int run(char **args, int count, const char *role, int days, braid_status 
     const char *action = count > 0 ? args[0] : "";
     if (strcmp(action, "new") == 0 && count == 2 && !role) return make_authority(args[1], st);
     if (strcmp(action, "add") == 0 && count == 3) return add(args[1], args[2], role, days, st);
+    if (strcmp(action, "revoke") == 0 && count == 3 && !role) return revoke(args[1], args[2], st);
     if (strcmp(action, "show") == 0 && count == 2 && !role) return show(args[1], st);
-    fprintf(stderr, "braid keys: new DIR, add DIR NAME, or show DIR is expected. See 'braid keys --help'.\n");
+    fprintf(stderr, "braid keys: new DIR, add DIR NAME, revoke DIR NAME, or show DIR is expected. See "
+                    "'braid keys --help'.\n");
     return BD_EXIT_USAGE;
 }
 
@@ -88,19 +109,21 @@ static int keys_main(int argc, char **argv)
         {"days", BD_FLAG_INT, &days, 1, "N", "how long the certificate is valid (default 365)"},
     };
     const bd_flags flags = {
-        "braid keys", "[OPTIONS] new DIR | add DIR NAME | show DIR",
+        "braid keys", "[OPTIONS] new DIR | add DIR NAME | revoke DIR NAME | show DIR",
         "Makes the certificates of a cluster, whose tasks and clients then speak TLS and serve only each\n"
         "other. 'new' makes an authority in DIR. 'add' makes DIR/NAME, a directory with a certificate for\n"
         "--tls-dir or BRAID_TLS_DIR, or renews it; servers and clients take the renewed files without a\n"
-        "restart. 'show' lists the certificates of an authority, or the one in a --tls-dir, and until when\n"
-        "they are valid; it exits with 1 when one has expired.\n\n"
+        "restart. 'revoke' revokes all certificates that NAME has had, by DIR/crl.pem, which takes effect\n"
+        "where it is copied beside a certificate. 'show' lists the certificates of an authority, or the one\n"
+        "in a --tls-dir, and until when they are valid; it exits with 1 when one has expired or is revoked.\n\n"
         "Roles: a task serves and calls other tasks; a client opens sessions; a viewer asks for health.\n"
         "A task may do all that a client may, and a client all that a viewer may.\n\n"
         "Example:\n"
         "  braid keys new keys\n"
         "  braid keys --role task add keys ps0\n"
         "  braid keys --role client --days 30 add keys alice\n"
-        "  braid keys show keys",
+        "  braid keys show keys\n"
+        "  braid keys revoke keys alice",
         table, sizeof table / sizeof *table};
     char *words[WORDS_MAX];
     int count = 0;
@@ -120,7 +143,7 @@ static int keys_main(int argc, char **argv)
 
 BD_COMMAND(keys) = {
     .name = "keys",
-    .usage = "[OPTIONS] new DIR | add DIR NAME | show DIR",
-    .summary = "make and list the certificates of a cluster",
+    .usage = "[OPTIONS] new DIR | add DIR NAME | revoke DIR NAME | show DIR",
+    .summary = "make, revoke and list the certificates of a cluster",
     .main = keys_main,
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `braid keys`, and a cluster that speaks TLS with the certificates that it makes.
+# `braid keys`, also to revoke, and a cluster that speaks TLS with the certificates that it makes.
 set -u
 braid=$1/braid
 dir=$(mktemp -d)
@@ -59,6 +59,49 @@ fails "a server needs a task's certificate" 1 "A server needs a certificate of t
     "${server[@]}" --tls-dir "$keys/alice"
 BRAID_TLS_DIR=$dir/none fails "the environment is named in errors" 1 "BRAID_TLS_DIR: cannot open $dir/none/ca.pem" \
     "${server[@]}"
+
+# ---- Revoking: alice's certificate was renewed above, and bob has one that is not touched ----
+
+check "a second client" keys --role client add "$keys" bob
+cp -r "$keys/alice" "$dir/stolen"
+check "alice's is renewed again" keys add "$keys" alice
+check "it is revoked" keys revoke "$keys" alice
+cp "$dir/out" "$dir/said"
+check "who must do what is said" grep -F "copy $keys/crl.pem to the directories" "$dir/said"
+check "the authority shows it" shows '^alice +client +REVOKED$' "$keys"
+check "and not the others" shows '^bob +client +until' "$keys"
+fails "show exits with 1" 1 "A holder of what is revoked gets a new one" sh -c "'$braid' keys show '$keys'"
+check "each directory of a name has the list" cmp "$keys/crl.pem" "$keys/ps0/crl.pem"
+fails "it is of no use any more" 1 "alice/cert.pem is revoked" \
+    "$braid" connect --tls-dir "$keys/alice" 127.0.0.1:1
+check "revoking it again is harmless" keys revoke "$keys" alice
+cp "$keys/crl.pem" "$dir/stolen"
+check "the certificate before the renewal is revoked, too" shows '^alice +client +REVOKED$' "$dir/stolen"
+if command -v openssl >"$dir/out"; then
+    openssl verify -CAfile "$keys/ca.pem" -crl_check -CRLfile "$keys/crl.pem" "$keys/bob/cert.pem" >"$dir/verified" 2>&1
+    check "OpenSSL takes the list" grep -F "bob/cert.pem: OK" "$dir/verified"
+    openssl verify -CAfile "$keys/ca.pem" -crl_check -CRLfile "$keys/crl.pem" "$keys/alice/cert.pem" >"$dir/verified" 2>&1
+    check "OpenSSL refuses what it revokes" grep -F "certificate revoked" "$dir/verified"
+fi
+check "alice gets a new one" keys add "$keys" alice
+check "it has another key" test "$key" != "$(cat "$keys/alice/key.pem")"
+check "and the same role" shows '^alice +client +until [0-9-]+, 36[45] days$' "$keys"
+check "with the list beside it" cmp "$keys/crl.pem" "$keys/alice/crl.pem"
+check "bob's is revoked, too" keys revoke "$keys" bob
+check "alice's new one is not" shows '^alice +client +until' "$keys/alice"
+check "her old one stays so" sh -c "cp '$keys/crl.pem' '$dir/stolen' && ! '$braid' keys show '$dir/stolen'"
+fails "nobody has this name" 1 "has made no certificate for 'carol'" keys revoke "$keys" carol
+fails "an authority is needed to revoke" 1 "is not the directory of an authority" keys revoke "$dir" alice
+check "another authority" keys new "$dir/other"
+check "revokes a name of its own" sh -c "'$braid' keys --role client add '$dir/other' x && '$braid' keys revoke '$dir/other' x"
+keys --role client add "$dir/other" y >"$dir/out" && rm "$dir/other/issued" # as an earlier version made it
+check "the present certificate needs no record to be revoked" keys revoke "$dir/other" y
+check "what was revoked before stays so" sh -c "'$braid' keys show '$dir/other' | grep -c REVOKED | grep -x 2"
+cp "$dir/other/crl.pem" "$dir/stolen"
+fails "a list of another authority is none" 1 "stolen/crl.pem was not signed by the authority of the ca.pem beside it" \
+    "${server[@]}" --tls-dir "$dir/stolen"
+echo "no list" >"$dir/stolen/crl.pem"
+fails "nor is what is no list" 1 "stolen/crl.pem holds no revocation list" "${server[@]}" --tls-dir "$dir/stolen"
 
 export BRAID_TLS_DIR=$keys/ps0
 check "a cluster trains over TLS" "$braid" run --ps 1 --workers 2 mnist_replica --train_steps=100

@@ -20,8 +20,8 @@ from graphs import FLOAT, const, node
 MEMORY_MAX = 1 << 30  # what a flood may add
 SENT_MAX = 400 << 20  # bytes that a flood sends when nothing stops it
 STEPS = 300
-# How much longer a step may take than twice its time without a flood: 50 ms on a quiet machine. Tests run beside
-# others, on few processors.
+# How much longer a step may take than twice its time without a flood: 50 ms on a quiet machine. Tests run
+# beside others, on few processors.
 SLACK_S = float(os.environ.get("BRAID_FLOOD_SLACK_S", "2"))
 
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 8, 9

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/strbuf.h"
+#include "cluster/keys/revocation.h"
 #include "io/file.h"
 #include <errno.h>
 #include <openssl/err.h>
@@ -303,6 +304,15 @@ static braid_code check_pair(const char *dir, X509 *ca, X509 *certificate, EVP_P
     return BRAID_OK;
 }
 
+static braid_code check_revoked(const char *dir, X509 *ca, X509 *certificate, braid_status *st)
+{
+    X509_CRL *list = bd_crl_read(dir, ca, st);
+    if (bd_crl_has(list, certificate))
+        bd_fail(st, BRAID_UNAUTHENTICATED, "%s/cert.pem is revoked: 'braid keys add' makes a new one", dir);
+    X509_CRL_free(list);
+    return st->code;
+}
+
 braid_code bd_tls_dir_check(const char *dir, braid_role *role, braid_status *st)
 {
     char *ca_path = bd_path_join(dir, "ca.pem"), *certificate_path = bd_path_join(dir, "cert.pem");
@@ -311,7 +321,7 @@ braid_code bd_tls_dir_check(const char *dir, braid_role *role, braid_status *st)
     X509 *certificate = ca ? bd_certificate_read(certificate_path, st) : NULL;
     EVP_PKEY *key = certificate && !check_private(key_path, st) ? bd_key_read(key_path, st) : NULL;
     if (key && !check_pair(dir, ca, certificate, key, st) && !check_time(ca_path, ca, st) &&
-        !check_time(certificate_path, certificate, st))
+        !check_time(certificate_path, certificate, st) && !check_revoked(dir, ca, certificate, st))
         *role = role_of(certificate);
     EVP_PKEY_free(key);
     X509_free(certificate);

@@ -33,7 +33,8 @@ braid_code bd_certificate_write(const char *path, X509 *certificate, braid_statu
 braid_code bd_key_write(const char *path, EVP_PKEY *key, braid_status *st);
 
 // Whether `dir` can be used for TLS: it holds ca.pem, cert.pem and key.pem, which only its user can read, the
-// key is the certificate's, which the authority signed and which is valid now. Stores the role.
+// key is the certificate's, which the authority signed and which is valid now; a crl.pem is the authority's,
+// and does not revoke it. Stores the role.
 braid_code bd_tls_dir_check(const char *dir, braid_role *role, braid_status *st);
 
 #endif

@@ -52,7 +52,7 @@ struct bd_acceptor {
     bd_listen_sockets sockets;
     int epoll, wake, spare;
     bd_accepted_fn accepted;
-    void (*starved)(void *arg); // NULL: not wanted
+    void (*starved)(void *arg); // NULL: connections are not watched
     void *arg;
     bd_thread thread;
     bool is_started;
@@ -208,7 +208,7 @@ static bool add(bd_acceptor *a, bd_connection *c)
         a->by_fd.items[c->fd] = c;
         bd_map_put(&a->by_peer, c->peer, c);
         a->connection_count++;
-        append_waiting(a, c);
+        if (a->starved) append_waiting(a, c);
     }
     bd_mutex_unlock(&a->mu);
     return has_room;
@@ -242,7 +242,8 @@ static void pass_on(bd_acceptor *a, int fd, bool has_user, uid_t user)
     c->user = user;
     c->accepted_ns = bd_now_ns();
     if (a->users) own_connection(c);
-    struct epoll_event events = {.events = EPOLLRDHUP | EPOLLIN | EPOLLONESHOT, .data.ptr = c};
+    const uint32_t watched = a->starved ? EPOLLIN | EPOLLONESHOT : 0;
+    struct epoll_event events = {.events = EPOLLRDHUP | watched, .data.ptr = c};
     if (c->watch < 0 || !add(a, c)) {
         warn(a, c->watch < 0 ? "there are no more file descriptors (ulimit -n)"
                              : "there are as many as the server allows (ulimit -n, --limit connections=N)");
@@ -286,6 +287,7 @@ static void refuse_stranger(bd_acceptor *a, int fd, bool has_user, uid_t user)
 {
     BD_STATUS(why);
     describe_refusal(has_user, user, why);
+    warn(a, why->message);
     if (a->stranger_count == STRANGERS_MAX) drop_stranger(a, 0);
     struct epoll_event events = {.events = EPOLLIN};
     a->strangers[a->stranger_count++] = (stranger){bd_http2_refusal_new(fd, why), bd_now_ns() + STRANGER_NS};
@@ -374,7 +376,7 @@ static void check_active(bd_acceptor *a)
     for (bd_connection *c = next; c; c = next) {
         next = c->next_active;
         c->is_active = false;
-        if (a->starved && bd_connection_is_starved(c)) a->starved(a->arg);
+        if (bd_connection_is_starved(c)) a->starved(a->arg);
         const char *why = bd_connection_check(c, &a->limits);
         if (why) bd_acceptor_end(a, c, why);
         struct epoll_event again = {.events = EPOLLRDHUP | EPOLLIN | EPOLLONESHOT, .data.ptr = c};
@@ -481,7 +483,7 @@ static bd_acceptor *acceptor_new(const bd_users *users, braid_status *st)
     bd_mutex_init(&a->mu);
     bd_cond_init(&a->closed);
     bd_mutex_init(&a->callers.mu);
-    bd_acceptor_limit(a, &bd_transport_limits_default);
+    a->limits.connections = connections_max();
     if (a->epoll < 0 || a->strangers_epoll < 0 || a->wake < 0)
         bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "A server cannot listen: %s", strerror(errno));
     return a;
@@ -511,16 +513,12 @@ braid_code bd_acceptor_new_unix(const char *path, const bd_users *users, bd_acce
     return made(a, out, st);
 }
 
-void bd_acceptor_limit(bd_acceptor *a, const bd_transport_limits *limits)
+void bd_acceptor_watch(bd_acceptor *a, const bd_transport_limits *limits, void (*starved)(void *arg))
 {
-    const int most = connections_max();
+    const int most = a->limits.connections;
     a->limits = *limits;
     if (limits->connections == 0 || limits->connections > most) a->limits.connections = most;
-}
-
-void bd_acceptor_when_starved(bd_acceptor *a, void (*fn)(void *arg))
-{
-    a->starved = fn;
+    a->starved = starved;
 }
 
 static void watch(bd_acceptor *a, int fd, uint32_t events, void *what)

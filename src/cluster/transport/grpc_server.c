@@ -349,7 +349,8 @@ static braid_code admit(incoming *in, braid_status *st)
     identify(in);
     if (l->external) {
         const braid_role needed = l->transport->needed ? l->transport->needed(in->method) : BRAID_ROLE_TASK;
-        if (bd_grpc_tls_admit(in->connection, in->method, needed, st)) return st->code;
+        if (bd_grpc_tls_admit(l->transport->tls, in->call, in->connection, in->method, needed, st))
+            return st->code;
     }
     if (bd_connection_begin_call(in->connection, &l->transport->limits, st)) return st->code;
     in->counts = true;
@@ -594,8 +595,7 @@ braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn ha
     if (path ? bd_acceptor_new_unix(path, g->users, &acceptor, st)
              : bd_acceptor_new(host, &port, uses_tls ? NULL : g->users, &acceptor, st))
         return st->code;
-    bd_acceptor_limit(acceptor, &g->limits);
-    bd_acceptor_when_starved(acceptor, starved);
+    bd_acceptor_watch(acceptor, &g->limits, starved);
     bd_listener *l = listener_new(g, acceptor, uses_tls, handler, arg, st);
     for (int i = 0; i < POSTED_REQUESTS; i++)
         post_request(l);

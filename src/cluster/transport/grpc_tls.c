@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "cluster/keys/certificate.h"
+#include "cluster/transport/grpc_revocation.h"
 #include "io/file.h"
 #include <grpc/grpc_security_constants.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 struct bd_grpc_tls {
     grpc_tls_certificate_provider *files;
+    bd_grpc_revocations *revocations;
     braid_role role;
 };
 
@@ -24,11 +26,14 @@ braid_code bd_grpc_tls_new(const char *dir, bd_grpc_tls **out, braid_status *st)
     const char *from = dir ? "" : "BRAID_TLS_DIR: ";
     if (!dir) dir = getenv("BRAID_TLS_DIR");
     if (!dir || !*dir) return BRAID_OK;
-    if (bd_tls_dir_check(dir, &role, st)) return bd_status_prefix(st, "%s", from);
+    bd_grpc_revocations *revocations =
+        bd_tls_dir_check(dir, &role, st) ? NULL : bd_grpc_revocations_new(dir, st);
+    if (!revocations) return bd_status_prefix(st, "%s", from);
     char *ca = bd_path_join(dir, "ca.pem"), *certificate = bd_path_join(dir, "cert.pem");
     char *key = bd_path_join(dir, "key.pem");
     bd_grpc_tls *tls = bd_calloc(1, sizeof *tls);
     tls->role = role;
+    tls->revocations = revocations;
     tls->files = grpc_tls_certificate_provider_file_watcher_create(key, certificate, ca, READ_AGAIN_S);
     bd_free(ca);
     bd_free(certificate);
@@ -41,6 +46,7 @@ void bd_grpc_tls_free(bd_grpc_tls *tls)
 {
     if (!tls) return;
     grpc_tls_certificate_provider_release(tls->files);
+    bd_grpc_revocations_free(tls->revocations);
     bd_free(tls);
 }
 
@@ -49,9 +55,12 @@ braid_role bd_grpc_tls_role(const bd_grpc_tls *tls)
     return tls->role;
 }
 
-static grpc_tls_credentials_options *options(const bd_grpc_tls *tls)
+static grpc_tls_credentials_options *options(const bd_grpc_tls *tls, bool of_servers)
 {
     grpc_tls_credentials_options *o = grpc_tls_credentials_options_create();
+    grpc_tls_certificate_verifier *verifier = bd_grpc_revocations_verifier(tls->revocations, of_servers);
+    grpc_tls_credentials_options_set_certificate_verifier(o, verifier);
+    grpc_tls_certificate_verifier_release(verifier);
     grpc_tls_credentials_options_set_certificate_provider(o, tls->files);
     grpc_tls_credentials_options_watch_root_certs(o);
     grpc_tls_credentials_options_watch_identity_key_cert_pairs(o);
@@ -60,12 +69,12 @@ static grpc_tls_credentials_options *options(const bd_grpc_tls *tls)
 
 grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls)
 {
-    return grpc_tls_credentials_create(options(tls));
+    return grpc_tls_credentials_create(options(tls, true));
 }
 
 grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls)
 {
-    grpc_tls_credentials_options *o = options(tls);
+    grpc_tls_credentials_options *o = options(tls, false);
     grpc_tls_credentials_options_set_cert_request_type(
         o, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     return grpc_tls_server_credentials_create(o);
@@ -104,10 +113,25 @@ void bd_grpc_tls_caller(grpc_call *call, bd_caller *out)
     grpc_auth_context_release(context);
 }
 
-braid_code bd_grpc_tls_admit(bd_connection *c, const char *method, braid_role needed, braid_status *st)
+static bool is_revoked(const bd_grpc_tls *tls, grpc_call *call)
+{
+    grpc_auth_context *context = grpc_call_auth_context(call);
+    grpc_auth_property_iterator at =
+        grpc_auth_context_find_properties_by_name(context, GRPC_X509_PEM_CERT_PROPERTY_NAME);
+    const grpc_auth_property *pem = grpc_auth_property_iterator_next(&at);
+    const bool is_revoked = !pem || bd_grpc_revocations_have(tls->revocations, pem->value, pem->value_length);
+    grpc_auth_context_release(context);
+    return is_revoked;
+}
+
+braid_code bd_grpc_tls_admit(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c, const char *method,
+                             braid_role needed, braid_status *st)
 {
     bd_caller caller = {0};
     bd_connection_caller(c, &caller);
+    if (is_revoked(tls, call))
+        return bd_fail(st, BRAID_UNAUTHENTICATED,
+                       "%s of the caller is revoked ('braid keys add' makes a new one)", caller.name);
     if (caller.role >= needed && caller.role != BRAID_ROLE_NONE) return BRAID_OK;
     return bd_fail(st, BRAID_PERMISSION_DENIED,
                    "%s needs a certificate of the role %s, and %s of the caller has the role %s (braid keys)",

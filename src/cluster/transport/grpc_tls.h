@@ -3,7 +3,7 @@
 //
 // Both ends show a certificate that the authority has signed; a connection without one ends in the handshake,
 // before gRPC reads anything. Files that have changed are read again within ten seconds, for connections made
-// from then on.
+// from then on. Calls with a certificate that was revoked are refused on all connections (grpc_revocation.h).
 #ifndef BD_CLUSTER_GRPC_TLS_H
 #define BD_CLUSTER_GRPC_TLS_H
 
@@ -26,8 +26,10 @@ grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls
 grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls);
 
 // PermissionDenied, with the remedy, when the certificate of the connection, whose caller is known, does not
-// have the role or more.
-braid_code bd_grpc_tls_admit(bd_connection *c, const char *method, braid_role needed, braid_status *st);
+// have the role or more; Unauthenticated when it was revoked, perhaps since the connection was made. For each
+// call: cheap.
+braid_code bd_grpc_tls_admit(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c, const char *method,
+                             braid_role needed, braid_status *st);
 
 // The name of the certificate of the caller, as "certificate 'alice'", and its role.
 void bd_grpc_tls_caller(grpc_call *call, bd_caller *out);

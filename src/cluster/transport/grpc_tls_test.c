@@ -1,5 +1,6 @@
-// Tests of TLS: a matrix of roles against what a method needs, certificates that do not fit, and renewal. The
-// server counts the messages that it gets. labels: concurrent
+// Tests of TLS: a matrix of roles against what a method needs, certificates that do not fit, renewal, and
+// revocation. The server counts the messages that it gets.
+// labels: concurrent
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
@@ -7,14 +8,18 @@
 #include "cluster/transport/transport.h"
 #include "io/file.h"
 #include <braid/log.h>
+#include <netinet/in.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -124,13 +129,11 @@ static void store(void *arg, bd_message *response, const braid_status *st)
     bd_event_set(&r->done);
 }
 
-// Calls with the certificate in `dir` ("": none). Returns the code, and stores the message of an error
-// (bd_free) unless `message` is NULL. Sets `begun`, unless it is NULL, when the call has begun.
-static braid_code call_with(const server *s, const char *dir, const char *method, bool waits, bd_event *begun,
+// Calls over the channel. Returns the code, and stores the message of an error (bd_free) unless `message` is
+// NULL. Sets `begun`, unless it is NULL, when the call has begun.
+static braid_code call_over(bd_transport *t, bd_channel *c, const char *method, bool waits, bd_event *begun,
                             char **message)
 {
-    bd_transport *t = transport_with(dir);
-    bd_channel *c = t->connect(t, s->address);
     const bd_call_options options = {
         .method = method, .deadline_ns = bd_deadline_after_ms(LONG_MS), .wait_for_ready = waits};
     result r;
@@ -142,13 +145,23 @@ static braid_code call_with(const server *s, const char *dir, const char *method
     bd_event_wait(&r.done);
     bd_event_fini(&r.done);
     t->call_release(call);
-    t->channel_close(c);
-    t->free(t);
     if (message)
         *message = r.message;
     else
         bd_free(r.message);
     return r.code;
+}
+
+// The same with the certificate in `dir` ("": none), over a connection of its own.
+static braid_code call_with(const server *s, const char *dir, const char *method, bool waits, bd_event *begun,
+                            char **message)
+{
+    bd_transport *t = transport_with(dir);
+    bd_channel *c = t->connect(t, s->address);
+    const braid_code code = call_over(t, c, method, waits, begun, message);
+    t->channel_close(c);
+    t->free(t);
+    return code;
 }
 
 static braid_code call(const server *s, const char *dir, const char *method)
@@ -344,6 +357,165 @@ static void a_server_takes_new_files_without_a_restart(void **state)
     stop(&s);
 }
 
+// Whether a handshake of TLS 1.2, where both ends have looked at each other's certificate when it ends,
+// succeeds with a certificate; NULL: without one.
+static bool shakes_hands(const server *s, const char *holder)
+{
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                   .sin_port =
+                                       htons((uint16_t)strtol(strrchr(s->address, ':') + 1, NULL, 10))};
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_alpn_protos(context, (const unsigned char *)"\2h2", 3);
+    char *certificate = bd_asprintf("%s/cert.pem", dir_of(holder ? holder : "")),
+         *key = bd_asprintf("%s/key.pem", dir_of(holder ? holder : ""));
+    if (holder) {
+        assert_int_equal(SSL_CTX_use_certificate_file(context, certificate, SSL_FILETYPE_PEM), 1);
+        assert_int_equal(SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM), 1);
+    }
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
+    SSL *ssl = SSL_new(context);
+    SSL_set_fd(ssl, fd);
+    const bool is_shaken = SSL_connect(ssl) == 1;
+    SSL_free(ssl);
+    close(fd);
+    SSL_CTX_free(context);
+    bd_free(certificate);
+    bd_free(key);
+    return is_shaken;
+}
+
+static void a_handshake_needs_a_certificate_that_is_valid(void **state)
+{
+    (void)state;
+    server s;
+    start(&s, "127.0.0.1:0", dir_of("ours/task"));
+    make_expired("late");
+    assert_true(shakes_hands(&s, "ours/viewer"));
+    assert_false(shakes_hands(&s, "late"));
+    assert_false(shakes_hands(&s, "foreign/task"));
+    assert_false(shakes_hands(&s, NULL));
+    stop(&s);
+}
+
+// ---- Revocation ----
+
+// Something that the log is to say.
+typedef struct awaited {
+    const char *part;
+    bd_event said;
+} awaited;
+
+static void note(braid_log_level level, const char *message, void *arg)
+{
+    (void)level;
+    awaited *a = arg;
+    if (strstr(message, a->part)) bd_event_set(&a->said);
+}
+
+static void expect_log(awaited *a, const char *part)
+{
+    a->part = part;
+    bd_event_init(&a->said);
+    braid_set_log_sink(note, a);
+}
+
+static void wait_for_log(awaited *a)
+{
+    assert_true(bd_event_wait_until(&a->said, bd_deadline_after_ms(10000))); // what docs/running.md says
+    braid_set_log_sink(NULL, NULL);
+}
+
+// An authority with two clients; what is stolen of alice's has no revocation list.
+static void make_authority(const char *name)
+{
+    BD_STATUS(st);
+    static const char *const files[] = {"key.pem", "cert.pem", "ca.pem"};
+    braid_keys_new(dir_of(name), st);
+    braid_keys_add(dir_of(name), "task", BRAID_ROLE_TASK, 30, st);
+    braid_keys_add(dir_of(name), "alice", BRAID_ROLE_CLIENT, 30, st);
+    braid_keys_add(dir_of(name), "bob", BRAID_ROLE_CLIENT, 30, st);
+    assert_int_equal(st->code, BRAID_OK);
+    for (size_t i = 0; i < 3; i++) {
+        char *stolen = bd_asprintf("%s-stolen", name), *alice = bd_asprintf("%s/alice", name);
+        mkdir(dir_of(stolen), 0700);
+        copy(alice, stolen, files[i]);
+        bd_free(stolen);
+        bd_free(alice);
+    }
+}
+
+static void a_revoked_certificate_is_refused_on_new_connections_and_on_those_that_there_are(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    server s;
+    static awaited list; // a line that another thread writes may still reach the sink
+    char *message;
+    make_authority("revoking");
+    start(&s, "127.0.0.1:0", dir_of("revoking/task"));
+    bd_transport *t = transport_with(dir_of("revoking-stolen"));
+    bd_channel *c = t->connect(t, s.address);
+    for (int i = 0; i < 2; i++) // the first one learns that the server is of Braid, and others go another way
+        assert_int_equal(call_over(t, c, "/test/client", false, NULL, NULL), BRAID_OK);
+    expect_log(&list, "revoking/task/crl.pem revokes 1 certificate");
+    assert_int_equal(braid_keys_revoke(dir_of("revoking"), "alice", st), BRAID_OK);
+    wait_for_log(&list);
+    assert_int_equal(call_over(t, c, "/test/client", false, NULL, &message), BRAID_UNAUTHENTICATED);
+    assert_string_equal(message,
+                        "certificate 'alice' of the caller is revoked ('braid keys add' makes a new one)");
+    bd_free(message);
+    t->channel_close(c);
+    t->free(t);
+    assert_int_equal(atomic_load(&s.messages), 2);
+    assert_int_equal(call(&s, dir_of("revoking-stolen"), "/test/client"), BRAID_UNAVAILABLE);
+    assert_int_equal(call(&s, dir_of("revoking/bob"), "/test/client"), BRAID_OK);
+    use("revoking/alice", BRAID_UNAUTHENTICATED, "alice/cert.pem is revoked");
+    assert_int_equal(braid_keys_add(dir_of("revoking"), "alice", BRAID_ROLE_NONE, 30, st), BRAID_OK);
+    assert_int_equal(call(&s, dir_of("revoking/alice"), "/test/client"), BRAID_OK);
+    stop(&s);
+}
+
+static void a_list_that_cannot_be_used_leaves_the_earlier_one_in_force(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    server s;
+    static awaited said;
+    make_authority("broken");
+    assert_int_equal(braid_keys_revoke(dir_of("broken"), "alice", st), BRAID_OK);
+    assert_int_equal(braid_keys_revoke(dir_of("foreign"), "viewer", st), BRAID_OK);
+    start(&s, "127.0.0.1:0", dir_of("broken/task"));
+    expect_log(&said, "broken/task/crl.pem was not signed by the authority");
+    copy("foreign", "broken/task", "crl.pem");
+    wait_for_log(&said);
+    assert_int_equal(call(&s, dir_of("broken-stolen"), "/test/client"), BRAID_UNAVAILABLE);
+    use("broken/task", BRAID_UNAUTHENTICATED, "crl.pem was not signed by the authority");
+    expect_log(&said, "broken/task/crl.pem holds no revocation list");
+    assert_int_equal(bd_file_write_atomic(bd_fs_current, dir_of("broken/task/crl.pem"), "no list", 7, st),
+                     BRAID_OK);
+    wait_for_log(&said);
+    assert_int_equal(call(&s, dir_of("broken-stolen"), "/test/client"), BRAID_UNAVAILABLE);
+    use("broken/task", BRAID_INVALID_ARGUMENT, "crl.pem holds no revocation list");
+    stop(&s);
+}
+
+static void a_client_calls_no_server_whose_certificate_is_revoked(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    server s;
+    make_authority("clients");
+    start(&s, "127.0.0.1:0", dir_of("clients/task"));
+    assert_int_equal(call(&s, dir_of("clients/bob"), "/test/client"), BRAID_OK);
+    assert_int_equal(braid_keys_revoke(dir_of("clients"), "task", st), BRAID_OK);
+    assert_int_equal(call(&s, dir_of("clients/bob"), "/test/client"), BRAID_UNAVAILABLE);
+    assert_int_equal(atomic_load(&s.messages), 1);
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +525,10 @@ int main(void)
         cmocka_unit_test(tls_works_over_ipv6_and_a_socket_in_the_file_system_needs_none),
         cmocka_unit_test(a_directory_that_cannot_be_used_says_why),
         cmocka_unit_test(a_server_takes_new_files_without_a_restart),
+        cmocka_unit_test(a_handshake_needs_a_certificate_that_is_valid),
+        cmocka_unit_test(a_revoked_certificate_is_refused_on_new_connections_and_on_those_that_there_are),
+        cmocka_unit_test(a_list_that_cannot_be_used_leaves_the_earlier_one_in_force),
+        cmocka_unit_test(a_client_calls_no_server_whose_certificate_is_revoked),
     };
     return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
 }
