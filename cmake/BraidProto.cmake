@@ -36,7 +36,7 @@ foreach(file IN LISTS proto_files google_files)
 endforeach()
 # The services, with all that they import, as server reflection describes them to clients.
 set(described tensorflow/core/protobuf/master_service.proto tensorflow/core/protobuf/worker_service.proto
-    grpc/health/v1/health.proto grpc/reflection/v1alpha/reflection.proto)
+    grpc/health/v1/health.proto grpc/reflection/v1alpha/reflection.proto braid/monitoring.proto)
 add_custom_command(
     OUTPUT ${BRAID_GENERATED_DIR}/proto_descriptors.c
     COMMAND ${PROTOC_C} --descriptor_set_out=${BRAID_GENERATED_DIR}/proto_descriptors.bin --include_imports

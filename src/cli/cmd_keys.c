@@ -94,7 +94,7 @@ static int keys_main(int argc, char **argv)
         "--tls-dir or BRAID_TLS_DIR, or renews it; servers and clients take the renewed files without a\n"
         "restart. 'show' lists the certificates of an authority, or the one in a --tls-dir, and until when\n"
         "they are valid; it exits with 1 when one has expired.\n\n"
-        "Roles: a task serves and calls other tasks; a client opens sessions; a viewer asks for health.\n"
+        "Roles: a task serves and calls other tasks; a client opens sessions; a viewer looks (braid status).\n"
         "A task may do all that a client may, and a client all that a viewer may.\n\n"
         "Example:\n"
         "  braid keys new keys\n"

@@ -65,6 +65,7 @@ static const service services[] = {
     {BD_REPLICATION_SERVICE, bd_replication_methods, true, BRAID_ROLE_TASK},
     {BD_HEALTH_SERVICE, bd_health_methods, true, BRAID_ROLE_VIEWER},
     {BD_REFLECTION_SERVICE, bd_reflection_methods, true, BRAID_ROLE_VIEWER},
+    {BD_MONITORING_SERVICE, bd_monitoring_methods, true, BRAID_ROLE_VIEWER},
 };
 
 static const bd_method *find_method(const char *path, const service **found)
@@ -98,6 +99,7 @@ static void handle(void *arg, bd_incoming *call)
     braid_server *s = arg;
     const service *of;
     const bd_method *m = find_method(call->method, &of);
+    atomic_fetch_add_explicit(&s->env.description.calls, 1, memory_order_relaxed);
     if (bd_str_starts_with(call->method, BD_EAGER_SERVICE)) {
         refuse(call, BRAID_UNIMPLEMENTED,
                ": a server runs graphs of sessions (tf.compat.v1), not single operations (eager execution)");
@@ -363,6 +365,19 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                                         .gone_timeout_ms = limits->gone_ms});
 }
 
+// What the server says of itself.
+static void make_description(braid_server *s)
+{
+    bd_description_env *d = &s->env.description;
+    d->peers = &s->peers;
+    d->worker = s->env.worker;
+    d->master = s->env.master;
+    d->membership = s->env.membership;
+    d->address = s->target + strlen("grpc://");
+    d->incarnation = s->devices[0]->incarnation;
+    d->start_ns = bd_now_ns();
+}
+
 // ---- A replicated task ----
 
 static void begin_to_serve(void *arg)
@@ -486,6 +501,7 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     if (code) return code;
     s->target = bd_asprintf("grpc://%s", address);
     make_parts(s, job, index, options, &limits);
+    make_description(s);
     if (bd_address_replicas(s->peers.self->address) > 1) make_replication(s, &limits);
     code = listen_at(s, address, st);
     if (!code && s->env.replication) code = bd_replication_start(s->env.replication, st);
