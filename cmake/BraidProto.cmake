@@ -42,7 +42,8 @@ add_custom_command(
     COMMAND ${PROTOC_C} --descriptor_set_out=${BRAID_GENERATED_DIR}/proto_descriptors.bin --include_imports
             -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${described}
     COMMAND ${CMAKE_COMMAND} -DIN=${BRAID_GENERATED_DIR}/proto_descriptors.bin
-            -DOUT=${BRAID_GENERATED_DIR}/proto_descriptors.c -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+            -DOUT=${BRAID_GENERATED_DIR}/proto_descriptors.c -DNAME=bd_proto_descriptors
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${proto_paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Generating proto_descriptors.c" VERBATIM)
 list(APPEND proto_sources ${BRAID_GENERATED_DIR}/proto_descriptors.c)

@@ -44,6 +44,12 @@ typedef struct braid_server_options {
     /// own sessions on it too, and not about what the program itself opens. A directory need not exist yet.
     /// Borrowed for the call.
     const char *file_roots;
+    /// "host:port" of a web page that shows what the task is doing, with metrics for Prometheus at /metrics
+    /// (braid/monitoring.h); port 0: a free one, which the log names. With a certificate it is HTTPS, for
+    /// certificates of the role viewer or more; without one it is for loopback addresses and the users who
+    /// may call the server, unless `insecure`. NULL: what the environment variable BRAID_MONITORING says;
+    /// without it, or with "", there is none. Borrowed for the call.
+    const char *monitoring_address;
 } braid_server_options;
 
 /// Starts the server of task `index` of `job`: listens on its address (only loopback without a certificate,

@@ -126,6 +126,8 @@ static void stop_work(braid_server *s, int64_t deadline_ns)
 {
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "The server %s is stopping", s->peers.self->label);
+    bd_web_free(s->web);
+    s->web = NULL;
     if (s->listener) s->transport->listener_close(s->listener);
     bd_cancellation_cancel(s->env.cancellation, why);
     why->code = BRAID_ABORTED; // to other tasks
@@ -365,19 +367,6 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                                         .gone_timeout_ms = limits->gone_ms});
 }
 
-// What the server says of itself.
-static void make_description(braid_server *s)
-{
-    bd_description_env *d = &s->env.description;
-    d->peers = &s->peers;
-    d->worker = s->env.worker;
-    d->master = s->env.master;
-    d->membership = s->env.membership;
-    d->address = s->target + strlen("grpc://");
-    d->incarnation = s->devices[0]->incarnation;
-    d->start_ns = bd_now_ns();
-}
-
 // ---- A replicated task ----
 
 static void begin_to_serve(void *arg)
@@ -501,9 +490,10 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     if (code) return code;
     s->target = bd_asprintf("grpc://%s", address);
     make_parts(s, job, index, options, &limits);
-    make_description(s);
+    bd_server_make_description(s);
     if (bd_address_replicas(s->peers.self->address) > 1) make_replication(s, &limits);
     code = listen_at(s, address, st);
+    if (!code) code = bd_server_start_web(s, options, st);
     if (!code && s->env.replication) code = bd_replication_start(s->env.replication, st);
     if (code && s->env.replication) close_replication(s, false);
     if (code)

@@ -37,22 +37,26 @@ read_until() {
 
 # ---- Servers, of which one is never started and one dies ----
 
-# Ports that are free now: the kernel gives them, all at the same time, so that they differ.
-read -r -a ports < <(/usr/bin/python3 -c '
-import socket
-sockets = [socket.socket() for _ in range(3)]
+# free_ports COUNT: ports that are free now. The kernel gives them, all at the same time, so that they differ.
+free_ports() {
+    /usr/bin/python3 -c '
+import socket, sys
+sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
 for s in sockets: s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in sockets])')
+print(*[s.getsockname()[1] for s in sockets])' "$1"
+}
+read -r -a ports < <(free_ports 3)
 ps=127.0.0.1:${ports[0]} worker0=127.0.0.1:${ports[1]} worker1=127.0.0.1:${ports[2]}
 cluster="{\"ps\": [\"$ps\"], \"worker\": [\"$worker0\", \"$worker1\"]}"
 
-# serve JOB INDEX: starts a server, $pid, and returns when it listens.
+# serve JOB INDEX [NAME]: starts a server, $pid, and returns when it listens.
 serve() {
-    mkfifo "$dir/log.$1.$2"
-    "$braid" server --cluster "$cluster" --job "$1" --task "$2" 2>"$dir/log.$1.$2" &
+    local file=$dir/log.$1.$2.${3-}
+    mkfifo "$file"
+    "$braid" server --cluster "$cluster" --job "$1" --task "$2" 2>"$file" &
     pid=$!
     pids+=("$pid")
-    exec {log}<"$dir/log.$1.$2"
+    exec {log}<"$file"
     read_until "$log" "*Serving*"
     cat <&"$log" >/dev/null &
 }
@@ -180,6 +184,21 @@ shows "a stopped worker does not answer" "^worker/1 .*does not answer within 1.0
 shows "the other one waits for its tokens" "^[0-9.]+ s +worker/0 +[0-9a-f]{16} +[0-9a-f]{8} +.*Dequeue" "$dir/status"
 kill -CONT "$stopped"
 kill "$training"
+
+# ---- TLS: a viewer's certificate is enough ----
+
+authority=$dir/authority
+"$braid" keys new "$authority" >/dev/null
+"$braid" keys add --role task "$authority" ps0 >/dev/null
+"$braid" keys add --role viewer "$authority" viewer >/dev/null
+ps=127.0.0.1:$(free_ports 1)
+cluster="{\"ps\": [\"$ps\"]}"
+BRAID_TLS_DIR=$authority/ps0 serve ps 0 tls
+status "$ps" --tls-dir "$authority/viewer"
+is "a viewer may look" 0 $code
+shows "a viewer may look" "^ps/0 +$ps +serving" "$dir/status"
+status "$ps" --timeout 5
+is "nobody may look without a certificate" 1 $code
 
 # ---- Mistakes ----
 

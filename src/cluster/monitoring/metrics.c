@@ -96,7 +96,7 @@ static double oldest_seconds(const braid_running_step *steps, int count)
 void bd_description_append_metrics(const braid_task_description *d, bd_strbuf *out)
 {
     const metric metrics[] = {
-        {"braid_up_seconds", "gauge", "Time since the server of this task started.",
+        {"braid_uptime_seconds", "gauge", "Time since the server of this task started.",
          (double)d->uptime_ms / 1e3},
         {"braid_serving", "gauge", "1 when the task serves, 0 for a standby.", d->is_serving},
         {"braid_steps_total", "counter", "Steps of this task's master that have ended.",
@@ -122,7 +122,7 @@ void bd_description_append_metrics(const braid_task_description *d, bd_strbuf *o
         {"braid_tensor_received_bytes_total", "counter", "Bytes of tensors received from other tasks.",
          (double)d->received_bytes},
         {"braid_calls_total", "counter", "Calls that this task has received.", (double)d->calls},
-        {"braid_calls_made", "gauge", "Calls to other tasks in progress.", d->calls_made},
+        {"braid_calls_in_progress", "gauge", "Calls to other tasks in progress.", d->calls_made},
         {"process_cpu_seconds_total", "counter", "Processor time of the process.", d->processor_seconds},
         {"process_resident_memory_bytes", "gauge", "Resident memory of the process.",
          (double)d->resident_bytes},
