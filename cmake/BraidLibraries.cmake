@@ -22,6 +22,18 @@ add_library(braid_dnnl INTERFACE)
 target_include_directories(braid_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
 target_link_libraries(braid_dnnl INTERFACE ${DNNL_LIBRARY})
 
+# Not as PkgConfig:: targets, which stand in braid.pc: who links a program with libbraid.a would need the
+# development packages of all that these two stand on themselves.
+foreach(library microhttpd:libmicrohttpd gnutls:gnutls)
+    string(REPLACE ":" ";" library ${library})
+    list(GET library 0 name)
+    list(GET library 1 module)
+    pkg_check_modules(BRAID_${name} REQUIRED ${module})
+    add_library(braid_${name} INTERFACE)
+    target_include_directories(braid_${name} SYSTEM INTERFACE ${BRAID_${name}_INCLUDE_DIRS})
+    target_link_libraries(braid_${name} INTERFACE ${BRAID_${name}_LINK_LIBRARIES})
+endforeach()
+
 if(BUILD_TESTING AND NOT BRAID_FUZZ)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
@@ -34,4 +46,5 @@ set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::P
 # RE2 is C++; its own part of src/ops is the one file that is.
 set(braid_ops_libs PkgConfig::RE2 PkgConfig::ICU PkgConfig::JANSSON stdc++)
 set(braid_runtime_libs PkgConfig::JANSSON)
-set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON PkgConfig::CRYPTO)
+set(braid_cluster_libs PkgConfig::GRPC PkgConfig::JANSSON PkgConfig::CRYPTO braid_microhttpd
+    braid_gnutls)

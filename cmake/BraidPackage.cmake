@@ -26,7 +26,7 @@ endfunction()
 
 # Who links libbraid.a needs what it stands on.
 set(development_depends)
-foreach(module IN LISTS BRAID_REQUIRES_PRIVATE)
+foreach(module IN LISTS BRAID_REQUIRES_PRIVATE ITEMS libmicrohttpd gnutls)
     pkg_get_variable(pc_dir ${module} pcfiledir)
     braid_debian_package(${pc_dir}/${module}.pc package)
     list(APPEND development_depends ${package})

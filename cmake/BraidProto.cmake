@@ -36,13 +36,14 @@ foreach(file IN LISTS proto_files google_files)
 endforeach()
 # The services, with all that they import, as server reflection describes them to clients.
 set(described tensorflow/core/protobuf/master_service.proto tensorflow/core/protobuf/worker_service.proto
-    grpc/health/v1/health.proto grpc/reflection/v1alpha/reflection.proto)
+    grpc/health/v1/health.proto grpc/reflection/v1alpha/reflection.proto braid/monitoring.proto)
 add_custom_command(
     OUTPUT ${BRAID_GENERATED_DIR}/proto_descriptors.c
     COMMAND ${PROTOC_C} --descriptor_set_out=${BRAID_GENERATED_DIR}/proto_descriptors.bin --include_imports
             -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${described}
     COMMAND ${CMAKE_COMMAND} -DIN=${BRAID_GENERATED_DIR}/proto_descriptors.bin
-            -DOUT=${BRAID_GENERATED_DIR}/proto_descriptors.c -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+            -DOUT=${BRAID_GENERATED_DIR}/proto_descriptors.c -DNAME=bd_proto_descriptors
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${proto_paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Generating proto_descriptors.c" VERBATIM)
 list(APPEND proto_sources ${BRAID_GENERATED_DIR}/proto_descriptors.c)

@@ -24,7 +24,7 @@ order=(base proto tensor graph kernels io op ops runtime cluster train cli)
 
 # Rooms of src/cluster, from the bottom up: a room may include itself and those before it. "top" is
 # src/cluster itself.
-cluster_rooms=(spec keys transport rpc membership worker replication master session service top)
+cluster_rooms=(spec keys transport rpc membership worker replication master session monitoring service top)
 
 # Rooms of src/ops, from the bottom up: ROOM=ROOMS it may include besides itself and ops/common. A room may
 # only name those before it, so that no two rooms include each other. ops/common includes no other room.

@@ -27,6 +27,7 @@
 #include <braid/losses.h>
 #include <braid/metrics.h>
 #include <braid/monitored_session.h>
+#include <braid/monitoring.h>
 #include <braid/moving_average.h>
 #include <braid/op_list.h>
 #include <braid/ops.h>

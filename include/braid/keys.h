@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 /// What the holder of a certificate may call: a client MasterService; a task WorkerService and what tasks
-/// call of each other; a viewer health and the list of methods. A task may also do what a client may, and a
-/// client what a viewer may. Servers are tasks.
+/// call of each other; a viewer health, the list of methods and what a task is doing (braid/monitoring.h). A
+/// task may also do what a client may, and a client what a viewer may. Servers are tasks.
 typedef enum braid_role {
     BRAID_ROLE_NONE = 0,
     BRAID_ROLE_VIEWER = 1,

@@ -52,6 +52,12 @@ typedef struct braid_server_options {
     /// value that the environment variable BRAID_LIMITS gives it, or a default (docs/running.md). NULL:
     /// none is named. Borrowed for the call.
     const char *limits;
+    /// "host:port" of a web page that shows what the task is doing, with metrics for Prometheus at /metrics
+    /// (braid/monitoring.h); port 0: a free one, which the log names. With a certificate it is HTTPS, for
+    /// certificates of the role viewer or more; without one it is for loopback addresses and the users who
+    /// may call the server, unless `insecure`. NULL: what the environment variable BRAID_MONITORING says;
+    /// without it, or with "", there is none. Borrowed for the call.
+    const char *monitoring_address;
 } braid_server_options;
 
 /// Starts the server of task `index` of `job`: listens on its address (only loopback without a certificate,

@@ -116,7 +116,7 @@ static int keys_main(int argc, char **argv)
         "restart. 'revoke' revokes all certificates that NAME has had, by DIR/crl.pem, which takes effect\n"
         "where it is copied beside a certificate. 'show' lists the certificates of an authority, or the one\n"
         "in a --tls-dir, and until when they are valid; it exits with 1 when one has expired or is revoked.\n\n"
-        "Roles: a task serves and calls other tasks; a client opens sessions; a viewer asks for health.\n"
+        "Roles: a task serves and calls other tasks; a client opens sessions; a viewer looks (braid status).\n"
         "A task may do all that a client may, and a client all that a viewer may.\n\n"
         "Example:\n"
         "  braid keys new keys\n"

@@ -19,7 +19,7 @@ typedef struct server_flags {
     int64_t cpu_devices, replica;
     bool insecure;
     const char *tls_dir;
-    const char *allow_user, *file_root, *limits;
+    const char *allow_user, *file_root, *limits, *monitoring;
 } server_flags;
 
 static bd_flags_result parse(server_flags *f, int argc, char **argv)
@@ -41,6 +41,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
          "graphs use files in these only; or none (default: here)"},
         {"limit", BD_FLAG_STRING, &f->limits, 0, "NAME=VALUE[,...]",
          "what callers may use: sessions=10,memory=4G (docs: running.md)"},
+        {"monitoring", BD_FLAG_STRING, &f->monitoring, 0, "HOST:PORT",
+         "show what the task is doing: a web page, and /metrics"},
         {"cpu-devices", BD_FLAG_INT, &f->cpu_devices, 1, "N",
          "CPU devices of the task, from /cpu:0 (default 1, at most 64)"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
@@ -130,6 +132,7 @@ static int serve(const braid_cluster *cluster, const char *job, int task, const 
                                           .tls_dir = f->tls_dir,
                                           .file_roots = f->file_root,
                                           .limits = f->limits,
+                                          .monitoring_address = f->monitoring,
                                           .cpu_devices = (int)f->cpu_devices,
                                           .replica = (int)f->replica};
     braid_server *server = braid_server_start(cluster, job, task, &options, st);

@@ -32,10 +32,22 @@ static const bd_flag *find(const bd_flags *flags, const char *name, size_t len)
     return NULL;
 }
 
+// The value of an option that may have none: what follows, if it is a number.
+static bool takes(const bd_flag *f, const char *text)
+{
+    double number;
+    return f->kind != BD_FLAG_BOOL &&
+           (f->kind != BD_FLAG_OPTIONAL_SECONDS || (text && bd_parse_double(text, &number)));
+}
+
 static bool set(const bd_flag *f, const char *text)
 {
     int64_t number;
     double seconds;
+    if (!text && f->kind == BD_FLAG_OPTIONAL_SECONDS) {
+        *(int64_t *)f->value = f->minimum;
+        return true;
+    }
     switch (f->kind) {
     case BD_FLAG_BOOL: *(bool *)f->value = true; return true;
     case BD_FLAG_STRING: *(const char **)f->value = text; return true;
@@ -43,6 +55,7 @@ static bool set(const bd_flag *f, const char *text)
         if (!bd_parse_int64(text, &number) || number < f->minimum || number > INT32_MAX) return false;
         *(int64_t *)f->value = number;
         return true;
+    case BD_FLAG_OPTIONAL_SECONDS:
     case BD_FLAG_SECONDS:
         if (!bd_parse_double(text, &seconds) || !(seconds >= 0.001) || seconds > 1e9) return false;
         *(int64_t *)f->value = (int64_t)(seconds * 1000);
@@ -69,13 +82,13 @@ bd_flags_result bd_flags_parse(const bd_flags *flags, int argc, char **argv, int
         if (!f) return usage_error(flags, "unknown option", option);
         if (f->kind == BD_FLAG_BOOL && equals) return usage_error(flags, "no value is taken by", option);
         const char *text = equals ? equals + 1 : NULL;
-        if (f->kind != BD_FLAG_BOOL && !text) {
+        if (!text && takes(f, argv[i + 1])) {
             if (i + 1 == argc) return usage_error(flags, "a value must follow", option);
             text = argv[++i];
         }
         if (!set(f, text)) {
             fprintf(stderr, "%s: --%s takes %s, not '%s'. See '%s --help'.\n", flags->command, f->name,
-                    f->kind == BD_FLAG_SECONDS ? "a number of seconds above 0" : "a whole number", text,
+                    f->kind != BD_FLAG_INT ? "a number of seconds above 0" : "a whole number", text,
                     flags->command);
             return BD_FLAGS_ERROR;
         }

@@ -9,7 +9,9 @@ typedef enum bd_flag_kind {
     BD_FLAG_BOOL,    // --insecure           -> bool
     BD_FLAG_INT,     // --ps 2, --ps=2       -> int64_t, at least `minimum`
     BD_FLAG_SECONDS, // --timeout 1.5        -> int64_t milliseconds, more than 0
-    BD_FLAG_STRING   // --job worker         -> const char *, into argv
+    // --watch, --watch 5     -> int64_t milliseconds, more than 0; without a number those of `minimum`
+    BD_FLAG_OPTIONAL_SECONDS,
+    BD_FLAG_STRING // --job worker         -> const char *, into argv
 } bd_flag_kind;
 
 typedef struct bd_flag {

@@ -67,6 +67,7 @@ static const service services[] = {
     {BD_REPLICATION_SERVICE, bd_replication_methods, true, BRAID_ROLE_TASK},
     {BD_HEALTH_SERVICE, bd_health_methods, true, BRAID_ROLE_VIEWER},
     {BD_REFLECTION_SERVICE, bd_reflection_methods, true, BRAID_ROLE_VIEWER},
+    {BD_MONITORING_SERVICE, bd_monitoring_methods, true, BRAID_ROLE_VIEWER},
 };
 
 static const bd_method *find_method(const char *path, const service **found)
@@ -100,6 +101,7 @@ static void handle(void *arg, bd_incoming *call)
     braid_server *s = arg;
     const service *of;
     const bd_method *m = find_method(call->method, &of);
+    atomic_fetch_add_explicit(&s->env.description.calls, 1, memory_order_relaxed);
     if (bd_str_starts_with(call->method, BD_EAGER_SERVICE)) {
         refuse(call, BRAID_UNIMPLEMENTED,
                ": a server runs graphs of sessions (tf.compat.v1), not single operations (eager execution)");
@@ -126,6 +128,8 @@ static void stop_work(braid_server *s, int64_t deadline_ns)
 {
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "The server %s is stopping", s->peers.self->label);
+    bd_web_free(s->web);
+    s->web = NULL;
     if (s->listener) s->transport->listener_close(s->listener);
     bd_cancellation_cancel(s->env.cancellation, why);
     why->code = BRAID_ABORTED; // to other tasks
@@ -486,8 +490,10 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     s->target = bd_asprintf("grpc://%s", address);
     bd_buffer_pool_set_limit((size_t)s->limits.memory_bytes);
     make_parts(s, job, index, options, &limits);
+    bd_server_make_description(s);
     if (bd_address_replicas(s->peers.self->address) > 1) make_replication(s, &limits);
     code = listen_at(s, address, st);
+    if (!code) code = bd_server_start_web(s, options, st);
     if (!code && s->env.replication) code = bd_replication_start(s->env.replication, st);
     if (code && s->env.replication) close_replication(s, false);
     if (code)

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "base/thread_pool.h"
 #include "base/timer.h"
+#include "cluster/monitoring/web.h"
 #include "cluster/server.h"
 #include "cluster/server_files.h"
 #include "cluster/server_limits.h"
@@ -27,6 +28,7 @@ struct braid_server {
     bd_peers peers;
     // the server owns all of it but `cluster` and `peers`, which point to the fields above
     bd_service_env env;
+    bd_web *web; // NULL: none
 
     bd_server_files files; // that graphs may use
     bd_users users;        // who may call, if the transport is the server's
@@ -40,6 +42,12 @@ struct braid_server {
     bool has_left;
     braid_status left;
 };
+
+// server_monitoring.c: what the server says of itself; after its parts are made.
+void bd_server_make_description(braid_server *s);
+// Starts the web page, if there is to be one; after bd_server_make_description. Errors are those of
+// bd_web_new.
+braid_code bd_server_start_web(braid_server *s, const braid_server_options *options, braid_status *st);
 
 // A server of a task with two addresses starts as a standby. A standby refuses calls with Unavailable, except
 // to services that answer while_standby (server.c); calls in progress go on. Any thread.

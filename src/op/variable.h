@@ -31,14 +31,15 @@ typedef struct bd_variable {
     // Guarded by mu; "no tensor" until assigned, with the declared shape (unknown if none was declared). Its
     // elements: see above.
     braid_tensor tensor;
-    bd_variable_watch *watch; // NULL: none; stays once it is set; owned; guarded by mu
-    bool is_reference;        // made by VariableV2
-    int writers;              // guarded by mu: the changes in progress that do not hold mu
-    int snapshots_waiting;    // guarded by mu: for those changes to end
-    bd_cond settled;          // writers or snapshots_waiting has become 0
-    atomic_bool is_changed;   // see bd_variables_track
-    bool is_copied;           // of the thread that copies the variables to another process
-    atomic_bool abandoned;    // taken out of its container (Reset): its content is gone, look it up again
+    bd_variable_watch *watch;       // NULL: none; stays once it is set; owned; guarded by mu
+    bool is_reference;              // made by VariableV2
+    int writers;                    // guarded by mu: the changes in progress that do not hold mu
+    int snapshots_waiting;          // guarded by mu: for those changes to end
+    bd_cond settled;                // writers or snapshots_waiting has become 0
+    atomic_bool is_changed;         // see bd_variables_track
+    _Atomic size_t described_bytes; // of the content, when a description of the task last saw it
+    bool is_copied;                 // of the thread that copies the variables to another process
+    atomic_bool abandoned; // taken out of its container (Reset): its content is gone, look it up again
 } bd_variable;
 
 extern const bd_resource_type bd_variable_type;     // of resource variables

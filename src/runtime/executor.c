@@ -100,8 +100,15 @@ void bd_run_submit(bd_run *r, int count)
 
 // ---- Stopping ----
 
-// Appends to a timeout which asynchronous nodes had not ended.
-static void append_pending_nodes(bd_run *r, braid_status *st)
+static void append_node(const braid_op *n, bd_strbuf *out)
+{
+    bd_strbuf_appendf(out, "%s (%s", n->name, n->op_type);
+    const char *from = bd_node_role(n) == BD_ROLE_RECV ? bd_node_attr_string(n, "send_device") : NULL;
+    if (from) bd_strbuf_appendf(out, " from %s", from);
+    bd_strbuf_append_char(out, ')');
+}
+
+void bd_run_append_pending(const bd_run *r, bd_strbuf *out)
 {
     enum {
         SHOWN_MAX = 5
@@ -112,10 +119,19 @@ static void append_pending_nodes(bd_run *r, braid_status *st)
         if (!(it->flags & BD_ITEM_ASYNC) || it->frame != 0) continue;
         int phase = atomic_load_explicit(&r->root->async[it->async].phase, memory_order_acquire);
         if (phase != BD_ASYNC_WAITING || ++count > SHOWN_MAX) continue;
-        bd_status_suffix(st, "%s%s (%s)", count == 1 ? "; waiting for " : ", ", it->node->name,
-                         it->node->op_type);
+        if (count > 1) bd_strbuf_append(out, ", ");
+        append_node(it->node, out);
     }
-    if (count > SHOWN_MAX) bd_status_suffix(st, " and %d more", count - SHOWN_MAX);
+    if (count > SHOWN_MAX) bd_strbuf_appendf(out, " and %d more", count - SHOWN_MAX);
+}
+
+// Appends to a timeout which asynchronous nodes had not ended.
+static void append_pending_nodes(const bd_run *r, braid_status *st)
+{
+    bd_strbuf pending = {0};
+    bd_run_append_pending(r, &pending);
+    if (pending.len) bd_status_suffix(st, "; waiting for %s", pending.data);
+    bd_strbuf_fini(&pending);
 }
 
 // Asynchronous nodes of this and other parts of the step must end.
@@ -338,7 +354,7 @@ static void fill_constants(bd_run *r)
 
 static bd_run *begin(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
 {
-    bd_run *r = bd_run_take(p);
+    bd_run *r = bd_run_take(p, step->id);
     r->step = step;
     r->done = done;
     r->done_arg = arg;

@@ -142,6 +142,8 @@ struct bd_run {
     bd_iteration **free_iterations; // [frame_count]; guarded by mu
     bd_frame *free_frames;          // guarded by mu
     bd_run *next_free;
+    int64_t step_id;      // of `step`; guarded by the plan's mu, and so are the next ones
+    bd_run *next, **link; // in the plan's list of those in progress
 };
 
 static inline bd_run *bd_run_next_free(const bd_run *r)
@@ -156,8 +158,8 @@ bd_iteration *bd_iteration_new(const bd_plan_frame *f);
 // Makes a used one ready for another execution: counters as at the start. Slots are empty by then.
 void bd_iteration_reset(bd_iteration *it, bd_frame *frame, int64_t number);
 void bd_iteration_drop_values(bd_iteration *it);
-// A block of the plan's free list, or a new one; with a reference to the plan.
-bd_run *bd_run_take(bd_plan *p);
+// A block of the plan's free list, or a new one, for a run in the step; with a reference to the plan.
+bd_run *bd_run_take(bd_plan *p, int64_t step_id);
 // The last one gives the block back to the plan.
 void bd_run_unref(bd_run *r);
 
@@ -168,6 +170,8 @@ void bd_run_unref(bd_run *r);
 // already.
 int bd_run_wake_locked(bd_run *r);
 void bd_run_submit(bd_run *r, int count);
+// Appends the asynchronous nodes of the root frame that have not ended, a few at most.
+void bd_run_append_pending(const bd_run *r, bd_strbuf *out);
 // Takes an error in. The first one stops the run. mu is not held.
 void bd_run_stop(bd_run *r, const braid_status *why);
 

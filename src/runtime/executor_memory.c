@@ -69,15 +69,40 @@ void bd_ready_queue_compact(bd_ready_queue *q)
     q->head = 0;
 }
 
-bd_run *bd_run_take(bd_plan *p)
+static void list_locked(bd_plan *p, bd_run *r, int64_t step_id)
+{
+    r->step_id = step_id;
+    r->next = p->runs;
+    r->link = &p->runs;
+    if (r->next) r->next->link = &r->next;
+    p->runs = r;
+}
+
+bd_run *bd_run_take(bd_plan *p, int64_t step_id)
 {
     bd_mutex_lock(&p->mu);
     bd_run *r = p->free_runs;
-    if (r) p->free_runs = r->next_free;
+    if (r) {
+        p->free_runs = r->next_free;
+        list_locked(p, r, step_id);
+    }
     bd_mutex_unlock(&p->mu);
-    if (!r) r = new_run(p);
+    if (!r) {
+        r = new_run(p);
+        bd_mutex_lock(&p->mu);
+        list_locked(p, r, step_id);
+        bd_mutex_unlock(&p->mu);
+    }
     bd_plan_ref(p);
     return r;
+}
+
+void bd_plan_append_pending(bd_plan *p, int64_t step_id, bd_strbuf *out)
+{
+    bd_mutex_lock(&p->mu);
+    for (const bd_run *r = p->runs; r; r = r->next)
+        if (r->step_id == step_id) bd_run_append_pending(r, out);
+    bd_mutex_unlock(&p->mu);
 }
 
 void bd_run_destroy(bd_run *r)
@@ -104,6 +129,8 @@ void bd_run_unref(bd_run *r)
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
     bd_plan *p = r->plan;
     bd_mutex_lock(&p->mu);
+    *r->link = r->next;
+    if (r->next) r->next->link = r->link;
     r->next_free = p->free_runs;
     p->free_runs = r;
     bd_mutex_unlock(&p->mu);

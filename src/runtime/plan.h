@@ -4,6 +4,7 @@
 #ifndef BD_RUNTIME_PLAN_H
 #define BD_RUNTIME_PLAN_H
 
+#include "base/strbuf.h"
 #include "graph/graph.h"
 #include "op/step.h"
 #include "runtime/device.h"
@@ -34,6 +35,10 @@ bool bd_plan_uses_rendezvous(const bd_plan *p);
 // cancellation cancelled; the status is the root cause. May call `done` before it returns.
 typedef void (*bd_plan_done_fn)(void *arg, const braid_status *st);
 void bd_plan_run(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg);
+
+// Appends the nodes that the executions of the plan in the step `step_id` wait for, "x (Recv), y (Dequeue)" and
+// a few at most; nothing when they compute. Any thread, while they go on.
+void bd_plan_append_pending(bd_plan *p, int64_t step_id, bd_strbuf *out);
 
 // Runs it and waits. With one ready node at a time everything runs on the calling thread.
 braid_code bd_plan_run_wait(bd_plan *p, bd_step *step, braid_status *st);

@@ -106,6 +106,7 @@ struct bd_plan {
     states; // of stateless kernels
     bd_mutex mu;
     struct bd_run *free_runs; // guarded by mu
+    struct bd_run *runs;      // in progress; guarded by mu
 };
 
 // Finds the frame of each node (frame_of, by node id) and the frame that each Enter leads into; fills

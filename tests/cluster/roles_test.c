@@ -27,6 +27,7 @@ static const row rows[] = {
     {BD_MASTER_SERVICE, bd_master_methods, BRAID_ROLE_CLIENT},
     {BD_HEALTH_SERVICE, bd_health_methods, BRAID_ROLE_VIEWER},
     {BD_REFLECTION_SERVICE, bd_reflection_methods, BRAID_ROLE_VIEWER},
+    {BD_MONITORING_SERVICE, bd_monitoring_methods, BRAID_ROLE_VIEWER},
 };
 
 static void check(const tls_caller *c, braid_role role, const char *method, braid_role needed)

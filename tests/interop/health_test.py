@@ -13,7 +13,13 @@ from protos import SOURCES, grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 HEALTH, REFLECTION = "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"
-SERVICES = [HEALTH, REFLECTION, "tensorflow.MasterService", "tensorflow.WorkerService"]
+SERVICES = [
+    "braid.MonitoringService",
+    HEALTH,
+    REFLECTION,
+    "tensorflow.MasterService",
+    "tensorflow.WorkerService",
+]
 
 
 def setUpModule():

@@ -31,11 +31,6 @@ void bd_master_free(bd_master *m)
     bd_free(m);
 }
 
-static const char *name_of(const bd_caller *c)
-{
-    return c->name[0] ? c->name : "the server's process";
-}
-
 // Callers of the role task may use what others have made.
 static bool may_use(const bd_caller *caller, const char *owner)
 {
@@ -53,7 +48,7 @@ bd_master_session *bd_master_find_session(bd_master *m, const char *handle, cons
         bd_fail(
             st, BRAID_PERMISSION_DENIED,
             "Session %s belongs to %s, which has opened it, and the caller is %s: that needs the role task",
-            handle, name_of(&s->owner), name_of(caller));
+            handle, bd_caller_name(&s->owner), bd_caller_name(caller));
     if (!st->code) {
         bd_master_session_ref(s);
         atomic_store_explicit(&s->last_use_ns, bd_now_ns(), memory_order_relaxed);
@@ -430,7 +425,7 @@ static braid_code take_owners(bd_master *m, const bd_caller *caller, braid_statu
         if (!may_use(caller, owner))
             bd_fail(st, BRAID_PERMISSION_DENIED,
                     "Reset would clear what %s has made, and the caller is %s: that needs the role task",
-                    owner[0] ? owner : "the server's process", name_of(caller));
+                    owner[0] ? owner : "the server's process", bd_caller_name(caller));
     if (!st->code) {
         bd_map_fini(&m->owners);
         bd_map_init(&m->owners);

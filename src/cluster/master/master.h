@@ -159,6 +159,38 @@ void bd_master_end_partial(bd_master_session *s, const char *handle);
 // their parts meanwhile. A second close ends with Aborted "Session HANDLE is not found".
 void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn fn, void *arg);
 
+// ---- What the master does, for those who watch it ----
+
+// The bounds of the classes of durations, in ns; the last class has no bound.
+#define BD_STEP_CLASSES 14
+extern const int64_t bd_step_class_bounds_ns[BD_STEP_CLASSES - 1];
+
+// Of the steps that have ended, from the start on.
+typedef struct bd_step_counts {
+    uint64_t classes[BD_STEP_CLASSES]; // by duration; their sum is the number of steps
+    uint64_t failed;
+    int64_t total_ns; // all durations
+} bd_step_counts;
+bd_step_counts bd_master_step_counts(const bd_master *m);
+
+typedef struct bd_watched_step {
+    int64_t id, begin_ns; // the time of bd_now_ns
+} bd_watched_step;
+
+// A session; valid in the callback only.
+typedef struct bd_watched_session {
+    const char *handle, *owner; // the caller that has opened it
+    int64_t created_ns;
+    uint64_t steps, failed;        // that have ended
+    int running;                   // all of them
+    const bd_watched_step *oldest; // of these, the first first
+    int oldest_count;              // BD_WATCHED_STEPS_MAX at most
+} bd_watched_session;
+#define BD_WATCHED_STEPS_MAX 32
+
+// Calls fn for each open session, with the lock of the master held: fn must not call the master.
+void bd_master_watch_sessions(bd_master *m, void (*fn)(void *arg, const bd_watched_session *s), void *arg);
+
 // The devices of the session's tasks in the order of tasks, the own task's first; handle NULL: of all tasks
 // of the cluster. An unknown handle is InvalidArgument, as in TensorFlow.
 typedef void (*bd_master_devices_fn)(void *arg, const bd_device_info *devices, int count,

@@ -16,7 +16,17 @@ struct bd_master {
     bd_map sessions; // handle -> bd_master_session, one reference each; guarded by mu
     bd_map owners;   // names of the callers that have opened sessions since the last reset; guarded by mu
     int closing;     // sessions that are being closed; guarded by mu
+    // Of the steps that have ended: as bd_step_counts.
+    _Atomic uint64_t step_classes[BD_STEP_CLASSES], steps_failed;
+    _Atomic int64_t steps_ns;
 };
+
+// A step in progress, on the list of its session.
+typedef struct bd_listed_step {
+    bd_watched_step step;
+    bool is_counted; // a call of a partial run that does not end it, and the making of a plan, are not
+    struct bd_listed_step *next, *prev; // guarded by the session's mu
+} bd_listed_step;
 
 struct bd_master_session {
     bd_master *master; // not owned
@@ -41,8 +51,11 @@ struct bd_master_session {
     int64_t version;   // guarded by graph_mu
 
     bd_mutex mu;
-    bd_rng rng;                  // guarded by mu; step ids
-    int running;                 // steps; guarded by mu
+    bd_rng rng;           // guarded by mu; step ids
+    int running;          // steps; guarded by mu
+    bd_listed_step steps; // its `next` is the oldest step in progress, `prev` the newest; guarded by mu
+    uint64_t steps_done, steps_failed; // guarded by mu
+    int64_t created_ns;
     bool is_closing;             // guarded by mu
     bd_master_done_fn closed_fn; // guarded by mu; the callback of the call that closes the session
     void *closed_arg;
@@ -103,6 +116,12 @@ void bd_master_drop_callables(bd_master_session *s);
 // master_partial.c: when the session's steps have ended.
 void bd_master_drop_partial_runs(bd_master_session *s);
 
+// As messages name it.
+static inline const char *bd_caller_name(const bd_caller *c)
+{
+    return c->name[0] ? c->name : "the server's process";
+}
+
 // worker_fanout.c
 typedef struct bd_fanout_options {
     bd_timers *timers;
@@ -139,11 +158,18 @@ void bd_master_watch_client(bd_master_session *s);
 // Ends that for a session that is closing.
 void bd_master_unwatch_client(bd_master_session *s);
 
-// master_run.c: a number for a step.
+// master_run.c: a number for a step; the second with the session's mu held.
 int64_t bd_master_draw_step_id(bd_master_session *s);
+int64_t bd_master_draw_step_id_locked(bd_master_session *s);
 
-// Counts a step of the session in; false when the session is closing.
-bool bd_master_session_enter(bd_master_session *s, braid_status *st);
+// master_watch.c, with the session's mu held: lists a step that begins now. Draws its number if it has none
+// (0).
+void bd_master_list_step_locked(bd_master_session *s, bd_listed_step *step);
+// Takes it off the list and counts it as ended; the session still counts it in.
+void bd_master_unlist_step(bd_master_session *s, bd_listed_step *step, bool has_failed);
+
+// Counts a step of the session in, and lists it; false when the session is closing.
+bool bd_master_session_enter(bd_master_session *s, bd_listed_step *step, braid_status *st);
 void bd_master_session_leave(bd_master_session *s);
 
 #endif

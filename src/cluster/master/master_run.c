@@ -48,6 +48,7 @@ struct step {
     int *feed_of_plan; // [plan_feeds] the inverse; -1: not fed in this call
     int plan_feeds;
     int64_t id, timeout_ms;
+    bd_listed_step listed;        // until the step has ended
     int64_t collective_graph_key; // 0: none
     bool has_shared_id;           // that of the next step of the graph key
     bool wants_costs;
@@ -173,6 +174,7 @@ static void finish(step *s)
                                      s->collective_graph_key, s->id, s->status.code != BRAID_OK);
     bd_master_session *session = s->session;
     bd_master_plan_unref(s->plan);
+    bd_master_unlist_step(session, &s->listed, s->status.code != BRAID_OK);
     s->fn(s->arg, &s->status);
     unref(s);
     bd_master_session_leave(session);
@@ -272,11 +274,15 @@ static void timed_out(void *arg)
 
 // ---- The beginning ----
 
+int64_t bd_master_draw_step_id_locked(bd_master_session *s)
+{
+    return (int64_t)(bd_rng_next(&s->rng) >> 2) + 1; // TensorFlow's ids have the two upper bits clear
+}
+
 int64_t bd_master_draw_step_id(bd_master_session *s)
 {
     bd_mutex_lock(&s->mu);
-    const int64_t id =
-        (int64_t)(bd_rng_next(&s->rng) >> 2) + 1; // TensorFlow's ids have the two upper bits clear
+    const int64_t id = bd_master_draw_step_id_locked(s);
     bd_mutex_unlock(&s->mu);
     return id;
 }
@@ -531,7 +537,8 @@ static step *step_new(bd_master_session *session, const bd_master_run_args *args
     s->plan_feeds = args->kept ? args->kept->signature.feed_count : args->signature->feed_count;
     s->order = bd_slab_alloc((feeds + fetches + (size_t)s->plan_feeds) * sizeof *s->order);
     s->feed_of_plan = s->order + feeds + fetches;
-    s->id = args->step_id ? args->step_id : bd_master_draw_step_id(session);
+    s->listed = (bd_listed_step){.step.id = args->step_id,
+                                 .is_counted = !args->keeps && args->phase != BD_RUN_PARTIAL};
     s->cancellation = bd_cancellation_new(cancellation);
     bd_mutex_init(&s->mu);
     atomic_init(&s->refs, 1);
@@ -542,12 +549,14 @@ void bd_master_run(bd_master_session *session, const bd_master_run_args *args, b
                    bd_master_done_fn fn, void *arg)
 {
     BD_STATUS(st);
-    if (!bd_master_session_enter(session, st)) {
+    step *s = step_new(session, args, cancellation);
+    if (!bd_master_session_enter(session, &s->listed, st)) {
+        unref(s);
         fn(arg, st);
         return;
     }
     bd_master_session_ref(session);
-    step *s = step_new(session, args, cancellation);
+    s->id = s->listed.step.id;
     s->fn = fn;
     s->arg = arg;
     start_timeout(s);

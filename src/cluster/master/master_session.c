@@ -141,6 +141,8 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     s->cancellation = bd_cancellation_new(m->env.cancellation);
     s->plans = bd_plan_cache_new(&bd_master_plan_ops, s, BD_SESSION_PLANS_MAX);
     s->rng = bd_rng_init(bd_random_u64());
+    s->created_ns = bd_now_ns();
+    s->steps.next = s->steps.prev = &s->steps;
     atomic_init(&s->refs, 1);
     bd_mutex_init(&s->graph_mu);
     bd_mutex_init(&s->mu);
@@ -160,11 +162,14 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
 
 // ---- Steps in progress ----
 
-bool bd_master_session_enter(bd_master_session *s, braid_status *st)
+bool bd_master_session_enter(bd_master_session *s, bd_listed_step *step, braid_status *st)
 {
     bd_mutex_lock(&s->mu);
     const bool is_open = !s->is_closing;
-    if (is_open) s->running++;
+    if (is_open) {
+        s->running++;
+        bd_master_list_step_locked(s, step);
+    }
     bd_mutex_unlock(&s->mu);
     if (!is_open) bd_fail(st, BRAID_CANCELLED, "Session has been closed.");
     return is_open;

@@ -440,6 +440,34 @@ bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done
     return has_left;
 }
 
+static bd_peer_state state_of_expected(const expected *e)
+{
+    if (e->is_done) return BD_PEER_DONE;
+    if (e->is_gone) return BD_PEER_GONE;
+    if (e->open_calls > 0) return BD_PEER_CONNECTED;
+    return e->was_seen ? BD_PEER_LOST : BD_PEER_UNSEEN;
+}
+
+static bd_peer_state state_of_server(const membership_server *s)
+{
+    if (s->has_ended) return BD_PEER_DONE;
+    if (s->has_left) return BD_PEER_LOST;
+    return s->is_held ? BD_PEER_CONNECTED : BD_PEER_UNSEEN;
+}
+
+bd_peer_state bd_membership_state(bd_membership *m, const bd_peer *peer)
+{
+    bd_peer_state state = BD_PEER_UNKNOWN;
+    bd_mutex_lock(&m->mu);
+    const expected *e = find_expected(m, peer->job, peer->index);
+    if (peer->is_self) state = m->is_done ? BD_PEER_DONE : BD_PEER_CONNECTED;
+    if (e) state = state_of_expected(e);
+    for (int i = 0; i < m->membership_server_count; i++)
+        if (m->membership_servers[i].peer == peer) state = state_of_server(&m->membership_servers[i]);
+    bd_mutex_unlock(&m->mu);
+    return state;
+}
+
 int bd_membership_done_tasks(bd_membership *m, bd_done_task **out)
 {
     int count = 0;

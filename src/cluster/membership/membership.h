@@ -61,6 +61,18 @@ braid_code bd_membership_check_done(bd_membership *m, braid_status *st);
 // which.
 bool bd_membership_has_left(bd_membership *m, const bd_peer *peer, bool *is_done);
 
+// What this task knows of another one: a membership server of those that are expected, another task of the
+// membership servers.
+typedef enum bd_peer_state {
+    BD_PEER_UNKNOWN, // no liveness call runs between the two
+    BD_PEER_UNSEEN,
+    BD_PEER_CONNECTED,
+    BD_PEER_LOST, // and may come back
+    BD_PEER_GONE,
+    BD_PEER_DONE
+} bd_peer_state;
+bd_peer_state bd_membership_state(bd_membership *m, const bd_peer *peer);
+
 typedef struct bd_done_task {
     const bd_peer *peer;
     uint64_t incarnation;

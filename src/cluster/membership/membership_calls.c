@@ -43,6 +43,7 @@ static void membership_server_left(membership_server *s, bool has_ended)
 {
     bd_membership *m = s->m;
     bd_mutex_lock(&m->mu);
+    s->is_held = false;
     s->has_left = true;
     s->has_ended = has_ended;
     bd_mutex_unlock(&m->mu);
@@ -93,6 +94,7 @@ static void membership_server_is_up(membership_server *s, uint64_t incarnation)
     bd_membership *m = s->m;
     bd_mutex_lock(&m->mu);
     const bool was_lost = s->has_left;
+    s->is_held = true;
     s->has_left = s->has_ended = false;
     bd_mutex_unlock(&m->mu);
     if (was_lost)

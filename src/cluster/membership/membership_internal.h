@@ -34,6 +34,7 @@ typedef struct membership_server {
     bd_membership *m;
     const bd_peer *peer;
     int64_t pause_ms;
+    bool is_held;         // the liveness call; guarded by mu
     bool has_left;        // it has ended or is lost; guarded by mu
     bool has_ended;       // it has said so; guarded by mu
     uint64_t incarnation; // 0: it has never answered

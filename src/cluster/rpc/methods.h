@@ -8,6 +8,7 @@
 #define BD_CLUSTER_SERVICE "/braid.ClusterService/"
 #define BD_REPLICATION_SERVICE "/braid.ReplicationService/" // between the processes of a replicated task
 #define BD_HEALTH_SERVICE "/grpc.health.v1.Health/"
+#define BD_MONITORING_SERVICE "/braid.MonitoringService/"
 #define BD_REFLECTION_SERVICE "/grpc.reflection.v1alpha.ServerReflection/"
 
 #endif

@@ -26,6 +26,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
     *p = (bd_peers){.items = bd_calloc((size_t)bd_cluster_task_count(cluster), sizeof(bd_peer))};
     bd_rpc_count_init(&p->calls);
     bd_rpc_count_init(&p->fetches);
+    p->traffic = bd_calloc(1, sizeof *p->traffic);
     for (size_t j = 0; j < cluster->jobs.len; j++) {
         const bd_cluster_job *in = &cluster->jobs.items[j];
         for (size_t i = 0; i < in->tasks.len; i++) {
@@ -34,6 +35,7 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
             peer_init(peer, in->name, &in->tasks.items[i], transport, is_self);
             peer->calls = &p->calls;
             peer->fetches = &p->fetches;
+            peer->traffic = p->traffic;
             peer->timers = timers;
             if (is_self) p->self = peer;
             bd_map_put(&p->by_task, peer->task, peer);
@@ -61,6 +63,7 @@ void bd_peers_fini(bd_peers *p)
     bd_rpc_count_fini(&p->calls);
     bd_rpc_count_fini(&p->fetches);
     bd_map_fini(&p->by_task);
+    bd_free(p->traffic);
     bd_free(p->items);
     *p = (bd_peers){0};
 }

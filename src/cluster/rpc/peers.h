@@ -8,6 +8,12 @@
 #include "cluster/rpc/worker_interface.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/transport.h"
+#include "tensor/tensor.h"
+
+// Bytes of tensors that steps of this task have sent to other tasks, and received.
+typedef struct bd_traffic {
+    _Atomic uint64_t sent_bytes, received_bytes;
+} bd_traffic;
 
 typedef struct bd_peer {
     const char *job; // owned by the cluster
@@ -20,6 +26,7 @@ typedef struct bd_peer {
     bd_channel *channel;     // NULL for the server's own task, which is never called over the network
     bd_rpc_count *calls;     // of the server
     bd_rpc_count *fetches;   // of the server
+    bd_traffic *traffic;     // of the server, with all of them
     bd_timers *timers;       // of the server
     bd_worker *worker;       // not owned; the server sets it after bd_peers_init: see bd_remote_workers_new
 } bd_peer;
@@ -32,11 +39,25 @@ typedef struct bd_peers {
     bd_map by_task;
     bd_rpc_count calls;   // in progress, to any of them
     bd_rpc_count fetches; // of several calls each; no execution waits for them; cancelled before the close
+    bd_traffic *traffic;
 } bd_peers;
 
 // Channels connect when they are first used. `cluster` and `transport` outlive it.
 void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
                    bd_transport *transport, bd_timers *timers);
+// Count a tensor; a dead one has no bytes.
+static inline void bd_peer_count_sent(const bd_peer *peer, const braid_tensor *tensor)
+{
+    if (bd_tensor_is_set(tensor))
+        atomic_fetch_add_explicit(&peer->traffic->sent_bytes, bd_tensor_bytes(tensor), memory_order_relaxed);
+}
+static inline void bd_peer_count_received(const bd_peer *peer, const braid_tensor *tensor)
+{
+    if (bd_tensor_is_set(tensor))
+        atomic_fetch_add_explicit(&peer->traffic->received_bytes, bd_tensor_bytes(tensor),
+                                  memory_order_relaxed);
+}
+
 // Ends calls in progress with Cancelled and waits for their callbacks. A call that is started later ends with
 // Cancelled at once.
 void bd_peers_close(bd_peers *p);

@@ -40,6 +40,14 @@ void bd_rpc_count_fini(bd_rpc_count *c)
     bd_mutex_fini(&c->mu);
 }
 
+int bd_rpc_count_now(bd_rpc_count *c)
+{
+    bd_mutex_lock(&c->mu);
+    const int count = c->count;
+    bd_mutex_unlock(&c->mu);
+    return count;
+}
+
 void bd_rpc_count_wait(bd_rpc_count *c)
 {
     bd_mutex_lock(&c->mu);

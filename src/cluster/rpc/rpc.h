@@ -20,6 +20,7 @@ typedef struct bd_rpc_count {
 void bd_rpc_count_init(bd_rpc_count *c);
 void bd_rpc_count_fini(bd_rpc_count *c);
 void bd_rpc_count_change(bd_rpc_count *c, int change);
+int bd_rpc_count_now(bd_rpc_count *c);
 // Waits until no operation is in progress. Cancel the operations before.
 void bd_rpc_count_wait(bd_rpc_count *c);
 // From now on a call that is counted here ends with Cancelled when it is started; its channel is not used.

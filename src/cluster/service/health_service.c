@@ -20,11 +20,8 @@
 #include <string.h>
 
 const char *const bd_public_services[] = {
-    "grpc.health.v1.Health",
-    "grpc.reflection.v1alpha.ServerReflection",
-    "tensorflow.MasterService",
-    "tensorflow.WorkerService",
-    NULL,
+    "braid.MonitoringService",  "grpc.health.v1.Health",    "grpc.reflection.v1alpha.ServerReflection",
+    "tensorflow.MasterService", "tensorflow.WorkerService", NULL,
 };
 
 // The server as a whole is the service without a name.

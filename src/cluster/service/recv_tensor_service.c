@@ -10,6 +10,7 @@
 
 typedef struct recv_call {
     bd_incoming *call;
+    const bd_peer *self;
     bd_chunk_store *chunks; // holds large tensors; NULL: the caller takes no chunks
     int64_t step_id;
 } recv_call;
@@ -23,6 +24,7 @@ static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const
         bd_incoming_reply_error(call, st);
         return;
     }
+    if (!is_dead) bd_peer_count_sent(c.self, tensor);
     bd_message response;
     bd_message_init(&response);
     bd_wire_writer writer;
@@ -51,6 +53,6 @@ void bd_serve_recv_tensor(bd_service_env *env, bd_incoming *call)
     }
     recv_call *c = bd_slab_alloc(sizeof *c);
     const bool takes_chunks = bd_proto_has_unknown(&request->base, BD_RECV_TAKES_CHUNKS);
-    *c = (recv_call){call, takes_chunks ? env->chunk_store : NULL, request->step_id};
+    *c = (recv_call){call, env->peers->self, takes_chunks ? env->chunk_store : NULL, request->step_id};
     bd_local_worker_recv_tensor(env->worker, request->step_id, request->rendezvous_key, tensor_received, c);
 }

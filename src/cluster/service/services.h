@@ -7,6 +7,7 @@
 #include "cluster/membership/membership.h"
 #include "cluster/membership/notifications.h"
 #include "cluster/membership/spec_check.h"
+#include "cluster/monitoring/description.h"
 #include "cluster/replication/replication.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/rpc/request_id.h"
@@ -38,6 +39,7 @@ typedef struct bd_service_env {
     bd_notifications *notifications;
     bd_replication *replication; // NULL: the task has one process
     bd_health *health;
+    bd_description_env description;
     bd_request_ids run_ids;  // of RunStep and RunGraph
     bd_request_ids recv_ids; // of RecvTensor and PushTensors
 } bd_service_env;
@@ -57,9 +59,10 @@ typedef struct bd_method {
 
 // Each table ends with a name of NULL: master_service.c, worker_service.c, cluster_service.c (the methods
 // that tasks call, and those that sessions call), replication_service.c, health_service.c,
-// reflection_service.c.
+// reflection_service.c, monitoring_service.c.
 extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[],
-    bd_cluster_session_methods[], bd_replication_methods[], bd_health_methods[], bd_reflection_methods[];
+    bd_cluster_session_methods[], bd_replication_methods[], bd_health_methods[], bd_reflection_methods[],
+    bd_monitoring_methods[];
 
 // The names of the services for clients of any kind; ends with NULL. health_service.c.
 extern const char *const bd_public_services[];

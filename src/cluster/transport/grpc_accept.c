@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "cluster/transport/http2_refusal.h"
 #include "cluster/transport/listen_sockets.h"
+#include "cluster/transport/refusal.h"
 #include "cluster/transport/socket_user.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,7 +42,7 @@
 #define WARNING_NS INT64_C(10000000000) // between two of the same kind
 
 typedef struct stranger {
-    bd_http2_refusal *refusal;
+    bd_refusal *refusal;
     int64_t until_ns;
 } stranger;
 
@@ -278,7 +278,7 @@ static void describe_refusal(bool has_user, uid_t user, braid_status *st)
 
 static void drop_stranger(bd_acceptor *a, int i)
 {
-    bd_http2_refusal_free(a->strangers[i].refusal); // which ends the wait for it, too
+    bd_refusal_free(a->strangers[i].refusal); // which ends the wait for it, too
     a->stranger_count--;
     memmove(a->strangers + i, a->strangers + i + 1, (size_t)(a->stranger_count - i) * sizeof *a->strangers);
 }
@@ -290,14 +290,14 @@ static void refuse_stranger(bd_acceptor *a, int fd, bool has_user, uid_t user)
     warn(a, why->message);
     if (a->stranger_count == STRANGERS_MAX) drop_stranger(a, 0);
     struct epoll_event events = {.events = EPOLLIN};
-    a->strangers[a->stranger_count++] = (stranger){bd_http2_refusal_new(fd, why), bd_now_ns() + STRANGER_NS};
+    a->strangers[a->stranger_count++] = (stranger){bd_refusal_new(fd, why), bd_now_ns() + STRANGER_NS};
     epoll_ctl(a->strangers_epoll, EPOLL_CTL_ADD, fd, &events);
 }
 
 static void serve_strangers(bd_acceptor *a)
 {
     for (int i = a->stranger_count - 1; i >= 0; i--)
-        if (!bd_http2_refusal_serve(a->strangers[i].refusal)) drop_stranger(a, i);
+        if (!bd_refusal_serve(a->strangers[i].refusal)) drop_stranger(a, i);
 }
 
 static void take_connection(bd_acceptor *a, int fd)

@@ -2,7 +2,7 @@
 //
 // gRPC gets sockets that are connected already: so the server knows its connections and which processes have
 // made them, limits their number, ends those that flood it, and goes on when there are no more file
-// descriptors. gRPC gets nothing of a process that may not call (http2_refusal.h).
+// descriptors. gRPC gets nothing of a process that may not call (refusal.h).
 #ifndef BD_CLUSTER_GRPC_ACCEPT_H
 #define BD_CLUSTER_GRPC_ACCEPT_H
 

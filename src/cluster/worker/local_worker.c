@@ -470,6 +470,7 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, const bd_local_devic
     w->collectives = collectives;
     w->steps = bd_step_table_new(peers, timers);
     bd_mutex_init(&w->mu);
+    w->end = &w->first;
     bd_cond_init(&w->idle);
     return w;
 }

@@ -29,6 +29,28 @@ void bd_local_worker_master_gone(bd_local_worker *w, const char *task);
 typedef void (*bd_worker_commit_fn)(void *arg, bd_worker_done_fn fn, void *fn_arg);
 void bd_local_worker_set_commit(bd_local_worker *w, bd_worker_commit_fn commit, void *arg);
 
+// ---- What the worker does, for those who watch it ----
+
+typedef struct bd_execution_counts {
+    uint64_t ended, failed; // from the start on
+    int running;
+} bd_execution_counts;
+bd_execution_counts bd_local_worker_execution_counts(bd_local_worker *w);
+
+// Valid in the callback only.
+typedef struct bd_watched_execution {
+    int64_t step_id, begin_ns; // the time of bd_now_ns
+    const char *session;
+    const char *waits_for; // the nodes that have not ended, a few at most; "": it computes
+} bd_watched_execution;
+
+// Calls fn for the oldest executions in progress, `max` at most, the oldest first. They go on meanwhile.
+void bd_local_worker_watch(bd_local_worker *w, int max, void (*fn)(void *arg, const bd_watched_execution *e),
+                           void *arg);
+
+// Calls fn for each table of resources: that of the task, and those of isolated sessions.
+void bd_local_worker_each_resources(bd_local_worker *w, void (*fn)(void *arg, bd_resources *rs), void *arg);
+
 bd_worker *bd_local_worker_base(bd_local_worker *w);
 bd_local_worker *bd_local_worker_of(bd_worker *base); // the inverse
 

@@ -49,6 +49,8 @@ struct bd_local_worker {
     bd_map sessions;      // handle -> bd_worker_session, one reference each; guarded by mu
     int running;          // executions, and threads that begin one; guarded by mu
     bool is_closed;       // guarded by mu
+    struct bd_worker_step *first, **end;    // executions in progress, the oldest first; guarded by mu
+    uint64_t executions, executions_failed; // that have ended; guarded by mu
 };
 
 // Where the session's steps find variables and other resources.
@@ -75,6 +77,8 @@ typedef struct bd_worker_step {
     bd_cancel_hook hook;                // for the caller, in step_cancellation
     bd_step step;                       // with a token of its own
     char container[BD_STEP_CONTAINER_MAX];
+    int64_t begin_ns;
+    struct bd_worker_step *next, **link; // in the worker's list; guarded by its mu
 } bd_worker_step;
 
 // worker_step.c: finds the graph of `run` and begins its step in the step table. `parent` (NULL: none)
@@ -83,6 +87,11 @@ braid_code bd_worker_step_begin(bd_local_worker *w, const bd_run_graph *run, bd_
                                 bd_worker_step *s, braid_status *st);
 // Drops the references. The step is ended in the step table by bd_step_table_end before.
 void bd_worker_step_fini(bd_worker_step *s);
+
+// worker_watch.c: lists an execution that begins now, and counts it as running.
+void bd_worker_step_list(bd_local_worker *w, bd_worker_step *s);
+// Takes it off the list, with the worker's mu held, and counts it as ended; it still counts as running.
+void bd_worker_step_unlist_locked(bd_local_worker *w, bd_worker_step *s, bool has_failed);
 
 // worker_run.c
 void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *cancellation,

@@ -171,6 +171,7 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
 
 static void put_item(bd_outbox *o, item *i, uint32_t field, bd_wire_writer *out)
 {
+    if (!i->is_dead) bd_peer_count_sent(i->peer, &i->tensor);
     bd_message message;
     bd_message_init(&message);
     bd_wire_writer writer;

@@ -130,6 +130,7 @@ static void remote_done(void *arg, braid_tensor *tensor, bool is_dead, const bra
         st = derived;
     }
     if (!st->code) record(in, tensor);
+    if (!st->code && !is_dead) bd_peer_count_received(in->peer, tensor);
     in->fn(in->arg, tensor, is_dead, st);
     bd_rendezvous_unref(&in->r->base);
     bd_slab_free(in);

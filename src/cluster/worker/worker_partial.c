@@ -79,6 +79,7 @@ static void end_if_over(partial *p)
     if (!ends) return;
     bd_mutex_lock(&w->mu);
     bd_imap_remove(&w->partial_runs, (uint64_t)p->base.step.id);
+    bd_worker_step_unlist_locked(w, &p->base, !succeeded);
     bd_mutex_unlock(&w->mu);
     bd_cancellation_remove(p->base.step_cancellation, &p->base.hook);
     bd_step_table_end(w->steps, p->base.step.id, succeeded);
@@ -307,7 +308,7 @@ static partial *find_or_begin(bd_local_worker *w, const bd_run_graph *run, braid
         partial_unref(p);
         return found;
     }
-    bd_worker_count_running(w, +1); // until the step has ended
+    bd_worker_step_list(w, &p->base);
     if (!bd_cancellation_add(p->base.step_cancellation, &p->base.hook)) {
         BD_STATUS(why);
         bd_cancellation_status(p->base.step_cancellation, why);

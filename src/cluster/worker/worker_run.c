@@ -133,6 +133,9 @@ static void end(execution *e, braid_status *st)
     const bd_worker_done_fn fn = e->fn;
     void *fn_arg = e->arg;
     bd_cancellation_remove(e->base.step_cancellation, &e->base.hook);
+    bd_mutex_lock(&w->mu);
+    bd_worker_step_unlist_locked(w, &e->base, st->code != BRAID_OK);
+    bd_mutex_unlock(&w->mu);
     execution_free(e);
     fn(fn_arg, st);
     bd_worker_count_running(w, -1);
@@ -248,7 +251,7 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
         fn(arg, st);
         return;
     }
-    bd_worker_count_running(w, +1);
+    bd_worker_step_list(w, &e->base);
     e->base.hook.fn = step_cancelled;
     if (!bd_cancellation_add(e->base.step_cancellation, &e->base.hook)) {
         bd_cancellation_status(e->base.step_cancellation, st);

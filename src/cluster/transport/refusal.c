@@ -1,7 +1,7 @@
 // Refusing calls in HTTP/2 (RFC 9113): the preface of the client, then frames. A frame begins with 9 bytes:
 // length, type, flags and stream. Its payload is skipped. Headers of a call, once they are whole, are
 // answered by the trailers of gRPC in literal fields of HPACK (RFC 7541), which needs no state.
-#include "cluster/transport/http2_refusal.h"
+#include "cluster/transport/refusal.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -32,9 +32,11 @@ enum frame_flag {
     FLAG_END_HEADERS = 4
 };
 
-struct bd_http2_refusal {
+struct bd_refusal {
     int fd;
+    char *why;
     bd_strbuf trailers; // the block of header fields of each answer
+    bool is_http1;
     size_t read;        // bytes in all
     size_t preface_len; // received of the preface
     unsigned char head[HEAD_LEN];
@@ -105,7 +107,7 @@ static void append_trailers(bd_strbuf *b, const braid_status *why)
 }
 
 // False when the process does not read.
-static bool send_all(const bd_http2_refusal *r, bd_strbuf *b)
+static bool send_all(const bd_refusal *r, bd_strbuf *b)
 {
     const ssize_t sent = send(r->fd, b->data, b->len, MSG_NOSIGNAL | MSG_DONTWAIT);
     const bool is_sent = sent == (ssize_t)b->len;
@@ -113,14 +115,14 @@ static bool send_all(const bd_http2_refusal *r, bd_strbuf *b)
     return is_sent;
 }
 
-static bool send_settings(const bd_http2_refusal *r, int flags)
+static bool send_settings(const bd_refusal *r, int flags)
 {
     bd_strbuf b = {0};
     append_head(&b, 0, FRAME_SETTINGS, flags, 0);
     return send_all(r, &b);
 }
 
-static bool send_answer(const bd_http2_refusal *r, uint32_t stream)
+static bool send_answer(const bd_refusal *r, uint32_t stream)
 {
     bd_strbuf b = {0};
     append_head(&b, r->trailers.len, FRAME_HEADERS, FLAG_END_STREAM | FLAG_END_HEADERS, stream);
@@ -130,9 +132,19 @@ static bool send_answer(const bd_http2_refusal *r, uint32_t stream)
     return send_all(r, &b);
 }
 
+static void send_http1(const bd_refusal *r)
+{
+    bd_strbuf b = {0};
+    bd_strbuf_appendf(&b,
+                      "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                      "Content-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
+                      strlen(r->why) + 1, r->why);
+    send_all(r, &b);
+}
+
 // ---- What is received ----
 
-static bool frame_begun(bd_http2_refusal *r)
+static bool frame_begun(bd_refusal *r)
 {
     const unsigned char *h = r->head;
     const int type = h[3], flags = h[4];
@@ -145,15 +157,15 @@ static bool frame_begun(bd_http2_refusal *r)
     return !is_header || !(flags & FLAG_END_HEADERS) || send_answer(r, stream);
 }
 
-static bool preface_byte(bd_http2_refusal *r, unsigned char byte)
+static bool preface_byte(bd_refusal *r, unsigned char byte)
 {
-    if (byte != (unsigned char)preface[r->preface_len++]) return false;
-    return preface[r->preface_len] || send_settings(r, 0);
+    r->is_http1 = byte != (unsigned char)preface[r->preface_len++];
+    return r->is_http1 || preface[r->preface_len] || send_settings(r, 0);
 }
 
-static bool receive(bd_http2_refusal *r, const unsigned char *data, size_t len)
+static bool receive(bd_refusal *r, const unsigned char *data, size_t len)
 {
-    for (size_t i = 0; i < len;) {
+    for (size_t i = 0; i < len && !r->is_http1;) {
         if (preface[r->preface_len]) {
             if (!preface_byte(r, data[i++])) return false;
         } else if (r->skip > 0) {
@@ -168,31 +180,35 @@ static bool receive(bd_http2_refusal *r, const unsigned char *data, size_t len)
     return true;
 }
 
-bool bd_http2_refusal_serve(bd_http2_refusal *r)
+bool bd_refusal_serve(bd_refusal *r)
 {
     unsigned char data[4096];
     while (r->read < READ_MAX) {
         const ssize_t len = recv(r->fd, data, sizeof data, MSG_DONTWAIT);
         if (len < 0 && errno == EINTR) continue;
-        if (len < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+        if (len < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return false;
+        if (len < 0 && r->is_http1) send_http1(r);
+        if (len < 0) return !r->is_http1;
         if (len == 0 || !receive(r, data, (size_t)len)) return false;
         r->read += (size_t)len;
     }
     return false;
 }
 
-bd_http2_refusal *bd_http2_refusal_new(int fd, const braid_status *why)
+bd_refusal *bd_refusal_new(int fd, const braid_status *why)
 {
-    bd_http2_refusal *r = bd_calloc(1, sizeof *r);
+    bd_refusal *r = bd_calloc(1, sizeof *r);
     r->fd = fd;
+    r->why = bd_strdup(why->message ? why->message : "");
     append_trailers(&r->trailers, why);
     return r;
 }
 
-void bd_http2_refusal_free(bd_http2_refusal *r)
+void bd_refusal_free(bd_refusal *r)
 {
     if (!r) return;
     close(r->fd);
     bd_strbuf_fini(&r->trailers);
+    bd_free(r->why);
     bd_free(r);
 }
