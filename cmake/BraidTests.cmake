@@ -8,8 +8,9 @@ if(BRAID_FUZZ)
     file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/support/*.c)
     foreach(source IN LISTS fuzzers)
         get_filename_component(name ${source} NAME_WE)
-        # The disk in memory is for fuzzers of files.
-        add_executable(${name} ${source} ${support} ${CMAKE_SOURCE_DIR}/src/io/testing/memory_fs.c)
+        # The disk in memory is for fuzzers of files; the library does not hold the code of programs.
+        add_executable(${name} ${source} ${support} ${CMAKE_SOURCE_DIR}/src/io/testing/memory_fs.c
+                       ${CMAKE_SOURCE_DIR}/src/cli/frames.c)
         braid_own_code(${name} fuzz)
         braid_program_code(${name})
         target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz)

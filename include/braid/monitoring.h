@@ -96,6 +96,7 @@ typedef struct braid_task_description {
 
 typedef struct braid_monitor_options {
     int64_t timeout_ms; ///< of each description; 0: five seconds
+    bool waits;         ///< for tasks that are not there yet, up to the timeout, instead of Unavailable
     /// The directory of a certificate (braid/keys.h). NULL: what the environment variable BRAID_TLS_DIR says;
     /// without it, or with "", there is no TLS. Borrowed for the call.
     const char *tls_dir;

@@ -18,11 +18,22 @@ static int64_t of_host(void)
     return pages > 0 && page_bytes > 0 ? (int64_t)pages * page_bytes : UNKNOWN;
 }
 
-static int64_t of_process(int resource)
+// The addresses that this process has: more than the memory that it uses.
+static int64_t addresses_used(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file) return 0;
+    if (fscanf(file, "%ld", &pages) != 1) pages = 0;
+    fclose(file);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+static int64_t of_process(int resource, int64_t used)
 {
     struct rlimit limit;
-    return getrlimit(resource, &limit) == 0 && limit.rlim_cur < INT64_MAX ? (int64_t)limit.rlim_cur
-                                                                          : INT64_MAX;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur >= INT64_MAX) return INT64_MAX;
+    return bd_max((int64_t)limit.rlim_cur - used, 1);
 }
 
 // The number in a file; without one, as in "max", there is no limit.
@@ -72,6 +83,6 @@ static int64_t of_groups(void)
 
 int64_t bd_system_memory(void)
 {
-    const int64_t of_limits = bd_min(of_process(RLIMIT_AS), of_process(RLIMIT_DATA));
+    const int64_t of_limits = bd_min(of_process(RLIMIT_AS, addresses_used()), of_process(RLIMIT_DATA, 0));
     return bd_min(bd_min(of_host(), of_groups()), of_limits);
 }

@@ -22,11 +22,12 @@
 // The time between the two descriptions that rates are made of, when there is no --watch.
 #define RATE_MS 500
 #define TIMEOUT_DEFAULT_MS 3000
+#define WAIT_DEFAULT_MS 60000
 #define WORDS_MAX 2 // one more than there may be
 
 typedef struct status_flags {
-    bool json;
-    int64_t watch_ms, timeout_ms; // watch_ms 0: once
+    bool json, waits;
+    int64_t watch_ms, timeout_ms; // 0: once; the default
     const char *tls_dir;
 } status_flags;
 
@@ -176,10 +177,17 @@ static void look_again_and_again(watch *w)
     bd_screen_close(&w->screen);
 }
 
+static int64_t timeout_of(const status_flags *f)
+{
+    const int64_t default_ms = f->waits ? WAIT_DEFAULT_MS : TIMEOUT_DEFAULT_MS;
+    return f->timeout_ms ? f->timeout_ms : default_ms;
+}
+
 static int run(const char *address, const status_flags *f, braid_status *st)
 {
     watch w = {.flags = f, .signals = open_signals()};
-    const braid_monitor_options options = {.timeout_ms = f->timeout_ms, .tls_dir = f->tls_dir};
+    const braid_monitor_options options = {
+        .timeout_ms = timeout_of(f), .waits = f->waits, .tls_dir = f->tls_dir};
     w.monitor = braid_monitor_new(&options, st);
     int code = 1;
     if (!w.monitor || bd_cluster_view_open(&w.view, w.monitor, address, st)) {
@@ -206,7 +214,8 @@ static bd_flags_result parse(status_flags *f, int argc, char **argv, const char 
         {"tls-dir", BD_FLAG_STRING, &f->tls_dir, 0, "DIR",
          "speak TLS with the certificate in DIR (default: BRAID_TLS_DIR)"},
         {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
-         "how long to wait for the answer of a task (default 3)"},
+         "how long to wait for a task's answer (default 3; with --wait 60)"},
+        {"wait", BD_FLAG_BOOL, &f->waits, 0, NULL, "wait for tasks that have not started yet"},
     };
     const bd_flags flags = {
         "braid status", "HOST:PORT [OPTIONS]",
@@ -235,7 +244,7 @@ static bd_flags_result parse(status_flags *f, int argc, char **argv, const char 
 
 static int status_main(int argc, char **argv)
 {
-    status_flags f = {.timeout_ms = TIMEOUT_DEFAULT_MS};
+    status_flags f = {0};
     const char *address = NULL;
     switch (parse(&f, argc, argv, &address)) {
     case BD_FLAGS_HELP: return 0;

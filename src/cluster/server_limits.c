@@ -35,7 +35,7 @@ static const struct limit {
 static bd_server_limits defaults(void)
 {
     const int64_t memory = bd_system_memory();
-    return (bd_server_limits){.transport = {.calls = 20000, .message_bytes = memory / 4},
+    return (bd_server_limits){.transport = {.calls = 20000, .message_bytes = memory / 8},
                               .sessions = 1000,
                               .memory_bytes = memory / 10 * 9};
 }

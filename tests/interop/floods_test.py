@@ -10,8 +10,11 @@ import itertools
 import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
+import unittest
 
 from client import InteropTest, Session
 from cluster import Cluster, main
@@ -20,6 +23,8 @@ from graphs import FLOAT, const, node
 MEMORY_MAX = 1 << 30  # what a flood may add
 SENT_MAX = 400 << 20  # bytes that a flood sends when nothing stops it
 STEPS = 300
+STRANGER = 54321  # a user
+STRANGER_SENT_MAX = 20 << 20  # most of it is in the buffers of the kernel
 # How much longer a step may take than twice its time without a flood: 50 ms on a quiet machine. Tests run
 # beside others, on few processors.
 SLACK_S = float(os.environ.get("BRAID_FLOOD_SLACK_S", "2"))
@@ -218,8 +223,38 @@ class FloodsTest(InteropTest):
             c.close()
         self.assertLess(max(times), 2 * self.quiet_p99 + SLACK_S)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root runs processes as other users")
+    def test_floods_of_another_user_do_not_reach_grpc(self):
+        before = peak_memory(self.server)
+        steps = Steps(self.session)
+        for flood in FLOODS:
+            command = ["setpriv", f"--reuid={STRANGER}", "--clear-groups", "/usr/bin/python3", __file__]
+            result = subprocess.run(
+                [*command, "--flood", flood.__name__, self.address], stdout=subprocess.PIPE
+            )
+            sent = int(result.stdout)
+            self.assertLess(sent, STRANGER_SENT_MAX, flood.__name__)
+        self.assertLess(p99(steps.stop()), 2 * self.quiet_p99 + SLACK_S)
+        self.assertLess(peak_memory(self.server) - before, STRANGER_SENT_MAX)
 
-for pieces in (
+
+def send_flood(name, address):
+    """As another user: prints how many bytes were sent before the connection ended."""
+    sent = 0
+    with connect(address) as s:
+        try:
+            s.sendall(PREFACE + frame(SETTINGS, 0, 0))
+            for piece in globals()[name]():
+                s.sendall(piece)
+                sent += len(piece)
+                if sent > SENT_MAX:
+                    break
+        except OSError:
+            pass
+    print(sent)
+
+
+FLOODS = (
     one_long_string,
     many_headers,
     empty_continuations,
@@ -230,8 +265,12 @@ for pieces in (
     window_updates,
     unknown_frames,
     calls_without_reading,
-):
+)
+for pieces in FLOODS:
     setattr(FloodsTest, f"test_{pieces.__name__}", lambda self, pieces=pieces: self.flood(pieces()))
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--flood"]:
+        send_flood(*sys.argv[2:])
+    else:
+        main()

@@ -11,6 +11,7 @@
 struct braid_monitor {
     bd_transport *transport;
     int64_t timeout_ms;
+    bool waits;
     bd_map channels; // by address
     bd_rpc_count calls;
 };
@@ -31,6 +32,7 @@ braid_monitor *braid_monitor_new(const braid_monitor_options *options, braid_sta
     braid_monitor *m = bd_calloc(1, sizeof *m);
     m->transport = transport;
     m->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : TIMEOUT_DEFAULT_MS;
+    m->waits = options->waits;
     bd_rpc_count_init(&m->calls);
     return m;
 }
@@ -100,6 +102,7 @@ static void ask(braid_monitor *m, question *q)
                                     .channel = channel_to(m, q->address),
                                     .method = BD_MONITORING_SERVICE "Describe",
                                     .deadline_ns = bd_deadline_after_ms(m->timeout_ms),
+                                    .wait_for_ready = m->waits,
                                     .count = &m->calls};
     bd_rpc_start_proto(&options, &request.base, answered, q);
 }

@@ -35,6 +35,8 @@
 // Each is busy with a connection that floods the server until that is ended.
 #define CONNECTING_THREADS 4
 #define OWN_ARGS 3
+// gRPC holds up to three times the bytes of a message that arrives in small pieces.
+#define QUOTA_OF_MESSAGES 4
 // Calls beyond the limit of calls that a connection may begin nevertheless, to be told so.
 #define STREAMS_SPARE 100
 
@@ -149,14 +151,21 @@ static char *decode_peer(const char *name)
     return bd_strbuf_take(&plain);
 }
 
+static bd_connection *find_decoded(bd_acceptor *a, const char *name)
+{
+    char *peer = decode_peer(name);
+    bd_connection *c = bd_acceptor_find_peer(a, peer);
+    bd_free(peer);
+    return c;
+}
+
 // gRPC names a connection after the descriptor that it was given, "fd:12", which is not closed as long as the
 // connection has calls; one that speaks TLS after its other end.
 static bd_connection *connection_of(const bd_listener *l, grpc_call *call)
 {
-    char *name = grpc_call_get_peer(call), *peer = decode_peer(name);
-    bd_connection *c = bd_str_starts_with(peer, "fd:") ? bd_acceptor_find(l->acceptor, atoi(peer + 3))
-                                                       : bd_acceptor_find_peer(l->acceptor, peer);
-    bd_free(peer);
+    char *name = grpc_call_get_peer(call);
+    bd_connection *c = bd_str_starts_with(name, "fd:") ? bd_acceptor_find(l->acceptor, atoi(name + 3))
+                                                       : find_decoded(l->acceptor, name);
     gpr_free(name);
     return c;
 }
@@ -523,7 +532,7 @@ static grpc_server *create_server(bd_listener *l)
     const bd_transport_limits *limits = &l->transport->limits;
     const grpc_channel_args *common = bd_grpc_server_args();
     grpc_resource_quota *quota = grpc_resource_quota_create("braid");
-    grpc_resource_quota_resize(quota, (size_t)limits->message_bytes * 2);
+    grpc_resource_quota_resize(quota, (size_t)limits->message_bytes * QUOTA_OF_MESSAGES);
     grpc_arg args[SERVER_ARGS_MAX] = {
         {.type = GRPC_ARG_POINTER,
          .key = (char *)BD_GRPC_EXTERNAL_PORT,
