@@ -5,6 +5,7 @@
 #ifndef BRAID_MONITORING_H
 #define BRAID_MONITORING_H
 
+#include <braid/run_metadata.h>
 #include <braid/status.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -108,6 +109,12 @@ typedef struct braid_monitor_options {
 BRAID_API braid_task_description *
 braid_describe_task(const char *address, const braid_monitor_options *options, braid_status *status);
 BRAID_API void braid_task_description_free(braid_task_description *description); ///< NULL is accepted
+
+/// Waits for the next step that the master of the task at `address` begins, of any session, traces it, and
+/// blocks until it has ended well. DeadlineExceeded when there is none within options->timeout_ms; otherwise
+/// as braid_describe_task. The caller frees the record.
+BRAID_API braid_run_metadata *braid_trace_task(const char *address, const braid_monitor_options *options,
+                                               braid_status *status);
 
 /// Returns the description as a JSON object, on one line; the caller frees it (free()).
 BRAID_API char *braid_task_description_json(const braid_task_description *description);

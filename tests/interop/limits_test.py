@@ -1,5 +1,5 @@
-# Limits of what a caller may use of a server: beyond each there is an error that names the limit, and within it
-# all goes on afterwards.
+# Limits of what a caller may use of a server: beyond each there is an error that names the limit, and within
+# it all goes on afterwards.
 # labels: concurrent
 # timeout: 120
 from client import InteropTest, Session

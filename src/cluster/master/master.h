@@ -122,6 +122,12 @@ typedef struct bd_master_run_args {
 void bd_master_run(bd_master_session *s, const bd_master_run_args *args, bd_cancellation *cancellation,
                    bd_master_done_fn fn, void *arg);
 
+// `metadata` is a RunMetadata message, which may be taken (bd_message_move); NULL on an error.
+typedef void (*bd_master_traced_fn)(void *arg, bd_message *metadata, const braid_status *st);
+// Waits for the next step that begins, of any session and not a partial run, and traces it; when it fails,
+// the one after it. Calls back once; when the token is cancelled, with its status.
+void bd_master_trace(bd_master *m, bd_cancellation *cancellation, bd_master_traced_fn fn, void *arg);
+
 // ---- Callables: a signature that is planned once and run by number ----
 
 // `args` holds the signature and options of the runs and must stay valid until fn. Errors are those of making

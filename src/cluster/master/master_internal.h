@@ -9,13 +9,17 @@
 #include "cluster/membership/device_finder.h"
 #include "runtime/plan_cache.h"
 
+typedef struct bd_trace bd_trace; // master_trace.c
+
 struct bd_master {
     bd_master_env env;
     bd_mutex mu;
     bd_cond changed;
-    bd_map sessions; // handle -> bd_master_session, one reference each; guarded by mu
-    bd_map owners;   // names of the callers that have opened sessions since the last reset; guarded by mu
-    int closing;     // sessions that are being closed; guarded by mu
+    bd_map sessions;  // handle -> bd_master_session, one reference each; guarded by mu
+    bd_map owners;    // names of the callers that have opened sessions since the last reset; guarded by mu
+    int closing;      // sessions that are being closed; guarded by mu
+    bd_trace *traces; // that wait for a step; guarded by mu
+    atomic_bool wants_trace;
     // Of the steps that have ended: as bd_step_counts.
     _Atomic uint64_t step_classes[BD_STEP_CLASSES], steps_failed;
     _Atomic int64_t steps_ns;
@@ -171,5 +175,10 @@ void bd_master_unlist_step(bd_master_session *s, bd_listed_step *step, bool has_
 // Counts a step of the session in, and lists it; false when the session is closing.
 bool bd_master_session_enter(bd_master_session *s, bd_listed_step *step, braid_status *st);
 void bd_master_session_leave(bd_master_session *s);
+
+// master_trace.c: a trace that waits for a step; NULL: there is none. The step ends it.
+bd_trace *bd_master_take_trace(bd_master *m);
+// With a RunMetadata message, which may be taken, or NULL: the trace waits for another step.
+void bd_master_end_trace(bd_trace *t, bd_message *metadata);
 
 #endif

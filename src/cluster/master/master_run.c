@@ -52,6 +52,7 @@ struct step {
     int64_t collective_graph_key; // 0: none
     bool has_shared_id;           // that of the next step of the graph key
     bool wants_costs;
+    bd_trace *trace;               // for which the step is traced; NULL: none
     bd_cancellation *cancellation; // below the caller's
     bd_master_done_fn fn;
     void *arg;
@@ -141,6 +142,22 @@ static void give_metadata(const step *s)
     bd_message_fini(&graphs);
 }
 
+static void give_trace(step *s)
+{
+    bd_message stats, metadata;
+    bd_message_init(&metadata);
+    if (!s->status.code) {
+        bd_wire_writer out;
+        join_partitions(s, stats_of, &stats);
+        bd_wire_writer_init(&out, &metadata);
+        bd_large_field_put(&stats, 1, &out);
+        bd_wire_writer_finish(&out);
+        bd_message_fini(&stats);
+    }
+    bd_master_end_trace(s->trace, s->status.code ? NULL : &metadata);
+    bd_message_fini(&metadata);
+}
+
 static void clean_up(step *s)
 {
     for (int p = 0; p < s->partition_count; p++) {
@@ -167,6 +184,7 @@ static void finish(step *s)
         give_fetches(s);
         give_metadata(s);
     }
+    if (s->trace) give_trace(s);
     clean_up(s);
     s->status.derived = false; // the client sees it as the cause
     if (s->has_shared_id)
@@ -366,7 +384,7 @@ static void make_partitions(step *s)
             .sends = send,
             .recv_keys = recv_key,
             .recvs = recv,
-            .wants_stats = s->args->wants_stats || s->wants_costs,
+            .wants_stats = s->args->wants_stats || s->wants_costs || s->trace,
             .wants_partition_graphs = s->args->wants_partition_graphs || s->wants_costs,
             .stats = &partition->stats,
             .partition_graphs = &partition->graphs,
@@ -386,6 +404,7 @@ static void make_partitions(step *s)
 
 static void begin_partitions(step *s)
 {
+    if (s->args->phase == BD_RUN_WHOLE) s->trace = bd_master_take_trace(s->session->master);
     bd_mutex_lock(&s->mu);
     for (int i = 0; i < s->plan_feeds; i++)
         s->feed_of_plan[i] = -1;

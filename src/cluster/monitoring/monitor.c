@@ -4,6 +4,7 @@
 #include "cluster/rpc/methods.h"
 #include "cluster/spec/cluster_spec.h"
 #include "proto/pack.h"
+#include "runtime/run_metadata.h"
 #include <inttypes.h>
 
 #define TIMEOUT_DEFAULT_MS 5000
@@ -54,17 +55,18 @@ void braid_monitor_free(braid_monitor *m)
 // ---- Asking ----
 
 typedef struct question {
-    const char *address;
+    const char *address, *method;
+    const char *late; // what has not happened within the timeout
     int64_t timeout_ms;
-    braid_task_description **out;
+    void (*take)(void *out, bd_message *response, braid_status *st);
+    void *out;
     braid_status *st;
 } question;
 
 static void explain(const question *q, const braid_status *from)
 {
     if (from->code == BRAID_DEADLINE_EXCEEDED)
-        bd_fail(q->st, from->code, "%s does not answer within %.1f s", q->address,
-                (double)q->timeout_ms / 1e3);
+        bd_fail(q->st, from->code, "%s %s within %.1f s", q->address, q->late, (double)q->timeout_ms / 1e3);
     else if (from->code == BRAID_UNIMPLEMENTED)
         bd_fail(q->st, from->code, "%s is no server of this version of Braid: %s", q->address, from->message);
     else if (from->code == BRAID_UNAVAILABLE)
@@ -76,14 +78,10 @@ static void explain(const question *q, const braid_status *from)
 static void answered(void *arg, bd_message *response, const braid_status *st)
 {
     const question *q = arg;
-    BD_PROTO_ARENA(arena);
-    if (st->code) {
+    if (st->code)
         explain(q, st);
-        return;
-    }
-    const Braid__DescribeResponse *message =
-        bd_proto_unpack_message(&braid__describe_response__descriptor, response, arena, q->st);
-    if (message) *q->out = bd_description_of(message);
+    else
+        q->take(q->out, response, q->st);
 }
 
 static bd_channel *channel_to(braid_monitor *m, const char *address)
@@ -95,30 +93,45 @@ static bd_channel *channel_to(braid_monitor *m, const char *address)
     return channel;
 }
 
+// The requests of both methods have no fields.
 static void ask(braid_monitor *m, question *q)
 {
+    char host[BD_HOST_LEN_MAX + 1];
+    int port;
+    if (!bd_address_unix_path(q->address) && bd_host_port_parse(q->address, host, &port, q->st)) return;
     const Braid__DescribeRequest request = BRAID__DESCRIBE_REQUEST__INIT;
     const bd_rpc_options options = {.transport = m->transport,
                                     .channel = channel_to(m, q->address),
-                                    .method = BD_MONITORING_SERVICE "Describe",
+                                    .method = q->method,
                                     .deadline_ns = bd_deadline_after_ms(m->timeout_ms),
                                     .wait_for_ready = m->waits,
                                     .count = &m->calls};
+    q->timeout_ms = m->timeout_ms;
     bd_rpc_start_proto(&options, &request.base, answered, q);
+}
+
+static void take_description(void *out, bd_message *response, braid_status *st)
+{
+    BD_PROTO_ARENA(arena);
+    const Braid__DescribeResponse *message =
+        bd_proto_unpack_message(&braid__describe_response__descriptor, response, arena, st);
+    if (message) *(braid_task_description **)out = bd_description_of(message);
 }
 
 void braid_monitor_describe(braid_monitor *m, const char *const *addresses, int count,
                             braid_task_description **descriptions, braid_status *const *statuses)
 {
     question *questions = bd_calloc((size_t)count, sizeof *questions);
-    char host[BD_HOST_LEN_MAX + 1];
-    int port;
     for (int i = 0; i < count; i++) {
-        questions[i] = (question){addresses[i], m->timeout_ms, &descriptions[i], statuses[i]};
+        questions[i] = (question){.address = addresses[i],
+                                  .method = BD_MONITORING_SERVICE "Describe",
+                                  .late = "does not answer",
+                                  .take = take_description,
+                                  .out = &descriptions[i],
+                                  .st = statuses[i]};
         descriptions[i] = NULL;
         braid_status_clear(statuses[i]);
-        if (bd_address_unix_path(addresses[i]) || !bd_host_port_parse(addresses[i], host, &port, statuses[i]))
-            ask(m, &questions[i]);
+        ask(m, &questions[i]);
     }
     bd_rpc_count_wait(&m->calls); // ends: each call has a deadline
     bd_free(questions);
@@ -135,4 +148,32 @@ braid_task_description *braid_describe_task(const char *address, const braid_mon
     braid_monitor_describe(m, &address, 1, &description, &st);
     braid_monitor_free(m);
     return description;
+}
+
+static void take_trace(void *out, bd_message *response, braid_status *st)
+{
+    (void)st;
+    braid_run_metadata *metadata = braid_run_metadata_new();
+    bd_run_metadata_set(metadata, response);
+    *(braid_run_metadata **)out = metadata;
+}
+
+braid_run_metadata *braid_trace_task(const char *address, const braid_monitor_options *options,
+                                     braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_status *st = status ? status : unwanted;
+    braid_monitor *m = braid_monitor_new(options, st);
+    if (!m) return NULL;
+    braid_run_metadata *metadata = NULL;
+    question q = {.address = address,
+                  .method = BD_MONITORING_SERVICE "Trace",
+                  .late = "has begun and ended no step",
+                  .take = take_trace,
+                  .out = &metadata,
+                  .st = st};
+    ask(m, &q);
+    bd_rpc_count_wait(&m->calls); // ends: the call has a deadline
+    braid_monitor_free(m);
+    return metadata;
 }
