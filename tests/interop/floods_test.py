@@ -180,6 +180,8 @@ class FloodsTest(InteropTest):
     @classmethod
     def tearDownClass(cls):
         cls.session.close()
+        if os.environ.get("BRAID_SANITIZE"):  # gRPC may still work on what was sent, and that takes it long
+            cls.cluster.kill("ps")
         cls.cluster.stop()
 
     def flood(self, pieces):
@@ -235,7 +237,7 @@ class FloodsTest(InteropTest):
             sent = int(result.stdout)
             self.assertLess(sent, STRANGER_SENT_MAX, flood.__name__)
         self.assertLess(p99(steps.stop()), 2 * self.quiet_p99 + SLACK_S)
-        self.assertLess(peak_memory(self.server) - before, STRANGER_SENT_MAX)
+        self.assertLess(peak_memory(self.server) - before, MEMORY_MAX / 4)
 
 
 def send_flood(name, address):
