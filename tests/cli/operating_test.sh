@@ -21,8 +21,8 @@ print(*[s.getsockname()[1] for s in sockets])')
 # The blocks of commands, each with its number and an echo of the line on which it begins.
 awk '/^```sh$/ { print "echo \"== line " NR "\""; inside = 1; next } /^```$/ { inside = 0 } inside' "$page" |
     sed "s/2222/$a/g; s/2223/$b/g; s/2229/$c/g; s/9090/$d/g" >"$dir/commands"
-# The jobs of the page are those of one shell, which ends at the first command that fails. timeout is the leader
-# of a process group that has them all.
+# The jobs of the page are those of one shell, which ends at the first command that fails. timeout leads a
+# process group that has them all.
 (cd "$dir" && PATH=$bin:$PATH exec timeout 100 bash -eu commands >out 2>&1) &
 shell=$!
 trap 'kill -KILL -- -"$shell" 2>/dev/null; rm -rf "$dir"' EXIT
