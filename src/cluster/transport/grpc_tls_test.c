@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "base/thread.h"
 #include "cluster/keys/certificate.h"
+#include "cluster/transport/testing/certificates.h"
 #include "cluster/transport/transport.h"
 #include "io/file.h"
 #include <braid/log.h>
@@ -24,44 +25,6 @@
 #include <cmocka.h>
 
 #define LONG_MS 60000
-
-// ---- Certificates: two authorities, each with one of each role ----
-
-static char top[] = "/tmp/braid-test-XXXXXX";
-
-// "ours/task" below the directory of the tests. Valid until the next call but seven.
-static const char *dir_of(const char *holder)
-{
-    static char paths[8][256];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", top, holder);
-    return path;
-}
-
-static int make_certificates(void **state)
-{
-    (void)state;
-    static const char *const authorities[] = {"ours", "foreign"};
-    if (!mkdtemp(top)) return 1;
-    for (size_t i = 0; i < 2; i++) {
-        BD_STATUS(st);
-        const char *dir = dir_of(authorities[i]);
-        if (braid_keys_new(dir, st)) return 1;
-        for (braid_role r = BRAID_ROLE_VIEWER; r <= BRAID_ROLE_TASK; r++)
-            if (braid_keys_add(dir, braid_role_name(r), r, 30, st)) return 1;
-    }
-    return 0;
-}
-
-static int remove_certificates(void **state)
-{
-    (void)state;
-    char *command = bd_asprintf("rm -rf %s", top);
-    const int code = system(command); // NOLINT(cert-env33-c): a path of our own
-    bd_free(command);
-    return code;
-}
 
 // ---- A server and a call ----
 
@@ -176,7 +139,7 @@ static void a_caller_needs_the_role_of_the_method_or_more(void **state)
     (void)state;
     static const char *const methods[] = {"/test/viewer", "/test/client", "/test/task"};
     server s;
-    start(&s, "127.0.0.1:0", dir_of("ours/task"));
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("ours/task"));
     int admitted = 0;
     for (int role = BRAID_ROLE_VIEWER; role <= BRAID_ROLE_TASK; role++) {
         char holder[32];
@@ -184,15 +147,16 @@ static void a_caller_needs_the_role_of_the_method_or_more(void **state)
         for (int of = BRAID_ROLE_VIEWER; of <= BRAID_ROLE_TASK; of++) {
             const bool may = role >= of;
             admitted += may;
-            assert_int_equal(call(&s, dir_of(holder), methods[of - 1]),
+            assert_int_equal(call(&s, bd_test_certificates_dir(holder), methods[of - 1]),
                              may ? BRAID_OK : BRAID_PERMISSION_DENIED);
             assert_int_equal(atomic_load(&s.messages),
                              admitted); // the server gets no message of a refused call
         }
     }
     char *message;
-    assert_int_equal(call_with(&s, dir_of("ours/viewer"), "/test/client", false, NULL, &message),
-                     BRAID_PERMISSION_DENIED);
+    assert_int_equal(
+        call_with(&s, bd_test_certificates_dir("ours/viewer"), "/test/client", false, NULL, &message),
+        BRAID_PERMISSION_DENIED);
     assert_string_equal(message, "/test/client needs a certificate of the role client, and "
                                  "certificate 'viewer' of the caller has the role viewer (braid keys)");
     bd_free(message);
@@ -211,11 +175,12 @@ static void a_server_admits_no_caller_without_a_certificate_of_its_authority(voi
     server s;
     static atomic_int warnings;
     braid_set_log_sink(count_handshakes, &warnings);
-    start(&s, "127.0.0.1:0", dir_of("ours/task"));
-    assert_int_equal(call(&s, dir_of("foreign/task"), "/test/viewer"), BRAID_UNAVAILABLE);
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("ours/task"));
+    assert_int_equal(call(&s, bd_test_certificates_dir("foreign/task"), "/test/viewer"), BRAID_UNAVAILABLE);
     assert_int_equal(call(&s, "", "/test/viewer"), BRAID_UNAVAILABLE); // without TLS
     assert_int_equal(atomic_load(&s.messages), 0);
-    assert_int_equal(call(&s, dir_of("ours/viewer"), "/test/viewer"), BRAID_OK); // it serves on
+    assert_int_equal(call(&s, bd_test_certificates_dir("ours/viewer"), "/test/viewer"),
+                     BRAID_OK); // it serves on
     stop(&s);
     braid_set_log_sink(NULL, NULL);
     assert_int_equal(warnings, 1); // one in ten seconds
@@ -227,8 +192,8 @@ static void a_client_calls_no_server_without_the_certificate_of_a_task(void **st
     static const char *const servers[] = {"ours/client", "foreign/task", ""};
     for (size_t i = 0; i < 3; i++) {
         server s;
-        start(&s, "127.0.0.1:0", *servers[i] ? dir_of(servers[i]) : "");
-        assert_int_equal(call(&s, dir_of("ours/task"), "/test/viewer"), BRAID_UNAVAILABLE);
+        start(&s, "127.0.0.1:0", *servers[i] ? bd_test_certificates_dir(servers[i]) : "");
+        assert_int_equal(call(&s, bd_test_certificates_dir("ours/task"), "/test/viewer"), BRAID_UNAVAILABLE);
         assert_int_equal(atomic_load(&s.messages), 0);
         stop(&s);
     }
@@ -238,30 +203,31 @@ static void tls_works_over_ipv6_and_a_socket_in_the_file_system_needs_none(void 
 {
     (void)state;
     server s;
-    start(&s, "[::1]:0", dir_of("ours/task"));
-    assert_int_equal(call(&s, dir_of("ours/client"), "/test/client"), BRAID_OK);
+    start(&s, "[::1]:0", bd_test_certificates_dir("ours/task"));
+    assert_int_equal(call(&s, bd_test_certificates_dir("ours/client"), "/test/client"), BRAID_OK);
     stop(&s);
-    char *at = bd_asprintf("unix:%s/socket", top);
-    start(&s, at, dir_of("ours/task"));
-    assert_int_equal(call(&s, dir_of("ours/client"), "/test/task"), BRAID_OK);
+    char *at = bd_asprintf("unix:%s", bd_test_certificates_dir("socket"));
+    start(&s, at, bd_test_certificates_dir("ours/task"));
+    assert_int_equal(call(&s, bd_test_certificates_dir("ours/client"), "/test/task"), BRAID_OK);
     stop(&s);
     bd_free(at);
 }
 
-// Makes top/holder, whose certificate ended a day ago.
+// Makes the directory of a holder, whose certificate ended a day ago.
 static void make_expired(const char *holder)
 {
     BD_STATUS(st);
     EVP_PKEY *key = bd_key_new(st);
-    char *ca_path = bd_path_join(dir_of("ours"), "ca.pem"),
-         *ca_key_path = bd_path_join(dir_of("ours"), "ca.key");
+    char *ca_path = bd_path_join(bd_test_certificates_dir("ours"), "ca.pem"),
+         *ca_key_path = bd_path_join(bd_test_certificates_dir("ours"), "ca.key");
     X509 *ca = bd_certificate_read(ca_path, st);
     EVP_PKEY *ca_key = bd_key_read(ca_key_path, st);
     X509 *certificate = bd_certificate_sign("late", BRAID_ROLE_CLIENT, -1, key, ca, ca_key, st);
     assert_non_null(certificate);
-    assert_int_equal(mkdir(dir_of(holder), 0700), 0);
-    char *paths[] = {bd_path_join(dir_of(holder), "ca.pem"), bd_path_join(dir_of(holder), "cert.pem"),
-                     bd_path_join(dir_of(holder), "key.pem")};
+    assert_int_equal(mkdir(bd_test_certificates_dir(holder), 0700), 0);
+    char *paths[] = {bd_path_join(bd_test_certificates_dir(holder), "ca.pem"),
+                     bd_path_join(bd_test_certificates_dir(holder), "cert.pem"),
+                     bd_path_join(bd_test_certificates_dir(holder), "key.pem")};
     assert_int_equal(bd_certificate_write(paths[0], ca, st), BRAID_OK);
     assert_int_equal(bd_certificate_write(paths[1], certificate, st), BRAID_OK);
     assert_int_equal(bd_key_write(paths[2], key, st), BRAID_OK);
@@ -275,25 +241,12 @@ static void make_expired(const char *holder)
     EVP_PKEY_free(ca_key);
 }
 
-static void copy(const char *from, const char *to, const char *name)
-{
-    BD_STATUS(st);
-    char *source = bd_path_join(dir_of(from), name), *target = bd_path_join(dir_of(to), name), *data;
-    size_t len;
-    assert_int_equal(bd_file_read_all(bd_fs_current, source, 1 << 20, &data, &len, st), BRAID_OK);
-    assert_int_equal(bd_file_write_atomic(bd_fs_current, target, data, len, st), BRAID_OK);
-    assert_int_equal(chmod(target, 0600), 0);
-    bd_free(data);
-    bd_free(source);
-    bd_free(target);
-}
-
 static void use(const char *holder, braid_code code, const char *message_part)
 {
     BD_STATUS(st);
     bd_transport *t = bd_grpc_transport_new(st);
     braid_role role;
-    assert_int_equal(bd_grpc_transport_use_tls(t, dir_of(holder), &role, st), code);
+    assert_int_equal(bd_grpc_transport_use_tls(t, bd_test_certificates_dir(holder), &role, st), code);
     if (!strstr(st->message, message_part)) fail_msg("'%s' lacks '%s'", st->message, message_part);
     t->free(t);
 }
@@ -304,20 +257,22 @@ static void a_directory_that_cannot_be_used_says_why(void **state)
     use("none", BRAID_NOT_FOUND, "none/ca.pem");
     make_expired("expired");
     use("expired", BRAID_UNAUTHENTICATED, "expired/cert.pem expired on 20");
-    assert_int_equal(mkdir(dir_of("mixed"), 0700), 0);
-    copy("ours/task", "mixed", "ca.pem");
-    copy("ours/task", "mixed", "cert.pem");
-    copy("ours/client", "mixed", "key.pem");
+    assert_int_equal(mkdir(bd_test_certificates_dir("mixed"), 0700), 0);
+    bd_test_certificates_copy("ours/task", "mixed", "ca.pem");
+    bd_test_certificates_copy("ours/task", "mixed", "cert.pem");
+    bd_test_certificates_copy("ours/client", "mixed", "key.pem");
     use("mixed", BRAID_UNAUTHENTICATED, "mixed/key.pem is not the key of");
-    copy("foreign/task", "mixed", "ca.pem");
+    bd_test_certificates_copy("foreign/task", "mixed", "ca.pem");
     use("mixed", BRAID_UNAUTHENTICATED, "was not signed by the authority");
-    copy("ours/task", "mixed", "ca.pem");
-    copy("ours/task", "mixed", "key.pem");
-    assert_int_equal(chmod(dir_of("mixed/key.pem"), 0644), 0);
+    bd_test_certificates_copy("ours/task", "mixed", "ca.pem");
+    bd_test_certificates_copy("ours/task", "mixed", "key.pem");
+    assert_int_equal(chmod(bd_test_certificates_dir("mixed/key.pem"), 0644), 0);
     use("mixed", BRAID_PERMISSION_DENIED, "chmod 600");
     BD_STATUS(st);
-    assert_int_equal(bd_file_write_atomic(bd_fs_current, dir_of("mixed/key.pem"), "no key", 6, st), BRAID_OK);
-    assert_int_equal(chmod(dir_of("mixed/key.pem"), 0600), 0);
+    assert_int_equal(
+        bd_file_write_atomic(bd_fs_current, bd_test_certificates_dir("mixed/key.pem"), "no key", 6, st),
+        BRAID_OK);
+    assert_int_equal(chmod(bd_test_certificates_dir("mixed/key.pem"), 0600), 0);
     use("mixed", BRAID_INVALID_ARGUMENT, "key.pem holds no private key");
 }
 
@@ -330,7 +285,8 @@ typedef struct waiting_call {
 static void call_and_wait(void *arg)
 {
     waiting_call *w = arg;
-    w->code = call_with(w->server, dir_of("foreign/client"), "/test/client", true, &w->begun, NULL);
+    w->code = call_with(w->server, bd_test_certificates_dir("foreign/client"), "/test/client", true,
+                        &w->begun, NULL);
 }
 
 // The call waits for a server of its authority: the same server, once its files are of that authority.
@@ -339,18 +295,18 @@ static void a_server_takes_new_files_without_a_restart(void **state)
     (void)state;
     BD_STATUS(st);
     static const char *const names[] = {"key.pem", "cert.pem", "ca.pem"};
-    assert_int_equal(mkdir(dir_of("renewed"), 0700), 0);
+    assert_int_equal(mkdir(bd_test_certificates_dir("renewed"), 0700), 0);
     for (size_t i = 0; i < 3; i++)
-        copy("ours/task", "renewed", names[i]);
+        bd_test_certificates_copy("ours/task", "renewed", names[i]);
     server s;
-    start(&s, "127.0.0.1:0", dir_of("renewed"));
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("renewed"));
     waiting_call w = {.server = &s};
     bd_event_init(&w.begun);
     bd_thread thread;
     assert_int_equal(bd_thread_start(&thread, "caller", call_and_wait, &w, st), BRAID_OK);
     bd_event_wait(&w.begun);
     for (size_t i = 0; i < 3; i++)
-        copy("foreign/task", "renewed", names[i]);
+        bd_test_certificates_copy("foreign/task", "renewed", names[i]);
     bd_thread_join(&thread);
     bd_event_fini(&w.begun);
     assert_int_equal(w.code, BRAID_OK);
@@ -368,8 +324,8 @@ static bool shakes_hands(const server *s, const char *holder)
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_alpn_protos(context, (const unsigned char *)"\2h2", 3);
-    char *certificate = bd_asprintf("%s/cert.pem", dir_of(holder ? holder : "")),
-         *key = bd_asprintf("%s/key.pem", dir_of(holder ? holder : ""));
+    char *certificate = bd_asprintf("%s/cert.pem", bd_test_certificates_dir(holder ? holder : "")),
+         *key = bd_asprintf("%s/key.pem", bd_test_certificates_dir(holder ? holder : ""));
     if (holder) {
         assert_int_equal(SSL_CTX_use_certificate_file(context, certificate, SSL_FILETYPE_PEM), 1);
         assert_int_equal(SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM), 1);
@@ -391,7 +347,7 @@ static void a_handshake_needs_a_certificate_that_is_valid(void **state)
 {
     (void)state;
     server s;
-    start(&s, "127.0.0.1:0", dir_of("ours/task"));
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("ours/task"));
     make_expired("late");
     assert_true(shakes_hands(&s, "ours/viewer"));
     assert_false(shakes_hands(&s, "late"));
@@ -433,15 +389,15 @@ static void make_authority(const char *name)
 {
     BD_STATUS(st);
     static const char *const files[] = {"key.pem", "cert.pem", "ca.pem"};
-    braid_keys_new(dir_of(name), st);
-    braid_keys_add(dir_of(name), "task", BRAID_ROLE_TASK, 30, st);
-    braid_keys_add(dir_of(name), "alice", BRAID_ROLE_CLIENT, 30, st);
-    braid_keys_add(dir_of(name), "bob", BRAID_ROLE_CLIENT, 30, st);
+    braid_keys_new(bd_test_certificates_dir(name), st);
+    braid_keys_add(bd_test_certificates_dir(name), "task", BRAID_ROLE_TASK, 30, st);
+    braid_keys_add(bd_test_certificates_dir(name), "alice", BRAID_ROLE_CLIENT, 30, st);
+    braid_keys_add(bd_test_certificates_dir(name), "bob", BRAID_ROLE_CLIENT, 30, st);
     assert_int_equal(st->code, BRAID_OK);
     for (size_t i = 0; i < 3; i++) {
         char *stolen = bd_asprintf("%s-stolen", name), *alice = bd_asprintf("%s/alice", name);
-        mkdir(dir_of(stolen), 0700);
-        copy(alice, stolen, files[i]);
+        mkdir(bd_test_certificates_dir(stolen), 0700);
+        bd_test_certificates_copy(alice, stolen, files[i]);
         bd_free(stolen);
         bd_free(alice);
     }
@@ -455,13 +411,13 @@ static void a_revoked_certificate_is_refused_on_new_connections_and_on_those_tha
     static awaited list; // a line that another thread writes may still reach the sink
     char *message;
     make_authority("revoking");
-    start(&s, "127.0.0.1:0", dir_of("revoking/task"));
-    bd_transport *t = transport_with(dir_of("revoking-stolen"));
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("revoking/task"));
+    bd_transport *t = transport_with(bd_test_certificates_dir("revoking-stolen"));
     bd_channel *c = t->connect(t, s.address);
     for (int i = 0; i < 2; i++) // the first one learns that the server is of Braid, and others go another way
         assert_int_equal(call_over(t, c, "/test/client", false, NULL, NULL), BRAID_OK);
     expect_log(&list, "revoking/task/crl.pem revokes 1 certificate");
-    assert_int_equal(braid_keys_revoke(dir_of("revoking"), "alice", st), BRAID_OK);
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("revoking"), "alice", st), BRAID_OK);
     wait_for_log(&list);
     assert_int_equal(call_over(t, c, "/test/client", false, NULL, &message), BRAID_UNAUTHENTICATED);
     assert_string_equal(message,
@@ -470,11 +426,13 @@ static void a_revoked_certificate_is_refused_on_new_connections_and_on_those_tha
     t->channel_close(c);
     t->free(t);
     assert_int_equal(atomic_load(&s.messages), 2);
-    assert_int_equal(call(&s, dir_of("revoking-stolen"), "/test/client"), BRAID_UNAVAILABLE);
-    assert_int_equal(call(&s, dir_of("revoking/bob"), "/test/client"), BRAID_OK);
+    assert_int_equal(call(&s, bd_test_certificates_dir("revoking-stolen"), "/test/client"),
+                     BRAID_UNAVAILABLE);
+    assert_int_equal(call(&s, bd_test_certificates_dir("revoking/bob"), "/test/client"), BRAID_OK);
     use("revoking/alice", BRAID_UNAUTHENTICATED, "alice/cert.pem is revoked");
-    assert_int_equal(braid_keys_add(dir_of("revoking"), "alice", BRAID_ROLE_NONE, 30, st), BRAID_OK);
-    assert_int_equal(call(&s, dir_of("revoking/alice"), "/test/client"), BRAID_OK);
+    assert_int_equal(braid_keys_add(bd_test_certificates_dir("revoking"), "alice", BRAID_ROLE_NONE, 30, st),
+                     BRAID_OK);
+    assert_int_equal(call(&s, bd_test_certificates_dir("revoking/alice"), "/test/client"), BRAID_OK);
     stop(&s);
 }
 
@@ -485,19 +443,20 @@ static void a_list_that_cannot_be_used_leaves_the_earlier_one_in_force(void **st
     server s;
     static awaited said;
     make_authority("broken");
-    assert_int_equal(braid_keys_revoke(dir_of("broken"), "alice", st), BRAID_OK);
-    assert_int_equal(braid_keys_revoke(dir_of("foreign"), "viewer", st), BRAID_OK);
-    start(&s, "127.0.0.1:0", dir_of("broken/task"));
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("broken"), "alice", st), BRAID_OK);
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("foreign"), "viewer", st), BRAID_OK);
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("broken/task"));
     expect_log(&said, "broken/task/crl.pem was not signed by the authority");
-    copy("foreign", "broken/task", "crl.pem");
+    bd_test_certificates_copy("foreign", "broken/task", "crl.pem");
     wait_for_log(&said);
-    assert_int_equal(call(&s, dir_of("broken-stolen"), "/test/client"), BRAID_UNAVAILABLE);
+    assert_int_equal(call(&s, bd_test_certificates_dir("broken-stolen"), "/test/client"), BRAID_UNAVAILABLE);
     use("broken/task", BRAID_UNAUTHENTICATED, "crl.pem was not signed by the authority");
     expect_log(&said, "broken/task/crl.pem holds no revocation list");
-    assert_int_equal(bd_file_write_atomic(bd_fs_current, dir_of("broken/task/crl.pem"), "no list", 7, st),
+    assert_int_equal(bd_file_write_atomic(bd_fs_current, bd_test_certificates_dir("broken/task/crl.pem"),
+                                          "no list", 7, st),
                      BRAID_OK);
     wait_for_log(&said);
-    assert_int_equal(call(&s, dir_of("broken-stolen"), "/test/client"), BRAID_UNAVAILABLE);
+    assert_int_equal(call(&s, bd_test_certificates_dir("broken-stolen"), "/test/client"), BRAID_UNAVAILABLE);
     use("broken/task", BRAID_INVALID_ARGUMENT, "crl.pem holds no revocation list");
     stop(&s);
 }
@@ -508,10 +467,10 @@ static void a_client_calls_no_server_whose_certificate_is_revoked(void **state)
     BD_STATUS(st);
     server s;
     make_authority("clients");
-    start(&s, "127.0.0.1:0", dir_of("clients/task"));
-    assert_int_equal(call(&s, dir_of("clients/bob"), "/test/client"), BRAID_OK);
-    assert_int_equal(braid_keys_revoke(dir_of("clients"), "task", st), BRAID_OK);
-    assert_int_equal(call(&s, dir_of("clients/bob"), "/test/client"), BRAID_UNAVAILABLE);
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("clients/task"));
+    assert_int_equal(call(&s, bd_test_certificates_dir("clients/bob"), "/test/client"), BRAID_OK);
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("clients"), "task", st), BRAID_OK);
+    assert_int_equal(call(&s, bd_test_certificates_dir("clients/bob"), "/test/client"), BRAID_UNAVAILABLE);
     assert_int_equal(atomic_load(&s.messages), 1);
     stop(&s);
 }
@@ -530,5 +489,5 @@ int main(void)
         cmocka_unit_test(a_list_that_cannot_be_used_leaves_the_earlier_one_in_force),
         cmocka_unit_test(a_client_calls_no_server_whose_certificate_is_revoked),
     };
-    return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
+    return cmocka_run_group_tests(tests, bd_test_certificates_make, bd_test_certificates_remove);
 }

@@ -5,6 +5,7 @@
 #include "base/testing/test.h"
 #include "base/thread.h"
 #include "cluster/keys/certificate.h"
+#include "cluster/transport/testing/certificates.h"
 #include "io/file.h"
 #include <braid/keys.h>
 #include <braid/log.h>
@@ -26,60 +27,12 @@
 
 // ---- Certificates ----
 
-static char top[] = "/tmp/braid-test-XXXXXX";
-
-// "ours/task" below the directory of the tests. Valid until the next call but seven.
-static const char *dir_of(const char *holder)
-{
-    static char paths[8][256];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", top, holder);
-    return path;
-}
-
-static void copy(const char *from, const char *to, const char *name)
-{
-    BD_STATUS(st);
-    char *source = bd_path_join(dir_of(from), name), *target = bd_path_join(dir_of(to), name), *data;
-    size_t len;
-    assert_int_equal(bd_file_read_all(bd_fs_current, source, 1 << 20, &data, &len, st), BRAID_OK);
-    assert_int_equal(bd_file_write_atomic(bd_fs_current, target, data, len, st), BRAID_OK);
-    assert_int_equal(chmod(target, 0600), 0);
-    bd_free(data);
-    bd_free(source);
-    bd_free(target);
-}
-
 static void copy_all(const char *from, const char *to)
 {
-    mkdir(dir_of(to), 0700);
-    copy(from, to, "key.pem");
-    copy(from, to, "cert.pem");
-    copy(from, to, "ca.pem");
-}
-
-static int make_certificates(void **state)
-{
-    (void)state;
-    BD_STATUS(st);
-    if (!mkdtemp(top)) return 1;
-    braid_keys_new(dir_of("ours"), st);
-    braid_keys_new(dir_of("foreign"), st);
-    braid_keys_add(dir_of("ours"), "task", BRAID_ROLE_TASK, 30, st);
-    braid_keys_add(dir_of("ours"), "client", BRAID_ROLE_CLIENT, 30, st);
-    braid_keys_add(dir_of("foreign"), "task", BRAID_ROLE_TASK, 30, st);
-    braid_keys_add(dir_of("foreign"), "client", BRAID_ROLE_CLIENT, 30, st);
-    return st->code;
-}
-
-static int remove_certificates(void **state)
-{
-    (void)state;
-    char *command = bd_asprintf("rm -rf %s", top);
-    const int code = system(command); // NOLINT(cert-env33-c): a path of our own
-    bd_free(command);
-    return code;
+    mkdir(bd_test_certificates_dir(to), 0700);
+    bd_test_certificates_copy(from, to, "key.pem");
+    bd_test_certificates_copy(from, to, "cert.pem");
+    bd_test_certificates_copy(from, to, "ca.pem");
 }
 
 // ---- Warnings ----
@@ -274,8 +227,8 @@ static void megabytes_pass_both_ways_and_each_end_learns_of_the_other(void **sta
     (void)state;
     BD_STATUS(st);
     server s;
-    start(&s, ECHO, dir_of("ours/task"), dir_of("ours"));
-    braid_tunnel *t = open_to(s.port, dir_of("ours/client"));
+    start(&s, ECHO, bd_test_certificates_dir("ours/task"), bd_test_certificates_dir("ours"));
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("ours/client"));
     int fd = connect_to(t);
     bd_thread writer;
     assert_int_equal(bd_thread_start(&writer, "writer", write_many, &fd, st), BRAID_OK);
@@ -294,10 +247,10 @@ static void a_server_that_does_not_run_is_told_once(void **state)
 {
     (void)state;
     server s;
-    start(&s, ECHO, dir_of("ours/task"), dir_of("ours"));
+    start(&s, ECHO, bd_test_certificates_dir("ours/task"), bd_test_certificates_dir("ours"));
     const int port = s.port;
     stop(&s);
-    braid_tunnel *t = open_to(port, dir_of("ours/client"));
+    braid_tunnel *t = open_to(port, bd_test_certificates_dir("ours/client"));
     expect_end(t);
     expect_end(t);
     expect_one_warning("Connection refused. Does its server run?");
@@ -307,8 +260,8 @@ static void a_server_that_does_not_run_is_told_once(void **state)
 static void expect_refusal(behaviour kind, const char *dir, const char *ca_dir, const char *why)
 {
     server s;
-    start(&s, kind, dir_of(dir), dir_of(ca_dir));
-    braid_tunnel *t = open_to(s.port, dir_of("ours/client"));
+    start(&s, kind, bd_test_certificates_dir(dir), bd_test_certificates_dir(ca_dir));
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("ours/client"));
     expect_end(t);
     expect_one_warning(why);
     close_tunnel(t);
@@ -327,16 +280,16 @@ static void a_server_whose_certificate_is_revoked_is_none(void **state)
 {
     (void)state;
     BD_STATUS(st);
-    braid_keys_new(dir_of("revoking"), st);
-    braid_keys_add(dir_of("revoking"), "task", BRAID_ROLE_TASK, 30, st);
-    braid_keys_add(dir_of("revoking"), "client", BRAID_ROLE_CLIENT, 30, st);
+    braid_keys_new(bd_test_certificates_dir("revoking"), st);
+    braid_keys_add(bd_test_certificates_dir("revoking"), "task", BRAID_ROLE_TASK, 30, st);
+    braid_keys_add(bd_test_certificates_dir("revoking"), "client", BRAID_ROLE_CLIENT, 30, st);
     server s;
-    start(&s, ECHO, dir_of("revoking/task"), dir_of("revoking"));
-    braid_tunnel *t = open_to(s.port, dir_of("revoking/client"));
+    start(&s, ECHO, bd_test_certificates_dir("revoking/task"), bd_test_certificates_dir("revoking"));
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("revoking/client"));
     int fd = connect_to(t);
     expect_echo(fd);
     close(fd);
-    braid_keys_revoke(dir_of("revoking"), "task", st);
+    braid_keys_revoke(bd_test_certificates_dir("revoking"), "task", st);
     assert_ok(st);
     expect_end(t);
     expect_one_warning("is revoked: it needs a new one");
@@ -354,8 +307,8 @@ static void a_server_that_does_not_read_stops_the_client(void **state)
 {
     (void)state;
     server s;
-    start(&s, WAITS, dir_of("ours/task"), dir_of("ours"));
-    braid_tunnel *t = open_to(s.port, dir_of("ours/client"));
+    start(&s, WAITS, bd_test_certificates_dir("ours/task"), bd_test_certificates_dir("ours"));
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("ours/client"));
     const int fd = connect_to(t);
     const struct timeval patience = {.tv_usec = 300000}; // without any progress
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience), 0);
@@ -380,8 +333,8 @@ static void a_client_that_does_not_read_stops_the_server(void **state)
 {
     (void)state;
     server s;
-    start(&s, ECHO, dir_of("ours/task"), dir_of("ours"));
-    braid_tunnel *t = open_to(s.port, dir_of("ours/client"));
+    start(&s, ECHO, bd_test_certificates_dir("ours/task"), bd_test_certificates_dir("ours"));
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("ours/client"));
     const int fd = connect_to(t);
     const struct timeval patience = {.tv_usec = 300000};
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience), 0);
@@ -405,9 +358,9 @@ static void new_files_are_used_for_new_connections(void **state)
 {
     (void)state;
     server s;
-    start(&s, ECHO, dir_of("foreign/task"), dir_of("foreign"));
+    start(&s, ECHO, bd_test_certificates_dir("foreign/task"), bd_test_certificates_dir("foreign"));
     copy_all("ours/client", "renewed");
-    braid_tunnel *t = open_to(s.port, dir_of("renewed"));
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("renewed"));
     expect_end(t);
     expect_one_warning("was not signed by the authority of");
     copy_all("foreign/client", "renewed");
@@ -423,12 +376,12 @@ static void files_that_cannot_be_used_are_told_at_each_time(void **state)
     (void)state;
     BD_STATUS(st);
     server s;
-    start(&s, ECHO, dir_of("ours/task"), dir_of("ours"));
-    assert_null(braid_tunnel_open(NULL, "127.0.0.1:1", dir_of("none"), NULL, st));
+    start(&s, ECHO, bd_test_certificates_dir("ours/task"), bd_test_certificates_dir("ours"));
+    assert_null(braid_tunnel_open(NULL, "127.0.0.1:1", bd_test_certificates_dir("none"), NULL, st));
     assert_int_equal(st->code, BRAID_NOT_FOUND);
     copy_all("ours/client", "broken");
-    braid_tunnel *t = open_to(s.port, dir_of("broken"));
-    copy("foreign/client", "broken", "key.pem");
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("broken"));
+    bd_test_certificates_copy("foreign/client", "broken", "key.pem");
     expect_end(t);
     expect_one_warning("broken/key.pem is not the key of");
     close_tunnel(t);
@@ -446,8 +399,8 @@ static void closing_ends_connections_and_waits(void **state)
     BD_STATUS(st);
     server s;
     char byte;
-    start(&s, ECHO, dir_of("ours/task"), dir_of("ours"));
-    braid_tunnel *t = open_to(s.port, dir_of("ours/client"));
+    start(&s, ECHO, bd_test_certificates_dir("ours/task"), bd_test_certificates_dir("ours"));
+    braid_tunnel *t = open_to(s.port, bd_test_certificates_dir("ours/client"));
     const int fd = connect_to(t);
     expect_echo(fd);
     bd_thread waiter;
@@ -465,7 +418,7 @@ static void refuses(const char *listen, const char *target, const char *users, b
                     const char *part)
 {
     BD_STATUS(st);
-    assert_null(braid_tunnel_open(listen, target, dir_of("ours/client"), users, st));
+    assert_null(braid_tunnel_open(listen, target, bd_test_certificates_dir("ours/client"), users, st));
     assert_int_equal(st->code, code);
     if (!strstr(st->message, part)) fail_msg("'%s' lacks '%s'", st->message, part);
 }
@@ -487,11 +440,11 @@ static void an_entrance_may_be_a_socket_in_the_file_system(void **state)
     (void)state;
     BD_STATUS(st);
     server s;
-    start(&s, ECHO, dir_of("ours/task"), dir_of("ours"));
+    start(&s, ECHO, bd_test_certificates_dir("ours/task"), bd_test_certificates_dir("ours"));
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    snprintf(at.sun_path, sizeof at.sun_path, "%s/socket", top);
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", bd_test_certificates_dir("socket"));
     char *listen = bd_asprintf("unix:%s", at.sun_path), *target = bd_asprintf("localhost:%d", s.port);
-    braid_tunnel *t = braid_tunnel_open(listen, target, dir_of("ours/client"), NULL, st);
+    braid_tunnel *t = braid_tunnel_open(listen, target, bd_test_certificates_dir("ours/client"), NULL, st);
     assert_non_null(t);
     assert_string_equal(braid_tunnel_address(t), listen);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -521,5 +474,5 @@ int main(void)
         cmocka_unit_test(an_entrance_is_on_loopback_only),
         cmocka_unit_test(an_entrance_may_be_a_socket_in_the_file_system),
     };
-    return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
+    return cmocka_run_group_tests(tests, bd_test_certificates_make, bd_test_certificates_remove);
 }
