@@ -23,6 +23,7 @@ from graphs import FLOAT, const, node
 MEMORY_MAX = (4 if os.environ.get("BRAID_SANITIZE") else 1) << 30  # what a flood may add
 SENT_MAX = 400 << 20  # bytes that a flood sends when nothing stops it
 STEPS = 300
+MANY_CALLS = 15000
 STRANGER = 54321  # a user
 STRANGER_SENT_MAX = 20 << 20  # most of it is in the buffers of the kernel
 # How much longer a step may take than twice its time without a flood: 50 ms on a quiet machine. Tests run
@@ -224,6 +225,28 @@ class FloodsTest(InteropTest):
         for c in connections:
             c.close()
         self.assertLess(max(times), 2 * self.quiet_p99 + SLACK_S)
+
+    def test_many_calls_at_once_are_no_flood(self):
+        """As when a program has thousands of blocked steps: each is answered."""
+        streams = range(1, 2 * MANY_CALLS, 2)
+        message = b"\0" * 5
+        calls = b"".join(
+            frame(HEADERS, END_HEADERS, s, CALL) + frame(DATA, END_STREAM, s, message) for s in streams
+        )
+        with connect(self.address) as s:
+            s.sendall(
+                PREFACE + frame(SETTINGS, 0, 0) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30))
+            )
+            sender = threading.Thread(target=s.sendall, args=[calls])
+            sender.start()
+            ends, stream = 0, s.makefile("rb")
+            while ends < MANY_CALLS:
+                head = stream.read(9)
+                self.assertEqual(len(head), 9, "the connection has ended")
+                stream.read(int.from_bytes(head[:3], "big"))
+                ends += head[3] == HEADERS and head[4] & END_STREAM
+            sender.join()
+            stream.close()
 
     @unittest.skipUnless(os.geteuid() == 0, "only root runs processes as other users")
     def test_floods_of_another_user_do_not_reach_grpc(self):
