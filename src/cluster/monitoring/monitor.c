@@ -118,36 +118,28 @@ static void take_description(void *out, bd_message *response, braid_status *st)
     if (message) *(braid_task_description **)out = bd_description_of(message);
 }
 
+static question describe_question(const char *address, braid_task_description **out, braid_status *st)
+{
+    return (question){.address = address,
+                      .method = BD_MONITORING_SERVICE "Describe",
+                      .late = "does not answer",
+                      .take = take_description,
+                      .out = out,
+                      .st = st};
+}
+
 void braid_monitor_describe(braid_monitor *m, const char *const *addresses, int count,
                             braid_task_description **descriptions, braid_status *const *statuses)
 {
     question *questions = bd_calloc((size_t)count, sizeof *questions);
     for (int i = 0; i < count; i++) {
-        questions[i] = (question){.address = addresses[i],
-                                  .method = BD_MONITORING_SERVICE "Describe",
-                                  .late = "does not answer",
-                                  .take = take_description,
-                                  .out = &descriptions[i],
-                                  .st = statuses[i]};
+        questions[i] = describe_question(addresses[i], &descriptions[i], statuses[i]);
         descriptions[i] = NULL;
         braid_status_clear(statuses[i]);
         ask(m, &questions[i]);
     }
     bd_rpc_count_wait(&m->calls); // ends: each call has a deadline
     bd_free(questions);
-}
-
-braid_task_description *braid_describe_task(const char *address, const braid_monitor_options *options,
-                                            braid_status *status)
-{
-    BD_STATUS(unwanted);
-    braid_status *st = status ? status : unwanted;
-    braid_monitor *m = braid_monitor_new(options, st);
-    if (!m) return NULL;
-    braid_task_description *description = NULL;
-    braid_monitor_describe(m, &address, 1, &description, &st);
-    braid_monitor_free(m);
-    return description;
 }
 
 static void take_trace(void *out, bd_message *response, braid_status *st)
@@ -158,22 +150,37 @@ static void take_trace(void *out, bd_message *response, braid_status *st)
     *(braid_run_metadata **)out = metadata;
 }
 
+// Asks one task over a connection of its own; q->take gets the answer.
+static void ask_once(question *q, const braid_monitor_options *options)
+{
+    braid_monitor *m = braid_monitor_new(options, q->st);
+    if (!m) return;
+    ask(m, q);
+    bd_rpc_count_wait(&m->calls); // ends: the call has a deadline
+    braid_monitor_free(m);
+}
+
+braid_task_description *braid_describe_task(const char *address, const braid_monitor_options *options,
+                                            braid_status *status)
+{
+    BD_STATUS(unwanted);
+    braid_task_description *description = NULL;
+    question q = describe_question(address, &description, status ? status : unwanted);
+    ask_once(&q, options);
+    return description;
+}
+
 braid_run_metadata *braid_trace_task(const char *address, const braid_monitor_options *options,
                                      braid_status *status)
 {
     BD_STATUS(unwanted);
-    braid_status *st = status ? status : unwanted;
-    braid_monitor *m = braid_monitor_new(options, st);
-    if (!m) return NULL;
     braid_run_metadata *metadata = NULL;
     question q = {.address = address,
                   .method = BD_MONITORING_SERVICE "Trace",
                   .late = "has begun and ended no step",
                   .take = take_trace,
                   .out = &metadata,
-                  .st = st};
-    ask(m, &q);
-    bd_rpc_count_wait(&m->calls); // ends: the call has a deadline
-    braid_monitor_free(m);
+                  .st = status ? status : unwanted};
+    ask_once(&q, options);
     return metadata;
 }

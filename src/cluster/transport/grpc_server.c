@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 // Calls that can arrive between two turns of the poll threads without waiting for each other.
-#define POSTED_REQUESTS 64
+#define POSTED_REQUESTS 16
 // No method has a longer path; it is truncated and then unknown.
 #define METHOD_LEN_MAX 127
 #define SERVER_ARGS_MAX 32
