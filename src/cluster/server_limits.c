@@ -51,8 +51,9 @@ static bool parse_bytes(const char *text, int64_t *out)
     if (errno || unit == text || number <= 0) return false;
     for (size_t i = 0; i < BD_COUNTOF(units); i++)
         if (strcmp(unit, units[i]) == 0) {
+            if (number > INT64_MAX >> 10 * i) return false;
             *out = (int64_t)number << 10 * i;
-            return number <= INT64_MAX >> 10 * i;
+            return true;
         }
     return false;
 }

@@ -482,13 +482,13 @@ static void a_partner_that_starts_late_is_told_that_the_work_is_done(void **stat
     bd_event_wait(&a.serves);
     bd_thread_start(&ending, "ending", await, &a, st);
     assert_ok(st);
-    char *address = b.address;
+    char *address = b.address; // that a knows b by
     b.transport->listen(b.transport, address, handle, &b, &b.listener, &b.address, st);
     assert_ok(st);
-    bd_free(address);
     start(&b, &a, 1, 200, GRACE_MS);
     bd_thread_join(&ending);
     fini(&a, true);
+    bd_free(address);
     bd_event_wait(&b.has_ended);
     assert_int_equal(b.end_code, BRAID_OK);
     assert_false(bd_event_is_set(&b.serves));
