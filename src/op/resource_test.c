@@ -160,6 +160,47 @@ static void clearing_a_container_notifies_its_resources_and_keeps_used_ones(void
     bd_resources_free(rs);
 }
 
+static void a_view_with_an_owner_uses_what_was_made_through_it(void **state)
+{
+    (void)state;
+    bd_resources *rs = bd_resources_new("home");
+    bd_resources *alice = bd_resources_view(rs, "alice"), *bob = bd_resources_view(rs, "bob");
+    bd_resources *again = bd_resources_view(rs, "alice");
+    BD_STATUS(st);
+    bd_resource *r;
+    get(rs, "", "tasks", 1);
+    get(alice, "", "a", 2);
+    bd_resources_unref(alice);
+    assert_int_equal(get(again, "home", "a", 3), 2); // it belongs to the owner, not to the view
+    assert_int_equal(get(bob, "", "b", 4), 4);       // of the same container
+    bd_resources_lookup(bob, "", "a", &thing_type, &r, st);
+    assert_null(r);
+    assert_error(
+        st, BRAID_PERMISSION_DENIED,
+        "Resource home/a/Thing belongs to alice, and the session to bob: use a container of your own");
+    bd_resources_lookup(bob, "", "tasks", &thing_type, &r, st);
+    assert_error(st, BRAID_PERMISSION_DENIED, "home/tasks/Thing belongs to the tasks of the cluster");
+    wanted_thing wanted = {&thing_type, 5};
+    bd_resources_lookup_or_create(bob, &(bd_resource_spec){"", "a", &thing_type, create_thing, &wanted}, &r,
+                                  st);
+    assert_error(st, BRAID_PERMISSION_DENIED, "home/a/Thing belongs to alice");
+    bd_resources_delete(bob, "", "a", &thing_type, st);
+    assert_error(st, BRAID_PERMISSION_DENIED, "home/a/Thing belongs to alice");
+    bd_resources_clear(bob, "");
+    assert_int_equal(atomic_load(&alive), 2);
+    bd_resources_clear(again, NULL);
+    assert_int_equal(atomic_load(&alive), 1);
+    assert_int_equal(get(bob, "", "b", 6), 6); // was cleared
+    assert_int_equal(get(rs, "", "b", 7), 6);  // no owner: sees all
+    bd_resources_clear(rs, "home");
+    assert_int_equal(atomic_load(&alive), 0);
+    bd_resources_free(rs);
+    get(bob, "", "late", 8); // a view outlives the owner of the table
+    bd_resources_unref(bob);
+    bd_resources_unref(again);
+    assert_int_equal(atomic_load(&alive), 0);
+}
+
 static void get_many(void *arg)
 {
     bd_resources *rs = arg;
@@ -193,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_missing_resource_is_an_error),
         cmocka_unit_test(each_kind_has_names_of_its_own),
         cmocka_unit_test(clearing_a_container_notifies_its_resources_and_keeps_used_ones),
+        cmocka_unit_test(a_view_with_an_owner_uses_what_was_made_through_it),
         cmocka_unit_test(threads_may_get_and_clear_at_once),
     };
     return BD_RUN_TESTS(tests);

@@ -1,6 +1,8 @@
-// A session belongs to the certificate that has opened it: another client neither uses nor closes it, and
-// clears no containers of others. A caller of the role task may.
+// A session belongs to the certificate that has opened it, and so do the variables that its steps make:
+// another client neither uses nor closes the one, and neither reads, writes nor clears the others. A caller
+// of the role task may.
 // labels: concurrent
+#include "base/alloc.h"
 #include "cluster/rpc/methods.h"
 #include "proto/pack.h"
 #include "support/tls_cluster.h"
@@ -39,9 +41,13 @@ static braid_code close_session(const tls_caller *c, char *handle, braid_status 
     return tls_call_only(c, BD_MASTER_SERVICE "CloseSession", &request.base, PATIENCE_MS, st);
 }
 
+// Of the default containers of all tasks.
 static braid_code reset(const tls_caller *c, braid_status *st)
 {
-    const Tensorflow__ResetRequest request = TENSORFLOW__RESET_REQUEST__INIT;
+    char *containers[] = {"worker", "ps"};
+    Tensorflow__ResetRequest request = TENSORFLOW__RESET_REQUEST__INIT;
+    request.container = containers;
+    request.n_container = 2;
     return tls_call_only(c, BD_MASTER_SERVICE "Reset", &request.base, PATIENCE_MS, st);
 }
 
@@ -85,22 +91,104 @@ static void every_call_that_names_a_session_is_its_owners(void **state)
     assert_int_equal(close_session(&f->alice, handle, st), BRAID_OK);
 }
 
-static void a_client_resets_what_it_alone_has_used(void **state)
+static void a_client_resets_what_is_its_own(void **state)
 {
     const tls_cluster *f = *state;
     BD_STATUS(st);
-    char handle[64];
-    open_session(&f->alice, handle, sizeof handle);
-    assert_int_equal(reset(&f->bob, st), BRAID_PERMISSION_DENIED);
-    assert_error(st, BRAID_PERMISSION_DENIED, "Reset would clear what certificate 'alice' has made");
-    assert_int_equal(run_nothing(&f->alice, handle, st), BRAID_INVALID_ARGUMENT); // nothing was closed
-    assert_int_equal(close_session(&f->alice, handle, st), BRAID_OK);
-    assert_int_equal(reset(&f->bob, st), BRAID_PERMISSION_DENIED); // her variables are there
-    assert_int_equal(reset(&f->alice, st), BRAID_OK);
-    assert_int_equal(reset(&f->bob, st), BRAID_OK); // nothing is
-    open_session(&f->alice, handle, sizeof handle);
+    char alices[64], bobs[64];
+    open_session(&f->alice, alices, sizeof alices);
+    open_session(&f->bob, bobs, sizeof bobs);
+    assert_int_equal(reset(&f->bob, st), BRAID_OK);
+    assert_int_equal(run_nothing(&f->bob, bobs, st), BRAID_ABORTED);
+    assert_int_equal(run_nothing(&f->alice, alices, st), BRAID_INVALID_ARGUMENT);
     assert_int_equal(reset(&f->task, st), BRAID_OK);
-    assert_int_equal(run_nothing(&f->alice, handle, st), BRAID_ABORTED);
+    assert_int_equal(run_nothing(&f->alice, alices, st), BRAID_ABORTED);
+}
+
+// A client elsewhere with one variable on the worker, which is the task of the master, and one on a parameter
+// server, with the same names whichever client it is.
+typedef struct trainer {
+    braid_graph *g;
+    braid_session *s;
+    braid_out vars[2];
+    braid_op *init[2];
+} trainer;
+
+static void trainer_start(const tls_cluster *f, const char *name, float value, trainer *t)
+{
+    BD_STATUS(st);
+    char dir[64];
+    snprintf(dir, sizeof dir, "%s/%s", f->keys, name);
+    char *target = bd_asprintf("grpc://%s", braid_cluster_address(f->cluster->spec, "worker", 0));
+    t->g = braid_graph_new();
+    t->vars[0] = test_variable(t->g, "near", WORKER, value, &t->init[0]);
+    t->vars[1] = test_variable(t->g, "far", PS, value, &t->init[1]);
+    t->s = braid_session_open(t->g, &(braid_session_options){.target = target, .tls_dir = dir}, st);
+    if (!t->s) fail_msg("%s", st->message);
+    bd_free(target);
+}
+
+static void trainer_end(trainer *t)
+{
+    BD_STATUS(st);
+    braid_session_close(t->s, st);
+    braid_graph_free(t->g);
+}
+
+// The code of the first step that fails; BRAID_OK when both variables have the value.
+static braid_code read_both(const trainer *t, float value, braid_status *st)
+{
+    for (int i = 0; i < 2; i++) {
+        float got;
+        braid_status_clear(st);
+        if (test_fetch_status(t->s, t->vars[i], PATIENCE_MS, &got, st)) return st->code;
+        assert_float_equal(got, value, 0);
+    }
+    return BRAID_OK;
+}
+
+static void initialize(const trainer *t)
+{
+    for (int i = 0; i < 2; i++)
+        test_run(t->s, t->init[i]);
+}
+
+static void variables_are_the_clients_that_has_made_them(void **state)
+{
+    const tls_cluster *f = *state;
+    BD_STATUS(st);
+    trainer alice, bob, task;
+    trainer_start(f, "alice", 1, &alice);
+    trainer_start(f, "bob", 2, &bob);
+    trainer_start(f, "task", 3, &task);
+    initialize(&alice);
+    for (int i = 0; i < 2; i++) {
+        float got;
+        test_fetch_status(bob.s, bob.vars[i], PATIENCE_MS, &got, st);
+        assert_error(st, BRAID_PERMISSION_DENIED, i ? "Resource ps/far/" : "Resource worker/near/");
+        assert_error(st, BRAID_PERMISSION_DENIED,
+                     "belongs to certificate 'alice', and the session to certificate 'bob'");
+        braid_status_clear(st);
+        test_run_status(bob.s, bob.init[i], PATIENCE_MS, st);
+        assert_error(st, BRAID_PERMISSION_DENIED, "belongs to certificate 'alice'");
+    }
+    assert_int_equal(read_both(&task, 1, st), BRAID_OK);
+    assert_int_equal(reset(&f->bob, st), BRAID_OK);
+    assert_int_equal(read_both(&alice, 1, st), BRAID_OK);
+    assert_int_equal(reset(&f->alice, st), BRAID_OK);
+    initialize(&task); // they were cleared, so that now they are the tasks'
+    trainer_end(&bob);
+    trainer_start(f, "bob", 2, &bob);
+    assert_int_equal(read_both(&bob, 3, st), BRAID_PERMISSION_DENIED);
+    assert_error(st, BRAID_PERMISSION_DENIED, "belongs to the tasks of the cluster");
+    assert_int_equal(reset(&f->task, st), BRAID_OK);
+    trainer_end(&bob);
+    trainer_start(f, "bob", 2, &bob);
+    initialize(&bob);
+    assert_int_equal(read_both(&bob, 2, st), BRAID_OK);
+    trainer_end(&alice);
+    trainer_end(&bob);
+    trainer_end(&task);
 }
 
 int main(void)
@@ -108,7 +196,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_call_that_names_a_session_is_its_owners, tls_cluster_set_up,
                                         tls_cluster_tear_down),
-        cmocka_unit_test_setup_teardown(a_client_resets_what_it_alone_has_used, tls_cluster_set_up,
+        cmocka_unit_test_setup_teardown(a_client_resets_what_is_its_own, tls_cluster_set_up,
+                                        tls_cluster_tear_down),
+        cmocka_unit_test_setup_teardown(variables_are_the_clients_that_has_made_them, tls_cluster_set_up,
                                         tls_cluster_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,13 @@ class TlsTest(unittest.TestCase):
             self.assertIn(self.status_of_stranger(port), (403, None))
             with self.assertRaises((http.client.HTTPException, OSError)):
                 get(port, "/status.json")  # without TLS
+            before = self.certificate_of(port)
+            self.assertEqual(self.certificate_of(port), before)
+            self.braid_keys("add", self.keys, "task")
+            renewed = self.certificate_of(port)
+            self.assertNotEqual(renewed, before)
+            (self.keys / "task" / "cert.pem").write_text("half a file")
+            self.assertEqual(self.certificate_of(port), renewed)
         finally:
             server.terminate()
             server.stderr.read()
@@ -253,6 +260,11 @@ class TlsTest(unittest.TestCase):
             self.assertEqual(server.wait(TIMEOUT), 0)
             reservation.close()
             grpc_reservation.close()
+
+    def certificate_of(self, port):
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
+            with self.context(self.keys / "viewer").wrap_socket(connection) as tls:
+                return tls.getpeercert(binary_form=True)
 
     def status_of_stranger(self, port):
         """The status for a task of another authority; None when the handshake fails."""

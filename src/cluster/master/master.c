@@ -25,7 +25,6 @@ void bd_master_free(bd_master *m)
     if (!m) return;
     BD_ASSERT(bd_map_count(&m->sessions) == 0 && m->closing == 0);
     bd_map_fini(&m->sessions);
-    bd_map_fini(&m->owners);
     bd_cond_fini(&m->changed);
     bd_mutex_fini(&m->mu);
     bd_free(m);
@@ -121,7 +120,8 @@ static void create_on_task(void *arg, bd_worker *w, bd_cancellation *cancellatio
     const creation *c = arg;
     const bd_session_owner self = {.task = c->master->env.peers->self->task,
                                    .incarnation = c->session->client->incarnation,
-                                   .collective_leader = c->leader ? c->leader->task : ""};
+                                   .collective_leader = c->leader ? c->leader->task : "",
+                                   .client = bd_caller_client(&c->session->owner)};
     w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
 }
 
@@ -132,7 +132,6 @@ static braid_code add_session(creation *c, braid_status *st)
     bd_mutex_lock(&m->mu);
     if (!check_room_locked(m, &c->session->owner, st)) {
         bd_map_put(&m->sessions, c->session->handle, c->session);
-        bd_map_put(&m->owners, c->session->owner.name, m);
         bd_master_session_ref(c->session);
     }
     bd_mutex_unlock(&m->mu);
@@ -294,26 +293,35 @@ void bd_master_close_session(bd_master *m, const char *handle, bd_master_done_fn
     if (fn) fn(arg, st);
 }
 
-static void close_all(bd_master *m)
+// Takes a session of the client off the table ("": of any), and counts it as closing. NULL: there is none.
+static bd_master_session *take_session_of(bd_master *m, const char *client)
 {
-    for (;;) {
-        size_t pos = 0;
-        const char *handle;
-        void *found = NULL;
-        bd_mutex_lock(&m->mu);
-        if (bd_map_next(&m->sessions, &pos, &handle, &found)) {
-            bd_map_remove(&m->sessions, handle);
-            m->closing++;
-        }
-        bd_mutex_unlock(&m->mu);
-        if (!found) return;
-        begin_closing(m, found, NULL, NULL);
+    size_t pos = 0;
+    const char *handle;
+    void *found;
+    bd_master_session *s = NULL;
+    bd_mutex_lock(&m->mu);
+    while (!s && bd_map_next(&m->sessions, &pos, &handle, &found)) {
+        s = found;
+        if (client[0] && strcmp(s->owner.name, client) != 0) s = NULL;
     }
+    if (s) {
+        bd_map_remove(&m->sessions, handle);
+        m->closing++;
+    }
+    bd_mutex_unlock(&m->mu);
+    return s;
+}
+
+static void close_sessions(bd_master *m, const char *client)
+{
+    for (bd_master_session *s; (s = take_session_of(m, client));)
+        begin_closing(m, s, NULL, NULL);
 }
 
 void bd_master_stop(bd_master *m)
 {
-    close_all(m);
+    close_sessions(m, "");
     bd_mutex_lock(&m->mu);
     while (m->closing > 0) // ends: their steps are cancelled
         bd_cond_wait(&m->changed, &m->mu);
@@ -372,6 +380,7 @@ typedef struct reset {
     bd_arena arena;
     const char **containers;
     int container_count;
+    const char *client;
     bd_master_done_fn fn;
     void *arg;
     int64_t deadline_ns;
@@ -391,7 +400,7 @@ static void clear_task(void *arg, bd_worker *w, bd_cancellation *cancellation, b
                        void *done_arg)
 {
     const reset *r = arg;
-    w->ops->cleanup_all(w, r->containers, r->container_count, cancellation, done, done_arg);
+    w->ops->cleanup_all(w, r->containers, r->container_count, r->client, cancellation, done, done_arg);
 }
 
 // The found tasks are those that exist: a missing task has no containers to clear, but the caller of Reset
@@ -414,42 +423,19 @@ static void clear_tasks(void *arg, bd_found_tasks *found, const braid_status *st
     bd_master_fanout(&options, reset_end, r);
 }
 
-// Whether the caller may clear what all the owners have made. Forgets them then.
-static braid_code take_owners(bd_master *m, const bd_caller *caller, braid_status *st)
-{
-    size_t pos = 0;
-    const char *owner;
-    void *unused;
-    bd_mutex_lock(&m->mu);
-    while (!st->code && bd_map_next(&m->owners, &pos, &owner, &unused))
-        if (!may_use(caller, owner))
-            bd_fail(st, BRAID_PERMISSION_DENIED,
-                    "Reset would clear what %s has made, and the caller is %s: that needs the role task",
-                    owner[0] ? owner : "the server's process", bd_caller_name(caller));
-    if (!st->code) {
-        bd_map_fini(&m->owners);
-        bd_map_init(&m->owners);
-    }
-    bd_mutex_unlock(&m->mu);
-    return st->code;
-}
-
 void bd_master_reset(bd_master *m, const bd_caller *caller, const char *const *containers,
                      int container_count, const char *const *filters, int filter_count,
                      bd_cancellation *cancellation, bd_master_done_fn fn, void *arg)
 {
-    BD_STATUS(st);
-    if (take_owners(m, caller, st)) {
-        fn(arg, st);
-        return;
-    }
-    close_all(m);
+    const char *client = bd_caller_client(caller);
+    close_sessions(m, client);
     reset *r = bd_calloc(1, sizeof *r);
     r->master = m;
     r->fn = fn;
     r->arg = arg;
     r->containers = BD_ARENA_ARRAY(&r->arena, const char *, (size_t)container_count);
     r->container_count = container_count;
+    r->client = bd_arena_strdup(&r->arena, client);
     for (int i = 0; i < container_count; i++)
         r->containers[i] = bd_arena_strdup(&r->arena, containers[i]);
     const bd_session_config no_config = {0};

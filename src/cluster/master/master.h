@@ -205,8 +205,7 @@ void bd_master_list_devices(bd_master *m, const char *handle, bd_cancellation *c
                             bd_master_devices_fn fn, void *arg);
 
 // Clears containers (an empty list: the default one) on all tasks that the filters admit, and closes all
-// sessions. PermissionDenied for a caller that has not the role task when another one has opened a session
-// since the last reset: the containers may hold what that one has made.
+// sessions: of a caller that has not the role task, its own sessions and what they have made.
 void bd_master_reset(bd_master *m, const bd_caller *caller, const char *const *containers,
                      int container_count, const char *const *filters, int filter_count,
                      bd_cancellation *cancellation, bd_master_done_fn fn, void *arg);

@@ -16,7 +16,6 @@ struct bd_master {
     bd_mutex mu;
     bd_cond changed;
     bd_map sessions;  // handle -> bd_master_session, one reference each; guarded by mu
-    bd_map owners;    // names of the callers that have opened sessions since the last reset; guarded by mu
     int closing;      // sessions that are being closed; guarded by mu
     bd_trace *traces; // that wait for a step; guarded by mu
     atomic_bool wants_trace;
@@ -119,6 +118,12 @@ void bd_master_drop_callables(bd_master_session *s);
 
 // master_partial.c: when the session's steps have ended.
 void bd_master_drop_partial_runs(bd_master_session *s);
+
+// The client that what its sessions make belongs to: the caller's name; "" for callers of the role task.
+static inline const char *bd_caller_client(const bd_caller *c)
+{
+    return c->role < BRAID_ROLE_TASK ? c->name : "";
+}
 
 // As messages name it.
 static inline const char *bd_caller_name(const bd_caller *c)

@@ -6,6 +6,7 @@
 #include "cluster/monitoring/web.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/thread.h"
 #include "cluster/keys/certificate.h"
 #include "cluster/keys/revocation.h"
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 32
@@ -29,14 +31,21 @@
 #define CONNECTION_MEMORY (16 << 10) // of a request's line and headers
 #define FILE_MAX (1 << 20)           // of a certificate
 
+// The contents of a directory of a certificate; NULL: no TLS.
+typedef struct certificate_files {
+    char *ca, *certificate, *key;
+} certificate_files;
+
 struct bd_web {
     bd_web_options options; // pointers to what it has copied or outlives it
     char *url, *host;
     bd_acceptor *acceptor;
     struct MHD_Daemon *daemon;
     atomic_int connections;
-    char *tls_dir, *ca, *certificate, *key; // NULL: no TLS
-    char *policy;                           // of the page's content
+    char *policy;  // of the page's content
+    char *tls_dir; // NULL: no TLS
+    certificate_files files;
+    uint64_t version; // of the files; of the acceptor's thread
 };
 
 // ---- Who may call ----
@@ -80,7 +89,7 @@ static braid_role role_of_peer(const bd_web *w, struct MHD_Connection *c)
 
 static braid_code admit(const bd_web *w, struct MHD_Connection *c, braid_status *st)
 {
-    if (!w->key || role_of_peer(w, c) >= BRAID_ROLE_VIEWER) return BRAID_OK;
+    if (!w->tls_dir || role_of_peer(w, c) >= BRAID_ROLE_VIEWER) return BRAID_OK;
     return bd_fail(
         st, BRAID_PERMISSION_DENIED,
         "A certificate of the role viewer is needed, which the cluster's authority has signed, and has not "
@@ -166,7 +175,7 @@ static enum MHD_Result decide(const bd_web *w, struct MHD_Connection *c, const c
     BD_STATUS(st);
     const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     if (admit(w, c, st)) return refuse(w, c, MHD_HTTP_FORBIDDEN, st->message);
-    if (!w->key && !is_host_ours(w, host))
+    if (!w->tls_dir && !is_host_ours(w, host))
         return refuse(
             w, c, MHD_HTTP_MISDIRECTED_REQUEST,
             "The request names another host: use an address, localhost, or the name that the server has");
@@ -196,24 +205,6 @@ static void connection_changed(void *arg, struct MHD_Connection *c, void **state
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) atomic_fetch_sub(&w->connections, 1);
 }
 
-// libmicrohttpd would let connections over its limit wait.
-static void accepted(void *arg, int fd)
-{
-    bd_web *w = arg;
-    struct sockaddr_storage peer;
-    socklen_t len = sizeof peer;
-    if (atomic_load(&w->connections) >= CONNECTIONS_MAX ||
-        getpeername(fd, (struct sockaddr *)&peer, &len) != 0) {
-        shutdown(fd, SHUT_RDWR); // the acceptor has another descriptor of it
-        close(fd);
-        return;
-    }
-    atomic_fetch_add(&w->connections, 1);
-    if (MHD_add_connection(w->daemon, fd, (const struct sockaddr *)&peer, len) !=
-        MHD_YES) // it closes the socket
-        atomic_fetch_sub(&w->connections, 1);
-}
-
 static void log_problem(void *arg, const char *format, va_list args)
 {
     (void)arg;
@@ -232,39 +223,113 @@ static braid_code read_file(const char *dir, const char *name, char **out, braid
     return st->code;
 }
 
-static braid_code read_certificate(bd_web *w, const char *dir, braid_status *st)
+static braid_code read_certificate(const char *dir, certificate_files *out, braid_status *st)
 {
     braid_role role;
-    w->tls_dir = bd_strdup(dir);
-    if (bd_tls_dir_check(dir, &role, st) || read_file(dir, "ca.pem", &w->ca, st) ||
-        read_file(dir, "cert.pem", &w->certificate, st) || read_file(dir, "key.pem", &w->key, st))
+    if (bd_tls_dir_check(dir, &role, st) || read_file(dir, "ca.pem", &out->ca, st) ||
+        read_file(dir, "cert.pem", &out->certificate, st) || read_file(dir, "key.pem", &out->key, st))
         return st->code;
     return BRAID_OK;
 }
 
+static void files_fini(certificate_files *f)
+{
+    bd_free(f->ca);
+    bd_free(f->certificate);
+    bd_free(f->key);
+}
+
 // Signals stay with the program's own threads.
-static void start_daemon(bd_web *w)
+static struct MHD_Daemon *start_daemon(bd_web *w, const certificate_files *files)
 {
     const struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_TRUST, 0, w->ca},
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, w->certificate},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, w->key},
+        {MHD_OPTION_HTTPS_MEM_TRUST, 0, files->ca},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, files->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, files->key},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
         {MHD_OPTION_END, 0, NULL},
     };
     const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     const unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
-                           MHD_USE_ITC | MHD_USE_ERROR_LOG | (w->key ? MHD_USE_TLS : 0u);
+                           MHD_USE_ITC | MHD_USE_ERROR_LOG | (files->key ? MHD_USE_TLS : 0u);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    w->daemon =
-        MHD_start_daemon(flags, 0, NULL, NULL, handle, w, MHD_OPTION_EXTERNAL_LOGGER, log_problem, NULL,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * CONNECTIONS_MAX),
-                         MHD_OPTION_NOTIFY_CONNECTION, connection_changed, w, MHD_OPTION_CONNECTION_TIMEOUT,
-                         (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                         (size_t)CONNECTION_MEMORY, MHD_OPTION_ARRAY, w->key ? tls : none, MHD_OPTION_END);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, w, MHD_OPTION_EXTERNAL_LOGGER, log_problem, NULL,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * CONNECTIONS_MAX), MHD_OPTION_NOTIFY_CONNECTION,
+        connection_changed, w, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_ARRAY,
+        files->key ? tls : none, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return daemon;
+}
+
+// Another number when files of the directory were written or replaced.
+static uint64_t files_version(const char *dir)
+{
+    static const char *const names[] = {"ca.pem", "cert.pem", "key.pem"};
+    struct {
+        int64_t seconds, nanoseconds;
+        uint64_t file;
+    } seen[BD_COUNTOF(names)] = {0};
+    for (size_t i = 0; i < BD_COUNTOF(names); i++) {
+        struct stat s;
+        char *path = bd_path_join(dir, names[i]);
+        if (stat(path, &s) == 0) {
+            seen[i].seconds = s.st_mtim.tv_sec;
+            seen[i].nanoseconds = s.st_mtim.tv_nsec;
+            seen[i].file = s.st_ino;
+        }
+        bd_free(path);
+    }
+    return bd_hash_bytes(seen, sizeof seen);
+}
+
+// Takes the files of the certificate when they are other ones: connections that are there end.
+static void renew_certificate(bd_web *w)
+{
+    BD_STATUS(st);
+    certificate_files files = {0};
+    struct MHD_Daemon *daemon = NULL;
+    if (read_certificate(w->tls_dir, &files, st)) {
+        bd_warn("Monitoring keeps the certificate that it has, but %s", st->message);
+    } else if (strcmp(files.ca, w->files.ca) != 0 || strcmp(files.certificate, w->files.certificate) != 0 ||
+               strcmp(files.key, w->files.key) != 0) {
+        daemon = start_daemon(w, &files);
+    }
+    if (daemon) {
+        MHD_stop_daemon(w->daemon);
+        w->daemon = daemon;
+        const certificate_files before = w->files;
+        w->files = files;
+        files = before;
+        bd_info("Monitoring has taken the certificate in %s", w->tls_dir);
+    }
+    files_fini(&files);
+}
+
+// libmicrohttpd would let connections over its limit wait.
+static void accepted(void *arg, int fd)
+{
+    bd_web *w = arg;
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    if (w->tls_dir) {
+        const uint64_t version = files_version(w->tls_dir);
+        if (version != w->version) renew_certificate(w);
+        w->version = version;
+    }
+    if (atomic_load(&w->connections) >= CONNECTIONS_MAX ||
+        getpeername(fd, (struct sockaddr *)&peer, &len) != 0) {
+        shutdown(fd, SHUT_RDWR); // the acceptor has another descriptor of it
+        close(fd);
+        return;
+    }
+    atomic_fetch_add(&w->connections, 1);
+    if (MHD_add_connection(w->daemon, fd, (const struct sockaddr *)&peer, len) !=
+        MHD_YES) // it closes the socket
+        atomic_fetch_sub(&w->connections, 1);
 }
 
 // Port 0 is no port of host:port elsewhere.
@@ -294,12 +359,12 @@ static braid_code listen_at(bd_web *w, const char *address, braid_status *st)
     int port;
     if (parse_address(address, host, &port, st)) return st->code;
     w->host = bd_strdup(host);
-    const bool is_open = w->key || w->options.insecure; // to connections of any user
+    const bool is_open = w->tls_dir || w->options.insecure; // to connections of any user
     if (!is_open && !bd_host_is_loopback(host)) return refuse_address(address, st);
     if (bd_acceptor_new(host, &port, is_open ? NULL : w->options.users, &w->acceptor, st)) return st->code;
-    w->url = bd_asprintf(strchr(host, ':') ? "%s://[%s]:%d/" : "%s://%s:%d/", w->key ? "https" : "http", host,
-                         port);
-    start_daemon(w);
+    w->url = bd_asprintf(strchr(host, ':') ? "%s://[%s]:%d/" : "%s://%s:%d/", w->tls_dir ? "https" : "http",
+                         host, port);
+    w->daemon = start_daemon(w, &w->files);
     if (!w->daemon)
         return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The server for monitoring at %s cannot start", address);
     return bd_acceptor_start(w->acceptor, accepted, w, st);
@@ -311,8 +376,11 @@ braid_code bd_web_new(const bd_web_options *options, bd_web **out, braid_status 
     w->options = *options;
     w->options.address = w->options.tls_dir = NULL; // not used later
     w->policy = bd_monitoring_page_policy();
-    if ((options->tls_dir && read_certificate(w, options->tls_dir, st)) ||
-        listen_at(w, options->address, st)) {
+    if (options->tls_dir) {
+        w->tls_dir = bd_strdup(options->tls_dir);
+        w->version = files_version(w->tls_dir);
+    }
+    if ((w->tls_dir && read_certificate(w->tls_dir, &w->files, st)) || listen_at(w, options->address, st)) {
         bd_web_free(w);
         return st->code;
     }
@@ -333,9 +401,7 @@ void bd_web_free(bd_web *w)
     bd_acceptor_free(w->acceptor);
     bd_free(w->policy);
     bd_free(w->tls_dir);
-    bd_free(w->ca);
-    bd_free(w->certificate);
-    bd_free(w->key);
+    files_fini(&w->files);
     bd_free(w->host);
     bd_free(w->url);
     bd_free(w);

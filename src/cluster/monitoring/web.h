@@ -2,8 +2,8 @@
 // Prometheus at /metrics.
 //
 // With a certificate it is HTTPS, and callers show a certificate of the role viewer or more. Without one,
-// only processes of the given users of this host are answered. Files of the certificate are read once, at the
-// start.
+// only processes of the given users of this host are answered. Files of the certificate that have changed are
+// read again at the next connection.
 #ifndef BD_CLUSTER_MONITORING_WEB_H
 #define BD_CLUSTER_MONITORING_WEB_H
 

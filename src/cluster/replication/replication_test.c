@@ -161,7 +161,8 @@ static braid_code create(void *arg, bd_resource **out, braid_status *st)
     return BRAID_OK;
 }
 
-static void assign(process *p, const char *container, const char *name, bool is_reference, int64_t value)
+static void assign_in(bd_resources *resources, const char *container, const char *name, bool is_reference,
+                      int64_t value)
 {
     BD_STATUS(st);
     bd_resource *r;
@@ -173,20 +174,25 @@ static void assign(process *p, const char *container, const char *name, bool is_
                                    .type = is_reference ? &bd_ref_variable_type : &bd_variable_type,
                                    .create = create,
                                    .arg = &is_reference};
-    bd_resources_lookup_or_create(p->resources, &spec, &r, st);
+    bd_resources_lookup_or_create(resources, &spec, &r, st);
     bd_variable_assign(BD_CONTAINER_OF(r, bd_variable, base), &t, st);
     assert_ok(st);
     bd_resource_unref(r);
     bd_tensor_fini(&t);
 }
 
+static void assign(process *p, const char *container, const char *name, bool is_reference, int64_t value)
+{
+    assign_in(p->resources, container, name, is_reference, value);
+}
+
 #define NONE (-1)
-static int64_t value_of(process *p, const char *container, const char *name, bool is_reference)
+static int64_t value_in(bd_resources *resources, const char *container, const char *name, bool is_reference)
 {
     BD_STATUS(st);
     bd_resource *r;
     braid_tensor t;
-    if (bd_resources_lookup(p->resources, container, name,
+    if (bd_resources_lookup(resources, container, name,
                             is_reference ? &bd_ref_variable_type : &bd_variable_type, &r, st))
         return NONE;
     const bool is_set = bd_variable_read(BD_CONTAINER_OF(r, bd_variable, base), &t); // it may be arriving
@@ -194,6 +200,11 @@ static int64_t value_of(process *p, const char *container, const char *name, boo
     if (is_set) bd_tensor_fini(&t);
     bd_resource_unref(r);
     return value;
+}
+
+static int64_t value_of(process *p, const char *container, const char *name, bool is_reference)
+{
+    return value_in(p->resources, container, name, is_reference);
 }
 
 typedef struct commit {
@@ -277,6 +288,25 @@ static void the_standby_has_what_is_committed(void **state)
 }
 
 // After a removal the next transfer is a full one.
+static void the_copy_of_a_variable_is_its_owners(void **state)
+{
+    (void)state;
+    process a, b;
+    start_pair(&a, &b, GRACE_MS);
+    bd_resources *alice = bd_resources_view(a.resources, "alice");
+    assign_in(alice, "ps", "x", true, 7);
+    bd_resources_unref(alice);
+    assert_int_equal(commit_now(&a), BRAID_OK);
+    alice = bd_resources_view(b.resources, "alice");
+    bd_resources *bob = bd_resources_view(b.resources, "bob");
+    assert_int_equal(value_in(alice, "ps", "x", true), 7);
+    assert_int_equal(value_in(bob, "ps", "x", true), NONE);
+    bd_resources_unref(alice);
+    bd_resources_unref(bob);
+    fini(&a, true);
+    fini(&b, true);
+}
+
 static void a_full_transfer_that_is_lost_is_sent_again(void **state)
 {
     (void)state;
@@ -721,6 +751,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_standby_has_what_is_committed),
+        cmocka_unit_test(the_copy_of_a_variable_is_its_owners),
         cmocka_unit_test(a_full_transfer_that_is_lost_is_sent_again),
         cmocka_unit_test(a_commit_that_cannot_be_copied_ends_after_the_grace_time),
         cmocka_unit_test(a_silence_that_is_over_does_not_count),

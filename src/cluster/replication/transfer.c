@@ -17,7 +17,8 @@ enum {
     CONTAINER = 1,
     NAME = 2,
     IS_REFERENCE = 3,
-    TENSOR = 4
+    TENSOR = 4,
+    OWNER = 5
 };
 #define NAME_LEN_MAX (1 << 16)
 
@@ -26,7 +27,14 @@ enum {
 typedef struct found {
     bd_variable *variable; // a reference
     char *container, *name;
+    const char *owner; // of the table, which outlives it; NULL: the tasks
 } found;
+
+static void found_fini(found *f)
+{
+    bd_free(f->container);
+    bd_free(f->name);
+}
 
 typedef struct search {
     BD_ARRAY(found) found;
@@ -43,7 +51,7 @@ static void consider(void *arg, const char *container, const char *name, bd_reso
     s->copied += v->is_copied;
     if (!is_changed && !s->is_full) return;
     bd_resource_ref(r);
-    bd_array_push(&s->found, (found){v, bd_strdup(container), bd_strdup(name)});
+    bd_array_push(&s->found, (found){v, bd_strdup(container), bd_strdup(name), r->owner});
 }
 
 static void find(search *s, bd_resources *rs)
@@ -62,6 +70,7 @@ static void put_variable(const found *f, const braid_tensor *tensor, bd_wire_wri
     bd_wire_put_bytes(&w, NAME, f->name, strlen(f->name));
     bd_wire_put_uint(&w, IS_REFERENCE, f->variable->is_reference);
     bd_tensor_proto_put(tensor, TENSOR, &w);
+    if (f->owner) bd_wire_put_bytes(&w, OWNER, f->owner, strlen(f->owner));
     bd_wire_writer_finish(&w);
     bd_wire_put_message(out, VARIABLE, &m);
     bd_message_fini(&m);
@@ -107,8 +116,7 @@ braid_code bd_transfer_build(bd_transfer *t, const bd_replicated *from, bool is_
         s.copied = 0;
         for (size_t i = 0; i < s.found.len; i++) {
             bd_resource_unref(&s.found.items[i].variable->base);
-            bd_free(s.found.items[i].container);
-            bd_free(s.found.items[i].name);
+            found_fini(&s.found.items[i]);
         }
         s.found.len = 0;
         find(&s, from->resources);
@@ -122,8 +130,7 @@ braid_code bd_transfer_build(bd_transfer *t, const bd_replicated *from, bool is_
         found *f = &s.found.items[i];
         if (!st->code) put_found(f, &out, &s.copied, st);
         bd_array_push(&t->variables, f->variable);
-        bd_free(f->container);
-        bd_free(f->name);
+        found_fini(f);
     }
     put_done(from->membership, &out);
     bd_wire_writer_finish(&out);
@@ -149,7 +156,7 @@ void bd_transfer_fini(bd_transfer *t)
 // ---- Applying ----
 
 typedef struct received {
-    char *container, *name;
+    char *container, *name, *owner; // owner NULL: the tasks
     bool is_reference;
     braid_tensor tensor;
 } received;
@@ -158,6 +165,7 @@ static void received_fini(received *v)
 {
     bd_free(v->container);
     bd_free(v->name);
+    bd_free(v->owner);
     bd_tensor_fini(&v->tensor);
 }
 
@@ -173,6 +181,8 @@ static braid_code read_variable(bd_wire_reader in, received *v, braid_status *st
             v->container = bd_wire_get_string(&in, NAME_LEN_MAX, &len);
         else if (field == NAME && type == BD_WIRE_BYTES && !v->name)
             v->name = bd_wire_get_string(&in, NAME_LEN_MAX, &len);
+        else if (field == OWNER && type == BD_WIRE_BYTES && !v->owner)
+            v->owner = bd_wire_get_string(&in, NAME_LEN_MAX, &len);
         else if (field == IS_REFERENCE && type == BD_WIRE_VARINT)
             v->is_reference = bd_wire_get_varint(&in, &value) && value;
         else if (field == TENSOR && type == BD_WIRE_BYTES && !v->tensor.dtype && bd_wire_get_sub(&in, &sub))
@@ -196,14 +206,17 @@ static braid_code create(void *arg, bd_resource **out, braid_status *st)
 static braid_code store(received *v, bd_resources *rs, braid_status *st)
 {
     bd_resource *r;
+    bd_resources *view = bd_resources_view(rs, v->owner);
     const bd_resource_spec spec = {.container = v->container,
                                    .name = v->name,
                                    .type = v->is_reference ? &bd_ref_variable_type : &bd_variable_type,
                                    .create = create,
                                    .arg = v};
-    if (bd_resources_lookup_or_create(rs, &spec, &r, st)) return st->code;
-    bd_variable_assign(BD_CONTAINER_OF(r, bd_variable, base), &v->tensor, st);
-    bd_resource_unref(r);
+    if (!bd_resources_lookup_or_create(view, &spec, &r, st)) {
+        bd_variable_assign(BD_CONTAINER_OF(r, bd_variable, base), &v->tensor, st);
+        bd_resource_unref(r);
+    }
+    bd_resources_unref(view);
     return st->code;
 }
 

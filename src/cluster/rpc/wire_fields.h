@@ -5,6 +5,8 @@
 // a task of Braid may set them in any message; it acts on them only where the other side has set its own.
 //
 //   message                              field  meaning
+//   CreateWorkerSessionRequest           1000   the client that what the session makes belongs to
+//   CleanupAllRequest                    1000   the client whose resources are cleared
 //   GetStatusResponse                    1000   the task takes tensors that are pushed to it
 //   GetStatusResponse                    1001   the fingerprint of the task's cluster specification (fixed64)
 //   RunGraphRequest                      1000   all tasks of the step take pushes: push what goes to them

@@ -63,6 +63,8 @@ typedef struct bd_session_owner {
     uint64_t incarnation; // of its device
     // the task that leads the session's groups of collectives; "": the master's own
     const char *collective_leader;
+    // The client that alone may use what the steps of the session make; "": it is the tasks'.
+    const char *client;
 } bd_session_owner;
 
 typedef struct bd_worker_ops {
@@ -89,9 +91,9 @@ typedef struct bd_worker_ops {
     // task does not know the graph.
     void (*run_graph)(bd_worker *w, bd_run_graph *run, bd_cancellation *cancellation, bd_worker_done_fn fn,
                       void *arg);
-    // Clears containers (an empty list: the default one).
-    void (*cleanup_all)(bd_worker *w, const char *const *containers, int count, bd_cancellation *cancellation,
-                        bd_worker_done_fn fn, void *arg);
+    // Clears containers (an empty list: the default one) of what belongs to `client`; "": of everything.
+    void (*cleanup_all)(bd_worker *w, const char *const *containers, int count, const char *client,
+                        bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg);
 } bd_worker_ops;
 
 struct bd_worker {

@@ -74,7 +74,8 @@ static void create_session(bd_service_env *env, bd_incoming *call)
     if (request && !st->code)
         w->ops->create_session(w, request->session_handle,
                                &(bd_session_owner){request->master_task,
-                                                   (uint64_t)request->master_incarnation, leader_in(request)},
+                                                   (uint64_t)request->master_incarnation, leader_in(request),
+                                                   request->client},
                                request->isolate_session_state, NULL, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
@@ -128,8 +129,8 @@ static void cleanup_all(bd_service_env *env, bd_incoming *call)
     const Tensorflow__CleanupAllRequest *request =
         bd_proto_unpack_message(&tensorflow__cleanup_all_request__descriptor, &call->request, arena, st);
     if (request)
-        w->ops->cleanup_all(w, (const char *const *)request->container, (int)request->n_container, NULL,
-                            bd_incoming_reply_status, call);
+        w->ops->cleanup_all(w, (const char *const *)request->container, (int)request->n_container,
+                            request->client, NULL, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
 }

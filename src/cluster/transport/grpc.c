@@ -238,8 +238,8 @@ static void grpc_free(bd_transport *t)
     for (int i = 0; i < BD_GRPC_HELPERS_MAX; i++)
         if (g->helpers[i].is_started) bd_thread_join(&g->helpers[i].thread);
     grpc_completion_queue_destroy(g->cq);
-    bd_mutex_fini(&g->mu);
     bd_grpc_tls_free(g->tls);
+    bd_mutex_fini(&g->mu);
     bd_free(g);
     grpc_shutdown();
 }
@@ -259,7 +259,8 @@ void bd_grpc_transport_admit(bd_transport *t, const bd_users *users, braid_role 
 braid_code bd_grpc_transport_use_tls(bd_transport *t, const char *dir, braid_role *role, braid_status *st)
 {
     bd_grpc *g = BD_CONTAINER_OF(t, bd_grpc, base);
-    if (!bd_grpc_tls_new(dir, &g->tls, st)) *role = g->tls ? bd_grpc_tls_role(g->tls) : BRAID_ROLE_NONE;
+    if (!bd_grpc_tls_new(dir, bd_grpc_end_revoked, g, &g->tls, st))
+        *role = g->tls ? bd_grpc_tls_role(g->tls) : BRAID_ROLE_NONE;
     return st->code;
 }
 

@@ -111,6 +111,8 @@ void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
 char *bd_grpc_peer(const bd_incoming *call);
 void bd_grpc_caller(const bd_incoming *call, bd_caller *out);
 bool bd_grpc_is_connected(bd_transport *t, const char *peer);
+// Ends the calls in progress whose caller's certificate was revoked. `arg` is the bd_grpc.
+void bd_grpc_end_revoked(void *arg);
 void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
 void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
 

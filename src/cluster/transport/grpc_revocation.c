@@ -36,6 +36,8 @@ struct bd_grpc_revocations {
     X509_CRL *list;  // NULL: nothing is revoked
     bd_map verdicts; // from certificates in PEM form to one of these
     int64_t warned_ns;
+    void (*changed_fn)(void *arg);
+    void *changed_arg;
 };
 static char valid, revoked; // verdicts
 
@@ -71,12 +73,15 @@ static void take(bd_grpc_revocations *r, X509_CRL *list, char *data, size_t len)
     X509_CRL *before = r->list;
     r->list = list;
     bd_map_clear(&r->verdicts);
+    void (*fn)(void *) = r->changed_fn;
+    void *arg = r->changed_arg;
     bd_mutex_unlock(&r->mu);
     atomic_store(&r->has_list, true);
     X509_CRL_free(before);
     bd_free(r->content);
     r->content = data;
     r->content_len = len;
+    if (fn) fn(arg);
     const int count = sk_X509_REVOKED_num(X509_CRL_get_REVOKED(list));
     bd_info("%s/%s revokes %d certificate%s", r->dir, BD_CRL_FILE, count > 0 ? count : 0,
             count == 1 ? "" : "s");
@@ -142,6 +147,14 @@ bd_grpc_revocations *bd_grpc_revocations_new(const char *dir, braid_status *st)
     if (!read_file(r, st) && !bd_thread_start(&r->thread, "bd-revoked", read_again, r, st)) return r;
     unref(r);
     return NULL;
+}
+
+void bd_grpc_revocations_on_change(bd_grpc_revocations *r, void (*fn)(void *arg), void *arg)
+{
+    bd_mutex_lock(&r->mu);
+    r->changed_fn = fn;
+    r->changed_arg = arg;
+    bd_mutex_unlock(&r->mu);
 }
 
 void bd_grpc_revocations_free(bd_grpc_revocations *r)

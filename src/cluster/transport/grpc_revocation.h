@@ -1,5 +1,5 @@
-// Revoked certificates in the gRPC transport: refused when a connection is made, and at each call of one that
-// there is.
+// Revoked certificates in the gRPC transport: refused when a connection is made and at each call of one that
+// there is. Calls in progress end.
 //
 // gRPC can read revocation lists itself (grpc_tls_credentials_options_set_crl_directory), but OpenSSL keeps
 // what it has read there for as long as the credentials live, and connections are never looked at again.
@@ -17,6 +17,10 @@ typedef struct bd_grpc_revocations bd_grpc_revocations;
 bd_grpc_revocations *bd_grpc_revocations_new(const char *dir, braid_status *st);
 // It is read no more. Verifiers may live on. NULL is accepted.
 void bd_grpc_revocations_free(bd_grpc_revocations *r);
+
+// Calls fn(arg) on a thread of its own whenever another list is taken, until the end of
+// bd_grpc_revocations_free.
+void bd_grpc_revocations_on_change(bd_grpc_revocations *r, void (*fn)(void *arg), void *arg);
 
 // Whether a certificate in PEM form is revoked. Cheap: what was found out is kept until the list changes.
 bool bd_grpc_revocations_have(bd_grpc_revocations *r, const char *pem, size_t len);

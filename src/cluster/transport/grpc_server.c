@@ -53,10 +53,11 @@ struct bd_listener {
     bd_thread_pool *connecting; // gives connections to gRPC
     bd_mutex mu;
     bd_cond changed;
-    int handovers;     // of connections, and one until the listener is closed; guarded by mu
-    int live;          // struct incoming in existence; guarded by mu
-    bool is_closed;    // guarded by mu
-    bool is_shut_down; // gRPC has no more calls; guarded by mu
+    int handovers;             // of connections, and one until the listener is closed; guarded by mu
+    int live;                  // struct incoming in existence; guarded by mu
+    struct incoming *admitted; // calls over TLS; guarded by mu
+    bool is_closed;            // guarded by mu
+    bool is_shut_down;         // gRPC has no more calls; guarded by mu
 };
 
 typedef struct incoming {
@@ -64,8 +65,9 @@ typedef struct incoming {
     bd_listener *listener; // not owned
     grpc_call *call;
     bd_connection *connection;
-    bool counts;          // among the calls in progress of its caller
-    size_t request_bytes; // that count
+    struct incoming *next_admitted, **admitted_at; // guarded by the listener's mutex; NULL: in no list
+    bool counts;                                   // among the calls in progress of its caller
+    size_t request_bytes;                          // that count
     grpc_call_details details;
     grpc_metadata_array metadata;
     bd_grpc_tag arrived, received, ended, sent;
@@ -94,10 +96,21 @@ static void post_request(bd_listener *l);
 
 // ---- The end of a call ----
 
+static void leave_admitted(incoming *in)
+{
+    bd_mutex_lock(&in->listener->mu);
+    if (in->admitted_at) {
+        *in->admitted_at = in->next_admitted;
+        if (in->next_admitted) in->next_admitted->admitted_at = in->admitted_at;
+    }
+    bd_mutex_unlock(&in->listener->mu);
+}
+
 static void incoming_unref(incoming *in)
 {
     if (atomic_fetch_sub_explicit(&in->refs, 1, memory_order_acq_rel) != 1) return;
     bd_listener *l = in->listener;
+    if (l->external) leave_admitted(in);
     if (in->counts) bd_connection_end_call(in->connection, in->request_bytes);
     bd_connection_unref(in->connection);
     if (in->call) grpc_call_unref(in->call);
@@ -205,6 +218,27 @@ bool bd_grpc_is_connected(bd_transport *t, const char *peer)
         is_connected = is_peer_of(l, peer);
     bd_mutex_unlock(&g->mu);
     return is_connected;
+}
+
+// Calls in the list exist until they have left it.
+static void end_revoked_of(bd_listener *l)
+{
+    bd_mutex_lock(&l->mu);
+    for (incoming *in = l->admitted; in; in = in->next_admitted) {
+        BD_STATUS(st);
+        if (bd_grpc_tls_check_revoked(l->transport->tls, in->call, in->connection, st))
+            grpc_call_cancel_with_status(in->call, (grpc_status_code)st->code, st->message, NULL);
+    }
+    bd_mutex_unlock(&l->mu);
+}
+
+void bd_grpc_end_revoked(void *arg)
+{
+    bd_grpc *g = arg;
+    bd_mutex_lock(&g->mu);
+    for (bd_listener *l = g->listeners; l; l = l->next)
+        end_revoked_of(l);
+    bd_mutex_unlock(&g->mu);
 }
 
 // ---- Reply ----
@@ -352,11 +386,23 @@ static void refuse(incoming *in, const braid_status *st)
     bd_grpc_reply(&in->base, NULL, st);
 }
 
+static void join_admitted(incoming *in)
+{
+    bd_listener *l = in->listener;
+    bd_mutex_lock(&l->mu);
+    in->next_admitted = l->admitted;
+    in->admitted_at = &l->admitted;
+    if (in->next_admitted) in->next_admitted->admitted_at = &in->next_admitted;
+    l->admitted = in;
+    bd_mutex_unlock(&l->mu);
+}
+
 static braid_code admit(incoming *in, braid_status *st)
 {
     const bd_listener *l = in->listener;
     identify(in);
     if (l->external) {
+        join_admitted(in); // before it is judged: what is revoked from now on ends it
         const braid_role needed = l->transport->needed ? l->transport->needed(in->method) : BRAID_ROLE_TASK;
         if (bd_grpc_tls_admit(l->transport->tls, in->call, in->connection, in->method, needed, st))
             return st->code;

@@ -19,7 +19,8 @@ struct bd_grpc_tls {
     braid_role role;
 };
 
-braid_code bd_grpc_tls_new(const char *dir, bd_grpc_tls **out, braid_status *st)
+braid_code bd_grpc_tls_new(const char *dir, void (*revoked)(void *arg), void *arg, bd_grpc_tls **out,
+                           braid_status *st)
 {
     *out = NULL;
     braid_role role = BRAID_ROLE_NONE;
@@ -29,6 +30,7 @@ braid_code bd_grpc_tls_new(const char *dir, bd_grpc_tls **out, braid_status *st)
     bd_grpc_revocations *revocations =
         bd_tls_dir_check(dir, &role, st) ? NULL : bd_grpc_revocations_new(dir, st);
     if (!revocations) return bd_status_prefix(st, "%s", from);
+    bd_grpc_revocations_on_change(revocations, revoked, arg);
     char *ca = bd_path_join(dir, "ca.pem"), *certificate = bd_path_join(dir, "cert.pem");
     char *key = bd_path_join(dir, "key.pem");
     bd_grpc_tls *tls = bd_calloc(1, sizeof *tls);
@@ -124,14 +126,22 @@ static bool is_revoked(const bd_grpc_tls *tls, grpc_call *call)
     return is_revoked;
 }
 
+braid_code bd_grpc_tls_check_revoked(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c,
+                                     braid_status *st)
+{
+    if (!is_revoked(tls, call)) return BRAID_OK;
+    bd_caller caller = {0};
+    bd_connection_caller(c, &caller);
+    return bd_fail(st, BRAID_UNAUTHENTICATED,
+                   "%s of the caller is revoked ('braid keys add' makes a new one)", caller.name);
+}
+
 braid_code bd_grpc_tls_admit(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c, const char *method,
                              braid_role needed, braid_status *st)
 {
     bd_caller caller = {0};
     bd_connection_caller(c, &caller);
-    if (is_revoked(tls, call))
-        return bd_fail(st, BRAID_UNAUTHENTICATED,
-                       "%s of the caller is revoked ('braid keys add' makes a new one)", caller.name);
+    if (bd_grpc_tls_check_revoked(tls, call, c, st)) return st->code;
     if (caller.role >= needed && caller.role != BRAID_ROLE_NONE) return BRAID_OK;
     return bd_fail(st, BRAID_PERMISSION_DENIED,
                    "%s needs a certificate of the role %s, and %s of the caller has the role %s (braid keys)",

@@ -16,8 +16,10 @@
 typedef struct bd_grpc_tls bd_grpc_tls;
 
 // *out is NULL without an error when `dir` is NULL and BRAID_TLS_DIR is not set. Errors are those of
-// bd_tls_dir_check.
-braid_code bd_grpc_tls_new(const char *dir, bd_grpc_tls **out, braid_status *st);
+// bd_tls_dir_check. revoked(arg) is called whenever certificates are revoked from then on, until the end of
+// bd_grpc_tls_free.
+braid_code bd_grpc_tls_new(const char *dir, void (*revoked)(void *arg), void *arg, bd_grpc_tls **out,
+                           braid_status *st);
 void bd_grpc_tls_free(bd_grpc_tls *tls); // NULL is accepted
 braid_role bd_grpc_tls_role(const bd_grpc_tls *tls);
 
@@ -26,10 +28,14 @@ grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls
 grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls);
 
 // PermissionDenied, with the remedy, when the certificate of the connection, whose caller is known, does not
-// have the role or more; Unauthenticated when it was revoked, perhaps since the connection was made. For each
+// have the role or more; Unauthenticated when it was revoked, as bd_grpc_tls_check_revoked says. For each
 // call: cheap.
 braid_code bd_grpc_tls_admit(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c, const char *method,
                              braid_role needed, braid_status *st);
+
+// Unauthenticated when the certificate of the connection was revoked, perhaps since it was made.
+braid_code bd_grpc_tls_check_revoked(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c,
+                                     braid_status *st);
 
 // The name of the certificate of the caller, as "certificate 'alice'", and its role.
 void bd_grpc_tls_caller(grpc_call *call, bd_caller *out);

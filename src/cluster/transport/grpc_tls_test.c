@@ -33,21 +33,34 @@ static braid_role needed(const char *method)
     return braid_role_from_name(method + strlen("/test/"));
 }
 
-static void count_messages(void *arg, bd_incoming *call)
+typedef struct server {
+    bd_transport *transport;
+    bd_listener *listener;
+    char *address;
+    atomic_int messages;
+    bd_event *held; // set when a call has come that is not answered before its end; NULL: all are answered
+} server;
+
+static void reply(void *call, bool cancelled)
 {
-    atomic_fetch_add((atomic_int *)arg, 1);
+    (void)cancelled;
     BD_STATUS(ok);
     bd_message empty;
     bd_message_init(&empty);
     bd_incoming_reply(call, &empty, ok);
 }
 
-typedef struct server {
-    bd_transport *transport;
-    bd_listener *listener;
-    char *address;
-    atomic_int messages;
-} server;
+static void count_messages(void *arg, bd_incoming *call)
+{
+    server *s = arg;
+    atomic_fetch_add(&s->messages, 1);
+    if (s->held) {
+        call->transport->on_end(call, reply, call);
+        bd_event_set(s->held);
+    } else {
+        reply(call, false);
+    }
+}
 
 static bd_transport *transport_with(const char *dir)
 {
@@ -63,10 +76,10 @@ static void start(server *s, const char *at, const char *dir)
     BD_STATUS(st);
     s->transport = transport_with(dir);
     atomic_init(&s->messages, 0);
+    s->held = NULL;
     bd_grpc_transport_admit(s->transport, NULL, needed);
-    assert_int_equal(
-        s->transport->listen(s->transport, at, count_messages, &s->messages, &s->listener, &s->address, st),
-        BRAID_OK);
+    assert_int_equal(s->transport->listen(s->transport, at, count_messages, s, &s->listener, &s->address, st),
+                     BRAID_OK);
 }
 
 static void stop(server *s)
@@ -436,6 +449,44 @@ static void a_revoked_certificate_is_refused_on_new_connections_and_on_those_tha
     stop(&s);
 }
 
+typedef struct client {
+    const server *server;
+    const char *dir;
+    braid_code code;
+    char *message;
+} client;
+
+static void call_client(void *arg)
+{
+    client *c = arg;
+    c->code = call_with(c->server, c->dir, "/test/client", false, NULL, &c->message);
+}
+
+static void a_call_in_progress_ends_when_its_certificate_is_revoked(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    server s;
+    bd_thread thread;
+    bd_event held;
+    make_authority("held");
+    bd_event_init(&held);
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("held/task"));
+    s.held = &held;
+    client alice = {.server = &s, .dir = bd_test_certificates_dir("held-stolen")};
+    assert_int_equal(bd_thread_start(&thread, "alice", call_client, &alice, st), BRAID_OK);
+    bd_event_wait(&held);
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("held"), "bob", st), BRAID_OK); // not hers
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("held"), "alice", st), BRAID_OK);
+    bd_thread_join(&thread);
+    assert_int_equal(alice.code, BRAID_UNAUTHENTICATED);
+    assert_string_equal(alice.message,
+                        "certificate 'alice' of the caller is revoked ('braid keys add' makes a new one)");
+    bd_free(alice.message);
+    stop(&s);
+    bd_event_fini(&held);
+}
+
 static void a_list_that_cannot_be_used_leaves_the_earlier_one_in_force(void **state)
 {
     (void)state;
@@ -486,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_server_takes_new_files_without_a_restart),
         cmocka_unit_test(a_handshake_needs_a_certificate_that_is_valid),
         cmocka_unit_test(a_revoked_certificate_is_refused_on_new_connections_and_on_those_that_there_are),
+        cmocka_unit_test(a_call_in_progress_ends_when_its_certificate_is_revoked),
         cmocka_unit_test(a_list_that_cannot_be_used_leaves_the_earlier_one_in_force),
         cmocka_unit_test(a_client_calls_no_server_whose_certificate_is_revoked),
     };

@@ -32,9 +32,11 @@ static bd_worker_session *session_new(const bd_local_worker *w, const char *hand
     bd_worker_session *s = bd_calloc(1, sizeof *s);
     s->handle = bd_strdup(handle);
     const char *leader = owner->collective_leader[0] ? owner->collective_leader : owner->task;
-    s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader)};
+    s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader), NULL};
     s->kernels = bd_kernel_store_new();
-    if (is_isolated) s->own_resources = bd_resources_new(bd_resources_container(w->device->resources, ""));
+    s->is_isolated = is_isolated;
+    s->resources = is_isolated ? bd_resources_new(bd_resources_container(w->device->resources, ""))
+                               : bd_resources_view(w->device->resources, owner->client);
     s->was_created = was_created;
     atomic_init(&s->is_dropped, false);
     atomic_init(&s->refs, 1);
@@ -45,17 +47,15 @@ static void session_unref(bd_worker_session *s)
 {
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
     bd_kernel_store_free(s->kernels);
-    if (s->own_resources) bd_resources_free(s->own_resources);
+    if (s->is_isolated)
+        bd_resources_free(s->resources);
+    else
+        bd_resources_unref(s->resources);
     bd_map_fini(&s->graphs);
     bd_free((char *)s->owner.task);
     bd_free((char *)s->owner.collective_leader);
     bd_free(s->handle);
     bd_free(s);
-}
-
-bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_worker_session *s)
-{
-    return s->own_resources ? s->own_resources : w->device->resources;
 }
 
 void bd_worker_graph_unref(bd_worker_graph *g)
@@ -150,7 +150,8 @@ static bd_worker_session *find_session(bd_local_worker *w, const char *handle, b
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
     if (!s && !was_created) {
-        s = session_new(w, handle, &(bd_session_owner){.task = "", .collective_leader = ""}, false, false);
+        s = session_new(w, handle, &(bd_session_owner){.task = "", .collective_leader = "", .client = ""},
+                        false, false);
         bd_map_put(&w->sessions, handle, s);
     }
     if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -235,8 +236,7 @@ static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid
 static bd_function_runtime *functions_new(const bd_local_worker *w, const bd_worker_session *s,
                                           bd_library *library, unsigned disabled_rewrites)
 {
-    return bd_function_runtime_new(library, &w->devices, bd_worker_session_resources(w, s),
-                                   disabled_rewrites);
+    return bd_function_runtime_new(library, &w->devices, s->resources, disabled_rewrites);
 }
 
 static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
@@ -345,15 +345,16 @@ static void cleanup_graph(bd_worker *base, int64_t step_id, bd_worker_done_fn fn
     done(fn, arg, ok);
 }
 
-static void cleanup_all(bd_worker *base, const char *const *containers, int count,
+static void cleanup_all(bd_worker *base, const char *const *containers, int count, const char *client,
                         bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
     (void)cancellation; // does not wait, but to commit
-    bd_resources *resources = of(base)->device->resources;
+    bd_resources *resources = bd_resources_view(of(base)->device->resources, client);
     bd_worker_commit_before(of(base), &fn, &arg);
     for (int i = 0; i < count; i++)
         bd_resources_clear(resources, containers[i]);
     if (count == 0) bd_resources_clear(resources, "");
+    bd_resources_unref(resources);
     BD_STATUS(ok);
     done(fn, arg, ok);
 }

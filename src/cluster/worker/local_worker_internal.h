@@ -12,9 +12,10 @@
 typedef struct bd_worker_session {
     char *handle;
     bd_kernel_store *kernels;
-    bd_resources *own_resources; // of an isolated session; NULL: the session uses the resources of the device
-    bd_map graphs;               // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
-    int registering;             // graphs that are about to be there; guarded by the worker's mu
+    bd_resources *resources; // its own when it is isolated, else a view of the device's
+    bool is_isolated;
+    bd_map graphs;    // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
+    int registering;  // graphs that are about to be there; guarded by the worker's mu
     bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
     bd_session_owner owner; // its task owned; "": not known
     atomic_bool is_dropped; // no step of it begins any more
@@ -52,9 +53,6 @@ struct bd_local_worker {
     struct bd_worker_step *first, **end;    // executions in progress, the oldest first; guarded by mu
     uint64_t executions, executions_failed; // that have ended; guarded by mu
 };
-
-// Where the session's steps find variables and other resources.
-bd_resources *bd_worker_session_resources(const bd_local_worker *w, const bd_worker_session *s);
 
 // Returns the graph with a reference. Aborted "Graph handle is not found" when the graph or its session does
 // not exist.

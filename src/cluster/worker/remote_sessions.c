@@ -61,7 +61,7 @@ void remote_worker_delete_session(bd_worker *base, const char *handle, bd_worker
 // A session that is created when the deletions before it are confirmed.
 typedef struct creation {
     remote_worker *w;
-    char *handle, *task, *leader;
+    char *handle, *task, *leader, *client;
     uint64_t incarnation;
     bool is_isolated;
     bd_cancellation *cancellation; // the caller's, until fn
@@ -74,6 +74,7 @@ static void creation_free(creation *c)
     bd_free(c->handle);
     bd_free(c->task);
     bd_free(c->leader);
+    bd_free(c->client);
     bd_free(c);
 }
 
@@ -84,6 +85,7 @@ static void send_creation(const creation *c)
     request.isolate_session_state = c->is_isolated;
     request.master_task = c->task;
     request.master_incarnation = (int64_t)c->incarnation;
+    request.client = c->client;
     Tensorflow__ServerDef server = TENSORFLOW__SERVER_DEF__INIT;
     Tensorflow__ConfigProto config = TENSORFLOW__CONFIG_PROTO__INIT;
     Tensorflow__ConfigProto__Experimental experimental = TENSORFLOW__CONFIG_PROTO__EXPERIMENTAL__INIT;
@@ -132,6 +134,7 @@ void remote_worker_create_session(bd_worker *base, const char *session_handle, c
         .handle = bd_strdup(session_handle),
         .task = bd_strdup(owner->task),
         .leader = bd_strdup(owner->collective_leader),
+        .client = bd_strdup(owner->client),
         .incarnation = owner->incarnation,
         .is_isolated = is_isolated,
         .cancellation = cancellation,

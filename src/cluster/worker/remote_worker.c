@@ -99,12 +99,13 @@ static void cleanup_graph(bd_worker *w, int64_t step_id, bd_worker_done_fn fn, v
     remote_worker_start_simple(w, BD_WORKER_SERVICE "CleanupGraph", &request.base, NULL, fn, arg);
 }
 
-static void cleanup_all(bd_worker *w, const char *const *containers, int count, bd_cancellation *cancellation,
-                        bd_worker_done_fn fn, void *arg)
+static void cleanup_all(bd_worker *w, const char *const *containers, int count, const char *client,
+                        bd_cancellation *cancellation, bd_worker_done_fn fn, void *arg)
 {
     Tensorflow__CleanupAllRequest request = TENSORFLOW__CLEANUP_ALL_REQUEST__INIT;
     request.container = (char **)containers;
     request.n_container = (size_t)count;
+    request.client = (char *)client;
     remote_worker_start_simple(w, BD_WORKER_SERVICE "CleanupAll", &request.base, cancellation, fn, arg);
 }
 

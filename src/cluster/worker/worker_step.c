@@ -29,7 +29,7 @@ braid_code bd_worker_step_begin(bd_local_worker *w, const bd_run_graph *run, bd_
         .id = run->step_id,
         .rendezvous = s->rendezvous,
         .cancellation = bd_cancellation_new(parent),
-        .resources = bd_worker_session_resources(w, graph->session),
+        .resources = graph->session->resources,
         .container = bd_step_container(run->step_id, s->container),
         .pool = w->device->pool,
         .io_pool = w->device->io_pool,

@@ -71,8 +71,8 @@ void bd_local_worker_each_resources(bd_local_worker *w, void (*fn)(void *arg, bd
     void *session;
     bd_mutex_lock(&w->mu);
     while (bd_map_next(&w->sessions, &pos, NULL, &session)) {
-        bd_resources *own = ((bd_worker_session *)session)->own_resources;
-        if (own) bd_array_push(&all, bd_resources_ref(own));
+        const bd_worker_session *s = session;
+        if (s->is_isolated) bd_array_push(&all, bd_resources_ref(s->resources));
     }
     bd_mutex_unlock(&w->mu);
     fn(arg, w->device->resources);

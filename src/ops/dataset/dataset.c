@@ -451,7 +451,7 @@ bd_chain *bd_chain_new(const bd_step *step, bd_cancellation *parent)
     atomic_init(&p->refs, 1);
     p->io_pool = bd_io_pool_ref(step->io_pool);
     p->fs = bd_step_fs(step);
-    p->device = step->resources;
+    p->device = bd_resources_ref(step->resources);
     p->resources = bd_resources_new("tf_data");
     bd_mutex_init(&p->mu);
     return make_chain(p, parent);
@@ -480,6 +480,7 @@ static void unref_pipeline(bd_pipeline *p)
     bd_imap_fini(&p->seeds);
     bd_mutex_fini(&p->mu);
     bd_resources_free(p->resources);
+    bd_resources_unref(p->device);
     bd_io_pool_unref(p->io_pool);
     bd_free(p);
 }

@@ -235,7 +235,7 @@ typedef struct bd_pipeline {
     atomic_int refs;
     bd_io_pool *io_pool;     // a reference; NULL: turns run on the current thread
     const bd_fs *fs;         // not owned; of the step
-    bd_resources *device;    // not owned: for functions
+    bd_resources *device;    // for functions; a reference
     bd_resources *resources; // of this pipeline: seed generators and caches, by path
     bd_mutex mu;
     bd_imap seeds;        // path -> the seeds that were drawn for it, owned; guarded by mu, as all below

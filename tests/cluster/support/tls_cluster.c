@@ -1,4 +1,4 @@
-// A worker that speaks TLS, and callers with certificates of each role.
+// A parameter server and a worker that speak TLS, and callers with certificates of each role.
 #include "tls_cluster.h"
 #include "base/alloc.h"
 #include "proto/pack.h"
@@ -42,7 +42,7 @@ int tls_cluster_set_up(void **state)
     braid_keys_add(f->keys, "bob", BRAID_ROLE_CLIENT, 30, st);
     braid_keys_add(f->keys, "viewer", BRAID_ROLE_VIEWER, 30, st);
     assert_int_equal(st->code, BRAID_OK);
-    f->cluster = test_cluster_new(TEST_GRPC, 0, 1);
+    f->cluster = test_cluster_new(TEST_GRPC, 1, 1);
     dir_of(f, "task", dir, sizeof dir);
     test_start_all(f->cluster, &(braid_server_options){.tls_dir = dir});
     connect_as(f, "task", &f->task);

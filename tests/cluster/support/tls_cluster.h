@@ -1,4 +1,4 @@
-// A worker that speaks TLS, and callers with certificates of each role.
+// A parameter server and a worker that speak TLS, and callers with certificates of each role.
 #ifndef BD_TESTS_TLS_CLUSTER_H
 #define BD_TESTS_TLS_CLUSTER_H
 
