@@ -2,6 +2,11 @@
 #include "base/clock.h"
 #include "base/platform.h"
 
+int64_t bd_thread_time_ns(void)
+{
+    return bd_platform_current->thread_time_ns();
+}
+
 int64_t bd_now_ns(void)
 {
     return bd_platform_current->now_ns();

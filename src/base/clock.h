@@ -10,6 +10,9 @@
 // Nanoseconds of the monotonic clock; only differences mean anything.
 int64_t bd_now_ns(void);
 
+// Nanoseconds for which this thread has run on a processor.
+int64_t bd_thread_time_ns(void);
+
 // Microseconds since 1970-01-01 UTC.
 int64_t bd_wall_micros(void);
 

@@ -33,6 +33,7 @@ typedef void (*bd_thread_fn)(void *arg);
 // is NULL.
 typedef struct bd_platform {
     int64_t (*now_ns)(void);
+    int64_t (*thread_time_ns)(void);
     int64_t (*wall_micros)(void);
     void (*random_bytes)(void *out, size_t len);
     int (*cpu_count)(void);

@@ -25,6 +25,11 @@ static int64_t now_ns(void)
     return read_clock(CLOCK_MONOTONIC, 1000000000);
 }
 
+static int64_t thread_time_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID, 1000000000);
+}
+
 static int64_t wall_micros(void)
 {
     return read_clock(CLOCK_REALTIME, 1000000);
@@ -169,6 +174,7 @@ static void thread_join(bd_thread *t)
 
 const bd_platform bd_platform_posix = {
     .now_ns = now_ns,
+    .thread_time_ns = thread_time_ns,
     .wall_micros = wall_micros,
     .random_bytes = random_bytes,
     .cpu_count = cpu_count,

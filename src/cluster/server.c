@@ -333,6 +333,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     const bd_local_devices devices = {s->devices, s->device_infos, s->device_count};
     s->env.worker =
         bd_local_worker_new(&s->peers, &devices, s->timers, s->env.chunk_store, s->env.collectives);
+    bd_local_worker_limit(s->env.worker, &s->limits.client);
     s->peers.self->worker = bd_local_worker_base(s->env.worker);
     s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                    .timers = s->timers,

@@ -16,19 +16,22 @@
 typedef enum kind {
     COUNT,
     BYTES,
-    SECONDS
+    SECONDS,
+    AMOUNT
 } kind;
 
 static const struct limit {
     const char *name;
     kind kind;
-    size_t at; // of the field: an int for a COUNT, else an int64_t
+    size_t at; // of the field: an int for a COUNT, a double for an AMOUNT, else an int64_t
 } table[] = {
     {"connections", COUNT, offsetof(bd_server_limits, transport.connections)},
     {"calls", COUNT, offsetof(bd_server_limits, transport.calls)},
     {"messages", BYTES, offsetof(bd_server_limits, transport.message_bytes)},
     {"sessions", COUNT, offsetof(bd_server_limits, sessions)},
     {"memory", BYTES, offsetof(bd_server_limits, memory_bytes)},
+    {"client-memory", BYTES, offsetof(bd_server_limits, client.memory_bytes)},
+    {"processors", AMOUNT, offsetof(bd_server_limits, client.processors)},
     {"step-time", SECONDS, offsetof(bd_server_limits, step_ms)},
 };
 
@@ -67,9 +70,17 @@ static bool parse_seconds(const char *text, int64_t *out)
     return true;
 }
 
+static bool parse_amount(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && !*end && *out >= 0.01 && *out <= 1e6;
+}
+
 static bool parse_value(const struct limit *l, const char *text, void *out)
 {
     if (l->kind == SECONDS) return parse_seconds(text, out);
+    if (l->kind == AMOUNT) return parse_amount(text, out);
     if (l->kind == BYTES) return parse_bytes(text, out);
     char *end;
     errno = 0;
@@ -100,7 +111,8 @@ static braid_code parse_part(const char *part, bd_server_limits *out, braid_stat
 {
     static const char *const wanted[] = {[COUNT] = "a number from 1",
                                          [BYTES] = "bytes, as 4G (K, M, G and T are powers of 1024)",
-                                         [SECONDS] = "seconds, more than 0"};
+                                         [SECONDS] = "seconds, more than 0",
+                                         [AMOUNT] = "a number from 0.01, as 1.5"};
     const size_t len = strcspn(part, "=");
     const struct limit *l = part[len] ? find(part, len) : NULL;
     if (!l) return unknown(part, st);

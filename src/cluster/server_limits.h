@@ -3,12 +3,14 @@
 #define BD_CLUSTER_SERVER_LIMITS_H
 
 #include "cluster/transport/transport.h"
+#include "cluster/worker/local_worker.h"
 
 typedef struct bd_server_limits {
     bd_transport_limits transport;
     int sessions;         // that one caller has open
     int64_t memory_bytes; // of the tensors of all steps and variables
-    int64_t step_ms;      // the longest step; 0: no limit
+    bd_client_limits client;
+    int64_t step_ms; // the longest step; 0: no limit
 } bd_server_limits;
 
 // `list`: braid_server_options.limits. InvalidArgument names the part that is wrong, and the limits there

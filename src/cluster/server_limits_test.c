@@ -20,6 +20,8 @@ static void without_a_list_there_are_defaults_that_fit_the_memory(void **state)
     assert_true(l.transport.calls > 0 && l.sessions > 0 && l.transport.message_bytes > 0);
     assert_true(l.memory_bytes > l.transport.message_bytes && l.memory_bytes < bd_system_memory());
     assert_int_equal(l.step_ms, 0);
+    assert_int_equal(l.client.memory_bytes, 0);
+    assert_float_equal(l.client.processors, 0, 0);
     assert_int_equal(l.transport.connections, 0);
 }
 
@@ -28,15 +30,20 @@ static void a_list_sets_what_it_names(void **state)
     (void)state;
     BD_STATUS(st);
     bd_server_limits l;
-    assert_int_equal(bd_server_limits_parse(
-                         "connections=7,calls=8,sessions=9,messages=10K,memory=3T,step-time=1.5", &l, st),
-                     BRAID_OK);
+    assert_int_equal(
+        bd_server_limits_parse(
+            "connections=7,calls=8,sessions=9,messages=10K,memory=3T,client-memory=2G,processors=1.25,"
+            "step-time=1.5",
+            &l, st),
+        BRAID_OK);
     assert_int_equal(l.transport.connections, 7);
     assert_int_equal(l.transport.calls, 8);
     assert_int_equal(l.sessions, 9);
     assert_int_equal(l.transport.message_bytes, 10 << 10);
     assert_int_equal(l.memory_bytes, INT64_C(3) << 40);
     assert_int_equal(l.step_ms, 1500);
+    assert_int_equal(l.client.memory_bytes, INT64_C(2) << 30);
+    assert_float_equal(l.client.processors, 1.25, 0);
 }
 
 static void the_list_goes_before_the_environment(void **state)
@@ -68,6 +75,8 @@ static void what_is_malformed_is_named(void **state)
         {"memory=1P", "The limit 'memory=1P'"},
         {"memory=9000000000G", "The limit 'memory=9000000000G'"},
         {"memory=99999999999999999999", "The limit 'memory=99999999999999999999'"},
+        {"processors=0", "The limit 'processors=0'"},
+        {"processors=nan", "The limit 'processors=nan'"},
         {"step-time=0", "The limit 'step-time=0'"},
         {"step-time=nan", "The limit 'step-time=nan'"},
         {"step-time=1e300", "The limit 'step-time=1e300'"},

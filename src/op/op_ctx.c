@@ -1,6 +1,8 @@
 // The functions that kernels call while they run: outputs, in-place reuse of inputs, errors.
 #include "op/kernel.h"
 
+#include "base/account.h"
+
 static braid_tensor *out_of_memory(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape)
 {
     char text[BD_SHAPE_STR_MAX] = {0};
@@ -71,6 +73,7 @@ void bd_op_fail(bd_op_ctx *c, braid_code code, const char *format, ...)
     va_start(args, format);
     bd_vfail(&c->status, code, format, args);
     va_end(args);
+    bd_account_explain(&c->status);
 }
 
 void bd_op_fail_part(bd_op_ctx *c, int part)
@@ -90,5 +93,7 @@ void bd_node_fused(const braid_op *node, int part, const char **name, const char
 
 void bd_op_fail_status(bd_op_ctx *c, const braid_status *st)
 {
-    if (!bd_op_failed(c)) bd_status_copy(&c->status, st);
+    if (bd_op_failed(c)) return;
+    bd_status_copy(&c->status, st);
+    bd_account_explain(&c->status);
 }

@@ -5,6 +5,7 @@
 // piece and drop their reference to the job.
 //
 // A piece is done block by block, between which the loop may be interrupted (base/interrupt.h).
+#include "base/account.h"
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "base/thread.h"
@@ -20,7 +21,8 @@ typedef struct job {
     void (*fn)(void *arg, int64_t from, int64_t to);
     void *arg;
     int64_t count, piece, piece_count, block;
-    const atomic_bool *interrupt; // of the calling thread
+    const atomic_bool *interrupt; // of the calling thread, as the account
+    bd_account *account;          // a reference of the job's
     _Atomic int64_t next;         // piece to be taken
     _Atomic int64_t ended;        // pieces done
     atomic_int refs;
@@ -31,6 +33,7 @@ static void job_unref(job *j)
 {
     if (atomic_fetch_sub_explicit(&j->refs, 1, memory_order_acq_rel) != 1) return;
     bd_event_fini(&j->done);
+    bd_account_unref(j->account);
     bd_free(j);
 }
 
@@ -54,9 +57,11 @@ static void take_pieces(job *j)
 static void help(void *arg)
 {
     job *j = arg;
+    const bd_account_turn turn = bd_account_enter(j->account);
     const atomic_bool *before = bd_interrupt_set(j->interrupt); // it is there while a piece is not done
     take_pieces(j);
     bd_interrupt_set(before);
+    bd_account_leave(turn);
     job_unref(j);
 }
 
@@ -79,6 +84,7 @@ void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
     }
     job *j = bd_calloc(1, sizeof *j);
     *j = whole;
+    j->account = bd_account_ref(bd_account_current);
     j->piece = (count + pieces - 1) / pieces;
     j->piece_count = (count + j->piece - 1) / j->piece;
     int64_t helpers = bd_min(threads, j->piece_count) - 1;

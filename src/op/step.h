@@ -30,6 +30,7 @@ typedef struct bd_step {
     const bd_fs *fs;
     bd_resources *resources;     // of the device; not owned
     const char *container;       // the step's own container in `resources`, for temporary resources
+    struct bd_account *account;  // that its kernels count against (base/account.h); not owned; NULL: none
     bd_call_frame *frame;        // NULL without one
     struct bd_thread_pool *pool; // where a kernel may spread work; not owned
     // of the device, for kernels that block on the disk; not owned; NULL: none

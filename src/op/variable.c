@@ -162,6 +162,9 @@ static braid_code replace_locked(bd_variable *v, const braid_tensor *value, brai
 {
     braid_tensor fresh = {0};
     if (can_take_over(value)) {
+        if (!bd_buffer_charge(value->buffer)) // it was received
+            return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when assigning a tensor of %zu bytes",
+                           bd_tensor_bytes(value));
         bd_tensor_ref(&fresh, value);
     } else {
         braid_code code = bd_tensor_clone(&fresh, value, st);

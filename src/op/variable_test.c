@@ -1,4 +1,5 @@
 // Variables: the memory that an assignment writes, and the values that readers see.
+#include "base/account.h"
 #include "base/testing/test.h"
 #include "op/variable.h"
 
@@ -39,6 +40,23 @@ static void a_new_variable_has_no_value(void **state)
     assert_false(bd_variable_read(v, &t));
     bd_variable_make_writable_locked(v, st);
     assert_error(st, BRAID_FAILED_PRECONDITION, "uninitialized");
+    bd_resource_unref(&v->base);
+}
+
+// A value that was received counts against no account before.
+static void the_value_of_a_variable_counts_against_an_account(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_variable *v = bd_variable_new(BRAID_FLOAT, true);
+    braid_tensor received = floats(1, 2);
+    bd_account *a = bd_account_new("alice", 4, 0);
+    const bd_account_turn turn = bd_account_enter(a);
+    bd_variable_assign(v, &received, st);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "OOM when assigning a tensor of 8 bytes");
+    bd_account_leave(turn);
+    bd_account_unref(a);
+    bd_tensor_fini(&received);
     bd_resource_unref(&v->base);
 }
 
@@ -147,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_variable_has_no_value),
+        cmocka_unit_test(the_value_of_a_variable_counts_against_an_account),
         cmocka_unit_test(a_reference_variable_is_written_in_place),
         cmocka_unit_test(a_value_read_from_a_resource_variable_never_changes),
         cmocka_unit_test(unshared_memory_is_taken_over),

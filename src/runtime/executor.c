@@ -38,6 +38,7 @@
 //  7. mu is never held while a kernel, a hook, an abort or a done function runs.
 #include "runtime/executor_internal.h"
 
+#include "base/account.h"
 #include "base/alloc.h"
 #include "base/float_mode.h"
 #include "base/interrupt.h"
@@ -279,9 +280,11 @@ static void work_until_empty(bd_worker *w)
 static void work(bd_worker *w)
 {
     const uint64_t float_mode = bd_float_mode_flush_denormals();
+    const bd_account_turn turn = bd_account_enter(w->run->step->account);
     const atomic_bool *flag = bd_interrupt_set(&w->run->stopped);
     work_until_empty(w);
     bd_interrupt_set(flag);
+    bd_account_leave(turn);
     bd_float_mode_restore(float_mode);
 }
 

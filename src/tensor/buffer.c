@@ -12,6 +12,7 @@
 // class's.
 #include "tensor/buffer.h"
 
+#include "base/account.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
@@ -228,6 +229,8 @@ static void system_give(unsigned c, struct block *b)
 bd_buffer *bd_buffer_new(size_t size)
 {
     if (size > (size_t)1 << SIZE_BITS_MAX) return NULL;
+    bd_account *account = bd_account_current;
+    if (account && !bd_account_take(account, size)) return NULL;
     unsigned c = class_of(size);
     struct block *b = take_free(c);
     if (!b) b = system_take(c);
@@ -235,12 +238,25 @@ bd_buffer *bd_buffer_new(size_t size)
         bd_buffer_pool_trim(0); // free blocks of other classes may be the missing memory
         b = system_take(c);
     }
-    if (!b) return NULL;
+    if (!b) {
+        if (account) bd_account_give(account, size);
+        return NULL;
+    }
     void *data = (char *)b + HEADER_BYTES;
     ASAN_UNPOISON_MEMORY_REGION(&b->buffer, sizeof b->buffer);
     ASAN_UNPOISON_MEMORY_REGION(data, size);
-    b->buffer = (bd_buffer){.refs = 1, .size_class = (uint16_t)c, .size = size, .data = data};
+    b->buffer = (bd_buffer){
+        .refs = 1, .size_class = (uint16_t)c, .size = size, .data = data, .account = bd_account_ref(account)};
     return &b->buffer;
+}
+
+bool bd_buffer_charge(bd_buffer *b)
+{
+    bd_account *account = bd_account_current;
+    if (!account || b->account) return true;
+    if (!bd_account_take(account, b->size)) return false;
+    b->account = bd_account_ref(account);
+    return true;
 }
 
 // A buffer over foreign memory.
@@ -273,6 +289,10 @@ bd_buffer *bd_buffer_wrap(void *data, size_t size, void (*release)(void *arg), v
 void bd_buffer_destroy(bd_buffer *b)
 {
     if (b->release) b->release(b);
+    if (b->account) {
+        bd_account_give(b->account, b->size);
+        bd_account_unref(b->account);
+    }
     if (b->size_class == BD_BUFFER_FOREIGN)
         bd_free(b);
     else

@@ -24,12 +24,18 @@ typedef struct bd_buffer {
     // Destroys the content (strings, borrowed memory) at the last unref; may be NULL.
     void (*release)(struct bd_buffer *);
     void *release_arg;
+    struct bd_account *account; // that the bytes count against, a reference; NULL: none
 } bd_buffer;
 
 #define BD_BUFFER_FOREIGN UINT16_MAX
 
-// A buffer of `size` bytes (0 is allowed) with count 1 from the pool. NULL when memory is short.
+// A buffer of `size` bytes (0 is allowed) with count 1 from the pool. NULL when memory is short, or the
+// account of this thread (base/account.h) allows no more.
 bd_buffer *bd_buffer_new(size_t size);
+
+// Lets a buffer that counts against no account count against that of this thread. False when that allows no
+// more: nothing is changed. The caller is its only holder.
+bool bd_buffer_charge(bd_buffer *b);
 
 // A buffer with count 1 over the caller's memory; `release(arg)` is called once after the last unref.
 bd_buffer *bd_buffer_wrap(void *data, size_t size, void (*release)(void *arg), void *arg);

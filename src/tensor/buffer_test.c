@@ -2,6 +2,7 @@
 // labels: concurrent
 #include "tensor/buffer.h"
 
+#include "base/account.h"
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/thread.h"
@@ -167,6 +168,27 @@ static void the_pool_has_a_limit(void **state)
     bd_buffer_pool_set_limit(SIZE_MAX);
 }
 
+static void a_buffer_counts_against_the_account_of_its_thread(void **state)
+{
+    (void)state;
+    bd_buffer *before = bd_buffer_new(600); // counts against none
+    bd_account *a = bd_account_new("alice", 1000, 0);
+    const bd_account_turn turn = bd_account_enter(a);
+    bd_buffer *b = bd_buffer_new(600);
+    assert_non_null(b);
+    assert_null(bd_buffer_new(600));
+    assert_false(bd_buffer_charge(before));
+    bd_buffer_unref(b);
+    assert_true(bd_buffer_charge(before));
+    assert_true(bd_buffer_charge(before)); // counts once
+    assert_null(bd_buffer_new(600));
+    bd_account_leave(turn);
+    bd_account_unref(a);
+    b = bd_buffer_new(600);
+    bd_buffer_unref(b);
+    bd_buffer_unref(before); // gives back to an account that it alone holds
+}
+
 static void a_failed_allocation_is_no_buffer(void **state)
 {
     (void)state;
@@ -318,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup(huge_buffers_are_kept, start_empty),
         cmocka_unit_test_setup(trim_gives_free_memory_back, start_empty),
         cmocka_unit_test_setup(the_pool_has_a_limit, start_empty),
+        cmocka_unit_test(a_buffer_counts_against_the_account_of_its_thread),
         cmocka_unit_test_setup(a_failed_allocation_is_no_buffer, start_empty),
 #if defined(__SANITIZE_ADDRESS__)
         cmocka_unit_test_setup(memory_outside_of_a_buffer_is_poisoned, start_empty),

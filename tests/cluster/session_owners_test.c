@@ -8,6 +8,7 @@
 #include "support/tls_cluster.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 static void open_session(const tls_caller *c, char *handle, size_t size)
 {
@@ -191,6 +192,49 @@ static void variables_are_the_clients_that_has_made_them(void **state)
     trainer_end(&task);
 }
 
+// ---- Limits ----
+
+static int set_up_with_limits(void **state)
+{
+    setenv("BRAID_LIMITS", "client-memory=8M,processors=0.01", 1); // 0.6 s of a processor at once
+    const int code = tls_cluster_set_up(state);
+    unsetenv("BRAID_LIMITS");
+    return code;
+}
+
+// The sum of `count` random numbers.
+static braid_out sum_on_worker(const trainer *t, int64_t count)
+{
+    braid_push_device(t->g, WORKER);
+    const braid_out sum = braid_reduce_sum(t->g, braid_random_uniform(t->g, BRAID_SHAPE(count), 0, 1));
+    braid_pop_device(t->g);
+    return sum;
+}
+
+static void a_client_has_memory_and_processors_up_to_a_limit(void **state)
+{
+    const tls_cluster *f = *state;
+    BD_STATUS(st);
+    trainer alice, bob;
+    float got;
+    trainer_start(f, "alice", 1, &alice);
+    trainer_start(f, "bob", 2, &bob);
+    const braid_out small = sum_on_worker(&alice, 1000000), large = sum_on_worker(&alice, 3000000);
+    test_fetch_status(alice.s, large, PATIENCE_MS, &got, st);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "(certificate 'alice' has tensors of ");
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "--limit client-memory=BYTES");
+    braid_status_clear(st);
+    int steps = 0;
+    while (!test_fetch_status(alice.s, small, PATIENCE_MS, &got, st)) // ends: each step takes a while
+        steps++;
+    assert_true(steps > 0); // and what they used was given back
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED,
+                 "certificate 'alice' has kept more than 0.01 processors busy for a minute");
+    test_fetch(bob.s, sum_on_worker(&bob, 1000000));
+    trainer_end(&alice);
+    trainer_end(&bob);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +243,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_client_resets_what_is_its_own, tls_cluster_set_up,
                                         tls_cluster_tear_down),
         cmocka_unit_test_setup_teardown(variables_are_the_clients_that_has_made_them, tls_cluster_set_up,
+                                        tls_cluster_tear_down),
+        cmocka_unit_test_setup_teardown(a_client_has_memory_and_processors_up_to_a_limit, set_up_with_limits,
                                         tls_cluster_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,6 +195,12 @@ static int64_t now_ns(void)
     return now;
 }
 
+// Nothing takes time but what waits.
+static int64_t thread_time_ns(void)
+{
+    return 0;
+}
+
 static int64_t wall_micros(void)
 {
     return WALL_AT_BEGIN_MICROS + now_ns() / 1000;
@@ -468,6 +474,7 @@ void bd_simulation_begin(uint64_t seed, int64_t limit_ns)
     static simulated first = {.name = "main"};
     static const bd_platform platform = {
         .now_ns = now_ns,
+        .thread_time_ns = thread_time_ns,
         .wall_micros = wall_micros,
         .random_bytes = random_bytes,
         .cpu_count = cpu_count,

@@ -26,8 +26,27 @@ static void done(bd_worker_done_fn fn, void *arg, const braid_status *st)
 
 // ---- Sessions and graphs ----
 
-static bd_worker_session *session_new(const bd_local_worker *w, const char *handle,
-                                      const bd_session_owner *owner, bool is_isolated, bool was_created)
+void bd_local_worker_limit(bd_local_worker *w, const bd_client_limits *limits)
+{
+    w->client_limits = *limits;
+}
+
+// The account of a client, which is kept as long as the worker; NULL: nothing limits it.
+static bd_account *account_of_locked(bd_local_worker *w, const char *client)
+{
+    const bd_client_limits *limits = &w->client_limits;
+    if (!client || !client[0] || (limits->memory_bytes == 0 && limits->processors == 0)) return NULL;
+    bd_account *a = bd_map_get(&w->accounts, client);
+    if (!a) {
+        a = bd_account_new(client, limits->memory_bytes, limits->processors);
+        bd_map_put(&w->accounts, client, a);
+    }
+    return a;
+}
+
+static bd_worker_session *session_new_locked(bd_local_worker *w, const char *handle,
+                                             const bd_session_owner *owner, bool is_isolated,
+                                             bool was_created)
 {
     bd_worker_session *s = bd_calloc(1, sizeof *s);
     s->handle = bd_strdup(handle);
@@ -35,6 +54,7 @@ static bd_worker_session *session_new(const bd_local_worker *w, const char *hand
     s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader), NULL};
     s->kernels = bd_kernel_store_new();
     s->is_isolated = is_isolated;
+    s->account = account_of_locked(w, owner->client);
     s->resources = is_isolated ? bd_resources_new(bd_resources_container(w->device->resources, ""))
                                : bd_resources_view(w->device->resources, owner->client);
     s->was_created = was_created;
@@ -127,7 +147,7 @@ static void create_session(bd_worker *base, const char *handle, const bd_session
     if (s)
         s->was_created = true;
     else
-        bd_map_put(&w->sessions, handle, session_new(w, handle, owner, is_isolated, true));
+        bd_map_put(&w->sessions, handle, session_new_locked(w, handle, owner, is_isolated, true));
     bd_mutex_unlock(&w->mu);
     done(fn, arg, st);
 }
@@ -150,8 +170,8 @@ static bd_worker_session *find_session(bd_local_worker *w, const char *handle, b
     bd_mutex_lock(&w->mu);
     bd_worker_session *s = bd_map_get(&w->sessions, handle);
     if (!s && !was_created) {
-        s = session_new(w, handle, &(bd_session_owner){.task = "", .collective_leader = "", .client = ""},
-                        false, false);
+        s = session_new_locked(
+            w, handle, &(bd_session_owner){.task = "", .collective_leader = "", .client = ""}, false, false);
         bd_map_put(&w->sessions, handle, s);
     }
     if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -500,6 +520,10 @@ void bd_local_worker_free(bd_local_worker *w)
     while (bd_map_next(&w->sessions, &pos, NULL, &session))
         session_drop(w, session);
     bd_map_fini(&w->sessions);
+    void *account;
+    for (pos = 0; bd_map_next(&w->accounts, &pos, NULL, &account);)
+        bd_account_unref(account);
+    bd_map_fini(&w->accounts);
     bd_imap_fini(&w->partial_runs);
     bd_step_table_free(w->steps);
     bd_cond_fini(&w->idle);

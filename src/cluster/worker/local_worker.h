@@ -11,6 +11,13 @@
 
 typedef struct bd_local_worker bd_local_worker;
 
+// What the sessions of one client may use, which has not the role task.
+typedef struct bd_client_limits {
+    int64_t memory_bytes; // of its tensors; 0: no limit
+    double processors;    // that its kernels keep busy in the long run; 0: no limit
+} bd_client_limits;
+void bd_local_worker_limit(bd_local_worker *w, const bd_client_limits *limits); // before its first session
+
 // All must outlive it. `devices` are those of the task, which share their resources.
 bd_local_worker *bd_local_worker_new(const bd_peers *peers, const bd_local_devices *devices,
                                      bd_timers *timers, bd_chunk_store *chunk_store,

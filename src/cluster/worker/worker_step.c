@@ -20,7 +20,8 @@ braid_code bd_worker_step_begin(bd_local_worker *w, const bd_run_graph *run, bd_
 {
     bd_worker_graph *graph;
     if (bd_worker_graph_find(w, run->session_handle, run->graph_handle, &graph, st)) return st->code;
-    if (begin_in_table(w, run->step_id, graph->session, s, st)) {
+    if (bd_account_check_time(graph->session->account, st) ||
+        begin_in_table(w, run->step_id, graph->session, s, st)) {
         bd_worker_graph_unref(graph);
         return st->code;
     }
@@ -30,6 +31,7 @@ braid_code bd_worker_step_begin(bd_local_worker *w, const bd_run_graph *run, bd_
         .rendezvous = s->rendezvous,
         .cancellation = bd_cancellation_new(parent),
         .resources = graph->session->resources,
+        .account = graph->session->account,
         .container = bd_step_container(run->step_id, s->container),
         .pool = w->device->pool,
         .io_pool = w->device->io_pool,
