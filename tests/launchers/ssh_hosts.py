@@ -181,8 +181,8 @@ class SshTest(unittest.TestCase):
     def test_hosts_far_apart_train(self):
         self.hosts.shape(**FAR)
         for run in [
-            self.start({LAUNCHER: 1, A: 1, B: 1}, "--train_steps=40", FEW_WEIGHTS, *mode)
-            for mode in ([], ["--sync_replicas"])
+            self.start({LAUNCHER: 1, A: 1, B: 1}, FEW_WEIGHTS, *mode)
+            for mode in (["--train_steps=80"], ["--train_steps=40", "--sync_replicas"])
         ]:
             with self.subTest(run.args):
                 output, _ = run.communicate(timeout=LIMIT_S)
@@ -192,7 +192,7 @@ class SshTest(unittest.TestCase):
 
     def test_training_goes_on_after_a_short_outage(self):
         self.hosts.shape(**FAR)
-        run = self.start({A: 1, B: 1, LAUNCHER: 1}, "--train_steps=60", FEW_WEIGHTS)
+        run = self.start({A: 1, B: 1, LAUNCHER: 1}, "--train_steps=80", FEW_WEIGHTS)
         self.read_until(run, "worker/0 | step ")
         self.cut(B)
         with self.assertRaises(subprocess.TimeoutExpired):
