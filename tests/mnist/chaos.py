@@ -31,6 +31,7 @@ from hosts import Hosts, host_of
 MARK = "BRAID_CHAOS_MARK"
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOSTS = 7  # of the largest cluster
+MTU = 65000  # few packets, so that the processor is left to the cluster
 SLACK_SECONDS = 10
 ACCURACY_MIN = 0.8
 
@@ -299,7 +300,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # cleans up
     if "cut" not in options.faults.split(","):
         return run_seeds(options, None)
-    with Hosts(HOSTS) as hosts:
+    with Hosts(HOSTS, MTU) as hosts:
         return run_seeds(options, hosts)
 
 

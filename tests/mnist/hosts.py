@@ -1,4 +1,4 @@
-"""Hosts of a cluster, each a network namespace of its own, joined by a bridge (as root).
+"""Hosts of a cluster, each a network namespace of its own, joined by wire.py (as root).
 
     with Hosts(5) as hosts:
         program = [sys.executable, hosts.__file__, ...]
@@ -9,12 +9,12 @@ which are loopback ones, for those of the hosts, and becomes the real program in
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
 SPACES = "BRAID_TEST_SPACES"  # in the environment of tasks: what the names of namespaces begin with
 PORT = 2222
-FORWARDING, DISABLED = "3", "0"  # states of a port of the bridge
 
 
 def address(index):
@@ -32,57 +32,58 @@ def inside(space):
 class Hosts:
     """Namespaces SPACES-0, SPACES-1, ..., with the addresses 10.77.0.1, 10.77.0.2, ..."""
 
-    def __init__(self, count):
-        self.count = count
+    def __init__(self, count, mtu=1500):
+        self.count, self.mtu = count, mtu
         self.spaces = f"braid-{os.getpid()}"
-        self.switch = f"{self.spaces}-switch"
         self.environment = {SPACES: self.spaces}
+        self.wire = None
 
     def __enter__(self):
         try:
-            self._ip("netns", "add", self.switch)
-            self._ip_in(self.switch, "link", "add", "switch", "type", "bridge")
-            self._ip_in(self.switch, "link", "set", "switch", "up")
             for i in range(self.count):
-                self._add_host(i)
+                subprocess.run(["ip", "netns", "add", self.space(i)], check=True)
+            program = [sys.executable, pathlib.Path(__file__).parent / "wire.py", str(self.mtu)]
+            self.wire = subprocess.Popen(
+                [*program, *(f"{self.space(i)}={address(i)}" for i in range(self.count))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            self._wait_for_wire()
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_):
-        for name in [self.switch] + [f"{self.spaces}-{i}" for i in range(self.count)]:
-            subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)
+        if self.wire:
+            self.wire.stdin.close()
+            self.wire.wait()
+            self.wire.stdout.close()
+        for i in range(self.count):
+            subprocess.run(["ip", "netns", "del", self.space(i)], check=False, stderr=subprocess.DEVNULL)
 
-    def _add_host(self, i):
-        space, port = f"{self.spaces}-{i}", f"port{i}"
-        self._ip("netns", "add", space)
-        self._ip(
-            "link", "add", port, "netns", self.switch, "type", "veth", "peer", "name", "eth0", "netns", space
-        )
-        self._ip_in(self.switch, "link", "set", port, "master", "switch", "up")
-        self._ip_in(space, "address", "add", f"{address(i)}/24", "dev", "eth0")
-        self._ip_in(space, "link", "set", "lo", "up")
-        self._ip_in(space, "link", "set", "eth0", "up")
+    def space(self, i):
+        return f"{self.spaces}-{i}"
 
     def cut(self, i):
-        """From now on the bridge drops what host `i` sends and what is sent to it, without a word."""
-        self._set_port(i, DISABLED)
+        """From now on what host `i` sends, and what is sent to it, vanishes without a word."""
+        self._tell_wire("cut", self.space(i))
 
     def join(self, i):
-        self._set_port(i, FORWARDING)
+        self._tell_wire("join", self.space(i))
 
-    def _set_port(self, i, state):
-        command = ["bridge", "link", "set", "dev", f"port{i}", "state", state]
-        subprocess.run([*inside(self.switch), *command], check=True)
+    def shape(self, delay_ms=0, jitter_ms=0, loss=0):
+        """From now on each packet takes `delay_ms`, and up to `jitter_ms` more; `loss` of 1 vanish."""
+        self._tell_wire("shape", str(delay_ms), str(jitter_ms), str(loss))
 
-    @staticmethod
-    def _ip(*words):
-        subprocess.run(["ip", *words], check=True)
+    def _tell_wire(self, *words):
+        print(*words, file=self.wire.stdin, flush=True)
+        self._wait_for_wire()
 
-    @staticmethod
-    def _ip_in(space, *words):
-        subprocess.run([*inside(space), "ip", *words], check=True)
+    def _wait_for_wire(self):
+        if not self.wire.stdout.readline():
+            raise RuntimeError("wire.py has ended")
 
 
 def replicas(addresses):

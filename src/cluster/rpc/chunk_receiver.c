@@ -1,6 +1,7 @@
-// The receiver's side of tensors in chunks: the calls that fetch them, WINDOW at a time, each straight to its
+// The receiver's side of tensors in chunks: the calls that fetch them, a few at a time, each straight to its
 // place in the tensor.
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
 #include "cluster/rpc/methods.h"
@@ -8,16 +9,19 @@
 #include "proto/pack.h"
 #include "tensor/shape.h"
 
-// One chunk is sent while another is received. More chunks would only take more memory, which would then not
-// stay in the caches.
+// One chunk is sent while another is received. Nearby, more chunks would only take more memory, which would
+// then not stay in the caches. Far away, where a chunk takes FAR_NS, the network itself holds several.
 enum {
-    WINDOW = 2
+    WINDOW_NEAR = 2,
+    WINDOW_FAR = 8
 };
+#define FAR_NS INT64_C(10000000)
 
 // A call in progress.
 typedef struct slot {
     struct fetch *fetch;
     size_t chunk;
+    int64_t asked_ns;
 } slot;
 
 typedef struct fetch {
@@ -28,8 +32,9 @@ typedef struct fetch {
     uint64_t id;
     size_t bytes, chunk_bytes, chunks;
     braid_tensor tensor;
-    slot slots[WINDOW];
+    slot slots[WINDOW_FAR];
     bd_mutex mu;
+    int window;      // slots in use, the first ones; guarded by mu
     size_t next;     // chunk to be asked for; guarded by mu
     int in_progress; // calls; guarded by mu
     braid_status st; // the first error; guarded by mu
@@ -66,13 +71,29 @@ static void ask(slot *s)
     bd_rpc_start_proto(&options, &request.base, chunk_came, s);
 }
 
+// The end of the last one frees the fetch.
+static void ask_all(slot *const asked[], int count)
+{
+    for (int i = 0; i < count; i++)
+        ask(asked[i]);
+}
+
 // Assigns the next chunk to a free slot. Returns false when none is left.
 static bool next_chunk_locked(fetch *f, slot *s)
 {
     if (f->st.code || f->next == f->chunks) return false;
+    s->fetch = f;
     s->chunk = f->next++;
+    s->asked_ns = bd_now_ns();
     f->in_progress++;
     return true;
+}
+
+// Takes more slots into use, up to `window`, and asks for a chunk in each.
+static void widen_locked(fetch *f, int window, slot *asked[WINDOW_FAR], int *count)
+{
+    for (; f->window < window && next_chunk_locked(f, &f->slots[f->window]); f->window++)
+        asked[(*count)++] = &f->slots[f->window];
 }
 
 static void gather(const fetch *f, const slot *s, const bd_message *response, braid_status *st)
@@ -89,20 +110,23 @@ static void chunk_came(void *arg, bd_message *response, const braid_status *from
 {
     slot *s = arg;
     fetch *f = s->fetch;
+    const bool is_far = bd_now_ns() - s->asked_ns >= FAR_NS;
     BD_STATUS(st);
     if (from->code)
         bd_peer_explain(f->peer, "RecvChunk", from, st);
     else
         gather(f, s, response, st);
+    slot *asked[WINDOW_FAR];
+    int count = 0;
     bd_mutex_lock(&f->mu);
     if (st->code && !f->st.code) bd_status_copy(&f->st, st);
     f->in_progress--;
-    const bool goes_on = next_chunk_locked(f, s), is_over = f->in_progress == 0;
+    if (next_chunk_locked(f, s)) asked[count++] = s;
+    if (is_far) widen_locked(f, WINDOW_FAR, asked, &count);
+    const bool is_over = f->in_progress == 0;
     bd_mutex_unlock(&f->mu);
-    if (goes_on)
-        ask(s);
-    else if (is_over)
-        end(f);
+    ask_all(asked, count);
+    if (is_over) end(f);
 }
 
 // ---- The beginning ----
@@ -163,14 +187,10 @@ void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader
         end(f);
         return;
     }
-    slot *asked[WINDOW];
+    slot *asked[WINDOW_FAR];
     int count = 0;
     bd_mutex_lock(&f->mu);
-    for (int i = 0; i < WINDOW; i++) {
-        f->slots[i].fetch = f;
-        if (next_chunk_locked(f, &f->slots[i])) asked[count++] = &f->slots[i];
-    }
+    widen_locked(f, WINDOW_NEAR, asked, &count);
     bd_mutex_unlock(&f->mu);
-    for (int i = 0; i < count; i++)
-        ask(asked[i]); // the end of the last one frees `f`
+    ask_all(asked, count);
 }

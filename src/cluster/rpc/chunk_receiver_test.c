@@ -18,6 +18,8 @@ enum {
     CHUNKS = 5,
     FLOATS = (CHUNKS - 1) * CHUNK_BYTES / 4 + 3,
     BYTES = FLOATS * 4,
+    NEAR = 2,    // chunks that are asked for at a time
+    FAR_MS = 20, // longer than an answer from nearby takes
     PATIENCE_MS = 30000
 };
 
@@ -27,7 +29,8 @@ typedef enum answer {
     TOO_SHORT,
     TOO_LONG,
     WITH_ABORTED,
-    NEVER // ... before its caller has cancelled
+    NEVER, // ... before its caller has cancelled
+    LATE   // by answer_late; all chunks
 } answer;
 
 typedef struct fixture {
@@ -39,6 +42,10 @@ typedef struct fixture {
     uint64_t bad_chunk;
     answer how;         // the bad chunk is answered
     bd_event has_asked; // for the bad chunk
+    bd_mutex mu;
+    bd_incoming *waiting[CHUNKS]; // calls that LATE has not answered yet, by chunk; guarded by mu
+    int waiting_count;            // guarded by mu
+    bd_event has_near, has_more;  // so many wait, or more
     bd_cancellation *cancellation;
     bd_event has_come;
     int results;
@@ -69,6 +76,30 @@ static void reply_chunk(const fixture *f, bd_incoming *call, uint64_t chunk, siz
     bd_incoming_reply(call, &response, ok);
 }
 
+static size_t chunk_len(uint64_t chunk)
+{
+    return chunk == CHUNKS - 1 ? BYTES % CHUNK_BYTES : CHUNK_BYTES;
+}
+
+static void keep(fixture *f, bd_incoming *call, uint64_t chunk)
+{
+    bd_mutex_lock(&f->mu);
+    f->waiting[chunk] = call;
+    const int count = ++f->waiting_count;
+    bd_mutex_unlock(&f->mu);
+    if (count >= NEAR) bd_event_set(count == NEAR ? &f->has_near : &f->has_more);
+}
+
+static void answer_late(fixture *f, uint64_t chunk)
+{
+    bd_mutex_lock(&f->mu);
+    bd_incoming *call = f->waiting[chunk];
+    f->waiting[chunk] = NULL;
+    f->waiting_count--;
+    bd_mutex_unlock(&f->mu);
+    reply_chunk(f, call, chunk, chunk_len(chunk));
+}
+
 static void serve(void *arg, bd_incoming *call)
 {
     fixture *f = arg;
@@ -79,14 +110,16 @@ static void serve(void *arg, bd_incoming *call)
     assert_non_null(request);
     assert_int_equal(request->id, 7);
     const uint64_t chunk = request->chunk;
-    const answer how = chunk == f->bad_chunk ? f->how : WELL;
-    const size_t len = chunk == CHUNKS - 1 ? BYTES % CHUNK_BYTES : CHUNK_BYTES;
+    const answer how = chunk == f->bad_chunk || f->how == LATE ? f->how : WELL;
+    const size_t len = chunk_len(chunk);
     if (chunk == f->bad_chunk) bd_event_set(&f->has_asked);
     if (how == WITH_ABORTED) {
         bd_fail(st, BRAID_ABORTED, "RecvChunk: the tensor is not held any more");
         bd_incoming_reply(call, NULL, st);
     } else if (how == NEVER) {
         call->transport->on_end(call, give_up, call);
+    } else if (how == LATE) {
+        keep(f, call, chunk);
     } else {
         reply_chunk(f, call, chunk, how == TOO_SHORT ? len - 1 : how == TOO_LONG ? len + 1 : len);
     }
@@ -111,6 +144,9 @@ static int set_up(void **state)
     for (int i = 0; i < FLOATS; i++)
         f->values[i] = (float)i;
     f->cancellation = bd_cancellation_new(NULL);
+    bd_mutex_init(&f->mu);
+    bd_event_init(&f->has_near);
+    bd_event_init(&f->has_more);
     bd_event_init(&f->has_asked);
     bd_event_init(&f->has_come);
     *state = f;
@@ -127,6 +163,9 @@ static int tear_down(void **state)
     f->transport->listener_free(f->listener);
     f->transport->free(f->transport);
     bd_cancellation_unref(f->cancellation);
+    bd_mutex_fini(&f->mu);
+    bd_event_fini(&f->has_near);
+    bd_event_fini(&f->has_more);
     bd_event_fini(&f->has_asked);
     bd_event_fini(&f->has_come);
     bd_tensor_fini(&f->tensor);
@@ -193,6 +232,22 @@ static void chunks_make_the_tensor(void **state)
     wait_for_it(f);
     assert_int_equal(f->st.code, BRAID_OK);
     assert_int_equal(bd_tensor_bytes(&f->tensor), BYTES);
+    assert_memory_equal(f->tensor.data, f->values, BYTES);
+}
+
+static void a_peer_far_away_is_asked_for_more_at_a_time(void **state)
+{
+    fixture *f = *state;
+    f->how = LATE;
+    fetch_well(f);
+    assert_true(bd_event_wait_until(&f->has_near, bd_deadline_after_ms(PATIENCE_MS)));
+    assert_false(bd_event_wait_until(&f->has_more, bd_deadline_after_ms(FAR_MS)));
+    answer_late(f, 1);
+    assert_true(bd_event_wait_until(&f->has_more, bd_deadline_after_ms(PATIENCE_MS)));
+    for (uint64_t chunk = 2; chunk < CHUNKS; chunk++)
+        answer_late(f, chunk);
+    wait_for_it(f);
+    assert_int_equal(f->st.code, BRAID_OK);
     assert_memory_equal(f->tensor.data, f->values, BYTES);
 }
 
@@ -292,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(chunks_make_the_tensor),
+        TEST(a_peer_far_away_is_asked_for_more_at_a_time),
         TEST(an_error_of_a_malformed_chunk_names_the_peer),
         TEST(a_peer_that_is_lost_meanwhile_is_named),
         TEST(cancelling_ends_it),
