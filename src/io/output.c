@@ -100,7 +100,7 @@ static braid_code deflate_all(bd_output *out, const void *data, size_t len, int 
             braid_code code = out->used == BUFFER_BYTES ? empty_buffer(out, st) : BRAID_OK;
             if (code) return code;
         }
-        data = (const char *)data + n;
+        if (n > 0) data = (const char *)data + n; // NULL may come with nothing
         len -= n;
     } while (len > 0);
     return BRAID_OK;

@@ -286,19 +286,16 @@ static uint64_t files_version(const char *dir)
     return bd_hash_bytes(seen, sizeof seen);
 }
 
-// Takes the files of the certificate when they are other ones: connections that are there end.
+// Takes the files of the certificate, which are other ones: connections that are there end.
 static void renew_certificate(bd_web *w)
 {
     BD_STATUS(st);
     certificate_files files = {0};
-    struct MHD_Daemon *daemon = NULL;
-    if (read_certificate(w->tls_dir, &files, st)) {
-        bd_warn("Monitoring keeps the certificate that it has, but %s", st->message);
-    } else if (strcmp(files.ca, w->files.ca) != 0 || strcmp(files.certificate, w->files.certificate) != 0 ||
-               strcmp(files.key, w->files.key) != 0) {
-        daemon = start_daemon(w, &files);
-    }
-    if (daemon) {
+    struct MHD_Daemon *daemon = read_certificate(w->tls_dir, &files, st) ? NULL : start_daemon(w, &files);
+    if (!daemon) {
+        bd_warn("Monitoring keeps the certificate that it has, but %s",
+                st->code ? st->message : "the new one cannot be used");
+    } else {
         MHD_stop_daemon(w->daemon);
         w->daemon = daemon;
         const certificate_files before = w->files;
