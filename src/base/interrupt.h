@@ -39,4 +39,14 @@ static inline bool bd_interrupted_at(int64_t i)
 // The number of elements of a block of an element-wise loop, after which it asks.
 #define BD_INTERRUPT_BLOCK 65536
 
+// The end of the block of a loop of `n` iterations that begins at `at`; `at` itself when there is no further
+// one, or none is wanted. For inner loops that stay free of questions, so that they can be vectorized:
+//     for (int64_t i = 0, end; (end = bd_block_end(i, n)) > i;)
+//         for (; i < end; i++)
+static inline int64_t bd_block_end(int64_t at, int64_t n)
+{
+    if (at >= n || bd_interrupted()) return at;
+    return n - at < BD_INTERRUPT_BLOCK ? n : at + BD_INTERRUPT_BLOCK;
+}
+
 #endif

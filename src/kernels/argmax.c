@@ -12,7 +12,7 @@
             for (int64_t k = 0; k < inner && !bd_interrupted(); k++) {                                       \
                 T best = (WORST);                                                                            \
                 int64_t best_at = 0;                                                                         \
-                for (int64_t j = 0; j < count; j++) {                                                        \
+                for (int64_t j = 0; j < count && !bd_interrupted_at(j); j++) {                               \
                     T candidate = x[j * inner + k];                                                          \
                     if (candidate BETTER best) {                                                             \
                         best = candidate;                                                                    \

@@ -2,6 +2,7 @@
 //
 // Where TensorFlow's gradient kernels take the conjugate of the value, so do these.
 #include "base/complex.h"
+#include "base/interrupt.h"
 #include "kernels/loops.h"
 #include "kernels/pair_loop.h"
 #include "kernels/special.h"
@@ -131,9 +132,9 @@ const bd_binary_fn bd_complex_binary[BD_BINARY_COUNT][2] = {
         const T *x = xp;                                                                                     \
         T *y = yp;                                                                                           \
         for (int64_t i = 0; i < outer; i++, x += count * inner, y += inner) {                                \
-            for (int64_t k = 0; k < inner; k++) {                                                            \
+            for (int64_t k = 0; k < inner && !bd_interrupted(); k++) {                                       \
                 c128 a = START;                                                                              \
-                for (int64_t j = 0; j < count; j++)                                                          \
+                for (int64_t j = 0; j < count && !bd_interrupted_at(j); j++)                                 \
                     a = a OP x[j * inner + k];                                                               \
                 y[k] = (T)a;                                                                                 \
             }                                                                                                \

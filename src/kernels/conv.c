@@ -28,6 +28,7 @@ typedef struct bd_conv {
     bd_primitive base;
     bd_conv_kind kind;
     bd_conv_shape shape;
+    int64_t images; // of a call, a divisor of the batch: of a filter's gradient all
     dnnl_primitive_attr_t attr;
     dnnl_stream_t stream;
     dnnl_primitive_desc_t desc;
@@ -64,7 +65,7 @@ typedef struct tensors {
     dnnl_dims_t stride, dilation, pad_before, pad_after;
 } tensors;
 
-static bool describe_all(const bd_conv_shape *s, tensors *t)
+static bool describe_all(const bd_conv_shape *s, int64_t images, tensors *t)
 {
     dnnl_format_tag_t tag = s->channels_first ? dnnl_nchw : dnnl_nhwc;
     for (int d = 0; d < 2; d++) {
@@ -73,8 +74,8 @@ static bool describe_all(const bd_conv_shape *s, tensors *t)
         t->pad_before[d] = s->pad_before[d];
         t->pad_after[d] = s->pad_after[d];
     }
-    return describe(&t->input, s->batch, s->in_channels, s->in[0], s->in[1], tag) &&
-           describe(&t->output, s->batch, s->out_channels, s->out[0], s->out[1], tag) &&
+    return describe(&t->input, images, s->in_channels, s->in[0], s->in[1], tag) &&
+           describe(&t->output, images, s->out_channels, s->out[0], s->out[1], tag) &&
            describe_filter(s, &t->filter, dnnl_format_tag_any, dnnl_format_tag_any) &&
            describe_filter(s, &t->user_filter, dnnl_hwio, dnnl_hwigo) &&
            dnnl_memory_desc_init_by_tag(&t->bias, 1, (dnnl_dims_t){s->out_channels}, dnnl_f32, dnnl_x) ==
@@ -191,13 +192,24 @@ static void conv_free(bd_primitive *p)
 static bool prepare_dnnl(bd_conv *c)
 {
     tensors t;
-    return bd_dnnl_engine() && describe_all(&c->shape, &t) &&
+    return bd_dnnl_engine() && describe_all(&c->shape, c->images, &t) &&
            dnnl_primitive_attr_create(&c->attr) == dnnl_success &&
            dnnl_primitive_attr_set_scratchpad_mode(c->attr, dnnl_scratchpad_mode_user) == dnnl_success &&
            dnnl_stream_create(&c->stream, bd_dnnl_engine(), dnnl_stream_default_flags) == dnnl_success &&
            (c->kind == BD_CONV_OUTPUT ? make_forward_desc(c, &t, dnnl_forward_inference, &c->desc)
                                       : make_backward_desc(c, &t)) &&
            make_conv(c, &t);
+}
+
+static int64_t images_of_call(const bd_conv *c)
+{
+    const bd_conv_shape *s = &c->shape;
+    if (c->kind == BD_CONV_FILTER_GRAD) return s->batch;
+    const double positions = (double)s->out[0] * (double)s->out[1] * (double)s->out_channels,
+                 each = (double)s->filter[0] * (double)s->filter[1] * (double)(s->in_channels / s->groups);
+    const double all = positions * each;
+    return bd_dnnl_images_of_call(
+        s->batch, all < BD_DNNL_CALL_MULTIPLICATIONS ? (int64_t)all : BD_DNNL_CALL_MULTIPLICATIONS);
 }
 
 // ---- Running ----
@@ -290,6 +302,19 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
     }
 }
 
+// Call by call; the filter is in oneDNN's order.
+static bool run_images(bd_conv *c, const bd_conv_data *data)
+{
+    const bd_conv_shape *s = &c->shape;
+    const int64_t in = c->images * s->in[0] * s->in[1] * s->in_channels,
+                  out = c->images * s->out[0] * s->out[1] * s->out_channels;
+    bool ok = true;
+    for (int64_t i = 0; i < s->batch / c->images && ok && !bd_interrupted(); i++)
+        ok = point_at(c->memory[INPUT], (float *)data->input + i * in) &&
+             point_at(c->memory[OUTPUT], (float *)data->output + i * out) && run_conv(c);
+    return ok;
+}
+
 static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch)
 {
     bd_conv *c = BD_CONTAINER_OF(p, bd_conv, base);
@@ -300,12 +325,11 @@ static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch)
         return true;
     }
     void *rest = (char *)scratch + c->filter_size;
-    bool ok = point_at(c->memory[INPUT], data->input) && point_at(c->memory[OUTPUT], data->output) &&
-              point_at(c->memory[FILTER], c->reorder ? scratch : data->filter) && point_at(c->scratch, rest);
+    bool ok = point_at(c->memory[FILTER], c->reorder ? scratch : data->filter) && point_at(c->scratch, rest);
     if (c->shape.has_bias) ok = ok && point_at(c->memory[BIAS], data->bias);
     if (c->reorder) ok = ok && point_at(c->user_filter, data->filter) && point_at(c->reorder_scratch, rest);
-    if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_conv(c) && run_reorder(c);
-    return ok && run_reorder(c) && run_conv(c);
+    if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_images(c, data) && run_reorder(c);
+    return ok && run_reorder(c) && run_images(c, data);
 }
 
 // ---- The cache ----
@@ -318,6 +342,7 @@ bd_primitive *bd_conv_take(bd_primitive_cache *cache, bd_conv_kind kind, const b
     bd_conv *c = bd_calloc(1, sizeof *c);
     c->kind = kind;
     c->shape = *shape;
+    c->images = images_of_call(c);
     c->base =
         (bd_primitive){.free = conv_free, .shape = &c->shape, .shape_size = sizeof c->shape, .run = conv_run};
     bd_dnnl_one_thread();

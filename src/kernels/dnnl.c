@@ -14,6 +14,15 @@ void bd_dnnl_one_thread(void)
     done = true;
 }
 
+int64_t bd_dnnl_images_of_call(int64_t batch, int64_t multiplications)
+{
+    int64_t calls = 1;
+    while (calls < batch &&
+           (batch % calls != 0 || batch / calls * multiplications > BD_DNNL_CALL_MULTIPLICATIONS))
+        calls++;
+    return batch / calls;
+}
+
 static void make_engine(void *arg)
 {
     dnnl_engine_t *engine = arg;

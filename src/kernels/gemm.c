@@ -7,16 +7,14 @@
 #include <complex.h>
 #include <string.h>
 
-// oneDNN cannot be interrupted: one call of a large product makes at most this many multiplications, which
-// takes some 30 ms. Blocks are cubes where the sizes allow it: for flat ones oneDNN (2.6) takes a kernel that
-// is half as fast when rows are a multiple of 4 KB long.
-#define CALL_MULTIPLICATIONS (INT64_C(1) << 30)
+// A large product is made block by block, each by one call of oneDNN. Blocks are cubes where the sizes allow
+// it: for flat ones oneDNN (2.6) takes a kernel that is half as fast when rows are a multiple of 4 KB long.
 #define CALL_SIDE 1024
 
 // The size of the blocks of a dimension, if those of the others have `others` elements together.
 static int64_t block_size(int64_t size, int64_t others)
 {
-    const int64_t most = CALL_MULTIPLICATIONS / others;
+    const int64_t most = BD_DNNL_CALL_MULTIPLICATIONS / others;
     return size < most ? size : most;
 }
 

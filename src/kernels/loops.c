@@ -24,6 +24,15 @@ void bd_binary_blocks(bd_binary_fn fn, const void *x, const void *y, size_t x_si
            block_at(at, n), single);
 }
 
+void bd_select_blocks(const bool *condition, const void *x, const void *y, void *z, int64_t n, size_t size)
+{
+    for (int64_t at = 0; at < n && !bd_interrupted(); at += BD_INTERRUPT_BLOCK) {
+        const size_t offset = (size_t)at * size;
+        bd_kernels()->select(condition + at, (const char *)x + offset, (const char *)y + offset,
+                             (char *)z + offset, block_at(at, n), size);
+    }
+}
+
 bd_unary_fn bd_unary_loop(bd_unary_op op, bd_number type)
 {
     return type < BD_SIMD_NUMBER_COUNT ? bd_kernels()->unary[op][type] : bd_complex_unary[op][type - BD_C64];

@@ -6,6 +6,9 @@
 #include "kernels/simd.h"
 #include <stddef.h>
 
+// bd_kernels()->select, block by block.
+void bd_select_blocks(const bool *condition, const void *x, const void *y, void *z, int64_t n, size_t size);
+
 // y[i] = fn(x[i]) for n elements of `x_size` and `y_size` bytes, block by block: it may be interrupted.
 void bd_unary_blocks(bd_unary_fn fn, const void *x, size_t x_size, void *y, size_t y_size, int64_t n);
 // z[i] = fn(x[i], y[i]) likewise; `x_size` is that of an element of x and y.

@@ -49,7 +49,7 @@ static bool NAME(cholesky)(NUMBER *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         if (bd_interrupted()) return true;
-        for (int64_t j = 0; j <= i; j++) {
+        for (int64_t j = 0; j <= i && !bd_interrupted(); j++) {
             NUMBER sum = a[i * n + j];
             for (int64_t k = 0; k < j; k++)
                 sum -= a[i * n + k] * CONJUGATE(a[j * n + k]);
@@ -65,7 +65,7 @@ static bool NAME(cholesky)(NUMBER *a, int64_t n)
 static void NAME(adjoint)(NUMBER *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < i; j++)
+        for (int64_t j = 0; j < i && !bd_interrupted(); j++)
             NAME(swap)(&a[i * n + j], &a[j * n + i]);
     }
     for (int64_t i = 0; i < n * n; i++)
@@ -78,7 +78,7 @@ static bool NAME(tridiagonal)(NUMBER *upper, NUMBER *main, NUMBER *lower, NUMBER
     // Forward: row i has main[i], upper[i] and, after an exchange, fill[i] two places on.
     for (int64_t i = 0; i < n; i++)
         fill[i] = 0;
-    for (int64_t i = 0; i + 1 < n; i++) {
+    for (int64_t i = 0; i + 1 < n && !bd_interrupted_at(i); i++) {
         if (pivoting && SIZE_OF(lower[i + 1]) > SIZE_OF(main[i])) { // exchange rows i and i + 1
             NAME(swap)(&main[i], &lower[i + 1]);
             NAME(swap)(&upper[i], &main[i + 1]);
@@ -94,7 +94,7 @@ static bool NAME(tridiagonal)(NUMBER *upper, NUMBER *main, NUMBER *lower, NUMBER
             x[(i + 1) * count + k] -= factor * x[i * count + k];
     }
     if (n > 0 && main[n - 1] == 0) return false;
-    for (int64_t i = n - 1; i >= 0; i--) {
+    for (int64_t i = n - 1; i >= 0 && !bd_interrupted(); i--) {
         for (int64_t k = 0; k < count; k++) {
             NUMBER sum = x[i * count + k];
             if (i + 1 < n) sum -= upper[i] * x[(i + 1) * count + k];

@@ -6,12 +6,14 @@
 #include "kernels/pooling.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "kernels/dnnl.h"
 
 typedef struct bd_pooling {
     bd_primitive base;
     bd_pooling_kind kind;
     bd_pooling_shape shape;
+    int64_t images; // of a call, a divisor of the batch
     dnnl_primitive_attr_t attr;
     dnnl_stream_t stream;
     dnnl_primitive_desc_t forward_desc, backward_desc;
@@ -47,8 +49,8 @@ static bool describe(const bd_pooling *p, images *i)
     i->algorithm = p->kind == BD_POOLING_MAX || p->kind == BD_POOLING_MAX_GRAD
                        ? dnnl_pooling_max
                        : dnnl_pooling_avg_exclude_padding;
-    dnnl_dims_t in = {s->batch, s->channels, s->in[0], s->in[1]},
-                out = {s->batch, s->channels, s->out[0], s->out[1]};
+    dnnl_dims_t in = {p->images, s->channels, s->in[0], s->in[1]},
+                out = {p->images, s->channels, s->out[0], s->out[1]};
     return dnnl_memory_desc_init_by_tag(&i->input, 4, in, dnnl_f32, tag) == dnnl_success &&
            dnnl_memory_desc_init_by_tag(&i->output, 4, out, dnnl_f32, tag) == dnnl_success;
 }
@@ -131,6 +133,17 @@ static bool has_elements(const bd_pooling_shape *s)
     return s->batch > 0 && s->channels > 0 && s->in[0] > 0 && s->in[1] > 0 && s->out[0] > 0 && s->out[1] > 0;
 }
 
+// An element is worth some multiplications: it is loaded.
+#define ELEMENT_MULTIPLICATIONS 8
+
+static int64_t images_of_call(const bd_pooling_shape *s)
+{
+    const double all = ELEMENT_MULTIPLICATIONS * (double)s->out[0] * (double)s->out[1] * (double)s->channels *
+                       (double)s->window[0] * (double)s->window[1];
+    return bd_dnnl_images_of_call(
+        s->batch, all < BD_DNNL_CALL_MULTIPLICATIONS ? (int64_t)all : BD_DNNL_CALL_MULTIPLICATIONS);
+}
+
 // ---- Running ----
 
 static bool point_at(dnnl_memory_t m, void *data)
@@ -156,20 +169,29 @@ static bool run_backward(bd_pooling *p)
     return dnnl_primitive_execute(p->backward, p->stream, p->workspace ? 4 : 3, args) == dnnl_success;
 }
 
+// One call; `in` and `out` are the elements before its images.
+static bool run_images(bd_pooling *p, const bd_pooling_data *data, int64_t in, int64_t out)
+{
+    float *x = data->x, *dx = data->dx, *y = data->y, *dy = data->dy;
+    if (!is_grad(p->kind))
+        return point_at(p->input, x + in) && point_at(p->output, y + out) && run_forward(p, p->output);
+    if (p->kind == BD_POOLING_MAX_GRAD && !(point_at(p->input, x + in) && run_forward(p, p->again_output)))
+        return false;
+    return point_at(p->input, dx + in) && point_at(p->output, dy + out) && run_backward(p);
+}
+
 static bool pooling_run(bd_primitive *base, const void *pooling_data, void *scratch)
 {
     bd_pooling *p = BD_CONTAINER_OF(base, bd_pooling, base);
-    const bd_pooling_data *data = pooling_data;
+    const bd_pooling_shape *s = &p->shape;
     bd_dnnl_one_thread();
     char *at = scratch;
-    if (!point_at(p->workspace, at) || !point_at(p->again_output, at + p->workspace_size) ||
-        !point_at(p->scratch, at + p->workspace_size + p->again_size))
-        return false;
-    if (!is_grad(p->kind))
-        return point_at(p->input, data->x) && point_at(p->output, data->y) && run_forward(p, p->output);
-    if (p->kind == BD_POOLING_MAX_GRAD && !(point_at(p->input, data->x) && run_forward(p, p->again_output)))
-        return false;
-    return point_at(p->input, data->dx) && point_at(p->output, data->dy) && run_backward(p);
+    bool ok = point_at(p->workspace, at) && point_at(p->again_output, at + p->workspace_size) &&
+              point_at(p->scratch, at + p->workspace_size + p->again_size);
+    for (int64_t i = 0; i < s->batch && ok && !bd_interrupted(); i += p->images)
+        ok = run_images(p, pooling_data, i * s->in[0] * s->in[1] * s->channels,
+                        i * s->out[0] * s->out[1] * s->channels);
+    return ok;
 }
 
 // ---- The cache ----
@@ -182,6 +204,7 @@ bd_primitive *bd_pooling_take(bd_primitive_cache *cache, bd_pooling_kind kind, c
     bd_pooling *p = bd_calloc(1, sizeof *p);
     p->kind = kind;
     p->shape = *shape;
+    p->images = images_of_call(shape);
     p->base = (bd_primitive){
         .free = pooling_free, .shape = &p->shape, .shape_size = sizeof p->shape, .run = pooling_run};
     bd_dnnl_one_thread();

@@ -1,4 +1,5 @@
 // Normal numbers between bounds, by three ways of rejection: the cheapest for where the bounds lie is taken.
+#include "base/interrupt.h"
 #include "kernels/random_convert.h"
 #include "kernels/random_variates.h"
 

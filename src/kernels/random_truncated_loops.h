@@ -20,7 +20,7 @@ static bool NAME(settle)(const NAME(job) * j, bool accept, T z, int64_t *done, i
 static bool NAME(by_normal)(bd_philox *stream, const NAME(job) * j)
 {
     int rejected = 0;
-    for (int64_t done = 0; done < j->count;) {
+    for (int64_t done = 0; done < j->count && !bd_interrupted();) {
         T z[N];
         NAME(normals)(stream, z);
         for (int i = 0; i < (N) && done < j->count; i++) {
@@ -34,7 +34,7 @@ static bool NAME(by_uniform)(bd_philox *stream, const NAME(job) * j)
 {
     T square = j->low < 0 ? 0 : j->low * j->low, width = j->high - j->low;
     int rejected = 0;
-    for (int64_t done = 0; done < j->count;) {
+    for (int64_t done = 0; done < j->count && !bd_interrupted();) {
         T place[N], u[N];
         NAME(uniforms)(stream, place);
         NAME(uniforms)(stream, u);
@@ -50,7 +50,7 @@ static bool NAME(by_exponential)(bd_philox *stream, const NAME(job) * j)
 {
     T alpha = (j->low + SQRT(j->low * j->low + 4)) / 2;
     int rejected = 0;
-    for (int64_t done = 0; done < j->count;) {
+    for (int64_t done = 0; done < j->count && !bd_interrupted();) {
         T u[N];
         NAME(uniforms)(stream, u);
         for (int i = 0; i < (N) && done < j->count; i += 2) {

@@ -1,6 +1,8 @@
 // Resizing: nearest, bilinear and bicubic by taps, areas by sums.
 #include "kernels/resize.h"
 
+#include "base/interrupt.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -196,7 +198,8 @@ void bd_resize_area_rows(const bd_resize *r, const float *x, float *y, int64_t f
     void NAME(const bd_resize *r, int count, const float *dy, T *dx)                                         \
     {                                                                                                        \
         for (int64_t row = 0; row < r->axis[0].out; row++) {                                                 \
-            for (int64_t column = 0; column < r->axis[1].out; column++, dy += r->channels) {                 \
+            for (int64_t column = 0; column < r->axis[1].out && !bd_interrupted();                           \
+                 column++, dy += r->channels) {                                                              \
                 const bd_resize_tap *v = &r->taps[0][row], *h = &r->taps[1][column];                         \
                 for (int i = 0; i < count; i++) {                                                            \
                     for (int j = 0; j < count; j++) {                                                        \

@@ -60,6 +60,7 @@ static void NAME(center)(const T *xs, T *ys, int64_t rows, int64_t cols)
 {
     for (int64_t r = 0; r < rows && !bd_interrupted(); r++, xs += cols, ys += cols) {
         T max = NAME(max)(xs, cols);
+        if (is_over(cols)) return;
         BD_VECTORIZE
         for (int64_t c = 0; c < cols; c++)
             ys[c] = xs[c] - max;
@@ -68,9 +69,11 @@ static void NAME(center)(const T *xs, T *ys, int64_t rows, int64_t cols)
 
 static void NAME(exp_all)(const T *xs, T *ys, int64_t n)
 {
-    BD_VECTORIZE
-    for (int64_t i = 0; i < n; i++)
-        ys[i] = EXP(xs[i]);
+    for (int64_t i = 0, end; (end = bd_block_end(i, n)) > i;) {
+        BD_VECTORIZE
+        for (; i < end; i++)
+            ys[i] = EXP(xs[i]);
+    }
 }
 
 static void NAME(softmax)(const void *xp, void *yp, int64_t rows, int64_t cols)
@@ -82,7 +85,7 @@ static void NAME(softmax)(const void *xp, void *yp, int64_t rows, int64_t cols)
         block = block_rows(rows, cols);
         NAME(center)(xs, ys, block, cols);
         NAME(exp_all)(ys, ys, block * cols);
-        for (int64_t r = 0; r < block; r++, ys += cols) {
+        for (int64_t r = 0; r < block && !is_over(cols); r++, ys += cols) {
             T scale = 1 / NAME(sum)(ys, cols);
             BD_VECTORIZE
             for (int64_t c = 0; c < cols; c++)
@@ -122,10 +125,10 @@ static void NAME(cross_entropy)(const void *xp, const void *lp, void *loss_p, vo
     for (int64_t block; rows > 0 && !bd_interrupted(); rows -= block, xs += block * cols) {
         block = block_rows(rows, cols);
         NAME(center)(xs, back, block, cols);
-        for (int64_t r = 0; r < block; r++)
+        for (int64_t r = 0; r < block && !is_over(cols); r++)
             loss[r] = -NAME(dot)(labels + r * cols, back + r * cols, cols);
         NAME(exp_all)(back, back, block * cols);
-        for (int64_t r = 0; r < block; r++, back += cols, labels += cols, loss++) {
+        for (int64_t r = 0; r < block && !is_over(cols); r++, back += cols, labels += cols, loss++) {
             T sum = NAME(sum)(back, cols), scale = 1 / sum;
             *loss += NAME(sum)(labels, cols) * LOG(sum);
             BD_VECTORIZE
@@ -144,10 +147,10 @@ static void NAME(sparse_cross_entropy)(const void *xp, const int64_t *labels, vo
     for (int64_t block; rows > 0 && !bd_interrupted(); rows -= block, xs += block * cols) {
         block = block_rows(rows, cols);
         NAME(center)(xs, back, block, cols);
-        for (int64_t r = 0; r < block; r++)
+        for (int64_t r = 0; r < block && !is_over(cols); r++)
             loss[r] = -back[r * cols + labels[r]];
         NAME(exp_all)(back, back, block * cols);
-        for (int64_t r = 0; r < block; r++, back += cols, labels++, loss++) {
+        for (int64_t r = 0; r < block && !is_over(cols); r++, back += cols, labels++, loss++) {
             T sum = NAME(sum)(back, cols), scale = 1 / sum;
             *loss += LOG(sum);
             BD_VECTORIZE

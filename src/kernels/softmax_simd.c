@@ -17,6 +17,12 @@ static inline int64_t block_rows(int64_t rows, int64_t cols)
     return rows < block ? rows : block;
 }
 
+// Asks within a block only when its one row is long.
+static inline bool is_over(int64_t cols)
+{
+    return cols > BD_INTERRUPT_BLOCK && bd_interrupted();
+}
+
 #define T float
 #define NAME(x) x##_f32
 #define EXP exp_f32

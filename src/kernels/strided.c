@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+// The elements of a block of a dense run, of which a copy takes some 10 ms. It is large because memcpy is
+// faster for large memory.
+#define DENSE_BLOCK (1 << 24)
+
 // Drops dimensions of one element and joins adjacent ones that are contiguous in both memories. Returns false
 // when there is no element.
 static bool simplify(const bd_strided *in, bd_strided *out)
@@ -31,14 +35,30 @@ static bool simplify(const bd_strided *in, bd_strided *out)
     return true;
 }
 
+// Visits the innermost run at these positions, a long one.
+__attribute__((noinline)) static void run_blocks(const bd_strided *b, bd_strided_run_fn run, void *arg,
+                                                 int64_t to_at, int64_t from_at)
+{
+    int inner = b->rank - 1;
+    int64_t to = b->to_strides[inner], from = b->from_strides[inner];
+    int64_t block = to == 1 && from == 1 ? DENSE_BLOCK : BD_INTERRUPT_BLOCK;
+    for (int64_t i = 0; i < b->dims[inner] && !(i > 0 && bd_interrupted()); i += block)
+        run(arg, to_at + i * to, to, from_at + i * from, from,
+            b->dims[inner] - i < block ? b->dims[inner] - i : block);
+}
+
 void bd_strided_walk(const bd_strided *block, bd_strided_run_fn run, void *arg)
 {
     bd_strided b;
     if (!simplify(block, &b)) return;
     int inner = b.rank - 1;
+    const int64_t n = b.dims[inner], to = b.to_strides[inner], from = b.from_strides[inner];
     int64_t index[BD_STRIDED_RANK_MAX] = {0}, to_at = 0, from_at = 0;
     while (!bd_interrupted()) {
-        run(arg, to_at, b.to_strides[inner], from_at, b.from_strides[inner], b.dims[inner]);
+        if (n > BD_INTERRUPT_BLOCK)
+            run_blocks(&b, run, arg, to_at, from_at);
+        else
+            run(arg, to_at, to, from_at, from, n);
         int d = inner - 1;
         for (; d >= 0; d--) {
             to_at += b.to_strides[d];
@@ -103,7 +123,7 @@ static bool copy_tiled(plain_copy *c, const bd_strided *b)
     }
     if (other < 0 || b->dims[inner] < TILE || b->dims[other] < TILE) return false;
     for (int64_t i = 0; i < b->dims[other]; i += TILE) {
-        for (int64_t j = 0; j < b->dims[inner]; j += TILE) {
+        for (int64_t j = 0; j < b->dims[inner] && !bd_interrupted(); j += TILE) {
             bd_strided tile = *b;
             tile.dims[other] = b->dims[other] - i < TILE ? b->dims[other] - i : TILE;
             tile.dims[inner] = b->dims[inner] - j < TILE ? b->dims[inner] - j : TILE;

@@ -16,6 +16,13 @@ typedef struct bd_strided {
     int64_t to_strides[BD_STRIDED_RANK_MAX], from_strides[BD_STRIDED_RANK_MAX];
 } bd_strided;
 
+// `n` elements that follow each other in both memories.
+#define BD_STRIDED_DENSE(n)                                                                                  \
+    (bd_strided)                                                                                             \
+    {                                                                                                        \
+        .rank = 1, .dims = {n}, .to_strides = {1}, .from_strides = { 1 }                                     \
+    }
+
 // One run of a walk: `n` elements, the first at these positions, each a stride on.
 typedef void (*bd_strided_run_fn)(void *arg, int64_t to_at, int64_t to_stride, int64_t from_at,
                                   int64_t from_stride, int64_t n);

@@ -2,6 +2,7 @@
 #include "kernels/suppress.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 
 #include <math.h>
 
@@ -55,7 +56,7 @@ static float overlap(const bd_suppress *s, int32_t a, int32_t b)
 // is suppressed for good.
 static bool compare(const bd_suppress *s, const bd_suppressed *out, candidate *c)
 {
-    for (int64_t k = out->count - 1; k >= c->compared; k--) {
+    for (int64_t k = out->count - 1; k >= c->compared && !bd_interrupted_at(k); k--) {
         float o = overlap(s, c->index, out->index[k]);
         if (s->sigma > 0) {
             c->score *= expf(-0.5f / s->sigma * o * o);
@@ -73,13 +74,13 @@ bool bd_suppress_run(const bd_suppress *s, bd_suppressed *out)
     candidate *heap = bd_try_malloc((size_t)s->count * sizeof *heap);
     int64_t count = 0;
     if (!heap) return false;
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         if (s->scores[i] > s->score_min) heap[count++] = (candidate){(int32_t)i, s->scores[i], 0};
     }
-    for (int64_t i = count / 2 - 1; i >= 0; i--)
+    for (int64_t i = count / 2 - 1; i >= 0 && !bd_interrupted_at(i); i--)
         sift_down(heap, count, i);
     out->count = 0;
-    while (count > 0 && out->count < s->output_max) {
+    while (count > 0 && out->count < s->output_max && !bd_interrupted()) {
         float before = heap[0].score;
         bool stays = compare(s, out, &heap[0]);
         if (stays && heap[0].score != before) { // it is compared again later

@@ -130,6 +130,9 @@ static inline bool bd_op_failed(const bd_op_ctx *c)
 {
     return c->status.code != BRAID_OK;
 }
+// Whether the kernel is interrupted (base/interrupt.h): then it fails, as after any error. For loops that
+// find what later ones rely on: checked indices, numbers of elements.
+bool bd_op_interrupted(bd_op_ctx *c);
 // Fails the execution (ResourceExhausted) when memory was short for a string of output `i`. For callers of
 // kernels.
 void bd_op_check_strings(bd_op_ctx *c, int i);

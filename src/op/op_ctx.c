@@ -1,4 +1,5 @@
 // The functions that kernels call while they run: outputs, in-place reuse of inputs, errors.
+#include "base/interrupt.h"
 #include "op/kernel.h"
 
 #include "base/account.h"
@@ -89,6 +90,13 @@ void bd_node_fused(const braid_op *node, int part, const char **name, const char
     if (part == 0 || !parts || parts->item_kind != BD_ATTR_STRING || 2 * part > parts->list.count) return;
     *name = parts->list.s[2 * part - 2].data;
     *op_type = parts->list.s[2 * part - 1].data;
+}
+
+bool bd_op_interrupted(bd_op_ctx *c)
+{
+    if (!bd_interrupted()) return false;
+    bd_op_fail(c, BRAID_CANCELLED, "The step does not want the result any more");
+    return true;
 }
 
 void bd_op_fail_status(bd_op_ctx *c, const braid_status *st)

@@ -135,7 +135,7 @@ static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
     gathering g;
     if (!plan_gather(c, &params->shape, &indices->shape, axis, &g)) return;
     int64_t limit = params->shape.dims[g.axis];
-    for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(indices) && !bd_interrupted_at(i); i++) {
         int64_t at = bd_tensor_index(indices, i);
         if (at >= 0 && at < limit) continue;
         fail_index(c, 1, i, limit);
@@ -147,7 +147,7 @@ static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
             outer = bd_shape_count_range(&params->shape, 0, g.axis),
             inner = bd_shape_count_range(&params->shape, g.axis + 1, params->shape.rank),
             n = bd_shape_count_range(&indices->shape, g.batch, indices->shape.rank);
-    for (int64_t o = 0; o < outer; o++) {
+    for (int64_t o = 0; o < outer && !bd_interrupted_at(o); o++) {
         for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
             int64_t at = bd_tensor_index(indices, o / per_batch * n + i);
             // the indices may be a variable's and change between two reads
@@ -312,7 +312,7 @@ BD_OP(ResourceGather) = {
     .flags = BD_OP_STATEFUL,
     .shape = resource_gather_shape,
     .gradient = resource_gather_gradient,
-    .kernels = BD_KERNELS({.run = resource_gather_run}),
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_INTERRUPTIBLE, .run = resource_gather_run}),
     .doc = "Gather of the rows of a resource variable, without reading the whole variable.",
     .deviation = "No gradient with attr batch_dims.",
 };

@@ -1,4 +1,5 @@
 // Tile repeats a tensor along its dimensions; TileGrad sums the copies.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -179,7 +180,7 @@ static void tile_grad_run(bd_op_ctx *c)
     bd_update_fn add = bd_update_function(x->dtype, BD_UPDATE_ADD);
     bd_row_strides(&copy, to_strides);
     memset(y->data, 0, (size_t)bd_tensor_count(y) * size);
-    for (int64_t at = 0; at < bd_tensor_count(x); at += row) {
+    for (int64_t at = 0; at < bd_tensor_count(x) && !bd_interrupted(); at += row) {
         int64_t rest = at, to = 0;
         for (int d = copy.rank - 1; d >= 0; d--) {
             to += rest % x->shape.dims[d] % copy.dims[d] * to_strides[d];

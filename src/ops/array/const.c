@@ -1,4 +1,5 @@
 // Sources of values: constants, placeholders, and tensors filled with one value.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -198,7 +199,7 @@ static void fill_plain(void *to, const void *value, size_t size, int64_t count)
     size_t total = (size_t)count * size, done = size;
     if (count == 0) return;
     memcpy(to, value, size);
-    while (done < total) {
+    while (done < total && !bd_interrupted()) {
         // Copying a piece that stays in the cache is faster than doubling further.
         size_t part = done < 16384 ? done : 16384 / size * size;
         if (part > total - done) part = total - done;
@@ -259,7 +260,7 @@ static void fill_run(bd_op_ctx *c)
     if (size) {
         fill_plain(y->data, value->data, size, bd_tensor_count(y));
     } else {
-        for (int64_t i = 0; i < bd_tensor_count(y); i++)
+        for (int64_t i = 0; i < bd_tensor_count(y) && !bd_interrupted_at(i); i++)
             bd_elements_copy(y, i, value, 0, 1);
     }
 }

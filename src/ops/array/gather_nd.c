@@ -138,7 +138,7 @@ BD_OP(ResourceGatherNd) = {
     .flags = BD_OP_STATEFUL,
     .shape = resource_gather_nd_shape,
     .gradient = resource_gather_nd_gradient,
-    .kernels = BD_KERNELS({.run = resource_gather_nd_run}),
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_INTERRUPTIBLE, .run = resource_gather_nd_run}),
     .doc = "GatherNd of a resource variable, without reading the whole variable.",
 };
 
@@ -160,7 +160,7 @@ static void join_strings(bd_op_ctx *c, const bd_slices *s, const braid_tensor *y
 {
     const braid_tensor *indices = bd_input(c, 0), *updates = bd_input(c, 1);
     if (!bd_scatter_fits(c, s, &y->shape, indices, updates)) return;
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         int64_t at = bd_slices_at(c, s, &y->shape, indices, i);
         if (at < 0 && !s->ignores) return;
         for (int64_t k = 0; at >= 0 && k < s->len; k++) {

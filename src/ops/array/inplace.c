@@ -1,6 +1,7 @@
 // InplaceUpdate, InplaceAdd and InplaceSub write rows of a tensor by index; DeepCopy, Empty and
 // ParallelConcat allocate tensors.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/state/variable.h"
@@ -50,7 +51,7 @@ static void update_rows(bd_op_ctx *c, bd_update_op op)
     bd_update_fn update = op == BD_UPDATE_SET ? NULL : bd_update_function(x->dtype, op);
     const int64_t count =
         rows * len > 0 ? i->shape.dims[0] : 0; // as in TensorFlow, empty rows update nothing
-    for (int64_t k = 0; k < count; k++) {
+    for (int64_t k = 0; k < count && !bd_interrupted_at(k); k++) {
         // as in TensorFlow, indices wrap around in both directions
         int64_t row = (bd_tensor_i32(i)[k] % rows + rows) % rows;
         if (update) {

@@ -1,4 +1,5 @@
 // ReverseV2, Reverse and ReverseSequence: reverse the order of elements along dimensions.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -168,7 +169,7 @@ static bool check_dims(bd_op_ctx *c, int64_t seq, int64_t batch)
 static bool check_lengths(bd_op_ctx *c, int64_t seq)
 {
     const braid_tensor *lens = bd_input(c, 1);
-    for (int64_t i = 0; i < bd_tensor_count(lens); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(lens) && !bd_interrupted_at(i); i++) {
         int64_t len = bd_tensor_index(lens, i);
         if (len >= 0 && len <= bd_input(c, 0)->shape.dims[seq]) continue;
         if (len < 0) {
@@ -190,7 +191,7 @@ static void sequence_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
     if (!y || bd_tensor_count(y) == 0) return;
     bd_strided whole = bd_strided_of(&x->shape);
-    for (int64_t i = 0; i < x->shape.dims[batch]; i++) {
+    for (int64_t i = 0; i < x->shape.dims[batch] && !bd_interrupted_at(i); i++) {
         int64_t len = bd_tensor_index(lens, i), at = i * whole.to_strides[batch];
         bd_strided part = whole;
         int64_t stride = whole.to_strides[seq];

@@ -1,5 +1,6 @@
 // SpaceToBatchND, BatchToSpaceND and their older forms for images: move blocks between the spatial dimensions
 // and the batch.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -183,7 +184,7 @@ static void move_blocks(bd_op_ctx *c, bool to_batch)
     size_t size = braid_dtype_size(x->dtype);
     if (to_batch && size > 0) memset(y->data, 0, (size_t)total * size);
     int64_t count = blocks_count(&b);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)
         move_place(&b, to_batch ? x : y, to_batch ? y : x, to_batch, i);
 }
 

@@ -1,4 +1,5 @@
 // Transpose, ConjugateTranspose and InvertPermutation.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/math/complex_ops.h"
@@ -163,13 +164,13 @@ static void invert_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
     if (!y) return;
     bool wide = x->dtype == BRAID_INT64;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         if (wide)
             bd_tensor_i64(y)[i] = -1;
         else
             bd_tensor_i32(y)[i] = -1;
     }
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         int64_t at = bd_tensor_index(x, i);
         if (at < 0 || at >= n) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%lld is not between 0 and %lld", (long long)at,

@@ -1,5 +1,6 @@
 // Unique, UniqueV2, UniqueWithCounts and ListDiff: sets of the elements of vectors, or of slices of tensors.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/map.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -61,7 +62,7 @@ static bool set_init(bd_op_ctx *c, element_set *s, const braid_tensor *t, int64_
 // Returns whether key `i` of `t` equals key `j` of the set.
 static bool is_same(const element_set *s, const braid_tensor *t, int64_t i, int64_t j)
 {
-    for (int64_t w = 0; w < s->width; w++) {
+    for (int64_t w = 0; w < s->width && !bd_interrupted_at(w); w++) {
         element_key a, b;
         key_of(t, i * s->width + w, &a);
         key_of(s->t, j * s->width + w, &b);
@@ -75,7 +76,7 @@ static bool is_same(const element_set *s, const braid_tensor *t, int64_t i, int6
 static int64_t *set_find(const element_set *s, const braid_tensor *t, int64_t i)
 {
     uint64_t at = 0;
-    for (int64_t w = 0; w < s->width; w++) {
+    for (int64_t w = 0; w < s->width && !bd_interrupted_at(w); w++) {
         element_key k;
         key_of(t, i * s->width + w, &k);
         if (k.is_nan) return NULL;
@@ -192,7 +193,7 @@ static bool gather_keys(bd_op_ctx *c, const sliced *s, braid_tensor *keys)
 static int64_t number_keys(const element_set *s, int64_t count, const braid_tensor *idx, int64_t *firsts)
 {
     int64_t found = 0;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++) {
         int64_t *slot = set_find(s, s->t, i);
         if (!slot || *slot == 0) {
             if (slot) *slot = i + 1;
@@ -215,7 +216,7 @@ static void put_unique(bd_op_ctx *c, const sliced *s, const int64_t *firsts, int
                        .dims = {s->outer, s->inner},
                        .to_strides = {found * s->inner, 1},
                        .from_strides = {s->count * s->inner, 1}};
-    for (int64_t i = 0; y && bd_tensor_count(y) > 0 && i < found; i++)
+    for (int64_t i = 0; y && bd_tensor_count(y) > 0 && i < found && !bd_interrupted_at(i); i++)
         bd_elements_copy_block(y, i * s->inner, x, firsts[i] * s->inner, &walk);
 }
 
@@ -223,9 +224,9 @@ static void put_counts(bd_op_ctx *c, const braid_tensor *idx, int64_t found)
 {
     braid_shape shape = bd_shape1(found);
     braid_tensor *counts = bd_output(c, 2, idx->dtype, &shape);
-    for (int64_t i = 0; counts && i < found; i++)
+    for (int64_t i = 0; counts && i < found && !bd_interrupted_at(i); i++)
         set_index(counts, i, 0);
-    for (int64_t i = 0; counts && i < bd_tensor_count(idx); i++) {
+    for (int64_t i = 0; counts && i < bd_tensor_count(idx) && !bd_interrupted_at(i); i++) {
         int64_t at = bd_tensor_index(idx, i);
         set_index(counts, at, bd_tensor_index(counts, at) + 1);
     }
@@ -309,7 +310,7 @@ static braid_code list_diff_shape(bd_shape_ctx *c, braid_status *st)
 static int64_t find_others(const element_set *set, const braid_tensor *x, int64_t *numbers)
 {
     int64_t found = 0;
-    for (int64_t i = 0; i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const int64_t *slot = set_find(set, x, i);
         if (!slot || *slot == 0) numbers[found++] = i;
     }
@@ -323,7 +324,7 @@ static void list_diff_run(bd_op_ctx *c)
     if (!check_vector(c, 0, "x should be a 1D vector.") || !check_vector(c, 1, "y should be a 1D vector.") ||
         !set_init(c, &set, y, bd_tensor_count(y), 1))
         return;
-    for (int64_t i = 0; i < bd_tensor_count(y); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(y) && !bd_interrupted_at(i); i++) {
         int64_t *slot = set_find(&set, y, i);
         if (slot) *slot = i + 1;
     }
@@ -332,7 +333,7 @@ static void list_diff_run(bd_op_ctx *c)
         braid_shape shape = bd_shape1(find_others(&set, x, numbers));
         braid_tensor *out = bd_output(c, 0, x->dtype, &shape);
         braid_tensor *idx = out ? bd_output(c, 1, c->node->output_types[1], &shape) : NULL;
-        for (int64_t i = 0; idx && i < shape.dims[0]; i++) {
+        for (int64_t i = 0; idx && i < shape.dims[0] && !bd_interrupted_at(i); i++) {
             bd_elements_copy(out, i, x, numbers[i], 1);
             set_index(idx, i, numbers[i]);
         }

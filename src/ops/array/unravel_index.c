@@ -1,4 +1,5 @@
 // UnravelIndex: coordinates of elements, given their indices in row-major order.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -50,7 +51,7 @@ static void unravel_run(bd_op_ctx *c)
     const braid_tensor *indices = bd_input(c, 0), *dims = bd_input(c, 1);
     int64_t product, n = bd_tensor_count(indices), rank = bd_tensor_count(dims);
     if (!check_dims(c, &product)) return;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         int64_t index = bd_tensor_index(indices, i);
         if (index >= 0 && index < product) continue;
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "index is out of bound as with dims: %lld is not in [0, %lld)",
@@ -59,7 +60,7 @@ static void unravel_run(bd_op_ctx *c)
     }
     braid_shape shape = indices->shape.rank == 0 ? bd_shape1(rank) : bd_shape2(rank, n);
     braid_tensor *y = bd_output(c, 0, indices->dtype, &shape);
-    for (int64_t i = 0; y && i < n; i++) {
+    for (int64_t i = 0; y && i < n && !bd_interrupted_at(i); i++) {
         int64_t rest = bd_tensor_index(indices, i);
         for (int64_t d = rank - 1; d >= 0; d--) {
             int64_t size = bd_tensor_index(dims, d), at = d * n + i;

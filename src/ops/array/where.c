@@ -1,4 +1,5 @@
 // Where: the coordinates of nonzero elements.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -33,14 +34,14 @@ static void where_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     int64_t n = bd_tensor_count(x), found = 0;
     int rank = x->shape.rank;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++)
         found += is_true(x, i);
     braid_shape out = bd_shape2(found, rank);
     braid_tensor *y = bd_output(c, 0, BRAID_INT64, &out);
     if (!y) return;
     int64_t strides[BRAID_RANK_MAX], *row = bd_tensor_i64(y);
     bd_row_strides(&x->shape, strides);
-    for (int64_t i = 0; i < n && found > 0; i++) {
+    for (int64_t i = 0; i < n && found > 0 && !bd_interrupted_at(i); i++) {
         if (!is_true(x, i)) continue;
         int64_t rest = i;
         for (int d = 0; d < rank; d++) {

@@ -3,6 +3,7 @@
 // Frequencies are summed in overlapping triangular bands of equal width on the mel scale; the coefficients
 // are the cosine transform (DCT-II) of the logarithms of the sums.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -177,7 +178,7 @@ static void mfcc_run(bd_op_ctx *c)
     double spacing = 0.5 * (double)*bd_tensor_i32(bd_input(c, 1)) / (double)(count - 1);
     if (!y || total == 0 || !bank_begin(c, m, count, spacing, &b)) return;
     float *out = bd_tensor_f32(y);
-    for (int64_t i = 0; i < total / m->coefficients; i++, out += m->coefficients) {
+    for (int64_t i = 0; i < total / m->coefficients && !bd_interrupted(); i++, out += m->coefficients) {
         // As in TensorFlow, the result is zeros if the frequencies do not reach the upper limit.
         if (b.last < count) sum_bands(m, &b, bd_tensor_f32(x) + i * count);
         transform(m, &b, out);

@@ -1,6 +1,7 @@
 // AudioSpectrogram: the strength of each frequency in a sound over time.
 #include "base/alloc.h"
 #include "base/complex.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "kernels/fft.h"
 #include "op/kernel.h"
@@ -116,7 +117,7 @@ static void spectrogram_run(bd_op_ctx *c)
     if (!y || total == 0 || !workspace_begin(c, &s, &w)) return;
     float *out = bd_tensor_f32(y);
     for (int64_t k = 0; k < channels; k++) {
-        for (int64_t i = 0; i < windows; i++, out += s.length / 2 + 1)
+        for (int64_t i = 0; i < windows && !bd_interrupted(); i++, out += s.length / 2 + 1)
             transform_window(&s, &w, bd_tensor_f32(x) + i * s.stride * channels + k, channels, out);
     }
     workspace_end(&w);

@@ -2,6 +2,7 @@
 // format; other chunks; and chunk `data`, its size and the samples.
 #include "ops/audio/wav.h"
 
+#include "base/interrupt.h"
 #include "io/little_endian.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ void bd_wav_write(const float *samples, int64_t frames, int64_t channels, uint32
     bd_put_le32(out + 32, frame_bytes | 16U << 16);
     memcpy(out + 36, "data", 4);
     bd_put_le32(out + 40, data_bytes);
-    for (int64_t i = 0; i < frames * channels; i++) {
+    for (int64_t i = 0; i < frames * channels && !bd_interrupted_at(i); i++) {
         const uint16_t bits = (uint16_t)sample_of(samples[i]);
         out[HEADER + 2 * i] = (uint8_t)bits;
         out[HEADER + 2 * i + 1] = (uint8_t)(bits >> 8);

@@ -1,4 +1,5 @@
 // DecodeWav and EncodeWav: sounds with 16 bits per sample, as floats from -1 to 1.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 #include "ops/audio/wav.h"
@@ -33,7 +34,7 @@ static braid_code decode_shape(bd_shape_ctx *c, braid_status *st)
 // Fills missing samples: silence after the end, and copies of the last channel for missing channels.
 static void copy_samples(const bd_wav *wav, int64_t frames, int64_t channels, float *out)
 {
-    for (int64_t i = 0; i < frames; i++) {
+    for (int64_t i = 0; i < frames && !bd_interrupted_at(i); i++) {
         for (int64_t k = 0; k < channels; k++, out++)
             *out = i < wav->frames ? bd_wav_sample(wav, i, k < wav->channels ? k : wav->channels - 1) : 0;
     }

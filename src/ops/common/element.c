@@ -1,6 +1,7 @@
 // Copying elements of any type, and reading small integer inputs.
 #include "ops/common/element.h"
 
+#include "base/interrupt.h"
 #include <string.h>
 
 size_t bd_element_size(braid_dtype dtype)
@@ -31,7 +32,7 @@ static void copy_owning_run(void *arg, int64_t to_at, int64_t to_stride, int64_t
                             int64_t n)
 {
     owning_copy *c = arg;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i + 1); i++) {
         int64_t to = c->to_at + to_at + i * to_stride, from = c->from_at + from_at + i * from_stride;
         if (c->to->dtype == BRAID_STRING) {
             const bd_string *s = &bd_tensor_str(c->from)[from];
@@ -44,6 +45,9 @@ static void copy_owning_run(void *arg, int64_t to_at, int64_t to_stride, int64_t
     }
 }
 
+// Up to this number of bytes a copy is not worth a walk, after which it could be interrupted.
+#define SMALL_COPY (1 << 20)
+
 static bool is_plain(const braid_tensor *t)
 {
     return braid_dtype_size(t->dtype) != 0;
@@ -53,11 +57,13 @@ void bd_elements_copy(const braid_tensor *to, int64_t to_at, const braid_tensor 
                       int64_t count)
 {
     if (is_plain(to)) {
-        size_t size = braid_dtype_size(to->dtype);
-        if (count > 0) {
-            memcpy((char *)to->data + (size_t)to_at * size, (const char *)from->data + (size_t)from_at * size,
-                   (size_t)count * size);
-        }
+        size_t size = braid_dtype_size(to->dtype), len = (size_t)count * size;
+        char *at = (char *)to->data + (size_t)to_at * size;
+        const char *from_bytes = (const char *)from->data + (size_t)from_at * size;
+        if (len > SMALL_COPY)
+            bd_strided_copy(at, from_bytes, size, &BD_STRIDED_DENSE(count));
+        else if (count > 0)
+            memcpy(at, from_bytes, len);
         return;
     }
     owning_copy c = {.to = to, .from = from, .to_at = to_at, .from_at = from_at};

@@ -2,6 +2,7 @@
 #include "ops/common/elementwise.h"
 
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "kernels/broadcast.h"
 
 bd_number bd_number_of(braid_dtype dtype)
@@ -62,7 +63,7 @@ braid_tensor *bd_output_over_either(bd_op_ctx *c, braid_dtype dtype, const braid
 static bool any_below(const braid_tensor *t, int64_t limit)
 {
     int64_t n = bd_tensor_count(t);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         if (bd_tensor_index(t, i) < limit) return true;
     }
     return false;
@@ -71,7 +72,7 @@ static bool any_below(const braid_tensor *t, int64_t limit)
 static bool any_zero(const braid_tensor *t)
 {
     int64_t n = bd_tensor_count(t);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         if (bd_tensor_index(t, i) == 0) return true;
     }
     return false;

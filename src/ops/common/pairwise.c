@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "kernels/broadcast.h"
+#include "kernels/loops.h"
 
 void bd_pairwise_run_of(bd_op_ctx *c, bd_binary_fn fn, int x_input, int y_input, braid_dtype out)
 {
@@ -37,5 +38,7 @@ void bd_singly_run(bd_op_ctx *c, const bd_single_table table, braid_dtype out)
     bd_unary_fn fn = table[x->dtype];
     BD_ASSERT(fn);
     braid_tensor *y = bd_output_forward(c, 0, 0, out, &x->shape);
-    if (y) fn(x->data, y->data, bd_tensor_count(x));
+    if (y)
+        bd_unary_blocks(fn, x->data, braid_dtype_size(x->dtype), y->data, braid_dtype_size(out),
+                        bd_tensor_count(x));
 }

@@ -1,5 +1,6 @@
 // DynamicPartition: the slices of a tensor dealt out to several by a number each.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -30,7 +31,7 @@ static braid_code partition_shape(bd_shape_ctx *c, braid_status *st)
 static bool count_slices(bd_op_ctx *c, int64_t *counts)
 {
     const braid_tensor *numbers = bd_input(c, 1);
-    for (int64_t i = 0; i < bd_tensor_count(numbers); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(numbers) && !bd_interrupted_at(i); i++) {
         int32_t part = bd_tensor_i32(numbers)[i];
         if (part >= 0 && part < c->output_count) {
             counts[part]++;
@@ -56,7 +57,7 @@ static void deal_out(bd_op_ctx *c, int64_t *counts)
         if (!bd_output(c, i, data->dtype, &part)) return;
         counts[i] = 0;
     }
-    for (int64_t i = 0; i < bd_tensor_count(numbers) && len > 0; i++) {
+    for (int64_t i = 0; i < bd_tensor_count(numbers) && len > 0 && !bd_interrupted_at(i); i++) {
         int32_t number = bd_tensor_i32(numbers)[i];
         if (number < 0 || number >= c->output_count) continue; // a variable's may change between two looks
         const braid_tensor *to = &c->outputs[number].tensor;

@@ -1,4 +1,5 @@
 // DynamicStitch: puts rows at the positions that indices give.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -26,7 +27,7 @@ static braid_shape row_shape(const braid_shape *data, const braid_shape *indices
 static int64_t largest_index(const braid_tensor *t)
 {
     int64_t most = -1;
-    for (int64_t i = 0; i < bd_tensor_count(t); i++)
+    for (int64_t i = 0; i < bd_tensor_count(t) && !bd_interrupted_at(i); i++)
         most = bd_max(most, bd_tensor_i32(t)[i]);
     return most;
 }
@@ -80,11 +81,12 @@ static bool stitched_shape(bd_op_ctx *c, int n, braid_shape *whole)
                 i, bd_shape_str(&data->shape, b));
             return false;
         }
-        for (int64_t k = 0; k < bd_tensor_count(indices); k++) {
+        for (int64_t k = 0; k < bd_tensor_count(indices) && !bd_interrupted_at(k); k++) {
             if (bd_tensor_i32(indices)[k] >= 0) continue;
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] is out of range", (long long)k);
             return false;
         }
+        if (bd_op_interrupted(c)) return false;
         rows = bd_max(rows, largest_index(indices) + 1);
     }
     whole->dims[0] = rows;
@@ -109,7 +111,7 @@ static void stitch_run(bd_op_ctx *c)
     int64_t row = bd_shape_count_range(&whole, 1, whole.rank);
     for (int i = 0; i < n && row > 0; i++) {
         const braid_tensor *indices = bd_input(c, i);
-        for (int64_t k = 0; k < bd_tensor_count(indices); k++)
+        for (int64_t k = 0; k < bd_tensor_count(indices) && !bd_interrupted_at(k); k++)
             bd_elements_copy(y, bd_tensor_i32(indices)[k] * row, bd_input(c, n + i), k * row, row);
     }
 }

@@ -1,5 +1,6 @@
 // CombinedNonMaxSuppression: for each image, boxes chosen class by class, and the best of all classes.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "kernels/suppress.h"
 #include "op/kernel.h"
@@ -233,7 +234,7 @@ static void combined_run(bd_op_ctx *c)
         const float *boxes = bd_tensor_f32(bd_input(c, 0)) + b * m.count * m.box_classes * 4;
         const float *scores = bd_tensor_f32(bd_input(c, 1)) + b * m.count * m.classes;
         w.choice_count = 0;
-        for (int64_t label = 0; label < m.classes && m.count > 0 && ok; label++)
+        for (int64_t label = 0; label < m.classes && m.count > 0 && ok && !bd_interrupted(); label++)
             ok = choose_class(&m, boxes, scores, label, &w);
         if (ok) put_image(c, &m, b, &w);
     }

@@ -2,6 +2,7 @@
 //
 // A box is [y1, x1, y2, x2], where 0 and 1 are the centers of an image's first and last pixels. A crop of one
 // pixel takes the center of the box. Places outside of the image have the extrapolation value.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/image/image.h"
@@ -188,7 +189,7 @@ static void walk_pixels(const walk *w, void (*inside)(const walk *w, const pixel
         pixel p = {.box = b, .depth = w->depth, .axes = axes};
         for (p.y = 0; p.y < w->crop[0]; p.y++) {
             if (!place_of(&axes[0], p.y, &p.at[0])) continue;
-            for (p.x = 0; p.x < w->crop[1]; p.x++) {
+            for (p.x = 0; p.x < w->crop[1] && !bd_interrupted(); p.x++) {
                 if (!place_of(&axes[1], p.x, &p.at[1])) continue;
                 set_corners(&p, w->images[b]);
                 inside(w, &p, arg);
@@ -267,7 +268,7 @@ static void crop_run(bd_op_ctx *c)
     braid_tensor *y = bd_image_output(c, BRAID_FLOAT, &shape), floats = {0};
     if (!y || bd_tensor_count(y) == 0 || !bd_image_floats(c, x, &floats)) return;
     float beside = bd_node_attr_float(c->node, "extrapolation_value");
-    for (int64_t i = 0; i < bd_tensor_count(y); i++)
+    for (int64_t i = 0; i < bd_tensor_count(y) && !bd_interrupted_at(i); i++)
         bd_tensor_f32(y)[i] = beside;
     walk_pixels(&w, crop_pixel, &(crop_job){bd_tensor_f32(&floats), bd_tensor_f32(y)});
     bd_tensor_fini(&floats);

@@ -1,5 +1,6 @@
 // Dilation2D and its gradients: grayscale morphology, where windows take the greatest sum of image and
 // filter.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"

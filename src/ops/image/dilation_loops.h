@@ -37,7 +37,7 @@ static void NAME(dilate)(const dilation *d, int op, const void *x, const void *f
     int64_t i = 0;
     for (int64_t b = 0; b < d->batch; b++) {
         for (int64_t h = 0; h < d->fit[0].out; h++) {
-            for (int64_t w = 0; w < d->fit[1].out; w++) {
+            for (int64_t w = 0; w < d->fit[1].out && !bd_interrupted(); w++) {
                 for (int64_t c = 0; c < d->depth; c++, i++) {
                     found f;
                     T best =

@@ -1,4 +1,5 @@
 // DrawBoundingBoxes and DrawBoundingBoxesV2: the outlines of boxes, drawn over images.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -116,13 +117,13 @@ static void draw_run(bd_op_ctx *c)
     if (!y || bd_tensor_count(y) == 0) return;
     if (y->data != x->data) memcpy(y->data, x->data, bd_tensor_bytes(x));
     int64_t image = bd_shape_count_range(&x->shape, 1, 4), count = boxes->shape.dims[1];
-    for (int64_t b = 0; b < x->shape.dims[0]; b++) {
+    for (int64_t b = 0; b < x->shape.dims[0] && !bd_interrupted(); b++) {
         canvas drawn = {.pixels = bd_tensor_f32(y) + b * image,
                         .height = x->shape.dims[1],
                         .width = x->shape.dims[2],
                         .depth = x->shape.dims[3],
                         .is_white = p.is_white};
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count && !bd_interrupted(); i++) {
             drawn.color = p.colors + i % p.count * 4;
             draw(&drawn, bd_tensor_f32(boxes) + (b * count + i) * 4);
         }

@@ -1,5 +1,6 @@
 // ExtractGlimpse and ExtractGlimpseV2: a window of one size from each image of a batch. Places outside of the
 // image are noise, or 0.
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "graph/shape_fn.h"
 #include "ops/image/image.h"
@@ -136,7 +137,7 @@ static void copy_window(const braid_shape *in, const braid_shape *out, const flo
                         float *window)
 {
     int64_t depth = in->dims[3];
-    for (int64_t i = 0; i < o[0].len && o[1].len > 0; i++) {
+    for (int64_t i = 0; i < o[0].len && o[1].len > 0 && !bd_interrupted_at(i); i++) {
         const float *from = image + ((o[0].from + i) * in->dims[2] + o[1].from) * depth;
         float *to = window + ((o[0].at + i) * out->dims[2] + o[1].at) * depth;
         memcpy(to, from, (size_t)(o[1].len * depth) * sizeof *to);
@@ -156,7 +157,7 @@ static void glimpse_run(bd_op_ctx *c)
     if (!y || bd_tensor_count(y) == 0) return;
     bd_rng rng = bd_rng_init(bd_random_u64());
     int64_t in_len = bd_shape_count_range(&x->shape, 1, 4), out_len = bd_shape_count_range(&shape, 1, 4);
-    for (int64_t b = 0; b < shape.dims[0]; b++) {
+    for (int64_t b = 0; b < shape.dims[0] && !bd_interrupted(); b++) {
         const float *image = bd_tensor_f32(x) + b * in_len, *offset = bd_tensor_f32(bd_input(c, 2)) + 2 * b;
         float *window = bd_tensor_f32(y) + b * out_len;
         overlap o[2];

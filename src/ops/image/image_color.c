@@ -1,4 +1,5 @@
 // RGBToHSV, HSVToRGB, AdjustHue, AdjustSaturation, AdjustContrast and AdjustContrastv2.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "kernels/color.h"
@@ -292,10 +293,10 @@ BD_OP(AdjustSaturation) = {
 static void scale_channel(const float *x, float *y, int64_t pixels, int64_t channels, float factor)
 {
     double sum = 0;
-    for (int64_t i = 0; i < pixels; i++)
+    for (int64_t i = 0; i < pixels && !bd_interrupted_at(i); i++)
         sum += (double)x[i * channels];
     float mean = (float)(sum / (double)pixels);
-    for (int64_t i = 0; i < pixels; i++)
+    for (int64_t i = 0; i < pixels && !bd_interrupted_at(i); i++)
         y[i * channels] = mean + (x[i * channels] - mean) * factor;
 }
 
@@ -341,7 +342,7 @@ static void contrast_run(bd_op_ctx *c)
     scale_all(&floats, y, factor);
     bd_tensor_fini(&floats);
     float *values = bd_tensor_f32(y);
-    for (int64_t i = 0; i < bd_tensor_count(y); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(y) && !bd_interrupted_at(i); i++) {
         float below = max < values[i] ? max : values[i];
         values[i] = below < min ? min : below;
     }

@@ -1,4 +1,5 @@
 // DecodeImage: an image of any format, as the type that is wanted.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "io/bmp.h"
 #include "io/gif.h"
@@ -96,7 +97,7 @@ static void convert(const decoded *d, const braid_tensor *y)
         if (n > 0) memcpy(y->data, d->samples.data, (size_t)n * size);
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         if (y->dtype == BRAID_UINT16) {
             ((uint16_t *)y->data)[i] = (uint16_t)(narrow[i] << 8);
         } else {

@@ -1,4 +1,5 @@
 // ExtractImagePatches: the pixels of windows that slide over images, side by side along the channels.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -91,7 +92,7 @@ static void patches_run(bd_op_ctx *c)
     for (int64_t b = 0; b < shape.dims[0]; b++) {
         const char *image = (const char *)x->data + (size_t)(b * x->shape.dims[1] * x->shape.dims[2]) * pixel;
         for (int64_t i = 0; i < shape.dims[1]; i++) {
-            for (int64_t j = 0; j < shape.dims[2]; j++) {
+            for (int64_t j = 0; j < shape.dims[2] && !bd_interrupted(); j++) {
                 patch at = {i * w->stride[0] - fit[0].before, j * w->stride[1] - fit[1].before};
                 copy_patch(w, &x->shape, image, at, pixel, out);
                 out += (size_t)(w->size[0] * w->size[1]) * pixel;

@@ -2,6 +2,7 @@
 #include "ops/image/image_resize.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -211,7 +212,7 @@ static void nearest_run(bd_op_ctx *c)
         return;
     size_t pixel = (size_t)r.channels * braid_dtype_size(x->dtype);
     char *out = y->data;
-    for (int64_t row = 0; row < x->shape.dims[0] * size[0]; row++) {
+    for (int64_t row = 0; row < x->shape.dims[0] * size[0] && !bd_interrupted(); row++) {
         int64_t from = row / size[0] * x->shape.dims[1] + r.taps[0][row % size[0]].index[0];
         const char *pixels = (const char *)x->data + (size_t)(from * x->shape.dims[2]) * pixel;
         for (int64_t i = 0; i < size[1]; i++, out += pixel)

@@ -1,4 +1,5 @@
 // The gradients of ResizeBilinear, ResizeBicubic and ResizeNearestNeighbor.
+#include "base/interrupt.h"
 #include "ops/image/image.h"
 #include "ops/image/image_resize.h"
 
@@ -119,7 +120,7 @@ static void nearest_grad_run(bd_op_ctx *c)
                                                                                      : add_i32;
     size_t pixel = (size_t)r.channels * braid_dtype_size(dy->dtype);
     const char *from = dy->data;
-    for (int64_t row = 0; row < dy->shape.dims[0] * dy->shape.dims[1]; row++) {
+    for (int64_t row = 0; row < dy->shape.dims[0] * dy->shape.dims[1] && !bd_interrupted(); row++) {
         int64_t to = row / dy->shape.dims[1] * size[0] + r.taps[0][row % dy->shape.dims[1]].index[0];
         char *pixels = (char *)dx->data + (size_t)(to * size[1]) * pixel;
         for (int64_t i = 0; i < dy->shape.dims[2]; i++, from += pixel)

@@ -3,6 +3,7 @@
 //
 // Pixel (x, y) of an output is taken from place ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the
 // image, k = c0 x + c1 y + 1.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -194,7 +195,7 @@ static void transform_run(bd_op_ctx *c)
     for (; s.image < shape.dims[0]; s.image++) {
         const float *t =
             bd_tensor_f32(transforms) + (transforms->shape.dims[0] == 1 ? 0 : s.image * TRANSFORM_LEN);
-        for (int64_t i = 0; i < shape.dims[1]; i++) {
+        for (int64_t i = 0; i < shape.dims[1] && !bd_interrupted(); i++) {
             for (int64_t j = 0; j < shape.dims[2]; j++, out += pixel)
                 transform_pixel(&s, how, t, i, j, fn, out);
         }

@@ -1,4 +1,5 @@
 // RandomCrop: a part of an image, from a random place.
+#include "base/interrupt.h"
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 
@@ -71,7 +72,7 @@ static void crop_run(bd_op_ctx *c)
     braid_shape shape = {.rank = 3, .dims = {size[0], size[1], dims[2]}};
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
     if (!y || bd_tensor_count(y) == 0) return;
-    for (int64_t i = 0; i < size[0]; i++)
+    for (int64_t i = 0; i < size[0] && !bd_interrupted_at(i); i++)
         bd_elements_copy(y, i * size[1] * dims[2], x, ((row + i) * dims[1] + column) * dims[2],
                          size[1] * dims[2]);
 }

@@ -3,6 +3,7 @@
 // Rows and columns are done one after the other. For each position of the output a span of positions of the
 // input is weighed, by the filter at their distance; the gradient sends back along the same spans.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/image/image.h"
@@ -165,7 +166,7 @@ static void along_spans(const spans *s, bool back, int64_t outer, int64_t inner,
     int64_t cleared = outer * inner * (back ? s->size : s->count);
     memset(back ? x : y, 0, (size_t)cleared * sizeof *x);
     for (int64_t o = 0; o < outer; o++, x += s->size * inner) {
-        for (int64_t i = 0; i < s->count; i++, y += inner) {
+        for (int64_t i = 0; i < s->count && !bd_interrupted(); i++, y += inner) {
             float *from = x + s->starts[i] * inner;
             for (int64_t k = 0; k < span_len(s, i); k++, from += inner) {
                 float w = s->weights[i * s->width + k];

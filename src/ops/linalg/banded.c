@@ -5,6 +5,7 @@
 // + d]. Elements outside of the matrix are not read.
 #include "base/alloc.h"
 #include "base/complex.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
 #include "ops/linalg/linear_algebra.h"
@@ -22,7 +23,7 @@ typedef struct banded {
     static bool NAME(const banded *b, const T *bands, T *x)                                                  \
     {                                                                                                        \
         int64_t n = b->size, step = b->lower != b->adjoint ? 1 : -1;                                         \
-        for (int64_t s = 0; s < n; s++) {                                                                    \
+        for (int64_t s = 0; s < n && !bd_interrupted(); s++) {                                               \
             int64_t i = step > 0 ? s : n - 1 - s;                                                            \
             T *row = x + i * b->columns;                                                                     \
             for (int64_t d = 1; d < b->bands && d <= s; d++) {                                               \

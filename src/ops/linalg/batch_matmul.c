@@ -1,6 +1,7 @@
 // BatchMatMul, V2 and V3: products of the matrices in the last two dimensions; V2 and V3 broadcast the other
 // dimensions.
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "kernels/gemm.h"
 #include "ops/common/grad_steps.h"
@@ -128,7 +129,7 @@ static void batch_matmul_run(bd_op_ctx *c)
     braid_tensor *out = bd_output(c, 0, x->dtype, &shape);
     if (!out || count == 0) return;
     int64_t size = (int64_t)braid_dtype_size(x->dtype);
-    for (int64_t i = 0; i < bd_shape_count(&batch); i++)
+    for (int64_t i = 0; i < bd_shape_count(&batch) && !bd_interrupted_at(i); i++)
         bd_gemm(s->type, &g, (char *)x->data + bd_matmul_batch_at(&x->shape, &batch, i) * g.m * g.k * size,
                 (char *)y->data + bd_matmul_batch_at(&y->shape, &batch, i) * g.k * g.n * size,
                 (char *)out->data + i * g.m * g.n * size);

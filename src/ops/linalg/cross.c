@@ -1,4 +1,5 @@
 // Cross: cross products of vectors of three elements.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
@@ -18,7 +19,7 @@ static braid_code cross_shape(bd_shape_ctx *c, braid_status *st)
 #define CROSS(NAME, T, WIDE)                                                                                 \
     static void NAME(const T *a, const T *b, T *y, int64_t count)                                            \
     {                                                                                                        \
-        for (const T *end = a + 3 * count; a < end; a += 3, b += 3, y += 3) {                                \
+        for (int64_t n = 0; n < count && !bd_interrupted_at(n); n++, a += 3, b += 3, y += 3) {               \
             for (int i = 0; i < 3; i++) {                                                                    \
                 int j = (i + 1) % 3, k = (i + 2) % 3;                                                        \
                 y[i] = (T)((WIDE)a[j] * (WIDE)b[k] - (WIDE)a[k] * (WIDE)b[j]);                               \

@@ -1,5 +1,6 @@
 // Qr and Lu: decompositions of matrices. Both take batches: [.., M, N].
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "kernels/matrix.h"
 #include "ops/linalg/linear_algebra.h"
 
@@ -50,7 +51,7 @@ static void decompose_each(bd_op_ctx *c, const qr_sizes *s, const braid_tensor *
     if (!a || !wide_q || !work)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when decomposing a matrix of %lld by %lld",
                    (long long)s->m, (long long)s->n);
-    for (int64_t i = 0; i < count && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; i < count && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         bd_wide_load(x, i * s->m * s->n, s->m * s->n, a);
         bd_matrix_qr(bd_dtype_is_complex(x->dtype), a, s->m, s->n, wide_q, s->columns, work);
         bd_wide_store(wide_q, s->m * s->columns, q, i * s->m * s->columns);
@@ -127,7 +128,8 @@ static void lu_run(bd_op_ctx *c)
     int64_t *rows = bd_try_malloc((size_t)n * sizeof *rows);
     if (!a || !rows)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
-    for (int64_t m = 0; a && rows && m < bd_tensor_count(x) / (n * n) && !bd_op_failed(c); m++) {
+    for (int64_t m = 0;
+         a && rows && m < bd_tensor_count(x) / (n * n) && !bd_op_failed(c) && !bd_interrupted_at(m); m++) {
         bd_matrix_load(x, m, n, false, a);
         if (!bd_matrix_lu(bd_dtype_is_complex(x->dtype), a, rows, n))
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input is not invertible.");

@@ -1,6 +1,7 @@
 // Determinants of square matrices, and the Cholesky decomposition. All take batches: [.., M, M].
 #include "base/alloc.h"
 #include "base/complex.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "kernels/matrix.h"
 #include "ops/common/grad_steps.h"
@@ -54,7 +55,7 @@ static void each_determinant(bd_op_ctx *c, int64_t count,
     int64_t *perm = bd_try_malloc((size_t)n * sizeof *perm + 1);
     if (!a || !perm)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
-    for (int64_t m = 0; m < count && !bd_op_failed(c); m++) {
+    for (int64_t m = 0; m < count && !bd_op_failed(c) && !bd_interrupted_at(m); m++) {
         bd_matrix_load(x, m, n, false, a);
         determinant d = determinant_of(is_complex, a, perm, n);
         put(c, m, &d);
@@ -171,7 +172,7 @@ static void cholesky_run(bd_op_ctx *c)
     bool is_complex = bd_dtype_is_complex(x->dtype);
     void *a = bd_try_malloc((size_t)size * bd_wide_size(x->dtype));
     if (!a) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
-    for (int64_t m = 0; a && m < bd_tensor_count(x) / size; m++) {
+    for (int64_t m = 0; a && m < bd_tensor_count(x) / size && !bd_interrupted_at(m); m++) {
         bd_matrix_load(x, m, n, false, a);
         if (!bd_matrix_cholesky(is_complex, a, n)) {
             bd_op_fail(
@@ -245,7 +246,7 @@ BD_OP(BatchCholesky) = {
 static void symmetric_gradient(double *l, double *g, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) { // M: row i needs the rows from i on of the original g
-        for (int64_t j = 0; j <= i; j++) {
+        for (int64_t j = 0; j <= i && !bd_interrupted(); j++) {
             double sum = 0;
             for (int64_t k = i; k < n; k++)
                 sum += l[k * n + i] * g[k * n + j];
@@ -258,7 +259,7 @@ static void symmetric_gradient(double *l, double *g, int64_t n)
     bd_matrix_substitute(false, l, n, false, false, g, n); // L^-T M
     bd_matrix_adjoint(false, g, n);
     bd_matrix_substitute(false, l, n, false, false, g, n); // S^T
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted(); i++) {
         for (int64_t j = 0; j < i; j++)
             g[i * n + j] = g[j * n + i] = (g[i * n + j] + g[j * n + i]) / 2;
     }
@@ -288,7 +289,7 @@ static void cholesky_grad_run(bd_op_ctx *c)
     double *a = bd_try_malloc((size_t)size * sizeof *a), *g = bd_try_malloc((size_t)size * sizeof *g);
     if (!a || !g)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
-    for (int64_t m = 0; a && g && m < bd_tensor_count(l) / size; m++) {
+    for (int64_t m = 0; a && g && m < bd_tensor_count(l) / size && !bd_interrupted_at(m); m++) {
         bd_matrix_load(l, m, n, false, a);
         bd_matrix_load(grad, m, n, false, g);
         symmetric_gradient(a, g, n);

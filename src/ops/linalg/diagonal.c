@@ -1,5 +1,6 @@
 // Diag, DiagPart, MatrixDiag, MatrixDiagPart, MatrixSetDiag, MatrixBandPart: tensors built from diagonals,
 // diagonals of tensors, and bands of matrices.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -256,7 +257,7 @@ static void band_run(bd_op_ctx *c)
     if (upper < 0) upper = m.columns;
     braid_tensor *y;
     if (!start_with_zeros(c, x->dtype, &x->shape, &y) || bd_tensor_count(y) == 0) return;
-    for (int64_t i = 0; i < m.count * m.rows; i++) {
+    for (int64_t i = 0; i < m.count * m.rows && !bd_interrupted_at(i); i++) {
         int64_t row = i % m.rows, from = row > lower ? row - lower : 0,
                 to = lesser(row + upper + 1, m.columns);
         if (to > from) bd_elements_copy(y, i * m.columns + from, x, i * m.columns + from, to - from);

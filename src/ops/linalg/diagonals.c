@@ -1,6 +1,7 @@
 // MatrixDiagV2, MatrixDiagPartV2, MatrixSetDiagV2 and V3: several neighbouring diagonals of matrices. Input k
 // is the index of one diagonal, or the lowest and the highest index (ops/linalg/diagonals.h).
 #include "ops/linalg/diagonals.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -80,7 +81,7 @@ static void copy_band(const bd_band *b, const braid_tensor *to, const braid_tens
     int64_t matrix = b->rows * b->columns, diagonals = bd_band_count(b) * b->length;
     int64_t batches = matrix > 0 ? bd_tensor_count(to_matrices ? to : from) / matrix : 0;
     if (batches == 0 || b->length <= 0) return;
-    for (int64_t m = 0; m < bd_band_count(b); m++) {
+    for (int64_t m = 0; m < bd_band_count(b) && !bd_interrupted(); m++) {
         int64_t d = b->upper - m, len = bd_min(bd_band_length_of(b, d), b->length);
         if (len <= 0) continue;
         int64_t in_matrix = d >= 0 ? d : -d * b->columns;

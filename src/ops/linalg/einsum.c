@@ -4,6 +4,7 @@
 // output are summed at that time) and multiplied as batches of matrices; the result is transposed to the
 // order of the output. A single operand is transposed to that order directly.
 #include "ops/linalg/einsum.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "kernels/gemm.h"
 #include "ops/common/element.h"
@@ -164,7 +165,7 @@ static void multiply(const operand o[2], const braid_tensor t[2], braid_tensor *
 {
     bd_gemm_shape g = {.m = o[0].free, .n = o[1].free, .k = o[0].contracted, .transpose_b = true};
     int64_t size = (int64_t)braid_dtype_size(product->dtype);
-    for (int64_t i = 0; i < o[0].batch && bd_tensor_count(product) > 0; i++)
+    for (int64_t i = 0; i < o[0].batch && bd_tensor_count(product) > 0 && !bd_interrupted_at(i); i++)
         bd_gemm(bd_number_of(product->dtype), &g, (char *)t[0].data + i * g.m * g.k * size,
                 (char *)t[1].data + i * g.n * g.k * size, (char *)product->data + i * g.m * g.n * size);
 }

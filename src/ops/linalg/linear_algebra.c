@@ -4,7 +4,9 @@
 // costs little compared with the memory traffic.
 #include "ops/linalg/linear_algebra.h"
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
+#include "kernels/loops.h"
 #include "kernels/matrix.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -28,13 +30,15 @@ static bd_cast_type wide_type(const braid_tensor *t)
 void bd_wide_load(const braid_tensor *t, int64_t at, int64_t count, void *to)
 {
     const char *from = (const char *)t->data + (size_t)at * braid_dtype_size(t->dtype);
-    bd_cast(bd_cast_type_of(t->dtype), wide_type(t))(from, to, count);
+    bd_unary_blocks(bd_cast(bd_cast_type_of(t->dtype), wide_type(t)), from, braid_dtype_size(t->dtype), to,
+                    bd_wide_size(t->dtype), count);
 }
 
 void bd_wide_store(const void *from, int64_t count, const braid_tensor *t, int64_t at)
 {
     char *to = (char *)t->data + (size_t)at * braid_dtype_size(t->dtype);
-    bd_cast(wide_type(t), bd_cast_type_of(t->dtype))(from, to, count);
+    bd_unary_blocks(bd_cast(wide_type(t), bd_cast_type_of(t->dtype)), from, bd_wide_size(t->dtype), to,
+                    braid_dtype_size(t->dtype), count);
 }
 
 void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool adjoint, void *to)
@@ -139,7 +143,7 @@ static void fail_singular(bd_op_ctx *c)
 static void permute_rows(const workspace *w, int64_t n, int64_t count)
 {
     size_t row = (size_t)count * w->size;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++)
         memcpy((char *)w->x + (size_t)i * row, (const char *)w->y + (size_t)w->perm[i] * row, row);
 }
 
@@ -157,7 +161,7 @@ static void solve_batch(bd_op_ctx *c, const batch *b, const workspace *w, braid_
 {
     int64_t n = b->n, size = n * b->columns;
     bool adjoint = bd_node_attr_bool(c->node, "adjoint");
-    for (int64_t m = 0; m < b->count && !bd_op_failed(c); m++) {
+    for (int64_t m = 0; m < b->count && !bd_op_failed(c) && !bd_interrupted_at(m); m++) {
         bd_matrix_load(bd_input(c, 0), m, n, adjoint, w->a);
         if (c->input_count == 1) {
             load_identity(w, n);
@@ -179,7 +183,7 @@ static void triangular_batch(bd_op_ctx *c, const batch *b, const workspace *w, b
 {
     int64_t n = b->n, size = n * b->columns;
     bool adjoint = bd_node_attr_bool(c->node, "adjoint"), lower = bd_node_attr_bool(c->node, "lower");
-    for (int64_t m = 0; m < b->count; m++) {
+    for (int64_t m = 0; m < b->count && !bd_interrupted_at(m); m++) {
         bd_matrix_load(bd_input(c, 0), m, n, adjoint, w->a);
         bd_wide_load(bd_input(c, 1), m * size, size, w->x);
         if (!bd_matrix_substitute(w->is_complex, w->a, n, lower != adjoint, false, w->x, b->columns)) {

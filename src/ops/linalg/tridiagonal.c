@@ -2,6 +2,7 @@
 // batches.
 #include "base/alloc.h"
 #include "base/complex.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "kernels/matrix.h"
 #include "ops/common/grad_math.h"
@@ -71,7 +72,7 @@ static void solve_run(bd_op_ctx *c)
     if (!d || !x)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying a matrix of %lld rows", (long long)n);
     bool pivoting = bd_node_attr_bool(c->node, "partial_pivoting");
-    for (int64_t m = 0; !bd_op_failed(c) && m < bd_tensor_count(y) / (n * k); m++) {
+    for (int64_t m = 0; !bd_op_failed(c) && m < bd_tensor_count(y) / (n * k) && !bd_interrupted_at(m); m++) {
         bd_wide_load(diagonals, m * 3 * n, 3 * n, d);
         bd_wide_load(rhs, m * n * k, n * k, x);
         if (!bd_matrix_tridiagonal(bd_dtype_is_complex(rhs->dtype), d, n, pivoting, x, k))
@@ -199,7 +200,7 @@ static bool check_product(bd_op_ctx *c)
     static void NAME(const T *sup, const T *main, const T *sub, const T *x, T *y, int64_t rows, int64_t n,   \
                      int64_t k)                                                                              \
     {                                                                                                        \
-        for (int64_t r = 0; r < rows; r++, x += k, y += k) {                                                 \
+        for (int64_t r = 0; r < rows && !bd_interrupted_at(r); r++, x += k, y += k) {                        \
             int64_t i = r % n;                                                                               \
             for (int64_t j = 0; j < k; j++) {                                                                \
                 T sum = main[r] * x[j];                                                                      \

@@ -1,4 +1,5 @@
 // AddN: the sum of several tensors of one shape.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
@@ -35,7 +36,7 @@ static void add_n_run(bd_op_ctx *c)
     int64_t size = (int64_t)braid_dtype_size(first->dtype), count = bd_tensor_count(first),
             step = BLOCK / size;
     int second = over == 0 ? 1 : 0;
-    for (int64_t at = 0; at < count; at += step) {
+    for (int64_t at = 0; at < count && !bd_interrupted(); at += step) {
         int64_t n = count - at < step ? count - at : step;
         char *out = (char *)sum->data + at * size;
         add((char *)bd_input(c, over)->data + at * size, (char *)bd_input(c, second)->data + at * size, out,

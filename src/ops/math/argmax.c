@@ -1,5 +1,6 @@
 // ArgMax and ArgMin: the indices of the extreme elements along an axis.
 #include "kernels/argmax.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -63,7 +64,7 @@ static void run_argmax(bd_op_ctx *c, bool least)
         return;
     }
     bd_argmax(bd_number_of(x->dtype), least, x->data, bd_tensor_i64(&wide), outer, x->shape.dims[at], inner);
-    for (int64_t i = 0; y->dtype == BRAID_INT32 && i < bd_tensor_count(y); i++)
+    for (int64_t i = 0; y->dtype == BRAID_INT32 && i < bd_tensor_count(y) && !bd_interrupted_at(i); i++)
         bd_tensor_i32(y)[i] = (int32_t)bd_tensor_i64(&wide)[i];
     bd_tensor_fini(&wide);
 }

@@ -1,4 +1,5 @@
 // Ops that count elements by value: Bincount, HistogramFixedWidth, Bucketize.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -31,7 +32,7 @@ static braid_code bincount_shape(bd_shape_ctx *c, braid_status *st)
     {                                                                                                        \
         int64_t n = bd_tensor_count(arr), size = bd_tensor_count(bins);                                      \
         const T *w = bd_tensor_count(weights) > 0 ? weights->data : NULL;                                    \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
+        for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {                                           \
             int32_t at = bd_tensor_i32(arr)[i];                                                              \
             T *bin = at >= 0 && at < size ? (T *)bins->data + at : NULL;                                     \
             if (bin) *bin = (T)((SUM)*bin + (SUM)(w ? w[i] : 1));                                            \
@@ -57,7 +58,7 @@ static bool check_bincount(bd_op_ctx *c)
                    "Input indices and weights must have the same size: %lld and %lld", (long long)n,
                    (long long)count);
     }
-    for (int64_t i = 0; i < n && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; i < n && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         if (bd_tensor_i32(arr)[i] < 0)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input arr must be non-negative! arr[%lld] = %d",
                        (long long)i, bd_tensor_i32(arr)[i]);
@@ -153,7 +154,7 @@ static void histogram_run(bd_op_ctx *c)
     memset(y->data, 0, (size_t)bins * braid_dtype_size(y->dtype));
     double low = number_at(range, 0);
     double step = distance(x->dtype, number_at(range, 1), low) / (double)bins;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         double value = number_at(x, i);
         if (isnan(value)) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Histogram values must not contain NaN");
@@ -213,7 +214,7 @@ static void bucketize_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     int64_t n = bd_tensor_count(x);
     braid_tensor *y = bd_output(c, 0, BRAID_INT32, &x->shape);
-    for (int64_t i = 0; y && i < n; i++) {
+    for (int64_t i = 0; y && i < n && !bd_interrupted_at(i); i++) {
         double value = number_at(x, i);
         bd_tensor_i32(y)[i] = bucket_of(boundaries, x->dtype == BRAID_DOUBLE ? value : (double)(float)value);
     }

@@ -1,4 +1,5 @@
 // DenseBincount, SparseBincount and RaggedBincount: Bincount of each row, as TensorFlow 2 has it.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -94,7 +95,7 @@ static void dense_run(bd_op_ctx *c)
     int64_t rows = x->shape.rank == 2 ? x->shape.dims[0] : -1, n = bd_tensor_count(x);
     if (!begin(c, x, rows, &s)) return;
     int64_t columns = rows > 0 ? n / rows : n;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++)
         if (!count(c, &s, rows > 0 ? i / columns : 0, i)) return;
 }
 
@@ -165,7 +166,7 @@ static void sparse_run(bd_op_ctx *c)
         return;
     }
     if (!begin(c, values, rows, &s)) return;
-    for (int64_t i = 0; i < bd_tensor_count(values); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(values) && !bd_interrupted_at(i); i++) {
         int64_t row = rows < 0 ? 0 : bd_tensor_i64(indices)[2 * i];
         if (rows >= 0 && (row < 0 || row >= rows)) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
@@ -220,7 +221,7 @@ static bool check_splits(bd_op_ctx *c)
                    "Splits must end with the number of values, got %lld instead of %lld",
                    (long long)at[splits->shape.dims[0] - 1], (long long)n);
     }
-    for (int64_t i = 1; !bd_op_failed(c) && i < splits->shape.dims[0]; i++)
+    for (int64_t i = 1; !bd_op_failed(c) && i < splits->shape.dims[0] && !bd_interrupted_at(i); i++)
         if (at[i] < at[i - 1]) bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Splits must not decrease");
     return !bd_op_failed(c);
 }
@@ -231,7 +232,7 @@ static void ragged_run(bd_op_ctx *c)
     counting s;
     if (!check_splits(c) || !begin(c, values, splits->shape.dims[0] - 1, &s)) return;
     int64_t row = 0, rows = splits->shape.dims[0] - 1;
-    for (int64_t i = 0; i < bd_tensor_count(values); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(values) && !bd_interrupted_at(i); i++) {
         while (row < rows - 1 && i >= bd_tensor_i64(splits)[row + 1])
             row++;
         if (row < rows && !count(c, &s, row, i)) return;

@@ -2,6 +2,7 @@
 #include "ops/math/cast.h"
 
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "kernels/loops.h"
@@ -111,7 +112,7 @@ static void cast_truncating(const cast_state *s, const braid_tensor *x, const br
     size_t from_size = braid_dtype_size(x->dtype), to_size = braid_dtype_size(y->dtype);
     bool is_double = significand_bits(x->dtype) == 53;
     int64_t room = (int64_t)(sizeof piece / from_size), n = bd_tensor_count(x);
-    for (int64_t at = 0; at < n; at += room) {
+    for (int64_t at = 0; at < n && !bd_interrupted(); at += room) {
         int64_t len = n - at < room ? n - at : room;
         size_t size = (size_t)len * from_size;
         memcpy(piece, (const char *)x->data + (size_t)at * from_size, size);

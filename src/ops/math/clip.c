@@ -1,4 +1,5 @@
 // ClipByValue: limits elements to the range between two bounds.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
@@ -10,12 +11,14 @@
     static void NAME(const void *xs, const void *lows, int64_t low_step, const void *highs,                  \
                      int64_t high_step, void *ys, int64_t n)                                                 \
     {                                                                                                        \
-        BD_VECTORIZE                                                                                         \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            T x = ((const T *)xs)[i], low = ((const T *)lows)[i * low_step],                                 \
-              high = ((const T *)highs)[i * high_step];                                                      \
-            T below = high < x ? high : x;                                                                   \
-            ((T *)ys)[i] = below < low ? low : below;                                                        \
+        for (int64_t i = 0, end; (end = bd_block_end(i, n)) > i;) {                                          \
+            BD_VECTORIZE                                                                                     \
+            for (; i < end; i++) {                                                                           \
+                T x = ((const T *)xs)[i], low = ((const T *)lows)[i * low_step],                             \
+                  high = ((const T *)highs)[i * high_step];                                                  \
+                T below = high < x ? high : x;                                                               \
+                ((T *)ys)[i] = below < low ? low : below;                                                    \
+            }                                                                                                \
         }                                                                                                    \
     }
 CLIP(clip_f32, float)

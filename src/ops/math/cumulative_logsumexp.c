@@ -1,4 +1,5 @@
 // CumulativeLogsumexp: running logarithms of sums of exponentials along an axis.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -22,7 +23,7 @@ static double add_exponentials(double a, double b)
     static void NAME(const T *x, T *y, int64_t n, int64_t step, bool exclusive)                              \
     {                                                                                                        \
         double sum = (double)(LOWEST);                                                                       \
-        for (int64_t i = 0; i < n; i++, x += step, y += step) {                                              \
+        for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++, x += step, y += step) {                     \
             double before = sum;                                                                             \
             sum = add_exponentials(sum, (double)*x);                                                         \
             *y = (T)(exclusive ? before : sum);                                                              \
@@ -51,7 +52,7 @@ static void logsumexp_run(bd_op_ctx *c)
     if (!y || bd_tensor_count(y) == 0) return;
     bool exclusive = bd_node_attr_bool(c->node, "exclusive"), reverse = bd_node_attr_bool(c->node, "reverse");
     int64_t n = x->shape.dims[axis], inner = bd_shape_count_range(&x->shape, (int)axis + 1, rank);
-    for (int64_t i = 0; i < bd_tensor_count(x) / n; i++) {
+    for (int64_t i = 0; i < bd_tensor_count(x) / n && !bd_interrupted_at(i); i++) {
         int64_t at = i / inner * n * inner + i % inner + (reverse ? (n - 1) * inner : 0);
         int64_t step = reverse ? -inner : inner;
         if (x->dtype == BRAID_FLOAT) {

@@ -1,5 +1,6 @@
 // EuclideanNorm: the square root of the sum of squares over axes.
 #include "base/complex.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
@@ -82,7 +83,7 @@ static bool plan(bd_op_ctx *c, bd_strided *walk, braid_shape *out)
 
 static void put_roots(const double *sums, const braid_tensor *y)
 {
-    for (int64_t i = 0; i < bd_tensor_count(y); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(y) && !bd_interrupted_at(i); i++) {
         double root = sqrt(sums[i]);
         switch (y->dtype) {
         case BRAID_FLOAT: bd_tensor_f32(y)[i] = (float)root; break;

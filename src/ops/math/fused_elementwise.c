@@ -10,6 +10,7 @@
 #include "ops/math/fused_elementwise.h"
 
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include <string.h>
@@ -215,7 +216,7 @@ static void run_tiles(const machine *m, char *out, int64_t n)
 {
     const program *p = m->p;
     int64_t tile = TILE_BYTES / (int64_t)p->size;
-    for (int64_t i = 0; i < n; i += tile) {
+    for (int64_t i = 0; i < n && !bd_interrupted(); i += tile) {
         size_t offset = (size_t)i * p->size;
         int64_t count = bd_min(tile, n - i);
         for (int k = 0; k < p->count; k++) {

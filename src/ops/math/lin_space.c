@@ -1,4 +1,5 @@
 // LinSpace: equally spaced numbers.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -22,8 +23,9 @@ static braid_code lin_space_shape(bd_shape_ctx *c, braid_status *st)
     static void NAME(const T *start, const T *stop, T *y, int64_t num)                                       \
     {                                                                                                        \
         T step = num > 1 ? (*stop - *start) / (T)(num - 1) : 0;                                              \
-        for (int64_t i = 0; i < num; i++)                                                                    \
-            y[i] = i == 0 ? *start : i == num - 1 ? *stop : *start + step * (T)i;                            \
+        for (int64_t i = 0, end; (end = bd_block_end(i, num)) > i;)                                          \
+            for (; i < end; i++)                                                                             \
+                y[i] = i == 0 ? *start : i == num - 1 ? *stop : *start + step * (T)i;                        \
     }
 SPREAD(spread_f32, float)
 SPREAD(spread_f64, double)

@@ -1,4 +1,5 @@
 // Comparison, logic, and selection between two tensors.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -225,7 +226,7 @@ static void select_runs(bd_op_ctx *c, braid_tensor *out, int64_t run)
 {
     const bool *condition = bd_tensor_bool(bd_input(c, 0));
     int64_t runs = bd_tensor_count(bd_input(c, 0));
-    for (int64_t i = 0; i < runs; i++)
+    for (int64_t i = 0; i < runs && !bd_interrupted_at(i); i++)
         bd_elements_copy(out, i * run, bd_input(c, condition[i] ? 1 : 2), i * run, run);
 }
 
@@ -245,8 +246,7 @@ static void select_run(bd_op_ctx *c)
                             : bd_output(c, 0, t->dtype, &t->shape);
     if (!out) return;
     if (by_element) {
-        bd_kernels()->select(bd_tensor_bool(condition), t->data, e->data, out->data, bd_tensor_count(out),
-                             size);
+        bd_select_blocks(bd_tensor_bool(condition), t->data, e->data, out->data, bd_tensor_count(out), size);
     } else {
         select_runs(c, out, run);
     }

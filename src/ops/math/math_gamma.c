@@ -1,5 +1,6 @@
 // Incomplete gamma and beta functions, zeta and polygamma, scaled Bessel functions. All types are computed in
 // double.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
 #include "ops/common/elementwise.h"
@@ -68,7 +69,7 @@ static void betainc_run(bd_op_ctx *c)
     }
     const braid_tensor *a = bd_input(c, 0), *b = bd_input(c, 1), *x = bd_input(c, 2);
     braid_tensor *z = bd_output(c, 0, a->dtype, &bd_input(c, largest)->shape);
-    for (int64_t i = 0; z && i < bd_tensor_count(z); i++) {
+    for (int64_t i = 0; z && i < bd_tensor_count(z) && !bd_interrupted_at(i); i++) {
         double value = bd_betainc(element(a, i), element(b, i), element(x, i));
         if (z->dtype == BRAID_FLOAT) {
             bd_tensor_f32(z)[i] = (float)value;

@@ -1,6 +1,7 @@
 // Functions of two operands beyond arithmetic: DivNoNan, MulNoNan, Xdivy, Xlogy, Xlog1py, Atan2, NextAfter
 // and others.
 #include "base/half.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "kernels/special.h"
 #include "ops/common/elementwise.h"
@@ -148,8 +149,9 @@ static void next_after_gradient(bd_grad_ctx *c)
     static void NAME(const braid_tensor *xs, const braid_tensor *ys, double tolerance, bool *z)              \
     {                                                                                                        \
         const T *x = xs->data, *y = ys->data;                                                                \
-        for (int64_t i = 0; i < bd_tensor_count(xs); i++)                                                    \
-            z[i] = fabs((double)(T)(x[i] - y[i])) <= (double)(T)tolerance;                                   \
+        for (int64_t i = 0, end; (end = bd_block_end(i, bd_tensor_count(xs))) > i;)                          \
+            for (; i < end; i++)                                                                             \
+                z[i] = fabs((double)(T)(x[i] - y[i])) <= (double)(T)tolerance;                               \
     }
 CLOSE(close_f32, float)
 CLOSE(close_f64, double)
@@ -159,11 +161,12 @@ CLOSE(close_f64, double)
     static void NAME(const braid_tensor *xs, const braid_tensor *ys, double tolerance, bool *z)              \
     {                                                                                                        \
         const T *x = xs->data, *y = ys->data;                                                                \
-        for (int64_t i = 0; i < bd_tensor_count(xs); i++) {                                                  \
-            T difference = (T)((U)x[i] - (U)y[i]);                                                           \
-            T size = difference < 0 ? (T)(0 - (U)difference) : difference;                                   \
-            z[i] = size <= (T)tolerance;                                                                     \
-        }                                                                                                    \
+        for (int64_t i = 0, end; (end = bd_block_end(i, bd_tensor_count(xs))) > i;)                          \
+            for (; i < end; i++) {                                                                           \
+                T difference = (T)((U)x[i] - (U)y[i]);                                                       \
+                T size = difference < 0 ? (T)(0 - (U)difference) : difference;                               \
+                z[i] = size <= (T)tolerance;                                                                 \
+            }                                                                                                \
     }
 CLOSE_INTEGERS(close_i32, int32_t, uint32_t)
 CLOSE_INTEGERS(close_i64, int64_t, uint64_t)

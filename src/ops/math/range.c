@@ -1,4 +1,5 @@
 // Range: equally spaced numbers.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 
@@ -86,23 +87,25 @@ static void write_range(braid_tensor *y, const range *r, int64_t n)
     case BRAID_FLOAT: {
         // The sum is built in the type itself, as in TensorFlow.
         float v = (float)r->fstart;
-        for (int64_t i = 0; i < n; i++, v += (float)r->fdelta)
+        for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++, v += (float)r->fdelta)
             bd_tensor_f32(y)[i] = v;
         return;
     }
     case BRAID_DOUBLE: {
         double v = r->fstart;
-        for (int64_t i = 0; i < n; i++, v += r->fdelta)
+        for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++, v += r->fdelta)
             bd_tensor_f64(y)[i] = v;
         return;
     }
     case BRAID_INT32:
-        for (int64_t i = 0; i < n; i++)
-            bd_tensor_i32(y)[i] = (int32_t)(r->start + i * r->delta);
+        for (int64_t i = 0, end; (end = bd_block_end(i, n)) > i;)
+            for (; i < end; i++)
+                bd_tensor_i32(y)[i] = (int32_t)(r->start + i * r->delta);
         return;
     default:
-        for (int64_t i = 0; i < n; i++)
-            bd_tensor_i64(y)[i] = (int64_t)((uint64_t)r->start + (uint64_t)i * (uint64_t)r->delta);
+        for (int64_t i = 0, end; (end = bd_block_end(i, n)) > i;)
+            for (; i < end; i++)
+                bd_tensor_i64(y)[i] = (int64_t)((uint64_t)r->start + (uint64_t)i * (uint64_t)r->delta);
     }
 }
 

@@ -1,5 +1,6 @@
 // Reductions over axes: Sum, Mean, Prod, Max, Min, All, Any.
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
@@ -156,10 +157,10 @@ static bool reduce_wide(const reduction_state *s, const braid_tensor *x, axis_ru
     braid_tensor wide_x = {0}, wide_y = {0};
     bool ok =
         bd_tensor_alloc(&wide_x, BRAID_INT64, &x->shape) && bd_tensor_alloc(&wide_y, BRAID_INT64, &y->shape);
-    for (int64_t i = 0; ok && i < bd_tensor_count(x); i++)
+    for (int64_t i = 0; ok && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++)
         bd_tensor_i64(&wide_x)[i] = bd_tensor_i32(x)[i];
     ok = ok && reduce_to(s, &wide_x, runs, &wide_y);
-    for (int64_t i = 0; ok && i < bd_tensor_count(y); i++)
+    for (int64_t i = 0; ok && i < bd_tensor_count(y) && !bd_interrupted_at(i); i++)
         bd_tensor_i32(y)[i] = (int32_t)bd_tensor_i64(&wide_y)[i];
     bd_tensor_fini(&wide_x);
     bd_tensor_fini(&wide_y);

@@ -105,7 +105,7 @@ static int64_t count_segments(bd_op_ctx *c)
     int64_t limit = ids->dtype == BRAID_INT32 ? INT32_MAX : INT64_MAX;
     if (count > 0 && (last < 0 || last == limit))
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0 and below the greatest integer");
-    for (int64_t i = 0; i < count && !bd_op_failed(c); i++)
+    for (int64_t i = 0; i < count && !bd_op_failed(c) && !bd_interrupted_at(i); i++)
         check_id(c, i, last + 1);
     return bd_op_failed(c) ? -1 : last + 1;
 }

@@ -1,6 +1,7 @@
 // SelectV2, the op of TensorFlow 2's tf.where: selects between two tensors; all operands are broadcast.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
-#include "kernels/simd.h"
+#include "kernels/loops.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_math.h"
 #include "ops/math/broadcast_to.h"
@@ -21,10 +22,10 @@ static void choose(const braid_tensor *condition, const braid_tensor *t, const b
     int64_t n = bd_tensor_count(out);
     size_t size = braid_dtype_size(out->dtype);
     if (size > 0 && size <= 8) {
-        bd_kernels()->select(bd_tensor_bool(condition), t->data, e->data, out->data, n, size);
+        bd_select_blocks(bd_tensor_bool(condition), t->data, e->data, out->data, n, size);
         return;
     }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++)
         bd_elements_copy(out, i, bd_tensor_bool(condition)[i] ? t : e, i, 1);
 }
 

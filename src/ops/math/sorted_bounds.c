@@ -1,5 +1,6 @@
 // LowerBound and UpperBound: insertion points in sorted rows. CompareAndBitpack: comparisons, eight to a
 // byte.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -69,7 +70,7 @@ static void run_bound(bd_op_ctx *c, bool is_upper)
     }
     braid_tensor *y = bd_output(c, 0, out, &values->shape);
     find_fn find = find_of(sorted->dtype);
-    for (int64_t i = 0; y && i < bd_tensor_count(values); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(values) && !bd_interrupted_at(i); i++) {
         int64_t place =
             find((const char *)sorted->data + i / per_row * n * size, n, values->data, i, is_upper);
         if (out == BRAID_INT64) {
@@ -135,7 +136,7 @@ static braid_code bitpack_shape(bd_shape_ctx *c, braid_status *st)
     {                                                                                                        \
         const T *x = xs, limit = *(const T *)threshold;                                                      \
         (void)limit;                                                                                         \
-        for (int64_t i = 0; i < bytes; i++, x += 8) {                                                        \
+        for (int64_t i = 0; i < bytes && !bd_interrupted_at(i); i++, x += 8) {                               \
             unsigned byte = 0;                                                                               \
             for (int b = 0; b < 8; b++)                                                                      \
                 byte = byte << 1 | (IS_SET);                                                                 \

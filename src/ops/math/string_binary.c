@@ -1,6 +1,7 @@
 // Adds and compares tensors of strings element by element.
 #include "ops/math/string_binary.h"
 
+#include "base/interrupt.h"
 #include "kernels/broadcast.h"
 
 #include <string.h>
@@ -60,7 +61,7 @@ void bd_strings_add_run(bd_op_ctx *c)
     pairing p;
     braid_tensor *z = begin(c, BRAID_STRING, &p);
     int64_t n = z ? bd_tensor_count(z) : 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         const bd_string *x, *y;
         pair_at(&p, i, &x, &y);
         if (join(x, y, &bd_tensor_str(z)[i])) continue;
@@ -76,7 +77,7 @@ static void compare(bd_op_ctx *c, bool wanted)
     pairing p;
     braid_tensor *z = begin(c, BRAID_BOOL, &p);
     int64_t n = z ? bd_tensor_count(z) : 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         const bd_string *x, *y;
         pair_at(&p, i, &x, &y);
         bool equal = x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);

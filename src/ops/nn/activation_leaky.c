@@ -1,4 +1,5 @@
 // LeakyRelu and Selu: activation functions with a slope below 0.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
@@ -12,9 +13,11 @@
 #define LEAKY(NAME, T)                                                                                       \
     static void NAME(const T *x, const T *y, T alpha, T *z, int64_t n)                                       \
     {                                                                                                        \
-        BD_VECTORIZE                                                                                         \
-        for (int64_t i = 0; i < n; i++)                                                                      \
-            z[i] = x[i] > 0 ? y[i] : alpha * y[i];                                                           \
+        for (int64_t i = 0, end; (end = bd_block_end(i, n)) > i;) {                                          \
+            BD_VECTORIZE                                                                                     \
+            for (; i < end; i++)                                                                             \
+                z[i] = x[i] > 0 ? y[i] : alpha * y[i];                                                       \
+        }                                                                                                    \
     }
 LEAKY(leaky_f32, float)
 LEAKY(leaky_f64, double)

@@ -1,5 +1,6 @@
 // BatchNormWithGlobalNormalization and its gradient: the op of tf.nn.batch_normalization in early versions of
 // TensorFlow.
+#include "base/interrupt.h"
 #include "ops/nn/batch_norm.h"
 
 #include <math.h>

@@ -13,8 +13,10 @@ static void NAME(normalize)(const global_state *s, const bd_channels *v, const T
 {
     for (int64_t k = 0; k < v->channels; k++) {
         T factor = NAME(inverse)(s, variance[k]) * (s->scales ? gamma[k] : 1);
-        for (int64_t i = k; i < v->outer * v->channels; i += v->channels)
+        for (int64_t r = 0; r < v->outer && !bd_interrupted_at(r); r++) {
+            const int64_t i = r * v->channels + k;
             y[i] = (x[i] - mean[k]) * factor + beta[k];
+        }
     }
 }
 
@@ -25,7 +27,8 @@ static void NAME(gradients)(const global_state *s, const bd_channels *v, const T
     for (int64_t k = 0; k < v->channels; k++) {
         T inverse = NAME(inverse)(s, variance[k]), scale = s->scales ? gamma[k] : 1;
         double sum = 0, product = 0;
-        for (int64_t i = k; i < v->outer * v->channels; i += v->channels) {
+        for (int64_t r = 0; r < v->outer && !bd_interrupted_at(r); r++) {
+            const int64_t i = r * v->channels + k;
             sum += (double)dy[i];
             product += (double)(dy[i] * (x[i] - mean[k]));
             out[0][i] = dy[i] * inverse * scale;

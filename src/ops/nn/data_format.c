@@ -1,5 +1,6 @@
 // DataFormatDimMap and DataFormatVecPermute: permute dimensions between formats named by letters, such as
 // NHWC and NCHW.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 
@@ -53,7 +54,7 @@ static void dim_map_run(bd_op_ctx *c)
     const format_state *s = c->state;
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, x->dtype, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++)
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++)
         put_index(y, i, s->to[(bd_tensor_index(x, i) % s->count + s->count) % s->count]);
 }
 

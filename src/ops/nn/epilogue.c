@@ -2,6 +2,7 @@
 #include "ops/nn/epilogue.h"
 
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "kernels/broadcast.h"
 #include <string.h>
 
@@ -118,7 +119,7 @@ void bd_epilogue_run(const bd_epilogue *e, void *y, const void *bias, int64_t ro
     int64_t piece = rows_of_piece(features);
     char *at = y;
     if (features == 0) return;
-    for (int64_t left = rows; left > 0; left -= piece) {
+    for (int64_t left = rows; left > 0 && !bd_interrupted(); left -= piece) {
         int64_t count = bd_min(left, piece);
         bd_broadcast walk;
         bd_broadcast_init(&walk, (int64_t[]){count, features}, 2, (int64_t[]){features}, 1);

@@ -4,6 +4,7 @@
 // A range [min, max] is divided into 2^num_bits - 1 steps (narrow_range: one less) and shifted so that 0 is a
 // multiple of the step. The range is one for all elements (attrs or scalars), or one for each channel, the
 // last dimension.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
@@ -74,7 +75,8 @@ static void fake_quantize(const fake_state *s, float min, float max, const float
 {
     bool is_zero = min == 0 && max == 0;
     grid g = grid_of(s, min, max);
-    for (int64_t i = 0; i < n * stride; i += stride) {
+    for (int64_t k = 0; k < n && !bd_interrupted_at(k); k++) {
+        const int64_t i = k * stride;
         float v = x[i] > g.max ? g.max : x[i];
         v = v < g.min ? g.min : v;
         y[i] = is_zero ? 0 : (floorf((v - g.min) / g.step + 0.5f) - g.zero) * g.step;
@@ -88,7 +90,8 @@ static void fake_gradient(const fake_state *s, float min, float max, const float
     bool is_zero = min == 0 && max == 0;
     grid g = grid_of(s, min, max);
     double below = 0, above = 0;
-    for (int64_t i = 0; i < n * stride; i += stride) {
+    for (int64_t k = 0; k < n && !bd_interrupted_at(k); k++) {
+        const int64_t i = k * stride;
         float v = x[i], d = dy[i]; // dx may be the memory of x or dy
         dx[i] = is_zero ? d : d * (v >= g.min && v <= g.max ? 1.0f : 0.0f);
         if (v < g.min) below += (double)d;

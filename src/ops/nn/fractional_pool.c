@@ -4,6 +4,7 @@
 // A sequence holds the start of each cell along an axis, and ends with the size of the axis. Overlapping
 // cells include the first row of the next cell.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "kernels/random_convert.h"
 #include "ops/common/element.h"

@@ -33,13 +33,15 @@ static void NAME(pool)(const cells *p, pooling kind, const void *x, void *y, voi
 {
     for (int64_t b = 0; b < p->batch; b++) {
         for (int64_t h = 0; h < p->out[0]; h++) {
-            for (int64_t w = 0; w < p->out[1]; w++) {
+            for (int64_t w = 0; w < p->out[1] && !bd_interrupted(); w++) {
                 for (int64_t c = 0; c < p->depth; c++)
                     NAME(cell)(p, kind, b, h, w, c, x, y, dx, sums);
             }
         }
     }
-    for (int64_t i = 0; kind == POOL_MEAN_GRAD && i < p->batch * p->in[0] * p->in[1] * p->depth; i++)
+    for (int64_t i = 0;
+         kind == POOL_MEAN_GRAD && i < p->batch * p->in[0] * p->in[1] * p->depth && !bd_interrupted_at(i);
+         i++)
         ((T *)dx)[i] = (T)sums[i];
 }
 

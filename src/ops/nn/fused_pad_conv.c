@@ -1,5 +1,6 @@
 // FusedPadConv2D and FusedResizeAndPadConv2D: resize images, pad them with mirror images, and convolve them.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "ops/image/image.h"
 #include "ops/image/image_resize.h"
 #include "ops/nn/conv.h"
@@ -222,7 +223,7 @@ static bool sources_begin(bd_op_ctx *c, const plan *p, sources *out)
     {                                                                                                        \
         const int64_t *in = image->shape.dims, *out = padded->shape.dims, channels = in[3];                  \
         T *to = padded->data;                                                                                \
-        for (int64_t row = 0; row < out[0] * out[1]; row++) {                                                \
+        for (int64_t row = 0; row < out[0] * out[1] && !bd_interrupted(); row++) {                           \
             const bd_resize_tap *y = &s->taps[0][row % out[1]];                                              \
             const T *from = (const T *)image->data + row / out[1] * in[1] * in[2] * channels;                \
             const T *top = from + y->index[0] * in[2] * channels,                                            \

@@ -3,6 +3,7 @@
 //     c = tanh([x, h_prev r] w_c + b_c)
 //     h = u h_prev + (1 - u) c
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "kernels/gemm.h"
@@ -88,7 +89,7 @@ static float *scratch_of(bd_op_ctx *c, int64_t count)
 static void join(const gru *g, const float *by, float *xh)
 {
     const float *h = g->in[H_PREV];
-    for (int64_t b = 0; b < g->batch; b++) {
+    for (int64_t b = 0; b < g->batch && !bd_interrupted(); b++) {
         if (g->input) memcpy(xh, g->in[X] + b * g->input, sizeof *xh * (size_t)g->input);
         xh += g->input;
         for (int64_t j = 0; j < g->cell; j++, xh++)
@@ -111,15 +112,15 @@ static void run_cell(const gru *g, float *const out[4], float *scratch)
     float *xh = scratch, *gates = scratch + g->batch * width;
     join(g, NULL, xh);
     bd_gemm(BD_F32, &(bd_gemm_shape){.m = g->batch, .n = 2 * n, .k = width}, xh, g->in[W_RU], gates);
-    for (int64_t b = 0; b < g->batch; b++) {
+    for (int64_t b = 0; b < g->batch && !bd_interrupted(); b++) {
         activate(g, BD_SIGMOID, gates + b * 2 * n, g->in[B_RU], r + b * n);
         activate(g, BD_SIGMOID, gates + b * 2 * n + n, g->in[B_RU] + n, u + b * n);
     }
     join(g, r, xh);
     bd_gemm(BD_F32, &(bd_gemm_shape){.m = g->batch, .n = n, .k = width}, xh, g->in[W_C], gates);
-    for (int64_t b = 0; b < g->batch; b++)
+    for (int64_t b = 0; b < g->batch && !bd_interrupted(); b++)
         activate(g, BD_TANH, gates + b * n, g->in[B_C], candidate + b * n);
-    for (int64_t i = 0; i < g->batch * n; i++)
+    for (int64_t i = 0; i < g->batch * n && !bd_interrupted_at(i); i++)
         h[i] = u[i] * (g->in[H_PREV][i] - candidate[i]) + candidate[i];
 }
 
@@ -149,19 +150,19 @@ static void run_grad(const gru *g, float *const out[4], float *scratch)
                 *candidate = g->in[FORWARD + 2], *dh = g->in[FORWARD + 3];
     int64_t n = g->cell, width = g->input + n;
     float *by_c = scratch, *by_ru = scratch + g->batch * width, *d_c = out[2], *d_ru = out[3];
-    for (int64_t i = 0; i < g->batch * n; i++) {
+    for (int64_t i = 0; i < g->batch * n && !bd_interrupted_at(i); i++) {
         d_c[i] = dh[i] * (1 - u[i]) * (1 - candidate[i] * candidate[i]);
         d_ru[i / n * 2 * n + n + i % n] = dh[i] * (h_prev[i] - candidate[i]) * u[i] * (1 - u[i]);
     }
     bd_gemm(BD_F32, &(bd_gemm_shape){.m = g->batch, .n = width, .k = n, .transpose_b = true}, d_c, g->in[W_C],
             by_c);
-    for (int64_t i = 0; i < g->batch * n; i++) {
+    for (int64_t i = 0; i < g->batch * n && !bd_interrupted_at(i); i++) {
         float d_hr = by_c[i / n * width + g->input + i % n];
         d_ru[i / n * 2 * n + i % n] = d_hr * h_prev[i] * r[i] * (1 - r[i]);
     }
     bd_gemm(BD_F32, &(bd_gemm_shape){.m = g->batch, .n = width, .k = 2 * n, .transpose_b = true}, d_ru,
             g->in[W_RU], by_ru);
-    for (int64_t b = 0; b < g->batch; b++) {
+    for (int64_t b = 0; b < g->batch && !bd_interrupted(); b++) {
         const float *c_row = by_c + b * width, *ru_row = by_ru + b * width;
         for (int64_t j = 0; j < g->input; j++)
             out[0][b * g->input + j] = ru_row[j] + c_row[j];

@@ -1,6 +1,7 @@
 // IsotonicRegression: for each row, the non-increasing numbers with the least squared distance, by pooling
 // adjacent violators (J. B. Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964).
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -24,7 +25,7 @@ static double number_at(const braid_tensor *x, int64_t i)
 static int64_t pool_row(const braid_tensor *x, int64_t at, int64_t n, pool_of *pools)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         double value = number_at(x, at + i);
         pools[count++] = (pool_of){.sum = value, .mean = value, .begin = i, .count = 1};
         for (; count > 1 && pools[count - 1].mean > pools[count - 2].mean; count--) {
@@ -40,7 +41,7 @@ static int64_t pool_row(const braid_tensor *x, int64_t at, int64_t n, pool_of *p
 static void put_pool(const pool_of *p, int32_t number, int64_t at, const braid_tensor *y,
                      const braid_tensor *segments)
 {
-    for (int64_t i = at + p->begin; i < at + p->begin + p->count; i++) {
+    for (int64_t i = at + p->begin; i < at + p->begin + p->count && !bd_interrupted_at(i); i++) {
         if (y->dtype == BRAID_FLOAT) {
             bd_tensor_f32(y)[i] = (float)p->mean;
         } else {
@@ -63,9 +64,9 @@ static void isotonic_run(bd_op_ctx *c)
     if (!segments || bd_tensor_count(x) == 0) return;
     pool_of *pools = bd_try_malloc((size_t)n * sizeof *pools);
     if (!pools) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when pooling rows of %lld", (long long)n);
-    for (int64_t at = 0; pools && at < bd_tensor_count(x); at += n) {
+    for (int64_t at = 0; pools && at < bd_tensor_count(x) && !bd_interrupted(); at += n) {
         int64_t count = pool_row(x, at, n, pools);
-        for (int64_t p = 0; p < count; p++)
+        for (int64_t p = 0; p < count && !bd_interrupted_at(p); p++)
             put_pool(&pools[p], (int32_t)p, at, y, segments);
     }
     bd_free(pools);

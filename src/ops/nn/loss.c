@@ -1,4 +1,5 @@
 // Loss functions: softmax cross entropy (dense and sparse labels), and L2Loss.
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
@@ -184,7 +185,7 @@ static bool read_labels(bd_op_ctx *c, const braid_tensor *labels, int64_t classe
         return false;
     }
     int64_t n = bd_tensor_count(labels), least = 0, most = -1;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         int64_t label = bd_tensor_index(labels, i);
         bd_tensor_i64(out)[i] = label;
         if (label < least) least = label;

@@ -1,6 +1,7 @@
 // LSTMBlockCell, one step of a long short-term memory, and BlockLSTM, all steps of a batch of sequences, with
 // their gradients.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "kernels/gemm.h"
@@ -173,7 +174,7 @@ static void run_steps(bd_op_ctx *c, int first, const bd_lstm *m, const braid_sha
     }
     if (m->batch == 0 || m->cell == 0 || steps == 0) return;
     float *scratch = scratch_of(c, bd_lstm_scratch(m));
-    for (int64_t t = 0; scratch && t < steps; t++) {
+    for (int64_t t = 0; scratch && t < steps && !bd_interrupted(); t++) {
         bd_lstm_step step = step_at(m, out, t);
         bd_lstm_run(m, x + t * m->batch * m->input, cs_prev, h_prev, &step, scratch);
         cs_prev = step.cs;
@@ -249,7 +250,7 @@ static void back_step(const bd_lstm *m, const float *x, const float *cs_prev, co
     bd_lstm_back(m, cs_prev, step, k->cs_grad, k->h_grad, k->dgates, k->cs_prev, &k->sums);
     bd_gemm_shape to_xh = {.m = m->batch, .n = width, .k = gates, .transpose_b = true};
     bd_gemm(BD_F32, &to_xh, k->dgates, m->w, k->dxh);
-    for (int64_t r = 0; r < m->batch; r++) {
+    for (int64_t r = 0; r < m->batch && !bd_interrupted(); r++) {
         if (m->input) memcpy(x_grad + r * m->input, k->dxh + r * width, sizeof *x_grad * (size_t)m->input);
         memcpy(k->h_prev + r * m->cell, k->dxh + r * width + m->input, sizeof *x_grad * (size_t)m->cell);
         add(k->dgates + r * gates, k->b, gates);
@@ -272,7 +273,7 @@ static void back_steps(bd_op_ctx *c, const bd_lstm *m, int64_t steps, back *k)
                 *h_grads = bd_tensor_f32(bd_input(c, 1 + FORWARD + 8));
     int64_t n = m->batch * m->cell;
     bd_binary_fn sum = bd_binary_loop(BD_ADD, BD_F32);
-    for (int64_t t = steps - 1; t >= 0; t--) {
+    for (int64_t t = steps - 1; t >= 0 && !bd_interrupted(); t--) {
         bd_lstm_step step = step_at(m, forward, t), before = step_at(m, forward, t ? t - 1 : 0);
         sum(k->cs_prev, cs_grads + t * n, k->cs_grad, n, BD_SINGLE_NONE);
         sum(k->h_prev, h_grads + t * n, k->h_grad, n, BD_SINGLE_NONE);

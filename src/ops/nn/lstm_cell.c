@@ -10,6 +10,7 @@
 // where the gates are [x, h_prev] w + b.
 #include "ops/nn/lstm_cell.h"
 
+#include "base/interrupt.h"
 #include "kernels/gemm.h"
 #include "kernels/loops.h"
 
@@ -34,7 +35,7 @@ int64_t bd_lstm_scratch(const bd_lstm *m)
 
 void bd_lstm_join(const bd_lstm *m, const float *x, const float *h, float *xh)
 {
-    for (int64_t r = 0; r < m->batch; r++) {
+    for (int64_t r = 0; r < m->batch && !bd_interrupted(); r++) {
         if (m->input) memcpy(xh, x + r * m->input, sizeof *xh * (size_t)m->input);
         memcpy(xh + m->input, h + r * m->cell, sizeof *xh * (size_t)m->cell);
         xh += m->input + m->cell;
@@ -91,7 +92,7 @@ void bd_lstm_run(const bd_lstm *m, const float *x, const float *cs_prev, const f
     bd_gemm_shape shape = {.m = m->batch, .n = 4 * m->cell, .k = m->input + m->cell};
     bd_lstm_join(m, x, h_prev, xh);
     bd_gemm(BD_F32, &shape, xh, m->w, all);
-    for (int64_t r = 0; r < m->batch; r++) {
+    for (int64_t r = 0; r < m->batch && !bd_interrupted(); r++) {
         bd_lstm_step row = row_of(m, out, r);
         run_row(m, all + r * 4 * m->cell, cs_prev + r * m->cell, &row);
     }
@@ -122,7 +123,7 @@ static void back_row(const bd_lstm *m, const float *cs_prev, const bd_lstm_step 
 void bd_lstm_back(const bd_lstm *m, const float *cs_prev, const bd_lstm_step *step, const float *cs_grad,
                   const float *h_grad, float *dgates, float *cs_prev_grad, const bd_lstm_sums *sums)
 {
-    for (int64_t r = 0; r < m->batch; r++) {
+    for (int64_t r = 0; r < m->batch && !bd_interrupted(); r++) {
         int64_t at = r * m->cell;
         bd_lstm_step row = row_of(m, step, r);
         back_row(m, cs_prev + at, &row, cs_grad + at, h_grad + at, dgates + 4 * at, cs_prev_grad + at, sums);

@@ -3,6 +3,7 @@
 //
 // An index counts the elements of one image: (row * width + column) * channels + channel; with
 // include_batch_in_index it counts the elements of the whole batch.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/nn/pool.h"
 
@@ -144,7 +145,7 @@ static void argmax_run(bd_op_ctx *c)
     int64_t image = p.in[0] * p.in[1] * p.channels, i = 0;
     for (int64_t b = 0; b < p.batch; b++) {
         for (int64_t h = 0; h < pooled.dims[1]; h++) {
-            for (int64_t w = 0; w < pooled.dims[2]; w++) {
+            for (int64_t w = 0; w < pooled.dims[2] && !bd_interrupted(); w++) {
                 for (int64_t channel = 0; channel < p.channels; channel++, i++) {
                     int64_t found = greatest(&p, x->data, b * image + channel, h, w);
                     bd_elements_copy(y, i, x, found, 1);
@@ -208,7 +209,7 @@ static void grad_run(bd_op_ctx *c)
                                                           : x->dtype == BRAID_DOUBLE ? add_f64
                                                           : x->dtype == BRAID_INT32  ? add_i32
                                                                                      : add_i64;
-    for (int64_t i = 0; i < bd_tensor_count(places); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(places) && !bd_interrupted_at(i); i++) {
         int64_t place = place_at(c, i, per_image, image);
         if (place < 0) return;
         add(dx->data, place, grad->data, i);
@@ -221,7 +222,7 @@ static void grad_grad_run(bd_op_ctx *c)
     int64_t per_image, image;
     if (!check_grad(c, false, &per_image, &image)) return;
     braid_tensor *dy = bd_output(c, 0, x->dtype, &places->shape);
-    for (int64_t i = 0; dy && i < bd_tensor_count(places); i++) {
+    for (int64_t i = 0; dy && i < bd_tensor_count(places) && !bd_interrupted_at(i); i++) {
         int64_t place = place_at(c, i, per_image, image);
         if (place < 0) return;
         bd_elements_copy(dy, i, grad, place, 1);

@@ -1,6 +1,7 @@
 // QuantizeV2 and Dequantize: convert floats of a range to integers, and back.
 //
 // Sums and products are rounded to float, as in TensorFlow.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -188,7 +189,7 @@ static void quantize_run(bd_op_ctx *c)
         bd_tensor_f32(high)[k] = q.max;
         for (int64_t o = 0; o < p.outer; o++) {
             int64_t at = (o * p.ranges + k) * p.inner;
-            for (int64_t i = at; i < at + p.inner; i++)
+            for (int64_t i = at; i < at + p.inner && !bd_interrupted_at(i - at); i++)
                 set_integer(y, i, within_limits(s, quantized(s, &q, bd_tensor_f32(x)[i])));
         }
     }
@@ -261,7 +262,7 @@ static void dequantize_run(bd_op_ctx *c)
         line l = line_of(s, min[k], max[k]);
         for (int64_t o = 0; o < p.outer; o++) {
             int64_t at = (o * p.ranges + k) * p.inner;
-            for (int64_t i = at; i < at + p.inner; i++)
+            for (int64_t i = at; i < at + p.inner && !bd_interrupted_at(i - at); i++)
                 bd_tensor_f32(y)[i] = ((float)get_integer(x, i) + l.before) * l.scale + l.offset;
         }
     }

@@ -3,6 +3,7 @@
 //
 // The range is given or computed. It is scaled so that 0 stays 0 and the end of greater magnitude maps to the
 // end of the integer type.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
@@ -258,7 +259,7 @@ static void gradient_run(bd_op_ctx *c)
         if (!none) return;
         memset(none->data, 0, bd_tensor_bytes(none));
     }
-    for (int64_t i = 0; i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         int64_t place = i / p.inner % p.count;
         double v = number_at(x, i);
         bool is_within = v >= number_at(low, place) && v <= number_at(high, place);

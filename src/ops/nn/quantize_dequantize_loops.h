@@ -23,7 +23,7 @@ static void NAME(find_scale)(T min, T max, T lowest, T highest, quantization *q)
 static void NAME(quantize)(const quantize_state *s, const quantization *q, const T *x, T *y, int64_t n)
 {
     T min = (T)q->min, max = (T)q->max, scale = (T)q->scale, inverse = (T)q->inverse;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         T v = x[i];
         if (s->is_given) {
             v = v > max ? max : v;
@@ -36,7 +36,7 @@ static void NAME(quantize)(const quantize_state *s, const quantization *q, const
 
 static void NAME(find_range)(const T *x, int64_t n, T *min, T *max)
 {
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
         if (x[i] < *min) *min = x[i];
         if (x[i] > *max) *max = x[i];
     }

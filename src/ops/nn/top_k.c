@@ -1,7 +1,9 @@
 // TopK, NthElement, InTopK and their versions: the greatest elements of rows, the n-th element in sorted
 // order, and whether a target is among the greatest.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
+#include "kernels/sort.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_steps.h"
@@ -86,14 +88,14 @@ static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int3
 {
     if (k > KEEP_MAX) {
         for (int32_t i = 0; i < n; i++)
-            work[i] = i;
-        qsort_r(work, (size_t)n, sizeof *work, compare, row);
+            work[i] = i; // also when it is interrupted: they are indices
+        bd_sort(work, n, sizeof *work, compare, row);
         for (int64_t i = 0; i < k; i++)
             top[i] = work[i];
         return;
     }
     int64_t len = 0;
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n && !(i > k && bd_interrupted_at(i)); i++) { // `top` is filled
         if (len == k && (k == 0 || compare(&i, &top[k - 1], row) > 0)) continue;
         int64_t at = len < k ? len++ : k - 1;
         for (; at > 0 && compare(&i, &top[at - 1], row) < 0; at--)
@@ -141,7 +143,7 @@ static void run_top(bd_op_ctx *c, int64_t k)
     if (k == 0) return; // there may be any number of empty rows
     int32_t *work = places ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
     size_t size = braid_dtype_size(x->dtype);
-    for (int64_t r = 0; top && r < bd_shape_count_range(&shape, 0, rank - 1); r++) {
+    for (int64_t r = 0; top && r < bd_shape_count_range(&shape, 0, rank - 1) && !bd_interrupted(); r++) {
         top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
         for (int64_t i = 0; i < k; i++)
             bd_elements_copy(values, r * k + i, x, r * n + top[i], 1);
@@ -254,7 +256,7 @@ static void nth_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
     int32_t *work = y ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
     size_t size = braid_dtype_size(x->dtype);
-    for (int64_t r = 0; top && r < bd_tensor_count(y); r++) {
+    for (int64_t r = 0; top && r < bd_tensor_count(y) && !bd_interrupted(); r++) {
         top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
         bd_elements_copy(y, r, x, r * n + top[k - 1], 1);
     }
@@ -306,7 +308,7 @@ static bool is_in_top(const float *row, int64_t classes, int64_t target, int64_t
 {
     if (target < 0 || target >= classes || !isfinite(row[target])) return false;
     int64_t greater = 0;
-    for (int64_t i = 0; i < classes; i++) {
+    for (int64_t i = 0; i < classes && !bd_interrupted_at(i); i++) {
         if (!isfinite(row[i])) return false;
         greater += row[i] > row[target];
     }
@@ -330,7 +332,7 @@ static void in_top_k(bd_op_ctx *c, int64_t k)
     if (bd_op_failed(c)) return;
     int64_t classes = x->shape.dims[1];
     braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &targets->shape);
-    for (int64_t i = 0; y && i < x->shape.dims[0]; i++)
+    for (int64_t i = 0; y && i < x->shape.dims[0] && !bd_interrupted_at(i); i++)
         bd_tensor_bool(y)[i] =
             is_in_top(bd_tensor_f32(x) + i * classes, classes, bd_tensor_index(targets, i), k);
 }

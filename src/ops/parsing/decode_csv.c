@@ -1,5 +1,6 @@
 // DecodeCSV: lines of comma-separated values as columns (RFC 4180, with another delimiter on request).
 #include "base/array.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"
 #include "ops/common/text_number.h"
@@ -195,7 +196,7 @@ static void csv_run(bd_op_ctx *c)
         if (!bd_output(c, i, c->node->output_types[i], &x->shape)) return;
     }
     field_reader r = {.s = c->state};
-    for (int64_t i = 0; i < bd_tensor_count(x) && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(x) && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         r.data = s->data ? s->data : "";
         r.len = s->len;

@@ -1,4 +1,5 @@
 // DecodeJSONExample: Example messages from protobuf's JSON to its binary form.
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "graph/shape_fn.h"
 #include "io/little_endian.h"
@@ -247,7 +248,7 @@ static void decode_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c); i++)
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c) && !bd_interrupted_at(i); i++)
         decode_one(c, y, i, &bd_tensor_str(x)[i]);
 }
 

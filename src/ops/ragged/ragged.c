@@ -2,6 +2,7 @@
 #include "ops/ragged/ragged.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
 
@@ -39,18 +40,18 @@ static bool read_splits(bd_op_ctx *c, int i, bool is_exact, bd_splits *s)
     if (!splits) return false;
     s->of[s->count] = splits;
     s->len[s->count++] = len;
-    for (int64_t k = 0; k < len; k++)
+    for (int64_t k = 0; k < len && !bd_interrupted_at(k); k++)
         splits[k] = bd_tensor_index(t, k);
     if (is_exact && splits[0] != 0) return fail_splits(c, "First value of ragged splits must be 0.");
     if (splits[0] < 0) return fail_splits(c, "Ragged splits must be non-negative");
-    for (int64_t k = 1; k < len; k++) {
+    for (int64_t k = 1; k < len && !bd_interrupted_at(k); k++) {
         if (splits[k - 1] <= splits[k]) continue;
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Ragged splits %s, but we got %lld followed by %lld",
                    is_exact ? "should be non decreasing" : "must be sorted (non decreasing)",
                    (long long)splits[k - 1], (long long)splits[k]);
         return false;
     }
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 bool bd_splits_vector(bd_op_ctx *c, int i, bd_splits *s)
@@ -89,7 +90,7 @@ bool bd_output_splits(bd_op_ctx *c, int i, const int64_t *splits, int64_t len)
         return false;
     }
     braid_tensor *y = bd_output_sparse_values(c, i, dtype, len);
-    for (int64_t k = 0; y && k < len; k++) {
+    for (int64_t k = 0; y && k < len && !bd_interrupted_at(k); k++) {
         if (dtype == BRAID_INT32) {
             bd_tensor_i32(y)[k] = (int32_t)splits[k];
         } else {
@@ -136,7 +137,7 @@ typedef struct range_type {
     static void fill_##SUFFIX(void *out, int64_t at, const void *start, const void *delta, int64_t count)    \
     {                                                                                                        \
         TYPE *y = (TYPE *)out + at, value = *(const TYPE *)start, step = *(const TYPE *)delta;               \
-        for (int64_t i = 0; i < count; i++) {                                                                \
+        for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++) {                                       \
             y[i] = value;                                                                                    \
             value = (TYPE)((WIDE)value + (WIDE)step);                                                        \
         }                                                                                                    \
@@ -235,7 +236,7 @@ static void range_run(bd_op_ctx *c)
     int64_t *splits = rows < 0 ? NULL : bd_sparse_numbers(c, rows + 1);
     if (splits && fill_splits(c, type, splits, rows) && bd_output_splits(c, 0, splits, rows + 1)) {
         braid_tensor *y = bd_output_sparse_values(c, 1, bd_input(c, 0)->dtype, splits[rows]);
-        for (int64_t row = 0; y && row < rows; row++)
+        for (int64_t row = 0; y && row < rows && !bd_interrupted_at(row); row++)
             type->fill(y->data, splits[row], element_of(c, 0, row), element_of(c, 2, row),
                        splits[row + 1] - splits[row]);
     }
@@ -273,7 +274,7 @@ static int64_t *put_value(int64_t *at, const int64_t *prefix, int prefix_len, in
                           const braid_shape *values)
 {
     int64_t size = bd_shape_count_range(values, 1, values->rank);
-    for (int64_t k = 0; k < size; k++) {
+    for (int64_t k = 0; k < size && !bd_interrupted_at(k); k++) {
         int64_t rest = k;
         memcpy(at, prefix, (size_t)prefix_len * sizeof *at);
         at[prefix_len] = middle;
@@ -290,7 +291,7 @@ static void put_indices(const bd_splits *s, const braid_shape *values, int64_t *
 {
     int64_t row[BRAID_RANK_MAX] = {0}, prefix[BRAID_RANK_MAX];
     int last = s->count - 1;
-    for (row[last] = 0; row[last] < s->len[last] - 1; row[last]++) {
+    for (row[last] = 0; row[last] < s->len[last] - 1 && !bd_interrupted_at(row[last]); row[last]++) {
         // Each outer row is the one that holds the row within.
         for (int d = last - 1; d >= 0; d--)
             while (row[d + 1] >= s->of[d][row[d] + 1])
@@ -298,7 +299,7 @@ static void put_indices(const bd_splits *s, const braid_shape *values, int64_t *
         for (int d = 0; d <= last; d++)
             prefix[d] = row[d] - (d > 0 ? s->of[d - 1][row[d - 1]] : 0);
         int64_t len = s->of[last][row[last] + 1] - s->of[last][row[last]];
-        for (int64_t i = 0; i < len; i++)
+        for (int64_t i = 0; i < len && !bd_interrupted_at(i); i++)
             at = put_value(at, prefix, s->count, i, values);
     }
 }

@@ -1,5 +1,6 @@
 // RaggedGather: rows of a ragged tensor, picked by indices.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
 #include "ops/ragged/ragged.h"
@@ -43,7 +44,7 @@ static void go_in(const bd_splits *s, int dim, int64_t *start, int64_t *limit)
 static bool measure(bd_op_ctx *c, gathering *g)
 {
     bool fits = true;
-    for (int64_t i = 0; i < g->count; i++) {
+    for (int64_t i = 0; i < g->count && !bd_interrupted_at(i); i++) {
         int64_t start = g->indices[i], limit = start + 1;
         for (int d = 0; d < g->params->count; d++) {
             int out = d + g->outer - 1;
@@ -55,7 +56,7 @@ static bool measure(bd_op_ctx *c, gathering *g)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "the rows gathered have more values than can be counted");
         return false;
     }
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 // Output splits of the dimensions of `indices` but the last: rows of one length.
@@ -80,7 +81,7 @@ static bool output_picked_splits(bd_op_ctx *c, const gathering *g, int dim)
     int out = dim + g->outer - 1;
     if (out < 0) return true;
     int64_t *splits = bd_sparse_numbers(c, g->rows[out] + 1), at = 0;
-    for (int64_t i = 0; splits && i < g->count; i++) {
+    for (int64_t i = 0; splits && i < g->count && !bd_interrupted_at(i); i++) {
         int64_t start = g->indices[i], limit = start + 1;
         for (int d = 0; d < dim; d++)
             go_in(g->params, d, &start, &limit);
@@ -100,7 +101,7 @@ static void output_values(bd_op_ctx *c, const gathering *g, const braid_tensor *
     braid_tensor *y =
         bd_sparse_check_size(c, &shape) ? bd_output(c, c->output_count - 1, values->dtype, &shape) : NULL;
     int64_t size = bd_shape_count_range(&shape, 1, shape.rank), at = 0;
-    for (int64_t i = 0; y && i < g->count; i++) {
+    for (int64_t i = 0; y && i < g->count && !bd_interrupted_at(i); i++) {
         int64_t start = g->indices[i], limit = start + 1;
         for (int d = 0; d < g->params->count; d++)
             go_in(g->params, d, &start, &limit);
@@ -111,14 +112,14 @@ static void output_values(bd_op_ctx *c, const gathering *g, const braid_tensor *
 
 static bool read_indices(bd_op_ctx *c, const braid_tensor *t, int64_t rows, int64_t *indices)
 {
-    for (int64_t i = 0; i < bd_tensor_count(t); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(t) && !bd_interrupted_at(i); i++) {
         indices[i] = bd_tensor_index(t, i);
         if (indices[i] >= 0 && indices[i] < rows) continue;
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)i,
                    (long long)indices[i], (long long)rows);
         return false;
     }
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 static bool check_ranks(bd_op_ctx *c, const braid_tensor *values, const braid_tensor *indices, int n)

@@ -4,6 +4,7 @@
 // the output position where it starts. An element that is cut off has no position, and neither have the
 // elements within it.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
 #include "ops/ragged/ragged.h"
@@ -91,7 +92,7 @@ static bool first_dim_size(bd_op_ctx *c, const partitions *p, int64_t *size)
 static int64_t longest_of_splits(const braid_tensor *t)
 {
     int64_t longest = 0;
-    for (int64_t i = 1; i < bd_tensor_count(t); i++) {
+    for (int64_t i = 1; i < bd_tensor_count(t) && !bd_interrupted_at(i); i++) {
         int64_t from = bd_tensor_index(t, i - 1), to = bd_tensor_index(t, i);
         if (from >= 0 && to > from && to - from > longest) longest = to - from;
     }
@@ -101,7 +102,7 @@ static int64_t longest_of_splits(const braid_tensor *t)
 static int64_t longest_of_rowids(const braid_tensor *t)
 {
     int64_t longest = 0;
-    for (int64_t i = 0, len = 0; i < bd_tensor_count(t); i++) {
+    for (int64_t i = 0, len = 0; i < bd_tensor_count(t) && !bd_interrupted_at(i); i++) {
         len = i > 0 && bd_tensor_index(t, i) == bd_tensor_index(t, i - 1) ? len + 1 : 1;
         if (len > longest) longest = len;
     }
@@ -284,7 +285,7 @@ static void to_tensor_run(bd_op_ctx *c)
         if (s.count > values->shape.dims[0])
             fail_partition(c, "the row partitions name more values than there are", s.count,
                            values->shape.dims[0]);
-        for (int64_t i = 0; !bd_op_failed(c) && i < s.count; i++)
+        for (int64_t i = 0; !bd_op_failed(c) && i < s.count && !bd_interrupted_at(i); i++)
             if (s.at[i] != NO_SLOT) bd_elements_copy(y, s.at[i] * size, values, i * size, size);
     }
     bd_free(s.at);

@@ -1,6 +1,7 @@
 // Ragged tensors as elements of a tensor of variants, for datasets, tensor arrays and loops.
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/common/variant.h"
@@ -221,7 +222,7 @@ static void output_values(const stack *k, int output)
         return;
     }
     const braid_tensor *y = bd_output(k->c, output, bd_node_attr_type(k->c->node, "Tvalues"), &shape);
-    for (int64_t i = 0; y && i < k->count; i++) {
+    for (int64_t i = 0; y && i < k->count && !bd_interrupted_at(i); i++) {
         const braid_tensor *t = &k->parts[i]->tensors[k->rank];
         bd_elements_copy(y, at, t, 0, bd_tensor_count(t));
         at += bd_tensor_count(t);

@@ -1,6 +1,8 @@
 // ComputeAccidentalHits: finds sampled candidates that are true classes of an example.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
+#include "kernels/sort.h"
 #include "ops/sparse/sparse.h"
 
 #include <float.h>
@@ -19,8 +21,9 @@ typedef struct candidate {
     int64_t class, place;
 } candidate;
 
-static int compare_candidates(const void *x, const void *y)
+static int compare_candidates(const void *x, const void *y, void *unused)
 {
+    (void)unused;
     const candidate *a = x, *b = y;
     if (a->class != b->class) return a->class < b->class ? -1 : 1;
     return a->place < b->place ? -1 : a->place > b->place;
@@ -45,9 +48,9 @@ static candidate *sorted_candidates(const braid_tensor *t)
 {
     int64_t count = bd_tensor_count(t);
     candidate *sorted = bd_try_calloc((size_t)count, sizeof *sorted);
-    for (int64_t i = 0; sorted && i < count; i++)
+    for (int64_t i = 0; sorted && i < count && !bd_interrupted_at(i); i++)
         sorted[i] = (candidate){bd_tensor_i64(t)[i], i};
-    if (sorted) qsort(sorted, (size_t)count, sizeof *sorted, compare_candidates);
+    if (sorted) bd_sort(sorted, count, sizeof *sorted, compare_candidates, NULL);
     return sorted;
 }
 
@@ -55,12 +58,12 @@ static candidate *sorted_candidates(const braid_tensor *t)
 static void output_hits(bd_op_ctx *c, const int64_t *places, int64_t count, int64_t width)
 {
     int64_t hits = 0, at = 0;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)
         hits += places[i] >= 0;
     braid_tensor *rows = bd_output_sparse_values(c, 0, BRAID_INT32, hits),
                  *ids = rows ? bd_output_sparse_values(c, 1, BRAID_INT64, hits) : NULL,
                  *weights = ids ? bd_output_sparse_values(c, 2, BRAID_FLOAT, hits) : NULL;
-    for (int64_t i = 0; weights && i < count; i++) {
+    for (int64_t i = 0; weights && i < count && !bd_interrupted_at(i); i++) {
         if (places[i] < 0) continue;
         bd_tensor_i32(rows)[at] = (int32_t)(i / width);
         bd_tensor_i64(ids)[at] = places[i];
@@ -85,7 +88,7 @@ static void hits_run(bd_op_ctx *c)
     candidate *sorted = sorted_candidates(candidates);
     if (!sorted) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when sorting the candidates");
     if (places && sorted) {
-        for (int64_t i = 0; i < count; i++)
+        for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)
             places[i] = last_place(sorted, bd_tensor_count(candidates), bd_tensor_i64(classes)[i]);
         output_hits(c, places, count, classes->shape.dims[1]);
     }

@@ -1,6 +1,7 @@
 // KmeansPlusPlusInitialization and KMC2ChainInitialization: choose initial centers for k-means that are far
 // apart.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "kernels/gemm.h"
 #include "kernels/random_convert.h"
 #include "op/io_pool.h"
@@ -109,7 +110,7 @@ static int64_t sample_point(seeding *s, bool is_first)
 
 static void sample_points(seeding *s, int64_t wanted, float *out)
 {
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted(); i++) {
         s->nearest[i] = INFINITY;
         s->norms[i] = 0;
         for (int64_t j = 0; j < s->dims; j++)

@@ -1,5 +1,6 @@
 // Multinomial and StatelessMultinomial: draw classes by their logits.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "kernels/random_convert.h"
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
@@ -41,11 +42,11 @@ static double logit(const braid_tensor *t, int64_t i)
 static void cumulate(const braid_tensor *logits, int64_t row, int64_t classes, double *sums)
 {
     double greatest = logits->dtype == BRAID_DOUBLE ? -DBL_MAX : (double)-FLT_MAX, sum = 0;
-    for (int64_t i = 0; i < classes; i++) {
+    for (int64_t i = 0; i < classes && !bd_interrupted_at(i); i++) {
         double x = logit(logits, row * classes + i);
         if (isfinite(x) && x > greatest) greatest = x;
     }
-    for (int64_t i = 0; i < classes; i++) {
+    for (int64_t i = 0; i < classes && !bd_interrupted_at(i); i++) {
         double x = logit(logits, row * classes + i);
         if (isfinite(x)) sum += exp(x - greatest);
         sums[i] = sum;
@@ -86,9 +87,9 @@ static void draw_rows(const braid_tensor *logits, bd_philox stream, double *sums
 {
     draws d = {.stream = stream};
     int64_t classes = logits->shape.dims[1], samples = y->shape.dims[1];
-    for (int64_t row = 0; row < y->shape.dims[0]; row++) {
+    for (int64_t row = 0; row < y->shape.dims[0] && !bd_interrupted(); row++) {
         cumulate(logits, row, classes, sums);
-        for (int64_t i = 0; i < samples; i++) {
+        for (int64_t i = 0; i < samples && !bd_interrupted_at(i); i++) {
             int64_t found = first_above(sums, classes, next_draw(&d) * sums[classes - 1]);
             if (y->dtype == BRAID_INT32) {
                 bd_tensor_i32(y)[row * samples + i] = (int32_t)found;

@@ -1,5 +1,6 @@
 // RandomGamma, RandomGammaGrad, RandomPoisson, their versions and stateless forms: samples for each of
 // several parameters.
+#include "base/interrupt.h"
 #include "kernels/gamma_grad.h"
 #include "kernels/random_variates.h"
 #include "ops/common/element.h"
@@ -290,7 +291,7 @@ BD_OP(StatelessRandomPoisson) = {
     static void NAME(const void *x, const void *y, void *z, int64_t n, bd_single single)                     \
     {                                                                                                        \
         const T *alphas = x, *values = y;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
+        for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {                                           \
             double alpha = (double)alphas[single == BD_SINGLE_X ? 0 : i];                                    \
             ((T *)z)[i] = (T)bd_gamma_sample_grad(alpha, (double)values[single == BD_SINGLE_Y ? 0 : i]);     \
         }                                                                                                    \

@@ -1,5 +1,6 @@
 // RandomShuffle and StatelessShuffle: permute the rows of a tensor randomly.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "ops/common/element.h"
 #include "ops/random/random_source.h"
 #include "ops/random/random_stateless.h"
@@ -7,9 +8,9 @@
 // Swaps each element with one at or after its position (Fisher and Yates); the last one stays.
 static void shuffle(int64_t *order, int64_t count, bd_random_words *w)
 {
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)
         order[i] = i;
-    for (int64_t i = 0; i < count - 1; i++) {
+    for (int64_t i = 0; i < count - 1 && !bd_interrupted_at(i); i++) {
         int64_t other = i + bd_random_word(w) % (uint32_t)(count - i), place = order[i];
         order[i] = order[other];
         order[other] = place;
@@ -41,7 +42,7 @@ static void shuffle_rows(bd_op_ctx *c, int64_t rows, bd_philox stream)
         bd_random_words w = {.stream = stream};
         shuffle(order, rows, &w);
         int64_t size = bd_tensor_count(x) / rows;
-        for (int64_t i = 0; i < rows; i++)
+        for (int64_t i = 0; i < rows && !bd_interrupted_at(i); i++)
             bd_elements_copy(y, i * size, x, order[i] * size, size);
     }
     bd_free(order);

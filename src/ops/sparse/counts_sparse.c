@@ -1,7 +1,9 @@
 // DenseCountSparseOutput, SparseCountSparseOutput and RaggedCountSparseOutput: how often each value occurs in
 // each row, as a sparse tensor of the values that do.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
+#include "kernels/sort.h"
 #include "ops/common/element.h"
 
 #include <stdlib.h>
@@ -49,8 +51,9 @@ static void counts_add(counts *s, int64_t row, int64_t at)
     s->greatest = bd_max(s->greatest, value);
 }
 
-static int compare_entries(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b, void *unused)
 {
+    (void)unused;
     const entry *x = a, *y = b;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     if (x->value != y->value) return x->value < y->value ? -1 : 1;
@@ -95,7 +98,7 @@ static void put_entries(const counts *s, bool is_binary, const braid_tensor *ind
 {
     int columns = s->rows < 0 ? 1 : 2;
     int64_t place = -1;
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         if (is_new(s, i)) {
             place++;
             if (columns == 2) bd_tensor_i64(indices)[2 * place] = s->entries[i].row;
@@ -114,8 +117,8 @@ static void counts_end(bd_op_ctx *c, counts *s)
 {
     int64_t found = 0;
     int columns = s->rows < 0 ? 1 : 2;
-    qsort(s->entries, (size_t)s->count, sizeof *s->entries, compare_entries);
-    for (int64_t i = 0; i < s->count; i++)
+    bd_sort(s->entries, s->count, sizeof *s->entries, compare_entries, NULL);
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++)
         found += is_new(s, i);
     braid_shape rows = bd_shape2(found, columns), vector = bd_shape1(found), sizes = bd_shape1(columns);
     braid_tensor *indices = bd_output(c, 0, BRAID_INT64, &rows),
@@ -149,7 +152,7 @@ static void dense_run(bd_op_ctx *c)
     counts s = {.values = x, .rows = x->shape.rank == 2 ? x->shape.dims[0] : -1};
     if (!counts_begin(c, "data", &s)) return;
     int64_t columns = x->shape.dims[x->shape.rank - 1];
-    for (int64_t i = 0; i < bd_tensor_count(x); i++)
+    for (int64_t i = 0; i < bd_tensor_count(x) && !bd_interrupted_at(i); i++)
         counts_add(&s, s.rows < 0 ? 0 : i / columns, i);
     counts_end(c, &s);
 }
@@ -227,7 +230,7 @@ static bool check_indices(bd_op_ctx *c)
                    (long long)dims[0]);
         return false;
     }
-    for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(indices) && !bd_interrupted_at(i); i++) {
         int64_t index = bd_tensor_i64(indices)[i], size = dims[i % columns];
         if (index >= 0 && index < size) continue;
         bd_op_fail(
@@ -247,7 +250,7 @@ static void sparse_run(bd_op_ctx *c)
     int64_t columns = indices->shape.dims[1];
     counts s = {.values = values, .rows = columns == 1 ? -1 : bd_tensor_i64(bd_input(c, 2))[0]};
     if (!counts_begin(c, "values", &s)) return;
-    for (int64_t i = 0; i < bd_tensor_count(values); i++)
+    for (int64_t i = 0; i < bd_tensor_count(values) && !bd_interrupted_at(i); i++)
         counts_add(&s, s.rows < 0 ? 0 : bd_tensor_i64(indices)[columns * i], i);
     counts_end(c, &s);
 }
@@ -296,7 +299,7 @@ static void ragged_run(bd_op_ctx *c)
     counts s = {.values = values, .rows = splits->shape.dims[0] - 1};
     int64_t row = 0;
     if (!counts_begin(c, "values", &s)) return;
-    for (int64_t i = 0; i < bd_tensor_count(values); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(values) && !bd_interrupted_at(i); i++) {
         while (row < s.rows - 1 && i >= bd_tensor_i64(splits)[row + 1])
             row++;
         counts_add(&s, row, i);

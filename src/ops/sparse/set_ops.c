@@ -4,7 +4,9 @@
 // All dimensions but the last form a group, whose elements are a set. Groups are processed in row-major
 // order, by their flat index; within a result a set is in ascending order.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
+#include "kernels/sort.h"
 #include "ops/sparse/sparse.h"
 
 #include <stdlib.h>
@@ -132,7 +134,7 @@ static void take_set(operand *o)
     int64_t count = to - from;
     for (int64_t i = 0; i < count; i++)
         s->items[i] = from + i;
-    qsort_r(s->items, (size_t)count, sizeof *s->items, compare_numbers, (void *)o->values);
+    bd_sort(s->items, count, sizeof *s->items, compare_numbers, (void *)o->values);
     s->count = 0;
     for (int64_t i = 0; i < count; i++)
         if (i == 0 || compare_elements(o->values, s->items[i], o->values, s->items[s->count - 1]) != 0)
@@ -156,7 +158,7 @@ typedef struct result {
 static void combine_sets(result *r, int64_t group, const operand *a, const operand *b)
 {
     int64_t before = r->count;
-    for (int64_t i = 0, j = 0; i < a->set.count || j < b->set.count;) {
+    for (int64_t i = 0, j = 0; (i < a->set.count || j < b->set.count) && !bd_interrupted_at(i + j);) {
         int order = i == a->set.count ? 1
                     : j == b->set.count
                         ? -1
@@ -173,7 +175,7 @@ static void combine_sets(result *r, int64_t group, const operand *a, const opera
 
 static void combine_all(result *r, operand *a, operand *b)
 {
-    for (;;) {
+    while (!bd_interrupted()) {
         int64_t at_a = next_group(a), at_b = next_group(b), group = at_a < at_b ? at_a : at_b;
         if (group == NO_GROUP) return;
         a->set.count = b->set.count = 0;
@@ -191,7 +193,7 @@ static void output_sets(bd_op_ctx *c, const result *r, const operand *a, const o
     int64_t *at = bd_output_sparse_indices(c, 0, r->count, shape.rank);
     braid_tensor *y = at ? bd_output_sparse_values(c, 1, a->values->dtype, r->count) : NULL;
     if (!y || !bd_output_sparse_shape(c, 2, &shape)) return;
-    for (int64_t i = 0, place = 0; i < r->count; i++, at += shape.rank) {
+    for (int64_t i = 0, place = 0; i < r->count && !bd_interrupted_at(i); i++, at += shape.rank) {
         int64_t rest = r->groups[i], item = r->items[i];
         place = i > 0 && r->groups[i - 1] == rest ? place + 1 : 0;
         at[last] = place;

@@ -1,6 +1,9 @@
 // Reading, checking and ordering sparse tensors.
 #include "ops/sparse/sparse.h"
 
+#include "base/interrupt.h"
+#include "kernels/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,21 +119,21 @@ static bool is_within(const bd_sparse *s, int64_t i)
 
 bool bd_sparse_check_bounds(bd_op_ctx *c, const bd_sparse *s)
 {
-    for (int64_t i = 0; i < s->count; i++)
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++)
         if (!is_within(s, i)) return fail_index(c, s, i, OUT_OF_BOUNDS);
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 bool bd_sparse_check_order(bd_op_ctx *c, const bd_sparse *s)
 {
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         if (!is_within(s, i)) return fail_index(c, s, i, OUT_OF_BOUNDS);
         if (i == 0) continue;
         int order = bd_sparse_compare(bd_sparse_row(s, i - 1), bd_sparse_row(s, i), s->shape.rank);
         if (order > 0) return fail_index(c, s, i, "out of order");
         if (order == 0) return fail_index(c, s, i, "repeated");
     }
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 bool bd_sparse_check_size(bd_op_ctx *c, const braid_shape *shape)
@@ -154,14 +157,15 @@ int bd_sparse_compare(const int64_t *a, const int64_t *b, int depth)
 int64_t bd_sparse_group_end(const bd_sparse *s, int64_t from, int depth)
 {
     int64_t end = from + 1;
-    while (end < s->count && bd_sparse_compare(bd_sparse_row(s, from), bd_sparse_row(s, end), depth) == 0)
+    while (end < s->count && !bd_interrupted_at(end) &&
+           bd_sparse_compare(bd_sparse_row(s, from), bd_sparse_row(s, end), depth) == 0)
         end++;
     return end;
 }
 
 bool bd_sparse_is_ordered(const bd_sparse *s)
 {
-    for (int64_t i = 1; i < s->count; i++)
+    for (int64_t i = 1; i < s->count && !bd_interrupted_at(i); i++)
         if (bd_sparse_compare(bd_sparse_row(s, i - 1), bd_sparse_row(s, i), s->shape.rank) > 0) return false;
     return true;
 }
@@ -198,9 +202,9 @@ int64_t *bd_sparse_order(bd_op_ctx *c, const bd_sparse *s, const int *dims)
     for (int64_t i = 0; i < s->count; i++)
         order[i] = i;
     sorting by = {s, dims};
-    for (int64_t i = 1; i < s->count; i++) {
+    for (int64_t i = 1; i < s->count && !bd_interrupted_at(i); i++) {
         if (compare_entries(&order[i - 1], &order[i], &by) < 0) continue;
-        qsort_r(order, (size_t)s->count, sizeof *order, compare_entries, &by);
+        bd_sort(order, s->count, sizeof *order, compare_entries, &by);
         break;
     }
     return order;
@@ -237,7 +241,7 @@ bool bd_output_sparse_rows(bd_op_ctx *c, int indices, int values, const bd_spars
     int64_t *at = bd_output_sparse_indices(c, indices, count, rank);
     braid_tensor *y = at ? bd_output_sparse_values(c, values, s->values->dtype, count) : NULL;
     if (!y) return false;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++) {
         if (rank > 0) memcpy(at + i * rank, bd_sparse_row(s, rows[i]), (size_t)rank * sizeof *at);
         bd_elements_copy(y, i, s->values, rows[i], 1);
     }

@@ -1,4 +1,5 @@
 // SparseTensorDenseAdd: a dense tensor with values added at some places.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/state/scatter.h"
@@ -20,7 +21,7 @@ static braid_code add_shape(bd_shape_ctx *c, braid_status *st)
 
 static bool check_indices(bd_op_ctx *c, const braid_tensor *indices, const braid_shape *shape)
 {
-    for (int64_t i = 0; i < bd_tensor_count(indices); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(indices) && !bd_interrupted_at(i); i++) {
         const int d = (int)(i % shape->rank);
         const int64_t index = bd_tensor_index(indices, i);
         if (index >= 0 && index < shape->dims[d]) continue;

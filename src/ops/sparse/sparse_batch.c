@@ -1,6 +1,8 @@
 // Sparse tensors one by one, and many of them as one.
 #include "ops/sparse/sparse_batch.h"
 
+#include "base/interrupt.h"
+
 #include <string.h>
 
 void bd_sparse_part_fini(bd_sparse_part *p)
@@ -34,7 +36,7 @@ bool bd_sparse_part_of(bd_op_ctx *c, const bd_sparse *s, int64_t from, int64_t t
     if (!bd_tensor_alloc(&p->indices, BRAID_INT64, &matrix) ||
         !bd_tensor_alloc(&p->values, s->values->dtype, &vector))
         return fail_memory(c);
-    for (int64_t i = from; i < to && rank > 0; i++)
+    for (int64_t i = from; i < to && rank > 0 && !bd_interrupted_at(i); i++)
         memcpy(bd_tensor_i64(&p->indices) + (i - from) * rank, bd_sparse_row(s, i) + 1,
                (size_t)rank * sizeof(int64_t));
     bd_elements_copy(&p->values, 0, s->values, from, to - from);
@@ -54,7 +56,7 @@ bool bd_sparse_input_batch(bd_op_ctx *c, bd_sparse *s)
 
 int64_t bd_sparse_row_end(const bd_sparse *s, int64_t from, int64_t row)
 {
-    while (from < s->count && bd_sparse_row(s, from)[0] == row)
+    while (from < s->count && bd_sparse_row(s, from)[0] == row && !bd_interrupted_at(from))
         from++;
     return from;
 }
@@ -101,7 +103,7 @@ static int64_t *put_indices(int64_t *to, const bd_sparse_part *p, const braid_sh
         place[d] = number % batch->dims[d];
         number /= batch->dims[d];
     }
-    for (int64_t i = 0; i < bd_tensor_count(&p->values); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(&p->values) && !bd_interrupted_at(i); i++) {
         memcpy(to, place, outer * sizeof *to);
         if (rank > 0) memcpy(to + outer, bd_tensor_i64(&p->indices) + (size_t)i * rank, rank * sizeof *to);
         to += outer + rank;
@@ -120,7 +122,7 @@ void bd_output_sparse_batch(bd_op_ctx *c, const bd_sparse_part *parts, const bra
     int64_t *indices = bd_output_sparse_indices(c, 0, total, shape.rank);
     braid_tensor *y = indices ? bd_output_sparse_values(c, 1, parts[0].values.dtype, total) : NULL;
     if (!y || !bd_output_sparse_shape(c, 2, &shape)) return;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++) {
         int64_t entries = bd_tensor_count(&parts[i].values);
         indices = put_indices(indices, &parts[i], batch, i);
         bd_elements_copy(y, at, &parts[i].values, 0, entries);

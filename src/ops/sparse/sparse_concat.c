@@ -1,5 +1,6 @@
 // SparseConcat and SparseSplit: sparse tensors joined and cut along a dimension.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
 
@@ -89,7 +90,7 @@ static bool append(bd_op_ctx *c, int i, int n, int64_t dim, int64_t offset, cons
     int rank = all->shape.rank;
     int64_t *to = bd_tensor_i64(&all->indices) + *at * rank;
     if (s.count > 0) memcpy(to, s.at, (size_t)(s.count * rank) * sizeof *to);
-    for (int64_t k = 0; k < s.count; k++)
+    for (int64_t k = 0; k < s.count && !bd_interrupted_at(k); k++)
         to[k * rank + dim] = (int64_t)((uint64_t)to[k * rank + dim] + (uint64_t)offset);
     bd_elements_copy(values, *at, s.values, 0, s.count);
     *at += s.count;
@@ -176,7 +177,7 @@ static braid_code split_shape(bd_shape_ctx *c, braid_status *st)
 // Every entry must be within one of the pieces.
 static bool check_split_dim(bd_op_ctx *c, const bd_sparse *s, int64_t dim)
 {
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         int64_t index = bd_sparse_row(s, i)[dim];
         if (index >= 0 && index < s->shape.dims[dim]) continue;
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
@@ -184,7 +185,7 @@ static bool check_split_dim(bd_op_ctx *c, const bd_sparse *s, int64_t dim)
                    (long long)dim, (long long)index, (long long)s->shape.dims[dim]);
         return false;
     }
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 // The pieces of a dimension: the first `longer` pieces have one element more than the others.
@@ -240,7 +241,7 @@ static bool output_piece(bd_op_ctx *c, const bd_sparse *s, const pieces *p, int 
     if (!bd_output_sparse_rows(c, i, n + i, s, rows, count) || !bd_output_sparse_shape(c, 2 * n + i, &shape))
         return false;
     int64_t *at = bd_tensor_i64(&c->outputs[i].tensor);
-    for (int64_t k = 0; k < count; k++)
+    for (int64_t k = 0; k < count && !bd_interrupted_at(k); k++)
         at[k * shape.rank + p->dim] -= piece_begin(p, i);
     return true;
 }
@@ -248,12 +249,13 @@ static bool output_piece(bd_op_ctx *c, const bd_sparse *s, const pieces *p, int 
 // Sorts the entries by piece, keeping their order within each: `ends` are counted, then added up.
 static void sort_by_piece(const bd_sparse *s, const pieces *p, int64_t *ends, int64_t *rows)
 {
-    for (int64_t k = 0; k < s->count; k++)
+    for (int64_t k = 0; k < s->count && !bd_interrupted_at(k); k++)
         ends[piece_of(p, bd_sparse_row(s, k)[p->dim])]++;
     for (int64_t i = 1; i < p->count; i++)
         ends[i] += ends[i - 1];
-    for (int64_t k = s->count; k-- > 0;)
-        rows[--ends[piece_of(p, bd_sparse_row(s, k)[p->dim])]] = k;
+    if (bd_interrupted()) return; // not all are counted
+    for (int64_t k = s->count; k > 0 && !bd_interrupted_at(k); k--)
+        rows[--ends[piece_of(p, bd_sparse_row(s, k - 1)[p->dim])]] = k - 1;
     // Each is now where its piece begins.
 }
 

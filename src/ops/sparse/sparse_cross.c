@@ -2,6 +2,7 @@
 // by row of a batch, as joined strings or as hashes.
 #include "base/alloc.h"
 #include "base/fingerprint.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "io/little_endian.h"
 #include "ops/common/element.h"
@@ -276,13 +277,13 @@ static void output_crosses(bd_op_ctx *c, crossing *x, int64_t total, int64_t mos
     int64_t *indices = bd_output_sparse_indices(c, 0, total, 2), at = 0;
     braid_tensor *y = indices ? bd_output_sparse_values(c, 1, c->node->output_types[1], total) : NULL;
     if (!y || !bd_output_sparse_shape(c, 2, &shape)) return;
-    for (int64_t row = -1; total > 0 && (row = next_crossed(x, row)) >= 0;) {
+    for (int64_t row = -1; total > 0 && (row = next_crossed(x, row)) >= 0 && !bd_interrupted();) {
         int64_t number = 0;
         do {
             if (!put_cross(c, x, y, at, &text)) return;
             indices[2 * at] = row;
             indices[2 * at++ + 1] = number++;
-        } while (next_combination(x));
+        } while (next_combination(x) && !bd_interrupted_at(at));
     }
 }
 

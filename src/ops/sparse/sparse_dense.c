@@ -1,5 +1,6 @@
 // SparseDenseCwiseAdd, SparseDenseCwiseMul and SparseDenseCwiseDiv: combine the entries of a sparse tensor
 // with elements of a dense one that is broadcast to its shape.
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
@@ -76,7 +77,7 @@ static void combine(bd_op_ctx *c, const bd_sparse *s, const int64_t *strides, bd
     braid_tensor *y = bd_output_sparse_values(c, 0, dense->dtype, s->count);
     if (!y) return;
     bd_elements_copy(y, 0, s->values, 0, s->count);
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         int64_t at = dense_at(c, s, strides, i);
         if (at < 0) return;
         const char *other = (const char *)dense->data + (size_t)at * size;

@@ -1,5 +1,6 @@
 // SparseTensorDenseMatMul: a sparse matrix times a dense one.
 #include "base/half.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
@@ -80,7 +81,7 @@ static void conjugate(void *values, braid_dtype dtype, int64_t count)
 {
     float *f32 = values;
     double *f64 = values;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++) {
         if (dtype == BRAID_COMPLEX64) f32[2 * i + 1] = -f32[2 * i + 1];
         if (dtype == BRAID_COMPLEX128) f64[2 * i + 1] = -f64[2 * i + 1];
     }
@@ -103,7 +104,7 @@ static void multiply(bd_op_ctx *c, const bd_sparse *a, bool adjoint_a, const bra
     int64_t columns = b->shape.dims[1];
     size_t size = braid_dtype_size(y->dtype), row = (size_t)columns * size;
     add_row_fn add_row = add_row_of(y->dtype);
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count && !bd_interrupted_at(i); i++) {
         int64_t m = bd_sparse_row(a, i)[left], k = bd_sparse_row(a, i)[1 - left];
         if (!check_index(c, "k", k, i, 1 - left, b->shape.dims[0]) ||
             !check_index(c, "m", m, i, left, y->shape.dims[0]))

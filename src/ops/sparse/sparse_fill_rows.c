@@ -1,6 +1,7 @@
 // SparseFillEmptyRows, RaggedFillEmptyRows and their gradients: a sparse or ragged tensor that has a value in
 // every row.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
 #include "ops/state/variable.h"
@@ -82,14 +83,14 @@ static bool check_rows(bd_op_ctx *c, const bd_sparse *s)
                    (long long)s->count);
         return false;
     }
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         int64_t row = bd_sparse_row(s, i)[0];
         if (row >= 0 && row < s->shape.dims[0]) continue;
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "indices(%lld, 0) is invalid: %lld >= %lld", (long long)i,
                    (long long)row, (long long)s->shape.dims[0]);
         return false;
     }
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 // Fills `next` with where each row's entries begin in the output, and outputs 2 with which rows are empty;
@@ -99,29 +100,29 @@ static int64_t count_rows(bd_op_ctx *c, const bd_sparse *s, int64_t *next)
     braid_shape rows = bd_shape1(s->shape.dims[0]);
     braid_tensor *empty = bd_output(c, 2, BRAID_BOOL, &rows);
     if (!empty) return -1;
-    for (int64_t i = 0; i < s->count; i++)
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++)
         next[bd_sparse_row(s, i)[0]]++;
     int64_t at = 0;
-    for (int64_t row = 0; row < rows.dims[0]; row++) {
+    for (int64_t row = 0; row < rows.dims[0] && !bd_interrupted_at(row); row++) {
         int64_t count = next[row];
         bd_tensor_bool(empty)[row] = count == 0;
         next[row] = at;
         at += count > 0 ? count : 1;
     }
-    return at;
+    return bd_op_interrupted(c) ? -1 : at;
 }
 
 static void place_entries(bd_op_ctx *c, const bd_sparse *s, int64_t *next, int64_t *at, const braid_tensor *y,
                           int64_t *moved)
 {
     int rank = s->shape.rank;
-    for (int64_t row = 0; row < s->shape.dims[0]; row++) {
+    for (int64_t row = 0; row < s->shape.dims[0] && !bd_interrupted_at(row); row++) {
         if (!bd_tensor_bool(&c->outputs[2].tensor)[row]) continue;
         memset(at + next[row] * rank, 0, (size_t)rank * sizeof *at);
         at[next[row] * rank] = row;
         bd_elements_copy(y, next[row], bd_input(c, 3), 0, 1);
     }
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         int64_t to = next[bd_sparse_row(s, i)[0]]++;
         memcpy(at + to * rank, bd_sparse_row(s, i), (size_t)rank * sizeof *at);
         bd_elements_copy(y, to, s->values, i, 1);
@@ -218,7 +219,7 @@ static void spread_gradient(bd_op_ctx *c, const braid_tensor *y, const braid_ten
     size_t size = braid_dtype_size(grad->dtype);
     bd_update_fn add = bd_update_function(grad->dtype, BD_UPDATE_ADD);
     int64_t count = grad->shape.dims[0];
-    for (int64_t i = 0; i < moved->shape.dims[0]; i++) {
+    for (int64_t i = 0; i < moved->shape.dims[0] && !bd_interrupted_at(i); i++) {
         int64_t at = bd_tensor_index(moved, i);
         if (at < 0 || at >= count) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
@@ -230,7 +231,7 @@ static void spread_gradient(bd_op_ctx *c, const braid_tensor *y, const braid_ten
         visited[at] = true;
     }
     memset(rest->data, 0, size);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)
         if (!visited[i]) add(rest->data, (const char *)grad->data + (size_t)i * size, 1);
 }
 

@@ -1,6 +1,7 @@
 // SparseAdd, SparseAddGrad, SparseSparseMaximum and SparseSparseMinimum: two sparse tensors of one shape,
 // merged by their indices.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
 #include "ops/state/variable.h"
@@ -51,7 +52,7 @@ static bool merge(bd_op_ctx *c, merging *m)
     m->from_a = bd_sparse_numbers(c, a->count + b->count);
     m->from_b = bd_sparse_numbers(c, a->count + b->count);
     if (!m->from_a || !m->from_b) return false;
-    for (int64_t i = 0, j = 0; i < a->count || j < b->count; m->count++) {
+    for (int64_t i = 0, j = 0; (i < a->count || j < b->count) && !bd_interrupted_at(m->count); m->count++) {
         int order = i == a->count ? 1
                     : j == b->count
                         ? -1
@@ -73,7 +74,7 @@ static braid_tensor *output_merged(bd_op_ctx *c, const merging *m)
     int rank = m->a.shape.rank;
     int64_t *at = bd_output_sparse_indices(c, 0, m->count, rank);
     if (!at) return NULL;
-    for (int64_t k = 0; k < m->count; k++) {
+    for (int64_t k = 0; k < m->count && !bd_interrupted_at(k); k++) {
         const int64_t *row =
             m->from_a[k] >= 0 ? bd_sparse_row(&m->a, m->from_a[k]) : bd_sparse_row(&m->b, m->from_b[k]);
         if (rank > 0) memcpy(at + k * rank, row, (size_t)rank * sizeof *at);
@@ -141,7 +142,7 @@ static braid_dtype magnitude_type(braid_dtype dtype)
 static void drop_small(merging *m, const braid_tensor *threshold, const braid_tensor *sum)
 {
     int64_t kept = 0;
-    for (int64_t k = 0; k < m->count; k++) {
+    for (int64_t k = 0; k < m->count && !bd_interrupted_at(k); k++) {
         if (m->from_a[k] >= 0 && m->from_b[k] >= 0) {
             add_entries(m, k, sum);
             if (!reaches(sum, 0, threshold)) continue;
@@ -155,7 +156,7 @@ static void drop_small(merging *m, const braid_tensor *threshold, const braid_te
 static void output_sum(bd_op_ctx *c, const merging *m)
 {
     braid_tensor *y = output_merged(c, m);
-    for (int64_t k = 0; y && k < m->count; k++) {
+    for (int64_t k = 0; y && k < m->count && !bd_interrupted_at(k); k++) {
         int64_t i = m->from_a[k], j = m->from_b[k];
         bd_elements_copy(y, k, i >= 0 ? m->a.values : m->b.values, i >= 0 ? i : j, 1);
         if (i >= 0 && j >= 0)
@@ -228,7 +229,7 @@ static bool output_grad(bd_op_ctx *c, int i, const bd_sparse *operand, const bd_
     braid_tensor *y = bd_output_sparse_values(c, i, grad->dtype, operand->count);
     if (!y) return false;
     if (operand->count > 0) memset(y->data, 0, (size_t)operand->count * braid_dtype_size(y->dtype));
-    for (int64_t k = 0, at = 0; k < operand->count && at < sum->count;) {
+    for (int64_t k = 0, at = 0; k < operand->count && at < sum->count && !bd_interrupted();) {
         int order = bd_sparse_compare(bd_sparse_row(operand, k), bd_sparse_row(sum, at), sum->shape.rank);
         if (order == 0) bd_elements_copy(y, k, grad, at, 1);
         if (order <= 0) k++;
@@ -293,7 +294,7 @@ static void extreme_run(bd_op_ctx *c, bd_update_op op)
     if (!merge(c, &m)) return;
     braid_tensor *y = output_merged(c, &m);
     bd_update_fn update = bd_update_function(m.a.values->dtype, op);
-    for (int64_t k = 0; y && k < m.count; k++) {
+    for (int64_t k = 0; y && k < m.count && !bd_interrupted_at(k); k++) {
         int64_t i = m.from_a[k], j = m.from_b[k];
         bd_elements_copy(y, k, i >= 0 ? m.a.values : m.b.values, i >= 0 ? i : j, 1);
         update(element(y, k), i >= 0 && j >= 0 ? element(m.b.values, j) : &zero, 1);

@@ -1,5 +1,6 @@
 // SparseReorder and SparseReshape: the same entries in another order, or of another shape.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
 #include "ops/sparse/sparse.h"
@@ -133,7 +134,7 @@ static void reshape_indices(const bd_sparse *s, const braid_shape *to, int64_t *
     int64_t from_strides[BRAID_RANK_MAX], to_strides[BRAID_RANK_MAX];
     bd_row_strides(&s->shape, from_strides);
     bd_row_strides(to, to_strides);
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         uint64_t sum = 0;
         for (int d = 0; d < s->shape.rank; d++)
             sum += (uint64_t)bd_sparse_row(s, i)[d] * (uint64_t)from_strides[d];

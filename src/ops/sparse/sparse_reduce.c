@@ -1,6 +1,7 @@
 // SparseReduceSum and SparseReduceMax: sums and maxima over dimensions of a sparse tensor, dense or sparse
 // again.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_steps.h"
 #include "ops/sparse/sparse.h"
@@ -85,7 +86,7 @@ typedef struct groups {
 static int64_t group_end(const groups *g, int64_t from)
 {
     int64_t to = from + 1;
-    for (; to < g->s->count; to++) {
+    for (; to < g->s->count && !bd_interrupted_at(to); to++) {
         const int64_t *a = bd_sparse_row(g->s, g->rows[from]), *b = bd_sparse_row(g->s, g->rows[to]);
         for (int k = 0; k < g->r->kept; k++)
             if (a[g->r->order[k]] != b[g->r->order[k]]) return to;
@@ -98,7 +99,7 @@ static void reduce_group(const groups *g, int64_t from, int64_t to, const braid_
     const braid_tensor *values = g->s->values;
     size_t size = braid_dtype_size(values->dtype);
     bd_elements_copy(y, at, values, g->rows[from], 1);
-    for (int64_t i = from + 1; i < to; i++)
+    for (int64_t i = from + 1; i < to && !bd_interrupted_at(i); i++)
         g->update((char *)y->data + (size_t)at * size, (const char *)values->data + (size_t)g->rows[i] * size,
                   1);
 }
@@ -112,7 +113,7 @@ static void output_dense(bd_op_ctx *c, const groups *g)
     if (!y) return;
     if (bd_tensor_count(y) > 0) memset(y->data, 0, (size_t)bd_tensor_count(y) * braid_dtype_size(y->dtype));
     bd_row_strides(&r->shape, strides);
-    for (int64_t from = 0, to; from < g->s->count; from = to) {
+    for (int64_t from = 0, to; from < g->s->count && !bd_interrupted(); from = to) {
         const int64_t *index = bd_sparse_row(g->s, g->rows[from]);
         int64_t at = 0;
         to = group_end(g, from);
@@ -126,12 +127,13 @@ static void output_sparse(bd_op_ctx *c, const groups *g)
 {
     const reduction *r = g->r;
     int64_t count = 0;
-    for (int64_t from = 0; from < g->s->count; from = group_end(g, from))
+    for (int64_t from = 0; from < g->s->count && !bd_interrupted(); from = group_end(g, from))
         count++;
     int64_t *at = bd_output_sparse_indices(c, 0, count, r->shape.rank);
     braid_tensor *y = at ? bd_output_sparse_values(c, 1, g->s->values->dtype, count) : NULL;
     if (!y || !bd_output_sparse_shape(c, 2, &r->shape)) return;
-    for (int64_t from = 0, to, i = 0; from < g->s->count; from = to, i++, at += r->shape.rank) {
+    for (int64_t from = 0, to, i = 0; from < g->s->count && !bd_interrupted();
+         from = to, i++, at += r->shape.rank) {
         const int64_t *index = bd_sparse_row(g->s, g->rows[from]);
         to = group_end(g, from);
         for (int d = 0; d < r->shape.rank; d++)

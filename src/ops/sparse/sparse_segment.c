@@ -2,6 +2,7 @@
 // order.
 #include "ops/sparse/sparse_segment.h"
 
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
@@ -117,7 +118,7 @@ static int64_t count_segments(bd_op_ctx *c)
     int64_t n = bd_tensor_count(ids), count = read_count(c, n > 0 ? bd_tensor_index(ids, n - 1) : -1);
     if (c->input_count == 3 && n > 0 && count == 0)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids must be >= 0");
-    for (int64_t i = 0; i < n && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; i < n && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         int64_t id = bd_tensor_index(ids, i);
         if (i + 1 < n && bd_tensor_index(ids, i + 1) < id) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "segment ids are not increasing");
@@ -156,7 +157,7 @@ static void run_join(bd_op_ctx *c, bd_segment_scaling how)
     if (!y) return;
     bd_segment_add_fn add = bd_segment_add_of(y->dtype);
     int64_t size = (int64_t)braid_dtype_size(y->dtype), limit = data->shape.dims[0], now = -1;
-    for (int64_t i = 0; i <= n; i++) {
+    for (int64_t i = 0; i <= n && !bd_interrupted_at(i); i++) {
         int64_t id = i < n ? bd_sparse_segment_place(c, 2, "segment_ids", i, segments) : -1;
         if (now >= 0 && id != now) {
             divide_row(y, now * len, len, bd_segment_divisor(how, rows));

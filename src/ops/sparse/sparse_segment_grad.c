@@ -1,5 +1,7 @@
 // Gradients of SparseSegmentSum, SparseSegmentMean and SparseSegmentSqrtN: rows of segments, spread over the
 // rows that indices name.
+#include "base/interrupt.h"
+#include "kernels/sort.h"
 #include "ops/sparse/sparse_segment.h"
 
 #include "base/alloc.h"
@@ -21,7 +23,7 @@ static int64_t *segment_sizes(bd_op_ctx *c, int64_t segments)
     int64_t *sizes = bd_try_calloc((size_t)segments + 1, sizeof *sizes);
     if (!sizes)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when counting %lld segments", (long long)segments);
-    for (int64_t i = 0; sizes && i < n; i++) {
+    for (int64_t i = 0; sizes && i < n && !bd_interrupted_at(i); i++) {
         int64_t id = bd_tensor_index(ids, i);
         if (id < 0 || id >= segments) {
             bd_sparse_segment_fail_id(c, id, segments);
@@ -47,7 +49,7 @@ static void run_spread(bd_op_ctx *c, bd_segment_scaling how)
     int64_t *sizes = segment_sizes(c, segments);
     braid_tensor *y = sizes ? bd_sparse_segment_rows(c, rows, &len) : NULL;
     int64_t size = (int64_t)braid_dtype_size(grad->dtype);
-    for (int64_t i = 0; y && i < n; i++) {
+    for (int64_t i = 0; y && i < n && !bd_interrupted_at(i); i++) {
         int64_t id = bd_sparse_segment_place(c, 2, "segment_ids", i, segments),
                 row = bd_tensor_index(bd_input(c, 1), i);
         if (row < 0 || row >= rows)
@@ -101,6 +103,12 @@ static int compare_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int compare_sorted(const void *a, const void *b, void *unused)
+{
+    (void)unused;
+    return compare_places(a, b);
+}
+
 // The numbers in `indices`, sorted, each once; *count of them. NULL: the kernel has failed.
 static int64_t *unique_rows(bd_op_ctx *c, int64_t limit, int64_t *count)
 {
@@ -113,7 +121,7 @@ static int64_t *unique_rows(bd_op_ctx *c, int64_t limit, int64_t *count)
         bd_free(rows);
         return NULL;
     }
-    if (rows) qsort(rows, (size_t)n, sizeof *rows, compare_places);
+    if (rows) bd_sort(rows, n, sizeof *rows, compare_sorted, NULL);
     for (int64_t i = 0; rows && i < n; i++)
         if (i == 0 || rows[i] != rows[i - 1]) rows[kept++] = rows[i];
     *count = kept;
@@ -124,7 +132,7 @@ static void put_rows(bd_op_ctx *c, const int64_t *rows, int64_t count)
 {
     braid_shape shape = bd_shape1(count);
     braid_tensor *y = bd_output(c, 1, bd_input(c, 1)->dtype, &shape);
-    for (int64_t i = 0; y && i < count; i++) {
+    for (int64_t i = 0; y && i < count && !bd_interrupted_at(i); i++) {
         if (y->dtype == BRAID_INT64) {
             bd_tensor_i64(y)[i] = rows[i];
         } else {
@@ -140,7 +148,7 @@ static void spread_unique(bd_op_ctx *c, const int64_t *rows, int64_t count, bd_s
     int64_t len, segments = grad->shape.dims[0], size = (int64_t)braid_dtype_size(grad->dtype);
     int64_t *sizes = segment_sizes(c, segments);
     braid_tensor *y = sizes ? bd_sparse_segment_rows(c, count, &len) : NULL;
-    for (int64_t i = 0; y && i < bd_tensor_count(bd_input(c, 1)); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(bd_input(c, 1)) && !bd_interrupted_at(i); i++) {
         int64_t id = bd_sparse_segment_place(c, 2, "segment_ids", i, segments),
                 row = bd_tensor_index(bd_input(c, 1), i);
         const int64_t *at = bsearch(&row, rows, (size_t)count, sizeof row, compare_places);

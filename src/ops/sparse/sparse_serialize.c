@@ -1,6 +1,7 @@
 // SerializeSparse, SerializeManySparse and back: a sparse tensor as three strings, each a TensorProto, or as
 // three variants.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/string_out.h"
 #include "ops/common/tensor_variant.h"
@@ -75,7 +76,7 @@ static void serialize_many_run(bd_op_ctx *c)
     braid_shape shape = bd_shape2(s.shape.dims[0], 3);
     braid_tensor *y =
         bd_sparse_check_size(c, &shape) ? bd_output(c, 0, c->node->output_types[0], &shape) : NULL;
-    for (int64_t row = 0, from = 0, to; y && row < shape.dims[0]; row++, from = to) {
+    for (int64_t row = 0, from = 0, to; y && row < shape.dims[0] && !bd_interrupted(); row++, from = to) {
         __attribute__((cleanup(bd_sparse_part_fini))) bd_sparse_part p = {0};
         to = bd_sparse_row_end(&s, from, row);
         if (!bd_sparse_part_of(c, &s, from, to, &p) || !put_part(c, y, 3 * row, &p)) return;

@@ -1,5 +1,6 @@
 // SparseSlice and SparseSliceGrad: a block of a sparse tensor.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
 
@@ -56,7 +57,7 @@ static void slice_run(bd_op_ctx *c)
     block b;
     if (!bd_sparse_input(c, 0, 1, 2, &s) || !read_block(c, &s.shape, &b)) return;
     int64_t *rows = bd_sparse_numbers(c, s.count), count = 0;
-    for (int64_t i = 0; rows && i < s.count; i++)
+    for (int64_t i = 0; rows && i < s.count && !bd_interrupted_at(i); i++)
         if (is_inside(&b, bd_sparse_row(&s, i))) rows[count++] = i;
     if (rows && bd_output_sparse_rows(c, 0, 1, &s, rows, count) && bd_output_sparse_shape(c, 2, &b.shape)) {
         int64_t *at = bd_tensor_i64(&c->outputs[0].tensor);
@@ -145,7 +146,7 @@ static void slice_grad_spread(bd_op_ctx *c, const slice_grad *s)
     if (!y) return;
     if (s->input->count > 0) memset(y->data, 0, (size_t)s->input->count * braid_dtype_size(y->dtype));
     int64_t j = 0;
-    for (int64_t i = 0; i < s->input->count && j < s->output->count; i++)
+    for (int64_t i = 0; i < s->input->count && j < s->output->count && !bd_interrupted_at(i); i++)
         if (is_same(s, i, j)) bd_elements_copy(y, i, s->grad, j++, 1);
     if (j < s->output->count)
         bd_op_fail(c, BRAID_INTERNAL,

@@ -1,5 +1,6 @@
 // SparseSoftmax: softmax over the entries of each row of a sparse tensor.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/grad_math.h"
 #include "ops/sparse/sparse.h"
@@ -18,11 +19,11 @@ static braid_code softmax_shape(bd_shape_ctx *c, braid_status *st)
     {                                                                                                        \
         TYPE *y = out, max = -(TYPE)INFINITY, sum = 0;                                                       \
         const TYPE *x = in;                                                                                  \
-        for (int64_t i = 0; i < count; i++)                                                                  \
+        for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)                                         \
             if (!(x[rows[i]] <= max)) max = x[rows[i]];                                                      \
-        for (int64_t i = 0; i < count; i++)                                                                  \
+        for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)                                         \
             sum += y[i] = EXP(x[rows[i]] - max);                                                             \
-        for (int64_t i = 0; i < count; i++)                                                                  \
+        for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)                                         \
             y[i] *= 1 / sum;                                                                                 \
     }
 
@@ -52,7 +53,7 @@ static void softmax_run(bd_op_ctx *c)
     bool is_double = s.values->dtype == BRAID_DOUBLE;
     int64_t *rows = bd_sparse_order(c, &s, NULL);
     braid_tensor *y = rows ? bd_output_sparse_values(c, 0, s.values->dtype, s.count) : NULL;
-    for (int64_t from = 0, to; y && from < s.count; from = to) {
+    for (int64_t from = 0, to; y && from < s.count && !bd_interrupted(); from = to) {
         to = group_end(&s, rows, from);
         if (is_double) {
             softmax_f64(bd_tensor_f64(y) + from, s.values->data, rows + from, to - from);

@@ -1,4 +1,5 @@
 // SparseToDense: a tensor from the places and values of some of its elements.
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
@@ -82,9 +83,9 @@ static void sparse_to_dense_run(bd_op_ctx *c)
     if (!bd_input_shape(c, 1, "output_shape", &out) || !read_places(c, out.rank, &p)) return;
     braid_tensor *y = bd_output(c, 0, values->dtype, &out);
     if (!y) return;
-    for (int64_t i = 0; i < bd_tensor_count(y); i++)
+    for (int64_t i = 0; i < bd_tensor_count(y) && !bd_interrupted_at(i); i++)
         bd_elements_copy(y, i, bd_input(c, 3), 0, 1);
-    for (int64_t i = 0, last = -1; i < p.count; i++) {
+    for (int64_t i = 0, last = -1; i < p.count && !bd_interrupted_at(i); i++) {
         int64_t at = place_at(c, &p, &out, i);
         if (at < 0) return;
         if (in_order && at <= last) {

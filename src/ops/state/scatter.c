@@ -1,5 +1,6 @@
 // Updates of parts of a tensor that indices name.
 #include "ops/state/scatter.h"
+#include "base/interrupt.h"
 #include "ops/common/element.h"
 
 #include "base/strbuf.h"
@@ -212,7 +213,7 @@ bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const 
     if (!bd_scatter_fits(c, s, &to->shape, indices, updates)) return false;
     if (s->depth == 0 && s->len == 0) return true; // for any number of these slices
     bool one_for_all = updates->shape.rank == 0 && s->count * s->len != 1;
-    for (int64_t i = 0; i < s->count; i++) {
+    for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
         int64_t at = bd_slices_at(c, s, &to->shape, indices, i);
         if (at < 0 && !s->ignores) return false;
         if (at < 0) continue;

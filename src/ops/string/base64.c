@@ -1,4 +1,5 @@
 // EncodeBase64 and DecodeBase64: bytes as text of letters, digits, `-` and `_` (RFC 4648, section 5).
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"
 
@@ -22,7 +23,7 @@ static void encode_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     bool pad = bd_node_attr_bool(c->node, "pad");
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         size_t rest = s->len % 3;
         char *out = bd_string_room(c, y, i, s->len / 3 * 4 + (rest == 0 ? 0 : pad ? 4 : rest + 1));
@@ -86,7 +87,7 @@ static void decode_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c); i++)
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c) && !bd_interrupted_at(i); i++)
         decode_one(c, y, i, &bd_tensor_str(x)[i]);
 }
 

@@ -1,6 +1,7 @@
 // DecodeRaw, DecodePaddedRaw and DecodeCompressed: strings as the bytes of numbers, and the content of
 // compressed strings.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "io/compression.h"
 #include "ops/common/element.h"
 #include "ops/common/string_out.h"
@@ -43,7 +44,7 @@ static void output_rows(bd_op_ctx *c, int64_t width)
     }
     braid_tensor *y = bd_output(c, 0, dtype, &shape);
     size_t row = (size_t)width * braid_dtype_size(dtype);
-    for (int64_t i = 0; y && row > 0 && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && row > 0 && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         uint8_t *to = (uint8_t *)y->data + (size_t)i * row;
         size_t len = s->len < row ? s->len : row;
@@ -246,7 +247,7 @@ static void decompress_run(bd_op_ctx *c)
         return;
     }
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c); i++)
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c) && !bd_interrupted_at(i); i++)
         decompress(c, y, i, &bd_tensor_str(x)[i], s->kind);
 }
 

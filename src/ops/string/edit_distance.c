@@ -1,6 +1,7 @@
 // EditDistance: the Levenshtein distance of sequences along the last dimension of sparse tensors.
 #include "base/alloc.h"
 #include "base/half.h"
+#include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/sparse/sparse.h"
 
@@ -102,7 +103,7 @@ static int64_t distance(bd_op_ctx *c, const sequences *a, const sequences *b, in
         int64_t diagonal = row[0];
         row[0] = i + 1;
         if (!is_wanted(c)) return -1;
-        for (int64_t j = 0; j < n; j++) {
+        for (int64_t j = 0; j < n && !bd_interrupted_at(j); j++) {
             int64_t above = row[j + 1], best = above < row[j] ? above + 1 : row[j] + 1;
             int64_t replaced = diagonal + !are_equal(a->s.values, a->from + i, b->s.values, b->from + j);
             row[j + 1] = best < replaced ? best : replaced;

@@ -1,5 +1,6 @@
 // Fingerprint: hashes of the rows of a tensor, eight bytes each, that stay the same for ever.
 #include "base/fingerprint.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -37,7 +38,7 @@ static void put(const braid_tensor *y, int64_t row, uint64_t fingerprint)
 static uint64_t of_strings(const bd_string *s, int64_t count, uint64_t *work)
 {
     if (count == 1) return bd_fingerprint64(s->data, s->len);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++)
         work[i] = htole64(bd_fingerprint64(s[i].data, s[i].len));
     return bd_fingerprint64(work, (size_t)count * sizeof *work);
 }
@@ -62,7 +63,7 @@ static void fingerprint_run(bd_op_ctx *c)
         return;
     }
     size_t bytes = (size_t)len * braid_dtype_size(x->dtype);
-    for (int64_t r = 0; r < rows; r++)
+    for (int64_t r = 0; r < rows && !bd_interrupted_at(r); r++)
         put(y, r,
             x->dtype == BRAID_STRING ? of_strings(bd_tensor_str(x) + r * len, len, work.data)
                                      : bd_fingerprint64((const char *)x->data + (size_t)r * bytes, bytes));

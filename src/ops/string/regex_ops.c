@@ -1,4 +1,5 @@
 // RegexReplace and RegexFullMatch, with the pattern as an input or (Static...) as an attribute.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"
 #include "ops/string/regex.h"
@@ -58,7 +59,7 @@ static void match_all(bd_op_ctx *c, const bd_regex *r)
 {
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         bd_tensor_bool(y)[i] = bd_regex_matches(r, text_of(s), s->len);
     }
@@ -95,7 +96,7 @@ static void replace_all(bd_op_ctx *c, const bd_regex *regex, const char *rewrite
     const braid_tensor *x = bd_input(c, 0);
     bool all = bd_node_attr_bool(c->node, "replace_global");
     replaced r = {.c = c, .y = bd_output(c, 0, BRAID_STRING, &x->shape)};
-    for (; r.y && r.i < bd_tensor_count(x); r.i++) {
+    for (; r.y && r.i < bd_tensor_count(x) && !bd_interrupted_at(r.i); r.i++) {
         const bd_string *s = &bd_tensor_str(x)[r.i];
         if (bd_regex_replace(regex, text_of(s), s->len, rewrite, rewrite_len, all, put_replaced, &r))
             continue;

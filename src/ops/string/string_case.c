@@ -1,4 +1,5 @@
 // Ops from one string to one: length, upper and lower case, blanks at the ends.
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"
 #include "ops/string/utf8.h"
@@ -12,7 +13,7 @@ static void length_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     bool chars = strcmp(bd_node_attr_string(c->node, "unit"), "UTF8_CHAR") == 0;
     braid_tensor *y = bd_output(c, 0, BRAID_INT32, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         bd_tensor_i32(y)[i] = (int32_t)(chars ? bd_utf8_length(s->data, s->len) : (int64_t)s->len);
     }
@@ -52,7 +53,7 @@ static void case_run(bd_op_ctx *c, bool to_upper)
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
     const char *encoding = bd_node_attr_string(c->node, "encoding");
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         if (*encoding) {
             if (!bd_utf8_change_case(c, y, i, s, to_upper)) return;
@@ -111,7 +112,7 @@ static void strip_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         size_t from = 0, to = s->len;
         while (from < to && is_blank(s->data[from]))

@@ -1,5 +1,6 @@
 // Hashes of strings, by which words become numbers: StringToHashBucket and its fast and its strong form.
 #include "base/fingerprint.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "op/kernel.h"
 
@@ -48,7 +49,7 @@ static void hash_all(bd_op_ctx *c, uint64_t (*hash)(const hash_state *s, const b
     const hash_state *s = c->state;
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_INT64, &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++)
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++)
         bd_tensor_i64(y)[i] = (int64_t)(hash(s, &bd_tensor_str(x)[i]) % s->bucket_count);
 }
 

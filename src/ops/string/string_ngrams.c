@@ -1,5 +1,6 @@
 // StringNGrams: neighbouring strings joined, within the rows of a ragged tensor.
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"
 
@@ -107,7 +108,7 @@ static int64_t put_row(bd_op_ctx *c, const braid_tensor *y, int64_t at, const bd
 {
     const ngram_state *s = c->state;
     int64_t pad = pad_of(s, width), count = count_of(s, len, width);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && !bd_interrupted_at(i); i++) {
         int64_t left = bd_max(0, pad - i), right = bd_max(0, pad - (count - 1 - i));
         int64_t from = left > 0 ? 0 : i - pad;
         if (!put_ngram(c, y, at + i, left, x + from, width - left - right, right)) return -1;
@@ -123,7 +124,7 @@ static bool check_splits(bd_op_ctx *c, const braid_tensor *splits, int64_t size)
     if (n > 0 && bd_tensor_index(splits, 0) != 0)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "First split value must be 0, got %lld",
                    (long long)bd_tensor_index(splits, 0));
-    for (int64_t i = 1; i < n && !bd_op_failed(c); i++) {
+    for (int64_t i = 1; i < n && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         int64_t at = bd_tensor_index(splits, i);
         if (at < before || at > size)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Invalid split value %lld, must be in [%lld, %lld]",
@@ -133,7 +134,7 @@ static bool check_splits(bd_op_ctx *c, const braid_tensor *splits, int64_t size)
     if (n > 0 && before != size)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Last split value must be data size. Expected %lld, got %lld",
                    (long long)size, (long long)before);
-    return !bd_op_failed(c);
+    return !bd_op_failed(c) && !bd_op_interrupted(c);
 }
 
 // The number of n-grams before each row, and in all.
@@ -142,7 +143,7 @@ static bool count_ngrams(bd_op_ctx *c, const braid_tensor *splits, const braid_t
     const ngram_state *s = c->state;
     bool is_long = out->dtype == BRAID_INT64;
     int64_t total = 0;
-    for (int64_t i = 0; i < bd_tensor_count(splits); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(splits) && !bd_interrupted_at(i); i++) {
         if (i > 0) {
             int64_t len = bd_tensor_index(splits, i) - bd_tensor_index(splits, i - 1), count = 0;
             for (int w = 0; w < s->width_count; w++)
@@ -159,14 +160,14 @@ static bool count_ngrams(bd_op_ctx *c, const braid_tensor *splits, const braid_t
         else
             bd_tensor_i32(out)[i] = (int32_t)total;
     }
-    return true;
+    return !bd_op_interrupted(c);
 }
 
 static bool put_all(bd_op_ctx *c, const braid_tensor *y, const braid_tensor *splits,
                     const braid_tensor *starts)
 {
     const ngram_state *s = c->state;
-    for (int64_t i = 0; i + 1 < bd_tensor_count(splits); i++) {
+    for (int64_t i = 0; i + 1 < bd_tensor_count(splits) && !bd_interrupted_at(i); i++) {
         const bd_string *x = bd_tensor_str(bd_input(c, 0)) + bd_tensor_index(splits, i);
         int64_t len = bd_tensor_index(splits, i + 1) - bd_tensor_index(splits, i);
         int64_t start = bd_tensor_index(starts, i), at = start;

@@ -1,6 +1,7 @@
 // Ops on strings: joining, file names of shards, numbers as text and text as numbers.
 #include "base/alloc.h"
 #include "base/half.h"
+#include "base/interrupt.h"
 #include "base/strbuf.h"
 #include "graph/grad.h"
 #include "graph/shape_fn.h"
@@ -77,7 +78,7 @@ static void join_run(bd_op_ctx *c)
     if (!joined_shape(c, &shape)) return;
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &shape);
     if (!y) return;
-    for (int64_t k = 0; k < bd_tensor_count(y); k++)
+    for (int64_t k = 0; k < bd_tensor_count(y) && !bd_interrupted_at(k); k++)
         if (!join_element(c, y, k)) return;
 }
 
@@ -249,7 +250,7 @@ static void as_string_run(bd_op_ctx *c)
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
     bd_strbuf text = {0};
-    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         bd_strbuf_clear(&text);
         append_element(&text, s->format, x, i);
         bd_string_put(c, y, i, bd_strbuf_str(&text), text.len);
@@ -275,7 +276,7 @@ static void to_number_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     braid_tensor *y = bd_output(c, 0, c->node->output_types[0], &x->shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(x); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(x) && !bd_interrupted_at(i); i++) {
         const bd_string *s = &bd_tensor_str(x)[i];
         if (bd_text_to_number(s->data, s->len, y, i)) continue;
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "StringToNumberOp could not correctly convert string: %.*s",

@@ -1,5 +1,6 @@
 // Ops that make one string of many: ReduceJoin and UnsortedSegmentJoin.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "ops/common/element.h"
 #include "ops/common/string_out.h"
 
@@ -76,10 +77,10 @@ static bool join_walk(bd_op_ctx *c, const braid_tensor *y, int64_t at, const bd_
     int64_t strides[BRAID_RANK_MAX];
     bd_row_strides(shape, strides);
     size_t len = w->size > 0 ? (size_t)(w->size - 1) * separator->len : 0;
-    for (int64_t i = 0; i < w->size; i++)
+    for (int64_t i = 0; i < w->size && !bd_interrupted_at(i); i++)
         len += first[walk_at(w, shape, strides, i)].len;
     char *out = bd_string_room(c, y, at, len);
-    for (int64_t i = 0; out && i < w->size; i++) {
+    for (int64_t i = 0; out && i < w->size && !bd_interrupted_at(i); i++) {
         const bd_string *s = &first[walk_at(w, shape, strides, i)];
         if (i > 0) out = mempcpy(out, separator->data, separator->len);
         if (s->len > 0) out = mempcpy(out, s->data, s->len);
@@ -96,7 +97,7 @@ static void reduce_join_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &shape);
     int64_t strides[BRAID_RANK_MAX];
     bd_row_strides(&x->shape, strides);
-    for (int64_t i = 0; y && i < kept.size; i++) {
+    for (int64_t i = 0; y && i < kept.size && !bd_interrupted_at(i); i++) {
         if (!join_walk(c, y, i, bd_tensor_str(x) + walk_at(&kept, &x->shape, strides, i), &joined)) return;
     }
 }
@@ -155,7 +156,7 @@ static bool check_segments(bd_op_ctx *c, const braid_tensor *ids, int64_t count)
                        "Segment dimension is %lld while input dimension is %lld in rank %d",
                        (long long)ids->shape.dims[d], (long long)x->dims[d], d);
     }
-    for (int64_t i = 0; i < bd_tensor_count(ids) && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(ids) && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         int64_t id = bd_tensor_index(ids, i);
         if (id < 0 || id >= count)
             bd_op_fail(
@@ -164,7 +165,7 @@ static bool check_segments(bd_op_ctx *c, const braid_tensor *ids, int64_t count)
                 "%lld of %lld",
                 (long long)i, (long long)id, (long long)count);
     }
-    return !bd_op_failed(c);
+    return !bd_op_failed(c) && !bd_op_interrupted(c);
 }
 
 // Appends rows to the strings of their segments, with a separator after non-empty ones. It is called twice:
@@ -174,7 +175,7 @@ static void join_segments(bd_op_ctx *c, const braid_tensor *y, size_t *lens, boo
     const braid_tensor *x = bd_input(c, 0), *ids = bd_input(c, 1);
     const bd_bytes *separator = &bd_node_attr(c->node, "separator")->s;
     int64_t row = bd_shape_count_range(&x->shape, ids->shape.rank, x->shape.rank);
-    for (int64_t i = 0; i < bd_tensor_count(ids); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(ids) && !bd_interrupted_at(i); i++) {
         for (int64_t k = 0; k < row; k++) {
             int64_t to = bd_tensor_index(ids, i) * row + k;
             const bd_string *s = &bd_tensor_str(x)[i * row + k];
@@ -206,7 +207,7 @@ static void segment_join_run(bd_op_ctx *c)
     }
     join_segments(c, y, lens, false);
     bool ok = true;
-    for (int64_t i = 0; i < n && ok; i++) {
+    for (int64_t i = 0; i < n && ok && !bd_interrupted_at(i); i++) {
         ok = bd_string_room(c, y, i, lens[i]);
         lens[i] = 0;
     }

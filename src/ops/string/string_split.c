@@ -1,6 +1,7 @@
 // StringSplit and StringSplitV2: the pieces of strings as a sparse matrix, a row a string.
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"
 
@@ -112,7 +113,7 @@ static void output_pieces(bd_op_ctx *c, const pieces *p, int64_t row_count)
     braid_tensor *shape = bd_output(c, 2, BRAID_INT64, &two);
     if (!indices || !values || !shape) return;
     int64_t column = 0, width = 0;
-    for (size_t i = 0; i < p->len; i++) {
+    for (size_t i = 0; i < p->len && !bd_interrupted_at((int64_t)i); i++) {
         column = i > 0 && p->items[i - 1].row == p->items[i].row ? column + 1 : 0;
         width = bd_max(width, column + 1);
         bd_tensor_i64(indices)[2 * i] = p->items[i].row;
@@ -140,7 +141,7 @@ static void split(bd_op_ctx *c, void (*one)(const bd_op_ctx *c, pieces *p, const
     if (!check_inputs(c)) return;
     const braid_tensor *x = bd_input(c, 0);
     pieces p = {0};
-    for (; p.row < bd_tensor_count(x); p.row++)
+    for (; p.row < bd_tensor_count(x) && !bd_interrupted_at(p.row); p.row++)
         one(c, &p, &bd_tensor_str(x)[p.row]);
     if (p.is_full)
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when splitting strings into more than %zu pieces",

@@ -1,4 +1,5 @@
 // Substr: a piece of each string, counted in bytes or in characters.
+#include "base/interrupt.h"
 #include "kernels/broadcast.h"
 #include "ops/common/element.h"
 #include "ops/common/string_out.h"
@@ -97,7 +98,7 @@ static void substr_run(bd_op_ctx *c)
     }
     bool chars = strcmp(bd_node_attr_string(c->node, "unit"), "UTF8_CHAR") == 0;
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &shape);
-    for (int64_t i = 0; y && i < bd_tensor_count(y) && !bd_op_failed(c); i++)
+    for (int64_t i = 0; y && i < bd_tensor_count(y) && !bd_op_failed(c) && !bd_interrupted_at(i); i++)
         cut(c, y, i, broadcast_at(&walk, walk.x_strides, i), broadcast_at(&walk, walk.y_strides, i), chars);
 }
 

@@ -1,6 +1,7 @@
 // Ops on text in any encoding, through ICU: UnicodeTranscode, UnicodeDecode, UnicodeDecodeWithOffsets,
 // UnicodeEncode.
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "graph/shape_fn.h"
 #include "ops/common/string_out.h"
 
@@ -193,7 +194,7 @@ static void transcode_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &x->shape);
     UConverter *converter = y ? open_converter(c) : NULL;
     transcoding t = {.c = c};
-    for (; converter && t.i < bd_tensor_count(x); t.i++) {
+    for (; converter && t.i < bd_tensor_count(x) && !bd_interrupted_at(t.i); t.i++) {
         t.text.len = 0;
         if (!read_text(converter, &bd_tensor_str(x)[t.i], transcode_char, &t) ||
             !put_text(c, y, t.i, &t.text))
@@ -286,7 +287,7 @@ static void decode_run(bd_op_ctx *c)
     UConverter *converter = splits ? open_converter(c) : NULL;
     decoding d = {.c = c};
     bool ok = converter && put_split(c, splits, 0, 0);
-    for (; ok && d.i < bd_tensor_count(x); d.i++)
+    for (; ok && d.i < bd_tensor_count(x) && !bd_interrupted_at(d.i); d.i++)
         ok = read_text(converter, &bd_tensor_str(x)[d.i], decode_char, &d) &&
              put_split(c, splits, d.i + 1, d.len);
     if (ok) output_chars(c, &d);
@@ -337,7 +338,7 @@ static bool check_splits(bd_op_ctx *c, const braid_tensor *splits, int64_t size)
     else if (bd_tensor_count(splits) == 0)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Input_splits should contain elements, but given input_values has 0 elements");
-    for (int64_t i = 0; i < bd_tensor_count(splits) && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; i < bd_tensor_count(splits) && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         int64_t at = bd_tensor_index(splits, i);
         if (at < before)
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,
@@ -350,7 +351,7 @@ static bool check_splits(bd_op_ctx *c, const braid_tensor *splits, int64_t size)
                 (long long)at, (long long)size);
         before = at;
     }
-    return !bd_op_failed(c);
+    return !bd_op_failed(c) && !bd_op_interrupted(c);
 }
 
 static bool encode_char(bd_op_ctx *c, wide *w, int32_t ch)
@@ -376,7 +377,7 @@ static void encode_run(bd_op_ctx *c)
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &shape);
     wide text = {0};
     int64_t at = 0; // values before the first split belong to the first text, as in TensorFlow
-    for (int64_t i = 0; y && i < bd_tensor_count(y) && !bd_op_failed(c); i++) {
+    for (int64_t i = 0; y && i < bd_tensor_count(y) && !bd_op_failed(c) && !bd_interrupted_at(i); i++) {
         text.len = 0;
         for (; at < bd_tensor_index(splits, i + 1) && !bd_op_failed(c); at++)
             encode_char(c, &text, bd_tensor_i32(x)[at]);

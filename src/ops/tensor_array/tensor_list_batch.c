@@ -1,4 +1,5 @@
 // Tensors of lists of tensors, all of which are changed at once.
+#include "base/interrupt.h"
 #include "ops/tensor_array/tensor_list_ops.h"
 
 // ---- Pushing ----
@@ -47,7 +48,7 @@ static void push_back_batch_run(bd_op_ctx *c)
     for (int64_t i = 0; i < count; i++)
         if (!check_one(c, i, bd_tensor_variant(lists)[i], t->dtype, &one)) return;
     const braid_tensor *y = bd_output_lists(c, 0, 0, 1);
-    for (int64_t i = 0; y && i < count; i++) {
+    for (int64_t i = 0; y && i < count && !bd_interrupted_at(i); i++) {
         bd_tensor_list *l = bd_tensor_list_of(bd_tensor_variant(y)[i]);
         if (!bd_list_resize(c, l, l->count + 1) || !bd_list_set_part(c, l, l->count - 1, t, i * len, &one))
             return;

@@ -1,4 +1,5 @@
 // Lists of tensors put together along a new first dimension, and cut along the first one.
+#include "base/interrupt.h"
 #include "ops/common/element.h"
 #include "ops/tensor_array/tensor_list_ops.h"
 #include <string.h>
@@ -40,7 +41,7 @@ static void output_stacked(bd_op_ctx *c, const bd_tensor_list *l, const braid_te
         return;
     }
     braid_tensor *y = bd_output(c, 0, l->element_dtype, &shape);
-    for (int64_t i = 0; y && len > 0 && i < count; i++) {
+    for (int64_t i = 0; y && len > 0 && i < count && !bd_interrupted_at(i); i++) {
         const braid_tensor *t = item(c, l, indices, i);
         if (!t) return;
         if (bd_tensor_is_set(t))
