@@ -205,9 +205,9 @@ static int64_t images_of_call(const bd_conv *c)
 {
     const bd_conv_shape *s = &c->shape;
     if (c->kind == BD_CONV_FILTER_GRAD) return s->batch;
+    const int64_t channels = s->in_channels / s->groups; // of a filter
     const double positions = (double)s->out[0] * (double)s->out[1] * (double)s->out_channels,
-                 each = (double)s->filter[0] * (double)s->filter[1] * (double)(s->in_channels / s->groups);
-    const double all = positions * each;
+                 all = positions * (double)s->filter[0] * (double)s->filter[1] * (double)channels;
     return bd_dnnl_images_of_call(
         s->batch, all < BD_DNNL_CALL_MULTIPLICATIONS ? (int64_t)all : BD_DNNL_CALL_MULTIPLICATIONS);
 }

@@ -202,8 +202,8 @@ static bool slots_of_splits(bd_op_ctx *c, int input, const slots *rows, const ex
         ok = fail_partition(c, "Row partition size is greater than output size", s.len[0] - 1, rows->count);
     if (ok && s.of[0][0] != 0) ok = fail_partition(c, "Invalid row split size", s.of[0][0], 0);
     ok = ok && slots_init(c, out, s.of[0][s.len[0] - 1]);
-    for (int64_t row = 0, at = 0; ok && row < s.len[0] - 1; row++)
-        for (int64_t i = 0; i < s.of[0][row + 1] - s.of[0][row]; i++)
+    for (int64_t row = 0, at = 0; ok && row < s.len[0] - 1 && !bd_interrupted_at(row); row++)
+        for (int64_t i = 0; i < s.of[0][row + 1] - s.of[0][row] && !bd_interrupted_at(i); i++)
             out->at[at++] = slot_at(rows->at[row], i, e);
     bd_splits_fini(&s);
     return ok;
@@ -213,7 +213,7 @@ static bool slots_of_rowids(bd_op_ctx *c, int input, const slots *rows, const ex
 {
     const braid_tensor *t = bd_input(c, input);
     if (!slots_init(c, out, bd_tensor_count(t))) return false;
-    for (int64_t i = 0, row = -1, column = 0; i < out->count; i++) {
+    for (int64_t i = 0, row = -1, column = 0; i < out->count && !bd_interrupted_at(i); i++) {
         int64_t next = bd_tensor_index(t, i);
         if (next < 0 || next >= rows->count)
             return fail_partition(c, "a value_rowid which is not less than the number of rows", next,
@@ -230,7 +230,7 @@ static bool find_slots(bd_op_ctx *c, const partitions *p, int64_t first, const b
 {
     extent e = {bd_shape_count_range(shape, 1, p->rank + 1), shape->dims[0]};
     if (!slots_init(c, out, first)) return false;
-    for (int64_t i = 0; i < first; i++)
+    for (int64_t i = 0; i < first && !bd_interrupted_at(i); i++)
         out->at[i] = slot_at(0, i, &e);
     bool ok = true;
     for (int d = 0; ok && d < p->rank; d++) {

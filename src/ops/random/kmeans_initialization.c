@@ -116,6 +116,7 @@ static void sample_points(seeding *s, int64_t wanted, float *out)
         for (int64_t j = 0; j < s->dims; j++)
             s->norms[i] += 0.5f * s->points[i * s->dims + j] * s->points[i * s->dims + j];
     }
+    if (bd_op_interrupted(s->c)) return;
     for (int64_t k = 0; k < wanted && !bd_op_failed(s->c); k++) {
         float sum = 0;
         for (int64_t i = 0; k > 0 && i < s->count; i++)
