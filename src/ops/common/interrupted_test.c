@@ -3,6 +3,7 @@
 //
 // Each kernel runs once undisturbed, then again with a flag that is set when it has used a part of that time
 // of the processor; other programs on the machine do not count.
+// labels: slow
 // timeout: 600
 #include "base/alloc.h"
 #include "base/interrupt.h"
