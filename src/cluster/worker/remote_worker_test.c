@@ -99,7 +99,7 @@ static braid_code wait_for(result *r)
 static braid_code create_session(fixture *f, const char *handle)
 {
     const bd_session_owner owner = {
-        .task = "/job:worker/replica:0/task:0", .incarnation = 1, .collective_leader = ""};
+        .task = "/job:worker/replica:0/task:0", .incarnation = 1, .collective_leader = "", .client = ""};
     result r;
     bd_event_init(&r.has_ended);
     f->worker->ops->create_session(f->worker, handle, &owner, false, NULL, call_ended, &r);
