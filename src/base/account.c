@@ -21,6 +21,7 @@ struct bd_account {
     char client[];
 };
 
+static _Thread_local bool has_refused; // bytes, which no error has explained yet
 _Thread_local bd_account *bd_account_current __attribute__((tls_model("initial-exec")));
 
 bd_account *bd_account_new(const char *client, int64_t bytes_max, double processors)
@@ -56,6 +57,7 @@ bool bd_account_take(bd_account *a, size_t bytes)
     const int64_t before = atomic_fetch_add_explicit(&a->bytes, more, memory_order_relaxed);
     if (a->bytes_max == 0 || (before <= a->bytes_max && more <= a->bytes_max - before)) return true;
     atomic_fetch_sub_explicit(&a->bytes, more, memory_order_relaxed);
+    has_refused = true;
     return false;
 }
 
@@ -67,7 +69,8 @@ void bd_account_give(bd_account *a, size_t bytes)
 void bd_account_explain(braid_status *st)
 {
     const bd_account *a = bd_account_current;
-    if (st->code != BRAID_RESOURCE_EXHAUSTED || !a || a->bytes_max == 0) return;
+    if (st->code != BRAID_RESOURCE_EXHAUSTED || !a || !has_refused) return;
+    has_refused = false;
     char *message = bd_strdup(braid_status_message(st));
     braid_status_clear(st);
     bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
@@ -107,6 +110,7 @@ bd_account_turn bd_account_enter(bd_account *a)
     bd_account_turn turn = {bd_account_current, -1};
     if (a == turn.before) return turn; // within another turn, which measures
     bd_account_current = a;
+    has_refused = false;
     if (a && a->processors > 0) turn.began_ns = bd_thread_time_ns();
     return turn;
 }

@@ -25,6 +25,7 @@ braid_code bd_account_check_time(bd_account *a, braid_status *st);
 // Takes bytes. False: they are more than the client may have; then nothing is taken.
 bool bd_account_take(bd_account *a, size_t bytes);
 void bd_account_give(bd_account *a, size_t bytes);
+
 // The account of this thread; NULL: none.
 extern _Thread_local bd_account *bd_account_current __attribute__((tls_model("initial-exec")));
 
@@ -38,7 +39,8 @@ typedef struct bd_account_turn {
 bd_account_turn bd_account_enter(bd_account *a);
 void bd_account_leave(bd_account_turn turn);
 
-// Adds to ResourceExhausted what the account of this thread has, where it has a limit of bytes.
+// Adds to ResourceExhausted what the account of this thread has, when it has refused bytes since the last
+// time.
 void bd_account_explain(braid_status *st);
 
 #endif

@@ -71,6 +71,11 @@ static void an_error_says_whose_limit_it_is(void **state)
     bd_account *a = bd_account_new("alice", 100, 0);
     bd_account_take(a, 60);
     const bd_account_turn turn = bd_account_enter(a);
+    bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "of the server");
+    bd_account_explain(st);
+    assert_string_equal(braid_status_message(st), "of the server"); // the account has refused nothing
+    braid_status_clear(st);
+    assert_false(bd_account_take(a, 50));
     bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM");
     bd_account_explain(st);
     assert_error(st, BRAID_RESOURCE_EXHAUSTED,
