@@ -1,5 +1,6 @@
-# Tables of what files define: ops (`BD_OP(Name)` in src/ops) and commands of the program (`BD_COMMAND(name)`
-# in src/cli/cmd_*.c), each at the start of a line. A new op or command needs no other place.
+# Tables of what files define: ops (`BD_OP(Name)` in src/ops), training algorithms (`BD_ALGORITHM(name)` in
+# src/train/algorithms) and commands of the program (`BD_COMMAND(name)` in src/cli/cmd_*.c), each at the start
+# of a line. A new one needs no other place.
 function(braid_table module macro pattern script)
     get_property(built GLOBAL PROPERTY BRAID_BUILT)
     if(NOT module IN_LIST built)
@@ -20,6 +21,7 @@ function(braid_table module macro pattern script)
 endfunction()
 
 braid_table(ops BD_OP "*.c" op_table)
+braid_table(train BD_ALGORITHM "algorithms/*.c" algorithm_table)
 braid_table(cli BD_COMMAND "cmd_*.c" command_table)
 
 # Everything generated, for tools that only read the sources.

@@ -60,6 +60,7 @@ train_rooms=(
     "input=variables"
     "sessions=optimizers variables"
     "hooks=sessions"
+    "algorithms=hooks sessions optimizers variables"
 )
 # A room with more files than this is two subjects.
 files_max=80

@@ -193,22 +193,26 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                              braid_cast(g, braid_sync_replicas_num_stale(m.sync), BRAID_FLOAT));
     if (chief) braid_device_setter_log(setter);
 
+    const int64_t last_step = m.last_step ? m.last_step : FLAGS.train_steps;
     const char *const filters[] = {"/job:ps", own_task}; // other workers may come and go
     braid_monitored_session *s = braid_monitored_session_open(
-        g, &(braid_session_config){.session = {.server = server,
-                                               .target = FLAGS.existing_servers ? target : NULL,
-                                               .device_filters = filters,
-                                               .device_filter_count = address ? 2 : 0,
-                                               .allow_soft_placement = true,
-                                               .log_device_placement = FLAGS.log_device_placement && chief},
-                                   .is_chief = chief,
-                                   .checkpoint_dir = *FLAGS.log_dir ? FLAGS.log_dir : NULL,
-                                   .save_checkpoint_seconds = FLAGS.save_checkpoint_secs,
-                                   .hooks = (braid_hook *const[]){
-                                       braid_stop_at_step(FLAGS.train_steps), first_step_hook(),
-                                       braid_progress(m.loss, FLAGS.train_steps),
-                                       m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL, NULL}});
+        g, &(braid_session_config){
+               .session = {.server = server,
+                           .target = FLAGS.existing_servers ? target : NULL,
+                           .device_filters = filters,
+                           .device_filter_count = address ? 2 : 0,
+                           .allow_soft_placement = true,
+                           .log_device_placement = FLAGS.log_device_placement && chief},
+               .is_chief = chief,
+               .checkpoint_dir = *FLAGS.log_dir ? FLAGS.log_dir : NULL,
+               .save_checkpoint_seconds = FLAGS.save_checkpoint_secs,
+               .hooks = BRAID_HOOKS(braid_stop_at_step(last_step), first_step_hook(),
+                                    braid_progress(m.loss, last_step),
+                                    m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL,
+                                    m.algorithm ? braid_algorithm_sync_hook(m.algorithm) : NULL,
+                                    m.algorithm ? braid_algorithm_hook(m.algorithm) : NULL)});
     train_steps(s, &m, data);
+    if (m.algorithm) braid_algorithm_pull(m.algorithm, s); // tests what all workers have learnt
     if (braid_monitored_session_is_chief(s)) test(program, s, &m, accuracy, data);
     braid_code code = braid_monitored_session_close(s);
     braid_graph_free(g);

@@ -24,7 +24,9 @@ typedef struct mnist_model {
     braid_out scores;        // [batch, 10]: the largest is the digit that is recognized
     braid_out loss;          // a scalar
     braid_op *train;
-    braid_sync_replicas *sync; // synchronizes the workers; NULL: they are asynchronous
+    braid_sync_replicas *sync;  // synchronizes the workers; NULL: they are asynchronous
+    braid_algorithm *algorithm; // by which the workers share the variables; NULL: another one
+    int64_t last_step;          // the global step at which training ends; 0: --train_steps
 } mnist_model;
 
 typedef struct mnist_program {

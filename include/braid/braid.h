@@ -2,6 +2,7 @@
 #ifndef BRAID_BRAID_H
 #define BRAID_BRAID_H
 
+#include <braid/algorithms.h>
 #include <braid/candidate_sampling.h>
 #include <braid/checkpoint.h>
 #include <braid/checkpoint_reader.h>

@@ -26,6 +26,10 @@ BRAID_API braid_code braid_event_writer_add_summary(braid_event_writer *writer, 
 /// Adds a summary of one number.
 BRAID_API braid_code braid_event_writer_add_scalar(braid_event_writer *writer, const char *tag, float value,
                                                    int64_t global_step, braid_status *status);
+/// Adds a summary of a distribution: finite `values` [count], each so many `times` [count] (NULL: once).
+BRAID_API braid_code braid_event_writer_add_histogram(braid_event_writer *writer, const char *tag,
+                                                      const double *values, const int64_t *times, int count,
+                                                      int64_t global_step, braid_status *status);
 /// Adds a serialized GraphDef (braid_graph_export), or MetaGraphDef.
 BRAID_API braid_code braid_event_writer_add_graph(braid_event_writer *writer, const void *graph_def,
                                                   size_t len, int64_t global_step, braid_status *status);

@@ -88,6 +88,9 @@ BRAID_API const char *braid_server_chief(const braid_server *server);
 /// Whether that is the server's own task.
 BRAID_API bool braid_server_is_chief(const braid_server *server);
 
+/// Bytes of tensors that the task has sent to other tasks and received from them since it was started.
+BRAID_API int64_t braid_server_tensor_bytes(const braid_server *server);
+
 /// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop. A
 /// task that has never connected counts as gone two hours after the start, or what the environment variable
 /// BRAID_START_TIMEOUT_SECONDS says. Unavailable, naming them, when tasks are gone without having said that

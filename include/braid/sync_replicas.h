@@ -38,7 +38,9 @@ typedef struct braid_sync_replicas_options {
     /// Deterministic mode. replicas_to_aggregate must be a multiple of total_num_replicas: backup replicas
     /// would make the gradients of an update depend on their timing.
     bool deterministic;
-    int replica; ///< for deterministic mode: the index of this replica, 0 to total_num_replicas - 1
+    /// For deterministic mode and counts_dropped: the index of this replica, 0 to total_num_replicas - 1.
+    int replica;
+    bool counts_dropped; ///< for braid_sync_replicas_num_dropped
     /// The chief updates these averages after each update; of the same graph. NULL: none.
     braid_moving_average *variable_averages;
     const braid_out *variables_to_average; ///< NULL: all trainable variables
@@ -66,6 +68,9 @@ BRAID_API braid_op *braid_sync_replicas_minimize(braid_sync_replicas *sync, brai
 /// the number of variables. Adds its nodes at the first call, after the training step is built; the graph
 /// fails before. On servers other than Braid's the value has no meaning.
 BRAID_API braid_out braid_sync_replicas_num_stale(braid_sync_replicas *sync);
+
+/// How many of them are this replica's, with counts_dropped; likewise.
+BRAID_API braid_out braid_sync_replicas_num_dropped(braid_sync_replicas *sync);
 
 /// Makes the hook that the monitored session of each replica needs; the chief's hook applies the updates and
 /// logs at the end how many gradients were stale. `num_tokens` is the number of tokens that the chief hands

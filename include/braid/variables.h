@@ -27,6 +27,9 @@ typedef struct braid_variable {
 #define BRAID_TRAINABLE_VARIABLES "trainable_variables"
 #define BRAID_LOCAL_VARIABLES "local_variables"
 #define BRAID_GLOBAL_STEP "global_step"
+/// A value that sessions and hooks read for the global step in its place (tf.train.get_global_step's read):
+/// a worker's own copy of it, for example.
+#define BRAID_GLOBAL_STEP_READ "global_step_read_op_cache"
 
 /// Makes a variable of the type and shape of `initial_value`, in the collection "variables", and in
 /// "trainable_variables" if optimizers are to train it (tf.Variable). `name` NULL: "Variable". The graph

@@ -572,6 +572,13 @@ const char *braid_server_target(const braid_server *s)
     return s->target;
 }
 
+int64_t braid_server_tensor_bytes(const braid_server *s)
+{
+    const bd_traffic *t = s->peers.traffic;
+    return (int64_t)(atomic_load_explicit(&t->sent_bytes, memory_order_relaxed) +
+                     atomic_load_explicit(&t->received_bytes, memory_order_relaxed));
+}
+
 const char *braid_server_chief(const braid_server *s)
 {
     const bd_peer *chief = bd_membership_chief(&s->peers);

@@ -83,6 +83,21 @@ braid_code braid_event_writer_add_scalar(braid_event_writer *w, const char *tag,
     return bd_event_put_scalar(w->events, global_step, tag, value, status ? status : unwanted);
 }
 
+braid_code braid_event_writer_add_histogram(braid_event_writer *w, const char *tag, const double *values,
+                                            const int64_t *times, int count, int64_t global_step,
+                                            braid_status *status)
+{
+    BD_STATUS(unwanted);
+    bd_histogram h;
+    bd_histogram_init(&h);
+    for (int i = 0; i < count; i++)
+        bd_histogram_add_times(&h, values[i], times ? times[i] : 1);
+    const braid_code code =
+        bd_event_put_histogram(w->events, global_step, tag, &h, status ? status : unwanted);
+    bd_histogram_fini(&h);
+    return code;
+}
+
 braid_code braid_event_writer_add_graph(braid_event_writer *w, const void *graph_def, size_t len,
                                         int64_t global_step, braid_status *status)
 {

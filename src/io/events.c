@@ -305,6 +305,17 @@ braid_code bd_event_put_scalar(bd_event_writer *w, int64_t step, const char *tag
     return put_message(w, step, EVENT_SUMMARY, &out, &m, st);
 }
 
+braid_code bd_event_put_histogram(bd_event_writer *w, int64_t step, const char *tag, const bd_histogram *h,
+                                  braid_status *st)
+{
+    bd_message m;
+    bd_wire_writer out;
+    bd_message_init(&m);
+    bd_wire_writer_init(&out, &m);
+    bd_summary_put_histogram(&out, bd_summary_tag_of(tag), h);
+    return put_message(w, step, EVENT_SUMMARY, &out, &m, st);
+}
+
 static void put_text(bd_wire_writer *out, uint32_t field, const char *text)
 {
     if (text && *text) bd_wire_put_bytes(out, field, text, strlen(text));

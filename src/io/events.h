@@ -4,6 +4,7 @@
 #define BD_IO_EVENTS_H
 
 #include "io/file.h"
+#include "io/histogram.h"
 
 typedef struct bd_event_writer bd_event_writer;
 
@@ -32,6 +33,8 @@ braid_code bd_event_put_summary(bd_event_writer *w, int64_t step, const void *su
                                 braid_status *st);
 braid_code bd_event_put_scalar(bd_event_writer *w, int64_t step, const char *tag, float value,
                                braid_status *st);
+braid_code bd_event_put_histogram(bd_event_writer *w, int64_t step, const char *tag, const bd_histogram *h,
+                                  braid_status *st);
 
 // GraphDef and MetaGraphDef messages.
 braid_code bd_event_put_graph(bd_event_writer *w, int64_t step, const void *graph_def, size_t len,

@@ -71,14 +71,21 @@ void bd_histogram_fini(bd_histogram *h)
 
 // ---- Adding ----
 
-void bd_histogram_add(bd_histogram *h, double value)
+void bd_histogram_add_times(bd_histogram *h, double value, int64_t times)
 {
-    h->counts[bucket_of(value)]++;
+    if (times <= 0) return;
+    const double n = (double)times;
+    h->counts[bucket_of(value)] += n;
     if (value < h->min) h->min = value;
     if (value > h->max) h->max = value;
-    h->num++;
-    h->sum += value;
-    h->sum_squares += value * value;
+    h->num += n;
+    h->sum += value * n;
+    h->sum_squares += value * value * n;
+}
+
+void bd_histogram_add(bd_histogram *h, double value)
+{
+    bd_histogram_add_times(h, value, 1);
 }
 
 bool bd_real_element(const braid_tensor *t, int64_t i, double *value)

@@ -19,6 +19,8 @@ const double *bd_histogram_limits(size_t *count);
 
 // Adds a finite value.
 void bd_histogram_add(bd_histogram *h, double value);
+// Adds it so many times.
+void bd_histogram_add_times(bd_histogram *h, double value, int64_t times);
 
 // The value of element `i` of a tensor of a real type; false for other types.
 bool bd_real_element(const braid_tensor *t, int64_t i, double *value);

@@ -157,6 +157,7 @@ static void destroy(bd_resource *r)
     bd_gradient_sum_fini(&a->sum);
     kept_fini(&a->kept);
     bd_wait_queue_fini(&a->wait_queue);
+    bd_array_free(&a->dropped_of);
     bd_free(a->name);
     bd_free(a);
 }
@@ -304,6 +305,37 @@ static braid_code apply_locked(bd_accumulator *a, bd_op_ctx *c, const source_rep
     return BRAID_OK;
 }
 
+// ---- Dropped gradients, by worker ----
+
+enum {
+    WORKERS_MAX = 65536 // whose dropped gradients are counted one by one
+};
+
+// -1: the node names no worker.
+static int64_t worker_of(const bd_op_ctx *c)
+{
+    const bd_attr *worker = bd_node_attr(c->node, BD_WORKER_ATTR);
+    return worker && worker->kind == BD_ATTR_INT ? worker->i : -1;
+}
+
+// The counter of a worker; NULL when there is none.
+static bd_worker_dropped *dropped_of_locked(const bd_accumulator *a, int64_t worker)
+{
+    for (size_t i = 0; i < a->dropped_of.len; i++)
+        if (a->dropped_of.items[i].worker == worker) return &a->dropped_of.items[i];
+    return NULL;
+}
+
+static void drop_locked(bd_accumulator *a, int64_t worker)
+{
+    a->dropped++;
+    bd_worker_dropped *of = worker < 0 ? NULL : dropped_of_locked(a, worker);
+    if (of)
+        of->count++;
+    else if (worker >= 0 && a->dropped_of.len < WORKERS_MAX)
+        bd_array_push(&a->dropped_of, ((bd_worker_dropped){worker, 1}));
+}
+
 void bd_accumulator_apply(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_dtype dtype)
 {
     int64_t step;
@@ -315,7 +347,7 @@ void bd_accumulator_apply(bd_op_ctx *c, const bd_accumulator_kind *kind, braid_d
         bd_wait_queue_lock(&a->wait_queue);
         // A replica whose gradient is ahead has a token from before the steps went back.
         if (step < a->step || (r.replica >= 0 && step > a->step) || has_given_share_locked(a, &r))
-            a->dropped++;
+            drop_locked(a, worker_of(c));
         else
             apply_locked(a, c, &r, st);
         bd_wait_queue_unlock(&a->wait_queue);
@@ -368,7 +400,10 @@ static void count_run(bd_op_ctx *c)
     bd_wait_queue_lock(&a->wait_queue);
     const bd_attr *dropped = bd_node_attr(c->node, BD_NUM_DROPPED_ATTR);
     const bool counts_dropped = dropped && dropped->kind == BD_ATTR_BOOL && dropped->b;
-    const int64_t count = counts_dropped ? a->dropped : count_locked(a);
+    const int64_t worker = worker_of(c);
+    const bd_worker_dropped *of = worker < 0 ? NULL : dropped_of_locked(a, worker);
+    const int64_t of_worker = of ? of->count : 0;
+    const int64_t count = !counts_dropped ? count_locked(a) : worker < 0 ? a->dropped : of_worker;
     bd_wait_queue_unlock(&a->wait_queue);
     bd_resource_unref(&a->base);
     braid_tensor *y = bd_output(c, 0, BRAID_INT32, &BD_SCALAR);

@@ -25,6 +25,10 @@ typedef struct bd_accumulator bd_accumulator;
 // Attr of AccumulatorNumAccumulated, bool: output the number of gradients dropped so far.
 #define BD_NUM_DROPPED_ATTR "_dropped"
 
+// Attr of both, int: the worker that applies, or whose dropped gradients are counted. It has no effect on
+// sums.
+#define BD_WORKER_ATTR "_worker"
+
 // A gradient that is applied. The tensors are borrowed.
 typedef struct bd_gradient {
     const braid_tensor *values;
@@ -48,6 +52,11 @@ typedef struct bd_gradient_sum {
 } bd_gradient_sum;
 
 void bd_gradient_sum_fini(bd_gradient_sum *s);
+
+// How many gradients of a worker were dropped.
+typedef struct bd_worker_dropped {
+    int64_t worker, count;
+} bd_worker_dropped;
 
 typedef struct bd_accumulator_kind {
     const char *name; // "dense", for messages
@@ -73,6 +82,7 @@ struct bd_accumulator {
     bd_gradient_sum sum; // of gradients of unnamed replicas
     bd_kept_gradients kept;
     int64_t step, dropped;
+    BD_ARRAY(bd_worker_dropped) dropped_of; // of the workers that have told their number
 };
 
 // Whether a sum may be changed in place: it has no other holder.

@@ -115,7 +115,9 @@ braid_code train_read_global_step(braid_monitored_session *s, braid_status *st)
 
 static braid_code find_global_step(braid_monitored_session *s, braid_status *st)
 {
-    s->global_step = braid_find_global_step(s->graph);
+    int reads;
+    const braid_out *read = braid_collection(s->graph, BRAID_GLOBAL_STEP_READ, &reads);
+    s->global_step = reads ? read[0] : braid_find_global_step(s->graph);
     if (!s->global_step.op) return BRAID_OK;
     braid_dtype dtype = braid_out_dtype(s->global_step);
     if (dtype > 100) dtype = (braid_dtype)(dtype - 100);

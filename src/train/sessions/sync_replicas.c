@@ -38,10 +38,10 @@ static void check_numbers(const braid_sync_replicas *s)
                          "replicas_to_aggregate must be a multiple of total_num_replicas, without backup "
                          "replicas",
                          s->total, s->required);
-    else if (s->is_deterministic && (s->replica < 0 || s->replica >= s->total))
+    else if ((s->is_deterministic || s->counts_dropped) && (s->replica < 0 || s->replica >= s->total))
         braid_graph_fail(s->graph, BRAID_INVALID_ARGUMENT,
-                         "Deterministic synchronous training: replica %d is not one of %d, counted from 0",
-                         s->replica, s->total);
+                         "Synchronous training: replica %d is not one of %d, counted from 0", s->replica,
+                         s->total);
 }
 
 static void keep_averaged(braid_sync_replicas *s, const braid_sync_replicas_options *o)
@@ -67,6 +67,7 @@ braid_sync_replicas *braid_sync_replicas_new(braid_optimizer *opt, const braid_s
     s->required = options->replicas_to_aggregate;
     s->total = options->total_num_replicas ? options->total_num_replicas : s->required;
     s->is_deterministic = options->deterministic;
+    s->counts_dropped = options->counts_dropped;
     s->replica = options->replica;
     braid_graph_own(s->graph, s, release);
     check_numbers(s);
@@ -141,6 +142,7 @@ static void apply(building *b, const char *op, const braid_out *inputs, int coun
         braid_op_attr_int(d, "_replica", b->sync->replica);
         braid_op_attr_int(d, "_replica_share", share_of(b->sync));
     }
+    if (b->sync->counts_dropped) braid_op_attr_int(d, "_worker", b->sync->replica);
     bd_array_push(&b->applied, braid_op_end(d));
     braid_pop_colocate(b->g);
 }
@@ -379,13 +381,15 @@ braid_op *braid_sync_replicas_minimize(braid_sync_replicas *s, braid_out loss, b
 
 // ---- Stale gradients ----
 
-static braid_out num_dropped(braid_graph *g, const train_accumulator *a)
+// Of all replicas, or of one (-1: all).
+static braid_out num_dropped(braid_graph *g, const train_accumulator *a, int replica)
 {
     braid_push_device(g, a->device);
     braid_push_colocate(g, a->out.op);
     braid_op_desc *d = braid_op_begin(g, "AccumulatorNumAccumulated", "num_dropped");
     braid_op_input(d, a->out);
     braid_op_attr_bool(d, "_dropped", true);
+    if (replica >= 0) braid_op_attr_int(d, "_worker", replica);
     const braid_out number = braid_op_end_out(d);
     braid_pop_colocate(g);
     braid_pop_device(g);
@@ -393,24 +397,40 @@ static braid_out num_dropped(braid_graph *g, const train_accumulator *a)
 }
 
 // A gradient can be late for one variable and in time for another, so the largest number counts.
-braid_out braid_sync_replicas_num_stale(braid_sync_replicas *s)
+static braid_out most_dropped(braid_sync_replicas *s, const char *name, int replica)
 {
     braid_graph *g = s->graph;
-    if (s->num_stale.op || braid_graph_status(g, NULL)) return s->num_stale;
+    if (braid_graph_status(g, NULL)) return BRAID_NONE;
     if (!s->update) {
         braid_graph_fail(g, BRAID_FAILED_PRECONDITION,
                          "Stale gradients are counted once the training step is built");
-        return s->num_stale;
+        return BRAID_NONE;
     }
     (void)braid_push_name_scope(g, NULL);
-    const char *scope = braid_push_name_scope(g, "num_stale");
-    braid_out most = num_dropped(g, &s->accumulators.items[0]);
+    const char *scope = braid_push_name_scope(g, name);
+    braid_out most = num_dropped(g, &s->accumulators.items[0], replica);
     braid_push_device(g, s->accumulators.items[0].device);
     for (size_t i = 1; i < s->accumulators.len; i++)
-        most = braid_maximum(g, most, num_dropped(g, &s->accumulators.items[i]));
-    s->num_stale = train_node1(g, "Identity", scope, most);
+        most = braid_maximum(g, most, num_dropped(g, &s->accumulators.items[i], replica));
+    most = train_node1(g, "Identity", scope, most);
     braid_pop_device(g);
     braid_pop_name_scope(g);
     braid_pop_name_scope(g);
+    return most;
+}
+
+braid_out braid_sync_replicas_num_stale(braid_sync_replicas *s)
+{
+    if (!s->num_stale.op) s->num_stale = most_dropped(s, "num_stale", -1);
     return s->num_stale;
+}
+
+braid_out braid_sync_replicas_num_dropped(braid_sync_replicas *s)
+{
+    if (!s->counts_dropped)
+        braid_graph_fail(s->graph, BRAID_FAILED_PRECONDITION,
+                         "Dropped gradients of a replica are counted with the option counts_dropped");
+    else if (!s->num_dropped.op)
+        s->num_dropped = most_dropped(s, "num_dropped", s->replica);
+    return s->num_dropped;
 }

@@ -19,17 +19,17 @@ struct braid_sync_replicas {
     braid_optimizer *optimizer;
     char *name;
     int required, total, replica;
-    bool is_deterministic;
+    bool is_deterministic, counts_dropped;
     braid_moving_average *averages;
     BD_ARRAY(braid_out) averaged; // empty: all trainable variables
     bool averages_all;
     BD_ARRAY(train_accumulator) accumulators;
-    braid_out step;             // the global step, a variable
-    braid_variable local_step;  // of this replica: its gradients are of that step
-    BD_ARRAY(braid_out) queues; // of tokens: one, or in deterministic mode one of each replica
-    braid_out in_progress;      // of an update, a variable; op NULL without deterministic mode
-    braid_op *mark;             // sets it
-    braid_out num_stale;        // op NULL before it is asked for
+    braid_out step;                   // the global step, a variable
+    braid_variable local_step;        // of this replica: its gradients are of that step
+    BD_ARRAY(braid_out) queues;       // of tokens: one, or in deterministic mode one of each replica
+    braid_out in_progress;            // of an update, a variable; op NULL without deterministic mode
+    braid_op *mark;                   // sets it
+    braid_out num_stale, num_dropped; // op NULL before they are asked for
     // To be run; NULL before the updates are built.
     braid_op *update;                 // by the chief, again and again
     braid_op *begin_as_chief, *begin; // before the first step, by the chief and by other workers

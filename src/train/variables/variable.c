@@ -62,8 +62,8 @@ static void resource_nodes(braid_graph *g, const char *scope, const char *place_
     braid_pop_colocate(g);
 }
 
-braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out initial_value,
-                                   const train_variable_spec *spec)
+static braid_variable make(braid_graph *g, const char *scope, braid_out initial_value,
+                           const train_variable_spec *spec)
 {
     braid_variable v = {0};
     if (!initial_value.op) return v;
@@ -76,10 +76,41 @@ braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out 
     v.initial_value = initial_value;
     (spec->kind == TRAIN_RESOURCE ? resource_nodes : reference_nodes)(g, scope, spec->place_class, &v);
     if (v.ref.op) {
-        braid_collect(g, spec->collection ? spec->collection : BRAID_GLOBAL_VARIABLES, v.ref);
+        const char *all = train_store_of(g)->makes_local ? BRAID_LOCAL_VARIABLES : BRAID_GLOBAL_VARIABLES;
+        braid_collect(g, spec->collection ? spec->collection : all, v.ref);
         if (spec->trainable) braid_collect(g, BRAID_TRAINABLE_VARIABLES, v.ref);
     }
     return v;
+}
+
+// A copy of a shared variable, beside the node `at`. It gets its value in each new session.
+static braid_variable make_copy(braid_graph *g, braid_variable centre, train_variable_kind kind, braid_op *at)
+{
+    if (!centre.read.op) return (braid_variable){0};
+    char *name = bd_asprintf("local/%s", braid_op_name(centre.ref.op));
+    (void)braid_push_name_scope(g, NULL);
+    const char *scope = braid_push_name_scope(g, name);
+    braid_push_control(g, NULL, 0);
+    braid_push_colocate(g, at);
+    const train_variable_spec spec = {.kind = kind, .trainable = true, .collection = BRAID_LOCAL_VARIABLES};
+    const braid_variable v = make(g, scope, centre.read, &spec);
+    braid_pop_colocate(g);
+    braid_pop_control(g);
+    braid_pop_name_scope(g);
+    braid_pop_name_scope(g);
+    bd_free(name);
+    if (v.ref.op) bd_array_push(&train_store_of(g)->copies, ((train_copy){v.ref, centre.ref}));
+    return v;
+}
+
+braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out initial_value,
+                                   const train_variable_spec *spec)
+{
+    braid_op *at = train_store_of(g)->copies_at;
+    if (!spec->trainable || !at) return make(g, scope, initial_value, spec);
+    train_variable_spec shared = *spec;
+    shared.trainable = false;
+    return make_copy(g, make(g, scope, initial_value, &shared), spec->kind, at);
 }
 
 braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value)

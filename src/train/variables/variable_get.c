@@ -159,7 +159,7 @@ static braid_out make_part(const wanted *whole, int i, const braid_partition_inf
     part.o.initializer.partition = info;
     if (part.o.initial_value.op) part.o.initial_value = slice_of(&part, info, part.o.initial_value);
     const braid_variable v = get_whole(&part);
-    train_set_slice(part.g, v.ref, whole->name, info, shape);
+    train_set_slice(part.g, train_centre_of(part.g, v.ref), whole->name, info, shape);
     bd_free(name);
     return v.ref;
 }

@@ -16,6 +16,7 @@ static void release(void *arg)
     for (size_t i = 0; i < s->scopes.len; i++)
         bd_free(s->scopes.items[i].name);
     bd_array_free(&s->scopes);
+    bd_array_free(&s->copies);
     while (bd_map_next(&s->variables, &pos, NULL, &value)) {
         bd_free((void *)((train_stored *)value)->variable.parts);
         bd_free(value);
@@ -123,6 +124,31 @@ void braid_constrain_variable(braid_graph *g, braid_out ref, const braid_constra
     bd_free(constraint && constraint->build
                 ? bd_map_put(constraints, name, bd_memdup(constraint, sizeof *constraint))
                 : bd_map_remove(constraints, name));
+}
+
+void train_make_copies(braid_graph *g, braid_op *at)
+{
+    train_store_of(g)->copies_at = at;
+}
+
+void train_make_locals(braid_graph *g, bool makes_local)
+{
+    train_store_of(g)->makes_local = makes_local;
+}
+
+const train_copy *train_copies(braid_graph *g, int *count)
+{
+    const train_variable_store *s = train_store_of(g);
+    *count = (int)s->copies.len;
+    return s->copies.items;
+}
+
+braid_out train_centre_of(const braid_graph *g, braid_out ref)
+{
+    const train_variable_store *s = braid_graph_owned(g, release);
+    for (size_t i = 0; s && i < s->copies.len; i++)
+        if (s->copies.items[i].copy.op == ref.op) return s->copies.items[i].centre;
+    return ref;
 }
 
 // ---- How often scopes were opened, for names that are only wishes ----

@@ -27,6 +27,11 @@ typedef struct train_initializer {
     braid_out value;
 } train_initializer;
 
+// A variable that this process trains, and the shared variable of which it is a copy.
+typedef struct train_copy {
+    braid_out copy, centre; // refs
+} train_copy;
+
 typedef struct train_variable_scope {
     char *name; // "a/b/"; outermost ""
     braid_variable_scope_options defaults;
@@ -40,6 +45,9 @@ typedef struct train_variable_store {
     bd_map slices;                         // name of a part's node -> train_slice
     bd_map initializers;                   // name of a variable's node -> train_initializer
     bd_map constraints;                    // the same -> braid_constraint
+    BD_ARRAY(train_copy) copies;           // in the order in which they were made
+    bool makes_local;                      // new variables are local
+    braid_op *copies_at; // new trainable variables get a copy beside this node; NULL: they get none
 } train_variable_store;
 
 // The store of a graph, made when it is not there.
@@ -58,6 +66,20 @@ void train_set_slice(braid_graph *g, braid_out ref, const char *full_name, const
 // Which part a variable is, as SaveV2 and RestoreV2 take it: the dimensions of the whole, and offset and
 // length in each, "10 4 0,5:0,4"; "" for all of it (NULL). The caller frees it.
 char *train_slice_text(const train_slice *slice);
+
+// From here on each new trainable variable NAME is made as the centre, which is not trained, and a local
+// variable "local/NAME" with its value, which is trained in its place, beside the node `at`. NULL: no more.
+void train_make_copies(braid_graph *g, braid_op *at);
+
+// From here on, or no more, new variables belong to this process: each session initializes them, and they are
+// not saved. Slots of copies are such.
+void train_make_locals(braid_graph *g, bool makes_local);
+
+// All copies, owned by the graph.
+const train_copy *train_copies(braid_graph *g, int *count);
+
+// The shared variable of which `ref` is a copy; `ref` itself when it is none.
+braid_out train_centre_of(const braid_graph *g, braid_out ref);
 
 // The initializer that was set for a variable; NULL: none.
 const train_initializer *train_initializer_of(const braid_graph *g, braid_out ref);
