@@ -206,11 +206,11 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                .is_chief = chief,
                .checkpoint_dir = *FLAGS.log_dir ? FLAGS.log_dir : NULL,
                .save_checkpoint_seconds = FLAGS.save_checkpoint_secs,
-               .hooks = BRAID_HOOKS(braid_stop_at_step(last_step), first_step_hook(),
-                                    braid_progress(m.loss, last_step),
-                                    m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL,
+               .hooks = BRAID_HOOKS(m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL,
                                     m.algorithm ? braid_algorithm_sync_hook(m.algorithm) : NULL,
-                                    m.algorithm ? braid_algorithm_hook(m.algorithm) : NULL)});
+                                    m.algorithm ? braid_algorithm_hook(m.algorithm) : NULL,
+                                    braid_stop_at_step(last_step), first_step_hook(),
+                                    braid_progress(m.loss, last_step))});
     train_steps(s, &m, data);
     if (m.algorithm) braid_algorithm_pull(m.algorithm, s); // tests what all workers have learnt
     if (braid_monitored_session_is_chief(s)) test(program, s, &m, accuracy, data);

@@ -2,6 +2,7 @@
 #include "train/algorithms/algorithm.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "train/sessions/monitored_session.h"
 #include <braid/ops.h>
@@ -135,12 +136,19 @@ static double number_of(const braid_tensor *scalar)
     return *(const double *)braid_tensor_data(scalar);
 }
 
-// A step of an algorithm without copies is an update.
-static void note_shared_step(const algorithm_hook *h, braid_tensor *const *values)
+// A step of an algorithm without copies is an update. The count of an asynchronous one is newer than the global
+// step that was fetched with it.
+static void note_shared_step(const algorithm_hook *h, braid_monitored_session *s, braid_tensor *const *values)
 {
     train_report *r = &h->a->report;
     train_report_step(r, seconds_since(h->run_ns) - (number_of(values[1]) - number_of(values[0])));
-    train_report_update(r, h->a->sync ? 0 : train_step_of(values[3]) - train_step_of(values[2]));
+    if (h->a->sync) {
+        train_report_update(r, 0);
+        return;
+    }
+    const int64_t counted = train_step_of(values[3]);
+    train_report_update(r, counted - train_step_of(values[2]));
+    s->global_step_value = bd_max(s->global_step_value, counted + 1);
 }
 
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
@@ -149,7 +157,7 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     algorithm_hook *h = (algorithm_hook *)hook;
     braid_algorithm *a = h->a;
     if (!a->type->info.has_copies) {
-        note_shared_step(h, values);
+        note_shared_step(h, s, values);
     } else {
         train_report_step(&a->report, 0);
         if (++h->steps >= a->o.period) {
