@@ -94,6 +94,36 @@ BRAID_API braid_hook *braid_algorithm_sync_hook(braid_algorithm *algorithm);
 /// copies. An error is the session's.
 BRAID_API braid_code braid_algorithm_pull(braid_algorithm *algorithm, braid_monitored_session *session);
 
+// ---- Hogwild! ----
+
+/// One of the threads that train the variables of one process.
+typedef struct braid_hogwild_thread braid_hogwild_thread;
+
+/// Calls `fn` from `threads` threads at once, with numbers from 0, and blocks until all have returned. Each
+/// runs steps of its own, which update the same variables without locks:
+///
+///     static void work(braid_hogwild_thread *thread, int number, void *arg)
+///     {
+///         while (!braid_hogwild_should_stop(thread)) {
+///             ... the next batch of this thread ...
+///             braid_hogwild_run(thread, BRAID_FEED({x, batch}), NULL, train);
+///         }
+///     }
+///
+/// Thread 0 is the caller's: its steps have the hooks of the session around them, those of the others have
+/// not. `session` must be one in this process. Returns the session's error so far: InvalidArgument for another
+/// kind of session or fewer than one thread; the first error of a step, of any thread.
+BRAID_API braid_code braid_hogwild(braid_algorithm *algorithm, braid_monitored_session *session, int threads,
+                                   void (*fn)(braid_hogwild_thread *thread, int number, void *arg),
+                                   void *arg);
+/// Runs a step, as braid_run. An error ends the training of all threads.
+BRAID_API braid_code braid_hogwild_run(braid_hogwild_thread *thread, const braid_feed *feeds,
+                                       const braid_fetch *fetches, braid_op *target);
+/// True when training is over: braid_should_stop, or after an error of any thread.
+BRAID_API bool braid_hogwild_should_stop(const braid_hogwild_thread *thread);
+
+// ---- Reports ----
+
 /// The number of entries of a histogram of staleness: 0, 1, ..., and the last for all above.
 #define BRAID_STALENESS_CLASSES 64
 

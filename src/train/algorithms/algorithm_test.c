@@ -1,4 +1,5 @@
 // Training algorithms with a single worker: their equations, step by step, and the errors of their use.
+// labels: concurrent
 #include "base/testing/test.h"
 
 #include "base/alloc.h"
@@ -346,6 +347,79 @@ static void a_worker_reports_its_steps_and_updates(void **state)
     close_session(&m);
 }
 
+// ---- Hogwild! ----
+
+typedef struct crew {
+    const model *m;
+    int steps[4];
+} crew;
+
+static void work(braid_hogwild_thread *thread, int number, void *arg)
+{
+    crew *c = arg;
+    const float target[SIZE] = {1, 2, 3};
+    braid_tensor *fed = braid_tensor_from(BRAID_FLOAT, BRAID_SHAPE(SIZE), target, NULL);
+    while (!braid_hogwild_should_stop(thread)) {
+        braid_hogwild_run(thread, BRAID_FEED({c->m->target, fed}), NULL, c->m->train);
+        c->steps[number]++;
+    }
+    braid_tensor_free(fed);
+}
+
+static model open_hogwild(void)
+{
+    const braid_algorithm_options o = braid_algorithm_defaults("hogwild");
+    model m = make("hogwild", &o);
+    m.s = braid_monitored_session_open(
+        m.g, &(braid_session_config){
+                 .is_chief = true,
+                 .hooks = BRAID_HOOKS(braid_algorithm_hook(m.algorithm), braid_stop_at_step(500))});
+    return m;
+}
+
+static void threads_train_the_same_variables_and_stop_together(void **state)
+{
+    (void)state;
+    model m = open_hogwild();
+    crew c = {.m = &m};
+    assert_int_equal(braid_hogwild(m.algorithm, m.s, 4, work, &c), BRAID_OK);
+    assert_true(braid_should_stop(m.s));
+    const int sum = c.steps[0] + c.steps[1] + c.steps[2] + c.steps[3];
+    const braid_worker_report *r;
+    assert_int_equal(braid_algorithm_reports(m.algorithm, &r), 1);
+    assert_int_equal(r->steps, sum);
+    assert_int_equal(r->updates, sum);
+    float x[SIZE];
+    read_out(&m, m.x.read, x);
+    for (int k = 0; k < SIZE; k++)
+        assert_float_equal(x[k], k + 1, 1e-3f);
+    close_session(&m);
+}
+
+static void fail_at_once(braid_hogwild_thread *thread, int number, void *arg)
+{
+    const crew *c = arg;
+    while (!braid_hogwild_should_stop(thread)) {
+        float target[SIZE] = {0};
+        braid_tensor *fed = braid_tensor_from(BRAID_FLOAT, BRAID_SHAPE(number == 1 ? 2 : SIZE), target, NULL);
+        braid_hogwild_run(thread, BRAID_FEED({c->m->target, fed}), NULL, c->m->train);
+        braid_tensor_free(fed);
+    }
+}
+
+static void an_error_of_a_thread_ends_the_training_of_all(void **state)
+{
+    (void)state;
+    model m = open_hogwild();
+    crew c = {.m = &m};
+    BD_STATUS(st);
+    assert_int_equal(braid_hogwild(m.algorithm, m.s, 3, fail_at_once, &c), BRAID_INVALID_ARGUMENT);
+    assert_int_equal(braid_monitored_session_status(m.s, st), BRAID_INVALID_ARGUMENT);
+    assert_non_null(strstr(st->message, "target"));
+    assert_int_equal(braid_monitored_session_close(m.s), BRAID_INVALID_ARGUMENT);
+    braid_graph_free(m.g);
+}
+
 // ---- Errors ----
 
 static void expect_failure(braid_graph *g, const char *text)
@@ -433,6 +507,8 @@ int main(void)
         cmocka_unit_test(a_checkpoint_holds_the_centre_under_the_names_of_the_variables),
         cmocka_unit_test(sparse_gradients_are_summed_up_row_by_row),
         cmocka_unit_test(a_worker_reports_its_steps_and_updates),
+        cmocka_unit_test(threads_train_the_same_variables_and_stop_together),
+        cmocka_unit_test(an_error_of_a_thread_ends_the_training_of_all),
         cmocka_unit_test(an_unknown_name_is_an_error_that_lists_the_known_ones),
         cmocka_unit_test(options_out_of_range_are_errors),
         cmocka_unit_test(a_variable_without_a_copy_is_an_error),

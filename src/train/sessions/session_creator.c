@@ -28,6 +28,7 @@ static braid_session *create_session(braid_session_creator *creator, braid_graph
     braid_session *s = braid_session_open(g, &options, st);
     request->is_unreachable = !s && !options.server;
     request->has_server = options.server != NULL;
+    request->has_target = !options.server && options.target && *options.target;
     request->is_hopeless = c->boot.is_hopeless = false;
     if (!s) return NULL;
     c->boot.role = request->role;
