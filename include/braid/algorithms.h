@@ -111,8 +111,8 @@ typedef struct braid_hogwild_thread braid_hogwild_thread;
 ///     }
 ///
 /// Thread 0 is the caller's: its steps have the hooks of the session around them, those of the others have
-/// not. `session` must be one in this process. Returns the session's error so far: InvalidArgument for another
-/// kind of session or fewer than one thread; the first error of a step, of any thread.
+/// not. `session` must be one in this process. Returns the session's error so far: InvalidArgument for
+/// another kind of session or fewer than one thread; the first error of a step, of any thread.
 BRAID_API braid_code braid_hogwild(braid_algorithm *algorithm, braid_monitored_session *session, int threads,
                                    void (*fn)(braid_hogwild_thread *thread, int number, void *arg),
                                    void *arg);

@@ -136,8 +136,8 @@ static double number_of(const braid_tensor *scalar)
     return *(const double *)braid_tensor_data(scalar);
 }
 
-// A step of an algorithm without copies is an update. The count of an asynchronous one is newer than the global
-// step that was fetched with it.
+// A step of an algorithm without copies is an update. The count of an asynchronous one is newer than the
+// global step that was fetched with it.
 static void note_shared_step(const algorithm_hook *h, braid_monitored_session *s, braid_tensor *const *values)
 {
     train_report *r = &h->a->report;

@@ -1,0 +1,62 @@
+// A model of a training cluster in discrete events: how long steps take, how stale updates are, and where the
+// limit is, from measured costs.
+//
+// A worker's round: it pulls the model from all parameter servers, computes `period` gradients, and pushes
+// one update to all of them. A parameter server has one queue, in which requests wait for their turn: a
+// request costs time of its own, time for its bytes on the network and, of an update, time to apply it. The
+// model is spread equally, so that all parameter servers are alike and one of them stands for all.
+#ifndef BD_CLI_CLUSTER_MODEL_H
+#define BD_CLI_CLUSTER_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// How workers take part in updates.
+typedef enum bd_coordination {
+    BD_ASYNCHRONOUS,
+    BD_SYNCHRONOUS,      // with `backup` workers: the last gradients of an update are dropped
+    BD_BOUNDED_STALENESS // no worker is more than `staleness` rounds ahead of the slowest
+} bd_coordination;
+
+// All in seconds, where not said otherwise.
+typedef struct bd_cluster_costs {
+    double compute;                        // of a gradient: the mean
+    double compute_spread;                 // of its logarithm: the standard deviation, from step to step
+    double worker_spread;                  // the same, from worker to worker
+    double straggle_probability, straggle; // now and then a gradient takes longer: exponential, its mean
+    double slow_worker;    // worker 0 takes so many times the others' time; 0: as long as the others
+    double worker_request; // a worker's own work for a request to a parameter server
+    double ps_request;     // a parameter server's for a request of a worker
+    double apply_byte;     // a parameter server's for each byte of an update
+    double latency;        // one way
+    double bandwidth;      // bytes a second of a parameter server's network
+    double model_bytes;    // all variables
+} bd_cluster_costs;
+
+typedef struct bd_cluster_plan {
+    int ps, workers;
+    bd_coordination coordination;
+    int backup;    // of BD_SYNCHRONOUS
+    int staleness; // of BD_BOUNDED_STALENESS
+    int period;    // gradients of a worker in a round, at least 1
+} bd_cluster_plan;
+
+typedef struct bd_cluster_forecast {
+    double seconds;        // that were simulated
+    double steps;          // gradients of all workers that count, a second
+    double updates;        // a second
+    double round;          // of a worker: the median
+    double waiting;        // the part of the workers' time in which they do not compute
+    double ps_busy;        // the part of the time in which a parameter server works
+    double mean_staleness; // of updates
+    int64_t max_staleness;
+    int64_t max_lead; // in rounds, of a worker over the slowest
+    double dropped;   // the part of the gradients
+} bd_cluster_forecast;
+
+// Simulates `rounds` rounds of each worker on average, from a seed. The first tenth does not count. 1 to
+// 100,000 workers.
+bd_cluster_forecast bd_cluster_simulate(const bd_cluster_costs *costs, const bd_cluster_plan *plan,
+                                        int rounds, uint64_t seed);
+
+#endif
