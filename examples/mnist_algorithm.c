@@ -76,6 +76,7 @@ static braid_variable biases(braid_graph *g, const char *name, int64_t units)
 static mnist_model build_model(braid_graph *g, int workers, int worker)
 {
     mnist_model m = mnist_model_new(g);
+    braid_graph_set_seed(g, 1); // the first values are the same for all algorithms
     const braid_out global_step = braid_global_step(g);
     m.algorithm = make_algorithm(g, workers, worker);
     m.last_step = last_step(workers);

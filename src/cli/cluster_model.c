@@ -12,8 +12,10 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include <braid/algorithms.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef enum phase {
     PULLING,
@@ -26,7 +28,8 @@ typedef struct worker {
     phase phase;
     double factor;      // of its time to compute
     double round_begun; // when it began to pull
-    double computing;   // seconds so far
+    double computing;   // seconds so far, and of the round in progress
+    double round_computing;
     int64_t seen;       // updates that its model contains
     int64_t clock;      // rounds done
     int64_t step;       // synchronous: the update that its gradient is for
@@ -173,13 +176,13 @@ static void pull(simulation *s, int index)
     const double served = serve(s, s->costs->ps_request + transfer_time(s));
     w->seen = s->updates;
     w->step = s->updates;
-    const double seconds = compute_time(s, w);
-    if (s->is_counting) w->computing += seconds;
-    schedule(s, index, COMPUTING, served + s->costs->latency + seconds);
+    w->round_computing = compute_time(s, w);
+    schedule(s, index, COMPUTING, served + s->costs->latency + w->round_computing);
 }
 
 static void push(simulation *s, int index)
 {
+    if (s->is_counting) s->workers[index].computing += s->workers[index].round_computing;
     schedule(s, index, PUSHING, s->now + s->costs->worker_request * s->plan->ps + s->costs->latency);
 }
 
@@ -311,4 +314,32 @@ bd_cluster_forecast bd_cluster_simulate(const bd_cluster_costs *costs, const bd_
     bd_free(s.heap);
     bd_free(s.rounds);
     return f;
+}
+
+bd_cluster_costs bd_cluster_costs_defaults(void)
+{
+    return (bd_cluster_costs){.compute_spread = 0.1,
+                              .worker_request = 30e-6,
+                              .ps_request = 40e-6,
+                              .latency = 100e-6,
+                              .bandwidth = 1e9};
+}
+
+bool bd_cluster_plan_of(const char *algorithm, int workers, bd_cluster_plan *plan)
+{
+    const braid_algorithm_info *info;
+    int i = 0;
+    while ((info = braid_algorithm_at(i)) && strcmp(info->name, algorithm) != 0)
+        i++;
+    if (!info) return false;
+    const braid_algorithm_options o = braid_algorithm_defaults(algorithm);
+    *plan = (bd_cluster_plan){.ps = 1, .workers = workers, .period = o.period};
+    if (strcmp(algorithm, "bounded_staleness") == 0) {
+        plan->coordination = BD_BOUNDED_STALENESS;
+        plan->staleness = o.staleness;
+    } else if (info->is_synchronous) {
+        plan->coordination = BD_SYNCHRONOUS;
+    }
+    if (strcmp(algorithm, "backup_workers") == 0) plan->backup = (workers + 8) / 16;
+    return true;
 }

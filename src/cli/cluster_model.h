@@ -54,6 +54,13 @@ typedef struct bd_cluster_forecast {
     double dropped;   // the part of the gradients
 } bd_cluster_forecast;
 
+// Costs of requests and of the network of a data centre; no model and no time to compute.
+bd_cluster_costs bd_cluster_costs_defaults(void);
+
+// How the workers of a training algorithm (braid/algorithms.h) take part, with its default options, for one
+// parameter server; a sixteenth of them are backup workers. Returns false for an unknown name.
+bool bd_cluster_plan_of(const char *algorithm, int workers, bd_cluster_plan *plan);
+
 // Simulates `rounds` rounds of each worker on average, from a seed. The first tenth does not count. 1 to
 // 100,000 workers.
 bd_cluster_forecast bd_cluster_simulate(const bd_cluster_costs *costs, const bd_cluster_plan *plan,

@@ -28,6 +28,17 @@ synchronous_rates 2500 --learning_rate=0.5
 END
 }
 
+# row NAME OPTIONS ACCURACY: a row of the table, from the output.
+row() {
+    grep -E '^worker/0 \|  +[01] .* %$' "$dir/err" | awk -v name="$1" -v options="$2" -v accuracy="$3" '
+        { steps += $4; updates += $5; dropped += $6; stale += $5 * $7; mb += $9
+          if ($10 > s) s = $10
+          waiting += $11 / 2 }
+        END { gsub(/--/, "", options)
+              printf "| `%s` | %s | %s | %d | %d | %d | %.1f | %.0f | %.2f | %.0f %% |", name, options, accuracy,
+                     steps, updates, dropped, s, mb, stale / updates, waiting }'
+}
+
 data=()
 [ -z "${BRAID_MNIST_DIR:-}" ] || { need_mnist && data=(--data_dir="$BRAID_MNIST_DIR"); }
 tried=$(settings | awk '{ print $1 }')
@@ -39,10 +50,7 @@ while read -r name steps options; do
     check "$name: exit code 0" test $? = 0
     check "$name: test accuracy of at least 0.95: $(accuracy)" at_least "$(accuracy)" 0.95
     check "$name: a row for each worker" test "$(grep -cE '^worker/0 \|  +[01] .* %$' "$dir/err")" = 2
-    rows+=$(grep -E '^worker/0 \|  +[01] .* %$' "$dir/err" | awk -v name="$name" -v options="$options" -v accuracy="$(accuracy)" '
-        { steps += $4; updates += $5; dropped += $6; stale += $5 * $7; mb += $9; if ($10 > s) s = $10; waiting += $11 / 2 }
-        END { gsub(/--/, "", options); printf "| `%s` | %s | %s | %d | %d | %d | %.1f | %.0f | %.2f | %.0f %% |", \
-              name, options, accuracy, steps, updates, dropped, s, mb, stale / updates, waiting }')$'\n'
+    rows+=$(row "$name" "$options" "$(accuracy)")$'\n'
 done < <(settings)
 [ $# -lt 2 ] || printf '%s' "$rows"
 check "no process is left" no_process_left

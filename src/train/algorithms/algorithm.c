@@ -44,6 +44,7 @@ static void release(void *arg)
     bd_array_free(&a->accrued);
     bd_free(a->state);
     bd_free(a->summary_dir);
+    train_curve_close(a->curve, &a->report.own);
     train_report_fini(&a->report);
     bd_free(a);
 }
@@ -205,6 +206,7 @@ braid_op *braid_algorithm_minimize(braid_algorithm *a, braid_out loss, braid_out
     if (braid_graph_status(a->graph, NULL)) return NULL;
     int count;
     const braid_grad_and_var *pairs = braid_compute_gradients(train_sgd(a), loss, NULL, 0, &count);
+    a->loss = loss;
     return braid_algorithm_apply(a, pairs, count, global_step);
 }
 

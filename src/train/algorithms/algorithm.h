@@ -3,6 +3,7 @@
 #define BD_TRAIN_ALGORITHM_H
 
 #include "base/array.h"
+#include "train/algorithms/curve.h"
 #include "train/algorithms/report.h"
 #include "train/sessions/sync_replicas.h"
 #include <braid/algorithms.h>
@@ -40,6 +41,9 @@ struct braid_algorithm {
     braid_out step;            // the global step, a variable
     braid_sync_replicas *sync; // NULL: asynchronous
     BD_ARRAY(train_accrued) accrued;
+
+    braid_out loss;     // op NULL: not known
+    train_curve *curve; // NULL: none is written
 
     // The nodes of a step.
     braid_op *train;

@@ -100,6 +100,11 @@ static int64_t bytes_of(const braid_monitored_session *s)
     return s->server ? braid_server_tensor_bytes(s->server) : 0;
 }
 
+static bool is_real(braid_out loss)
+{
+    return loss.op && (braid_out_dtype(loss) == BRAID_FLOAT || braid_out_dtype(loss) == BRAID_DOUBLE);
+}
+
 static braid_code after_create_session(braid_hook *hook, braid_monitored_session *s, braid_status *st)
 {
     algorithm_hook *h = (algorithm_hook *)hook;
@@ -108,6 +113,7 @@ static braid_code after_create_session(braid_hook *hook, braid_monitored_session
     a->pulled = s->global_step_value;
     a->own_since_pull = 0;
     train_report_open(&a->report, a->summary_dir);
+    if (is_real(a->loss) && !a->curve) a->curve = train_curve_open(a->o.worker);
     return a->type->begin ? a->type->begin(a, st) : BRAID_OK;
 }
 
@@ -122,6 +128,7 @@ static braid_code before_run(braid_hook *hook, braid_monitored_session *s, braid
         h->a->report.begun_ns = h->run_ns;
         h->a->report.bytes_begun = bytes_of(s);
     }
+    if (a->curve) braid_hook_fetch(request, a->loss);
     if (a->type->info.has_copies) return BRAID_OK;
     braid_hook_fetch(request, a->compute_begin);
     braid_hook_fetch(request, a->compute_end);
@@ -151,11 +158,18 @@ static void note_shared_step(const algorithm_hook *h, braid_monitored_session *s
     s->global_step_value = bd_max(s->global_step_value, counted + 1);
 }
 
+static double loss_of(const braid_tensor *scalar)
+{
+    return braid_tensor_dtype(scalar) == BRAID_DOUBLE ? number_of(scalar)
+                                                      : (double)*(const float *)braid_tensor_data(scalar);
+}
+
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
                             braid_status *st)
 {
     algorithm_hook *h = (algorithm_hook *)hook;
     braid_algorithm *a = h->a;
+    if (a->curve) values++;
     if (!a->type->info.has_copies) {
         note_shared_step(h, s, values);
     } else {
@@ -167,6 +181,7 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     }
     a->report.own.seconds = seconds_since(a->report.begun_ns);
     a->report.own.bytes = bytes_of(s) - a->report.bytes_begun;
+    if (a->curve) train_curve_step(a->curve, &a->report.own, loss_of(values[-1]));
     train_report_summaries(&a->report, s->global_step_value, false);
     return BRAID_OK;
 }
@@ -189,6 +204,8 @@ static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status
 {
     braid_algorithm *a = ((algorithm_hook *)hook)->a;
     if (count_dropped(a, s->session, st)) return st->code;
+    train_curve_close(a->curve, &a->report.own);
+    a->curve = NULL;
     train_report_summaries(&a->report, s->global_step_value, true);
     if (!a->o.is_chief) return train_report_send(&a->report, s->session, st);
     train_report_gather(&a->report, s->session, a->o.num_workers);

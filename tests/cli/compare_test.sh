@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# `braid compare`: the table and the files of a comparison, mistakes of the command line, programs that fail.
+# labels: slow
+# timeout: 120
+set -u
+bin=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+check() {
+    local what=$1
+    shift
+    if "$@"; then echo "ok: $what"; else
+        echo "FAILED: $what: $*"
+        tail -n 20 "$dir/out" "$dir/err"
+        failures=$((failures + 1))
+    fi
+}
+compare() { (cd "$dir" && "$bin/braid" compare "$@" >"$dir/out" 2>"$dir/err"); }
+
+compare --output curves --algorithms downpour,synchronous "$bin/mnist_algorithm" --train_steps=300
+check "a comparison succeeds" test $? = 0
+check "a row for each algorithm" test "$(grep -cE '^(downpour|synchronous) +[0-9]+ +[0-9]+ +0 ' "$dir/out")" = 2
+check "no gradient of synchronous training is dropped" grep -qE '^synchronous +300 +300 +0 ' "$dir/out"
+check "points of both in curves.csv" test "$(cut -d, -f1 "$dir/curves/curves.csv" | sort -u | tr '\n' ' ')" = \
+    "algorithm downpour synchronous "
+check "the loss falls" awk -F, '$1 == "downpour" { if (!first) first = $6; last = $6 }
+    END { exit !(last < first / 2) }' "$dir/curves/curves.csv"
+check "a plot" test "$(head -c 8 "$dir/curves/loss.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a
+check "an event file each" test "$(ls "$dir"/curves/{downpour,synchronous}/events.out.tfevents.* | wc -l)" = 2
+check "the log of a run has its accuracy" grep -q 'test accuracy' "$dir/curves/downpour/log"
+
+compare --algorithms downpuor "$bin/mnist_algorithm"
+check "an unknown algorithm is a mistake of usage" test $? = 2
+check "and is named" grep -q "no algorithm 'downpuor'" "$dir/err"
+compare
+check "a missing program is one, too" test $? = 2
+compare --algorithms agn "$bin/mnist_algorithm" --no_such_flag
+check "a program that fails fails the comparison" test $? = 1
+check "whose log is named" grep -q 'agn: failed with exit code .*: see .*/compare/agn/log' "$dir/err"
+compare --algorithms agn "$bin/logistic_regression"
+check "a program without the hook fails it" test $? = 1
+[ $failures = 0 ]
