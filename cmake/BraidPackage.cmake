@@ -103,6 +103,7 @@ CMake, and the sources of the example programs.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME braid)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libbraid0 (= ${braid_deb_version})")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libcairo2") # plots of braid compare
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "distributed TensorFlow graphs - servers and launcher\n${about}\
 This package has the braid program, which runs and serves clusters, and two\n\
 example programs that train on images of digits.")
