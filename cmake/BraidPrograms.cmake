@@ -43,17 +43,16 @@ endif()
 
 # Examples are what a user would write: public headers, the shared library.
 function(braid_add_example name)
-    set(common ${example_common})
-    if(ARGN MATCHES "\\.cc$") # what the examples share is C
-        set(common)
-    endif()
-    add_executable(example_${name} ${ARGN} ${common})
+    add_executable(example_${name} ${ARGN})
     set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
     target_compile_options(example_${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:${BRAID_WARNINGS}>
         $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic -Werror>)
     target_include_directories(example_${name} PRIVATE ${CMAKE_SOURCE_DIR}/examples/common)
     braid_program_code(example_${name})
     target_link_libraries(example_${name} PRIVATE braid_shared PkgConfig::ZLIB m)
+    if(NOT ARGN MATCHES "\\.cc$") # what the examples share is C
+        target_link_libraries(example_${name} PRIVATE example_common)
+    endif()
     set_property(GLOBAL APPEND PROPERTY BRAID_PROGRAM_TARGETS example_${name})
 endfunction()
 
@@ -61,6 +60,13 @@ file(GLOB example_common CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/common/*
 list(FILTER example_common EXCLUDE REGEX "_test\\.c$")
 file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c ${CMAKE_SOURCE_DIR}/examples/*.cc)
 if(NOT BRAID_FUZZ)
+    # What the examples share is compiled once.
+    add_library(example_common OBJECT ${example_common})
+    target_compile_options(example_common PRIVATE ${BRAID_WARNINGS})
+    target_include_directories(example_common PRIVATE ${CMAKE_SOURCE_DIR}/examples/common)
+    braid_program_code(example_common)
+    target_link_libraries(example_common PRIVATE braid_shared PkgConfig::ZLIB)
+
     foreach(source IN LISTS examples)
         get_filename_component(name ${source} NAME_WE)
         braid_add_example(${name} ${source})

@@ -24,7 +24,7 @@ static const flag common_flags[] = {
      "Directory of MNIST's four idx files, plain or gzipped. Empty: the program draws digits itself.", 0},
     {"train_steps", FLAG_INT, &FLAGS.train_steps, "Number of training steps, of all workers together.", 0},
     {"batch_size", FLAG_INT, &FLAGS.batch_size, "Images in a step of one worker.", 0},
-    {"learning_rate", FLAG_FLOAT, &FLAGS.learning_rate, "Learning rate of Adam.", 0},
+    {"learning_rate", FLAG_FLOAT, &FLAGS.learning_rate, "Learning rate.", 0},
     {"job_name", FLAG_STRING, &FLAGS.job_name, "The job of this process: ps or worker.", 0},
     {"task_index", FLAG_INT, &FLAGS.task_index,
      "The number of this process in its job, from 0. Worker 0 initializes the variables.", 0},

@@ -30,9 +30,9 @@ typedef struct worker {
     double round_begun; // when it began to pull
     double computing;   // seconds so far, and of the round in progress
     double round_computing;
-    int64_t seen;       // updates that its model contains
-    int64_t clock;      // rounds done
-    int64_t step;       // synchronous: the update that its gradient is for
+    int64_t seen;  // updates that its model contains
+    int64_t clock; // rounds done
+    int64_t step;  // synchronous: the update that its gradient is for
 } worker;
 
 typedef struct event {

@@ -1,32 +1,29 @@
-// Trains the network of mnist_replica by any of the algorithms of distributed training, and ends with a table
-// of what each worker did: steps, updates, staleness, bytes moved, waiting time.
-//
-//     braid run --ps 1 --workers 2 mnist_algorithm --algorithm=easgd
-//     mnist_algorithm --list
-#include <braid/braid.h>
+// The network of mnist_replica, 784-100-10, trained by an algorithm that the program names.
+#include "scheme.h"
 
 #include "mnist.h"
 #include "mnist_task.h"
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct {
     const char *algorithm;
     int64_t hidden_units, period, staleness, backup_workers;
     double rho, momentum;
-} flags = {.algorithm = "asynchronous", .hidden_units = 100, .staleness = -1, .rho = -1, .momentum = -1};
+} flags = {.hidden_units = 100, .staleness = -1, .momentum = -1};
 
+// --algorithm is the last, for programs that have it.
 static flag flag_list[] = {
-    {"algorithm", FLAG_STRING, &flags.algorithm, "How the workers share the variables; --list names all.", 0},
     {"hidden_units", FLAG_INT, &flags.hidden_units, "Units of the hidden layer.", 0},
     {"period", FLAG_INT, &flags.period, "Steps of a worker between two exchanges. 0: the algorithm's.", 0},
     {"staleness", FLAG_INT, &flags.staleness, "Of bounded_staleness: the maximum. -1: the algorithm's.", 0},
-    {"backup_workers", FLAG_INT, &flags.backup_workers,
-     "Of backup_workers: how many of the workers may be late.", 0},
-    {"rho", FLAG_FLOAT, &flags.rho, "Of elastic averaging: the elasticity. -1: the algorithm's.", 0},
+    {"backup_workers", FLAG_INT, &flags.backup_workers, "Of backup_workers: how many may be late.", 0},
+    {"rho", FLAG_FLOAT, &flags.rho, "Of elastic averaging: the elasticity. 0: the algorithm's.", 0},
     {"momentum", FLAG_FLOAT, &flags.momentum, "Of eamsgd. -1: the algorithm's.", 0},
+    {"algorithm", FLAG_STRING, &flags.algorithm, "How the workers share the variables; --list names all.", 0},
 };
+#define FLAG_COUNT ((int)(sizeof flag_list / sizeof flag_list[0]))
 
 static const char *check_flags(void)
 {
@@ -35,7 +32,9 @@ static const char *check_flags(void)
     return NULL;
 }
 
-static braid_algorithm *make_algorithm(braid_graph *g, int workers, int worker)
+// ---- The algorithm ----
+
+static braid_algorithm_options options_of(int workers, int worker)
 {
     braid_algorithm_options o = braid_algorithm_defaults(flags.algorithm);
     o.num_workers = workers;
@@ -45,22 +44,28 @@ static braid_algorithm *make_algorithm(braid_graph *g, int workers, int worker)
     o.backup_workers = (int)flags.backup_workers;
     if (flags.period) o.period = (int)flags.period;
     if (flags.staleness >= 0) o.staleness = (int)flags.staleness;
-    if (flags.rho >= 0) o.rho = (float)flags.rho;
+    if (flags.rho > 0) o.rho = (float)flags.rho;
     if (flags.momentum >= 0) o.momentum = (float)flags.momentum;
-    return braid_algorithm_new(g, flags.algorithm, &o);
+    return o;
+}
+
+static bool is_synchronous(void)
+{
+    const braid_algorithm_info *info;
+    for (int i = 0; (info = braid_algorithm_at(i)); i++)
+        if (strcmp(info->name, flags.algorithm) == 0) return info->is_synchronous;
+    return false;
 }
 
 // The global step counts updates of the shared variables: as many as --train_steps steps of all workers make.
-static int64_t last_step(int workers)
+static int64_t last_step(const braid_algorithm_options *o)
 {
-    int64_t steps = mnist_task_flags.train_steps;
-    const int64_t period = flags.period ? flags.period : braid_algorithm_defaults(flags.algorithm).period;
-    for (int i = 0; braid_algorithm_at(i); i++)
-        if (strcmp(braid_algorithm_at(i)->name, flags.algorithm) == 0 &&
-            braid_algorithm_at(i)->is_synchronous)
-            steps /= workers - flags.backup_workers;
-    return period > 0 && steps > period ? steps / period : 1;
+    int64_t steps = mnist_task_flags.train_steps / (o->period > 0 ? o->period : 1);
+    if (is_synchronous() && o->num_workers > o->backup_workers) steps /= o->num_workers - o->backup_workers;
+    return steps > 1 ? steps : 1;
 }
+
+// ---- The model ----
 
 static braid_variable weights(braid_graph *g, const char *name, int64_t in, int64_t out)
 {
@@ -75,13 +80,14 @@ static braid_variable biases(braid_graph *g, const char *name, int64_t units)
 
 static mnist_model build_model(braid_graph *g, int workers, int worker)
 {
-    mnist_model m = mnist_model_new(g);
     braid_graph_set_seed(g, 1); // the first values are the same for all algorithms
+    mnist_model m = mnist_model_new(g);
     const braid_out global_step = braid_global_step(g);
-    m.algorithm = make_algorithm(g, workers, worker);
-    m.last_step = last_step(workers);
+    const braid_algorithm_options o = options_of(workers, worker);
+    m.algorithm = braid_algorithm_new(g, flags.algorithm, &o);
+    m.last_step = last_step(&o);
 
-    braid_push_algorithm(g, m.algorithm);
+    braid_push_algorithm(g, m.algorithm); // the variables made from here on are the algorithm's
     const braid_variable hid_w = weights(g, "hid_w", MNIST_PIXELS, flags.hidden_units);
     const braid_variable hid_b = biases(g, "hid_b", flags.hidden_units);
     const braid_variable sm_w = weights(g, "sm_w", flags.hidden_units, MNIST_CLASSES);
@@ -96,26 +102,24 @@ static mnist_model build_model(braid_graph *g, int workers, int worker)
     return m;
 }
 
-static const mnist_program program = {
-    .name = "mnist_algorithm",
-    .about = "Trains a network with one hidden layer on images of digits by one of many algorithms.",
-    .train_steps = 2000,
-    .batch_size = 100,
-    .learning_rate = 0.1,
-    .flags = flag_list,
-    .flag_count = sizeof flag_list / sizeof flag_list[0],
-    .device = "/cpu:0",
-    .check = check_flags,
-    .build = build_model,
-    .test_batch = 1000,
-};
-
-int main(int argc, char **argv)
+int scheme_main(const scheme *s, int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        for (int i = 0; braid_algorithm_at(i); i++)
-            printf("%-18s %s\n", braid_algorithm_at(i)->name, braid_algorithm_at(i)->about);
-        return 0;
-    }
+    flags.algorithm = s->algorithm ? s->algorithm : "asynchronous";
+    flags.rho = s->rho;
+    flags.period = s->period;
+    flags.backup_workers = s->backup_workers;
+    const mnist_program program = {
+        .name = s->name,
+        .about = s->about,
+        .train_steps = s->train_steps,
+        .batch_size = 100,
+        .learning_rate = s->learning_rate,
+        .flags = flag_list,
+        .flag_count = s->algorithm ? FLAG_COUNT - 1 : FLAG_COUNT,
+        .device = "/cpu:0",
+        .check = check_flags,
+        .build = build_model,
+        .test_batch = 1000,
+    };
     return mnist_main(&program, argc, argv);
 }

@@ -1,0 +1,21 @@
+// Synchronous SGD with a learning rate of each worker's own: As synchronous SGD, but each worker scales its
+// gradient by a learning rate of its own (here all have that of --learning_rate), and the mean of the scaled
+// gradients makes the update.
+//
+//     x := x - 1/n sum_i eta_i grad f(x, batch_i)
+//
+//     braid run --ps 1 --workers 2 synchronous_rates
+#include "scheme.h"
+
+int main(int argc, char **argv)
+{
+    const scheme s = {
+        .name = "synchronous_rates",
+        .about =
+            "Trains a network on images of digits by Synchronous SGD with a learning rate of each worker's own.",
+        .algorithm = "synchronous_rates",
+        .train_steps = 2500,
+        .learning_rate = 0.5,
+    };
+    return scheme_main(&s, argc, argv);
+}
