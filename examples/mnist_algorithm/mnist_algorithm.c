@@ -1,5 +1,5 @@
-// Trains a network on images of digits by any of the algorithms of distributed training, and ends with a table
-// of what each worker did: steps, updates, staleness, bytes moved, waiting time.
+// Trains a network on images of digits by any of the algorithms of distributed training, and ends with a
+// table of what each worker did: steps, updates, staleness, bytes moved, waiting time.
 //
 //     braid run --ps 1 --workers 2 mnist_algorithm --algorithm=easgd
 //     mnist_algorithm --list

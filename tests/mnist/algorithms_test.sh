@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The program of each training algorithm (examples/NAME) teaches the network of 784-100-10 units, by two
-# workers and a parameter server, to recognize at least 95 % of the test digits: of MNIST where it is there, else
-# the program's own. With an argument after the directory of programs it prints the table of docs/algorithms.md.
+# workers and a parameter server, to recognize at least 95 % of the test digits: of MNIST where it is there,
+# else the program's own. With an argument after the directory of programs it prints the table of
+# docs/algorithms.md.
 # labels: slow
 # timeout: 400
 # serial: yes
