@@ -60,6 +60,7 @@ train_rooms=(
     "input=variables"
     "sessions=optimizers variables"
     "hooks=sessions"
+    "estimator=hooks sessions input layers optimizers ops variables"
 )
 # A room with more files than this is two subjects.
 files_max=80

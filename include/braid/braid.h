@@ -11,6 +11,8 @@
 #include <braid/coordinator.h>
 #include <braid/dataset.h>
 #include <braid/device_setter.h>
+#include <braid/estimator.h>
+#include <braid/estimator_inputs.h>
 #include <braid/event_writer.h>
 #include <braid/example.h>
 #include <braid/function.h>
@@ -36,6 +38,7 @@
 #include <braid/queue_runner.h>
 #include <braid/queues.h>
 #include <braid/rnn.h>
+#include <braid/run_config.h>
 #include <braid/run_metadata.h>
 #include <braid/saver.h>
 #include <braid/scaffold.h>
