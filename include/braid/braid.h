@@ -3,6 +3,7 @@
 #define BRAID_BRAID_H
 
 #include <braid/candidate_sampling.h>
+#include <braid/canned_estimators.h>
 #include <braid/checkpoint.h>
 #include <braid/checkpoint_reader.h>
 #include <braid/clip.h>
@@ -15,6 +16,7 @@
 #include <braid/estimator_inputs.h>
 #include <braid/event_writer.h>
 #include <braid/example.h>
+#include <braid/feature_column.h>
 #include <braid/function.h>
 #include <braid/graph.h>
 #include <braid/hooks.h>

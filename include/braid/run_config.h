@@ -9,9 +9,9 @@
 //     {"cluster": {"chief": ["a:2222"], "worker": ["b:2222"], "ps": ["c:2222"]},
 //      "task": {"type": "worker", "index": 0}, "model_dir": "/shared/model"}
 //
-// A cluster may have a chief or a master; in one that has neither, worker 0 is the chief. The task "evaluator"
-// is in no cluster. Without "cluster" the program trains alone, by a session of this process or, with
-// "session_master", by the server that it names. mpirun and srun are understood as well (cluster.h).
+// A cluster may have a chief or a master; in one that has neither, worker 0 is the chief. The task
+// "evaluator" is in no cluster. Without "cluster" the program trains alone, by a session of this process or,
+// with "session_master", by the server that it names. mpirun and srun are understood as well (cluster.h).
 #ifndef BRAID_RUN_CONFIG_H
 #define BRAID_RUN_CONFIG_H
 

@@ -31,6 +31,7 @@ void braid_estimator_free(braid_estimator *e)
     braid_server_free(e->server);
     braid_run_config_free(e->own_config);
     bd_free(e->warm_start_from);
+    bd_free(e->own_params);
     bd_free(e);
 }
 

@@ -10,6 +10,7 @@
 struct braid_estimator {
     braid_model_fn model_fn;
     void *params;
+    void *own_params; // NULL: the program's; owned, a block of memory
     const braid_run_config *config;
     braid_run_config *own_config; // NULL: the program's
     braid_server *server;         // NULL: not needed, or not started yet; owned
