@@ -324,7 +324,6 @@ typedef struct braid_eval_spec {
     const char *name;                ///< as of braid_evaluate_options
     const braid_exporter *exporters; ///< [exporter_count]
     int exporter_count;
-    double start_delay_seconds; ///< of the evaluator before its first evaluation; 0: 120; negative: none
     double throttle_seconds; ///< the least time between the starts of two evaluations; 0: 600; negative: none
     /// How long an evaluator waits for a new checkpoint; 0: two hours, or what the environment variable
     /// BRAID_START_TIMEOUT_SECONDS says.
@@ -333,11 +332,15 @@ typedef struct braid_eval_spec {
 
 /// Does the work of this task (tf.estimator.train_and_evaluate).
 ///
-/// Alone: trains, and evaluates checkpoints when they are saved (`throttle_seconds` apart) and at the end.
-/// The chief and workers train. A parameter server serves until they are done. An evaluator evaluates each
-/// new checkpoint, the newest first, and ends when it has evaluated one of step `max_steps` or later, or,
-/// without `max_steps`, the last one of a chief that has ended; DeadlineExceeded when no checkpoint comes for
-/// so long. Workers begin at once: they wait for the chief, not for a time.
+/// Alone: trains, and evaluates checkpoints when they are saved (`throttle_seconds` apart) and at the end; so
+/// does a master. The chief and workers train; workers begin at once, because they wait for the chief and not
+/// for a time. A parameter server serves until they are done. An evaluator evaluates new checkpoints as they
+/// come, and ends when it has evaluated the last one: one of step `max_steps` or later, or the newest of a
+/// chief that has ended without an error (the chief then makes the file MODEL_DIR/training_ended).
+/// DeadlineExceeded when no checkpoint comes for `checkpoint_timeout_seconds`. The last evaluation is final
+/// for exporters.
+///
+/// The server of the task, if the estimator has started it, ends with this call.
 BRAID_API braid_code braid_train_and_evaluate(braid_estimator *estimator, const braid_train_spec *train,
                                               const braid_eval_spec *eval, braid_status *status);
 

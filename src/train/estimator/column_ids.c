@@ -245,15 +245,21 @@ static void collect_leaves(const train_features_list *f, const braid_feature_col
     }
 }
 
-// int64 or strings, as the op takes them.
-static void widen(braid_graph *g, sparse_list *leaves)
+// int64 or strings, as the op takes them. Returns the type in which it combines them: that of all values, or
+// int64 for integers and hashes of strings.
+static braid_dtype widen(braid_graph *g, sparse_list *leaves)
 {
-    for (size_t i = 0; i < leaves->len; i++)
-        if (braid_out_dtype(leaves->items[i].values) != BRAID_STRING)
-            leaves->items[i].values = braid_cast(g, leaves->items[i].values, BRAID_INT64);
+    braid_dtype common = BRAID_STRING;
+    for (size_t i = 0; i < leaves->len; i++) {
+        if (braid_out_dtype(leaves->items[i].values) == BRAID_STRING) continue;
+        leaves->items[i].values = braid_cast(g, leaves->items[i].values, BRAID_INT64);
+        common = BRAID_INT64;
+    }
+    return common;
 }
 
-static braid_op *cross(braid_graph *g, const sparse_list *leaves, const braid_feature_column *c)
+static braid_op *cross(braid_graph *g, const sparse_list *leaves, const braid_feature_column *c,
+                       braid_dtype internal_type)
 {
     BD_ARRAY(braid_out) parts[3] = {0};
     BD_ARRAY(braid_dtype) dtypes = {0};
@@ -274,7 +280,7 @@ static braid_op *cross(braid_graph *g, const sparse_list *leaves, const braid_fe
     braid_op_attr_type_list(d, "sparse_types", dtypes.items, (int)dtypes.len);
     braid_op_attr_type_list(d, "dense_types", NULL, 0);
     braid_op_attr_type(d, "out_type", BRAID_INT64);
-    braid_op_attr_type(d, "internal_type", BRAID_STRING);
+    braid_op_attr_type(d, "internal_type", internal_type);
     for (int i = 0; i < 3; i++)
         bd_array_free(&parts[i]);
     bd_array_free(&dtypes);
@@ -287,8 +293,9 @@ static train_ids crossed_ids(const train_features_list *f, const braid_feature_c
     collect_leaves(f, c, &leaves);
     if (leaves.len < 2)
         braid_graph_fail(f->graph, BRAID_INVALID_ARGUMENT, "A crossed column crosses two columns or more");
-    widen(f->graph, &leaves);
-    braid_op *crossed = braid_graph_status(f->graph, NULL) ? NULL : cross(f->graph, &leaves, c);
+    const braid_dtype internal_type = widen(f->graph, &leaves);
+    braid_op *crossed =
+        braid_graph_status(f->graph, NULL) ? NULL : cross(f->graph, &leaves, c, internal_type);
     bd_array_free(&leaves);
     if (!crossed) return (train_ids){.ids.values = none()};
     return (train_ids){.ids = {braid_output(crossed, 0), braid_output(crossed, 1), braid_output(crossed, 2)},

@@ -71,10 +71,16 @@ typedef struct train_model {
     braid_estimator_spec spec;
 } train_model;
 
-// Builds the graph of an input, or with a receiver that of its features, and of the model. `m` is to be
+// A serving input, and what it says.
+typedef struct train_serving {
+    const braid_serving_input *input;
+    braid_receiver *receiver;
+} train_serving;
+
+// Builds the graph of an input, or with `serving` that of a serving input, and of the model. `m` is to be
 // finished on an error, too.
 braid_code train_model_build(train_model *m, braid_estimator *e, braid_mode mode, const braid_input *input,
-                             const braid_receiver *receiver, braid_status *st);
+                             const train_serving *serving, braid_status *st);
 void train_model_fini(train_model *m); // and frees the hooks that no session has taken
 
 // Hooks: those of a list of the program's, or of another list, which is empty afterwards.

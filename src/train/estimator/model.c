@@ -14,19 +14,24 @@ static bool push_devices(braid_graph *g, const braid_run_config *c, braid_mode m
     return true;
 }
 
-static void build_input(train_model *m, const braid_input *input, const braid_receiver *receiver)
+static void build_serving(train_model *m, const train_serving *serving)
 {
-    if (receiver) {
-        for (size_t i = 0; i < receiver->features.len; i++) {
-            const braid_named_tensor *f = &receiver->features.items[i];
-            const braid_sparse value = {f->indices, f->values, f->dense_shape};
-            train_tensors_add_sparse(&m->inputs.features, f->name, value);
-        }
-    } else if (input->build) {
-        input->build(input->arg, m->graph, &m->inputs);
-    } else {
-        braid_graph_fail(m->graph, BRAID_INVALID_ARGUMENT, "An estimator's input has no function `build`");
+    serving->input->build(serving->input->arg, m->graph, serving->receiver);
+    for (size_t i = 0; i < serving->receiver->features.len; i++) {
+        const braid_named_tensor *f = &serving->receiver->features.items[i];
+        const braid_sparse value = {f->indices, f->values, f->dense_shape};
+        train_tensors_add_sparse(&m->inputs.features, f->name, value);
     }
+}
+
+static void build_input(train_model *m, const braid_input *input, const train_serving *serving)
+{
+    if (serving)
+        build_serving(m, serving);
+    else if (input->build)
+        input->build(input->arg, m->graph, &m->inputs);
+    else
+        braid_graph_fail(m->graph, BRAID_INVALID_ARGUMENT, "An estimator's input has no function `build`");
 }
 
 static void build_model(train_model *m, braid_estimator *e, braid_mode mode)
@@ -44,7 +49,7 @@ static void build_model(train_model *m, braid_estimator *e, braid_mode mode)
 }
 
 braid_code train_model_build(train_model *m, braid_estimator *e, braid_mode mode, const braid_input *input,
-                             const braid_receiver *receiver, braid_status *st)
+                             const train_serving *serving, braid_status *st)
 {
     m->graph = braid_graph_new();
     if (e->config->options.has_random_seed) braid_graph_set_seed(m->graph, e->config->options.random_seed);
@@ -52,7 +57,7 @@ braid_code train_model_build(train_model *m, braid_estimator *e, braid_mode mode
     m->inputs.mode = mode;
     const bool has_devices = push_devices(m->graph, e->config, mode);
     braid_global_step(m->graph);
-    build_input(m, input, receiver);
+    build_input(m, input, serving);
     if (!braid_graph_status(m->graph, st)) build_model(m, e, mode);
     if (has_devices) braid_pop_device(m->graph);
     return braid_graph_status(m->graph, st);

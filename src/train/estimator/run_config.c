@@ -156,9 +156,9 @@ static braid_code take_model_dir(owned_config *o, braid_status *st)
             "the same twice",
             wish, given);
     if (!wish) wish = given;
-    if (!wish && o->config.is_distributed)
+    if (!wish && (o->config.is_distributed || is_job(o->config.task_type, "evaluator")))
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "A model that a cluster trains needs a model directory, which all tasks see: "
+                       "A model of several tasks needs a model directory, which all of them see: "
                        "options.model_dir, or \"model_dir\" in TF_CONFIG");
     if (wish) {
         o->model_dir = bd_strdup(wish);

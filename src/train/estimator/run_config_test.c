@@ -112,6 +112,9 @@ static void contradictions_are_refused(void **state)
     assert_error(st, BRAID_INVALID_ARGUMENT, "every 5 steps or every 60 seconds: give one of them");
     assert_null(braid_run_config_new(&(braid_run_config_options){.tf_config = CLUSTER TASK("chief", 0)}, st));
     assert_error(st, BRAID_INVALID_ARGUMENT, "needs a model directory");
+    assert_null(
+        braid_run_config_new(&(braid_run_config_options){.tf_config = CLUSTER TASK("evaluator", 0)}, st));
+    assert_error(st, BRAID_INVALID_ARGUMENT, "needs a model directory");
 }
 
 int main(void)
