@@ -90,7 +90,8 @@ BRAID_API braid_feature_column braid_hash_bucket_column(const char *key, int64_t
                                                         braid_dtype dtype);
 /// Values of a vector of different strings, or int64s, by their position in it.
 BRAID_API braid_feature_column braid_vocabulary_list_column(const char *key, const braid_tensor *vocabulary);
-/// Strings by the number of the line of a file, the first being 0. `size` 0: the file is read to count.
+/// Strings by the number of the line of a file, the first being 0. `size` 0: the file is read to count. A
+/// session on a server reads it, so that it must be in the server's file roots (server.h).
 BRAID_API braid_feature_column braid_vocabulary_file_column(const char *key, const char *file, int64_t size);
 /// Combinations of values of several columns, by their hash: bucketized, identity and vocabulary columns,
 /// other crossed columns, and features of strings or integers as they are (braid_raw_column).

@@ -201,6 +201,33 @@ static void a_linear_classifier_has_the_values_of_tensorflow(void **state)
     data_fini(&d);
 }
 
+// All probabilities are 1/2.
+static void an_untrained_classifier_has_the_metrics_of_tensorflow(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    data d;
+    data_init(&d);
+    d.label.values = d.binary;
+    braid_run_config *config = config_new();
+    braid_estimator *e = braid_linear_classifier(
+        &(braid_canned_options){.config = config, .linear_columns = d.wide, .linear_column_count = 5}, st);
+    static const expected metrics[] = {{"accuracy", 0.5},
+                                       {"accuracy_baseline", 0.5},
+                                       {"auc", 0.5},
+                                       {"auc_precision_recall", 0.749999702},
+                                       {"average_loss", 0.693147182},
+                                       {"label/mean", 0.5},
+                                       {"loss", 1.38629436},
+                                       {"precision", 0},
+                                       {"prediction/mean", 0.5},
+                                       {"recall", 0}};
+    expect_metrics(e, &d, metrics, BD_COUNTOF(metrics));
+    braid_estimator_free(e);
+    braid_run_config_free(config);
+    data_fini(&d);
+}
+
 static void weighted_examples_of_three_classes_have_the_values_of_tensorflow(void **state)
 {
     (void)state;
@@ -366,6 +393,7 @@ int main(void)
 #define HOOK_TEST(test) cmocka_unit_test_setup_teardown(test, hook_set_up, hook_tear_down)
     const struct CMUnitTest tests[] = {
         HOOK_TEST(a_linear_classifier_has_the_values_of_tensorflow),
+        HOOK_TEST(an_untrained_classifier_has_the_metrics_of_tensorflow),
         HOOK_TEST(weighted_examples_of_three_classes_have_the_values_of_tensorflow),
         HOOK_TEST(a_linear_regressor_has_the_values_of_tensorflow),
         HOOK_TEST(a_network_learns_and_has_the_variables_of_tensorflow),

@@ -4,6 +4,7 @@
 
 #define CURVE_THRESHOLDS 200
 #define CURVE_EPSILON 1e-7f // TensorFlow's: the first and the last threshold are outside of [0, 1]
+#define SHARE_EPSILON 1e-6f // TensorFlow's, of both parts of a quotient
 
 static braid_metric_options options_of(const train_judged *j, const char *name)
 {
@@ -53,28 +54,21 @@ static braid_out part(braid_graph *g, braid_out x, int64_t first)
     return braid_slice(g, x, &first, BRAID_SHAPE(CURVE_THRESHOLDS - 1));
 }
 
-static braid_out quotient(braid_graph *g, braid_out x, braid_out y)
+static braid_out share(braid_graph *g, braid_out some, braid_out others)
 {
-    return train_node2(g, "DivNoNan", NULL, x, y);
+    const braid_out all = braid_add(g, some, others), epsilon = braid_const_float(g, NULL, SHARE_EPSILON);
+    return braid_div(g, braid_add(g, some, epsilon), braid_add(g, all, epsilon));
 }
 
-// Between thresholds, true positives are linear in positives (Davis and Goadrich, The Relationship Between
-// Precision-Recall and ROC Curves, ICML 2006), and precision is integrated so over recall.
+// By the trapezoidal rule, as TensorFlow's heads do, although precision is not linear in recall.
 static braid_out area(braid_graph *g, const curve_counts *c)
 {
-    const braid_out zero = braid_const_float(g, NULL, 0);
-    const braid_out positives = braid_add(g, c->true_positives, c->false_positives);
-    const braid_out tp = part(g, c->true_positives, 1), fn = part(g, c->false_negatives, 1);
-    const braid_out p = part(g, positives, 1), p_before = part(g, positives, 0);
-    const braid_out step = braid_sub(g, part(g, c->true_positives, 0), tp);
-    const braid_out slope = quotient(g, step, braid_maximum(g, braid_sub(g, p_before, p), zero));
-    const braid_out intercept = braid_sub(g, tp, braid_mul(g, slope, p));
-    const braid_out both = braid_logical_and(g, braid_greater(g, p_before, zero), braid_greater(g, p, zero));
-    const braid_out ratio =
-        braid_where(g, both, quotient(g, p_before, braid_maximum(g, p, zero)), braid_ones_like(g, p));
-    const braid_out inner = braid_add(g, step, braid_mul(g, intercept, braid_log(g, ratio)));
-    const braid_out labels = braid_maximum(g, braid_add(g, tp, fn), zero);
-    return braid_reduce_sum(g, quotient(g, braid_mul(g, slope, inner), labels));
+    const braid_out recall = share(g, c->true_positives, c->false_negatives);
+    const braid_out precision = share(g, c->true_positives, c->false_positives);
+    const braid_out width = braid_sub(g, part(g, recall, 0), part(g, recall, 1));
+    const braid_out height = braid_add(g, part(g, precision, 0), part(g, precision, 1));
+    const braid_out doubled = braid_reduce_sum(g, braid_mul(g, width, height));
+    return train_op_number(g, "Mul", "area", doubled, 0.5);
 }
 
 static braid_metric precision_recall_area(braid_graph *g, const train_judged *j, braid_out logistic)
