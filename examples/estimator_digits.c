@@ -117,7 +117,8 @@ static braid_code work(braid_estimator *e, const options *o, braid_status *statu
                                        .exporter_count = 1,
                                        .throttle_seconds = 1};
     braid_code code = braid_train_and_evaluate(e, &train_spec, &eval_spec, status);
-    if (!code && !braid_estimator_config(e)->is_distributed) {
+    const braid_run_config *config = braid_estimator_config(e);
+    if (!code && config->is_chief && !config->is_distributed) {
         code = print_accuracy(e, eval_spec.input, status);
         if (!code) code = print_predictions(e, eval_spec.input, &test, status);
     }
