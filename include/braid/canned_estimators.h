@@ -6,8 +6,9 @@
 //
 // Names of variables, metrics, predictions and signatures are TensorFlow's.
 //
-// Labels. Of a classifier of two classes: 0 or 1, of any number type. Of more classes: numbers in
-// [0, num_classes), int32 or int64. Of a regressor: numbers. [batch] or [batch, label_dimension].
+// Labels. Of a classifier of two classes: 0 or 1, of any number type. Of more classes: numbers in [0,
+// num_classes), int32 or int64. Either takes strings with a label vocabulary. Other labels fail the step with
+// InvalidArgument. Of a regressor: numbers. [batch] or [batch, label_dimension].
 //
 // Predictions. Of two classes: "logits" and "logistic" [batch, 1], "probabilities" [batch, 2], "class_ids"
 // and "classes" (strings) [batch, 1], "all_class_ids" and "all_classes" [batch, 2]. Of more classes: the same
@@ -50,8 +51,11 @@ typedef struct braid_canned_options {
     braid_activation activation; ///< of the hidden layers; NULL: braid_relu
     double dropout;              ///< the share of hidden units that are dropped in training
     int64_t num_classes;         ///< of a classifier; 0: 2
-    int64_t label_dimension;     ///< of a regressor; 0: 1
-    const char *weight_column;   ///< a feature that weighs the examples, [batch] or [batch, 1]; NULL: none
+    /// Of a classifier whose labels are strings: those of its classes [num_classes], in order. NULL: labels
+    /// are numbers.
+    const braid_tensor *label_vocabulary;
+    int64_t label_dimension;   ///< of a regressor; 0: 1
+    const char *weight_column; ///< a feature that weighs the examples, [batch] or [batch, 1]; NULL: none
     /// How the losses of a batch become one, if `has_loss_reduction`; else their sum (TensorFlow 1.x).
     braid_reduction loss_reduction;
     bool has_loss_reduction;

@@ -149,6 +149,10 @@ static braid_code check(const canned *c, braid_status *st)
     if (c->head.is_classifier && c->head.num_classes < 2)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "A classifier of %lld classes: it takes two at least",
                        (long long)c->head.num_classes);
+    const braid_tensor *words = o->label_vocabulary;
+    if (words && braid_tensor_num_elements(words) != c->head.num_classes)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "The label_vocabulary has %lld words for %lld classes",
+                       (long long)braid_tensor_num_elements(words), (long long)c->head.num_classes);
     return BRAID_OK;
 }
 
@@ -162,6 +166,7 @@ static braid_estimator *make_estimator(const braid_canned_options *options, bool
     c->head = (train_head){.is_classifier = is_classifier,
                            .num_classes = options->num_classes ? options->num_classes : 2,
                            .label_dimension = options->label_dimension ? options->label_dimension : 1,
+                           .label_vocabulary = is_classifier ? options->label_vocabulary : NULL,
                            .weight_column = options->weight_column,
                            .reduction =
                                options->has_loss_reduction ? options->loss_reduction : BRAID_REDUCTION_SUM};

@@ -362,6 +362,59 @@ static void both_parts_are_trained_by_their_own_optimizers(void **state)
     data_fini(&d);
 }
 
+static void labels_are_words_of_a_vocabulary(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    data d;
+    data_init(&d);
+    d.label.values = d.job; // smith is class 0, cook 1, baker 2
+    static const char *const words[] = {"smith", "cook", "baker"};
+    braid_tensor *vocabulary = braid_tensor_new(BRAID_STRING, BRAID_SHAPE(3), NULL);
+    for (int i = 0; i < 3; i++)
+        braid_tensor_set_string(vocabulary, i, words[i], strlen(words[i]));
+    braid_run_config *config = config_new();
+    braid_canned_options options = {.config = config,
+                                    .linear_columns = d.wide,
+                                    .linear_column_count = 5,
+                                    .num_classes = 3,
+                                    .label_vocabulary = vocabulary};
+    braid_estimator *e = braid_linear_classifier(&options, st);
+    train_steps(e, &d, 20);
+    expect_prediction(e, &d, "classes", "[\"cook\"]");
+    expect_prediction(e, &d, "class_ids", "[1]");
+    expect_prediction(e, &d, "all_classes", "[\"smith\" \"cook\" \"baker\"]");
+    braid_tensor_set_string(d.job, 2, "clerk", 5); // no word of the vocabulary
+    const braid_train_options again = {.input = braid_array_input_fn(&d.train), .steps = 1};
+    braid_estimator_train(e, &again, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "A label is none of the 3 of the label vocabulary");
+    options.num_classes = 2;
+    assert_null(braid_linear_classifier(&options, st));
+    assert_error(st, BRAID_INVALID_ARGUMENT, "The label_vocabulary has 3 words for 2 classes");
+    braid_estimator_free(e);
+    braid_run_config_free(config);
+    braid_tensor_free(vocabulary);
+    data_fini(&d);
+}
+
+static void a_label_that_is_no_class_fails_the_step(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    data d;
+    data_init(&d);
+    d.label.values = d.classes; // 2 is no class of a classifier of two
+    braid_run_config *config = config_new();
+    braid_estimator *e = braid_linear_classifier(
+        &(braid_canned_options){.config = config, .linear_columns = d.wide, .linear_column_count = 5}, st);
+    const braid_train_options options = {.input = braid_array_input_fn(&d.train), .steps = 1};
+    braid_estimator_train(e, &options, st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "A label is no number of a class, from 0 to 1");
+    braid_estimator_free(e);
+    braid_run_config_free(config);
+    data_fini(&d);
+}
+
 static void what_a_model_lacks_is_said(void **state)
 {
     (void)state;
@@ -398,6 +451,8 @@ int main(void)
         HOOK_TEST(a_linear_regressor_has_the_values_of_tensorflow),
         HOOK_TEST(a_network_learns_and_has_the_variables_of_tensorflow),
         HOOK_TEST(both_parts_are_trained_by_their_own_optimizers),
+        HOOK_TEST(labels_are_words_of_a_vocabulary),
+        HOOK_TEST(a_label_that_is_no_class_fails_the_step),
         HOOK_TEST(what_a_model_lacks_is_said),
     };
     return BD_RUN_TESTS(tests);

@@ -173,6 +173,12 @@ static braid_out look_up(braid_graph *g, const braid_feature_column *c, braid_ou
     return braid_where(g, braid_less(g, ids, braid_const_int64(g, NULL, 0)), other, ids);
 }
 
+braid_out train_vocabulary_places(braid_graph *g, const braid_tensor *vocabulary, braid_out values)
+{
+    const braid_feature_column c = {.dtype = braid_tensor_dtype(vocabulary), .vocabulary = vocabulary};
+    return look_up(g, &c, table_of_list(g, &c), values, braid_tensor_num_elements(vocabulary));
+}
+
 static train_ids vocabulary_ids(braid_graph *g, const braid_feature_column *c, braid_sparse list)
 {
     const bool is_file = c->kind == BRAID_COLUMN_VOCABULARY_FILE;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "train/common/build.h"
+#include "train/estimator/columns.h"
 #include "train/estimator/head_metrics.h"
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,13 @@ static bool is_binary(const train_head *h)
 
 // ---- Predictions ----
 
+// The names of classes: those of the vocabulary, or their numbers as text.
+static braid_out name_classes(const train_head *h, braid_graph *g, const char *name, braid_out ids)
+{
+    if (!h->label_vocabulary) return train_node1(g, "AsString", name, ids);
+    return braid_gather(g, braid_const(g, "label_vocabulary", h->label_vocabulary), ids);
+}
+
 // The numbers of all classes for each example, as int32 and as strings.
 static void list_classes(const train_head *h, braid_graph *g, outputs *o)
 {
@@ -35,7 +43,7 @@ static void list_classes(const train_head *h, braid_graph *g, outputs *o)
     const braid_out multiples[] = {batch, braid_const_int32(g, NULL, 1)};
     const braid_out tiles = braid_stack(g, multiples, 2, 0);
     o->all_class_ids = train_node2(g, "Tile", NULL, row, tiles);
-    o->all_classes = train_node1(g, "AsString", NULL, o->all_class_ids);
+    o->all_classes = name_classes(h, g, "str_all_classes", o->all_class_ids);
 }
 
 static outputs predict_classes(const train_head *h, braid_graph *g, braid_out logits)
@@ -49,7 +57,7 @@ static outputs predict_classes(const train_head *h, braid_graph *g, braid_out lo
     }
     o.probabilities = braid_identity(g, "probabilities", braid_softmax(g, scores));
     o.class_ids = braid_expand_dims(g, braid_argmax(g, scores, 1), 1);
-    o.classes = train_node1(g, "AsString", "str_classes", o.class_ids);
+    o.classes = name_classes(h, g, "str_classes", o.class_ids);
     list_classes(h, g, &o);
     return o;
 }
@@ -124,19 +132,61 @@ static braid_out as_matrix(braid_graph *g, const char *what, braid_out x, int64_
     return BRAID_NONE;
 }
 
+// The labels, once it has been checked that they are numbers of classes. A step fails when they are not.
+static braid_out check_classes(const train_head *h, braid_graph *g, braid_out labels)
+{
+    const braid_dtype dtype = braid_out_dtype(labels);
+    const braid_out low = braid_greater_equal(g, labels, braid_const_number(g, NULL, dtype, 0));
+    const braid_out high = braid_less(g, labels, braid_const_number(g, NULL, dtype, (double)h->num_classes));
+    const int32_t axes[] = {0, 1};
+    char *what = h->label_vocabulary
+                     ? bd_asprintf("A label is none of the %lld of the label vocabulary: their places are",
+                                   (long long)h->num_classes)
+                     : bd_asprintf("A label is no number of a class, from 0 to %lld: the labels are",
+                                   (long long)h->num_classes - 1);
+    const braid_out data[] = {braid_const_string(g, "message", what), labels};
+    bd_free(what);
+    braid_op_desc *d = braid_op_begin(g, "Assert", "check_labels");
+    braid_op_input(d, braid_reduce(g, "All", braid_logical_and(g, low, high), axes, 2, false));
+    braid_op_input_list(d, data, 2);
+    braid_op *checked = braid_op_end(d);
+    if (!checked) return BRAID_NONE;
+    braid_push_control(g, &checked, 1);
+    const braid_out out = braid_identity(g, "labels", labels);
+    braid_pop_control(g);
+    return out;
+}
+
+// [batch, 1] float of two classes, int64 of more.
+static braid_out class_labels(const train_head *h, braid_graph *g, braid_out labels)
+{
+    const bool is_text = braid_out_dtype(labels) == BRAID_STRING;
+    if (is_text && !h->label_vocabulary) {
+        braid_graph_fail(
+            g, BRAID_INVALID_ARGUMENT,
+            "The labels are strings. A classifier takes numbers of classes, from 0 to %lld, or a "
+            "label_vocabulary",
+            (long long)h->num_classes - 1);
+        return BRAID_NONE;
+    }
+    if (!is_text && h->label_vocabulary) {
+        braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
+                         "The labels are numbers, and the classifier has a label_vocabulary of strings");
+        return BRAID_NONE;
+    }
+    labels = as_matrix(g, "The labels", labels, 1);
+    if (is_text) labels = train_vocabulary_places(g, h->label_vocabulary, labels);
+    labels = braid_cast(g, labels, is_binary(h) ? BRAID_FLOAT : BRAID_INT64);
+    return check_classes(h, g, labels);
+}
+
 static braid_out labels_of(const train_head *h, const braid_model_args *args)
 {
     braid_graph *g = args->graph;
-    braid_out labels = braid_labels_get(args);
-    if (h->is_classifier && braid_out_dtype(labels) == BRAID_STRING) {
-        braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
-                         "The labels are strings. A classifier takes numbers of classes, from 0 to %lld",
-                         (long long)h->num_classes - 1);
-        return BRAID_NONE;
-    }
-    labels = as_matrix(g, "The labels", labels, h->is_classifier ? 1 : h->label_dimension);
-    if (h->is_classifier && !is_binary(h)) return braid_cast(g, labels, BRAID_INT64);
-    return braid_cast(g, labels, BRAID_FLOAT);
+    const braid_out labels = braid_labels_get(args);
+    if (!labels.op) return labels;
+    if (h->is_classifier) return class_labels(h, g, labels);
+    return braid_cast(g, as_matrix(g, "The labels", labels, h->label_dimension), BRAID_FLOAT);
 }
 
 static braid_out weights_of(const train_head *h, const braid_model_args *args)

@@ -6,8 +6,9 @@
 
 typedef struct train_head {
     bool is_classifier;
-    int64_t num_classes;     // of a classifier
-    int64_t label_dimension; // of a regressor
+    int64_t num_classes;                  // of a classifier
+    int64_t label_dimension;              // of a regressor
+    const braid_tensor *label_vocabulary; // of a classifier, strings [num_classes]; NULL: labels are numbers
     const char *weight_column;
     braid_reduction reduction;
 } train_head;

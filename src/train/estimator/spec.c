@@ -118,7 +118,7 @@ static const braid_named_tensor *require(braid_graph *g, const char *what, const
     const braid_named_tensor *found = find(list, count, name);
     if (found) return found;
     bd_strbuf names = {0};
-    for (int i = 0; i < count; i++)
+    for (int i = 0; list && i < count; i++)
         bd_strbuf_appendf(&names, "%s'%s'", i ? ", " : "", list[i].name);
     const char *there = names.len ? bd_strbuf_str(&names) : "none";
     if (name)
