@@ -4,6 +4,7 @@
 
 #include <braid/algorithms.h>
 #include <braid/candidate_sampling.h>
+#include <braid/canned_estimators.h>
 #include <braid/checkpoint.h>
 #include <braid/checkpoint_reader.h>
 #include <braid/clip.h>
@@ -12,8 +13,11 @@
 #include <braid/coordinator.h>
 #include <braid/dataset.h>
 #include <braid/device_setter.h>
+#include <braid/estimator.h>
+#include <braid/estimator_inputs.h>
 #include <braid/event_writer.h>
 #include <braid/example.h>
+#include <braid/feature_column.h>
 #include <braid/function.h>
 #include <braid/graph.h>
 #include <braid/hooks.h>
@@ -37,6 +41,7 @@
 #include <braid/queue_runner.h>
 #include <braid/queues.h>
 #include <braid/rnn.h>
+#include <braid/run_config.h>
 #include <braid/run_metadata.h>
 #include <braid/saver.h>
 #include <braid/scaffold.h>

@@ -50,6 +50,10 @@ BRAID_API const char *braid_cluster_address(const braid_cluster *cluster, const 
 BRAID_API const char *braid_cluster_this_job(const braid_cluster *cluster);
 BRAID_API int braid_cluster_this_task(const braid_cluster *cluster);
 
+/// Returns another member of TF_CONFIG that is a text: "model_dir", "session_master" or "eval_session_master";
+/// NULL when TF_CONFIG does not have it, or was not read. Owned by the cluster.
+BRAID_API const char *braid_cluster_setting(const braid_cluster *cluster, const char *name);
+
 #ifdef __cplusplus
 }
 #endif

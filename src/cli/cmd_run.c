@@ -29,12 +29,13 @@
 #define HOSTFILE_MAX (1 << 20)
 #define GRACE_DEFAULT_MS 60000
 #define REPLICAS_MAX 2
+#define EVALUATOR "evaluator"
 
 typedef struct run_flags {
     int64_t ps, ps_replicas, workers, timeout_ms, restarts, grace_ms;
     int64_t port;
     const char *hosts, *hostfile, *ssh;
-    bool chief, insecure;
+    bool chief, evaluator, insecure;
     const char *file_root, *tls_dir;
     int program; // its index in argv
 } run_flags;
@@ -48,6 +49,8 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         {"workers", BD_FLAG_INT, &f->workers, 0, "N", "workers (default 1; the rest of the hosts' tasks)"},
         {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
          "a chief besides the workers; without it worker 0 is the chief"},
+        {"evaluator", BD_FLAG_BOOL, &f->evaluator, 0, NULL,
+         "an evaluator, which is no part of the cluster and evaluates checkpoints"},
         {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
          "end all tasks after this time, with exit code 124 (default: never)"},
         {"restarts", BD_FLAG_INT, &f->restarts, 0, "N",
@@ -70,8 +73,9 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
     };
     const bd_flags flags = {
         "braid run", "[OPTIONS] PROGRAM [ARGS...]",
-        "Starts PROGRAM once for every task of a cluster, and waits until the chief and all workers have\n"
-        "ended; then it ends the parameter servers. Each process finds its cluster and its task in the\n"
+        "Starts PROGRAM once for every task of a cluster, and waits until the chief, all workers and the\n"
+        "evaluator have ended; then it ends the parameter servers. An evaluator is ended, too, when the\n"
+        "others have and one of them has failed. Each process finds its cluster and its task in the\n"
         "environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
         "A PROGRAM without a slash is searched beside braid, then in PATH.\n"
         "With --hosts the tasks run on other hosts, which have braid, PROGRAM and the working directory\n"
@@ -109,7 +113,7 @@ static bool check_counts(const run_flags *f)
         fprintf(stderr, "braid run: --ps-replicas is 1 or %d.\n", REPLICAS_MAX);
         return false;
     }
-    if (f->ps * f->ps_replicas + f->workers > TASKS_MAX) {
+    if (f->ps * f->ps_replicas + f->workers + f->evaluator > TASKS_MAX) {
         fprintf(stderr, "braid run: at most %d tasks.\n", TASKS_MAX);
         return false;
     }
@@ -152,7 +156,7 @@ static bool read_hosts(const run_flags *f, bd_host_list *hosts)
 static bool deal_counts(run_flags *f, const bd_host_list *hosts)
 {
     const bool has_hosts = f->hosts || f->hostfile;
-    const int64_t others = f->ps * f->ps_replicas + f->chief, room = bd_host_list_tasks(hosts);
+    const int64_t others = f->ps * f->ps_replicas + f->chief + f->evaluator, room = bd_host_list_tasks(hosts);
     if (f->workers < 0) f->workers = has_hosts ? (room > others ? room - others : 0) : 1;
     if (!check_counts(f)) return false;
     const int64_t tasks = others + f->workers;
@@ -211,11 +215,12 @@ typedef struct place {
     char *address; // owned
 } place;
 
+// The evaluator, whose address nobody needs, is not part of the cluster.
 static void describe_cluster(const job *jobs, int job_count, const place *places, bd_strbuf *out)
 {
     bool first = true;
     for (int j = 0; j < job_count; j++) {
-        if (!jobs[j].count) continue;
+        if (!jobs[j].count || !strcmp(jobs[j].name, EVALUATOR)) continue; // the last job
         bd_strbuf_appendf(out, "%s\"%s\": [", first ? "{" : ", ", jobs[j].name);
         first = false;
         for (int i = 0; i < jobs[j].count * jobs[j].replicas; i++) {
@@ -289,6 +294,7 @@ static void make_tasks(bd_run *run, const job *jobs, int job_count, const place 
             }
             t->supervised.name = bd_asprintf("%s/%d%s", jobs[j].name, task, name);
             t->supervised.is_ps = !strcmp(jobs[j].name, "ps");
+            t->supervised.is_evaluator = !strcmp(jobs[j].name, EVALUATOR);
             t->tf_config = bd_asprintf("{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %d%s}}",
                                        cluster, jobs[j].name, task, field);
             if ((int)strlen(t->supervised.name) > width) width = (int)strlen(t->supervised.name);
@@ -315,9 +321,11 @@ static int run_tasks(bd_run *run, const job *jobs, int job_count, const place *p
 
 static int run_cluster(const run_flags *f, const bd_host_list *hosts, bd_run *run)
 {
-    const job jobs[] = {
-        {"ps", (int)f->ps, (int)f->ps_replicas}, {"chief", f->chief, 1}, {"worker", (int)f->workers, 1}};
-    run->task_count = (int)(f->ps * f->ps_replicas + f->chief + f->workers);
+    const job jobs[] = {{"ps", (int)f->ps, (int)f->ps_replicas},
+                        {"chief", f->chief, 1},
+                        {"worker", (int)f->workers, 1},
+                        {EVALUATOR, f->evaluator, 1}};
+    run->task_count = (int)(f->ps * f->ps_replicas + f->chief + f->workers + f->evaluator);
     bd_port *ports = hosts->len ? NULL : bd_calloc((size_t)run->task_count, sizeof *ports);
     place *places = bd_calloc((size_t)run->task_count, sizeof *places);
     const bool ok = ports ? place_here(ports, places, run->task_count)

@@ -44,6 +44,16 @@ int bd_supervision_running(const bd_supervision *s, bool count_ps)
     return n;
 }
 
+// Whether tasks run, or will, that an evaluator waits for.
+static bool is_training(const bd_supervision *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        const bd_supervised *t = s->tasks[i];
+        if (!t->is_ps && !t->is_evaluator && (t->is_running || t->restart_ns != BD_FOREVER)) return true;
+    }
+    return false;
+}
+
 static void set_phase(bd_supervision *s, bd_supervision_phase phase, int64_t in_ms)
 {
     s->phase = phase;
@@ -251,6 +261,8 @@ void bd_supervision_task_ended(bd_supervision *s, bd_supervised *t, int exit_cod
         bd_free(why);
     }
     start_ended_again(s);
+    if (s->phase == BD_WORKING && s->has_failed && !is_training(s) && bd_supervision_running(s, false) > 0)
+        bd_supervision_end(s, SIGTERM);
     if (s->phase == BD_WORKING && bd_supervision_running(s, false) == 0 &&
         bd_supervision_running(s, true) > 0)
         set_phase(s, BD_PS_MAY_END, PS_GRACE_MS);

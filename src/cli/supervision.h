@@ -9,6 +9,9 @@
 // variables: tasks that had ended well are started again with the next restart. A process of a replicated
 // parameter server that fails is no loss while the other one runs: the run fails only with the second.
 //
+// An evaluator waits for checkpoints of the others. When all of these have ended it has its own limits to end
+// by itself; after a failure there is nothing to wait for, and it is asked to end.
+//
 // A task of Braid says when its work is done (base/done_notice.h), before it ends: a worker when its training
 // has ended, a parameter server when all workers have said so. It is not restarted after that, because the
 // parameter servers may have ended, too. Nor is a parameter server once the work of all others is done.
@@ -22,6 +25,7 @@ typedef struct bd_supervised {
     // Set before bd_supervision_begin:
     const char *name;              // "worker/1"; "ps/0.1" for replica 1 of a replicated task
     bool is_ps;                    // is asked to end when the others have ended
+    bool is_evaluator;             // is asked to end when the others have ended and one has failed
     struct bd_supervised *partner; // the other process of a replicated task; NULL: the task has one
     // Kept by the supervision:
     bool is_running;

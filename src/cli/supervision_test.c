@@ -243,6 +243,42 @@ static void a_signal_asks_all_to_end_and_a_second_one_kills(void **state)
     assert_int_equal(f->s.exit_code, 128 + SIGTERM);
 }
 
+// worker/1 is an evaluator in the next tests.
+static void an_evaluator_may_end_after_the_others(void **state)
+{
+    fixture *f = *state;
+    f->tasks[WORKER].is_evaluator = true;
+    begin(f, 0);
+    end_well(f, CHIEF);
+    pass_deadlines(f);
+    assert_string_equal(bd_strbuf_str(&f->done), "");
+    end_well(f, WORKER);
+    pass_deadlines(f);
+    assert_string_equal(bd_strbuf_str(&f->done), "end ps/0");
+    assert_int_equal(f->s.exit_code, 0);
+}
+
+static void a_failure_of_training_ends_the_evaluator(void **state)
+{
+    fixture *f = *state;
+    f->tasks[WORKER].is_evaluator = true;
+    begin(f, 0);
+    bd_supervision_task_ended(&f->s, &f->tasks[CHIEF], 3, 0);
+    assert_string_equal(bd_strbuf_str(&f->done), "end ps/0, end worker/1");
+    assert_int_equal(f->s.exit_code, 3);
+}
+
+static void a_failed_evaluator_does_not_end_training(void **state)
+{
+    fixture *f = *state;
+    f->tasks[WORKER].is_evaluator = true;
+    begin(f, 0);
+    bd_supervision_task_ended(&f->s, &f->tasks[WORKER], 3, 0);
+    assert_string_equal(bd_strbuf_str(&f->done), "");
+    end_well(f, CHIEF);
+    assert_int_equal(f->s.exit_code, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +298,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_goes_on_with_one_process_of_a_replicated_parameter_server,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_signal_asks_all_to_end_and_a_second_one_kills, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_evaluator_may_end_after_the_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_of_training_ends_the_evaluator, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_evaluator_does_not_end_training, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,16 @@ hosts = [h for v in j.values() for h in v]
 assert all(h.startswith("127.0.0.1:") for h in hosts)
 print(len(j["ps"]), len(j["worker"]), len(set(hosts)), c["task"]["type"], c["task"]["index"])')"
 
+script evaluates <<'EOS'
+[ "$task" = evaluator/0 ] && echo "$TF_CONFIG"
+exit 0
+EOS
+run --ps 1 --workers 1 --evaluator "$dir/evaluates" >/dev/null
+check "an evaluator is a task beside the cluster" "ps worker evaluator 0" "$(sed 's/^evaluator.0 | //' "$dir/out" |
+    /usr/bin/python3 -c 'import json,sys
+c = json.load(sys.stdin)
+print(*sorted(c["cluster"]), c["task"]["type"], c["task"]["index"])')"
+
 script files <<'EOS'
 [ "$task" = worker/0 ] && echo "$BRAID_FILE_ROOT"
 exit 0

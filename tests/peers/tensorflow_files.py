@@ -260,6 +260,95 @@ class PartitionedVariables(unittest.TestCase):
         np.testing.assert_array_equal(self.braid("restore", prefix + "-again", 2), saved)
 
 
+class SavedModels(unittest.TestCase):
+    """Models that an estimator of Braid exports, in TensorFlow."""
+
+    EXAMPLES = [(1.8, b"cook"), (2.5, b"smith"), (7.0, b"baker"), (3.3, b"cook")]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.directory = cls.temporary.name
+        program = compile_program("estimators", cls.directory)
+        done = subprocess.run(
+            [program, cls.directory], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        cls.probabilities = np.array(done.stdout.split(), np.float32)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def path_of(self, kind):
+        (path,) = glob.glob(f"{self.directory}/{kind}/*")
+        return path
+
+    def run_signature(self, kind, key, feeds):
+        """Loads a model in a session and returns the outputs of a signature."""
+        with tf.Graph().as_default(), tf1.Session() as session:
+            meta = tf1.saved_model.loader.load(session, ["serve"], self.path_of(kind))
+            signature = meta.signature_def[key]
+            fed = {signature.inputs[name].name: value for name, value in feeds.items()}
+            outputs = {name: info.name for name, info in signature.outputs.items()}
+            return signature.method_name, session.run(outputs, fed)
+
+    def serialized(self):
+        return [
+            tf.train.Example(
+                features=tf.train.Features(
+                    feature={
+                        "age": tf.train.Feature(float_list=tf.train.FloatList(value=[age])),
+                        "job": tf.train.Feature(bytes_list=tf.train.BytesList(value=[job])),
+                    }
+                )
+            ).SerializeToString()
+            for age, job in self.EXAMPLES
+        ]
+
+    def test_a_classification_takes_examples(self):
+        for key in ["serving_default", "classification"]:
+            method, outputs = self.run_signature("examples", key, {"inputs": self.serialized()})
+            self.assertEqual(method, "tensorflow/serving/classify")
+            np.testing.assert_allclose(outputs["scores"][:, 1], self.probabilities, rtol=1e-5)
+            self.assertEqual(outputs["classes"].tolist(), [[b"0", b"1"]] * 4)
+
+    def test_a_regression_takes_examples(self):
+        method, outputs = self.run_signature("examples", "regression", {"inputs": self.serialized()})
+        self.assertEqual(method, "tensorflow/serving/regress")
+        np.testing.assert_allclose(outputs["outputs"][:, 0], self.probabilities, rtol=1e-5)
+
+    def test_a_prediction_takes_examples_or_tensors(self):
+        ages, jobs = zip(*self.EXAMPLES)
+        for kind, feeds in [
+            ("examples", {"examples": self.serialized()}),
+            ("raw", {"age": ages, "job": jobs}),
+        ]:
+            method, outputs = self.run_signature(kind, "predict", feeds)
+            self.assertEqual(method, "tensorflow/serving/predict")
+            np.testing.assert_allclose(outputs["logistic"][:, 0], self.probabilities, rtol=1e-5)
+            self.assertEqual(outputs["class_ids"][:, 0].tolist(), [int(p > 0.5) for p in self.probabilities])
+
+    def test_the_functions_of_tensorflow_2_load_it(self):
+        program = """
+import sys, tensorflow as tf
+model = tf.saved_model.load(sys.argv[1])
+predict = model.signatures["predict"]
+out = predict(age=tf.constant([1.8, 2.5, 7.0, 3.3]), job=tf.constant(["cook", "smith", "baker", "cook"]))
+print(*out["logistic"].numpy()[:, 0])
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", program, self.path_of("raw")],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        got = np.array(done.stdout.split(), np.float32)
+        np.testing.assert_allclose(got, self.probabilities, rtol=1e-5)
+
+
 if __name__ == "__main__":
     BIN = sys.argv.pop(1)
     unittest.main(verbosity=2)

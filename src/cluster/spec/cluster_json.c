@@ -10,7 +10,8 @@
 //
 // A map is a sparse job: other tasks may know more tasks of it.
 //
-// Other members of TF_CONFIG (job, model_dir, rpc_layer, ...) are ignored. An evaluator is never part of the
+// Of the other members of TF_CONFIG, model_dir, session_master and eval_session_master are kept for training
+// programs, and the rest (job, rpc_layer, ...) are ignored. An evaluator is never part of the
 // cluster that it evaluates: in TF_CONFIG the job is left out, and for an evaluator itself the cluster is
 // empty.
 #include "base/log.h"
@@ -183,12 +184,26 @@ static braid_code check_this_task(const braid_cluster *c, braid_status *st)
     return BRAID_OK;
 }
 
+static braid_code read_settings(braid_cluster *c, const json_t *root, braid_status *st)
+{
+    for (size_t i = 0; i < BD_CLUSTER_SETTINGS; i++) {
+        const json_t *value = json_object_get(root, bd_cluster_setting_names[i]);
+        if (!value || json_is_null(value)) continue;
+        if (!json_is_string(value))
+            return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s is %s, not a text", bd_cluster_setting_names[i],
+                           type_name(value));
+        c->settings[i] = bd_strdup(json_string_value(value));
+    }
+    return BRAID_OK;
+}
+
 static braid_code read_tf_config(braid_cluster *c, json_t *root, braid_status *st)
 {
     if (!json_is_object(root))
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "it is %s, not an object with cluster and task",
                        type_name(root));
     braid_code code = read_this_task(c, json_object_get(root, "task"), st);
+    if (!code) code = read_settings(c, root, st);
     if (code) return code;
     json_t *jobs = json_object_get(root, "cluster");
     c->is_sparse = jobs == NULL;

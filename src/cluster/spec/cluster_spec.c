@@ -205,6 +205,8 @@ void braid_cluster_free(braid_cluster *c)
     }
     bd_array_free(&c->jobs);
     bd_free(c->this_job);
+    for (size_t i = 0; i < BD_CLUSTER_SETTINGS; i++)
+        bd_free(c->settings[i]);
     bd_free(c);
 }
 
@@ -223,7 +225,19 @@ braid_cluster *bd_cluster_copy(const braid_cluster *c)
     copy->is_sparse = c->is_sparse;
     copy->this_task = c->this_task;
     copy->this_replica = c->this_replica;
+    for (size_t i = 0; i < BD_CLUSTER_SETTINGS; i++)
+        if (c->settings[i]) copy->settings[i] = bd_strdup(c->settings[i]);
     return copy;
+}
+
+const char *const bd_cluster_setting_names[BD_CLUSTER_SETTINGS] = {"model_dir", "session_master",
+                                                                   "eval_session_master"};
+
+const char *braid_cluster_setting(const braid_cluster *c, const char *name)
+{
+    for (size_t i = 0; i < BD_CLUSTER_SETTINGS; i++)
+        if (strcmp(bd_cluster_setting_names[i], name) == 0) return c->settings[i];
+    return NULL;
 }
 
 static bd_cluster_job *find_job(const braid_cluster *c, const char *name)

@@ -17,11 +17,16 @@ typedef struct bd_cluster_job {
     bool is_sparse;                  // other tasks may know tasks of the job that are not listed here
 } bd_cluster_job;
 
+// Members of TF_CONFIG that are texts, in the order of bd_cluster_setting_names.
+#define BD_CLUSTER_SETTINGS 3
+extern const char *const bd_cluster_setting_names[BD_CLUSTER_SETTINGS];
+
 struct braid_cluster {
     BD_ARRAY(bd_cluster_job) jobs; // sorted by name; each has a task
     bool is_sparse;                // as all jobs, and jobs may be missing
     char *this_job;                // NULL: unknown
     int this_task, this_replica;
+    char *settings[BD_CLUSTER_SETTINGS]; // NULL: not given
 };
 
 braid_cluster *bd_cluster_new(void);

@@ -186,6 +186,7 @@ static void tf_config_says_cluster_and_task(void **state)
         {"{\"model_dir\": \"/m\"}", ""},
         {"{\"cluster\": {}}", ""},
         {"{\"cluster\": {\"ps\": [\"a:1\"]}}", "ps/0=a:1"},
+        {"{\"model_dir\": 3}", "!TF_CONFIG: model_dir is a number, not a text"},
         {"x", "!TF_CONFIG: no valid JSON"},
         {"[]", "!TF_CONFIG: it is a list, not an object with cluster and task"},
         {"{\"cluster\": 3}", "!TF_CONFIG: a cluster is an object of jobs, not a number"},
@@ -203,6 +204,21 @@ static void tf_config_says_cluster_and_task(void **state)
         BD_STATUS(st);
         check(&examples[i], braid_cluster_from_tf_config(examples[i].from, st), st);
     }
+}
+
+static void tf_config_keeps_settings_of_programs(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_cluster *c = braid_cluster_from_tf_config(
+        "{\"model_dir\": \"/m\", \"session_master\": \"grpc://a:1\", \"rpc_layer\": \"grpc\"}", st);
+    braid_cluster *copy = bd_cluster_copy(c);
+    braid_cluster_free(c);
+    assert_string_equal(braid_cluster_setting(copy, "model_dir"), "/m");
+    assert_string_equal(braid_cluster_setting(copy, "session_master"), "grpc://a:1");
+    assert_null(braid_cluster_setting(copy, "eval_session_master"));
+    assert_null(braid_cluster_setting(copy, "rpc_layer"));
+    braid_cluster_free(copy);
 }
 
 static void the_environment_gives_the_cluster(void **state)
@@ -302,6 +318,7 @@ int main(void)
         cmocka_unit_test(hosts_are_lists_of_host_and_port),
         cmocka_unit_test(json_holds_lists_or_maps_of_tasks),
         cmocka_unit_test(tf_config_says_cluster_and_task),
+        cmocka_unit_test(tf_config_keeps_settings_of_programs),
         cmocka_unit_test(the_environment_gives_the_cluster),
         cmocka_unit_test(an_evaluator_in_the_cluster_is_warned_of),
         cmocka_unit_test(missing_jobs_and_tasks_have_no_address),
