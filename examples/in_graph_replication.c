@@ -1,4 +1,4 @@
-// In-graph replication: one client builds one graph for all workers, each of which has a tower of the network.
+// In-graph replication: one client builds one graph for all workers, each of which has a tower of it.
 //
 //     braid run --ps 1 --workers 2 in_graph_replication
 //

@@ -2,11 +2,11 @@
 //
 //     braid run --ps 1 --workers 2 model_parallel
 //
-// The model learns which word follows which. Its first layer is a vector for each word, its last layer another
-// vector for each word that may follow. Both are large, and the memory of each task's server is limited
-// (`limits` of braid_server_options; `braid server --limit`). Worker 0, the client, first puts both layers on
-// its own task, whose server refuses that. Then it puts each on a worker of its own, and trains. What goes
-// from task to task in a step are the rows that a layer has looked up, and their gradients.
+// The model learns which word follows which. Its first layer is a vector for each word, its last layer
+// another vector for each word that may follow. Both are large, and the memory of each task's server is
+// limited (`limits` of braid_server_options; `braid server --limit`). Worker 0, the client, first puts both
+// layers on its own task, whose server refuses that. Then it puts each on a worker of its own, and trains.
+// What goes from task to task in a step are the rows that a layer has looked up, and their gradients.
 #include "client.h"
 
 #include <stdio.h>

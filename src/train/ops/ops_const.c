@@ -54,8 +54,8 @@ braid_out braid_const_int32s(braid_graph *g, const char *name, const int32_t *va
     return const_take(g, name, braid_tensor_from(BRAID_INT32, braid_shape_make(1, dims), values, NULL));
 }
 
-// Constants of more bytes than this are filled where they are needed, as TensorFlow does it from version 1.5 on
-// (which fills those of 1,000 elements already): the graph then does not hold, or send, their memory.
+// Constants of more bytes than this are filled where they are needed: the graph then does not hold, or send,
+// their memory. (TensorFlow does so for zeros and ones of 1,000 elements, from version 1.5 on.)
 #define CONST_BYTES_MAX ((int64_t)16 << 20)
 
 static bool is_large(braid_dtype dtype, braid_shape shape)
