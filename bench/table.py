@@ -76,6 +76,8 @@ ROWS = [
     Row("rows", "a step that looks up 1,024 of a million rows, of the same by the whole gradient", 0.02, True,
         {"ours": "embedding_bench rows", "whole": "embedding_bench whole"}, ratio("ours", "whole"), ("ours", "whole"),
         "ms/step", MS),
+    ours_and_peer("rows_large", "updates of 1,000 rows of a table of 1.6 GB on a parameter server, of those in one of 10 MB",
+                  1.2, "rows_bench 1600", "rows_bench 10", "ms/step", MS),
     Row("chain", "a node of a chain of 10,000 (peer: malloc + free)", 300, True,
         {"ours": "nodes_bench chain", "peer": "malloc_bench"}, lambda m: m["ours"], ("ours", "peer"), "ns", 1),
     Row("grid", "a node of a 100 x 100 grid (peer: malloc + free)", 300, True,

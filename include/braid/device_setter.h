@@ -13,7 +13,9 @@ extern "C" {
 /// How variables are dealt to the parameter servers.
 typedef enum braid_ps_strategy {
     BRAID_PS_ROUND_ROBIN = 0, ///< in turn
-    BRAID_PS_GREEDY = 1       ///< to the one with the fewest bytes so far
+    /// To the one with the fewest bytes so far (tf.contrib.training.GreedyLoadBalancingStrategy by
+    /// byte_size_load_fn). Each part of a partitioned variable is dealt on its own.
+    BRAID_PS_GREEDY = 1
 } braid_ps_strategy;
 
 /// All zero is the default of each.
@@ -39,7 +41,8 @@ BRAID_API void braid_push_device_setter(braid_graph *graph, braid_device_setter 
 /// Bytes of all variables of the graph, slots included, that ask for the i-th parameter server of the
 /// cluster.
 BRAID_API int64_t braid_device_setter_bytes(const braid_device_setter *setter, int i);
-/// Logs one line with the number of variables and bytes of each parameter server.
+/// Logs one line with the number of variables and bytes of each parameter server, slots included. Where one
+/// has more than 1.25 times an even share of the bytes, it names the remedy.
 BRAID_API void braid_device_setter_log(const braid_device_setter *setter);
 
 #ifdef __cplusplus

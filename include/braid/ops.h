@@ -43,7 +43,7 @@ BRAID_API braid_out braid_const_number(braid_graph *graph, const char *name, bra
 BRAID_API braid_out braid_placeholder(braid_graph *graph, const char *name, braid_dtype dtype,
                                       braid_shape shape);
 
-/// Constants of a number type filled with 0, 1 or `value`.
+/// Constants of a number type filled with 0, 1 or `value`; of more than 16 MiB they are Fill nodes.
 BRAID_API braid_out braid_zeros(braid_graph *graph, braid_dtype dtype, braid_shape shape);
 BRAID_API braid_out braid_ones(braid_graph *graph, braid_dtype dtype, braid_shape shape);
 BRAID_API braid_out braid_full(braid_graph *graph, const char *name, braid_dtype dtype, braid_shape shape,

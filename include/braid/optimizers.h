@@ -136,6 +136,10 @@ BRAID_API braid_optimizer *braid_adagrad_da(braid_graph *graph, braid_out global
 /// Takes the learning rate from a float scalar, such as a decay (learning_rate_decay.h), instead of the
 /// number that the optimizer was made with. Before its updates are built.
 BRAID_API void braid_optimizer_set_learning_rate(braid_optimizer *optimizer, braid_out learning_rate);
+/// Places gradient nodes that are built from now on with the nodes that they differentiate
+/// (colocate_gradients_with_ops): each task of a model whose layers are on several tasks then computes the
+/// gradients of its own layers. Otherwise they ask for the device of the scope in which they are built.
+BRAID_API void braid_optimizer_colocate_gradients(braid_optimizer *optimizer, bool colocate);
 
 typedef struct braid_grad_and_var {
     braid_out grad; ///< op NULL: `loss` does not depend on the variable

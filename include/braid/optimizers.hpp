@@ -73,6 +73,12 @@ class optimizer
             return ::braid_apply_gradients(raw_, raw.data(), detail::count_of(raw), ::braid_global_step(g));
         });
     }
+    /// Places gradients with the nodes that they differentiate (braid_optimizer_colocate_gradients).
+    optimizer &colocate_gradients(bool colocate = true)
+    {
+        ::braid_optimizer_colocate_gradients(raw_, colocate);
+        return *this;
+    }
     /// Takes the rate from a scalar, such as a decay; before its updates are built.
     optimizer &learning_rate(const output &rate)
     {

@@ -39,9 +39,11 @@ typedef struct braid_session_options {
     const char *target;
     /// The master of a server in this process, called directly. Not owned; must outlive the session.
     braid_server *server;
-    int inter_op_threads;      ///< threads that run nodes; 0: one a core
-    int intra_op_threads;      ///< threads within a node; 0: one a core
-    bool allow_soft_placement; ///< replaces a device that does not exist by one that exists
+    int inter_op_threads; ///< threads that run nodes; 0: one a core
+    int intra_op_threads; ///< threads within a node; 0: one a core
+    /// Replaces a device that does not exist by one of the same task that exists, and logs it: number k of a
+    /// missing type ("/gpu:k") by CPU device k, modulo their number.
+    bool allow_soft_placement;
     bool log_device_placement; ///< one line a node with its device
     /// On a cluster: the session gets variables and other resources of its own, which other sessions do not
     /// see and which are freed with it. In this process every session is isolated.

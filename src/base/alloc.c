@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+// malloc maps larger blocks on their own (its dynamic threshold ends here): the advice ends with them.
+#define HUGE_MIN ((size_t)32 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static atomic_uint_fast64_t count;
 static _Atomic int64_t failure_in = -1; // successful try_ allocations left before they fail; negative: never
@@ -118,9 +123,21 @@ void *bd_try_realloc(void *p, size_t size)
     return counted(realloc(p, size ? size : 1));
 }
 
+// The whole huge pages within a large block.
+static void advise_huge(void *p, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t begin = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    const uintptr_t end = ((uintptr_t)p + size) / HUGE_PAGE * HUGE_PAGE;
+    if (p && size > HUGE_MIN) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); // else small pages
+#endif
+}
+
 void *bd_try_aligned(size_t size)
 {
     if (bd_alloc_is_to_fail() || size > SIZE_MAX / 2) return NULL;
     size_t rounded = (size + BD_ALIGNMENT - 1) / BD_ALIGNMENT * BD_ALIGNMENT;
-    return counted(aligned_alloc(BD_ALIGNMENT, rounded ? rounded : BD_ALIGNMENT));
+    void *p = aligned_alloc(BD_ALIGNMENT, rounded ? rounded : BD_ALIGNMENT);
+    advise_huge(p, size);
+    return counted(p);
 }

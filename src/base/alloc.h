@@ -30,7 +30,9 @@ void *bd_try_realloc(void *p, size_t size); // on NULL, `p` is as it was
 
 // Alignment of bd_try_aligned: a cache line, and the widest vector register.
 #define BD_ALIGNMENT 64
-void *bd_try_aligned(size_t size); // uninitialized
+// Uninitialized. From 32 MiB on in huge pages, if the system allows them (transparent_hugepage is madvise or
+// always): access to single rows of a large table then costs what it costs in a small one.
+void *bd_try_aligned(size_t size);
 
 // Allocations (and reallocations) since the process started.
 uint64_t bd_alloc_count(void);

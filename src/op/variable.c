@@ -76,6 +76,36 @@ bool bd_variable_read(bd_variable *v, braid_tensor *out)
     return is_set;
 }
 
+// The changes that wait come first, so that reads that follow each other without a gap do not hold them up.
+// They end by themselves.
+bool bd_variable_begin_rows(bd_variable *v, braid_tensor *out)
+{
+    bd_mutex_lock(&v->mu);
+    while (v->changes_waiting > 0)
+        bd_cond_wait(&v->settled, &v->mu);
+    const bool is_set = bd_tensor_is_set(&v->tensor);
+    if (is_set) bd_tensor_ref(out, &v->tensor);
+    v->row_readers += is_set;
+    bd_mutex_unlock(&v->mu);
+    return is_set;
+}
+
+void bd_variable_end_rows(bd_variable *v, braid_tensor *out)
+{
+    bd_mutex_lock(&v->mu);
+    bd_tensor_fini(out); // before a change that waits looks for other holders
+    if (--v->row_readers == 0 && v->changes_waiting > 0) bd_cond_broadcast(&v->settled);
+    bd_mutex_unlock(&v->mu);
+}
+
+static void wait_for_row_readers_locked(bd_variable *v)
+{
+    v->changes_waiting++;
+    while (v->row_readers > 0) // ends: a read waits for nothing
+        bd_cond_wait(&v->settled, &v->mu);
+    if (--v->changes_waiting == 0) bd_cond_broadcast(&v->settled);
+}
+
 // The changes in progress end by themselves: they wait only for locks and snapshots of variables after this
 // one.
 bool bd_variable_snapshot(bd_variable *v, braid_tensor *out)
@@ -238,6 +268,7 @@ braid_code bd_variable_begin_change(bd_variable_change *c, bd_variable *v, bd_va
     bd_mutex_lock(&v->mu);
     while (!c->is_locked && v->snapshots_waiting > 0) // ends with the changes in progress
         bd_cond_wait(&v->settled, &v->mu);
+    if (part == BD_VARIABLE_ELEMENTS && v->row_readers > 0) wait_for_row_readers_locked(v);
     const bool is_set = bd_tensor_is_set(&v->tensor);
     // The first change after a snapshot replaces the memory, so that no other may go on meanwhile.
     if (is_set && !can_change_in_place(v)) c->is_locked = true;

@@ -35,7 +35,9 @@ typedef struct bd_variable {
     bool is_reference;              // made by VariableV2
     int writers;                    // guarded by mu: the changes in progress that do not hold mu
     int snapshots_waiting;          // guarded by mu: for those changes to end
-    bd_cond settled;                // writers or snapshots_waiting has become 0
+    int row_readers;                // guarded by mu: reads of rows in progress
+    int changes_waiting;            // guarded by mu: for those reads to end
+    bd_cond settled;                // one of the four counts above has become 0
     atomic_bool is_changed;         // see bd_variables_track
     _Atomic size_t described_bytes; // of the content, when a description of the task last saw it
     bool is_copied;                 // of the thread that copies the variables to another process
@@ -52,6 +54,13 @@ bool bd_variable_read(bd_variable *v, braid_tensor *out);
 
 // As bd_variable_read, of a state between two changes, and no change reaches `out`: see above.
 bool bd_variable_snapshot(bd_variable *v, braid_tensor *out);
+
+// Reads some rows of a resource variable: makes `out` a reference to the content, from which the caller
+// copies rows at once, without waiting for anything. A change of elements waits until the end of the read,
+// and so it need not copy the whole content first, as it does for a reader of bd_variable_read. Returns false
+// when the variable is uninitialized; nothing is to be ended then.
+bool bd_variable_begin_rows(bd_variable *v, braid_tensor *out);
+void bd_variable_end_rows(bd_variable *v, braid_tensor *out); // releases `out`
 
 // Assigns the content of `value`: copies it into the present memory if the shape is the same and changes may
 // be made in place, else into new memory; a uniquely held `value` is taken over. `value` stays the caller's.

@@ -1,7 +1,9 @@
 // Variables: the memory that an assignment writes, and the values that readers see.
 #include "base/account.h"
 #include "base/testing/test.h"
+#include "base/thread.h"
 #include "op/variable.h"
+#include <sched.h>
 
 static braid_tensor floats(float a, float b)
 {
@@ -97,6 +99,47 @@ static void a_value_read_from_a_resource_variable_never_changes(void **state)
     bd_resource_unref(&v->base);
 }
 
+static void change_first_element(void *arg)
+{
+    bd_variable *v = arg;
+    bd_variable_change change;
+    bd_variable_begin_change(&change, v, BD_VARIABLE_ELEMENTS, false, NULL);
+    bd_tensor_f32(&change.value)[0] = 7;
+    bd_variable_end_change(&change, true);
+}
+
+static int changes_that_wait(bd_variable *v)
+{
+    bd_mutex_lock(&v->mu);
+    const int count = v->changes_waiting;
+    bd_mutex_unlock(&v->mu);
+    return count;
+}
+
+static void a_change_of_elements_waits_for_readers_of_rows_instead_of_copying(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_variable *v = bd_variable_new(BRAID_FLOAT, false);
+    braid_tensor rows, other;
+    assert_false(bd_variable_begin_rows(v, &rows)); // uninitialized
+    assign(v, 1, 2);
+    const void *memory = v->tensor.data;
+    assert_true(bd_variable_begin_rows(v, &rows));
+    assert_true(bd_variable_begin_rows(v, &other)); // reads go on side by side
+    bd_thread thread;
+    assert_int_equal(bd_thread_start(&thread, "change", change_first_element, v, st), BRAID_OK);
+    while (changes_that_wait(v) == 0)
+        sched_yield();
+    bd_variable_end_rows(v, &other);
+    assert_float_equal(bd_tensor_f32(&rows)[0], 1, 0);
+    bd_variable_end_rows(v, &rows);
+    bd_thread_join(&thread);
+    assert_ptr_equal(v->tensor.data, memory);
+    assert_float_equal(first(v), 7, 0);
+    bd_resource_unref(&v->base);
+}
+
 static void unshared_memory_is_taken_over(void **state)
 {
     (void)state;
@@ -168,6 +211,7 @@ int main(void)
         cmocka_unit_test(the_value_of_a_variable_counts_against_an_account),
         cmocka_unit_test(a_reference_variable_is_written_in_place),
         cmocka_unit_test(a_value_read_from_a_resource_variable_never_changes),
+        cmocka_unit_test(a_change_of_elements_waits_for_readers_of_rows_instead_of_copying),
         cmocka_unit_test(unshared_memory_is_taken_over),
         cmocka_unit_test(an_assignment_may_change_the_shape_but_not_the_type),
         cmocka_unit_test(a_string_variable_gets_strings_of_its_own),

@@ -80,6 +80,7 @@ static braid_code extend_locked(bd_direct_session *s, const braid_graph *graph, 
                                        .device_count = s->device_count,
                                        .default_device = s->infos[0].name,
                                        .allow_soft_placement = s->allow_soft_placement,
+                                       .log_soft_placement = s->allow_soft_placement,
                                        .log_device_placement = s->log_device_placement};
     bd_graph_lower(&s->graph, first);
     braid_code code = bd_place(&s->graph, first, &options, st);

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "graph/device_name.h"
 #include "op/kernel.h"
+#include "runtime/soft_device.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ typedef struct candidate {
     bd_device_name name;
     const char *text; // full name, as nodes get it
     const char *type;
+    int index; // of the device in the options
 } candidate;
 
 typedef struct group {
@@ -43,6 +45,7 @@ typedef struct placer {
     candidate *candidates; // best first
     group *groups;         // by node id
     bd_map specs;          // device text -> bd_device_name, parsed once
+    bd_map replaced;       // devices of soft placement that were logged
     bd_arena arena;        // owns the strings in the maps
     BD_ARRAY(int) last;    // nodes placed after all others
 } placer;
@@ -262,6 +265,7 @@ static braid_code make_candidates(placer *p, braid_status *st)
         // Nodes keep the name for the graph's life.
         c->text = bd_arena_strdup(&p->graph->arena, p->options->devices[i].name);
         c->type = p->options->devices[i].type;
+        c->index = i;
         braid_code code = bd_device_name_parse(c->text, &c->name, st);
         if (code) return code;
     }
@@ -325,19 +329,60 @@ static braid_code fail_no_device(const placer *p, const braid_op *n, const bd_de
     return code;
 }
 
-// Settles the request of the group of `n`: soft placement drops the type and number of a missing device.
+// Whether a node that was placed by an earlier call asks for the same device.
+static bool is_known(placer *p, const bd_device_name *asked)
+{
+    for (int i = 0; i < p->from; i++) {
+        bd_device_name own;
+        const char *device = p->graph->nodes.items[i]->device;
+        if (device[0] && !bd_device_name_parse(device, &own, NULL) && bd_device_name_equal(&own, asked))
+            return true;
+    }
+    return false;
+}
+
+static void log_replaced(placer *p, const bd_device_name *asked, const char *taken)
+{
+    char text[BD_DEVICE_NAME_MAX];
+    if (!p->options->log_soft_placement || bd_map_get(&p->replaced, bd_device_name_print(asked, text)))
+        return;
+    bd_map_put(&p->replaced, text, p);
+    if (!is_known(p, asked))
+        bd_info("There is no device %s: its operations are placed on %s (soft placement)", text, taken);
+}
+
+// Soft placement: a missing device is replaced by one of the same task. `spec` then asks for that one, if it
+// had a number. False when there is none.
+static bool soften(placer *p, const braid_op *n, bd_device_name *spec)
+{
+    const bd_device_name asked = *spec;
+    spec->has_type = spec->has_id = false;
+    const candidate *c = first_fit(p, spec, n);
+    if (!c) return false;
+    if (asked.has_id) {
+        const int taken = bd_soft_device(p->options->devices, p->options->device_count, c->index, asked.id);
+        for (c = p->candidates; c->index != taken;)
+            c++;
+        spec->has_type = spec->has_id = true;
+        memcpy(spec->type, c->name.type, sizeof spec->type);
+        spec->id = c->name.id;
+    }
+    log_replaced(p, &asked, c->text);
+    return true;
+}
+
+// Settles the request of the group of `n`.
 static braid_code settle_spec(placer *p, const braid_op *n, const bd_device_name **spec, braid_status *st)
 {
     group *g = &p->groups[find_root(p, n->id)];
     *spec = g->has_spec ? &g->spec : NULL;
     if (first_fit(p, *spec, n)) return BRAID_OK;
     bd_device_name asked = g->has_spec ? g->spec : (bd_device_name){0};
-    if (p->options->allow_soft_placement && g->has_spec) {
-        g->spec.has_type = g->spec.has_id = false;
-        if (first_fit(p, &g->spec, n)) return BRAID_OK;
-    }
+    if (p->options->allow_soft_placement && g->has_spec && soften(p, n, &g->spec)) return BRAID_OK;
     return fail_no_device(p, n, &asked, st);
 }
+
+// ---- Choosing ----
 
 static const candidate *find_candidate(const placer *p, const char *text)
 {
@@ -346,8 +391,6 @@ static const candidate *find_candidate(const placer *p, const char *text)
     }
     return NULL;
 }
-
-// ---- Choosing ----
 
 static bool is_generator(const braid_op *n)
 {
@@ -466,6 +509,7 @@ braid_code bd_place(braid_graph *g, int from, const bd_placer_options *options, 
     }
     bd_free(p.groups);
     bd_map_fini(&p.specs);
+    bd_map_fini(&p.replaced);
     bd_array_free(&p.last);
     bd_arena_fini(&p.arena);
     return code;
@@ -484,7 +528,7 @@ static bool is_where_it_asks(const braid_op *n)
 braid_code bd_place_check(braid_graph *g, const bd_placer_options *options, braid_status *st)
 {
     bd_placer_options strict = *options;
-    strict.allow_soft_placement = strict.log_device_placement = false;
+    strict.allow_soft_placement = strict.log_soft_placement = strict.log_device_placement = false;
     bool is_right = true;
     for (size_t i = 0; i < g->nodes.len; i++) {
         if (is_where_it_asks(g->nodes.items[i])) continue;

@@ -17,7 +17,8 @@ typedef struct bd_placer_options {
     int device_count;
     // Of the session's own task; may be NULL. It is ignored when the op has a rule for the whole cluster.
     const char *default_device;
-    bool allow_soft_placement; // replaces a device that does not exist by one of the same task that exists
+    bool allow_soft_placement; // replaces a device that does not exist by one of the same task: soft_device.h
+    bool log_soft_placement;   // one line for each device that is replaced
     bool log_device_placement; // one line a node: "node: (Op): /job:ps/replica:0/task:1/device:CPU:0"
 } bd_placer_options;
 

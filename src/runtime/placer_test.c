@@ -162,6 +162,43 @@ static void soft_placement_gives_up_type_and_number_only(void **state)
     }
 }
 
+// Two tasks, of two CPU devices and of three.
+static const bd_device_info wide[] = {{.name = "/job:w/replica:0/task:1/device:CPU:2", .type = "CPU"},
+                                      {.name = "/job:w/replica:0/task:1/device:CPU:1", .type = "CPU"},
+                                      {.name = "/job:w/replica:0/task:1/device:CPU:0", .type = "CPU"},
+                                      {.name = "/job:w/replica:0/task:0/device:CPU:0", .type = "CPU"},
+                                      {.name = "/job:w/replica:0/task:0/device:CPU:1", .type = "CPU"}};
+static const bd_placer_options wide_soft = {
+    .devices = wide, .device_count = 5, .allow_soft_placement = true, .log_soft_placement = true};
+
+static void soft_placement_takes_the_number_modulo_the_devices_of_the_task(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *asked, *given;
+    } cases[] = {
+        {"/gpu:0", "/job:w/replica:0/task:0/device:CPU:0"},
+        {"/device:GPU:1", "/job:w/replica:0/task:0/device:CPU:1"},
+        {"/gpu:2", "/job:w/replica:0/task:0/device:CPU:0"},
+        {"/task:1/gpu:2", "/job:w/replica:0/task:1/device:CPU:2"},
+        {"/task:1/gpu:7", "/job:w/replica:0/task:1/device:CPU:1"},
+        {"/task:1/cpu:4", "/job:w/replica:0/task:1/device:CPU:1"},
+        {"/task:1/gpu:*", "/job:w/replica:0/task:1/device:CPU:0"},
+    };
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        braid_graph *g = braid_graph_new();
+        braid_push_device(g, cases[i].asked);
+        // A source follows its consumer only to the device that it asks for.
+        braid_out one = tg_float(g, "one", 1), v = tg_variable(g, "v", BRAID_FLOAT);
+        braid_push_device(g, "/task:1/cpu:2");
+        tg1(g, "Neg", "elsewhere", one);
+        place(g, &wide_soft);
+        assert_on(v, cases[i].given);
+        if (!strstr(cases[i].asked, "task")) assert_on(one, cases[i].given);
+        braid_graph_free(g);
+    }
+}
+
 static void an_error_of_an_unknown_device_lists_the_devices(void **state)
 {
     (void)state;
@@ -274,6 +311,31 @@ static void collect_line(braid_log_level level, const char *message, void *arg)
     if (level == BRAID_LOG_INFO) bd_strbuf_appendf(arg, "%s|", message);
 }
 
+static void a_device_that_soft_placement_replaces_is_logged_once(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    bd_strbuf lines = {0};
+    BD_STATUS(st);
+    braid_set_log_sink(collect_line, &lines);
+    braid_push_device(g, "/gpu:3");
+    tg_variable(g, "a", BRAID_FLOAT);
+    tg_variable(g, "b", BRAID_FLOAT);
+    braid_push_device(g, "/cpu:0");
+    tg_variable(g, "c", BRAID_FLOAT);
+    place(g, &wide_soft);
+    braid_pop_device(g);
+    tg_variable(g, "later", BRAID_FLOAT);
+    bd_place(g, 3, &wide_soft, st);
+    braid_set_log_sink(NULL, NULL);
+    assert_ok(st);
+    assert_string_equal(bd_strbuf_str(&lines),
+                        "There is no device /device:GPU:3: its operations are placed on "
+                        "/job:w/replica:0/task:0/device:CPU:1 (soft placement)|");
+    bd_strbuf_fini(&lines);
+    braid_graph_free(g);
+}
+
 static void placement_is_logged_a_line_a_node(void **state)
 {
     (void)state;
@@ -300,10 +362,12 @@ int main(void)
         cmocka_unit_test(nodes_placed_before_stay_and_draw_the_others),
         cmocka_unit_test(metadata_ops_join_their_input_and_sources_their_consumers),
         cmocka_unit_test(soft_placement_gives_up_type_and_number_only),
+        cmocka_unit_test(soft_placement_takes_the_number_modulo_the_devices_of_the_task),
         cmocka_unit_test(an_error_of_an_unknown_device_lists_the_devices),
         cmocka_unit_test(consumers_of_a_reference_are_placed_with_it),
         cmocka_unit_test(nodes_that_must_be_together_and_cannot_are_an_error),
         cmocka_unit_test(ops_without_kernels_are_placed_all_the_same),
+        cmocka_unit_test(a_device_that_soft_placement_replaces_is_logged_once),
         cmocka_unit_test(placement_is_logged_a_line_a_node),
     };
     return BD_RUN_TESTS(tests);

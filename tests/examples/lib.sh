@@ -26,3 +26,5 @@ exit_code() { run "$@"; echo $?; }
 at_least() { awk -v a="${1:-}" -v b="$2" 'BEGIN { exit !(a != "" && a + 0 >= b + 0) }'; }
 # The number behind a text at the beginning of a line of output.
 number_after() { sed -n "s/^$1 *//p" "$dir/out"; }
+# The number of nodes that ran on a device, of a printed summary of a step.
+nodes_on() { awk -v device="$1" '{ sub(/^[^|]*\| /, "") } /^\/job/ { is_it = $1 == device } is_it && $1 == "(all)" { print $2 }' "$dir/out"; }

@@ -85,6 +85,34 @@ class SessionConfigTest(InteropTest):
             with self.fails("INVALID_ARGUMENT", "bad", f"{PS}/device:CPU:2"):
                 s.extend(node("bad", "Abs", "v/read", device=f"{PS}/device:CPU:2", T=FLOAT))
 
+    # ---- allow_soft_placement ----
+
+    def test_soft_placement_maps_gpus_to_the_cpu_devices_of_the_task(self):
+        with Cluster(options=["--cpu-devices", "2"], ps=1, worker=1) as wide:
+            s = Session(
+                wide.master(),
+                *[const(f"c{k}", float(k), device=f"/job:worker/device:GPU:{k}") for k in range(4)],
+                *[node(f"n{k}", "Neg", f"c{k}", device=f"{PS}/gpu:{k}", T=FLOAT) for k in range(4)],
+                config=config_pb2.ConfigProto(allow_soft_placement=True),
+            )
+            s.extend(const("later", 5.0, device="/job:worker/gpu:3"))
+            step = s.step(
+                [f"n{k}:0" for k in range(4)],
+                options={"trace_level": config_pb2.RunOptions.FULL_TRACE},
+            )
+            ran = {n.node_name: d.device for d in step.metadata.step_stats.dev_stats for n in d.node_stats}
+            for k in range(4):
+                self.assertTrue(ran[f"n{k}"].endswith(f"ps/replica:0/task:0/device:CPU:{k % 2}"), ran)
+            lines = [line for line in wide.server("worker").log().splitlines() if "soft placement" in line]
+            self.assertEqual(len(lines), 8, lines)  # one for each device
+            self.assertIn(
+                "There is no device /job:worker/device:GPU:3: its operations are placed on "
+                "/job:worker/replica:0/task:0/device:CPU:1 (soft placement)",
+                "\n".join(lines),
+            )
+            with self.fails("INVALID_ARGUMENT", "available devices are", f"{PS}", "device:CPU:1"):
+                Session(wide.master(), const("hard", 1.0, device=f"{PS}/gpu:1")).run("hard:0")
+
     # ---- use_per_session_threads, session_inter_op_thread_pool ----
 
     def test_sessions_have_no_threads_of_their_own(self):

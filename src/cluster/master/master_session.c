@@ -54,6 +54,7 @@ static braid_code place_locked(bd_master_session *s, int from, braid_status *st)
         .device_count = s->device_count,
         .default_device = s->client->name,
         .allow_soft_placement = s->allow_soft_placement || s->place_pruned_graph,
+        .log_soft_placement = s->allow_soft_placement,
         .log_device_placement = s->log_device_placement,
     };
     return bd_place(&s->graph, from, &options, st);

@@ -1,5 +1,6 @@
 // Gather, GatherV2 and ResourceGather: pick slices of a tensor by indices along an axis.
 #include "base/interrupt.h"
+#include "base/prefetch.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
@@ -129,6 +130,29 @@ static bool plan_gather(bd_op_ctx *c, const braid_shape *params, const braid_sha
     return !bd_op_failed(c);
 }
 
+// The rows of `params` that lie one after the other: `limit` of `inner` elements.
+typedef struct row_source {
+    const braid_tensor *params, *indices;
+    int64_t limit, inner;
+} row_source;
+
+// Copies rows [first, first + n) that the indices name, of the rows from `base` on, to `to_at` and behind it.
+static void copy_rows(const row_source *s, int64_t base, int64_t first, int64_t n, const braid_tensor *y,
+                      int64_t to_at)
+{
+    const size_t bytes = (size_t)s->inner * braid_dtype_size(s->params->dtype);
+    for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
+        const int64_t ahead =
+            i + BD_ROWS_AHEAD < n ? bd_tensor_index(s->indices, first + i + BD_ROWS_AHEAD) : -1;
+        if (ahead >= 0 && ahead < s->limit)
+            bd_prefetch_row((const char *)s->params->data + (size_t)(base + ahead) * bytes, bytes, false);
+        const int64_t at = bd_tensor_index(s->indices, first + i);
+        // the indices may be a variable's and change between two reads
+        if (at < 0 || at >= s->limit) continue;
+        bd_elements_copy(y, to_at + i * s->inner, s->params, (base + at) * s->inner, s->inner);
+    }
+}
+
 static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
 {
     const braid_tensor *indices = bd_input(c, 1);
@@ -147,14 +171,9 @@ static void gather_along(bd_op_ctx *c, const braid_tensor *params, int64_t axis)
             outer = bd_shape_count_range(&params->shape, 0, g.axis),
             inner = bd_shape_count_range(&params->shape, g.axis + 1, params->shape.rank),
             n = bd_shape_count_range(&indices->shape, g.batch, indices->shape.rank);
-    for (int64_t o = 0; o < outer && !bd_interrupted_at(o); o++) {
-        for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {
-            int64_t at = bd_tensor_index(indices, o / per_batch * n + i);
-            // the indices may be a variable's and change between two reads
-            if (at < 0 || at >= limit) continue;
-            bd_elements_copy(y, (o * n + i) * inner, params, (o * limit + at) * inner, inner);
-        }
-    }
+    const row_source source = {.params = params, .indices = indices, .limit = limit, .inner = inner};
+    for (int64_t o = 0; o < outer && !bd_interrupted_at(o); o++)
+        copy_rows(&source, o * limit, o / per_batch * n, n, y, o * n * inner);
 }
 
 static void gather_run(bd_op_ctx *c)
@@ -289,10 +308,10 @@ static void resource_gather_run(bd_op_ctx *c)
     bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
     if (!v) return;
     braid_tensor value = {0};
-    if (bd_variable_read(v, &value)) {
+    if (bd_variable_begin_rows(v, &value)) {
         // the axis follows the batch dimensions
         gather_along(c, &value, batch_dims_of(c->node, bd_input(c, 1)->shape.rank));
-        bd_tensor_fini(&value);
+        bd_variable_end_rows(v, &value);
     } else {
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                    bd_tensor_handle(bd_input(c, 0))->name);

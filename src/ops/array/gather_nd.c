@@ -112,9 +112,9 @@ static void resource_gather_nd_run(bd_op_ctx *c)
     bd_variable *v = bd_input_variable(c, 0, c->node->output_types[0]);
     if (!v) return;
     braid_tensor value = {0};
-    if (bd_variable_read(v, &value)) {
+    if (bd_variable_begin_rows(v, &value)) {
         gather_from(c, &value);
-        bd_tensor_fini(&value);
+        bd_variable_end_rows(v, &value);
     } else {
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                    bd_tensor_handle(bd_input(c, 0))->name);

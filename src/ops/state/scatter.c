@@ -1,6 +1,7 @@
 // Updates of parts of a tensor that indices name.
 #include "ops/state/scatter.h"
 #include "base/interrupt.h"
+#include "base/prefetch.h"
 #include "ops/common/element.h"
 
 #include "base/strbuf.h"
@@ -151,19 +152,24 @@ static void fail_index(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, 
     bd_strbuf_fini(&index);
 }
 
-int64_t bd_slices_at(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
-                     int64_t i)
+// The first element of slice `i`; -1: the index is out of range.
+static int64_t find_slice(const bd_slices *s, const braid_shape *of, const braid_tensor *indices, int64_t i)
 {
     int64_t at = 0;
     for (int d = 0; d < s->depth; d++) {
         int64_t index = bd_tensor_index(indices, i * s->depth + d);
-        if (index < 0 || index >= of->dims[d]) {
-            if (!s->ignores) fail_index(c, s, of, indices, i);
-            return -1;
-        }
+        if (index < 0 || index >= of->dims[d]) return -1;
         at = at * of->dims[d] + index;
     }
     return at * s->len;
+}
+
+int64_t bd_slices_at(bd_op_ctx *c, const bd_slices *s, const braid_shape *of, const braid_tensor *indices,
+                     int64_t i)
+{
+    const int64_t at = find_slice(s, of, indices, i);
+    if (at < 0 && !s->ignores) fail_index(c, s, of, indices, i);
+    return at;
 }
 
 // ---- Updates ----
@@ -207,6 +213,13 @@ static void update_slice(const braid_tensor *to, int64_t at, const braid_tensor 
     }
 }
 
+static void prefetch_slice(const braid_tensor *to, const bd_slices *s, const braid_tensor *indices, int64_t i)
+{
+    const int64_t at = i < s->count ? find_slice(s, &to->shape, indices, i) : -1;
+    const size_t size = braid_dtype_size(to->dtype);
+    if (at >= 0) bd_prefetch_row((const char *)to->data + (size_t)at * size, (size_t)s->len * size, true);
+}
+
 bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const braid_tensor *indices,
                 const braid_tensor *updates, bd_update_fn update)
 {
@@ -214,6 +227,7 @@ bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const 
     if (s->depth == 0 && s->len == 0) return true; // for any number of these slices
     bool one_for_all = updates->shape.rank == 0 && s->count * s->len != 1;
     for (int64_t i = 0; i < s->count && !bd_interrupted_at(i); i++) {
+        prefetch_slice(to, s, indices, i + BD_ROWS_AHEAD);
         int64_t at = bd_slices_at(c, s, &to->shape, indices, i);
         if (at < 0 && !s->ignores) return false;
         if (at < 0) continue;

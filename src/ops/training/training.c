@@ -6,6 +6,7 @@
 #include "ops/training/training.h"
 #include "base/check.h"
 #include "base/half.h"
+#include "base/prefetch.h"
 #include "base/stream_copy.h"
 #include "ops/state/variable.h"
 
@@ -371,6 +372,13 @@ static void update_all(update_job *job, const bd_training_state *s, const var_li
     update(job, s);
 }
 
+static void prefetch_rows(const bd_training_state *s, char *const first[BD_UPDATE_VARS_MAX], int64_t row,
+                          size_t bytes)
+{
+    for (int k = 0; k < s->var_count; k++)
+        bd_prefetch_row(first[k] + (size_t)row * bytes, bytes, true);
+}
+
 // Updates the rows that indices name, one after the other: a row named twice is updated twice. `first` has
 // the rows of each variable.
 static void update_rows(bd_op_ctx *c, update_job *job, const bd_training_state *s,
@@ -379,7 +387,10 @@ static void update_rows(bd_op_ctx *c, update_job *job, const bd_training_state *
     const braid_tensor *indices = bd_input(c, s->indices);
     size_t size = braid_dtype_size(grad->dtype);
     job->u.count = bd_shape_count_range(&grad->shape, 1, grad->shape.rank);
-    for (int64_t i = 0; i < grad->shape.dims[0]; i++) {
+    const int64_t count = grad->shape.dims[0];
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t ahead = i + BD_ROWS_AHEAD < count ? bd_tensor_index(indices, i + BD_ROWS_AHEAD) : -1;
+        if (ahead >= 0 && ahead < rows) prefetch_rows(s, first, ahead, (size_t)job->u.count * size);
         int64_t row = bd_tensor_index(indices, i); // read once: a reference may change meanwhile
         if (row < 0 || row >= rows) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT,

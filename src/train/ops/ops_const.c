@@ -54,8 +54,28 @@ braid_out braid_const_int32s(braid_graph *g, const char *name, const int32_t *va
     return const_take(g, name, braid_tensor_from(BRAID_INT32, braid_shape_make(1, dims), values, NULL));
 }
 
+// Constants of more bytes than this are filled where they are needed: the graph then does not hold, or send,
+// their memory. (TensorFlow does so for zeros and ones of 1,000 elements, from version 1.5 on.)
+#define CONST_BYTES_MAX ((int64_t)16 << 20)
+
+static bool is_large(braid_dtype dtype, braid_shape shape)
+{
+    const int64_t elements = braid_shape_num_elements(shape), size = (int64_t)braid_dtype_size(dtype);
+    return size > 0 && elements > CONST_BYTES_MAX / size;
+}
+
+static braid_out fill(braid_graph *g, const char *name, braid_dtype dtype, braid_shape shape, double value)
+{
+    const char *scope = braid_push_name_scope(g, name ? name : "Const");
+    const braid_out dims = train_const_shape(g, "shape_as_tensor", shape);
+    const braid_out element = braid_const_number(g, "Const", dtype, value);
+    braid_pop_name_scope(g);
+    return train_node2(g, "Fill", scope, dims, element);
+}
+
 braid_out braid_full(braid_graph *g, const char *name, braid_dtype dtype, braid_shape shape, double value)
 {
+    if (is_large(dtype, shape)) return fill(g, name, dtype, shape, value);
     braid_status *st = braid_status_new();
     braid_tensor *t = braid_tensor_new(dtype, shape, st);
     braid_out out = BRAID_NONE;

@@ -1,6 +1,7 @@
 // Helpers build the nodes that TensorFlow's Python functions of the same names build.
 #include "base/testing/test.h"
 
+#include "train/testing/evaluate.h"
 #include "train/testing/graph_text.h"
 #include <braid/ops.h>
 
@@ -23,6 +24,23 @@ static void default_names_equal_those_of_python(void **state)
                     "truediv = RealDiv Placeholder:0 Placeholder_1:0\n"
                     "Neg = Neg truediv:0\n");
     braid_graph_free(g);
+}
+
+static void large_constants_are_filled_where_they_are_needed(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    (void)braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(1 << 20, 4)); // 16 MiB
+    const braid_out y = braid_full(g, "rate", BRAID_DOUBLE, BRAID_SHAPE((2 << 20) + 1), 0.5);
+    expect_graph(g, "zeros = Const\n"
+                    "rate/shape_as_tensor = Const\n"
+                    "rate/Const = Const\n"
+                    "rate = Fill rate/shape_as_tensor:0 rate/Const:0\n");
+    assert_true(braid_shape_equal(braid_out_shape(y), BRAID_SHAPE((2 << 20) + 1)));
+    const braid_out sum = braid_reduce_sum(g, y);
+    braid_session *s = evaluate_open(g);
+    expect_evaluates(s, sum, (double[]){(double)(1 << 20) + 0.5}, 1);
+    evaluate_close(s, g);
 }
 
 // A cast to the same type makes no node, but counts.
@@ -168,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_logistic_loss_has_the_nodes_of_tensorflow),
         cmocka_unit_test(default_names_equal_those_of_python),
+        cmocka_unit_test(large_constants_are_filled_where_they_are_needed),
         cmocka_unit_test(casts_are_numbered_as_they_are_asked_for),
         cmocka_unit_test(compound_functions_are_scopes_named_like_their_result),
         cmocka_unit_test(reductions_take_their_axes_from_a_constant),

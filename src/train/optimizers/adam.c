@@ -129,27 +129,40 @@ static braid_out decay(braid_graph *g, const adam *s, braid_out slot, braid_out 
     return after;
 }
 
-// Gives the rows of a variable that `indices` name new values, and returns all of it after that.
+// The rows of a resource variable, of which no more is read: the read of all of it would make the next update
+// copy all of it, if both are in progress at the same time.
+static braid_out gather_resource(braid_graph *g, braid_out handle, braid_out indices, braid_dtype dtype)
+{
+    braid_op_desc *d = braid_op_begin(g, "ResourceGather", NULL);
+    braid_op_input(d, handle);
+    braid_op_input(d, indices);
+    braid_op_attr_type(d, "dtype", dtype);
+    return braid_op_end_out(d);
+}
+
+// Gives the rows of a variable that `indices` name new values, and returns these rows after that.
 static braid_out scatter(braid_graph *g, const adam *s, braid_out ref, braid_out indices, braid_out values)
 {
     if (train_kind_of(ref) != TRAIN_RESOURCE) {
         braid_op_desc *d = begin_assign(g, s, "ScatterUpdate", ref);
         braid_op_input(d, indices);
         braid_op_input(d, values);
-        return braid_op_end_out(d);
+        return braid_gather(g, braid_op_end_out(d), indices);
     }
     braid_op *updated = train_node3(g, "ResourceScatterUpdate", NULL, ref, indices, values).op;
     braid_push_control(g, &updated, updated != NULL);
-    const braid_out after = train_read(g, NULL, ref, train_base_dtype(braid_out_dtype(values)));
+    const braid_out after = gather_resource(g, ref, indices, train_base_dtype(braid_out_dtype(values)));
     braid_pop_control(g);
     return after;
 }
 
-// slot = beta * slot + (1 - beta) * rows, in these rows alone; returns the slot after it.
+// slot = beta * slot + (1 - beta) * rows, in these rows alone; returns these rows of the slot after it.
 static braid_out decay_rows(braid_graph *g, const adam *s, braid_out slot, braid_out beta, braid_out rows,
                             braid_out indices)
 {
-    const braid_out before = braid_gather(g, braid_variable_find(slot).read, indices);
+    const braid_out before = train_kind_of(slot) == TRAIN_RESOURCE
+                                 ? gather_resource(g, slot, indices, train_base_dtype(braid_out_dtype(rows)))
+                                 : braid_gather(g, braid_variable_find(slot).read, indices);
     const braid_out added = braid_mul(g, rows, train_number_op(g, "Sub", "sub", 1, beta));
     return scatter(g, s, slot, indices, braid_add(g, braid_mul(g, before, beta), added));
 }
@@ -182,10 +195,9 @@ static braid_op *apply_sparse(braid_optimizer *opt, braid_out rows, braid_out in
     braid_out m = update_slot(g, s, braid_optimizer_slot(opt, var, "m"), beta1, rows, indices);
     braid_out v =
         update_slot(g, s, braid_optimizer_slot(opt, var, "v"), beta2, braid_mul(g, rows, rows), indices);
-    braid_out changed_m = s->options.lazy ? braid_gather(g, m, indices) : m;
-    braid_out changed_v = s->options.lazy ? braid_gather(g, v, indices) : v;
-    braid_out below = braid_add(g, braid_sqrt(g, changed_v), epsilon);
-    braid_out step = braid_div(g, braid_mul(g, rate, changed_m), below);
+    // Lazily these are the changed rows alone, else all of the slots.
+    braid_out below = braid_add(g, braid_sqrt(g, v), epsilon);
+    braid_out step = braid_div(g, braid_mul(g, rate, m), below);
     braid_op *updates[3] = {s->options.lazy ? subtract_rows(g, s, var, indices, step)
                                             : assign(g, s, "AssignSub", var, step),
                             m.op, v.op};

@@ -21,6 +21,7 @@ struct braid_optimizer {
     const braid_optimizer_type *type;
     void *state;
     braid_out learning_rate; // op NULL: the optimizer's number
+    bool colocates;          // gradients with the nodes that they differentiate
     BD_ARRAY(slot) slots;
     BD_ARRAY(braid_grad_and_var) gradients; // of the last braid_compute_gradients
 };
@@ -62,6 +63,11 @@ void *braid_optimizer_state(braid_optimizer *opt)
 void braid_optimizer_set_learning_rate(braid_optimizer *opt, braid_out learning_rate)
 {
     opt->learning_rate = learning_rate;
+}
+
+void braid_optimizer_colocate_gradients(braid_optimizer *opt, bool colocate)
+{
+    opt->colocates = colocate;
 }
 
 braid_out train_learning_rate(const braid_optimizer *opt, const char *name, float number)
@@ -117,7 +123,7 @@ const braid_grad_and_var *braid_compute_gradients(braid_optimizer *opt, braid_ou
     }
     braid_out *xs = bd_memdup(vars, (size_t)count * sizeof *xs);
     braid_gradient *grads = bd_calloc((size_t)count, sizeof *grads);
-    const braid_gradients_options options = {.gate = true};
+    const braid_gradients_options options = {.gate = true, .colocate = opt->colocates};
     braid_gradients_sparse(opt->graph, &loss, 1, xs, count, &options, grads);
     for (int i = 0; i < count; i++) {
         const braid_grad_and_var pair = {.grad = grads[i].values,

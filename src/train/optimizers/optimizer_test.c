@@ -121,6 +121,27 @@ static void variables_may_be_chosen_and_gradients_changed(void **state)
     problem_finish(s, &p);
 }
 
+static void gradients_may_be_placed_with_what_they_differentiate(void **state)
+{
+    (void)state;
+    for (int colocates = 0; colocates < 2; colocates++) {
+        braid_graph *g = braid_graph_new();
+        braid_push_device(g, "/job:worker/task:1");
+        braid_variable w = braid_variable_new(g, "w", braid_const_float(g, NULL, 1), true);
+        braid_out y = braid_exp(g, w.read);
+        braid_pop_device(g);
+        braid_push_device(g, "/job:worker/task:0");
+        braid_optimizer *opt = braid_gradient_descent(g, 1);
+        braid_optimizer_colocate_gradients(opt, colocates);
+        braid_minimize(opt, braid_square(g, y), BRAID_NONE);
+        const char *const wants[] = {
+            "gradients/Exp_grad/mul = Mul gradients/Square_grad/mul_1:0 Exp:0 @/job:worker/task:0\n",
+            "gradients/Exp_grad/mul = Mul gradients/Square_grad/mul_1:0 Exp:0 =Exp @/job:worker/task:1\n"};
+        expect_nodes(g, "gradients/Exp_grad/mul", wants[colocates]);
+        braid_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +151,7 @@ int main(void)
         cmocka_unit_test(gradient_descent_lowers_the_loss),
         cmocka_unit_test(a_loss_without_variables_is_an_error),
         cmocka_unit_test(variables_may_be_chosen_and_gradients_changed),
+        cmocka_unit_test(gradients_may_be_placed_with_what_they_differentiate),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -187,16 +187,30 @@ int64_t braid_device_setter_bytes(const braid_device_setter *s, int i)
     return i >= 0 && i < s->task_count ? load_of(s, i, &variables) : 0;
 }
 
+// A remedy where one parameter server has far more bytes than an even share of them.
+static void advise(const braid_device_setter *s, int64_t fullest, int64_t all, bd_strbuf *line)
+{
+    const double share = (double)all / s->task_count;
+    if (s->task_count < 2 || (double)fullest < 1.25 * share) return;
+    bd_strbuf_appendf(line, "; the fullest has %.1f times an even share: %spart the largest variables",
+                      (double)fullest / share,
+                      s->strategy == BRAID_PS_GREEDY ? "" : "place by bytes (BRAID_PS_GREEDY), or ");
+}
+
 void braid_device_setter_log(const braid_device_setter *s)
 {
     if (s->task_count == 0) return;
     bd_strbuf line = {0};
+    int64_t fullest = 0, all = 0;
     for (int i = 0; i < s->task_count; i++) {
         int variables;
-        int64_t bytes = load_of(s, i, &variables);
+        const int64_t bytes = load_of(s, i, &variables);
         bd_strbuf_appendf(&line, "%s/job:%s/task:%d %d variables, %lld bytes", i ? "; " : "", s->ps_job,
                           s->tasks[i].index, variables, (long long)bytes);
+        fullest = bytes > fullest ? bytes : fullest;
+        all += bytes;
     }
+    advise(s, fullest, all, &line);
     bd_info("Variables on the parameter servers: %s", bd_strbuf_str(&line));
     bd_strbuf_fini(&line);
 }

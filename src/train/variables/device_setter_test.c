@@ -5,6 +5,7 @@
 #include <braid/log.h>
 #include <braid/ops.h>
 #include <braid/optimizers.h>
+#include <braid/variable_scope.h>
 #include <braid/variables.h>
 #include <stdio.h>
 
@@ -109,6 +110,36 @@ static void greedy_placement_counts_resource_variables(void **state)
     braid_cluster_free(c);
 }
 
+// Parts of 34, 33 and 33 floats.
+static void greedy_placement_deals_parts_by_bytes_and_slots_follow_them(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_cluster *c = two_ps();
+    braid_graph *g = braid_graph_new();
+    braid_device_setter *setter =
+        braid_replica_device_setter(g, c, &(braid_device_setter_options){.strategy = BRAID_PS_GREEDY});
+    braid_push_device_setter(g, setter);
+    variable(g, "small", 5);
+    const braid_partitioner cut = braid_fixed_size_partitioner(3, 0);
+    const braid_variable table = braid_variable_get_with(
+        g, "table", &(braid_variable_options){.shape = BRAID_SHAPE(100), .partitioner = cut});
+    braid_minimize(braid_adagrad(g, 0.1f), braid_reduce_sum(g, braid_square(g, table.read)), BRAID_NONE);
+    braid_graph_status(g, st);
+    assert_ok(st);
+    expect_devices(g, (placement[]){{"small", "/job:ps/task:0"},
+                                    {"table/part_0", "/job:ps/task:1"},
+                                    {"table/part_1", "/job:ps/task:0"},
+                                    {"table/part_2", "/job:ps/task:1"},
+                                    {"table/part_1/Adagrad", "/job:ps/task:0"},
+                                    {"table/part_2/Adagrad", "/job:ps/task:1"},
+                                    {NULL, NULL}});
+    assert_int_equal(braid_device_setter_bytes(setter, 0), (5 + 2 * 33) * 4);
+    assert_int_equal(braid_device_setter_bytes(setter, 1), (2 * 34 + 2 * 33) * 4);
+    braid_graph_free(g);
+    braid_cluster_free(c);
+}
+
 static void inner_scopes_win(void **state)
 {
     (void)state;
@@ -194,7 +225,7 @@ static void keep_line(braid_log_level level, const char *message, void *arg)
     snprintf(arg, 256, "%s", message);
 }
 
-static void the_log_lists_the_variables_of_each_task(void **state)
+static void the_log_lists_the_variables_of_each_task_and_the_remedy_of_an_uneven_share(void **state)
 {
     (void)state;
     char line[256] = "";
@@ -204,7 +235,14 @@ static void the_log_lists_the_variables_of_each_task(void **state)
     braid_device_setter_log(setter);
     braid_set_log_sink(NULL, NULL);
     assert_string_equal(line, "Variables on the parameter servers: /job:ps/task:0 2 variables, 440 bytes; "
-                              "/job:ps/task:1 2 variables, 80 bytes");
+                              "/job:ps/task:1 2 variables, 80 bytes; the fullest has 1.7 times an even "
+                              "share: place by bytes (BRAID_PS_GREEDY), or part the largest variables");
+    variable(g, "e", 10);
+    variable(g, "f", 90);
+    braid_set_log_sink(keep_line, line);
+    braid_device_setter_log(setter); // 450 and 440 bytes, if `e` and `f` take turns
+    braid_set_log_sink(NULL, NULL);
+    assert_null(strstr(line, "even share"));
     braid_graph_free(g);
 }
 
@@ -214,11 +252,12 @@ int main(void)
         cmocka_unit_test(variables_are_dealt_in_turn),
         cmocka_unit_test(greedy_placement_chooses_the_task_with_the_fewest_bytes),
         cmocka_unit_test(greedy_placement_counts_resource_variables),
+        cmocka_unit_test(greedy_placement_deals_parts_by_bytes_and_slots_follow_them),
         cmocka_unit_test(inner_scopes_win),
         cmocka_unit_test(slots_follow_their_variables),
         cmocka_unit_test(without_parameter_servers_the_setter_places_no_variable),
         cmocka_unit_test(a_ps_device_without_job_is_an_error),
-        cmocka_unit_test(the_log_lists_the_variables_of_each_task),
+        cmocka_unit_test(the_log_lists_the_variables_of_each_task_and_the_remedy_of_an_uneven_share),
     };
     return BD_RUN_TESTS(tests);
 }
