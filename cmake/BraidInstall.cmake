@@ -1,7 +1,6 @@
 # What `cmake --install` copies, by component (each a Debian package): runtime (the shared library),
 # development (headers, both libraries, pkg-config file, CMake package) and program (braid, the examples,
 # manual pages, completion).
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
 set(generated ${BRAID_GENERATED_DIR}/packaging)
@@ -45,11 +44,17 @@ install(FILES ${generated}/BraidConfig.cmake ${generated}/BraidConfigVersion.cma
 if(TARGET braid_program)
     install(TARGETS braid_program RUNTIME COMPONENT program)
 endif()
-file(RELATIVE_PATH braid_libdir_from_bin /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+# Examples have the names of their subjects, which would be in the way in PATH: they lie in a directory of their
+# own, where `braid run` finds them. The two that have manual pages are programs like others.
 get_property(example_targets GLOBAL PROPERTY BRAID_PROGRAM_TARGETS)
 foreach(target IN LISTS example_targets)
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${braid_libdir_from_bin}")
-    install(TARGETS ${target} RUNTIME COMPONENT program)
+    set(directory ${BRAID_EXAMPLES_DIR})
+    if(target MATCHES "^example_(mnist_replica|deep_mnist)$")
+        set(directory ${CMAKE_INSTALL_BINDIR})
+    endif()
+    file(RELATIVE_PATH libdir /${directory} /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${libdir}")
+    install(TARGETS ${target} RUNTIME DESTINATION ${directory} COMPONENT program)
 endforeach()
 file(GLOB man_pages CONFIGURE_DEPENDS ${packaging}/man/*.1)
 if(NOT BRAID_PACKAGE) # where they are compressed

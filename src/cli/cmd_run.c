@@ -77,7 +77,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "evaluator have ended; then it ends the parameter servers. An evaluator is ended, too, when the\n"
         "others have and one of them has failed. Each process finds its cluster and its task in the\n"
         "environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
-        "A PROGRAM without a slash is searched beside braid, then in PATH.\n"
+        "A PROGRAM without a slash is searched beside braid, among its examples, then in PATH.\n"
         "With --hosts the tasks run on other hosts, which have braid, PROGRAM and the working directory\n"
         "under the same paths. Parameter servers are spread over the hosts first. Without --tls-dir the\n"
         "tasks get certificates that are made for this run, so that nobody else may call them.\n"
@@ -182,6 +182,16 @@ static char *in_directory(const char *directory, size_t len, const char *name)
     return NULL;
 }
 
+// Installed examples lie in a directory of their own, whose path from that of programs is known.
+static char *find_example(const char *self, const char *name)
+{
+    char *directory =
+        bd_asprintf("%.*s/%s", (int)(strrchr(self, '/') - self), self, BD_EXAMPLES_DIRECTORY);
+    char *path = in_directory(directory, strlen(directory), name);
+    bd_free(directory);
+    return path;
+}
+
 // The path of the program (bd_free); NULL when it is not found.
 static char *find_program(const char *name)
 {
@@ -191,6 +201,7 @@ static char *find_program(const char *name)
     if (n > 0) {
         self[n] = 0;
         char *path = in_directory(self, (size_t)(strrchr(self, '/') - self), name);
+        if (!path) path = find_example(self, name);
         if (path) return path;
     }
     const char *rest = getenv("PATH"), *piece;
@@ -400,7 +411,7 @@ static int run_main(int argc, char **argv)
             code = run_program(&f, &hosts, path, argv + f.program);
         else
             fprintf(stderr, "braid run: no program '%s'%s.\n", name,
-                    strchr(name, '/') ? " that can be run" : " beside braid or in PATH");
+                    strchr(name, '/') ? " that can be run" : " beside braid, among its examples, or in PATH");
     }
     bd_free(path);
     bd_host_list_free(&hosts);

@@ -262,7 +262,7 @@ check "the run ends when a parameter server is lost" \
 braid run: without ps/0 the training cannot go on: the other tasks are ended (--restarts N restarts tasks)" \
     "$code $(cat "$dir/err")"
 
-check "no such program" "2 braid run: no program 'no-such-program' beside braid or in PATH." \
+check "no such program" "2 braid run: no program 'no-such-program' beside braid, among its examples, or in PATH." \
     "$(run no-such-program) $(cat "$dir/err")"
 check "unknown option" "2 braid run: unknown option '--pss'. See 'braid run --help'." \
     "$(run --pss 2 x) $(cat "$dir/err")"

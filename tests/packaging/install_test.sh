@@ -25,6 +25,8 @@ check "the shared library has a soname and a version" "libbraid.so libbraid.so.0
     "$(cd "$lib" && echo libbraid.so*)"
 check "the program runs from the prefix" "braid $version" "$("$prefix/bin/braid" --version)"
 check "an example runs from the prefix" "Usage: mnist_replica" "$("$prefix/bin/mnist_replica" --help | sed -n '1s/ \[.*//p')"
+check "braid run finds an example that is not in PATH" "worker/0 | y = 3.00 x + 2.00" \
+    "$("$prefix/bin/braid" run --ps 1 --workers 2 linear_regression 2>/dev/null)"
 check "nothing tells where it was built" "" "$(grep -rlIF -e "$build" -e "$PWD" "$prefix")"
 
 export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib

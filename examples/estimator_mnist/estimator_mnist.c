@@ -1,7 +1,7 @@
 // A canned estimator that learns digits, alone or on a cluster, evaluates checkpoints and exports a model:
 //
-//     estimator_digits --model_dir=/tmp/digits
-//     braid run --chief --workers 2 --ps 1 --evaluator estimator_digits --model_dir=/tmp/digits
+//     estimator_mnist --model_dir=/tmp/digits
+//     braid run --chief --workers 2 --ps 1 --evaluator estimator_mnist --model_dir=/tmp/digits
 //
 // Each task finds its part of the work in TF_CONFIG: the chief and the workers train, the parameter server
 // has the variables, the evaluator evaluates new checkpoints. Alone, the program does all of it, and then
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
     if (result != FLAGS_OK) return result == FLAGS_HELP ? 0 : 2;
     braid_status *status = braid_status_new();
     const braid_code code = run(&o, status);
-    if (code) fprintf(stderr, "estimator_digits: %s\n", braid_status_message(status));
+    if (code) fprintf(stderr, "estimator_mnist: %s\n", braid_status_message(status));
     braid_status_free(status);
     return braid_exit_code(code);
 }

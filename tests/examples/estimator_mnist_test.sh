@@ -2,15 +2,15 @@
 # The example of estimators: alone, resumed, and in every role of a cluster.
 . "$(dirname "$0")/lib.sh"
 
-run estimator_digits --model_dir="$dir/alone"
+run estimator_mnist --model_dir="$dir/alone"
 check "it learns" at_least "$(number_after "test accuracy after 400 steps:")" 0.85
 check "it predicts" grep -q "^predicted/shown: [0-9]/[0-9]" "$dir/out"
 check "it exports the model when training has ended" test "$(ls "$dir"/alone/export/digits/*/saved_model.pb | wc -l)" = 1
 check "it writes the metrics of evaluations" grep -qa accuracy "$dir"/alone/eval/events.out.tfevents.*
-check "a second run resumes" test "$(exit_code estimator_digits --model_dir="$dir/alone" --train_steps=500)" = 0
+check "a second run resumes" test "$(exit_code estimator_mnist --model_dir="$dir/alone" --train_steps=500)" = 0
 check "it makes the missing steps" grep -q "test accuracy after 500 steps" "$dir/out"
 
-cluster() { exit_code braid run --chief --workers 2 --ps 1 --evaluator --timeout 120 estimator_digits "$@"; }
+cluster() { exit_code braid run --chief --workers 2 --ps 1 --evaluator --timeout 120 estimator_mnist "$@"; }
 check "a cluster trains and evaluates" test "$(cluster --model_dir="$dir/cluster" --train_steps=600)" = 0
 check "the evaluator evaluates the last checkpoint" \
     grep -qE "^evaluator/0 \| .*Evaluation of .*/model.ckpt-6[0-9][0-9]:" "$dir/err"
