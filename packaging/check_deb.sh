@@ -61,7 +61,8 @@ build_project() {
 
 build_example() {
     as_user sh -euxc 'cp -r /usr/share/doc/libbraid-dev/examples . && cd examples
-        cc -Icommon mnist_replica/mnist_replica.c common/*.c -o my_mnist $(pkg-config --cflags --libs braid) -lz -lm'
+        cc -Icommon mnist_replica/mnist_replica.c common/*.c -o my_mnist \
+            $(pkg-config --cflags --libs braid) -lz -lm'
     train 0 ./examples/my_mnist --train_steps=50
 }
 
