@@ -44,8 +44,8 @@ install(FILES ${generated}/BraidConfig.cmake ${generated}/BraidConfigVersion.cma
 if(TARGET braid_program)
     install(TARGETS braid_program RUNTIME COMPONENT program)
 endif()
-# Examples have the names of their subjects, which would be in the way in PATH: they lie in a directory of their
-# own, where `braid run` finds them. The two that have manual pages are programs like others.
+# Examples have the names of their subjects, which would be in the way in PATH: they lie in a directory of
+# their own, where `braid run` finds them. The two that have manual pages are programs like others.
 get_property(example_targets GLOBAL PROPERTY BRAID_PROGRAM_TARGETS)
 foreach(target IN LISTS example_targets)
     set(directory ${BRAID_EXAMPLES_DIR})
