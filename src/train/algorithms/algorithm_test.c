@@ -366,21 +366,21 @@ static void work(braid_hogwild_thread *thread, int number, void *arg)
     braid_tensor_free(fed);
 }
 
-static model open_hogwild(void)
+static model open_hogwild(int64_t last_step)
 {
     const braid_algorithm_options o = braid_algorithm_defaults("hogwild");
     model m = make("hogwild", &o);
     m.s = braid_monitored_session_open(
         m.g, &(braid_session_config){
                  .is_chief = true,
-                 .hooks = BRAID_HOOKS(braid_algorithm_hook(m.algorithm), braid_stop_at_step(500))});
+                 .hooks = BRAID_HOOKS(braid_algorithm_hook(m.algorithm), braid_stop_at_step(last_step))});
     return m;
 }
 
 static void threads_train_the_same_variables_and_stop_together(void **state)
 {
     (void)state;
-    model m = open_hogwild();
+    model m = open_hogwild(500);
     crew c = {.m = &m};
     assert_int_equal(braid_hogwild(m.algorithm, m.s, 4, work, &c), BRAID_OK);
     assert_true(braid_should_stop(m.s));
@@ -410,7 +410,7 @@ static void fail_at_once(braid_hogwild_thread *thread, int number, void *arg)
 static void an_error_of_a_thread_ends_the_training_of_all(void **state)
 {
     (void)state;
-    model m = open_hogwild();
+    model m = open_hogwild(INT64_MAX);
     crew c = {.m = &m};
     BD_STATUS(st);
     assert_int_equal(braid_hogwild(m.algorithm, m.s, 3, fail_at_once, &c), BRAID_INVALID_ARGUMENT);
