@@ -1,7 +1,7 @@
 // deep_mnist builds, node for node, the model, training step and accuracy that TensorFlow 1.3's own program
 // built (as it was recorded). The program itself, before cmocka and its short names.
 #define main deep_mnist_main
-#include "../deep_mnist.c" // NOLINT(bugprone-suspicious-include)
+#include "../deep_mnist/deep_mnist.c" // NOLINT(bugprone-suspicious-include)
 #undef main
 
 #include "base/testing/test.h"

@@ -1,7 +1,7 @@
 // mnist_replica builds, node for node, the graph that TensorFlow 1.3's own program built (as recorded),
 // without the nodes for checkpoints. The program itself comes before cmocka and its short names.
 #define main mnist_replica_main
-#include "../mnist_replica.c" // NOLINT(bugprone-suspicious-include)
+#include "../mnist_replica/mnist_replica.c" // NOLINT(bugprone-suspicious-include)
 #undef main
 
 #include "base/testing/test.h"
