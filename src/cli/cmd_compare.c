@@ -36,7 +36,7 @@ static bd_flags_result parse(comparison *c, int argc, char **argv)
         {"algorithms", BD_FLAG_STRING, &c->algorithms, 0, "NAMES",
          "the algorithms to compare, with commas in between (default: all)"},
         {"simulate", BD_FLAG_BOOL, &c->simulates, 0, NULL,
-         "train once, with one worker, and simulate clusters of 1 to 1,000 workers from what it measures"},
+         "train once, with one worker, and simulate 1 to 1,000 workers"},
         {"output", BD_FLAG_STRING, &c->output, 0, "DIR", "where files are written (default compare)"},
     };
     const bd_flags flags = {

@@ -39,7 +39,7 @@ static bd_flags_result parse(planning *p, int argc, char **argv)
         {"model", BD_FLAG_STRING, &p->model, 0, "BYTES",
          "size of all variables, with K, M or G (default: measured)"},
         {"bandwidth", BD_FLAG_STRING, &p->bandwidth, 0, "BYTES",
-         "that a parameter server moves in a second, with K, M or G (default: measured, or 1G)"},
+         "a parameter server moves in a second (default: measured, or 1G)"},
         {"latency", BD_FLAG_STRING, &p->latency, 0, "SECONDS", "one way, between tasks (default 0.0001)"},
         {"spread", BD_FLAG_STRING, &p->spread, 0, "PART",
          "by which times of workers differ from step to step (default 0.1)"},

@@ -50,7 +50,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         {"chief", BD_FLAG_BOOL, &f->chief, 0, NULL,
          "a chief besides the workers; without it worker 0 is the chief"},
         {"evaluator", BD_FLAG_BOOL, &f->evaluator, 0, NULL,
-         "an evaluator, which is no part of the cluster and evaluates checkpoints"},
+         "a task that evaluates checkpoints, beside the cluster"},
         {"timeout", BD_FLAG_SECONDS, &f->timeout_ms, 0, "SECONDS",
          "end all tasks after this time, with exit code 124 (default: never)"},
         {"restarts", BD_FLAG_INT, &f->restarts, 0, "N",
@@ -185,8 +185,7 @@ static char *in_directory(const char *directory, size_t len, const char *name)
 // Installed examples lie in a directory of their own, whose path from that of programs is known.
 static char *find_example(const char *self, const char *name)
 {
-    char *directory =
-        bd_asprintf("%.*s/%s", (int)(strrchr(self, '/') - self), self, BD_EXAMPLES_DIRECTORY);
+    char *directory = bd_asprintf("%.*s/%s", (int)(strrchr(self, '/') - self), self, BD_EXAMPLES_DIRECTORY);
     char *path = in_directory(directory, strlen(directory), name);
     bd_free(directory);
     return path;
