@@ -4,7 +4,7 @@
 #include "mnist.h"
 #include "mnist_task.h"
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct {
@@ -34,12 +34,22 @@ static const char *check_flags(void)
 
 // ---- The algorithm ----
 
+// Each worker has a directory of summaries of its own; NULL: none.
+static const char *summary_dir(int worker)
+{
+    static char dir[1024];
+    if (!*mnist_task_flags.log_dir) return NULL;
+    snprintf(dir, sizeof dir, "%s/worker-%d", mnist_task_flags.log_dir, worker);
+    return dir;
+}
+
 static braid_algorithm_options options_of(int workers, int worker)
 {
     braid_algorithm_options o = braid_algorithm_defaults(flags.algorithm);
     o.num_workers = workers;
     o.worker = worker;
     o.is_chief = worker == 0;
+    o.summary_dir = summary_dir(worker);
     o.learning_rate = (float)mnist_task_flags.learning_rate;
     o.backup_workers = (int)flags.backup_workers;
     if (flags.period) o.period = (int)flags.period;

@@ -229,6 +229,29 @@ static void summary_values_share_one_event(void **state)
     bd_histogram_fini(&h);
 }
 
+static void a_histogram_counts_values_so_many_times(void **state)
+{
+    BD_STATUS(st);
+    bd_histogram h;
+    bd_histogram_init(&h);
+    bd_histogram_add_times(&h, 2, 5);
+    bd_histogram_add_times(&h, 7, 0);
+    bd_histogram_add(&h, -1);
+    bd_event_writer *w = open_writer(*state, NULL);
+    bd_event_put_histogram(w, 3, "staleness", &h, st);
+    bd_event_writer_flush(w, st);
+    assert_ok(st);
+    struct reader r = open_reader(bd_event_writer_path(w));
+    expect_version(&r);
+    const Tensorflow__Summary *s = expect_event(&r, 3, TENSORFLOW__EVENT__WHAT_SUMMARY)->summary;
+    assert_string_equal(s->value[0]->tag, "staleness");
+    const Tensorflow__HistogramProto *got = s->value[0]->histo;
+    assert_true(got->num == 6 && got->sum == 9 && got->sum_squares == 21 && got->min == -1 && got->max == 2);
+    close_reader(&r);
+    close_writer(w);
+    bd_histogram_fini(&h);
+}
+
 // ---- Flushing ----
 
 static void a_full_queue_flushes_events(void **state)
@@ -378,6 +401,7 @@ int main(void)
         IN_TEMP_DIR(files_of_one_second_do_not_collide),
         IN_TEMP_DIR(each_kind_of_event_is_read_back),
         IN_TEMP_DIR(summary_values_share_one_event),
+        IN_TEMP_DIR(a_histogram_counts_values_so_many_times),
         IN_TEMP_DIR(a_full_queue_flushes_events),
         IN_TEMP_DIR(events_are_flushed_after_the_interval),
         IN_TEMP_DIR(events_of_many_threads_stay_whole),

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "train/testing/evaluate.h"
+#include "train/testing/hook_fixture.h"
 #include <braid/braid.h>
 #include <math.h>
 #include <string.h>
@@ -347,6 +348,23 @@ static void a_worker_reports_its_steps_and_updates(void **state)
     close_session(&m);
 }
 
+static void summaries_of_a_worker_are_in_its_event_file(void **state)
+{
+    (void)state;
+    braid_algorithm_options o = braid_algorithm_defaults("agn");
+    o.period = PERIOD;
+    o.summary_dir = hook_dir;
+    model m = make("agn", &o);
+    open_session(&m);
+    for (int i = 0; i < STEPS; i++)
+        step(&m, i);
+    close_session(&m);
+    static const char *const tags[] = {"algorithm/staleness", "algorithm/mean_staleness", "algorithm/updates",
+                                       "algorithm/waiting_seconds", "algorithm/bytes"};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
+        assert_true(hook_is_in_events(tags[i]));
+}
+
 // ---- Hogwild! ----
 
 typedef struct crew {
@@ -507,6 +525,8 @@ int main(void)
         cmocka_unit_test(a_checkpoint_holds_the_centre_under_the_names_of_the_variables),
         cmocka_unit_test(sparse_gradients_are_summed_up_row_by_row),
         cmocka_unit_test(a_worker_reports_its_steps_and_updates),
+        cmocka_unit_test_setup_teardown(summaries_of_a_worker_are_in_its_event_file, hook_set_up,
+                                        hook_tear_down),
         cmocka_unit_test(threads_train_the_same_variables_and_stop_together),
         cmocka_unit_test(an_error_of_a_thread_ends_the_training_of_all),
         cmocka_unit_test(an_unknown_name_is_an_error_that_lists_the_known_ones),
