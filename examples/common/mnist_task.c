@@ -3,6 +3,7 @@
 
 #include "first_step.h"
 #include "mnist.h"
+#include "mnist_queue.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ static const flag common_flags[] = {
      "Directory of MNIST's four idx files, plain or gzipped. Empty: the program draws digits itself.", 0},
     {"train_steps", FLAG_INT, &FLAGS.train_steps, "Number of training steps, of all workers together.", 0},
     {"batch_size", FLAG_INT, &FLAGS.batch_size, "Images in a step of one worker.", 0},
+    {"queue_batches", FLAG_INT, &FLAGS.queue_batches,
+     "A thread keeps so many batches ready in a queue. 0: each step is fed its batch.", 0},
     {"learning_rate", FLAG_FLOAT, &FLAGS.learning_rate, "Learning rate.", 0},
     {"job_name", FLAG_STRING, &FLAGS.job_name, "The job of this process: ps or worker.", 0},
     {"task_index", FLAG_INT, &FLAGS.task_index,
@@ -50,6 +53,7 @@ static const char *wrong_flag(const mnist_program *program)
     const char *own = program->check();
     if (own) return own;
     if (FLAGS.batch_size < 1 || FLAGS.batch_size > 100000) return "--batch_size must be 1 to 100000";
+    if (FLAGS.queue_batches < 0 || FLAGS.queue_batches > 1000) return "--queue_batches must be 0 to 1000";
     if (FLAGS.train_steps < 1) return "--train_steps must be at least 1";
     if (!(FLAGS.learning_rate > 0)) return "--learning_rate must be more than 0";
     if (!(FLAGS.save_checkpoint_secs > 0)) return "--save_checkpoint_secs must be more than 0";
@@ -116,6 +120,10 @@ static braid_cluster *find_cluster(const mnist_program *program, const char **jo
 mnist_model mnist_model_new(braid_graph *g)
 {
     mnist_model m = {0};
+    if (FLAGS.queue_batches > 0) {
+        mnist_add_queue(g, &m);
+        return m;
+    }
     m.images = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_PIXELS));
     m.labels = braid_placeholder(g, NULL, BRAID_FLOAT, BRAID_SHAPE(-1, MNIST_CLASSES));
     return m;
@@ -157,6 +165,8 @@ static void test(const mnist_program *program, braid_monitored_session *s, const
 static void train_steps(braid_monitored_session *s, const mnist_model *m, mnist *data)
 {
     braid_tensor *keep_prob = braid_tensor_float((float)m->keep_in_training);
+    while (m->enqueue && !braid_should_stop(s))
+        braid_run(s, BRAID_FEED({m->keep_prob, keep_prob}), NULL, m->train);
     while (!braid_should_stop(s)) {
         mnist_batch b = mnist_next_batch(data, (int)FLAGS.batch_size);
         braid_run(s, BRAID_FEED({m->images, b.images}, {m->labels, b.labels}, {m->keep_prob, keep_prob}),
@@ -206,11 +216,12 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                .is_chief = chief,
                .checkpoint_dir = *FLAGS.log_dir ? FLAGS.log_dir : NULL,
                .save_checkpoint_seconds = FLAGS.save_checkpoint_secs,
-               .hooks = BRAID_HOOKS(m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL,
-                                    m.algorithm ? braid_algorithm_sync_hook(m.algorithm) : NULL,
-                                    m.algorithm ? braid_algorithm_hook(m.algorithm) : NULL,
-                                    braid_stop_at_step(last_step), first_step_hook(),
-                                    braid_progress(m.loss, last_step))});
+               .hooks =
+                   BRAID_HOOKS(m.sync ? braid_sync_replicas_hook(m.sync, chief, -1) : NULL,
+                               m.algorithm ? braid_algorithm_sync_hook(m.algorithm) : NULL,
+                               m.algorithm ? braid_algorithm_hook(m.algorithm) : NULL,
+                               m.enqueue ? mnist_queue_hook(&m, index) : NULL, braid_stop_at_step(last_step),
+                               first_step_hook(), braid_progress(m.loss, last_step))});
     train_steps(s, &m, data);
     if (m.algorithm) braid_algorithm_pull(m.algorithm, s); // tests what all workers have learnt
     if (braid_monitored_session_is_chief(s)) test(program, s, &m, accuracy, data);

@@ -9,7 +9,7 @@
 // The flags that all programs have.
 typedef struct mnist_flags {
     const char *data_dir, *job_name, *ps_hosts, *worker_hosts, *log_dir;
-    int64_t task_index, train_steps, batch_size;
+    int64_t task_index, train_steps, batch_size, queue_batches;
     double learning_rate, save_checkpoint_secs;
     bool existing_servers, insecure, log_device_placement, greedy_placement;
 } mnist_flags;
@@ -17,7 +17,9 @@ typedef struct mnist_flags {
 extern mnist_flags mnist_task_flags;
 
 typedef struct mnist_model {
-    braid_out images, labels; // placeholders: [batch, 784] and, one-hot, [batch, 10]
+    braid_out images, labels;           // placeholders: [batch, 784] and, one-hot, [batch, 10]
+    braid_out next_images, next_labels; // with --queue_batches: placeholders of a batch for the queue
+    braid_op *enqueue;                  // puts it there; NULL: each step is fed
     // placeholder of a scalar: the keep probability of dropout; op NULL: there is no dropout
     braid_out keep_prob;
     double keep_in_training; // fed to it while training
