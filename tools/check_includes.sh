@@ -61,6 +61,7 @@ train_rooms=(
     "sessions=optimizers variables"
     "hooks=sessions"
     "algorithms=hooks sessions optimizers variables"
+    "strategies=optimizers variables"
 )
 # A room with more files than this is two subjects.
 files_max=80

@@ -5,7 +5,7 @@
 #include "op/collective.h"
 #include "op/kernel.h"
 
-#define COLLECTIVE_DEVIATION                                                                                   \
+#define COLLECTIVE_DEVIATION                                                                                             \
     "Members send tensors to each other directly, not in a ring, so they are tasks of Braid; subdiv_offsets, wait_for, " \
     "communication_hint and timeout_seconds have no effect."
 
