@@ -62,6 +62,7 @@ train_rooms=(
     "hooks=sessions"
     "algorithms=hooks sessions optimizers variables"
     "estimator=hooks sessions input layers optimizers ops variables"
+    "strategies=optimizers variables"
 )
 # A room with more files than this is two subjects.
 files_max=80

@@ -50,6 +50,7 @@
 #include <braid/session_creator.h>
 #include <braid/session_manager.h>
 #include <braid/status.h>
+#include <braid/strategy.h>
 #include <braid/summary.h>
 #include <braid/supervisor.h>
 #include <braid/sync_replicas.h>

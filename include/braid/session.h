@@ -62,6 +62,11 @@ typedef struct braid_session_options {
     /// To a "grpc://" target: the directory of the client's certificate (braid/keys.h). NULL: what the
     /// environment variable BRAID_TLS_DIR says; without it, or with "", there is no TLS. Borrowed.
     const char *tls_dir;
+    /// The task that leads the collectives of this session ("/job:worker/task:0"), where several sessions
+    /// take part in one collective: the same for all of them (collective_group_leader of
+    /// ConfigProto.experimental). NULL: each step's members are in one session. InvalidArgument when the
+    /// cluster has no such task. Borrowed. A session in this process ignores it.
+    const char *collective_leader;
     unsigned disabled_rewrites; ///< BRAID_REWRITE_...: rewrites to switch off, on all devices of the session
 } braid_session_options;
 

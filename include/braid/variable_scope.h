@@ -129,6 +129,22 @@ BRAID_API void braid_pop_variable_scope(braid_graph *graph);
 
 // ---- Getting variables ----
 
+/// When the copies of a variable on several replicas are made equal (tf.VariableSynchronization; strategy.h).
+typedef enum braid_synchronization {
+    BRAID_SYNC_AUTO = 0,     ///< as the strategy has it: on writing
+    BRAID_SYNC_NONE = 1,     ///< there is one copy only; refused by strategies with copies
+    BRAID_SYNC_ON_WRITE = 2, ///< all copies get each new value
+    BRAID_SYNC_ON_READ = 3 ///< each replica writes its own copy; reading all puts them together. Not trained.
+} braid_synchronization;
+
+/// How the values that the replicas give become one (tf.VariableAggregation).
+typedef enum braid_aggregation {
+    BRAID_AGGREGATE_NONE = 0, ///< they do not: an assignment by replicas is an error
+    BRAID_AGGREGATE_SUM = 1,
+    BRAID_AGGREGATE_MEAN = 2,
+    BRAID_AGGREGATE_ONLY_FIRST_REPLICA = 3 ///< the value of replica 0 counts
+} braid_aggregation;
+
 /// What a variable is to be. All zero is the default of each.
 typedef struct braid_variable_options {
     braid_dtype dtype; ///< 0: the scope's
@@ -145,7 +161,9 @@ typedef struct braid_variable_options {
     braid_regularizer regularizer; ///< adds its loss to BRAID_REGULARIZATION_LOSSES; not when reusing
     braid_constraint constraint;   ///< not when reusing
     braid_partitioner partitioner;
-    bool whole; ///< not partitioned, whatever the scope says
+    braid_synchronization synchronization; ///< of its copies under a strategy; not when reusing
+    braid_aggregation aggregation;         ///< of what replicas assign to it; not when reusing
+    bool whole;                            ///< not partitioned, whatever the scope says
 } braid_variable_options;
 
 /// Makes the variable SCOPE/NAME, or returns the one that exists where it is reused (tf.get_variable).

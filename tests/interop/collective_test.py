@@ -224,6 +224,19 @@ class DisagreementTest(CollectiveTest):
         with self.fails("INVALID_ARGUMENT", "Members of the group disagree", "float[1]", "float[2]"):
             self.s.run(names)
 
+    def test_of_a_large_shape(self):
+        self.s.extend(
+            placeholder("p", FLOAT, None, PS),
+            placeholder("q", FLOAT, None, WORKER),
+            self.reduce("a", "p", PS, size=2),
+            self.reduce("b", "q", WORKER, size=2),
+        )
+        for counts in (40000, 50000), (40000, 5), (40000, 4000000):
+            feeds = {"p:0": floats(1.0, counts[0]), "q:0": floats(1.0, counts[1])}
+            shapes = [f"float[{n}]" for n in counts]
+            with self.fails("INVALID_ARGUMENT", "Members of the group disagree", *shapes):
+                self.s.run(["a:0", "b:0"], feeds)
+
     def test_a_member_too_many(self):
         names = self.pair(self.reduce("a", "x", PS, size=2), self.reduce("b", "x", WORKER, size=2))
         self.s.run(names)

@@ -2,6 +2,7 @@
 #include "ops/testing/op_rows.h"
 #include "ops/testing/op_test.h"
 #include "runtime/testing/test_graph.h"
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -148,6 +149,120 @@ static void tensors_of_any_shape_are_exchanged(void **state)
     }
 }
 
+// ---- Large tensors: merged part by part ----
+
+static uint32_t drawn(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 32);
+}
+
+// Sums of these depend on the order: values of many magnitudes.
+static braid_tensor *large(int64_t count, int device)
+{
+    uint64_t seed = (uint64_t)device + 1;
+    braid_tensor *t = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(count), NULL);
+    for (int64_t i = 0; i < count; i++) {
+        const float unit = (float)drawn(&seed) / 4294967296.0f - 0.5f;
+        bd_tensor_f32(t)[i] = ldexpf(unit, (int)(drawn(&seed) % 24));
+    }
+    return t;
+}
+
+static braid_out given_on(braid_graph *g, int index)
+{
+    braid_op_desc *d = braid_op_begin(g, "Placeholder", NULL);
+    braid_op_device(d, device(index));
+    braid_op_attr_type(d, "dtype", BRAID_FLOAT);
+    return braid_op_end_out(d);
+}
+
+static void expect_fixed_order(const braid_tensor *got, braid_tensor *const given[DEVICES], bool divides)
+{
+    for (int64_t i = 0; i < bd_tensor_count(got); i++) {
+        float sum = bd_tensor_f32(given[0])[i];
+        for (int k = 1; k < DEVICES; k++)
+            sum += bd_tensor_f32(given[k])[i];
+        if (divides) sum /= DEVICES;
+        if (memcmp(&sum, &bd_tensor_f32(got)[i], sizeof sum) != 0)
+            fail_msg("element %lld is %.9g, not %.9g", (long long)i, (double)bd_tensor_f32(got)[i],
+                     (double)sum);
+    }
+}
+
+// Around the size from which tensors are divided, of parts with one chunk and several, and of a last part
+// that is empty, short or whole.
+static void large_sums_have_the_bits_of_the_order_of_ranks(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {16383, 16384, 16385, 16384 + 130, 393216, 393217, 700001, 1000000};
+    for (size_t k = 0; k < BD_COUNTOF(counts); k++) {
+        BD_STATUS(st);
+        braid_graph *g = braid_graph_new();
+        braid_tensor *given[DEVICES], *out[DEVICES];
+        braid_feed feeds[DEVICES];
+        braid_fetch fetches[DEVICES];
+        for (int i = 0; i < DEVICES; i++) {
+            given[i] = large(counts[k], i);
+            feeds[i] = (braid_feed){given_on(g, i), given[i]};
+            fetches[i] = (braid_fetch){reduced(g, i, feeds[i].out, "Add", k % 2 ? "Div" : "Id"), &out[i]};
+        }
+        braid_session *s = open_session(g);
+        braid_session_run(
+            s,
+            &(braid_run_args){
+                .feeds = feeds, .feed_count = DEVICES, .fetches = fetches, .fetch_count = DEVICES},
+            st);
+        assert_ok(st);
+        for (int i = 0; i < DEVICES; i++) {
+            expect_fixed_order(out[i], given, k % 2);
+            braid_tensor_free(out[i]);
+        }
+        for (int i = 0; i < DEVICES; i++)
+            braid_tensor_free(given[i]);
+        tg_close(s, g);
+    }
+}
+
+static void members_that_disagree_about_a_large_shape_fail(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t counts[DEVICES];
+        const char *message;
+    } cases[] = {
+        {{100000, 100000, 100001}, "Members of the group disagree: member"},
+        {{100000, 100000, 1000000}, "Members of the group disagree: member"},
+        {{100000, 100000, 5}, "Members of the group disagree: member"},
+        {{5, 5, 100000}, "Members of the group disagree: member"},
+    };
+    for (size_t k = 0; k < BD_COUNTOF(cases); k++) {
+        BD_STATUS(st);
+        braid_graph *g = braid_graph_new();
+        braid_tensor *given[DEVICES], *out[DEVICES] = {0};
+        braid_feed feeds[DEVICES];
+        braid_fetch fetches[DEVICES];
+        for (int i = 0; i < DEVICES; i++) {
+            given[i] = large(cases[k].counts[i], i);
+            feeds[i] = (braid_feed){given_on(g, i), given[i]};
+            fetches[i] = (braid_fetch){reduced(g, i, feeds[i].out, "Add", "Id"), &out[i]};
+        }
+        braid_session *s = open_session(g);
+        braid_session_run(s,
+                          &(braid_run_args){.feeds = feeds,
+                                            .feed_count = DEVICES,
+                                            .fetches = fetches,
+                                            .fetch_count = DEVICES,
+                                            .timeout_ms = 30000},
+                          st);
+        assert_null(strstr(st->message ? st->message : "", "uint8"));
+        assert_error(st, BRAID_INVALID_ARGUMENT, cases[k].message);
+        for (int i = 0; i < DEVICES; i++)
+            braid_tensor_free(given[i]);
+        tg_close(s, g);
+    }
+}
+
 static void a_missing_member_is_waited_for_until_the_run_ends(void **state)
 {
     (void)state;
@@ -168,6 +283,8 @@ int main(void)
         cmocka_unit_test(all_devices_get_the_same),
         cmocka_unit_test(a_broadcast_reaches_the_other_devices),
         cmocka_unit_test(tensors_of_any_shape_are_exchanged),
+        cmocka_unit_test(large_sums_have_the_bits_of_the_order_of_ranks),
+        cmocka_unit_test(members_that_disagree_about_a_large_shape_fail),
         cmocka_unit_test(a_missing_member_is_waited_for_until_the_run_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,7 @@ struct step {
     bd_listed_step listed;        // until the step has ended
     int64_t collective_graph_key; // 0: none
     bool has_shared_id;           // that of the next step of the graph key
+    const void *caller;           // of bd_master_run, as this_thread() names it
     bool wants_costs;
     bd_trace *trace;               // for which the step is traced; NULL: none
     bd_cancellation *cancellation; // below the caller's
@@ -347,6 +348,13 @@ static void set_values(step *s, step_partition *partition)
     }
 }
 
+// Differs between threads.
+static const void *this_thread(void)
+{
+    static _Thread_local char here;
+    return &here;
+}
+
 // One block holds the parts and the arrays that they point to.
 static void make_partitions(step *s)
 {
@@ -388,7 +396,9 @@ static void make_partitions(step *s)
             .wants_partition_graphs = s->args->wants_partition_graphs || s->wants_costs,
             .stats = &partition->stats,
             .partition_graphs = &partition->graphs,
-            .may_wait = s->args->may_wait,
+            // The id of a step with collectives may come on a thread of the connection to the leader, which
+            // has to go on: the members' answers come on it, too.
+            .may_wait = s->args->may_wait && s->caller == this_thread(),
             .is_partial = s->args->phase != BD_RUN_WHOLE,
             .is_last_partial = s->args->phase == BD_RUN_PARTIAL_LAST,
             .pushes = pushes,
@@ -576,6 +586,7 @@ void bd_master_run(bd_master_session *session, const bd_master_run_args *args, b
     }
     bd_master_session_ref(session);
     s->id = s->listed.step.id;
+    s->caller = this_thread();
     s->fn = fn;
     s->arg = arg;
     start_timeout(s);

@@ -83,6 +83,9 @@ static braid_code create(bd_remote_session *s, const braid_session_options *o, b
     config.intra_op_parallelism_threads = o->intra_op_threads;
     bd_graph_options graph_options;
     config.graph_options = bd_graph_options_make(o->disabled_rewrites, &graph_options);
+    Tensorflow__ConfigProto__Experimental experimental = TENSORFLOW__CONFIG_PROTO__EXPERIMENTAL__INIT;
+    experimental.collective_group_leader = (char *)o->collective_leader;
+    if (o->collective_leader) config.experimental = &experimental;
     Tensorflow__CreateSessionRequest request = TENSORFLOW__CREATE_SESSION_REQUEST__INIT;
     request.config = &config;
     request.target = s->target;

@@ -285,6 +285,7 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
         .is_isolated = options->isolate_session_state,
         .operation_timeout_ms = options->operation_timeout_ms,
         .disabled_rewrites = options->disabled_rewrites,
+        .collective_leader = options->collective_leader,
     };
     braid_graph empty;
     bd_graph_init(&empty);

@@ -5,8 +5,8 @@
 #include "op/collective.h"
 #include "op/kernel.h"
 
-#define COLLECTIVE_DEVIATION                                                                                                   \
-    "Each member gives its tensor to each other one, not in a ring, so members are tasks of Braid; subdiv_offsets, wait_for, " \
+#define COLLECTIVE_DEVIATION                                                                                             \
+    "Members send tensors to each other directly, not in a ring, so they are tasks of Braid; subdiv_offsets, wait_for, " \
     "communication_hint and timeout_seconds have no effect."
 
 // The attributes that identify a node's group.

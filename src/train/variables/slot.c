@@ -7,10 +7,27 @@
 #include "train/variables/variable_store.h"
 #include <string.h>
 
+// Makes the slot of a mirrored variable: a mirror of the slot of its centre, where that is made already.
+static braid_variable make_mirror(braid_graph *g, const char *scope, braid_out primary, braid_out centre,
+                                  braid_out initial)
+{
+    const train_variable_spec spec = {.kind = train_kind_of(primary), .collection = BRAID_LOCAL_VARIABLES};
+    char *suffix = train_scope_name(scope + strlen(braid_op_name(primary.op)));
+    char *name = bd_asprintf("%s%s", braid_op_name(centre.op), suffix);
+    const braid_out slot = {braid_graph_find(g, name), 0};
+    const braid_variable v =
+        train_make_one(g, scope, slot.op ? braid_variable_find(slot).read : initial, &spec);
+    bd_free(name);
+    bd_free(suffix);
+    return v;
+}
+
 // Makes the slot's nodes. The slot of a part is a part of the slot: of the whole's name, if of its shape.
 static braid_variable make(braid_graph *g, const char *scope, braid_out primary, braid_out initial)
 {
     const train_variable_spec spec = {.kind = train_kind_of(primary)};
+    const braid_out centre = train_mirrored(g, primary);
+    if (centre.op) return make_mirror(g, scope, primary, centre, initial);
     const braid_variable slot = train_make_variable(g, scope, initial, &spec);
     const train_slice *part = train_slice_of(g, primary);
     if (!part || !slot.ref.op || !braid_shape_equal(braid_out_shape(initial), part->shape)) return slot;

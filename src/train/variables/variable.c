@@ -62,8 +62,8 @@ static void resource_nodes(braid_graph *g, const char *scope, const char *place_
     braid_pop_colocate(g);
 }
 
-static braid_variable make(braid_graph *g, const char *scope, braid_out initial_value,
-                           const train_variable_spec *spec)
+braid_variable train_make_one(braid_graph *g, const char *scope, braid_out initial_value,
+                              const train_variable_spec *spec)
 {
     braid_variable v = {0};
     if (!initial_value.op) return v;
@@ -93,13 +93,14 @@ static braid_variable make_copy(braid_graph *g, braid_variable centre, train_var
     braid_push_control(g, NULL, 0);
     braid_push_colocate(g, at);
     const train_variable_spec spec = {.kind = kind, .trainable = true, .collection = BRAID_LOCAL_VARIABLES};
-    const braid_variable v = make(g, scope, centre.read, &spec);
+    const braid_variable v = train_make_one(g, scope, centre.read, &spec);
     braid_pop_colocate(g);
     braid_pop_control(g);
     braid_pop_name_scope(g);
     braid_pop_name_scope(g);
     bd_free(name);
-    if (v.ref.op) bd_array_push(&train_store_of(g)->copies, ((train_copy){v.ref, centre.ref}));
+    if (v.ref.op)
+        bd_array_push(&train_store_of(g)->copies, ((train_copy){.copy = v.ref, .centre = centre.ref}));
     return v;
 }
 
@@ -107,10 +108,11 @@ braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out 
                                    const train_variable_spec *spec)
 {
     braid_op *at = train_store_of(g)->copies_at;
-    if (!spec->trainable || !at) return make(g, scope, initial_value, spec);
+    if (train_store_of(g)->replicas) return train_make_in_replica(g, scope, initial_value, spec);
+    if (!spec->trainable || !at) return train_make_one(g, scope, initial_value, spec);
     train_variable_spec shared = *spec;
     shared.trainable = false;
-    return make_copy(g, make(g, scope, initial_value, &shared), spec->kind, at);
+    return make_copy(g, train_make_one(g, scope, initial_value, &shared), spec->kind, at);
 }
 
 braid_variable train_local_variable(braid_graph *g, const char *name, const braid_tensor *value)

@@ -127,6 +127,7 @@ static braid_variable make_whole(const wanted *w)
         braid_collect(g, w->o.collections[i], v.ref);
     add_loss(w, v);
     if (w->o.constraint.build) braid_constrain_variable(g, v.ref, &w->o.constraint);
+    train_set_policy(w->g, v.ref, (train_policy){w->o.synchronization, w->o.aggregation});
     store(w, v);
     return v;
 }
@@ -238,6 +239,7 @@ static void settle(wanted *w, const braid_variable_scope_options *scope)
         o->shape = braid_out_shape(o->initial_value);
         o->dtype = train_base_dtype(braid_out_dtype(o->initial_value));
     }
+    if (o->synchronization == BRAID_SYNC_ON_READ) o->untrained = true;
     if (!o->dtype) o->dtype = scope->dtype ? scope->dtype : BRAID_FLOAT;
     if (!o->reuse) o->reuse = scope->reuse;
     if (!o->kind) o->kind = scope->kind;
@@ -254,6 +256,31 @@ static void settle(wanted *w, const braid_variable_scope_options *scope)
         o->initializer = is_float ? braid_glorot_uniform_initializer() : braid_zeros_initializer();
 }
 
+// What strategies with mirrors do not have.
+static void check_replicated(const wanted *w)
+{
+    const train_replicas *r = train_store_of(w->g)->replicas;
+    if (w->o.synchronization < BRAID_SYNC_AUTO || w->o.synchronization > BRAID_SYNC_ON_READ)
+        braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
+                         "Invalid variable synchronization mode: %d for variable: %s",
+                         (int)w->o.synchronization, w->name);
+    if (w->o.aggregation < BRAID_AGGREGATE_NONE || w->o.aggregation > BRAID_AGGREGATE_ONLY_FIRST_REPLICA)
+        braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
+                         "Invalid variable aggregation mode: %d for variable: %s", (int)w->o.aggregation,
+                         w->name);
+    if (!r || r->shares) return;
+    if (w->o.synchronization == BRAID_SYNC_NONE)
+        braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
+                         "`NONE` variable synchronization mode is not supported with mirrored variables. "
+                         "Please change the `synchronization` for variable: %s",
+                         w->name);
+    if (w->o.partitioner.shards && !w->o.whole)
+        braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
+                         "Variable %s: a strategy with mirrored variables has no partitioned ones. Make it "
+                         "without a partitioner, or with `whole`",
+                         w->name);
+}
+
 braid_variable train_variable_at(braid_graph *g, const char *full_name, const braid_variable_options *options,
                                  const braid_variable_scope_options *scope)
 {
@@ -262,6 +289,7 @@ braid_variable train_variable_at(braid_graph *g, const char *full_name, const br
     if (!braid_graph_status(g, NULL) && braid_shape_num_elements(w.o.shape) < 0)
         braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "Shape of a new variable (%s) must be fully defined",
                          full_name);
+    check_replicated(&w);
     if (braid_graph_status(g, NULL)) return (braid_variable){0};
     (void)braid_push_name_scope(g, NULL);
     const braid_variable v = w.o.partitioner.shards && !w.o.whole ? get_parts(&w) : get_whole(&w);
@@ -280,8 +308,9 @@ braid_variable braid_variable_get_with(braid_graph *g, const char *name,
     if (braid_graph_status(g, NULL)) return (braid_variable){0};
     const train_variable_scope *scope = train_current_scope(g);
     const braid_variable_scope_options defaults = scope->defaults;
-    char *full_name = bd_asprintf("%s%s", scope->name, name);
-    const braid_variable v = train_variable_at(g, full_name, options ? options : &none, &defaults);
+    braid_variable_options asked = options ? *options : none;
+    char *full_name = train_replica_name(g, scope->name, name, &asked.reuse);
+    const braid_variable v = train_variable_at(g, full_name, &asked, &defaults);
     bd_free(full_name);
     return v;
 }

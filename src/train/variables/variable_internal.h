@@ -34,6 +34,14 @@ typedef struct train_variable_spec {
 braid_variable train_make_variable(braid_graph *g, const char *scope, braid_out initial_value,
                                    const train_variable_spec *spec);
 
+// Makes the nodes alone, whatever strategy or algorithm is pushed.
+braid_variable train_make_one(braid_graph *g, const char *scope, braid_out initial_value,
+                              const train_variable_spec *spec);
+
+// train_make_variable while a strategy is pushed: the variable of the replica that is being built.
+braid_variable train_make_in_replica(braid_graph *g, const char *scope, braid_out initial_value,
+                                     const train_variable_spec *spec);
+
 // braid_variable_get_with by the name in full and with the defaults of a scope.
 braid_variable train_variable_at(braid_graph *g, const char *full_name, const braid_variable_options *options,
                                  const braid_variable_scope_options *scope);

@@ -35,6 +35,10 @@ static void release(void *arg)
     pos = 0;
     while (bd_map_next(&s->constraints, &pos, NULL, &value))
         bd_free(value);
+    pos = 0;
+    while (bd_map_next(&s->policies, &pos, NULL, &value))
+        bd_free(value);
+    bd_map_fini(&s->policies);
     bd_map_fini(&s->opened);
     bd_map_fini(&s->names);
     bd_map_fini(&s->variables);

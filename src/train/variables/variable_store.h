@@ -30,7 +30,28 @@ typedef struct train_initializer {
 // A variable that this process trains, and the shared variable of which it is a copy.
 typedef struct train_copy {
     braid_out copy, centre; // refs
+    int replica;            // of a strategy, which keeps it equal to the centre; 0: of an algorithm
 } train_copy;
+
+// When the copies of a variable are made equal, and how.
+typedef struct train_policy {
+    braid_synchronization synchronization;
+    braid_aggregation aggregation;
+} train_policy;
+
+// How a strategy makes variables while it is pushed. In a model that is built once for each replica, the
+// variables of replica 0 are the centres; the others share them, or get mirrors of them: copies with the
+// name NAME/replica_1.
+typedef struct train_replicas {
+    int replica; // that is being built; -1: none
+    bool shares;
+    BD_ARRAY(braid_variable) made; // by replica 0, in order
+    size_t next;                   // of `made`, for a later replica
+    bd_map opened;                 // the store's, as it was before replica 0
+    // What gives a centre its first value; NULL: its own initial value.
+    braid_out (*first_value)(void *arg, braid_out initial_value);
+    void *arg;
+} train_replicas;
 
 typedef struct train_variable_scope {
     char *name; // "a/b/"; outermost ""
@@ -46,6 +67,8 @@ typedef struct train_variable_store {
     bd_map initializers;                   // name of a variable's node -> train_initializer
     bd_map constraints;                    // the same -> braid_constraint
     BD_ARRAY(train_copy) copies;           // in the order in which they were made
+    bd_map policies;                       // the same -> train_policy
+    train_replicas *replicas;              // of the strategy that is pushed, not owned; NULL: none
     bool makes_local;                      // new variables are local
     braid_op *copies_at; // new trainable variables get a copy beside this node; NULL: they get none
 } train_variable_store;
@@ -89,5 +112,24 @@ void train_set_initializer(braid_graph *g, braid_out ref, braid_op *op, braid_ou
 
 // What an optimizer is to make of a variable's value after an update; NULL: nothing.
 const braid_constraint *train_constraint_of(const braid_graph *g, braid_out ref);
+
+// Begins to build replica `index`, in rising order from 0, and ends it: names of scopes begin anew in each.
+// The graph fails when a replica has not made the variables of replica 0. The strategy is pushed.
+void train_begin_replica(braid_graph *g, int index);
+void train_end_replica(braid_graph *g);
+void train_replicas_fini(train_replicas *r);
+
+// The name in full of a variable that the replica being built asks for, and whether it is there. The caller
+// frees it.
+char *train_replica_name(braid_graph *g, const char *scope, const char *name, braid_reuse *reuse);
+
+// Of a new variable, and of one that is there (all zero: none was set).
+void train_set_policy(braid_graph *g, braid_out ref, train_policy policy);
+train_policy train_policy_of(const braid_graph *g, braid_out ref);
+
+// The mirror of `centre` for a replica; `centre` itself where there is none.
+braid_out train_mirror_of(const braid_graph *g, braid_out centre, int replica);
+// The centre of a mirror; op NULL when `ref` is none.
+braid_out train_mirrored(const braid_graph *g, braid_out ref);
 
 #endif

@@ -1,0 +1,24 @@
+// All-reduce of large tensors: each member reduces its own part of the elements and sends it to the others.
+#ifndef BD_OPS_CONTROL_FLOW_COLLECTIVE_ALL_REDUCE_H
+#define BD_OPS_CONTROL_FLOW_COLLECTIVE_ALL_REDUCE_H
+
+#include "ops/control_flow/collective.h"
+#include "ops/control_flow/collective_merge.h"
+
+// Tensors of fewer bytes are exchanged directly.
+#define BD_ALL_REDUCE_MIN_BYTES (64 * 1024)
+
+typedef struct bd_all_reduce_options {
+    const bd_collective_state *group;
+    bd_merge merge;
+    bool divides; // by the size of the group
+} bd_all_reduce_options;
+
+// The last call of `start`: output 0 becomes what the members' inputs 0 are together.
+void bd_collective_all_reduce(bd_op_ctx *c, const bd_all_reduce_options *options);
+
+// Fails the kernel when what member `rank` sent under the edge's own name is the announcement of an
+// all-reduce of a tensor of another size than `own`. False: it has failed.
+bool bd_collective_check_announced(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *sent, int rank);
+
+#endif
