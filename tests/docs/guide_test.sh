@@ -103,7 +103,7 @@ run_block() { # run_block FILE
     report "$document:$((line - 1)): ${what%.whole}" $rc
 }
 
-for document in docs/guide.md docs/algorithms.md; do
+for document in docs/guide.md docs/algorithms.md docs/coming-from-tensorflow.md; do
     name=$(basename "$document" .md)
     mkdir "$dir/$name" "$dir/$name/work"
     blocks "$document" "$dir/$name" >"$dir/log"
@@ -131,4 +131,13 @@ grep -noE '\bbraid_[A-Za-z0-9_]+' docs/*.md examples/*.md examples/*/README.md R
         { print; failed = 1 }
         END { exit failed }' "$dir/known" - >"$dir/log"
 report "each braid_... of the documents is in a header" $?
+
+# ---- Links ----
+
+grep -noE '\]\([^):#]+' docs/*.md examples/*.md examples/*/README.md README.md |
+    while IFS=: read -r file line link; do
+        [ -e "$(dirname "$file")/${link#*(}" ] || echo "$file:$line: ${link#*(}"
+    done >"$dir/log"
+[ ! -s "$dir/log" ]
+report "each link between documents leads to a file" $?
 [ $failures = 0 ]
