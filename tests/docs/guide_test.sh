@@ -5,8 +5,8 @@
 # Blocks are told by the word after the language: ```c (or ```c NAME.c) is a whole program, which is run and
 # whose source lies beside the commands under that name; ```c fragment is the inside of a function, with the
 # variables of fragment.h; ```c functions stands outside of functions. ```sh blocks are run one after another
-# in one directory for each document, with free ports in place of 2222 and on. ``` alone is output, and is not
-# checked.
+# in one directory for each document, with free ports in place of 2222 and on. ```text exact is what the block
+# before it prints; ``` alone is output that differs from run to run, and is not checked.
 # labels: slow
 # timeout: 300
 set -u
@@ -56,7 +56,7 @@ blocks() {
         /^```/ && !open { open = 1; line = NR; language = substr($1, 4); word = NF > 1 ? $2 : "whole"
                           out = dir "/" sprintf("%05d", line) "." language "." word; next }
         /^```/          { open = 0; close(out); next }
-        open && (language == "c" || language == "sh") { print >out }
+        open && (language ~ /^(c|sh)$/ || word == "exact") { print >out }
         END             { if (open) { print FILENAME ":" line ": the block has no end"; exit 1 } }' "$1"
 }
 
@@ -97,6 +97,7 @@ run_block() { # run_block FILE
     case $what in
     c.fragment | c.functions) compile_part "${what#c.}" "$1" || rc=$? ;;
     c.*) program "$1" "${what#c.}" || rc=$? ;;
+    text.exact) diff "$1" "$dir/log" >"$dir/difference" || { rc=$?; cp "$dir/difference" "$dir/log"; } ;;
     sh.*) commands "$1" >"$dir/log" 2>&1 || rc=$? ;;
     *) echo "no block of this kind is known" >"$dir/log"; rc=1 ;;
     esac
@@ -109,7 +110,7 @@ for document in docs/guide.md docs/algorithms.md docs/coming-from-tensorflow.md;
     blocks "$document" "$dir/$name" >"$dir/log"
     report "each block of $document has an end" $?
     cd "$dir/$name/work" || exit 1
-    for block in "$dir/$name"/*.c.* "$dir/$name"/*.sh.*; do [ ! -f "$block" ] || echo "$block"; done |
+    for block in "$dir/$name"/*.c.* "$dir/$name"/*.sh.* "$dir/$name"/*.text.*; do [ ! -f "$block" ] || echo "$block"; done |
         sort >"$dir/$name/list"
     while read -r block <&3; do run_block "$block"; done 3<"$dir/$name/list"
     cd "$source" || exit 1
@@ -120,7 +121,7 @@ report "blocks were found ($fragments)" $?
 
 # ---- Names ----
 
-# Names of the headers, and of the metrics of a server, which are texts in the sources. A name that ends in '_'
+# Names of the headers, and of the metrics of a server, texts in the sources. A name that ends in '_'
 # stands for all that begin so; braid_raw_OP for those of all ops.
 cat include/braid/*.h* "$build"/generated/include/braid/*.h >"$dir/headers"
 grep -rhoE '"braid_[a-z_]+' src >>"$dir/headers"
