@@ -149,9 +149,10 @@ static braid_code check_join(const bd_collective_join *j, braid_status *st)
     return bd_device_name_parse(j->device, &name, st);
 }
 
+// Task 2 comes before task 10.
 static int compare_members(const void *a, const void *b)
 {
-    return strcmp(((const member *)a)->device, ((const member *)b)->device);
+    return strverscmp(((const member *)a)->device, ((const member *)b)->device);
 }
 
 static bool is_waited_for_locked(const bd_collective_groups *t, const group *g)

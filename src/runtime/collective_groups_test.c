@@ -28,7 +28,7 @@ static void note(void *arg, const bd_collective_group *group, const braid_status
     o->source = group->source;
     o->first_incarnation = group->incarnations[0];
     for (int i = 1; i < group->size; i++)
-        assert_true(strcmp(group->devices[i - 1], group->devices[i]) < 0);
+        assert_true(strverscmp(group->devices[i - 1], group->devices[i]) < 0);
 }
 
 static bd_collective_join member(const char *device, int32_t size, int type, bool is_source)
@@ -71,6 +71,22 @@ static void a_group_waits_for_all_its_members(void **state)
     restarted.incarnation = 8;
     join(g, restarted, c, &b);
     assert_int_equal(b.first_incarnation, 8);
+    bd_cancellation_unref(c);
+    bd_collective_groups_free(g);
+}
+
+static void members_are_in_the_order_of_their_numbers(void **state)
+{
+    (void)state;
+    bd_collective_groups *g = bd_collective_groups_new();
+    bd_cancellation *c = bd_cancellation_new(NULL);
+    outcome two = {0}, ten = {0};
+    bd_collective_join second = member(DEVICE(2), 2, BD_COLLECTIVE_REDUCTION, false);
+    second.incarnation = 2;
+    join(g, member(DEVICE(10), 2, BD_COLLECTIVE_REDUCTION, false), c, &ten);
+    join(g, second, c, &two);
+    assert_int_equal(two.code, BRAID_OK);
+    assert_int_equal(two.first_incarnation, 2);
     bd_cancellation_unref(c);
     bd_collective_groups_free(g);
 }
@@ -250,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_group_waits_for_all_its_members),
+        cmocka_unit_test(members_are_in_the_order_of_their_numbers),
         cmocka_unit_test(a_broadcast_waits_for_its_source),
         cmocka_unit_test(members_must_agree),
         cmocka_unit_test(cancelling_ends_a_wait),
