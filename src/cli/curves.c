@@ -109,7 +109,7 @@ char *bd_curve_read(bd_curve *c, const char *dir, int workers)
     for (int i = 0; i < workers && !error; i++)
         error = read_worker(&lines, dir, i);
     if (!error && lines.len == 0) error = bd_asprintf("%s: the curves are empty", dir);
-    if (!error) {
+    if (!error && lines.items) {
         qsort(lines.items, lines.len, sizeof *lines.items, by_time);
         add_up(c, &lines, workers);
     }

@@ -203,7 +203,7 @@ static void draw_log_ticks(const drawing *d, const axis *a, bool is_x)
 {
     static const double steps[] = {1, 2, 5};
     const int count = a->max - a->min > 4 ? 1 : (int)BD_COUNTOF(steps);
-    for (double power = floor(a->min); power <= a->max; power++) {
+    for (int power = (int)floor(a->min); power <= (int)floor(a->max); power++) {
         for (int i = 0; i < count; i++) {
             const double t = power + log10(steps[i]);
             if (t >= a->min && t <= a->max) draw_tick(d, t, is_x);
@@ -219,8 +219,9 @@ static void draw_ticks(const drawing *d, bool is_x)
         return;
     }
     const double distance = tick_distance(a);
-    for (double t = ceil(a->min / distance) * distance; t <= a->max + distance * 1e-6; t += distance)
-        draw_tick(d, t, is_x);
+    const int first = (int)ceil(a->min / distance), last = (int)floor(a->max / distance + 1e-6);
+    for (int i = first; i <= last; i++)
+        draw_tick(d, i * distance, is_x);
 }
 
 static void draw_axes(const drawing *d, const bd_plot_panel *p)

@@ -41,7 +41,7 @@ static void log_output(const bd_process *p, FILE *log)
 // of 0, or else the text of the error.
 static char *run_logged(char *const *argv, char *variable, const char *log_path)
 {
-    bd_process p;
+    bd_process p = {0};
     FILE *log = fopen(log_path, "we");
     int error = log ? 0 : errno;
     if (log)

@@ -21,7 +21,7 @@ int bd_soft_device(const bd_device_info *devices, int count, int like, int id)
     for (int i = 0; i < count; i++)
         siblings += is_sibling(&devices[i], &name, &own);
     for (int i = 0; i < count; i++) {
-        if (is_sibling(&devices[i], &name, &own) && own == id % siblings) return i;
+        if (siblings > 0 && is_sibling(&devices[i], &name, &own) && own == id % siblings) return i;
     }
     return like; // the numbers have gaps
 }

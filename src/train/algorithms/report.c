@@ -187,7 +187,7 @@ void train_report_gather(train_report *r, braid_session *s, int num_workers)
     const int64_t deadline = bd_deadline_after_ms(GATHER_MS);
     BD_STATUS(st);
     while (r->next.op && (int)r->all.len < num_workers) {
-        braid_worker_report of;
+        braid_worker_report of = {0};
         if (take_next(r, s, deadline, &of, st)) break;
         if (of.worker != r->own.worker) note(r, &of);
     }

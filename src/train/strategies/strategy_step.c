@@ -53,7 +53,7 @@ static braid_grad_and_var mean_gradient(const building *b, int i)
 // Centres come first, so that their slots are there when those of the mirrors are made.
 static braid_op *apply(const building *b, braid_out global_step)
 {
-    braid_grad_and_var *pairs = bd_calloc((size_t)(b->count * b->s->count), sizeof *pairs);
+    braid_grad_and_var *pairs = bd_calloc((size_t)b->count * (size_t)b->s->count, sizeof *pairs);
     int n = 0;
     for (int i = 0; i < b->count; i++)
         pairs[n++] = mean_gradient(b, i);
@@ -83,7 +83,7 @@ braid_op *braid_strategy_minimize(braid_strategy *s, braid_optimizer *optimizer,
     }
     braid_out *kept = bd_memdup(vars, (size_t)b.count * sizeof *kept);
     b.vars = kept;
-    b.grads = bd_calloc((size_t)(b.count * s->count), sizeof *b.grads);
+    b.grads = bd_calloc((size_t)b.count * (size_t)s->count, sizeof *b.grads);
     for (int r = 0; r < s->count; r++)
         replica_gradients(&b, r, losses.values[r]);
     braid_op *train = braid_graph_status(s->graph, NULL) ? NULL : apply(&b, global_step);

@@ -93,10 +93,13 @@ static braid_op *assign_one(braid_graph *g, braid_out ref, braid_out value, brai
 static braid_out aggregated(braid_strategy *s, braid_out ref, braid_per_replica value)
 {
     const braid_aggregation aggregation = train_policy_of(s->graph, ref).aggregation;
+    braid_per_replica first;
     switch (aggregation) {
     case BRAID_AGGREGATE_SUM: return braid_strategy_reduce(s, BRAID_REDUCE_SUM, value);
     case BRAID_AGGREGATE_MEAN: return braid_strategy_reduce(s, BRAID_REDUCE_MEAN, value);
-    case BRAID_AGGREGATE_ONLY_FIRST_REPLICA: return braid_strategy_broadcast(s, value.values[0]).values[0];
+    case BRAID_AGGREGATE_ONLY_FIRST_REPLICA:
+        first = braid_strategy_broadcast(s, value.values[0]);
+        return first.values ? first.values[0] : (braid_out){NULL, 0};
     default: break;
     }
     if (braid_strategy_num_replicas(s) == 1) return value.values[0];
