@@ -3,12 +3,11 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/curve_file.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COLUMNS 8
 
 // A line of a worker's file.
 typedef struct line {
@@ -21,12 +20,12 @@ typedef BD_ARRAY(line) line_list;
 
 static bool parse(const char *text, line *l)
 {
-    double numbers[COLUMNS];
+    double numbers[BD_CURVE_COLUMN_COUNT];
     const char *at = text;
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < BD_CURVE_COLUMN_COUNT; i++) {
         char *end;
         numbers[i] = strtod(at, &end);
-        if (end == at || *end != (i < COLUMNS - 1 ? ',' : '\n')) return false;
+        if (end == at || *end != (i < BD_CURVE_COLUMN_COUNT - 1 ? ',' : '\n')) return false;
         at = end + 1;
     }
     l->at = numbers[0];
@@ -51,7 +50,8 @@ static char *read_worker(line_list *lines, const char *dir, int worker)
         char text[512];
         for (int n = 1; !error && fgets(text, sizeof text, f) && strchr(text, '\n'); n++) {
             line l = {.worker = worker};
-            if (n > 1 && !parse(text, &l)) error = bd_asprintf("%s: line %d is malformed", path, n);
+            const bool is_right = n > 1 ? parse(text, &l) : strcmp(text, BD_CURVE_COLUMNS "\n") == 0;
+            if (!is_right) error = bd_asprintf("%s: line %d is malformed", path, n);
             if (n > 1 && !error) bd_array_push(lines, l);
         }
         fclose(f);

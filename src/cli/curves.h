@@ -19,7 +19,7 @@ typedef struct bd_curve {
     BD_ARRAY(bd_curve_point) points;
 } bd_curve;
 
-// Reads DIR/worker-0.csv and on (BRAID_ALGORITHM_CURVES) and adds the points of all workers up, in the order
+// Reads DIR/worker-0.csv and on (base/curve_file.h) and adds the points of all workers up, in the order
 // of time. Returns NULL, or the text of the error, which the caller frees.
 char *bd_curve_read(bd_curve *c, const char *dir, int workers);
 void bd_curve_fini(bd_curve *c);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/curve_file.h"
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -14,8 +15,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define CURVES_VARIABLE "BRAID_ALGORITHM_CURVES"
 
 // Moves what a stream has to the log; false at its end.
 static bool drain(int from, FILE *log)
@@ -73,7 +72,7 @@ static char *run(const bd_trial *t, const char *dir)
     snprintf(ps, sizeof ps, "%d", t->ps);
     snprintf(workers, sizeof workers, "%d", t->workers);
     char *algorithm = bd_asprintf("--algorithm=%s", t->algorithm), *log = bd_asprintf("%s/log", dir);
-    char *variable = bd_asprintf(CURVES_VARIABLE "=%s", dir);
+    char *variable = bd_asprintf(BD_CURVES_VARIABLE "=%s", dir);
     char *const head[] = {self, "run", "--ps", ps, "--workers", workers};
     BD_ARRAY(char *) argv = {0};
     for (size_t i = 0; i < BD_COUNTOF(head); i++)

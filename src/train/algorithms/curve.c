@@ -1,9 +1,9 @@
-// Curves as comma-separated values: seconds since 1970, steps, updates, dropped gradients, bytes, seconds of
-// waiting, mean staleness, loss.
+// Writing curves.
 #include "train/algorithms/curve.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/curve_file.h"
 #include "base/log.h"
 #include <errno.h>
 #include <stdio.h>
@@ -22,16 +22,16 @@ struct train_curve {
 
 train_curve *train_curve_open(int worker)
 {
-    const char *dir = getenv(TRAIN_CURVE_VARIABLE);
+    const char *dir = getenv(BD_CURVES_VARIABLE);
     if (!dir || !*dir) return NULL;
     train_curve *c = bd_calloc(1, sizeof *c);
     c->path = bd_asprintf("%s/worker-%d.csv", dir, worker);
     c->file = fopen(c->path, "we");
     if (c->file) {
-        fprintf(c->file, "seconds,steps,updates,dropped,bytes,waiting,staleness,loss\n");
+        fprintf(c->file, "%s\n", BD_CURVE_COLUMNS);
         return c;
     }
-    bd_warn("%s=%s: no curve is written: %s: %s", TRAIN_CURVE_VARIABLE, dir, c->path, strerror(errno));
+    bd_warn("%s=%s: no curve is written: %s: %s", BD_CURVES_VARIABLE, dir, c->path, strerror(errno));
     bd_free(c->path);
     bd_free(c);
     return NULL;

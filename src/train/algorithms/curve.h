@@ -4,12 +4,10 @@
 
 #include <braid/algorithms.h>
 
-// The environment variable that names the directory of curves; without it there is none.
-#define TRAIN_CURVE_VARIABLE "BRAID_ALGORITHM_CURVES"
-
 typedef struct train_curve train_curve;
 
-// Opens DIR/worker-N.csv. Returns NULL when no directory is named, or after a warning.
+// Opens the file of a worker (base/curve_file.h). Returns NULL when no directory is named, or after a
+// warning.
 train_curve *train_curve_open(int worker);
 
 // Notes the loss of a step, and writes a line now and then: the mean of the losses since the last one.

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include <braid/monitored_session.h>
 #include <braid/run_config.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,8 +167,10 @@ static braid_code take_model_dir(owned_config *o, braid_status *st)
         const char *tmp = getenv("TMPDIR");
         o->model_dir = bd_asprintf("%s/braid_model_XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
         if (!mkdtemp(o->model_dir))
-            return bd_fail(st, BRAID_UNAVAILABLE, "Cannot make the temporary model directory '%s'",
-                           o->model_dir);
+            return bd_fail(st, BRAID_UNAVAILABLE,
+                           "Cannot make the temporary model directory '%s': %s. Give options.model_dir, or "
+                           "\"model_dir\" in TF_CONFIG",
+                           o->model_dir, strerror(errno));
         bd_warn("The model is kept in the temporary directory %s", o->model_dir);
     }
     o->config.model_dir = o->config.options.model_dir = o->model_dir;
