@@ -325,6 +325,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                        const wait_limits *limits)
 {
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
+    if (strcmp(s->transport->name, "grpc") == 0) bd_peers_share_memory(&s->peers, s->nodes);
     bd_remote_workers_new(&s->peers);
     make_devices(s, bd_max(1, options->cpu_devices));
     s->env.spec_check = bd_spec_check_new(s->cluster, &s->peers);

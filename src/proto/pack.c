@@ -266,3 +266,18 @@ uint64_t bd_proto_unknown_fixed64(const ProtobufCMessage *message, uint32_t fiel
     }
     return value;
 }
+
+const uint8_t *bd_proto_unknown_bytes(const ProtobufCMessage *message, uint32_t field, size_t *len)
+{
+    for (unsigned i = 0; i < message->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *f = &message->unknown_fields[i];
+        if (f->tag != field || f->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
+        size_t at = 0; // behind the length
+        while (at < f->len && f->data[at] & 0x80)
+            at++;
+        if (at == f->len) continue;
+        *len = f->len - at - 1;
+        return f->data + at + 1;
+    }
+    return NULL;
+}

@@ -52,6 +52,9 @@ bool bd_proto_has_unknown(const ProtobufCMessage *message, uint32_t field);
 // Returns the value of such a field of type fixed64; 0: the message has none.
 uint64_t bd_proto_unknown_fixed64(const ProtobufCMessage *message, uint32_t field);
 
+// Returns the bytes of such a field of type bytes, within the message; NULL: the message has none.
+const uint8_t *bd_proto_unknown_bytes(const ProtobufCMessage *message, uint32_t field, size_t *len);
+
 // Appends a message, without an enclosing tag and length; bd_proto_put is one as field `field`.
 void bd_proto_pack(const ProtobufCMessage *message, bd_wire_writer *out);
 void bd_proto_put(const ProtobufCMessage *message, uint32_t field, bd_wire_writer *out);

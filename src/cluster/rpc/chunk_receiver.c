@@ -1,5 +1,5 @@
-// The receiver's side of tensors in chunks: the calls that fetch them, a few at a time, each straight to its
-// place in the tensor.
+// The receiver's side of tensors in chunks: reading from the sender's memory, or else the calls that fetch the
+// chunks, a few at a time, each straight to its place in the tensor.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -16,6 +16,8 @@ enum {
     WINDOW_FAR = 8
 };
 #define FAR_NS INT64_C(10000000)
+// A tensor that is longer is read on the pool, so that the transport's thread goes on.
+#define READ_HERE_MAX ((size_t)4 << 20)
 
 // A call in progress.
 typedef struct slot {
@@ -32,6 +34,8 @@ typedef struct fetch {
     uint64_t id;
     size_t bytes, chunk_bytes, chunks;
     braid_tensor tensor;
+    bool has_memory;
+    Braid__TensorMemory memory;
     slot slots[WINDOW_FAR];
     bd_mutex mu;
     int window;      // slots in use, the first ones; guarded by mu
@@ -66,6 +70,8 @@ static void ask(slot *s)
     Braid__RecvChunkRequest request = BRAID__RECV_CHUNK_REQUEST__INIT;
     request.id = f->id;
     request.chunk = s->chunk;
+    uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES];
+    request.offer = (ProtobufCBinaryData){bd_cross_memory_offer(f->peer->memory, offer), offer};
     bd_rpc_options options = bd_peer_rpc(f->peer, BD_CLUSTER_SERVICE "RecvChunk");
     options.cancellation = f->cancellation;
     bd_rpc_start_proto(&options, &request.base, chunk_came, s);
@@ -163,13 +169,65 @@ static braid_code read_head(fetch *f, bd_wire_reader *in, bd_wire_reader *first,
     f->id = chunks->id;
     f->bytes = bd_tensor_bytes(&f->tensor);
     f->chunk_bytes = chunks->chunk_bytes;
-    if (f->chunk_bytes == 0 || f->chunk_bytes >= f->bytes || first->left != f->chunk_bytes)
+    f->has_memory = chunks->memory != NULL;
+    if (f->has_memory) f->memory = *chunks->memory;
+    const bool is_plausible =
+        f->has_memory ? first->left == 0 : f->chunk_bytes < f->bytes && first->left == f->chunk_bytes;
+    if (f->chunk_bytes == 0 || !is_plausible)
         return bd_fail(st, BRAID_INTERNAL, "its first chunk has %zu bytes of %zu", first->left,
                        f->chunk_bytes);
-    f->chunks = (f->bytes + f->chunk_bytes - 1) / f->chunk_bytes;
-    f->next = 1;
-    bd_wire_get_raw(first, f->tensor.data, f->chunk_bytes);
+    f->chunks = f->bytes / f->chunk_bytes + (f->bytes % f->chunk_bytes != 0);
+    f->next = !f->has_memory;
+    if (!f->has_memory) bd_wire_get_raw(first, f->tensor.data, f->chunk_bytes);
     return BRAID_OK;
+}
+
+static void fetch_all(fetch *f)
+{
+    slot *asked[WINDOW_FAR];
+    int count = 0;
+    bd_mutex_lock(&f->mu);
+    widen_locked(f, WINDOW_NEAR, asked, &count);
+    bd_mutex_unlock(&f->mu);
+    ask_all(asked, count);
+}
+
+// ---- Reading from memory ----
+
+static void released(void *arg, bd_message *response, const braid_status *st)
+{
+    (void)arg, (void)response, (void)st; // a sender that was not reached lets go of it after a minute
+}
+
+// Lets the sender let go of the tensor.
+static void release(const fetch *f)
+{
+    Braid__ReleaseTensorRequest request = BRAID__RELEASE_TENSOR_REQUEST__INIT;
+    request.id = f->id;
+    const bd_rpc_options options = bd_peer_rpc(f->peer, BD_CLUSTER_SERVICE "ReleaseTensor");
+    bd_rpc_start_proto(&options, &request.base, released, NULL);
+}
+
+static void read_memory(void *arg)
+{
+    fetch *f = arg;
+    bd_rpc_count *calls = f->peer->calls;
+    if (bd_cross_memory_read(f->peer->memory, &f->memory, f->id, f->tensor.data, f->bytes, f->cancellation)) {
+        atomic_fetch_add_explicit(&f->peer->traffic->memory_bytes, f->bytes, memory_order_relaxed);
+        release(f);
+        end(f);
+    } else {
+        fetch_all(f);
+    }
+    bd_rpc_count_change(calls, -1);
+}
+
+static void start_reading(fetch *f)
+{
+    bd_rpc_count_change(f->peer->calls, +1);
+    if (f->bytes <= READ_HERE_MAX || !f->peer->copies ||
+        !bd_thread_pool_submit(f->peer->copies, read_memory, f))
+        read_memory(f);
 }
 
 void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader *first,
@@ -185,12 +243,9 @@ void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader
         bd_status_prefix(&f->st, "%s: the answer of RecvTensor: ", peer->label);
         bd_tensor_fini(&f->tensor);
         end(f);
-        return;
+    } else if (f->has_memory) {
+        start_reading(f);
+    } else {
+        fetch_all(f);
     }
-    slot *asked[WINDOW_FAR];
-    int count = 0;
-    bd_mutex_lock(&f->mu);
-    widen_locked(f, WINDOW_NEAR, asked, &count);
-    bd_mutex_unlock(&f->mu);
-    ask_all(asked, count);
 }

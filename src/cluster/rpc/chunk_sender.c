@@ -17,8 +17,9 @@
 #define HELD_NS ((int64_t)60000000000)
 
 typedef struct held {
-    uint64_t id;
+    _Atomic uint64_t id; // 0 once the tensor may be freed: its receiver may be reading it
     int64_t step_id;
+    const bd_peer *to; // not owned; NULL: not known
     braid_tensor tensor;
     size_t chunks, fetched;
     int64_t used_ns;
@@ -64,6 +65,7 @@ static held *take_out_locked(bd_chunk_store *h, held *e)
     take_off_locked(h, e);
     bd_imap_remove(&h->by_id, e->id);
     h->bytes -= bd_tensor_bytes(&e->tensor);
+    atomic_store(&e->id, 0);
     return e;
 }
 
@@ -126,9 +128,20 @@ void bd_chunk_store_free(bd_chunk_store *h)
 
 // ---- Chunks ----
 
-bool bd_tensor_is_chunked(const braid_tensor *t)
+static bool is_large(const braid_tensor *t)
 {
-    return braid_dtype_size(t->dtype) > 0 && bd_tensor_bytes(t) > 2 * PART_BYTES;
+    return bd_tensor_bytes(t) > 2 * PART_BYTES;
+}
+
+static bool is_read(const bd_peer *to)
+{
+    return to && bd_cross_memory_is_accepted(to->memory);
+}
+
+bool bd_tensor_is_chunked(const braid_tensor *t, const bd_peer *to)
+{
+    if (braid_dtype_size(t->dtype) == 0) return false;
+    return is_large(t) || (bd_tensor_bytes(t) >= BD_CROSS_MEMORY_MIN && is_read(to));
 }
 
 static void unref_buffer(void *owner)
@@ -158,16 +171,21 @@ static bool hold_locked(bd_chunk_store *h, held *e)
     return true;
 }
 
-static bool hold(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, uint64_t *id)
+// Describes it in `chunks`. Returns false when the store is full.
+static bool hold(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, const bd_peer *to,
+                 Braid__TensorChunks *chunks)
 {
-    const size_t chunks = chunk_count(t);
-    held *e = bd_calloc(1, sizeof *e + chunks * sizeof *e->is_fetched);
-    *id = e->id = bd_random_u64() | 1; // 0 means none
+    const size_t count = chunk_count(t);
+    held *e = bd_calloc(1, sizeof *e + count * sizeof *e->is_fetched);
+    chunks->id = bd_random_u64() | 1; // 0 means none
+    atomic_init(&e->id, chunks->id);
     e->step_id = step_id;
+    e->to = to;
     bd_tensor_ref(&e->tensor, t);
-    e->chunks = chunks;
-    e->fetched = 1; // it is sent with the description
-    e->is_fetched[0] = true;
+    e->chunks = count;
+    e->is_fetched[0] = !chunks->memory; // it is sent with the description
+    e->fetched = !chunks->memory;
+    if (chunks->memory) bd_cross_memory_describe(to->memory, &e->id, t->data, chunks->memory);
     bd_mutex_lock(&h->mu);
     const bool is_held = hold_locked(h, e);
     bd_mutex_unlock(&h->mu);
@@ -175,19 +193,29 @@ static bool hold(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, uint
     return is_held;
 }
 
-uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, bd_wire_writer *out)
+static void put_first_chunk(const braid_tensor *t, bd_wire_writer *out)
+{
+    const bd_slice first = chunk_of(t, 0);
+    bd_wire_put_tag(out, BD_RECV_FIRST_CHUNK, BD_WIRE_BYTES);
+    bd_wire_put_varint(out, first.len);
+    bd_wire_put_ref(out, first);
+}
+
+uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, const bd_peer *to,
+                            bd_wire_writer *out)
 {
     Braid__TensorChunks chunks = BRAID__TENSOR_CHUNKS__INIT;
-    if (!hold(h, step_id, t, &chunks.id)) return 0;
+    Braid__TensorMemory memory = BRAID__TENSOR_MEMORY__INIT;
+    const bool is_for_reader = is_read(to);
+    if (is_for_reader) chunks.memory = &memory;
+    if (!is_for_reader && !is_large(t)) return 0; // the receiver has withdrawn its offer
+    if (!hold(h, step_id, t, to, &chunks)) return 0;
     chunks.dtype = (int32_t)t->dtype;
     chunks.dim = (int64_t *)t->shape.dims;
     chunks.n_dim = (size_t)t->shape.rank;
     chunks.chunk_bytes = PART_BYTES;
     bd_proto_put(&chunks.base, BD_RECV_CHUNKS, out);
-    const bd_slice first = chunk_of(t, 0);
-    bd_wire_put_tag(out, BD_RECV_FIRST_CHUNK, BD_WIRE_BYTES);
-    bd_wire_put_varint(out, first.len);
-    bd_wire_put_ref(out, first);
+    if (!is_for_reader) put_first_chunk(t, out);
     return chunks.id;
 }
 
@@ -244,13 +272,14 @@ static held *use_locked(bd_chunk_store *h, uint64_t id, uint64_t chunk, held **o
     return e;
 }
 
-braid_code bd_chunk_store_get(bd_chunk_store *h, uint64_t id, uint64_t chunk, bd_message *out,
+braid_code bd_chunk_store_get(bd_chunk_store *h, const Braid__RecvChunkRequest *request, bd_message *out,
                               braid_status *st)
 {
     held *over = NULL;
     bd_mutex_lock(&h->mu);
-    held *e = use_locked(h, id, chunk, &over, st);
-    if (e) bd_message_add(out, chunk_of(&e->tensor, (size_t)chunk));
+    held *e = use_locked(h, request->id, request->chunk, &over, st);
+    if (e) bd_message_add(out, chunk_of(&e->tensor, (size_t)request->chunk));
+    if (e && e->to) bd_cross_memory_accept(e->to->memory, request->offer.data, request->offer.len);
     bd_mutex_unlock(&h->mu);
     held_free(over);
     return st->code;

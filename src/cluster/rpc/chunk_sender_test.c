@@ -40,8 +40,8 @@ static int set_up(void **state)
     f->bytes = bd_calloc(1, bd_tensor_bytes(&f->tensor));
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &f->head);
-    assert_true(bd_tensor_is_chunked(&f->tensor));
-    assert_true(bd_chunk_store_put(f->held, STEP, &f->tensor, &writer));
+    assert_true(bd_tensor_is_chunked(&f->tensor, NULL));
+    assert_true(bd_chunk_store_put(f->held, STEP, &f->tensor, NULL, &writer));
     bd_wire_writer_finish(&writer);
     *state = f;
     return 0;
@@ -83,7 +83,10 @@ static braid_code get(fixture *f, uint64_t chunk, size_t *at)
     BD_STATUS(st);
     bd_message message;
     bd_message_init(&message);
-    const braid_code code = bd_chunk_store_get(f->held, f->id, chunk, &message, st);
+    Braid__RecvChunkRequest request = BRAID__RECV_CHUNK_REQUEST__INIT;
+    request.id = f->id;
+    request.chunk = chunk;
+    const braid_code code = bd_chunk_store_get(f->held, &request, &message, st);
     if (!code) {
         assert_in_range(*at + message.bytes, 1, bd_tensor_bytes(&f->tensor));
         bd_message_gather(&message, f->bytes + *at);
@@ -122,7 +125,7 @@ static bool put(fixture *f, int64_t step_id)
     bd_message_init(&message);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
-    const bool is_held = bd_chunk_store_put(f->held, step_id, &f->tensor, &writer);
+    const bool is_held = bd_chunk_store_put(f->held, step_id, &f->tensor, NULL, &writer);
     bd_wire_writer_finish(&writer);
     assert_int_equal(message.bytes > 0, is_held);
     bd_message_fini(&message);
@@ -168,10 +171,10 @@ static void small_tensors_and_strings_are_not_cut_into_chunks(void **state)
     const braid_shape small = bd_shape1(1024), large = bd_shape1(3 << 20);
     braid_tensor t;
     assert_true(bd_tensor_alloc(&t, BRAID_FLOAT, &small));
-    assert_false(bd_tensor_is_chunked(&t));
+    assert_false(bd_tensor_is_chunked(&t, NULL));
     bd_tensor_fini(&t);
     assert_true(bd_tensor_alloc(&t, BRAID_STRING, &large));
-    assert_false(bd_tensor_is_chunked(&t));
+    assert_false(bd_tensor_is_chunked(&t, NULL));
     bd_tensor_fini(&t);
 }
 

@@ -44,6 +44,15 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
     BD_ASSERT(p->self);
 }
 
+void bd_peers_share_memory(bd_peers *p, bd_thread_pool *pool)
+{
+    for (int i = 0; i < p->count; i++) {
+        if (p->items[i].is_self) continue;
+        p->items[i].memory = bd_cross_memory_new();
+        p->items[i].copies = pool;
+    }
+}
+
 void bd_peers_close(bd_peers *p)
 {
     bd_rpc_count_wait(&p->fetches);
@@ -59,6 +68,7 @@ void bd_peers_fini(bd_peers *p)
         bd_peer *peer = &p->items[i];
         bd_free(peer->task);
         bd_free(peer->label);
+        bd_cross_memory_free(peer->memory);
     }
     bd_rpc_count_fini(&p->calls);
     bd_rpc_count_fini(&p->fetches);

@@ -3,16 +3,19 @@
 #define BD_CLUSTER_RPC_PEERS_H
 
 #include "base/map.h"
+#include "base/thread_pool.h"
 #include "base/timer.h"
+#include "cluster/rpc/cross_memory.h"
 #include "cluster/rpc/rpc.h"
 #include "cluster/rpc/worker_interface.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/transport.h"
 #include "tensor/tensor.h"
 
-// Bytes of tensors that steps of this task have sent to other tasks, and received.
+// Bytes of tensors that steps of this task have sent to other tasks, and received; of these, what was read
+// from the memory of the sender.
 typedef struct bd_traffic {
-    _Atomic uint64_t sent_bytes, received_bytes;
+    _Atomic uint64_t sent_bytes, received_bytes, memory_bytes;
 } bd_traffic;
 
 typedef struct bd_peer {
@@ -28,6 +31,9 @@ typedef struct bd_peer {
     bd_rpc_count *fetches;   // of the server
     bd_traffic *traffic;     // of the server, with all of them
     bd_timers *timers;       // of the server
+    // Set by bd_peers_share_memory; NULL: tensors come over the connection.
+    bd_cross_memory *memory; // owned
+    bd_thread_pool *copies;  // not owned; reads tensors that take long
     bd_worker *worker;       // not owned; the server sets it after bd_peers_init: see bd_remote_workers_new
 } bd_peer;
 
@@ -45,6 +51,9 @@ typedef struct bd_peers {
 // Channels connect when they are first used. `cluster` and `transport` outlive it.
 void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, int index,
                    bd_transport *transport, bd_timers *timers);
+// Tensors of peers on this host are read from their memory, where that is not turned off, and large ones on
+// the pool. Before the first call.
+void bd_peers_share_memory(bd_peers *p, bd_thread_pool *pool);
 // Count a tensor; a dead one has no bytes.
 static inline void bd_peer_count_sent(const bd_peer *peer, const braid_tensor *tensor)
 {

@@ -11,10 +11,10 @@ enum {
 };
 
 uint64_t bd_recv_tensor_response_put(bd_chunk_store *chunks, int64_t step_id, const braid_tensor *tensor,
-                                     bool is_dead, bd_wire_writer *out)
+                                     bool is_dead, const bd_peer *to, bd_wire_writer *out)
 {
-    const bool may_hold = !is_dead && chunks && bd_tensor_is_chunked(tensor);
-    const uint64_t held = may_hold ? bd_chunk_store_put(chunks, step_id, tensor, out) : 0;
+    const bool may_hold = !is_dead && chunks && bd_tensor_is_chunked(tensor, to);
+    const uint64_t held = may_hold ? bd_chunk_store_put(chunks, step_id, tensor, to, out) : 0;
     if (!is_dead && !held) bd_tensor_proto_put(tensor, TENSOR, out);
     if (is_dead) bd_wire_put_uint(out, IS_DEAD, 1);
     bd_wire_put_uint(out, SEND_START_MICROS, (uint64_t)bd_wall_micros());

@@ -9,9 +9,10 @@
 #define BD_RENDEZVOUS_KEY_LEN_MAX 4096
 
 // Writes the fields of a RecvTensorResponse. `chunks` stores a large tensor, which is then sent in chunks;
-// NULL: the tensor is sent whole. Returns the id of the stored tensor; 0 when it was not stored.
+// NULL: the tensor is sent whole. `to` is the receiver, NULL: not known. Returns the id of the stored tensor;
+// 0 when it was not stored.
 uint64_t bd_recv_tensor_response_put(bd_chunk_store *chunks, int64_t step_id, const braid_tensor *tensor,
-                                     bool is_dead, bd_wire_writer *out);
+                                     bool is_dead, const bd_peer *to, bd_wire_writer *out);
 
 // An all-zero struct is empty.
 typedef struct bd_recv_tensor_response {

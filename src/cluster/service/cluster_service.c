@@ -183,10 +183,20 @@ static void recv_chunk(bd_service_env *env, bd_incoming *call)
     bd_message_init(&chunk);
     const Braid__RecvChunkRequest *request =
         bd_proto_unpack_message(&braid__recv_chunk_request__descriptor, &call->request, arena, st);
-    if (!request || bd_chunk_store_get(env->chunk_store, request->id, request->chunk, &chunk, st))
+    if (!request || bd_chunk_store_get(env->chunk_store, request, &chunk, st))
         bd_incoming_reply_error(call, st);
     else
         bd_incoming_reply(call, &chunk, st);
+}
+
+static void release_tensor(bd_service_env *env, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__ReleaseTensorRequest *request =
+        bd_proto_unpack_message(&braid__release_tensor_request__descriptor, &call->request, arena, st);
+    if (request) bd_chunk_store_forget(env->chunk_store, request->id);
+    bd_incoming_reply_status(call, st);
 }
 
 // The fields of a PushTensors request that precede its tensors.
@@ -256,6 +266,7 @@ const bd_method bd_cluster_methods[] = {
     {"NotifyDone", BD_ON_ARRIVAL, notify_done},
     {"CompareSpecifications", BD_ON_POOL, compare_specifications},
     {"RecvChunk", BD_ON_ARRIVAL, recv_chunk},
+    {"ReleaseTensor", BD_ON_ARRIVAL, release_tensor},
     {"PushTensors", BD_ON_ARRIVAL, push_tensors},
     {NULL, BD_ON_ARRIVAL, NULL},
 };

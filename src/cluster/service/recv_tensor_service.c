@@ -11,6 +11,7 @@
 typedef struct recv_call {
     bd_incoming *call;
     const bd_peer *self;
+    const bd_peer *to;      // NULL: the caller is no task of the cluster
     bd_chunk_store *chunks; // holds large tensors; NULL: the caller takes no chunks
     int64_t step_id;
 } recv_call;
@@ -29,9 +30,24 @@ static void tensor_received(void *arg, braid_tensor *tensor, bool is_dead, const
     bd_message_init(&response);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
-    bd_recv_tensor_response_put(c.chunks, c.step_id, tensor, is_dead, &writer);
+    bd_recv_tensor_response_put(c.chunks, c.step_id, tensor, is_dead, c.to, &writer);
     bd_wire_writer_finish(&writer);
     bd_incoming_reply(call, &response, st);
+}
+
+// The task that receives the tensor of a key. It offers to read tensors from memory, or does not any more.
+static const bd_peer *find_receiver(const bd_peers *peers, const Tensorflow__RecvTensorRequest *request)
+{
+    BD_STATUS(st);
+    bd_rendezvous_parsed_key key;
+    if (bd_rendezvous_key_parse(request->rendezvous_key, strlen(request->rendezvous_key), &key, st))
+        return NULL;
+    const bd_peer *to = bd_peers_of_device(peers, key.dst_device, key.dst_device_len);
+    if (!to) return NULL;
+    size_t len = 0;
+    const uint8_t *offer = bd_proto_unknown_bytes(&request->base, BD_RECV_MEMORY_OFFER, &len);
+    bd_cross_memory_accept(to->memory, offer, len);
+    return to;
 }
 
 void bd_serve_recv_tensor(bd_service_env *env, bd_incoming *call)
@@ -53,6 +69,10 @@ void bd_serve_recv_tensor(bd_service_env *env, bd_incoming *call)
     }
     recv_call *c = bd_slab_alloc(sizeof *c);
     const bool takes_chunks = bd_proto_has_unknown(&request->base, BD_RECV_TAKES_CHUNKS);
-    *c = (recv_call){call, env->peers->self, takes_chunks ? env->chunk_store : NULL, request->step_id};
+    *c = (recv_call){.call = call,
+                     .self = env->peers->self,
+                     .to = takes_chunks ? find_receiver(env->peers, request) : NULL,
+                     .chunks = takes_chunks ? env->chunk_store : NULL,
+                     .step_id = request->step_id};
     bd_local_worker_recv_tensor(env->worker, request->step_id, request->rendezvous_key, tensor_received, c);
 }

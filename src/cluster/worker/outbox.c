@@ -169,14 +169,15 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
     bd_outbox_unref(o);
 }
 
-static void put_item(bd_outbox *o, item *i, uint32_t field, bd_wire_writer *out)
+// `store` holds a large tensor; NULL: it is sent whole.
+static void put_item(bd_outbox *o, item *i, bd_chunk_store *store, uint32_t field, bd_wire_writer *out)
 {
     if (!i->is_dead) bd_peer_count_sent(i->peer, &i->tensor);
     bd_message message;
     bd_message_init(&message);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
-    i->held = bd_recv_tensor_response_put(o->chunk_store, o->step_id, &i->tensor, i->is_dead, &writer);
+    i->held = bd_recv_tensor_response_put(store, o->step_id, &i->tensor, i->is_dead, i->peer, &writer);
     bd_wire_put_bytes(&writer, BD_PUSHED_KEY, i->key, i->key_len);
     bd_wire_writer_finish(&writer);
     bd_wire_put_message(out, field, &message);
@@ -195,7 +196,7 @@ static void send_items(bd_outbox *o, const bd_peer *peer, item *items)
     bd_wire_put_uint(&writer, BD_PUSH_STEP_ID, (uint64_t)o->step_id);
     bd_wire_put_uint(&writer, BD_PUSH_REQUEST_ID, (uint64_t)bd_request_id_next());
     for (item *i = items; i; i = i->next)
-        put_item(o, i, BD_PUSH_TENSOR, &writer);
+        put_item(o, i, o->chunk_store, BD_PUSH_TENSOR, &writer);
     bd_wire_writer_finish(&writer);
     bd_rpc_options options = bd_peer_rpc(peer, BD_CLUSTER_SERVICE "PushTensors");
     options.cancellation = o->pushes;
@@ -238,7 +239,7 @@ void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out)
     item *given = NULL, **end = &given;
     for (item **at = &o->first; *at;) {
         item *i = *at;
-        if (i->peer == peer && (i->is_dead || !bd_tensor_is_chunked(&i->tensor))) {
+        if (i->peer == peer && (i->is_dead || !bd_tensor_is_chunked(&i->tensor, peer))) {
             *at = i->next;
             i->next = NULL;
             *end = i;
@@ -252,7 +253,7 @@ void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out)
         o->end = &(*o->end)->next;
     bd_mutex_unlock(&o->mu);
     for (item *i = given; i; i = i->next)
-        put_item(o, i, BD_RUN_GRAPH_RESPONSE_PUSHED, out);
+        put_item(o, i, NULL, BD_RUN_GRAPH_RESPONSE_PUSHED, out);
     free_items(given);
 }
 

@@ -137,7 +137,7 @@ static void answer_recv(void *arg, bd_incoming *call)
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
     braid_tensor *t = braid_tensor_float(9);
-    bd_recv_tensor_response_put(NULL, 7, t, false, &writer);
+    bd_recv_tensor_response_put(NULL, 7, t, false, NULL, &writer);
     braid_tensor_free(t);
     bd_wire_writer_finish(&writer);
     bd_incoming_reply(call, &response, ok);

@@ -1,0 +1,177 @@
+// Cross-memory attach: offers, and the reading of another process's memory.
+#include "cluster/rpc/cross_memory.h"
+#include "base/alloc.h"
+#include "base/fingerprint.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// An offer: the host, the process, the key.
+#define HOST_BYTES 8
+#define PID_BYTES 4
+#define KEY_BYTES 16
+#define KEY_AT (HOST_BYTES + PID_BYTES)
+_Static_assert(KEY_AT + KEY_BYTES == BD_CROSS_MEMORY_OFFER_BYTES, "an offer");
+// Between two looks at the token.
+#define PIECE_BYTES ((size_t)8 << 20)
+
+struct bd_cross_memory {
+    uint64_t host; // 0: not known
+    // The receiver's side.
+    uint8_t key[KEY_BYTES];
+    atomic_bool is_useless; // the kernel refuses
+    // The sender's side.
+    bd_mutex mu;
+    uint8_t accepted[KEY_BYTES]; // the peer's key, which the peer reads here; written under mu
+    atomic_bool is_accepted;
+};
+
+// ---- Beginning and end ----
+
+// A boot of a machine, a namespace of process ids, and a user: a process id means the same, and the kernel
+// may allow the reading.
+static uint64_t host_identity(void)
+{
+    char boot[64] = "";
+    struct stat pids;
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const ssize_t len = fd < 0 ? -1 : read(fd, boot, sizeof boot - 1);
+    if (fd >= 0) close(fd);
+    if (len <= 0 || stat("/proc/self/ns/pid", &pids) != 0) return 0;
+    char text[160];
+    const int n = snprintf(text, sizeof text, "%.*s %" PRIuMAX " %" PRIuMAX, (int)len, boot,
+                           (uintmax_t)pids.st_ino, (uintmax_t)geteuid());
+    return bd_fingerprint64(text, (size_t)n) | 1;
+}
+
+bd_cross_memory *bd_cross_memory_new(void)
+{
+    const char *variable = getenv(BD_CROSS_MEMORY_VARIABLE);
+    if (variable && strcmp(variable, "0") == 0) return NULL;
+    bd_cross_memory *m = bd_calloc(1, sizeof *m);
+    m->host = host_identity();
+    bd_random_bytes(m->key, sizeof m->key);
+    atomic_init(&m->is_useless, m->host == 0);
+    bd_mutex_init(&m->mu);
+    return m;
+}
+
+void bd_cross_memory_free(bd_cross_memory *m)
+{
+    if (!m) return;
+    bd_mutex_fini(&m->mu);
+    bd_free(m);
+}
+
+// ---- The receiver's side ----
+
+size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES])
+{
+    if (!m || atomic_load_explicit(&m->is_useless, memory_order_relaxed)) return 0;
+    memcpy(offer, &m->host, HOST_BYTES);
+    memcpy(offer + HOST_BYTES, &(uint32_t){(uint32_t)getpid()}, PID_BYTES);
+    memcpy(offer + KEY_AT, m->key, KEY_BYTES);
+    return BD_CROSS_MEMORY_OFFER_BYTES;
+}
+
+static void give_up(bd_cross_memory *m)
+{
+    if (atomic_exchange(&m->is_useless, true)) return;
+    bd_log(BRAID_LOG_INFO,
+           "Tensors of a task on this host come over the connection: the kernel does not allow "
+           "this process to read its memory (kernel.yama.ptrace_scope, or a container's "
+           "seccomp profile)");
+}
+
+static void *at(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+// Reads all of the pieces, or none that counts.
+static bool read_pieces(bd_cross_memory *m, pid_t pid, const struct iovec *to, const struct iovec *from,
+                        int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += to[i].iov_len;
+    const ssize_t n = process_vm_readv(pid, to, (unsigned long)count, from, (unsigned long)count, 0);
+    if (n < 0 && (errno == EPERM || errno == ENOSYS)) give_up(m);
+    return n >= 0 && (size_t)n == bytes;
+}
+
+static bool read_data(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t data, void *to,
+                      size_t bytes)
+{
+    uint8_t key[KEY_BYTES];
+    const struct iovec local[] = {{key, sizeof key}, {to, bytes}};
+    const struct iovec remote[] = {{at(from->key_at), sizeof key}, {at(data), bytes}};
+    if (!read_pieces(m, (pid_t)from->pid, local, remote, 2)) return false;
+    return memcmp(key, m->key, sizeof key) == 0; // another one: from before this task was started again
+}
+
+static bool is_still_held(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id)
+{
+    uint64_t now = 0;
+    const struct iovec local = {&now, sizeof now}, remote = {at(from->id_at), sizeof now};
+    return read_pieces(m, (pid_t)from->pid, &local, &remote, 1) && now == id;
+}
+
+bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
+                          size_t bytes, const bd_cancellation *cancellation)
+{
+    if (!m || from->pid == 0 || from->pid > INT32_MAX || atomic_load(&m->is_useless)) return false;
+    if ((pid_t)from->pid == getpid()) return false; // this process has the key itself
+    for (size_t done = 0; done < bytes; done += PIECE_BYTES) {
+        if (cancellation && bd_cancellation_is_cancelled(cancellation)) return false;
+        const size_t left = bytes - done, len = left < PIECE_BYTES ? left : PIECE_BYTES;
+        if (!read_data(m, from, from->data_at + done, (char *)to + done, len)) return false;
+    }
+    return is_still_held(m, from, id);
+}
+
+// ---- The sender's side ----
+
+// ... of this host.
+static bool is_from_another_process(const bd_cross_memory *m, const uint8_t *offer, size_t len)
+{
+    uint32_t pid;
+    if (len != BD_CROSS_MEMORY_OFFER_BYTES || m->host == 0 || memcmp(offer, &m->host, HOST_BYTES) != 0)
+        return false;
+    memcpy(&pid, offer + HOST_BYTES, sizeof pid);
+    return (pid_t)pid != getpid();
+}
+
+void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len)
+{
+    if (!m) return;
+    const bool is_offer = is_from_another_process(m, offer, len);
+    bd_mutex_lock(&m->mu);
+    if (is_offer && memcmp(m->accepted, offer + KEY_AT, KEY_BYTES) != 0)
+        memcpy(m->accepted, offer + KEY_AT, KEY_BYTES);
+    atomic_store_explicit(&m->is_accepted, is_offer, memory_order_relaxed);
+    bd_mutex_unlock(&m->mu);
+}
+
+bool bd_cross_memory_is_accepted(const bd_cross_memory *m)
+{
+    return m && atomic_load_explicit(&m->is_accepted, memory_order_relaxed);
+}
+
+void bd_cross_memory_describe(const bd_cross_memory *m, const _Atomic uint64_t *id, const void *data,
+                              Braid__TensorMemory *out)
+{
+    out->pid = (uint32_t)getpid();
+    out->key_at = (uintptr_t)m->accepted;
+    out->id_at = (uintptr_t)id;
+    out->data_at = (uintptr_t)data;
+}

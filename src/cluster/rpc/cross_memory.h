@@ -1,0 +1,55 @@
+// Cross-memory attach: a task reads large tensors straight from the memory of another process of its host
+// (process_vm_readv of Linux), with one copy and without the connection.
+//
+// A receiver offers to read: with the calls by which it asks for tensors it sends the identity of its host
+// and a key, which it has drawn for this peer. A sender on the same host keeps the key in its memory, and
+// from then on describes large tensors to that receiver by their address. With each tensor the receiver also
+// reads the key, so that no peer can direct it to a process that did not get this key, and then the id of the
+// stored tensor: the sender clears it before it frees the tensor, so what was read before is the tensor.
+// Otherwise the receiver fetches the tensor in chunks, as from another host, and renews or withdraws its
+// offer.
+//
+// The kernel lets a process read another one's memory if it may trace it: both run as one user, and
+// kernel.yama.ptrace_scope, where there is one, is 0.
+#ifndef BD_CLUSTER_RPC_CROSS_MEMORY_H
+#define BD_CLUSTER_RPC_CROSS_MEMORY_H
+
+#include "braid/cluster.pb-c.h"
+#include "op/cancellation.h"
+#include <stdatomic.h>
+
+// The switch: "0" in this environment variable turns it off for the servers of a process.
+#define BD_CROSS_MEMORY_VARIABLE "BRAID_CROSS_MEMORY"
+// Smaller tensors take less time within the messages than the call by which the sender learns that they were
+// read.
+#define BD_CROSS_MEMORY_MIN ((size_t)256 << 10)
+
+// What a server and one of its peers know of each other. All functions: any thread.
+typedef struct bd_cross_memory bd_cross_memory;
+
+// NULL when it is turned off.
+bd_cross_memory *bd_cross_memory_new(void);
+void bd_cross_memory_free(bd_cross_memory *m); // NULL is accepted
+
+// ---- The receiver's side ----
+
+#define BD_CROSS_MEMORY_OFFER_BYTES 28
+
+// Writes the offer. Returns its length; 0 when the memory of this peer cannot be read.
+size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES]);
+// Reads `bytes` bytes of the stored tensor `id` to `to`. False: they could not be read, or the token
+// (NULL: none) was cancelled; `to` holds anything.
+bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
+                          size_t bytes, const bd_cancellation *cancellation);
+
+// ---- The sender's side ----
+
+// The peer's last offer; a length of 0, another host or this process: it has none.
+void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len);
+bool bd_cross_memory_is_accepted(const bd_cross_memory *m); // of NULL: false
+// Where the tensor lies. `id` is constant until the memory of the tensor may be freed or written to, and
+// another value from then on.
+void bd_cross_memory_describe(const bd_cross_memory *m, const _Atomic uint64_t *id, const void *data,
+                              Braid__TensorMemory *out);
+
+#endif
