@@ -121,14 +121,20 @@ static void start(process *p, const process *partner, int replica, uint64_t inca
     assert_ok(st);
 }
 
-// Its connections break, and its port refuses new ones, as when its process is killed.
-static void stop_listening(process *p)
+// Its port refuses new connections, and calls that are in progress at the deadline end.
+static void stop_listening_until(process *p, int64_t deadline_ns)
 {
     if (!p->listener) return;
     p->transport->listener_close(p->listener);
-    p->transport->listener_stop(p->listener, 0);
+    p->transport->listener_stop(p->listener, deadline_ns);
     p->transport->listener_free(p->listener);
     p->listener = NULL;
+}
+
+// As when its process is killed.
+static void stop_listening(process *p)
+{
+    stop_listening_until(p, 0);
 }
 
 static void fini(process *p, bool is_done)
@@ -137,7 +143,7 @@ static void fini(process *p, bool is_done)
     bd_fail(why, BRAID_CANCELLED, "the test ends");
     bd_replication_close(p->replication, is_done, why);
     bd_cancellation_cancel(p->cancellation, why);
-    stop_listening(p);
+    stop_listening_until(p, bd_deadline_after_ms(GRACE_MS)); // answers that were given arrive
     bd_peers_close(&p->peers);
     bd_replication_free(p->replication);
     bd_timers_free(p->timers);
