@@ -10,6 +10,9 @@ set(braid_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Braid)
 
 install(TARGETS braid_shared
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+if(TARGET braid_mpi)
+    install(TARGETS braid_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/braid COMPONENT mpi)
+endif()
 install(TARGETS braid_static ARCHIVE COMPONENT development)
 install(DIRECTORY include/braid ${BRAID_GENERATED_INCLUDE}/braid
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development

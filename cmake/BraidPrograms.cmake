@@ -32,6 +32,18 @@ foreach(target braid_shared braid_static)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
 endforeach()
 
+# The plugin of the MPI engine, where Debian's Open MPI is: loaded at run time by ranks of mpirun.
+pkg_check_modules(OMPI ompi-c)
+if(OMPI_FOUND AND NOT BRAID_SANITIZE)
+    add_library(braid_mpi MODULE src/mpi/mpi_plugin.c)
+    target_compile_options(braid_mpi PRIVATE ${BRAID_WARNINGS})
+    target_include_directories(braid_mpi PRIVATE ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(braid_mpi SYSTEM PRIVATE ${OMPI_INCLUDE_DIRS})
+    target_link_libraries(braid_mpi PRIVATE ${OMPI_LINK_LIBRARIES})
+    set_target_properties(braid_mpi PROPERTIES PREFIX ""
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/braid)
+endif()
+
 # The program uses src/base, whose names the shared library hides: it is linked statically, which also starts
 # faster.
 if(cli IN_LIST built)

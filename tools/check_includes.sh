@@ -15,6 +15,7 @@ declare -A may=(
     [ops]="base proto tensor graph io kernels op"
     [runtime]="base proto tensor graph io op"
     [cluster]="base proto tensor graph io op runtime"
+    [mpi]="cluster"
     [train]="base"
     [cli]="base"
 )

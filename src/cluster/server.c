@@ -213,6 +213,7 @@ static void free_parts(braid_server *s)
     bd_peers_fini(&s->peers);
     if (s->listener) s->transport->listener_free(s->listener);
     if (s->owns_transport) s->transport->free(s->transport);
+    bd_mpi_end(s->mpi);
     bd_users_fini(&s->users);
     bd_server_files_fini(&s->files);
     bd_cancellation_unref(s->env.cancellation);
@@ -326,6 +327,8 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
 {
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     if (strcmp(s->transport->name, "grpc") == 0) bd_peers_share_memory(&s->peers, s->nodes);
+    if (s->cluster->is_mpi_world) s->mpi = bd_mpi_start();
+    bd_peers_use_mpi(&s->peers, s->mpi);
     bd_remote_workers_new(&s->peers);
     make_devices(s, bd_max(1, options->cpu_devices));
     s->env.spec_check = bd_spec_check_new(s->cluster, &s->peers);

@@ -26,6 +26,7 @@ struct braid_server {
     bd_device_info *device_infos;
     int device_count;
     bd_peers peers;
+    bd_mpi *mpi; // NULL: none
     // the server owns all of it but `cluster` and `peers`, which point to the fields above
     bd_service_env env;
     bd_web *web; // NULL: none

@@ -207,6 +207,7 @@ Braid__DescribeResponse *bd_describe(const bd_description_env *env, bool is_serv
     out->sent_bytes = atomic_load_explicit(&peers->traffic->sent_bytes, memory_order_relaxed);
     out->received_bytes = atomic_load_explicit(&peers->traffic->received_bytes, memory_order_relaxed);
     out->memory_bytes = atomic_load_explicit(&peers->traffic->memory_bytes, memory_order_relaxed);
+    out->mpi_bytes = atomic_load_explicit(&peers->traffic->mpi_bytes, memory_order_relaxed);
     out->calls_made = bd_rpc_count_now(peers->self->calls);
     return out;
 }

@@ -80,6 +80,7 @@ static void set_numbers(braid_task_description *d, const Braid__DescribeResponse
     d->sent_bytes = m->sent_bytes;
     d->received_bytes = m->received_bytes;
     d->memory_bytes = m->memory_bytes;
+    d->mpi_bytes = m->mpi_bytes;
     d->calls = m->calls;
     d->calls_made = m->calls_made;
     d->sessions_open = m->sessions_open;

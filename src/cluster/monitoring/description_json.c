@@ -108,6 +108,7 @@ static json_t *json_of(const braid_task_description *d)
         {"sent_bytes", count(d->sent_bytes)},
         {"received_bytes", count(d->received_bytes)},
         {"memory_bytes", count(d->memory_bytes)},
+        {"mpi_bytes", count(d->mpi_bytes)},
         {"calls", count(d->calls)},
         {"calls_made", json_integer(d->calls_made)},
         {"sessions_open", json_integer(d->sessions_open)},

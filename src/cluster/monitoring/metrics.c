@@ -124,6 +124,8 @@ void bd_description_append_metrics(const braid_task_description *d, bd_strbuf *o
         {"braid_tensor_memory_bytes_total", "counter",
          "Bytes of the tensors received that were read from the memory of a task on the same host.",
          (double)d->memory_bytes},
+        {"braid_tensor_mpi_bytes_total", "counter", "Bytes of the tensors received that MPI has brought.",
+         (double)d->mpi_bytes},
         {"braid_calls_total", "counter", "Calls that this task has received.", (double)d->calls},
         {"braid_calls_in_progress", "gauge", "Calls to other tasks in progress.", d->calls_made},
         {"process_cpu_seconds_total", "counter", "Processor time of the process.", d->processor_seconds},

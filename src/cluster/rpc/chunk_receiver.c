@@ -1,5 +1,5 @@
-// The receiver's side of tensors in chunks: reading from the sender's memory, or else the calls that fetch the
-// chunks, a few at a time, each straight to its place in the tensor.
+// The receiver's side of tensors in chunks: reading from the sender's memory, a message of MPI, or else the
+// calls that fetch the chunks, a few at a time, each straight to its place in the tensor.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -8,6 +8,7 @@
 #include "cluster/rpc/tensor_chunks.h"
 #include "proto/pack.h"
 #include "tensor/shape.h"
+#include <limits.h>
 
 // One chunk is sent while another is received. Nearby, more chunks would only take more memory, which would
 // then not stay in the caches. Far away, where a chunk takes FAR_NS, the network itself holds several.
@@ -36,11 +37,14 @@ typedef struct fetch {
     braid_tensor tensor;
     bool has_memory;
     Braid__TensorMemory memory;
+    int mpi_rank; // of the sender; -1: none
+    int mpi_tag;
+    bd_cancellation *mpi_call; // of SendByMpi; a reference; NULL
     slot slots[WINDOW_FAR];
     bd_mutex mu;
     int window;      // slots in use, the first ones; guarded by mu
     size_t next;     // chunk to be asked for; guarded by mu
-    int in_progress; // calls; guarded by mu
+    int in_progress; // calls, and a message of MPI; guarded by mu
     braid_status st; // the first error; guarded by mu
 } fetch;
 
@@ -55,6 +59,7 @@ static void end(fetch *f)
     f->fn(f->arg, &f->tensor, false, &f->st);
     bd_tensor_fini(&f->tensor);
     bd_cancellation_unref(f->cancellation);
+    bd_cancellation_unref(f->mpi_call);
     bd_status_fini(&f->st);
     bd_mutex_fini(&f->mu);
     bd_free(f);
@@ -171,14 +176,16 @@ static braid_code read_head(fetch *f, bd_wire_reader *in, bd_wire_reader *first,
     f->chunk_bytes = chunks->chunk_bytes;
     f->has_memory = chunks->memory != NULL;
     if (f->has_memory) f->memory = *chunks->memory;
+    f->mpi_rank = (int)bd_min(chunks->mpi_rank, INT_MAX) - 1;
+    const bool has_first = !f->has_memory && f->mpi_rank < 0;
     const bool is_plausible =
-        f->has_memory ? first->left == 0 : f->chunk_bytes < f->bytes && first->left == f->chunk_bytes;
+        has_first ? f->chunk_bytes < f->bytes && first->left == f->chunk_bytes : first->left == 0;
     if (f->chunk_bytes == 0 || !is_plausible)
         return bd_fail(st, BRAID_INTERNAL, "its first chunk has %zu bytes of %zu", first->left,
                        f->chunk_bytes);
     f->chunks = f->bytes / f->chunk_bytes + (f->bytes % f->chunk_bytes != 0);
-    f->next = !f->has_memory;
-    if (!f->has_memory) bd_wire_get_raw(first, f->tensor.data, f->chunk_bytes);
+    f->next = has_first;
+    if (has_first) bd_wire_get_raw(first, f->tensor.data, f->chunk_bytes);
     return BRAID_OK;
 }
 
@@ -190,6 +197,79 @@ static void fetch_all(fetch *f)
     widen_locked(f, WINDOW_NEAR, asked, &count);
     bd_mutex_unlock(&f->mu);
     ask_all(asked, count);
+}
+
+// ---- By MPI ----
+
+// The message has come and its call has ended, or one of them has failed, which ends the other.
+static void end_mpi(fetch *f)
+{
+    bd_rpc_count *calls = f->peer->calls;
+    bd_mutex_lock(&f->mu);
+    const bool is_over = --f->in_progress == 0;
+    const bool is_whole = f->st.code == BRAID_OK;
+    bd_mutex_unlock(&f->mu);
+    if (!is_over) return;
+    if (is_whole) atomic_fetch_add_explicit(&f->peer->traffic->mpi_bytes, f->bytes, memory_order_relaxed);
+    end(f);
+    bd_rpc_count_change(calls, -1);
+}
+
+static void set_error(fetch *f, const braid_status *st)
+{
+    bd_mutex_lock(&f->mu);
+    if (!f->st.code) bd_status_copy(&f->st, st);
+    bd_mutex_unlock(&f->mu);
+}
+
+static void sent_by_mpi(void *arg, bd_message *response, const braid_status *from)
+{
+    (void)response;
+    fetch *f = arg;
+    BD_STATUS(st);
+    if (from->code) {
+        bd_peer_explain(f->peer, "SendByMpi", from, st);
+        set_error(f, st);
+        bd_mpi_cancel_receive(f->peer->mpi, f->mpi_tag);
+    }
+    end_mpi(f);
+}
+
+static void received_by_mpi(void *arg, bool is_whole)
+{
+    fetch *f = arg;
+    BD_STATUS(st);
+    if (!is_whole) {
+        bd_fail(st, BRAID_INTERNAL, "%s: MPI has not brought the tensor", f->peer->label);
+        set_error(f, st);
+        bd_cancellation_cancel(f->mpi_call, st);
+    }
+    end_mpi(f);
+}
+
+static void start_mpi(fetch *f)
+{
+    Braid__SendByMpiRequest request = BRAID__SEND_BY_MPI_REQUEST__INIT;
+    bd_mpi *mpi = f->peer->mpi;
+    bd_rpc_count_change(f->peer->calls, +1);
+    f->in_progress = 2;
+    f->mpi_call = bd_cancellation_new(f->cancellation);
+    f->mpi_tag = bd_mpi_next_tag(mpi);
+    bd_rpc_options options = bd_peer_rpc(f->peer, BD_CLUSTER_SERVICE "SendByMpi");
+    options.cancellation = f->mpi_call;
+    request.id = f->id;
+    request.rank = bd_mpi_rank(mpi);
+    request.tag = f->mpi_tag;
+    bd_mpi_receive(mpi, f->mpi_rank, f->mpi_tag, f->tensor.data, f->bytes, received_by_mpi, f);
+    bd_rpc_start_proto(&options, &request.base, sent_by_mpi, f);
+}
+
+static void fetch_otherwise(fetch *f)
+{
+    if (f->mpi_rank >= 0 && f->mpi_rank < bd_mpi_size(f->peer->mpi))
+        start_mpi(f);
+    else
+        fetch_all(f);
 }
 
 // ---- Reading from memory ----
@@ -217,7 +297,7 @@ static void read_memory(void *arg)
         release(f);
         end(f);
     } else {
-        fetch_all(f);
+        fetch_otherwise(f);
     }
     bd_rpc_count_change(calls, -1);
 }
@@ -246,6 +326,6 @@ void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader
     } else if (f->has_memory) {
         start_reading(f);
     } else {
-        fetch_all(f);
+        fetch_otherwise(f);
     }
 }

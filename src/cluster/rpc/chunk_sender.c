@@ -138,10 +138,17 @@ static bool is_read(const bd_peer *to)
     return to && bd_cross_memory_is_accepted(to->memory);
 }
 
+static bool is_by_mpi(const bd_peer *to)
+{
+    return to && bd_mpi_size(to->mpi) > 0;
+}
+
 bool bd_tensor_is_chunked(const braid_tensor *t, const bd_peer *to)
 {
     if (braid_dtype_size(t->dtype) == 0) return false;
-    return is_large(t) || (bd_tensor_bytes(t) >= BD_CROSS_MEMORY_MIN && is_read(to));
+    const size_t bytes = bd_tensor_bytes(t);
+    return is_large(t) || (bytes >= BD_CROSS_MEMORY_MIN && is_read(to)) ||
+           (bytes >= BD_MPI_MIN && is_by_mpi(to));
 }
 
 static void unref_buffer(void *owner)
@@ -183,8 +190,8 @@ static bool hold(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, cons
     e->to = to;
     bd_tensor_ref(&e->tensor, t);
     e->chunks = count;
-    e->is_fetched[0] = !chunks->memory; // it is sent with the description
-    e->fetched = !chunks->memory;
+    e->is_fetched[0] = !chunks->memory && !chunks->mpi_rank; // it is sent with the description
+    e->fetched = e->is_fetched[0];
     if (chunks->memory) bd_cross_memory_describe(to->memory, &e->id, t->data, chunks->memory);
     bd_mutex_lock(&h->mu);
     const bool is_held = hold_locked(h, e);
@@ -206,16 +213,17 @@ uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tens
 {
     Braid__TensorChunks chunks = BRAID__TENSOR_CHUNKS__INIT;
     Braid__TensorMemory memory = BRAID__TENSOR_MEMORY__INIT;
-    const bool is_for_reader = is_read(to);
-    if (is_for_reader) chunks.memory = &memory;
-    if (!is_for_reader && !is_large(t)) return 0; // the receiver has withdrawn its offer
+    if (is_read(to)) chunks.memory = &memory;
+    if (is_by_mpi(to)) chunks.mpi_rank = (uint32_t)bd_mpi_rank(to->mpi) + 1;
+    const bool has_first = !chunks.memory && !chunks.mpi_rank;
+    if (has_first && !is_large(t)) return 0; // the receiver has withdrawn its offer
     if (!hold(h, step_id, t, to, &chunks)) return 0;
     chunks.dtype = (int32_t)t->dtype;
     chunks.dim = (int64_t *)t->shape.dims;
     chunks.n_dim = (size_t)t->shape.rank;
     chunks.chunk_bytes = PART_BYTES;
     bd_proto_put(&chunks.base, BD_RECV_CHUNKS, out);
-    if (!is_for_reader) put_first_chunk(t, out);
+    if (has_first) put_first_chunk(t, out);
     return chunks.id;
 }
 
@@ -227,6 +235,17 @@ void bd_chunk_store_forget(bd_chunk_store *h, uint64_t id)
     if (e) take_out_locked(h, e);
     bd_mutex_unlock(&h->mu);
     held_free(e);
+}
+
+bool bd_chunk_store_take(bd_chunk_store *h, uint64_t id, braid_tensor *out)
+{
+    bd_mutex_lock(&h->mu);
+    held *e = id ? bd_imap_get(&h->by_id, id) : NULL;
+    if (e) take_out_locked(h, e);
+    bd_mutex_unlock(&h->mu);
+    if (e) bd_tensor_move(out, &e->tensor);
+    held_free(e);
+    return e != NULL;
 }
 
 static held *take_of_step_locked(bd_chunk_store *h, int64_t step_id)

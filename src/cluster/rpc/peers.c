@@ -53,6 +53,12 @@ void bd_peers_share_memory(bd_peers *p, bd_thread_pool *pool)
     }
 }
 
+void bd_peers_use_mpi(bd_peers *p, bd_mpi *mpi)
+{
+    for (int i = 0; i < p->count; i++)
+        p->items[i].mpi = mpi;
+}
+
 void bd_peers_close(bd_peers *p)
 {
     bd_rpc_count_wait(&p->fetches);

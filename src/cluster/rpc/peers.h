@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 #include "base/timer.h"
 #include "cluster/rpc/cross_memory.h"
+#include "cluster/rpc/mpi_engine.h"
 #include "cluster/rpc/rpc.h"
 #include "cluster/rpc/worker_interface.h"
 #include "cluster/spec/cluster_spec.h"
@@ -13,9 +14,9 @@
 #include "tensor/tensor.h"
 
 // Bytes of tensors that steps of this task have sent to other tasks, and received; of these, what was read
-// from the memory of the sender.
+// from the memory of the sender, and what MPI has brought.
 typedef struct bd_traffic {
-    _Atomic uint64_t sent_bytes, received_bytes, memory_bytes;
+    _Atomic uint64_t sent_bytes, received_bytes, memory_bytes, mpi_bytes;
 } bd_traffic;
 
 typedef struct bd_peer {
@@ -34,6 +35,7 @@ typedef struct bd_peer {
     // Set by bd_peers_share_memory; NULL: tensors come over the connection.
     bd_cross_memory *memory; // owned
     bd_thread_pool *copies;  // not owned; reads tensors that take long
+    bd_mpi *mpi;             // not owned; NULL: the tasks are not ranks of one world
     bd_worker *worker;       // not owned; the server sets it after bd_peers_init: see bd_remote_workers_new
 } bd_peer;
 
@@ -54,6 +56,8 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 // Tensors of peers on this host are read from their memory, where that is not turned off, and large ones on
 // the pool. Before the first call.
 void bd_peers_share_memory(bd_peers *p, bd_thread_pool *pool);
+// The tasks are the ranks of a world, between which the engine moves large tensors; it outlives the calls.
+void bd_peers_use_mpi(bd_peers *p, bd_mpi *mpi);
 // Count a tensor; a dead one has no bytes.
 static inline void bd_peer_count_sent(const bd_peer *peer, const braid_tensor *tensor)
 {

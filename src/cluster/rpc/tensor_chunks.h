@@ -6,7 +6,8 @@
 // answers for a large tensor with a description (BD_RECV_CHUNKS) and the first chunk (BD_RECV_FIRST_CHUNK),
 // and stores the tensor until the receiver has fetched each chunk by RecvChunk of the ClusterService. A
 // receiver on the sender's host reads the tensor from the sender's memory instead, and says so by
-// ReleaseTensor (cross_memory.h).
+// ReleaseTensor (cross_memory.h); a receiver that is another rank of the sender's MPI world has it sent by
+// SendByMpi (mpi_engine.h).
 #ifndef BD_CLUSTER_RPC_TENSOR_CHUNKS_H
 #define BD_CLUSTER_RPC_TENSOR_CHUNKS_H
 
@@ -25,7 +26,7 @@ void bd_chunk_store_free(bd_chunk_store *h); // no call is in progress; NULL is 
 
 // Whether a tensor for this receiver (NULL: not known) is worth it.
 bool bd_tensor_is_chunked(const braid_tensor *t, const bd_peer *to);
-// Writes the description and the first chunk, or where the receiver may read it; stores the tensor (a
+// Writes the description and the first chunk, or how else the receiver may get it; stores the tensor (a
 // reference) until a minute after the last fetch of a chunk. Returns its id; 0, with nothing written, when
 // the store is full: the tensor is then sent whole.
 uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, const bd_peer *to,
@@ -33,6 +34,8 @@ uint64_t bd_chunk_store_put(bd_chunk_store *h, int64_t step_id, const braid_tens
 // Drops a tensor that the receiver has read, or will not fetch. 0 and the id of a dropped tensor are
 // accepted.
 void bd_chunk_store_forget(bd_chunk_store *h, uint64_t id);
+// Takes a tensor out, to send it otherwise. False: it is not held any more.
+bool bd_chunk_store_take(bd_chunk_store *h, uint64_t id, braid_tensor *out);
 // Drops the tensors of a step that has ended.
 void bd_chunk_store_drop(bd_chunk_store *h, int64_t step_id);
 // A chunk that is still held, as a message; also takes the receiver's offer to read memory. Aborted for a
@@ -42,7 +45,7 @@ braid_code bd_chunk_store_get(bd_chunk_store *h, const Braid__RecvChunkRequest *
 
 // ---- The receiver's side ----
 
-// Reads the tensor from the peer's memory, or fetches the remaining chunks, several at a time: `chunks` is
+// Gets the tensor from the peer's memory, by MPI, or in the remaining chunks, several at a time: `chunks` is
 // the description, `first` the first chunk in the peer's response. `fn` gets the tensor or the first error.
 // `cancellation` (NULL: none) ends it.
 void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader *first,

@@ -267,6 +267,7 @@ const bd_method bd_cluster_methods[] = {
     {"CompareSpecifications", BD_ON_POOL, compare_specifications},
     {"RecvChunk", BD_ON_ARRIVAL, recv_chunk},
     {"ReleaseTensor", BD_ON_ARRIVAL, release_tensor},
+    {"SendByMpi", BD_ON_ARRIVAL, bd_serve_send_by_mpi},
     {"PushTensors", BD_ON_ARRIVAL, push_tensors},
     {NULL, BD_ON_ARRIVAL, NULL},
 };

@@ -60,6 +60,9 @@ typedef struct bd_method {
 // Each table ends with a name of NULL: master_service.c, worker_service.c, cluster_service.c (the methods
 // that tasks call, and those that sessions call), replication_service.c, health_service.c,
 // reflection_service.c, monitoring_service.c.
+// Methods of ClusterService in files of their own.
+void bd_serve_send_by_mpi(bd_service_env *env, bd_incoming *call);
+
 extern const bd_method bd_master_methods[], bd_worker_methods[], bd_cluster_methods[],
     bd_cluster_session_methods[], bd_replication_methods[], bd_health_methods[], bd_reflection_methods[],
     bd_monitoring_methods[];

@@ -223,6 +223,7 @@ braid_cluster *bd_cluster_copy(const braid_cluster *c)
     }
     if (c->this_job) copy->this_job = bd_strdup(c->this_job);
     copy->is_sparse = c->is_sparse;
+    copy->is_mpi_world = c->is_mpi_world;
     copy->this_task = c->this_task;
     copy->this_replica = c->this_replica;
     for (size_t i = 0; i < BD_CLUSTER_SETTINGS; i++)

@@ -26,6 +26,7 @@ struct braid_cluster {
     bool is_sparse;                // as all jobs, and jobs may be missing
     char *this_job;                // NULL: unknown
     int this_task, this_replica;
+    bool is_mpi_world; // the tasks are the ranks of a world of MPI: first those of ps, then the workers
     char *settings[BD_CLUSTER_SETTINGS]; // NULL: not given
 };
 

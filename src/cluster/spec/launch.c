@@ -76,6 +76,7 @@ braid_cluster *bd_launch_cluster(const bd_launch *l, braid_status *st)
         braid_cluster_free(c);
         return NULL;
     }
+    c->is_mpi_world = l->is_mpi_world;
     c->this_job = bd_strdup(l->rank < ps ? "ps" : "worker");
     c->this_task = l->rank < ps ? l->rank : l->rank - ps;
     bd_info("%s: %d tasks on %zu host%s, %d of them parameter servers; this is /job:%s/task:%d at %s",

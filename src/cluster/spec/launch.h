@@ -12,9 +12,10 @@ typedef struct bd_launch {
     char *source;       // owned; for messages: "Slurm step 12.0"
     bd_host_list hosts; // owned; more tasks than `task_count` are room that is not used
     int task_count, rank;
-    bool is_cyclic;   // ranks are dealt to the hosts in turn; otherwise a host is filled before the next one
-    int host;         // the index of this process's host, as the launcher says it; -1: it does not
-    int rank_on_host; // of this process, as the launcher says it; -1: it does not
+    bool is_mpi_world; // the processes are the ranks of a world of MPI
+    bool is_cyclic;    // ranks are dealt to the hosts in turn; otherwise a host is filled before the next one
+    int host;          // the index of this process's host, as the launcher says it; -1: it does not
+    int rank_on_host;  // of this process, as the launcher says it; -1: it does not
 } bd_launch;
 
 void bd_launch_fini(bd_launch *l);

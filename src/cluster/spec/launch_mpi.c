@@ -55,6 +55,7 @@ braid_code bd_launch_from_open_mpi(bd_launch *l, bool *found, braid_status *st)
     const int last = l->task_count - 1;
     int local_size = 0;
     l->source = bd_strdup("mpirun");
+    l->is_mpi_world = true;
     l->host = -1;
     code = bd_launch_number("OMPI_COMM_WORLD_RANK", -1, 0, last, &l->rank, st);
     if (!code) code = bd_launch_number("OMPI_COMM_WORLD_LOCAL_RANK", -1, 0, last, &l->rank_on_host, st);

@@ -5,6 +5,7 @@
 #include "cluster/worker/collectives.h"
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/thread.h"
 #include "cluster/rpc/methods.h"
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+// More than gRPC waits before it connects again.
+#define CONNECT_MS 2000
 // Graph keys that this task is asked for at most: one for each program that uses it.
 #define STEP_KEYS_MAX 4096
 #define REMEMBERED_MAX 65536
@@ -238,6 +241,24 @@ static void ask_for_group(asking *a)
     bd_rpc_start(&options, &message, group_known, a);
 }
 
+// Whatever the answer was: if the leader cannot be reached, CompleteGroup says so.
+static void leader_connected(void *arg, bd_message *response, const braid_status *st)
+{
+    (void)response, (void)st;
+    ask_for_group(arg);
+}
+
+// A leader that has just started may be one to which gRPC waits to connect again; calls that do not wait for
+// that fail meanwhile.
+static void connect_leader(asking *a)
+{
+    const Tensorflow__GetStatusRequest request = TENSORFLOW__GET_STATUS_REQUEST__INIT;
+    bd_rpc_options options = options_of(a, BD_WORKER_SERVICE "GetStatus");
+    options.wait_for_ready = true;
+    options.deadline_ns = bd_deadline_after_ms(CONNECT_MS);
+    bd_rpc_start_proto(&options, &request.base, leader_connected, a);
+}
+
 static void ask(bd_task_collectives *c, const bd_peer *leader, const bd_collective_join *j,
                 bd_cancellation *cancellation, bd_collective_fn fn, void *arg)
 {
@@ -251,7 +272,7 @@ static void ask(bd_task_collectives *c, const bd_peer *leader, const bd_collecti
     a->cancellation = bd_cancellation_ref(cancellation);
     a->fn = fn;
     a->arg = arg;
-    ask_for_group(a);
+    connect_leader(a);
 }
 
 static void join(bd_collectives *base, const bd_collective_join *asked, const char *leader,
