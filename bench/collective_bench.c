@@ -1,7 +1,8 @@
-// A step that only reduces tensors: each of TASKS processes has a variable of BYTES, and all get the sum of
-// them, over gRPC: `collective_bench TASKS BYTES`.
+// A step that only reduces tensors: each of TASKS processes has a variable of BYTES and a session of its own,
+// and all get the sum of the variables: `collective_bench TASKS BYTES`.
 #include "cluster.h"
 #include <signal.h>
+#include <sys/prctl.h>
 
 enum {
     TASKS_MAX = 8
@@ -16,82 +17,87 @@ static void cluster_json(int tasks, char *json, size_t size)
     snprintf(json + len, size - len, "]}");
 }
 
-// `braid server`, which lies beside the program `self`, for a task.
-static pid_t start_task(const char *self, const char *json, int task)
+// This program as another task: `collective_bench TASKS BYTES JSON TASK`.
+static pid_t start_task(char **own, const char *json, int task)
 {
     extern char **environ;
-    char path[4096], number[16];
-    const char *slash = strrchr(self, '/');
-    snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
+    char number[16];
     snprintf(number, sizeof number, "%d", task);
-    char *argv[] = {path, "server", "--cluster", (char *)json, "--job", "worker", "--task", number, NULL};
+    char *argv[] = {own[0], own[1], own[2], (char *)json, number, NULL};
     pid_t pid;
-    bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
+    bench_check(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0, own[0],
+                "cannot be started");
     return pid;
 }
 
-static braid_server *start_own(const char *json)
+static braid_out read_variable(const braid_replica *replica, void *arg)
+{
+    int32_t count = *(const int32_t *)arg;
+    const braid_out fill[] = {braid_const_int32s(replica->graph, NULL, &count, 1),
+                              braid_const_float(replica->graph, NULL, (float)(replica->id + 1))};
+    const braid_out first = braid_output(braid_op_add(replica->graph, "Fill", NULL, fill, 2), 0);
+    return braid_variable_resource(replica->graph, NULL, first, true).read;
+}
+
+static bench_step build(const braid_cluster *cluster, braid_server *server, int task, int32_t count)
+{
+    braid_status *st = braid_status_new();
+    braid_graph *g = braid_graph_new();
+    braid_strategy *strategy = braid_multi_worker_mirrored_strategy(g, cluster, "worker", task);
+    braid_push_strategy(g, strategy);
+    const braid_per_replica values = braid_strategy_run(strategy, read_variable, &count);
+    const braid_out sum = braid_strategy_reduce(strategy, BRAID_REDUCE_SUM, values);
+    braid_op *const sums[] = {sum.op};
+    bench_step b = {.target = braid_group(g, "step", sums, 1)};
+    braid_op *init = braid_global_variables_initializer(g);
+    braid_pop_strategy(g);
+    bench_check(!braid_graph_status(g, st), "graph", braid_status_message(st));
+    b.session =
+        braid_session_open(g,
+                           &(braid_session_options){.inter_op_threads = 1,
+                                                    .intra_op_threads = 1,
+                                                    .server = server,
+                                                    .collective_leader = braid_strategy_leader(strategy)},
+                           st);
+    bench_check(b.session != NULL, "session", braid_status_message(st));
+    braid_status_free(st);
+    bench_run(b.session, NULL, 0, init);
+    return b;
+}
+
+static int run_task(const char *json, int task, long bytes)
 {
     braid_status *st = braid_status_new();
     braid_cluster *cluster = braid_cluster_from_json(json, st);
     bench_check(cluster != NULL, "cluster", braid_status_message(st));
     braid_server *server =
-        braid_server_start(cluster, "worker", 0, &(braid_server_options){.inter_op_threads = 1}, st);
+        braid_server_start(cluster, "worker", task, &(braid_server_options){.inter_op_threads = 1}, st);
     bench_check(server != NULL, "server", braid_status_message(st));
-    braid_cluster_free(cluster);
+    bench_step b = build(cluster, server, task, (int32_t)(bytes / 4));
     braid_status_free(st);
-    return server;
-}
-
-// The variable of a task, its sum with the others', and where that is used: at the task.
-static braid_op *build_task(braid_graph *g, int task, int tasks, int32_t count, braid_op **init)
-{
-    char device[32];
-    snprintf(device, sizeof device, "/job:worker/task:%d", task);
-    braid_push_device(g, device);
-    const braid_out fill[] = {braid_const_int32s(g, NULL, &count, 1),
-                              braid_const_float(g, NULL, (float)(task + 1))};
-    const braid_out first = braid_output(braid_op_add(g, "Fill", NULL, fill, 2), 0);
-    const braid_variable v = braid_variable_resource(g, NULL, first, true);
-    braid_op_desc *d = braid_op_begin(g, "CollectiveReduce", NULL);
-    braid_op_input(d, v.read);
-    braid_op_attr_int(d, "group_size", tasks);
-    braid_op_attr_int(d, "group_key", 1);
-    braid_op_attr_int(d, "instance_key", 1);
-    braid_op_attr_string(d, "merge_op", "Add");
-    braid_op_attr_string(d, "final_op", "Id");
-    braid_op_attr_int_list(d, "subdiv_offsets", (int64_t[]){0}, 1);
-    braid_op *sum = braid_op_end(d);
-    braid_pop_device(g);
-    *init = v.initializer;
-    return sum;
+    if (task == 0) return bench_serve(bench_step_run, &b, 1);
+    for (;;) // as many steps as task 0 runs, which kills this process at the end
+        bench_step_run(&b);
 }
 
 int main(int argc, char **argv)
 {
-    const int tasks = argc == 3 ? atoi(argv[1]) : 0;
-    const long bytes = argc == 3 ? atol(argv[2]) : 0;
+    const int tasks = argc == 3 || argc == 5 ? atoi(argv[1]) : 0;
+    const long bytes = tasks ? atol(argv[2]) : 0;
     bench_check(tasks >= 2 && tasks <= TASKS_MAX && bytes >= 4, "usage", "collective_bench TASKS BYTES");
+    if (argc == 5) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        return run_task(argv[3], atoi(argv[4]), bytes);
+    }
     char json[512];
     cluster_json(tasks, json, sizeof json);
     pid_t children[TASKS_MAX] = {0};
     for (int i = 1; i < tasks; i++)
-        children[i] = start_task(argv[0], json, i);
-    braid_graph *g = braid_graph_new();
-    braid_server *server = start_own(json);
-    braid_op *sums[TASKS_MAX], *inits[TASKS_MAX];
-    for (int i = 0; i < tasks; i++)
-        sums[i] = build_task(g, i, tasks, (int32_t)(bytes / 4), &inits[i]);
-    braid_op *init = braid_group(g, "init", inits, tasks);
-    bench_step b = {.target = braid_group(g, "step", sums, tasks)};
-    b.session = bench_open(g, server, 0);
-    bench_run(b.session, NULL, 0, init);
-    bench_serve(bench_step_run, &b, 1);
-    braid_session_close(b.session, NULL);
-    braid_server_free(server);
+        children[i] = start_task(argv, json, i);
+    const int code = run_task(json, 0, bytes);
     for (int i = 1; i < tasks; i++) {
-        kill(children[i], SIGTERM);
+        kill(children[i], SIGKILL);
         waitpid(children[i], NULL, 0);
     }
-    return 0;
+    return code;
 }

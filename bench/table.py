@@ -62,6 +62,33 @@ def bandwidth(key, what, size):
     )
 
 
+# A sum over processes of one host, of Open MPI's and of gloo's rate.
+def all_reduce(tasks, name, size):
+    ours, what = f"collective_bench {tasks} {size}", f"all-reduce of {name}, {tasks} processes, rate of"
+    return [
+        ours_and_peer(
+            f"reduce_{name}_{tasks}".replace(" ", "").lower(),
+            f"{what} Open MPI's",
+            0.8,
+            ours,
+            f"mpi_all_reduce {tasks} {size}",
+            "ms",
+            1e6,
+            at_most=False,
+        ),
+        ours_and_peer(
+            f"gloo_{name}_{tasks}".replace(" ", "").lower(),
+            f"{what} gloo's",
+            1,
+            ours,
+            f"torch_gloo.py {tasks} {size}",
+            "ms",
+            1e6,
+            at_most=False,
+        ),
+    ]
+
+
 MS, US = 1e6, 1e3
 
 # fmt: off
@@ -105,6 +132,8 @@ ROWS = [
         lambda m: [8 * b / a for a, b in zip(m["ours"], m["128 MB"])], ("ours", "128 MB"), "ms", MS),
     Row("two_workers", "steps of two workers in all, of PyTorch RPC", 3, False, {"ours": "mnist_bench adam two", **rpc(2)},
         lambda m: ratio(faster(RPC)(m), "ours")(m), ("ours", faster(RPC)), "ms/step", MS),
+    *(row for size in ((64 << 10, "64 KB"), (1 << 20, "1 MB"), (8 << 20, "8 MB"), (64 << 20, "64 MB"))
+      for tasks in (2, 4) for row in all_reduce(tasks, size[1], size[0])),
     Row("start", "start of a process to its first step, of `import torch`", 0.1, True,
         {"ours": "started mnist_bench sgd", "peer": "started torch_import.py"}, ratio("ours", "peer"), ("ours", "peer"), "ms",
         MS),

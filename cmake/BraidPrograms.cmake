@@ -42,6 +42,11 @@ if(OMPI_FOUND AND NOT BRAID_SANITIZE)
     target_link_libraries(braid_mpi PRIVATE ${OMPI_LINK_LIBRARIES})
     set_target_properties(braid_mpi PROPERTIES PREFIX ""
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/braid)
+    # A peer of the benchmarks.
+    add_executable(mpi_all_reduce bench/mpi/mpi_all_reduce.c)
+    target_compile_options(mpi_all_reduce PRIVATE ${BRAID_WARNINGS})
+    target_include_directories(mpi_all_reduce SYSTEM PRIVATE ${OMPI_INCLUDE_DIRS})
+    target_link_libraries(mpi_all_reduce PRIVATE ${OMPI_LINK_LIBRARIES})
 endif()
 
 # The program uses src/base, whose names the shared library hides: it is linked statically, which also starts
