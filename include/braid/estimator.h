@@ -284,10 +284,12 @@ typedef struct braid_export_options {
     const char *checkpoint_path; ///< NULL: the newest of the model directory
 } braid_export_options;
 
-/// Exports a model as a SavedModel with the tag "serve": DIR/SECONDS/saved_model.pb and variables/. Other
-/// programs see the directory when it is complete. Returns its path (free() it). `options` NULL: the
-/// defaults. NULL on an error: NotFound without a checkpoint, InvalidArgument for a spec without predictions
-/// or a serving input without placeholders.
+/// Exports a model as a SavedModel with the tag "serve": DIR/SECONDS/saved_model.pb, variables/, and in
+/// assets/ copies of the files that the graph reads (vocabularies of columns; BRAID_ASSET_FILEPATHS of
+/// scaffold.h), so that the directory may be moved. Other programs see it when it is complete. Returns its
+/// path (free() it). `options` NULL: the defaults. NULL on an error: NotFound without a checkpoint or for a
+/// file that this process cannot read, InvalidArgument for a spec without predictions or a serving input
+/// without placeholders.
 BRAID_API char *braid_estimator_export_saved_model(braid_estimator *estimator, const char *export_dir_base,
                                                    braid_serving_input input,
                                                    const braid_export_options *options, braid_status *status);

@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -261,20 +262,33 @@ class PartitionedVariables(unittest.TestCase):
 
 
 class SavedModels(unittest.TestCase):
-    """Models that an estimator of Braid exports, in TensorFlow."""
+    """Models that an estimator of Braid exports, in TensorFlow. They have been moved after the export, and
+    the vocabulary files that they were made with are gone."""
 
-    EXAMPLES = [(1.8, b"cook"), (2.5, b"smith"), (7.0, b"baker"), (3.3, b"cook")]
+    EXAMPLES = [
+        (1.8, b"cook", b"Ulm"),
+        (2.5, b"smith", b"Bonn"),
+        (7.0, b"baker", b"Bonn"),
+        (3.3, b"cook", b"Trier"),
+    ]
+    VOCABULARIES = {"jobs": "smith\ncook\n", "towns": "Trier\nUlm\n"}
 
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.directory = cls.temporary.name
         program = compile_program("estimators", cls.directory)
-        done = subprocess.run(
-            [program, cls.directory], capture_output=True, text=True, timeout=60, check=False
-        )
+        origin = f"{cls.directory}/origin"
+        for name, words in cls.VOCABULARIES.items():
+            os.makedirs(f"{origin}/{name}")
+            with open(f"{origin}/{name}/words.txt", "w", encoding="utf-8") as file:
+                file.write(words)
+        done = subprocess.run([program, origin], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         cls.probabilities = np.array(done.stdout.split(), np.float32)
+        for kind in ["examples", "raw"]:
+            os.rename(f"{origin}/{kind}", f"{cls.directory}/{kind}")
+        shutil.rmtree(origin)
 
     @classmethod
     def tearDownClass(cls):
@@ -300,11 +314,21 @@ class SavedModels(unittest.TestCase):
                     feature={
                         "age": tf.train.Feature(float_list=tf.train.FloatList(value=[age])),
                         "job": tf.train.Feature(bytes_list=tf.train.BytesList(value=[job])),
+                        "town": tf.train.Feature(bytes_list=tf.train.BytesList(value=[town])),
                     }
                 )
             ).SerializeToString()
-            for age, job in self.EXAMPLES
+            for age, job, town in self.EXAMPLES
         ]
+
+    def test_vocabulary_files_are_assets(self):
+        words = {}
+        for path in glob.glob(f"{self.directory}/raw/*/assets/*"):
+            with open(path, encoding="utf-8") as file:
+                words[os.path.basename(path)] = file.read()
+        self.assertEqual(
+            words, {"words.txt": self.VOCABULARIES["jobs"], "words.txt_1": self.VOCABULARIES["towns"]}
+        )
 
     def test_a_classification_takes_examples(self):
         for key in ["serving_default", "classification"]:
@@ -319,10 +343,10 @@ class SavedModels(unittest.TestCase):
         np.testing.assert_allclose(outputs["outputs"][:, 0], self.probabilities, rtol=1e-5)
 
     def test_a_prediction_takes_examples_or_tensors(self):
-        ages, jobs = zip(*self.EXAMPLES)
+        ages, jobs, towns = zip(*self.EXAMPLES)
         for kind, feeds in [
             ("examples", {"examples": self.serialized()}),
-            ("raw", {"age": ages, "job": jobs}),
+            ("raw", {"age": ages, "job": jobs, "town": towns}),
         ]:
             method, outputs = self.run_signature(kind, "predict", feeds)
             self.assertEqual(method, "tensorflow/serving/predict")
@@ -334,7 +358,9 @@ class SavedModels(unittest.TestCase):
 import sys, tensorflow as tf
 model = tf.saved_model.load(sys.argv[1])
 predict = model.signatures["predict"]
-out = predict(age=tf.constant([1.8, 2.5, 7.0, 3.3]), job=tf.constant(["cook", "smith", "baker", "cook"]))
+age = tf.constant([1.8, 2.5, 7.0, 3.3])
+job = tf.constant(["cook", "smith", "baker", "cook"])
+out = predict(age=age, job=job, town=tf.constant(["Ulm", "Bonn", "Bonn", "Trier"]))
 print(*out["logistic"].numpy()[:, 0])
 """
         done = subprocess.run(

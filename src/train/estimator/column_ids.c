@@ -135,9 +135,11 @@ static braid_out table_of_list(braid_graph *g, const braid_feature_column *c)
 static braid_out table_of_file(braid_graph *g, const braid_feature_column *c, int64_t size)
 {
     const braid_out table = new_table(g, c);
+    const braid_out path = braid_const_string(g, "asset_filepath", c->vocabulary_file);
+    braid_collect(g, BRAID_ASSET_FILEPATHS, path);
     braid_op_desc *d = braid_op_begin(g, "InitializeTableFromTextFileV2", NULL);
     braid_op_input(d, table);
-    braid_op_input(d, braid_const_string(g, "asset_filepath", c->vocabulary_file));
+    braid_op_input(d, path);
     braid_op_attr_int(d, "key_index", -2);   // the whole line
     braid_op_attr_int(d, "value_index", -1); // the number of the line
     braid_op_attr_int(d, "vocab_size", size);
