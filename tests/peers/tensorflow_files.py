@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -373,6 +374,112 @@ print(*out["logistic"].numpy()[:, 0])
         self.assertEqual(done.returncode, 0, done.stderr)
         got = np.array(done.stdout.split(), np.float32)
         np.testing.assert_allclose(got, self.probabilities, rtol=1e-5)
+
+
+@unittest.skipUnless(hasattr(tf1, "estimator"), "TensorFlow from 2.16 on has no estimators")
+class CannedCheckpoints(unittest.TestCase):
+    """Training of canned estimators that one side begins and both continue: the same losses and variables."""
+
+    KINDS = ["linear", "dnn", "combined"]
+    STEPS = 3
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.directory = cls.temporary.name
+        cls.program = compile_program("canned", cls.directory)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def braid(self, kind, optimizer, parts, directory):
+        command = [self.program, kind, optimizer, str(parts), str(self.STEPS), directory]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def estimator_of_tensorflow(self, kind, optimizer, parts, directory):
+        """The model of canned.c."""
+        column = tf.feature_column
+        age, number = column.numeric_column("age"), column.categorical_column_with_identity("id", 4)
+        job = column.categorical_column_with_hash_bucket("job", 6)
+        wide = [age, number, job]
+        deep = [age, column.indicator_column(number), column.embedding_column(job, 2)]
+        partitioner = tf1.fixed_size_partitioner(parts) if parts else None
+        adam = (lambda: tf1.train.AdamOptimizer(0.01, epsilon=1e-3)) if optimizer == "adam" else None
+        config = tf1.estimator.RunConfig(directory, save_summary_steps=1)
+        if kind == "linear":
+            own = {"optimizer": adam} if adam else {}
+            return tf1.estimator.LinearClassifier(wide, config=config, partitioner=partitioner, **own)
+        common = {"config": config, "input_layer_partitioner": partitioner}
+        if kind == "dnn":
+            own = {"optimizer": adam} if adam else {}
+            return tf1.estimator.DNNClassifier(
+                [3, 2], deep, activation_fn=tf.tanh, batch_norm=True, **common, **own
+            )
+        own = {"linear_optimizer": adam, "dnn_optimizer": adam} if adam else {}
+        return tf1.estimator.DNNLinearCombinedClassifier(
+            linear_feature_columns=wide,
+            dnn_feature_columns=deep,
+            dnn_hidden_units=[3, 2],
+            dnn_activation_fn=tf.tanh,
+            **common,
+            **own,
+        )
+
+    def tensorflow(self, kind, optimizer, parts, directory):
+        def batch():
+            features = {
+                "age": tf.constant([1.8, 2.5, 7.0, 3.3]),
+                "id": tf.constant([0, 3, 1, 2], tf.int64),
+                "job": tf.constant(["cook", "smith", "baker", "cook"]),
+            }
+            return features, tf.constant([0, 1, 1, 0], tf.int64)
+
+        self.estimator_of_tensorflow(kind, optimizer, parts, directory).train(batch, steps=self.STEPS)
+
+    def results(self, directory):
+        """The losses of the steps that are continued, and variables by name."""
+        events = EventAccumulator(directory).Reload().Scalars("loss")
+        losses = {event.step: event.value for event in events if event.step > self.STEPS}
+        reader = tf.train.load_checkpoint(directory)
+        # Slots in parts are saved as parts of several tensors, which TensorFlow's reader does not read.
+        names = reader.get_variable_to_shape_map()
+        in_parts = [name.replace("_1/", "_0/") for name in names if re.search("/(t|part)_1/", name)]
+        values = {
+            name: None if name.replace("_1/", "_0/") in in_parts else reader.get_tensor(name) for name in names
+        }
+        return losses, values
+
+    def expect_the_same_training(self, beginning, kind, optimizer, parts):
+        sides = {"braid": self.braid, "tensorflow": self.tensorflow}
+        origin = f"{self.directory}/{beginning}-{kind}-{optimizer}-{parts}"
+        sides[beginning](kind, optimizer, parts, origin)
+        results = []
+        for side, train_more in sides.items():
+            copy = f"{origin}-{side}"
+            shutil.copytree(origin, copy)
+            # the state of TensorFlow has relative paths, that of Braid absolute ones
+            tf1.train.update_checkpoint_state(copy, f"{copy}/model.ckpt-{self.STEPS}")
+            train_more(kind, optimizer, parts, copy)
+            results.append(self.results(copy))
+        (losses, variables), (expected_losses, expected_variables) = results
+        self.assertEqual(expected_variables["global_step"], 2 * self.STEPS)
+        self.assertEqual(sorted(variables), sorted(expected_variables))
+        self.assertEqual(sorted(expected_losses), list(range(self.STEPS + 1, 2 * self.STEPS + 1)))
+        self.assertEqual(sorted(losses), sorted(expected_losses))
+        for step, loss in expected_losses.items():
+            np.testing.assert_allclose(losses[step], loss, rtol=1e-5, err_msg=f"step {step}")
+        for name, value in expected_variables.items():
+            if value is not None:
+                np.testing.assert_allclose(variables[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+
+    def test_each_continues_what_the_other_has_begun(self):
+        for beginning in ["tensorflow", "braid"]:
+            for kind in self.KINDS:
+                for optimizer, parts in [("default", 0), ("adam", 0), ("default", 2)]:
+                    with self.subTest(beginning=beginning, kind=kind, optimizer=optimizer, parts=parts):
+                        self.expect_the_same_training(beginning, kind, optimizer, parts)
 
 
 if __name__ == "__main__":

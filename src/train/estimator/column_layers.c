@@ -59,7 +59,7 @@ static braid_out embed(const train_features_list *f, const braid_feature_column 
         g, "embedding_weights", BRAID_FLOAT, BRAID_SHAPE(ids.buckets, c->size),
         c->initializer.build ? c->initializer : braid_truncated_normal_initializer(0, deviation),
         !c->is_untrained);
-    const braid_out rows = train_lookup_ids(g, &ids, table.ref, c->combiner);
+    const braid_out rows = train_lookup_ids(g, &ids, &table, c->combiner);
     return braid_reshape(g, rows, BRAID_SHAPE(-1, c->size));
 }
 
@@ -137,9 +137,8 @@ static braid_out weigh(const train_features_list *f, const named_column *named, 
     if (train_column_is_categorical(c)) {
         const train_ids ids = train_column_ids(f, c);
         if (!ids.ids.values.op) return BRAID_NONE;
-        const braid_shape shape = BRAID_SHAPE(ids.buckets, units);
-        const braid_out sums =
-            train_lookup_ids(g, &ids, zero_weights(g, "weights", shape).ref, BRAID_COMBINER_SUM);
+        const braid_variable weights = zero_weights(g, "weights", BRAID_SHAPE(ids.buckets, units));
+        const braid_out sums = train_lookup_ids(g, &ids, &weights, BRAID_COMBINER_SUM);
         return braid_reshape(g, sums, BRAID_SHAPE(-1, units));
     }
     const braid_out x = dense_of(f, named);

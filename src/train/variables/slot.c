@@ -1,4 +1,9 @@
 // Slots: variables named after another and lying beside it.
+//
+// The slot of a part W/part_0 is W/part_0/Adagrad, and in a checkpoint W/Adagrad. TensorFlow finds the last name
+// by cutting as many characters from the slot's as the part's has. Within a variable scope S the slot is
+// S/W/part_0/Adagrad, so that the rest is longer, by the length of "S/": the scope "dnn" gives W/t_0/Adagrad,
+// and "linear" W/part_0/Adagrad. Checkpoints of TensorFlow's canned estimators have these names.
 #include "train/variables/slot.h"
 
 #include "base/alloc.h"
@@ -12,8 +17,9 @@ static braid_variable make_mirror(braid_graph *g, const char *scope, braid_out p
                                   braid_out initial)
 {
     const train_variable_spec spec = {.kind = train_kind_of(primary), .collection = BRAID_LOCAL_VARIABLES};
-    char *suffix = train_scope_name(scope + strlen(braid_op_name(primary.op)));
-    char *name = bd_asprintf("%s%s", braid_op_name(centre.op), suffix);
+    const char *outer = train_current_scope(g)->name;
+    char *suffix = train_scope_name(scope + strlen(outer) + strlen(braid_op_name(primary.op)));
+    char *name = bd_asprintf("%s%s%s", outer, braid_op_name(centre.op), suffix);
     const braid_out slot = {braid_graph_find(g, name), 0};
     const braid_variable v =
         train_make_one(g, scope, slot.op ? braid_variable_find(slot).read : initial, &spec);
@@ -31,8 +37,8 @@ static braid_variable make(braid_graph *g, const char *scope, braid_out primary,
     const braid_variable slot = train_make_variable(g, scope, initial, &spec);
     const train_slice *part = train_slice_of(g, primary);
     if (!part || !slot.ref.op || !braid_shape_equal(braid_out_shape(initial), part->shape)) return slot;
-    char *name =
-        bd_asprintf("%s%s", part->full_name, braid_op_name(slot.ref.op) + strlen(braid_op_name(primary.op)));
+    const size_t cut = strlen(braid_op_name(primary.op)) + 1;
+    char *name = bd_asprintf("%s/%s", part->full_name, braid_op_name(slot.ref.op) + cut);
     braid_partition_info info = {.full_shape = part->full_shape};
     memcpy(info.offset, part->offset, sizeof info.offset);
     train_set_slice(g, slot.ref, name, &info, part->shape);
@@ -40,10 +46,10 @@ static braid_variable make(braid_graph *g, const char *scope, braid_out primary,
     return slot;
 }
 
-// Enters PRIMARY/NAME and the primary's place; `leave` undoes it.
+// Enters SCOPE/PRIMARY/NAME and the primary's place; `leave` undoes it.
 static const char *enter(braid_graph *g, braid_out primary, const char *name)
 {
-    char *full = bd_asprintf("%s/%s", braid_op_name(primary.op), name);
+    char *full = bd_asprintf("%s%s/%s", train_current_scope(g)->name, braid_op_name(primary.op), name);
     (void)braid_push_name_scope(g, NULL);
     const char *scope = braid_push_name_scope(g, full);
     braid_push_colocate(g, primary.op);
