@@ -7,6 +7,7 @@
 #include "train/variables/slot.h"
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "train/common/build.h"
 #include "train/variables/variable_internal.h"
 #include "train/variables/variable_store.h"
@@ -28,6 +29,40 @@ static braid_variable make_mirror(braid_graph *g, const char *scope, braid_out p
     return v;
 }
 
+// The name in a checkpoint of the slot of a part of WHOLE.
+static char *saved_name(const char *whole, const char *part, const char *slot)
+{
+    return bd_asprintf("%s/%s", whole, slot + strlen(part) + 1);
+}
+
+char *train_slot_name_of_part(const train_slice *slice, int part)
+{
+    char *primary = bd_asprintf("%s/part_%d", slice->whole, part);
+    char *slot = bd_asprintf("%s%s/%s", slice->scope, primary, slice->slot);
+    char *name = saved_name(slice->whole, primary, slot);
+    bd_free(primary);
+    bd_free(slot);
+    return name;
+}
+
+// Notes that the slot of the part `primary` is a part.
+static void set_slice(braid_graph *g, braid_out primary, const train_slice *part, braid_out slot)
+{
+    const char *scope = train_current_scope(g)->name, *of = braid_op_name(primary.op);
+    char *name = saved_name(part->full_name, of, braid_op_name(slot.op));
+    char *numbered = bd_asprintf("%s/part_", part->full_name);
+    braid_partition_info info = {.full_shape = part->full_shape};
+    memcpy(info.offset, part->offset, sizeof info.offset);
+    train_slice *slice = train_set_slice(g, slot, name, &info, part->shape);
+    if (*scope && slice && bd_str_starts_with(of, numbered)) {
+        slice->scope = bd_strdup(scope);
+        slice->whole = bd_strdup(part->full_name);
+        slice->slot = bd_strdup(braid_op_name(slot.op) + strlen(scope) + strlen(of) + 1);
+    }
+    bd_free(numbered);
+    bd_free(name);
+}
+
 // Makes the slot's nodes. The slot of a part is a part of the slot: of the whole's name, if of its shape.
 static braid_variable make(braid_graph *g, const char *scope, braid_out primary, braid_out initial)
 {
@@ -37,12 +72,7 @@ static braid_variable make(braid_graph *g, const char *scope, braid_out primary,
     const braid_variable slot = train_make_variable(g, scope, initial, &spec);
     const train_slice *part = train_slice_of(g, primary);
     if (!part || !slot.ref.op || !braid_shape_equal(braid_out_shape(initial), part->shape)) return slot;
-    const size_t cut = strlen(braid_op_name(primary.op)) + 1;
-    char *name = bd_asprintf("%s/%s", part->full_name, braid_op_name(slot.ref.op) + cut);
-    braid_partition_info info = {.full_shape = part->full_shape};
-    memcpy(info.offset, part->offset, sizeof info.offset);
-    train_set_slice(g, slot.ref, name, &info, part->shape);
-    bd_free(name);
+    set_slice(g, primary, part, slot.ref);
     return slot;
 }
 

@@ -2,7 +2,7 @@
 #ifndef BD_TRAIN_SLOT_H
 #define BD_TRAIN_SLOT_H
 
-#include <braid/variables.h>
+#include "train/variables/variable_store.h"
 
 // Makes the slot variable NAME of the variable `primary`: named SCOPE/PRIMARY/NAME within the variable scope SCOPE,
 // regardless of the name scope, colocated with it, not trained (TensorFlow's slot_creator); a resource variable
@@ -15,5 +15,8 @@ braid_variable train_slot_with(braid_graph *g, braid_out primary, const char *na
 braid_variable train_slot_scalar(braid_graph *g, braid_out primary, const char *name,
                                  braid_initializer initializer);
 braid_variable train_slot_from(braid_graph *g, braid_out primary, const char *name, braid_out initial);
+
+// The name in a checkpoint of the slot of another part, by its number, of a slice that has `whole` (bd_free).
+char *train_slot_name_of_part(const train_slice *slice, int part);
 
 #endif
