@@ -60,8 +60,9 @@ typedef struct braid_canned_options {
     /// How the losses of a batch become one, if `has_loss_reduction`; else their sum (TensorFlow 1.x).
     braid_reduction loss_reduction;
     bool has_loss_reduction;
-    /// Of the linear part: Ftrl with a learning rate of 0.2, in a combined model min(0.005, 1 / sqrt(columns)).
-    /// Of the network: Adagrad with a learning rate of 0.05, in a combined model 0.001. These are TensorFlow's.
+    /// Of the linear part: Ftrl with a learning rate of 0.2, in a combined model min(0.005, 1 /
+    /// sqrt(columns)). Of the network: Adagrad with a learning rate of 0.05, in a combined model 0.001. These
+    /// are TensorFlow's.
     braid_optimizer_maker linear_optimizer, dnn_optimizer;
     /// Divides linear weights and the tables of embeddings into parts of rows (axis 0), each on a parameter
     /// server (`partitioner` of LinearClassifier, `input_layer_partitioner` of the others). `shards` NULL: at

@@ -1,7 +1,7 @@
 // Trains a canned classifier for a few steps, from the newest checkpoint of a directory on, for tests with
 // TensorFlow:
 //     canned linear|dnn|combined default|adam PARTS STEPS MODEL_DIR
-// Tables of PARTS parts; 0: the default. Each step has the same four examples, and writes the loss as a summary.
+// Tables of PARTS parts; 0: the default. Each step has the same four examples and writes its loss.
 // The network has batch normalization, where it is not combined.
 #include <braid/braid.h>
 #include <stdio.h>

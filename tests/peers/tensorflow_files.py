@@ -447,7 +447,8 @@ class CannedCheckpoints(unittest.TestCase):
         names = reader.get_variable_to_shape_map()
         in_parts = [name.replace("_1/", "_0/") for name in names if re.search("/(t|part)_1/", name)]
         values = {
-            name: None if name.replace("_1/", "_0/") in in_parts else reader.get_tensor(name) for name in names
+            name: None if name.replace("_1/", "_0/") in in_parts else reader.get_tensor(name)
+            for name in names
         }
         return losses, values
 

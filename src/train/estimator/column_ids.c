@@ -388,10 +388,11 @@ static bool has_rows_in_parts(braid_graph *g, const braid_variable *table, int64
     for (int i = 0; i < table->part_count; i++)
         found += braid_out_shape(braid_variable_find(table->parts[i]).read).dims[0];
     if (!table->part_count || found == rows) return true;
-    braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
-                     "The table of a column, with the part '%s', is not divided along its rows: its partitioner "
-                     "needs the axis 0",
-                     braid_op_name(table->parts[0].op));
+    braid_graph_fail(
+        g, BRAID_INVALID_ARGUMENT,
+        "The table of a column, with the part '%s', is not divided along its rows: its partitioner "
+        "needs the axis 0",
+        braid_op_name(table->parts[0].op));
     return false;
 }
 
@@ -410,7 +411,7 @@ braid_out train_lookup_ids(braid_graph *g, const train_ids *all, const braid_var
     }
     const braid_sparse rows = {braid_output(filled, 0), braid_output(filled, 1), ids.ids.dense_shape};
     const bool is_whole = !table->part_count;
-    const braid_out found = braid_embedding_lookup_sparse(
-        g, is_whole ? &table->ref : table->parts, is_whole ? 1 : table->part_count, rows, &options);
+    const braid_out found = braid_embedding_lookup_sparse(g, is_whole ? &table->ref : table->parts,
+                                                          is_whole ? 1 : table->part_count, rows, &options);
     return braid_where(g, braid_output(filled, 2), braid_zeros_like(g, found), found);
 }

@@ -36,8 +36,8 @@ braid_out train_numeric_values(const train_features_list *f, const braid_feature
 braid_out train_column_buckets(const train_features_list *f, const braid_feature_column *c);
 
 // The combination of the rows of `table` [buckets, size], which may be in parts of rows, that the ids name,
-// [batch, size]; zeros for an example without ids. Ids below 0 are left out, and, unless rows are summed, those
-// whose weight is not positive.
+// [batch, size]; zeros for an example without ids. Ids below 0 are left out, and, unless rows are summed,
+// those whose weight is not positive.
 braid_out train_lookup_ids(braid_graph *g, const train_ids *ids, const braid_variable *table,
                            braid_combiner combiner);
 

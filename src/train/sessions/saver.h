@@ -15,7 +15,8 @@ struct braid_saver {
     bool sharded, without_meta, reshape, pad_step_number;
     braid_checkpoint_policy policy;
     char *report; // which variables a restore restores and leaves; NULL: all of the saver's; owned
-    // All variables of the saver [var_count], owned, if slots among them have numbers of parts in their names.
+    // All variables of the saver [var_count], owned, if slots among them have numbers of parts in their
+    // names.
     braid_out *vars;
     int var_count;
 };

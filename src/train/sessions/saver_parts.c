@@ -1,10 +1,10 @@
 // Restoring slots that a checkpoint has in other parts than the graph.
 //
-// A partitioned variable is one tensor of a checkpoint, so that any parts of it can be restored. So are its slots,
-// but for those made within a variable scope: TensorFlow saves each part under a name with its number (slot.c),
-// as slices of as many tensors. When a checkpoint has another number of these than the graph, the nodes of the
-// saver do not fit. Nodes are made then that read each part of the graph from those parts of the checkpoint that
-// have rows of it, and put them together.
+// A partitioned variable is one tensor of a checkpoint, so that any parts of it can be restored. So are its
+// slots, but for those made within a variable scope: TensorFlow saves each part under a name with its number
+// (slot.c), as slices of as many tensors. When a checkpoint has another number of these than the graph, the
+// nodes of the saver do not fit. Nodes are made then that read each part of the graph from those parts of the
+// checkpoint that have rows of it, and put them together.
 #include "train/sessions/saver.h"
 
 #include "base/alloc.h"
@@ -118,9 +118,9 @@ static braid_out read_parts(const restoring *r, const train_slice *slice, braid_
         bd_array_push(&pieces, read_slice(r, name, &piece, dtype));
         bd_free(name);
     }
-    const braid_out whole =
-        pieces.len == 1 ? pieces.items[0]
-                        : braid_concat(r->saver->graph, pieces.items, (int)pieces.len, axis);
+    const braid_out whole = pieces.len == 1
+                                ? pieces.items[0]
+                                : braid_concat(r->saver->graph, pieces.items, (int)pieces.len, axis);
     bd_array_free(&pieces);
     return whole;
 }

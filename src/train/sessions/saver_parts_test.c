@@ -28,7 +28,8 @@ static model model_make(int parts)
     model m = {.g = braid_graph_new()};
     const braid_variable_scope_options options = {.partitioner = braid_fixed_size_partitioner(parts, 0)};
     (void)braid_push_variable_scope(m.g, "dnn", &options);
-    m.table = braid_variable_get(m.g, "table", BRAID_FLOAT, BRAID_SHAPE(ROWS, 1), braid_ones_initializer(), true);
+    m.table =
+        braid_variable_get(m.g, "table", BRAID_FLOAT, BRAID_SHAPE(ROWS, 1), braid_ones_initializer(), true);
     const braid_variable bias =
         braid_variable_get(m.g, "bias", BRAID_FLOAT, BRAID_SHAPE(1), braid_ones_initializer(), true);
     float weights[ROWS];
@@ -125,6 +126,10 @@ static void slots_have_the_names_of_tensorflow(void **state)
 {
     (void)state;
     BD_STATUS(st);
+    const model m = model_make(2);
+    assert_string_equal(braid_op_name(braid_optimizer_slot(m.optimizer, m.table.parts[1], "momentum").op),
+                        "dnn/dnn/table/part_1/Momentum");
+    braid_graph_free(m.g);
     char *prefix = save_in_parts(2);
     braid_checkpoint_reader *reader = braid_checkpoint_reader_open(prefix, st);
     assert_ok(st);

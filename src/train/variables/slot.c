@@ -1,7 +1,7 @@
 // Slots: variables named after another and lying beside it.
 //
-// The slot of a part W/part_0 is W/part_0/Adagrad, and in a checkpoint W/Adagrad. TensorFlow finds the last name
-// by cutting as many characters from the slot's as the part's has. Within a variable scope S the slot is
+// The slot of a part W/part_0 is W/part_0/Adagrad, and in a checkpoint W/Adagrad. TensorFlow finds the last
+// name by cutting as many characters from the slot's as the part's has. Within a variable scope S the slot is
 // S/W/part_0/Adagrad, so that the rest is longer, by the length of "S/": the scope "dnn" gives W/t_0/Adagrad,
 // and "linear" W/part_0/Adagrad. Checkpoints of TensorFlow's canned estimators have these names.
 #include "train/variables/slot.h"

@@ -4,10 +4,10 @@
 
 #include "train/variables/variable_store.h"
 
-// Makes the slot variable NAME of the variable `primary`: named SCOPE/PRIMARY/NAME within the variable scope SCOPE,
-// regardless of the name scope, colocated with it, not trained (TensorFlow's slot_creator); a resource variable
-// if the primary is one. In a checkpoint the slot of a part of a variable WHOLE is a part of WHOLE/NAME; within
-// a variable scope the name is another one, TensorFlow's (slot.c).
+// Makes the slot variable NAME of the variable `primary`: named SCOPE/PRIMARY/NAME within the variable scope
+// SCOPE, regardless of the name scope, colocated with it, not trained (TensorFlow's slot_creator); a resource
+// variable if the primary is one. In a checkpoint the slot of a part of a variable WHOLE is a part of
+// WHOLE/NAME; within a variable scope the name is another one, TensorFlow's (slot.c).
 
 // With the primary's type and shape and an initializer; the same as a scalar; with the value `initial`.
 braid_variable train_slot_with(braid_graph *g, braid_out primary, const char *name,
