@@ -38,8 +38,9 @@ typedef struct braid_optimizer_maker {
 /// Options of all models; all zero is the default of each. The structure is copied; what it points to lives
 /// as long as the estimator.
 typedef struct braid_canned_options {
-    const braid_run_config *config; ///< as for braid_estimator_options
-    const char *warm_start_from;    ///< the same
+    const braid_run_config *config;     ///< as for braid_estimator_options
+    const char *warm_start_from;        ///< the same
+    const braid_warm_start *warm_start; ///< the same
     /// Of the linear part: numeric and categorical columns. [linear_column_count]
     const braid_feature_column *linear_columns;
     int linear_column_count;

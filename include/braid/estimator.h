@@ -139,18 +139,40 @@ BRAID_API void braid_spec_export_predict(braid_estimator_spec *spec, const char 
 
 typedef struct braid_estimator braid_estimator;
 
+/// A variable of a model that has another name in the checkpoint of an earlier model.
+typedef struct braid_renamed_variable {
+    const char *name, *previous;
+} braid_renamed_variable;
+
+/// Which variables begin with values of another model (tf.estimator.WarmStartSettings). Partitioned variables
+/// have the names of the whole.
+typedef struct braid_warm_start {
+    const char *from; ///< a checkpoint, or a directory whose newest one is taken (ckpt_to_initialize_from)
+    /// A regular expression (POSIX extended) that matches the beginning of their names (vars_to_warm_start).
+    /// NULL: all.
+    const char *variables;
+    /// Variables that are not trained are considered, too: slots of optimizers, moving averages.
+    bool untrained;
+    /// [renamed_count] Variables that the checkpoint has under other names (var_name_to_prev_var_name).
+    const braid_renamed_variable *renamed;
+    int renamed_count;
+} braid_warm_start;
+
 typedef struct braid_estimator_options {
     braid_model_fn model_fn;
     void *params; ///< passed to model and input functions; not owned
     /// Must outlive the estimator. NULL: braid_run_config_new of the defaults.
     const braid_run_config *config;
     /// A checkpoint, or a directory whose newest one is taken, from which the first training begins:
-    /// trainable variables that it has get its values (warm_start_from). Copied; NULL: none.
+    /// trainable variables that it has get its values. Copied; NULL: none. A model that has a checkpoint of
+    /// its own goes on from that.
     const char *warm_start_from;
+    /// The same, with more to say. Copied, with what it points to; NULL: none.
+    const braid_warm_start *warm_start;
 } braid_estimator_options;
 
 /// Makes an estimator. The caller frees it. NULL on an error: those of braid_run_config_new, InvalidArgument
-/// without a model function.
+/// without a model function, for both kinds of warm start at once, and for a wrong regular expression.
 BRAID_API braid_estimator *braid_estimator_new(const braid_estimator_options *options, braid_status *status);
 /// Ends the server of the task, if the estimator has started it, and frees. NULL is accepted.
 BRAID_API void braid_estimator_free(braid_estimator *estimator);
@@ -176,7 +198,8 @@ typedef struct braid_train_options {
 
 /// Trains, from the newest checkpoint of the model directory if there is one. In a cluster the chief and the
 /// workers call it, and the variables are on the parameter servers. Errors: InvalidArgument for `steps` and
-/// `max_steps` at once, for a spec without loss or train_op; FailedPrecondition in a parameter server or an
+/// `max_steps` at once, for a spec without loss or train_op; NotFound for a warm start whose checkpoint, or a
+/// renamed variable of it, does not exist; FailedPrecondition in a parameter server or an
 /// evaluator, and for a loss that is not a number; those of the graph and of the session.
 BRAID_API braid_code braid_estimator_train(braid_estimator *estimator, const braid_train_options *options,
                                            braid_status *status);

@@ -241,7 +241,8 @@ static braid_estimator *make_estimator(const braid_canned_options *options, bool
     const braid_estimator_options eo = {.model_fn = build,
                                         .params = c,
                                         .config = options->config,
-                                        .warm_start_from = options->warm_start_from};
+                                        .warm_start_from = options->warm_start_from,
+                                        .warm_start = options->warm_start};
     braid_estimator *e = check(c, st) ? NULL : braid_estimator_new(&eo, st);
     if (e)
         e->own_params = c;

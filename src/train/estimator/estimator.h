@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "train/estimator/warm_start.h"
 #include <braid/estimator.h>
 
 struct braid_estimator {
@@ -14,7 +15,7 @@ struct braid_estimator {
     const braid_run_config *config;
     braid_run_config *own_config; // NULL: the program's
     braid_server *server;         // NULL: not needed, or not started yet; owned
-    char *warm_start_from;        // NULL: none
+    train_warm_start *warm_start; // NULL: none; owned
 };
 
 // Tensors by name; the names are owned.
