@@ -109,7 +109,12 @@ BRAID_API void braid_spec_prediction(braid_estimator_spec *spec, const char *nam
 /// Sets the loss, a scalar, and the node that makes a step of training, which counts the global step up.
 BRAID_API void braid_spec_loss(braid_estimator_spec *spec, braid_out loss);
 BRAID_API void braid_spec_train_op(braid_estimator_spec *spec, braid_op *train_op);
-/// Adds a metric. The name "loss" is the estimator's: the mean of the losses of all batches.
+/// The prediction of that name; `name` NULL: the only one. The graph fails with NotFound, listing the
+/// predictions, when there is none; the op is NULL then.
+BRAID_API braid_out braid_predictions_get(const braid_model_args *args, const braid_estimator_spec *spec,
+                                          const char *name);
+/// Adds a metric, or replaces the one of that name. The name "loss" is the estimator's: the mean of the losses
+/// of all batches.
 BRAID_API void braid_spec_eval_metric(braid_estimator_spec *spec, const char *name, braid_metric metric);
 /// Adds hooks to training, to the chief's training alone, to evaluation and to prediction. The session takes
 /// and frees them; a spec that is not used for that mode frees them.
@@ -183,6 +188,14 @@ BRAID_API void *braid_estimator_params(const braid_estimator *estimator);
 /// The prefix of the newest checkpoint (free() it); NULL on an error: NotFound when there is none. For names
 /// and values of variables give it, or the model directory, to a checkpoint reader (checkpoint_reader.h).
 BRAID_API char *braid_estimator_latest_checkpoint(const braid_estimator *estimator, braid_status *status);
+
+/// Builds metrics in the graph of an evaluation, after the model: from features and labels, and from its
+/// predictions (braid_predictions_get), and adds them (braid_spec_eval_metric).
+typedef void (*braid_metric_fn)(const braid_model_args *args, braid_estimator_spec *spec, void *arg);
+
+/// Adds metrics to all later evaluations (tf.estimator.add_metrics, which makes another estimator). `arg`
+/// lives as long as the estimator.
+BRAID_API void braid_estimator_add_metrics(braid_estimator *estimator, braid_metric_fn metric_fn, void *arg);
 
 // ---- Training ----
 

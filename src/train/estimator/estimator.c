@@ -36,6 +36,7 @@ void braid_estimator_free(braid_estimator *e)
     braid_server_free(e->server);
     braid_run_config_free(e->own_config);
     train_warm_start_free(e->warm_start);
+    bd_array_free(&e->metrics);
     bd_free(e->own_params);
     bd_free(e);
 }
@@ -58,6 +59,11 @@ void *braid_estimator_params(const braid_estimator *e)
 char *braid_estimator_latest_checkpoint(const braid_estimator *e, braid_status *status)
 {
     return braid_latest_checkpoint(e->config->model_dir, status);
+}
+
+void braid_estimator_add_metrics(braid_estimator *e, braid_metric_fn metric_fn, void *arg)
+{
+    bd_array_push(&e->metrics, (train_more_metrics){metric_fn, arg});
 }
 
 // ---- The server ----

@@ -8,8 +8,15 @@
 #include "train/estimator/warm_start.h"
 #include <braid/estimator.h>
 
+// Metrics beside those of the model.
+typedef struct train_more_metrics {
+    braid_metric_fn build;
+    void *arg;
+} train_more_metrics;
+
 struct braid_estimator {
     braid_model_fn model_fn;
+    BD_ARRAY(train_more_metrics) metrics;
     void *params;
     void *own_params; // NULL: the program's; owned, a block of memory
     const braid_run_config *config;
