@@ -27,6 +27,8 @@ const braid_named_tensor *train_feature_of(const train_features_list *f, const c
 train_ids train_column_ids(const train_features_list *f, const braid_feature_column *c);
 // The places of strings or int64s in a vocabulary, int64; -1 for those that it does not have.
 braid_out train_vocabulary_places(braid_graph *g, const braid_tensor *vocabulary, braid_out values);
+// The name of the table of a shared embedding (bd_free).
+char *train_shared_table_name(const braid_feature_column *c);
 // Whether a column gives ids.
 bool train_column_is_categorical(const braid_feature_column *c);
 
