@@ -1,4 +1,4 @@
-// Trains a linear classifier for a few steps and exports it, for tests with TensorFlow:
+// Trains a linear classifier, with weights in two parts, and exports it, for tests with TensorFlow:
 //     estimators DIR
 // Makes DIR/examples/NUMBER, a SavedModel that takes serialized Examples, and DIR/raw/NUMBER, one that takes
 // tensors. Prints the probability of class 1 of each of its four examples. The vocabularies are in
@@ -79,8 +79,12 @@ static void work(const char *dir, braid_status *st)
                                             braid_crossed_column(crossed, 2, 7)};
     const braid_run_config_options how = {.model_dir = model_dir};
     braid_run_config *config = braid_run_config_new(&how, st);
-    braid_estimator *e = braid_linear_classifier(
-        &(braid_canned_options){.config = config, .linear_columns = columns, .linear_column_count = 5}, st);
+    braid_estimator *e =
+        braid_linear_classifier(&(braid_canned_options){.config = config,
+                                                        .linear_columns = columns,
+                                                        .linear_column_count = 5,
+                                                        .partitioner = braid_fixed_size_partitioner(2, 0)},
+                                st);
     braid_estimator_train(e, &(braid_train_options){.input = braid_array_input_fn(&d.train), .steps = 20},
                           st);
     if (!braid_status_code(st)) print_probabilities(e, &d, st);

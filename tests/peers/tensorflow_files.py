@@ -1,4 +1,5 @@
 # Files of Braid in TensorFlow's hands, and the reverse. Run by `./dev peers`, which installs TensorFlow.
+import collections
 import glob
 import json
 import os
@@ -445,33 +446,39 @@ class CannedCheckpoints(unittest.TestCase):
         reader = tf.train.load_checkpoint(directory)
         # Slots in parts are saved as parts of several tensors, which TensorFlow's reader does not read.
         names = reader.get_variable_to_shape_map()
-        in_parts = [name.replace("_1/", "_0/") for name in names if re.search("/(t|part)_1/", name)]
+        wholes = {name: re.sub("/(t|part)_[0-9]+/", "/", name) for name in names}
+        counts = collections.Counter(wholes.values())
         values = {
-            name: None if name.replace("_1/", "_0/") in in_parts else reader.get_tensor(name)
-            for name in names
+            name: reader.get_tensor(name) if counts[whole] == 1 else None for name, whole in wholes.items()
         }
         return losses, values
 
-    def expect_the_same_training(self, beginning, kind, optimizer, parts):
-        sides = {"braid": self.braid, "tensorflow": self.tensorflow}
-        origin = f"{self.directory}/{beginning}-{kind}-{optimizer}-{parts}"
-        sides[beginning](kind, optimizer, parts, origin)
-        results = []
-        for side, train_more in sides.items():
-            copy = f"{origin}-{side}"
-            shutil.copytree(origin, copy)
-            # the state of TensorFlow has relative paths, that of Braid absolute ones
-            tf1.train.update_checkpoint_state(copy, f"{copy}/model.ckpt-{self.STEPS}")
-            train_more(kind, optimizer, parts, copy)
-            results.append(self.results(copy))
-        (losses, variables), (expected_losses, expected_variables) = results
-        self.assertEqual(expected_variables["global_step"], 2 * self.STEPS)
-        self.assertEqual(sorted(variables), sorted(expected_variables))
-        self.assertEqual(sorted(expected_losses), list(range(self.STEPS + 1, 2 * self.STEPS + 1)))
-        self.assertEqual(sorted(losses), sorted(expected_losses))
-        for step, loss in expected_losses.items():
+    def train(self, side, kind, optimizer, parts, directory):
+        {"braid": self.braid, "tensorflow": self.tensorflow}[side](kind, optimizer, parts, directory)
+
+    def results_of_continuing(self, origin, side, kind, optimizer, parts):
+        copy = f"{origin}-{side}"
+        shutil.copytree(origin, copy)
+        # the state of TensorFlow has relative paths, that of Braid absolute ones
+        tf1.train.update_checkpoint_state(copy, f"{copy}/model.ckpt-{self.STEPS}")
+        self.train(side, kind, optimizer, parts, copy)
+        return self.results(copy)
+
+    def expect_the_same_losses(self, losses, expected):
+        self.assertEqual(sorted(expected), list(range(self.STEPS + 1, 2 * self.STEPS + 1)))
+        self.assertEqual(sorted(losses), sorted(expected))
+        for step, loss in expected.items():
             np.testing.assert_allclose(losses[step], loss, rtol=1e-5, err_msg=f"step {step}")
-        for name, value in expected_variables.items():
+
+    def expect_the_same_training(self, beginning, kind, optimizer, parts):
+        origin = f"{self.directory}/{beginning}-{kind}-{optimizer}-{parts}"
+        self.train(beginning, kind, optimizer, parts, origin)
+        losses, variables = self.results_of_continuing(origin, "braid", kind, optimizer, parts)
+        expected_losses, expected = self.results_of_continuing(origin, "tensorflow", kind, optimizer, parts)
+        self.expect_the_same_losses(losses, expected_losses)
+        self.assertEqual(expected["global_step"], 2 * self.STEPS)
+        self.assertEqual(sorted(variables), sorted(expected))
+        for name, value in expected.items():
             if value is not None:
                 np.testing.assert_allclose(variables[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
 
@@ -481,6 +488,15 @@ class CannedCheckpoints(unittest.TestCase):
                 for optimizer, parts in [("default", 0), ("adam", 0), ("default", 2)]:
                     with self.subTest(beginning=beginning, kind=kind, optimizer=optimizer, parts=parts):
                         self.expect_the_same_training(beginning, kind, optimizer, parts)
+
+    def test_braid_continues_in_other_parts(self):
+        for kind in self.KINDS:
+            with self.subTest(kind=kind):
+                origin = f"{self.directory}/other-parts-{kind}"
+                self.train("tensorflow", kind, "default", 2, origin)
+                losses, _ = self.results_of_continuing(origin, "braid", kind, "default", 3)
+                expected, _ = self.results_of_continuing(origin, "tensorflow", kind, "default", 2)
+                self.expect_the_same_losses(losses, expected)
 
 
 if __name__ == "__main__":
