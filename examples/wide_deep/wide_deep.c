@@ -87,6 +87,12 @@ static braid_out in_decades(braid_graph *graph, braid_out age)
     return braid_mul(graph, age, braid_const_float(graph, "a_tenth", 0.1F));
 }
 
+static braid_optimizer *adagrad(void *arg, braid_graph *graph)
+{
+    (void)arg;
+    return braid_adagrad(graph, 0.05F);
+}
+
 // Columns point to each other, so all live here.
 static braid_estimator *make_estimator(const braid_run_config *config, braid_status *status)
 {
@@ -114,7 +120,8 @@ static braid_estimator *make_estimator(const braid_run_config *config, braid_sta
                                                                         .dnn_columns = deep,
                                                                         .dnn_column_count = 4,
                                                                         .hidden_units = hidden,
-                                                                        .hidden_layer_count = 2},
+                                                                        .hidden_layer_count = 2,
+                                                                        .dnn_optimizer = {adagrad, NULL}},
                                                 status);
 }
 

@@ -4,7 +4,7 @@
 //     braid_estimator *e = braid_linear_classifier(&(braid_canned_options){
 //         .linear_columns = columns, .linear_column_count = 3, .config = config}, status);
 //
-// Names of variables, metrics, predictions and signatures are TensorFlow's.
+// Names of variables, of the optimizers' slots, of metrics, predictions and signatures are TensorFlow's.
 //
 // Labels. Of a classifier of two classes: 0 or 1, of any number type. Of more classes: numbers in [0,
 // num_classes), int32 or int64. Either takes strings with a label vocabulary. Other labels fail the step with
@@ -38,8 +38,9 @@ typedef struct braid_optimizer_maker {
 /// Options of all models; all zero is the default of each. The structure is copied; what it points to lives
 /// as long as the estimator.
 typedef struct braid_canned_options {
-    const braid_run_config *config; ///< as for braid_estimator_options
-    const char *warm_start_from;    ///< the same
+    const braid_run_config *config;     ///< as for braid_estimator_options
+    const char *warm_start_from;        ///< the same
+    const braid_warm_start *warm_start; ///< the same
     /// Of the linear part: numeric and categorical columns. [linear_column_count]
     const braid_feature_column *linear_columns;
     int linear_column_count;
@@ -50,6 +51,7 @@ typedef struct braid_canned_options {
     int hidden_layer_count;
     braid_activation activation; ///< of the hidden layers; NULL: braid_relu
     double dropout;              ///< the share of hidden units that are dropped in training
+    bool batch_norm;             ///< batch normalization after each hidden layer, with a momentum of 0.999
     int64_t num_classes;         ///< of a classifier; 0: 2
     /// Of a classifier whose labels are strings: those of its classes [num_classes], in order. NULL: labels
     /// are numbers.
@@ -59,9 +61,15 @@ typedef struct braid_canned_options {
     /// How the losses of a batch become one, if `has_loss_reduction`; else their sum (TensorFlow 1.x).
     braid_reduction loss_reduction;
     bool has_loss_reduction;
-    /// Of the linear part: Ftrl with a learning rate of min(0.2, 1 / sqrt(columns)), in a combined model
-    /// min(0.005, 1 / sqrt(columns)). Of the network: Adagrad with a learning rate of 0.05.
+    /// Of the linear part: Ftrl with a learning rate of 0.2, in a combined model min(0.005, 1 /
+    /// sqrt(columns)). Of the network: Adagrad with a learning rate of 0.05, in a combined model 0.001. These
+    /// are TensorFlow's.
     braid_optimizer_maker linear_optimizer, dnn_optimizer;
+    /// Divides linear weights and the tables of embeddings into parts of rows (axis 0), each on a parameter
+    /// server (`partitioner` of LinearClassifier, `input_layer_partitioner` of the others). `shards` NULL: at
+    /// most as many parts as there are parameter servers, of 64 MiB at least. The layers of the network are
+    /// divided likewise, into parts of 256 KiB at least, whatever is set here.
+    braid_partitioner partitioner;
 } braid_canned_options;
 
 /// The caller frees the estimator. NULL on an error: InvalidArgument for missing columns or hidden layers, or

@@ -109,7 +109,12 @@ BRAID_API void braid_spec_prediction(braid_estimator_spec *spec, const char *nam
 /// Sets the loss, a scalar, and the node that makes a step of training, which counts the global step up.
 BRAID_API void braid_spec_loss(braid_estimator_spec *spec, braid_out loss);
 BRAID_API void braid_spec_train_op(braid_estimator_spec *spec, braid_op *train_op);
-/// Adds a metric. The name "loss" is the estimator's: the mean of the losses of all batches.
+/// The prediction of that name; `name` NULL: the only one. The graph fails with NotFound, listing the
+/// predictions, when there is none; the op is NULL then.
+BRAID_API braid_out braid_predictions_get(const braid_model_args *args, const braid_estimator_spec *spec,
+                                          const char *name);
+/// Adds a metric, or replaces the one of that name. The name "loss" is the estimator's: the mean of the losses
+/// of all batches.
 BRAID_API void braid_spec_eval_metric(braid_estimator_spec *spec, const char *name, braid_metric metric);
 /// Adds hooks to training, to the chief's training alone, to evaluation and to prediction. The session takes
 /// and frees them; a spec that is not used for that mode frees them.
@@ -139,18 +144,40 @@ BRAID_API void braid_spec_export_predict(braid_estimator_spec *spec, const char 
 
 typedef struct braid_estimator braid_estimator;
 
+/// A variable of a model that has another name in the checkpoint of an earlier model.
+typedef struct braid_renamed_variable {
+    const char *name, *previous;
+} braid_renamed_variable;
+
+/// Which variables begin with values of another model (tf.estimator.WarmStartSettings). Partitioned variables
+/// have the names of the whole.
+typedef struct braid_warm_start {
+    const char *from; ///< a checkpoint, or a directory whose newest one is taken (ckpt_to_initialize_from)
+    /// A regular expression (POSIX extended) that matches the beginning of their names (vars_to_warm_start).
+    /// NULL: all.
+    const char *variables;
+    /// Variables that are not trained are considered, too: slots of optimizers, moving averages.
+    bool untrained;
+    /// [renamed_count] Variables that the checkpoint has under other names (var_name_to_prev_var_name).
+    const braid_renamed_variable *renamed;
+    int renamed_count;
+} braid_warm_start;
+
 typedef struct braid_estimator_options {
     braid_model_fn model_fn;
     void *params; ///< passed to model and input functions; not owned
     /// Must outlive the estimator. NULL: braid_run_config_new of the defaults.
     const braid_run_config *config;
     /// A checkpoint, or a directory whose newest one is taken, from which the first training begins:
-    /// trainable variables that it has get its values (warm_start_from). Copied; NULL: none.
+    /// trainable variables that it has get its values. Copied; NULL: none. A model that has a checkpoint of
+    /// its own goes on from that.
     const char *warm_start_from;
+    /// The same, with more to say. Copied, with what it points to; NULL: none.
+    const braid_warm_start *warm_start;
 } braid_estimator_options;
 
 /// Makes an estimator. The caller frees it. NULL on an error: those of braid_run_config_new, InvalidArgument
-/// without a model function.
+/// without a model function, for both kinds of warm start at once, and for a wrong regular expression.
 BRAID_API braid_estimator *braid_estimator_new(const braid_estimator_options *options, braid_status *status);
 /// Ends the server of the task, if the estimator has started it, and frees. NULL is accepted.
 BRAID_API void braid_estimator_free(braid_estimator *estimator);
@@ -161,6 +188,14 @@ BRAID_API void *braid_estimator_params(const braid_estimator *estimator);
 /// The prefix of the newest checkpoint (free() it); NULL on an error: NotFound when there is none. For names
 /// and values of variables give it, or the model directory, to a checkpoint reader (checkpoint_reader.h).
 BRAID_API char *braid_estimator_latest_checkpoint(const braid_estimator *estimator, braid_status *status);
+
+/// Builds metrics in the graph of an evaluation, after the model: from features and labels, and from its
+/// predictions (braid_predictions_get), and adds them (braid_spec_eval_metric).
+typedef void (*braid_metric_fn)(const braid_model_args *args, braid_estimator_spec *spec, void *arg);
+
+/// Adds metrics to all later evaluations (tf.estimator.add_metrics, which makes another estimator). `arg`
+/// lives as long as the estimator.
+BRAID_API void braid_estimator_add_metrics(braid_estimator *estimator, braid_metric_fn metric_fn, void *arg);
 
 // ---- Training ----
 
@@ -176,7 +211,8 @@ typedef struct braid_train_options {
 
 /// Trains, from the newest checkpoint of the model directory if there is one. In a cluster the chief and the
 /// workers call it, and the variables are on the parameter servers. Errors: InvalidArgument for `steps` and
-/// `max_steps` at once, for a spec without loss or train_op; FailedPrecondition in a parameter server or an
+/// `max_steps` at once, for a spec without loss or train_op; NotFound for a warm start whose checkpoint, or a
+/// renamed variable of it, does not exist; FailedPrecondition in a parameter server or an
 /// evaluator, and for a loss that is not a number; those of the graph and of the session.
 BRAID_API braid_code braid_estimator_train(braid_estimator *estimator, const braid_train_options *options,
                                            braid_status *status);
@@ -284,10 +320,12 @@ typedef struct braid_export_options {
     const char *checkpoint_path; ///< NULL: the newest of the model directory
 } braid_export_options;
 
-/// Exports a model as a SavedModel with the tag "serve": DIR/SECONDS/saved_model.pb and variables/. Other
-/// programs see the directory when it is complete. Returns its path (free() it). `options` NULL: the
-/// defaults. NULL on an error: NotFound without a checkpoint, InvalidArgument for a spec without predictions
-/// or a serving input without placeholders.
+/// Exports a model as a SavedModel with the tag "serve": DIR/SECONDS/saved_model.pb, variables/, and in
+/// assets/ copies of the files that the graph reads (vocabularies of columns; BRAID_ASSET_FILEPATHS of
+/// scaffold.h), so that the directory may be moved. Other programs see it when it is complete. Returns its
+/// path (free() it). `options` NULL: the defaults. NULL on an error: NotFound without a checkpoint or for a
+/// file that this process cannot read, InvalidArgument for a spec without predictions or a serving input
+/// without placeholders.
 BRAID_API char *braid_estimator_export_saved_model(braid_estimator *estimator, const char *export_dir_base,
                                                    braid_serving_input input,
                                                    const braid_export_options *options, braid_status *status);

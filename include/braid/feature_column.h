@@ -63,6 +63,9 @@ struct braid_feature_column {
     braid_combiner combiner;
     braid_initializer initializer;
     bool is_untrained; ///< of an embedding: it is not trained (trainable=False)
+    /// Of an embedding whose table others share: the categorical columns of all of them [shared_count].
+    const braid_feature_column *const *shared;
+    int shared_count;
 };
 
 // ---- Dense columns ----
@@ -74,6 +77,13 @@ BRAID_API braid_feature_column braid_numeric_column(const char *key, int64_t siz
 BRAID_API braid_feature_column braid_embedding_column(const braid_feature_column *categorical,
                                                       int64_t dimension);
 BRAID_API braid_feature_column braid_indicator_column(const braid_feature_column *categorical);
+/// Embeddings of several categorical columns in one table, stored to `columns` [count]
+/// (tf.feature_column.shared_embedding_columns). The columns have the same number of buckets, and what is
+/// changed in one embedding (combiner excepted) is changed in all. The table is the variable
+/// input_layer/A_B_shared_embedding/embedding_weights, of the names of the categorical columns in their
+/// order. The array `categorical` lives as long as the columns.
+BRAID_API void braid_shared_embedding_columns(const braid_feature_column *const *categorical, int count,
+                                              int64_t dimension, braid_feature_column *columns);
 
 // ---- Categorical columns: lists of ids ----
 //

@@ -70,8 +70,11 @@ BRAID_API bool braid_save_is_done(const braid_save *save);
 /// wait. Returns what braid_saver_save would.
 BRAID_API char *braid_save_finish(braid_save *save, braid_status *status);
 
-/// Gives the variables the values of the checkpoint `prefix`, other variables keep theirs. Errors: NotFound
-/// for a checkpoint or a name that does not exist, InvalidArgument for another type or shape.
+/// Gives the variables the values of the checkpoint `prefix`, other variables keep theirs. Partitioned
+/// variables and their slots may be in other parts than they were saved in. For slots that were made within a
+/// variable scope, and have the number of their part in their names, the graph gets nodes that put them
+/// together; this process reads then which tensors the checkpoint has. Errors: NotFound for a checkpoint or a
+/// name that does not exist, InvalidArgument for another type or shape.
 BRAID_API braid_code braid_saver_restore(braid_saver *saver, braid_session *session, const char *prefix,
                                          braid_status *status);
 

@@ -12,6 +12,9 @@ extern "C" {
 
 /// TensorFlow's collection of the ops that fill tables (output 0 of each).
 #define BRAID_TABLE_INITIALIZERS "table_initializer"
+/// TensorFlow's collection of the paths of files that the graph reads, such as vocabularies: constants that
+/// are string scalars. An exported model has copies of the files (assets), and its loader feeds their paths.
+#define BRAID_ASSET_FILEPATHS "asset_filepaths"
 
 /// Each empty member gets TensorFlow's default. A copy of a scaffold is one with the same members
 /// (copy_from_scaffold). Arrays, tensors and `init_arg` live as long as the session that gets the scaffold.

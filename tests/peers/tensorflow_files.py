@@ -1,7 +1,10 @@
 # Files of Braid in TensorFlow's hands, and the reverse. Run by `./dev peers`, which installs TensorFlow.
+import collections
 import glob
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -261,20 +264,33 @@ class PartitionedVariables(unittest.TestCase):
 
 
 class SavedModels(unittest.TestCase):
-    """Models that an estimator of Braid exports, in TensorFlow."""
+    """Models that an estimator of Braid exports, in TensorFlow. They have been moved after the export, and
+    the vocabulary files that they were made with are gone."""
 
-    EXAMPLES = [(1.8, b"cook"), (2.5, b"smith"), (7.0, b"baker"), (3.3, b"cook")]
+    EXAMPLES = [
+        (1.8, b"cook", b"Ulm"),
+        (2.5, b"smith", b"Bonn"),
+        (7.0, b"baker", b"Bonn"),
+        (3.3, b"cook", b"Trier"),
+    ]
+    VOCABULARIES = {"jobs": "smith\ncook\n", "towns": "Trier\nUlm\n"}
 
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.directory = cls.temporary.name
         program = compile_program("estimators", cls.directory)
-        done = subprocess.run(
-            [program, cls.directory], capture_output=True, text=True, timeout=60, check=False
-        )
+        origin = f"{cls.directory}/origin"
+        for name, words in cls.VOCABULARIES.items():
+            os.makedirs(f"{origin}/{name}")
+            with open(f"{origin}/{name}/words.txt", "w", encoding="utf-8") as file:
+                file.write(words)
+        done = subprocess.run([program, origin], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         cls.probabilities = np.array(done.stdout.split(), np.float32)
+        for kind in ["examples", "raw"]:
+            os.rename(f"{origin}/{kind}", f"{cls.directory}/{kind}")
+        shutil.rmtree(origin)
 
     @classmethod
     def tearDownClass(cls):
@@ -300,11 +316,21 @@ class SavedModels(unittest.TestCase):
                     feature={
                         "age": tf.train.Feature(float_list=tf.train.FloatList(value=[age])),
                         "job": tf.train.Feature(bytes_list=tf.train.BytesList(value=[job])),
+                        "town": tf.train.Feature(bytes_list=tf.train.BytesList(value=[town])),
                     }
                 )
             ).SerializeToString()
-            for age, job in self.EXAMPLES
+            for age, job, town in self.EXAMPLES
         ]
+
+    def test_vocabulary_files_are_assets(self):
+        words = {}
+        for path in glob.glob(f"{self.directory}/raw/*/assets/*"):
+            with open(path, encoding="utf-8") as file:
+                words[os.path.basename(path)] = file.read()
+        self.assertEqual(
+            words, {"words.txt": self.VOCABULARIES["jobs"], "words.txt_1": self.VOCABULARIES["towns"]}
+        )
 
     def test_a_classification_takes_examples(self):
         for key in ["serving_default", "classification"]:
@@ -319,10 +345,10 @@ class SavedModels(unittest.TestCase):
         np.testing.assert_allclose(outputs["outputs"][:, 0], self.probabilities, rtol=1e-5)
 
     def test_a_prediction_takes_examples_or_tensors(self):
-        ages, jobs = zip(*self.EXAMPLES)
+        ages, jobs, towns = zip(*self.EXAMPLES)
         for kind, feeds in [
             ("examples", {"examples": self.serialized()}),
-            ("raw", {"age": ages, "job": jobs}),
+            ("raw", {"age": ages, "job": jobs, "town": towns}),
         ]:
             method, outputs = self.run_signature(kind, "predict", feeds)
             self.assertEqual(method, "tensorflow/serving/predict")
@@ -334,7 +360,9 @@ class SavedModels(unittest.TestCase):
 import sys, tensorflow as tf
 model = tf.saved_model.load(sys.argv[1])
 predict = model.signatures["predict"]
-out = predict(age=tf.constant([1.8, 2.5, 7.0, 3.3]), job=tf.constant(["cook", "smith", "baker", "cook"]))
+age = tf.constant([1.8, 2.5, 7.0, 3.3])
+job = tf.constant(["cook", "smith", "baker", "cook"])
+out = predict(age=age, job=job, town=tf.constant(["Ulm", "Bonn", "Bonn", "Trier"]))
 print(*out["logistic"].numpy()[:, 0])
 """
         done = subprocess.run(
@@ -347,6 +375,128 @@ print(*out["logistic"].numpy()[:, 0])
         self.assertEqual(done.returncode, 0, done.stderr)
         got = np.array(done.stdout.split(), np.float32)
         np.testing.assert_allclose(got, self.probabilities, rtol=1e-5)
+
+
+@unittest.skipUnless(hasattr(tf1, "estimator"), "TensorFlow from 2.16 on has no estimators")
+class CannedCheckpoints(unittest.TestCase):
+    """Training of canned estimators that one side begins and both continue: the same losses and variables."""
+
+    KINDS = ["linear", "dnn", "combined"]
+    STEPS = 3
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.directory = cls.temporary.name
+        cls.program = compile_program("canned", cls.directory)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def braid(self, kind, optimizer, parts, directory):
+        command = [self.program, kind, optimizer, str(parts), str(self.STEPS), directory]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def estimator_of_tensorflow(self, kind, optimizer, parts, directory):
+        """The model of canned.c."""
+        column = tf.feature_column
+        age, number = column.numeric_column("age"), column.categorical_column_with_identity("id", 4)
+        job = column.categorical_column_with_hash_bucket("job", 6)
+        wide = [age, number, job]
+        deep = [age, column.indicator_column(number), column.embedding_column(job, 2)]
+        partitioner = tf1.fixed_size_partitioner(parts) if parts else None
+        adam = (lambda: tf1.train.AdamOptimizer(0.01, epsilon=1e-3)) if optimizer == "adam" else None
+        config = tf1.estimator.RunConfig(directory, save_summary_steps=1)
+        if kind == "linear":
+            own = {"optimizer": adam} if adam else {}
+            return tf1.estimator.LinearClassifier(wide, config=config, partitioner=partitioner, **own)
+        common = {"config": config, "input_layer_partitioner": partitioner}
+        if kind == "dnn":
+            own = {"optimizer": adam} if adam else {}
+            return tf1.estimator.DNNClassifier(
+                [3, 2], deep, activation_fn=tf.tanh, batch_norm=True, **common, **own
+            )
+        own = {"linear_optimizer": adam, "dnn_optimizer": adam} if adam else {}
+        return tf1.estimator.DNNLinearCombinedClassifier(
+            linear_feature_columns=wide,
+            dnn_feature_columns=deep,
+            dnn_hidden_units=[3, 2],
+            dnn_activation_fn=tf.tanh,
+            **common,
+            **own,
+        )
+
+    def tensorflow(self, kind, optimizer, parts, directory):
+        def batch():
+            features = {
+                "age": tf.constant([1.8, 2.5, 7.0, 3.3]),
+                "id": tf.constant([0, 3, 1, 2], tf.int64),
+                "job": tf.constant(["cook", "smith", "baker", "cook"]),
+            }
+            return features, tf.constant([0, 1, 1, 0], tf.int64)
+
+        self.estimator_of_tensorflow(kind, optimizer, parts, directory).train(batch, steps=self.STEPS)
+
+    def results(self, directory):
+        """The losses of the steps that are continued, and variables by name."""
+        events = EventAccumulator(directory).Reload().Scalars("loss")
+        losses = {event.step: event.value for event in events if event.step > self.STEPS}
+        reader = tf.train.load_checkpoint(directory)
+        # Slots in parts are saved as parts of several tensors, which TensorFlow's reader does not read.
+        names = reader.get_variable_to_shape_map()
+        wholes = {name: re.sub("/(t|part)_[0-9]+/", "/", name) for name in names}
+        counts = collections.Counter(wholes.values())
+        values = {
+            name: reader.get_tensor(name) if counts[whole] == 1 else None for name, whole in wholes.items()
+        }
+        return losses, values
+
+    def train(self, side, kind, optimizer, parts, directory):
+        {"braid": self.braid, "tensorflow": self.tensorflow}[side](kind, optimizer, parts, directory)
+
+    def results_of_continuing(self, origin, side, kind, optimizer, parts):
+        copy = f"{origin}-{side}"
+        shutil.copytree(origin, copy)
+        # the state of TensorFlow has relative paths, that of Braid absolute ones
+        tf1.train.update_checkpoint_state(copy, f"{copy}/model.ckpt-{self.STEPS}")
+        self.train(side, kind, optimizer, parts, copy)
+        return self.results(copy)
+
+    def expect_the_same_losses(self, losses, expected):
+        self.assertEqual(sorted(expected), list(range(self.STEPS + 1, 2 * self.STEPS + 1)))
+        self.assertEqual(sorted(losses), sorted(expected))
+        for step, loss in expected.items():
+            np.testing.assert_allclose(losses[step], loss, rtol=1e-5, err_msg=f"step {step}")
+
+    def expect_the_same_training(self, beginning, kind, optimizer, parts):
+        origin = f"{self.directory}/{beginning}-{kind}-{optimizer}-{parts}"
+        self.train(beginning, kind, optimizer, parts, origin)
+        losses, variables = self.results_of_continuing(origin, "braid", kind, optimizer, parts)
+        expected_losses, expected = self.results_of_continuing(origin, "tensorflow", kind, optimizer, parts)
+        self.expect_the_same_losses(losses, expected_losses)
+        self.assertEqual(expected["global_step"], 2 * self.STEPS)
+        self.assertEqual(sorted(variables), sorted(expected))
+        for name, value in expected.items():
+            if value is not None:
+                np.testing.assert_allclose(variables[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+
+    def test_each_continues_what_the_other_has_begun(self):
+        for beginning in ["tensorflow", "braid"]:
+            for kind in self.KINDS:
+                for optimizer, parts in [("default", 0), ("adam", 0), ("default", 2)]:
+                    with self.subTest(beginning=beginning, kind=kind, optimizer=optimizer, parts=parts):
+                        self.expect_the_same_training(beginning, kind, optimizer, parts)
+
+    def test_braid_continues_in_other_parts(self):
+        for kind in self.KINDS:
+            with self.subTest(kind=kind):
+                origin = f"{self.directory}/other-parts-{kind}"
+                self.train("tensorflow", kind, "default", 2, origin)
+                losses, _ = self.results_of_continuing(origin, "braid", kind, "default", 3)
+                expected, _ = self.results_of_continuing(origin, "tensorflow", kind, "default", 2)
+                self.expect_the_same_losses(losses, expected)
 
 
 if __name__ == "__main__":

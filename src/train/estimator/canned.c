@@ -10,9 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-#define LINEAR_RATE 0.2f            // TensorFlow's, at most
-#define COMBINED_LINEAR_RATE 0.005f // the same of a model with a network
+// Learning rates, TensorFlow's.
+#define LINEAR_RATE 0.2f
 #define DNN_RATE 0.05f
+#define COMBINED_LINEAR_RATE 0.005f // at most
+#define COMBINED_DNN_RATE 0.001f
+#define MIN_SLICE_OF_TABLES (64 << 20) // bytes, of linear weights and embeddings; TensorFlow's
+#define BATCH_NORM_MOMENTUM 0.999f     // TensorFlow's
 
 typedef struct canned {
     braid_canned_options options;
@@ -21,41 +25,71 @@ typedef struct canned {
 } canned;
 
 // ---- The logits ----
+//
+// All variables are in parts, as in TensorFlow: in one part where there is no parameter server.
 
-static braid_out hidden_layer(braid_graph *g, const canned *c, braid_out x, int index, braid_mode mode)
+static braid_partitioner partitioner_of(const canned *c, const braid_model_args *args)
+{
+    if (c->options.partitioner.shards) return c->options.partitioner;
+    return braid_min_max_variable_partitioner(args->config->num_ps_replicas, 0, MIN_SLICE_OF_TABLES);
+}
+
+static void push_dnn(const braid_model_args *args)
+{
+    const braid_variable_scope_options options = {
+        .partitioner = braid_min_max_variable_partitioner(args->config->num_ps_replicas, 0, 0)};
+    (void)braid_push_variable_scope(args->graph, "dnn", &options);
+}
+
+static void push_linear(const canned *c, const braid_model_args *args)
+{
+    const braid_variable_scope_options options = {.partitioner = partitioner_of(c, args)};
+    (void)braid_push_variable_scope(args->graph, "linear", &options);
+}
+
+static braid_out normalize(braid_graph *g, const char *layer, int index, braid_out x, bool training)
+{
+    char *name = bd_asprintf("batchnorm_%d", index);
+    (void)braid_push_variable_scope(g, layer, NULL);
+    x = braid_layers_batch_normalization(
+        g, x,
+        &(braid_batch_normalization_options){
+            .name = name, .training = training, .momentum = BATCH_NORM_MOMENTUM});
+    braid_pop_variable_scope(g);
+    bd_free(name);
+    return x;
+}
+
+static braid_out hidden_layer(braid_graph *g, const canned *c, braid_out x, int index, bool training)
 {
     char *name = bd_asprintf("hiddenlayer_%d", index);
     const braid_layer_options options = {
         .name = name, .activation = c->options.activation ? c->options.activation : braid_relu};
     x = braid_layers_dense(g, x, c->options.hidden_units[index], &options);
+    if (c->options.dropout > 0 && training)
+        x = braid_layers_dropout(g, x, c->options.dropout, &(braid_layers_dropout_options){.training = true});
+    if (c->options.batch_norm) x = normalize(g, name, index, x, training);
     bd_free(name);
-    if (c->options.dropout <= 0 || mode != BRAID_MODE_TRAIN) return x;
-    return braid_layers_dropout(g, x, c->options.dropout, &(braid_layers_dropout_options){.training = true});
+    return x;
 }
 
 static braid_out dnn_logits(const canned *c, const braid_model_args *args)
 {
     braid_graph *g = args->graph;
-    (void)braid_push_variable_scope(g, "dnn", NULL);
-    (void)braid_push_variable_scope(g, "input_from_feature_columns", NULL);
+    const braid_variable_scope_options input = {.partitioner = partitioner_of(c, args)};
+    (void)braid_push_variable_scope(g, "input_from_feature_columns", &input);
     braid_out x = braid_input_layer(g, args->features, args->feature_count, c->options.dnn_columns,
                                     c->options.dnn_column_count);
     braid_pop_variable_scope(g);
     for (int i = 0; i < c->options.hidden_layer_count; i++)
-        x = hidden_layer(g, c, x, i, args->mode);
-    x = braid_layers_dense(g, x, train_head_units(&c->head), &(braid_layer_options){.name = "logits"});
-    braid_pop_variable_scope(g);
-    return x;
+        x = hidden_layer(g, c, x, i, args->mode == BRAID_MODE_TRAIN);
+    return braid_layers_dense(g, x, train_head_units(&c->head), &(braid_layer_options){.name = "logits"});
 }
 
 static braid_out linear_logits(const canned *c, const braid_model_args *args)
 {
-    (void)braid_push_variable_scope(args->graph, "linear", NULL);
-    const braid_out logits =
-        braid_linear_model(args->graph, args->features, args->feature_count, c->options.linear_columns,
-                           c->options.linear_column_count, train_head_units(&c->head));
-    braid_pop_variable_scope(args->graph);
-    return logits;
+    return braid_linear_model(args->graph, args->features, args->feature_count, c->options.linear_columns,
+                              c->options.linear_column_count, train_head_units(&c->head));
 }
 
 // ---- Training ----
@@ -70,15 +104,15 @@ static braid_optimizer *linear_optimizer(const canned *c, braid_graph *g)
     braid_optimizer *made = make(&c->options.linear_optimizer, g);
     if (made) return made;
     braid_ftrl_options o = braid_ftrl_defaults();
-    const float most = c->has_dnn ? COMBINED_LINEAR_RATE : LINEAR_RATE;
-    o.learning_rate = fminf(most, 1 / sqrtf((float)c->options.linear_column_count));
+    const float most = 1 / sqrtf((float)c->options.linear_column_count);
+    o.learning_rate = c->has_dnn ? fminf(COMBINED_LINEAR_RATE, most) : LINEAR_RATE;
     return braid_ftrl_with(g, &o);
 }
 
 static braid_optimizer *dnn_optimizer(const canned *c, braid_graph *g)
 {
     braid_optimizer *made = make(&c->options.dnn_optimizer, g);
-    return made ? made : braid_adagrad(g, DNN_RATE);
+    return made ? made : braid_adagrad(g, c->has_linear ? COMBINED_DNN_RATE : DNN_RATE);
 }
 
 // The node that trains the variables below a scope.
@@ -114,24 +148,58 @@ static braid_op *train_both(const canned *c, braid_graph *g, braid_out loss)
     return counted;
 }
 
-static braid_op *build_train_op(const canned *c, braid_graph *g, braid_out loss)
+// The optimizers' step, and the moving averages of batch normalization.
+static braid_op *with_updates(braid_graph *g, braid_op *train)
 {
-    if (c->has_dnn && c->has_linear) return train_both(c, g, loss);
-    braid_optimizer *optimizer = c->has_dnn ? dnn_optimizer(c, g) : linear_optimizer(c, g);
-    return train_scope(g, optimizer, loss, c->has_dnn ? "dnn/" : "linear/", braid_global_step(g));
+    int count;
+    const braid_out *updates = braid_collection(g, BRAID_UPDATE_OPS, &count);
+    if (!count || !train) return train;
+    BD_ARRAY(braid_op *) all = {0};
+    bd_array_push(&all, train);
+    for (int i = 0; i < count; i++)
+        bd_array_push(&all, updates[i].op);
+    braid_op *op = braid_group(g, NULL, all.items, (int)all.len);
+    bd_array_free(&all);
+    return op;
 }
 
+static braid_op *build_train_op(const void *arg, braid_graph *g, braid_out loss)
+{
+    const canned *c = arg;
+    if (c->has_dnn && c->has_linear) return with_updates(g, train_both(c, g, loss));
+    braid_optimizer *optimizer = c->has_dnn ? dnn_optimizer(c, g) : linear_optimizer(c, g);
+    const char *scope = c->has_dnn ? "dnn/" : "linear/";
+    return with_updates(g, train_scope(g, optimizer, loss, scope, braid_global_step(g)));
+}
+
+static void build_head(const canned *c, const braid_model_args *args, braid_out logits,
+                       braid_estimator_spec *spec)
+{
+    if (braid_graph_status(args->graph, NULL)) return;
+    train_head_build(&c->head, args, logits, &(train_head_trainer){build_train_op, c}, spec);
+}
+
+// The head of a model of one part is in the variable scope of that part, as in TensorFlow; the names of slots
+// depend on it.
 static void build(const braid_model_args *args, braid_estimator_spec *spec)
 {
     const canned *c = args->params;
     braid_graph *g = args->graph;
-    const braid_out dnn = c->has_dnn ? dnn_logits(c, args) : BRAID_NONE;
-    const braid_out linear = c->has_linear ? linear_logits(c, args) : BRAID_NONE;
-    if (braid_graph_status(g, NULL)) return;
-    const braid_out logits = dnn.op && linear.op ? braid_add(g, dnn, linear) : dnn.op ? dnn : linear;
-    const braid_out loss = train_head_build(&c->head, args, logits, spec);
-    if (args->mode == BRAID_MODE_TRAIN && !braid_graph_status(g, NULL))
-        braid_spec_train_op(spec, build_train_op(c, g, loss));
+    braid_out dnn = BRAID_NONE, linear = BRAID_NONE;
+    const bool is_both = c->has_dnn && c->has_linear;
+    if (c->has_dnn) {
+        push_dnn(args);
+        dnn = dnn_logits(c, args);
+        if (!is_both) build_head(c, args, dnn, spec);
+        braid_pop_variable_scope(g);
+    }
+    if (c->has_linear) {
+        push_linear(c, args);
+        linear = linear_logits(c, args);
+        if (!is_both) build_head(c, args, linear, spec);
+        braid_pop_variable_scope(g);
+    }
+    if (is_both && !braid_graph_status(g, NULL)) build_head(c, args, braid_add(g, dnn, linear), spec);
 }
 
 // ---- Making one ----
@@ -173,7 +241,8 @@ static braid_estimator *make_estimator(const braid_canned_options *options, bool
     const braid_estimator_options eo = {.model_fn = build,
                                         .params = c,
                                         .config = options->config,
-                                        .warm_start_from = options->warm_start_from};
+                                        .warm_start_from = options->warm_start_from,
+                                        .warm_start = options->warm_start};
     braid_estimator *e = check(c, st) ? NULL : braid_estimator_new(&eo, st);
     if (e)
         e->own_params = c;

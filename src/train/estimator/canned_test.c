@@ -320,7 +320,7 @@ static void a_network_learns_and_has_the_variables_of_tensorflow(void **state)
     assert_true(loss_of(e, &d) < first / 2);
     expect_variable("dnn/input_from_feature_columns/input_layer/job_embedding/embedding_weights", NULL, 0);
     expect_variable("dnn/hiddenlayer_0/kernel", NULL, 0);
-    expect_variable("dnn/hiddenlayer_1/bias/Adagrad", NULL, 0);
+    expect_variable("dnn/hiddenlayer_1/bias/t_0/Adagrad", NULL, 0);
     expect_variable("dnn/logits/kernel", NULL, 0);
     braid_estimator_free(e);
     braid_run_config_free(config);
@@ -336,7 +336,7 @@ static void both_parts_are_trained_by_their_own_optimizers(void **state)
     data_init(&d);
     d.label.values = d.numbers;
     static const int hidden[] = {8};
-    static float rate = 0;
+    static float none = 0, rate = 0.02f;
     braid_run_config *config = config_new();
     braid_estimator *e =
         braid_dnn_linear_combined_regressor(&(braid_canned_options){.config = config,
@@ -347,7 +347,8 @@ static void both_parts_are_trained_by_their_own_optimizers(void **state)
                                                                     .hidden_units = hidden,
                                                                     .hidden_layer_count = 1,
                                                                     .activation = braid_tanh,
-                                                                    .linear_optimizer = {descend, &rate}},
+                                                                    .linear_optimizer = {descend, &none},
+                                                                    .dnn_optimizer = {descend, &rate}},
                                             st);
     train_steps(e, &d, 5);
     const double first = loss_of(e, &d);

@@ -135,9 +135,11 @@ static braid_out table_of_list(braid_graph *g, const braid_feature_column *c)
 static braid_out table_of_file(braid_graph *g, const braid_feature_column *c, int64_t size)
 {
     const braid_out table = new_table(g, c);
+    const braid_out path = braid_const_string(g, "asset_filepath", c->vocabulary_file);
+    braid_collect(g, BRAID_ASSET_FILEPATHS, path);
     braid_op_desc *d = braid_op_begin(g, "InitializeTableFromTextFileV2", NULL);
     braid_op_input(d, table);
-    braid_op_input(d, braid_const_string(g, "asset_filepath", c->vocabulary_file));
+    braid_op_input(d, path);
     braid_op_attr_int(d, "key_index", -2);   // the whole line
     braid_op_attr_int(d, "value_index", -1); // the number of the line
     braid_op_attr_int(d, "vocab_size", size);
@@ -379,18 +381,37 @@ static braid_op *fill_rows(braid_graph *g, braid_sparse list, braid_out fill)
     return braid_op_add(g, "SparseFillEmptyRows", NULL, inputs, 4);
 }
 
-braid_out train_lookup_ids(braid_graph *g, const train_ids *all, braid_out table, braid_combiner combiner)
+// Parts are looked up by "div", as parts of rows follow each other. False: the graph has failed.
+static bool has_rows_in_parts(braid_graph *g, const braid_variable *table, int64_t rows)
+{
+    int64_t found = 0;
+    for (int i = 0; i < table->part_count; i++)
+        found += braid_out_shape(braid_variable_find(table->parts[i]).read).dims[0];
+    if (!table->part_count || found == rows) return true;
+    braid_graph_fail(
+        g, BRAID_INVALID_ARGUMENT,
+        "The table of a column, with the part '%s', is not divided along its rows: its partitioner "
+        "needs the axis 0",
+        braid_op_name(table->parts[0].op));
+    return false;
+}
+
+braid_out train_lookup_ids(braid_graph *g, const train_ids *all, const braid_variable *table,
+                           braid_combiner combiner)
 {
     if (!all->ids.values.op || braid_graph_status(g, NULL)) return none();
+    if (!has_rows_in_parts(g, table, all->buckets)) return none();
     train_ids ids = prune(g, all, combiner);
     braid_op *filled = fill_rows(g, ids.ids, braid_const_int64(g, NULL, 0));
     if (!filled) return none();
-    braid_embedding_sparse_options options = {.combiner = combiner};
+    braid_embedding_sparse_options options = {.strategy = BRAID_PARTITION_DIV, .combiner = combiner};
     if (ids.weights.op) {
         const braid_sparse weights = {ids.ids.indices, ids.weights, ids.ids.dense_shape};
         options.weights = braid_output(fill_rows(g, weights, braid_const_float(g, NULL, 1)), 1);
     }
     const braid_sparse rows = {braid_output(filled, 0), braid_output(filled, 1), ids.ids.dense_shape};
-    const braid_out found = braid_embedding_lookup_sparse(g, &table, 1, rows, &options);
+    const bool is_whole = !table->part_count;
+    const braid_out found = braid_embedding_lookup_sparse(g, is_whole ? &table->ref : table->parts,
+                                                          is_whole ? 1 : table->part_count, rows, &options);
     return braid_where(g, braid_output(filled, 2), braid_zeros_like(g, found), found);
 }

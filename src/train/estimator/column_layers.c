@@ -55,11 +55,15 @@ static braid_out embed(const train_features_list *f, const braid_feature_column 
     const train_ids ids = train_column_ids(f, c->source);
     if (!ids.ids.values.op) return BRAID_NONE;
     const float deviation = 1 / sqrtf((float)c->size);
-    const braid_variable table = braid_variable_get(
-        g, "embedding_weights", BRAID_FLOAT, BRAID_SHAPE(ids.buckets, c->size),
-        c->initializer.build ? c->initializer : braid_truncated_normal_initializer(0, deviation),
-        !c->is_untrained);
-    const braid_out rows = train_lookup_ids(g, &ids, table.ref, c->combiner);
+    const braid_variable_options options = {
+        .dtype = BRAID_FLOAT,
+        .shape = BRAID_SHAPE(ids.buckets, c->size),
+        .initializer =
+            c->initializer.build ? c->initializer : braid_truncated_normal_initializer(0, deviation),
+        .untrained = c->is_untrained,
+        .reuse = c->shared ? BRAID_AUTO_REUSE : BRAID_REUSE_INHERIT};
+    const braid_variable table = braid_variable_get_with(g, "embedding_weights", &options);
+    const braid_out rows = train_lookup_ids(g, &ids, &table, c->combiner);
     return braid_reshape(g, rows, BRAID_SHAPE(-1, c->size));
 }
 
@@ -102,6 +106,14 @@ static braid_out dense_of(const train_features_list *f, const named_column *name
     }
 }
 
+// The scope of a column's variables.
+static void push_scope(braid_graph *g, const named_column *named)
+{
+    char *shared = named->column->shared ? train_shared_table_name(named->column) : NULL;
+    (void)braid_push_variable_scope(g, shared ? shared : named->name, NULL);
+    bd_free(shared);
+}
+
 braid_out braid_input_layer(braid_graph *g, const braid_named_tensor *features, int feature_count,
                             const braid_feature_column *columns, int column_count)
 {
@@ -110,7 +122,7 @@ braid_out braid_input_layer(braid_graph *g, const braid_named_tensor *features, 
     BD_ARRAY(braid_out) parts = {0};
     (void)braid_push_variable_scope(g, "input_layer", NULL);
     for (size_t i = 0; i < list.len; i++) {
-        (void)braid_push_variable_scope(g, list.items[i].name, NULL);
+        push_scope(g, &list.items[i]);
         bd_array_push(&parts, dense_of(&f, &list.items[i]));
         braid_pop_variable_scope(g);
     }
@@ -137,9 +149,8 @@ static braid_out weigh(const train_features_list *f, const named_column *named, 
     if (train_column_is_categorical(c)) {
         const train_ids ids = train_column_ids(f, c);
         if (!ids.ids.values.op) return BRAID_NONE;
-        const braid_shape shape = BRAID_SHAPE(ids.buckets, units);
-        const braid_out sums =
-            train_lookup_ids(g, &ids, zero_weights(g, "weights", shape).ref, BRAID_COMBINER_SUM);
+        const braid_variable weights = zero_weights(g, "weights", BRAID_SHAPE(ids.buckets, units));
+        const braid_out sums = train_lookup_ids(g, &ids, &weights, BRAID_COMBINER_SUM);
         return braid_reshape(g, sums, BRAID_SHAPE(-1, units));
     }
     const braid_out x = dense_of(f, named);

@@ -27,6 +27,8 @@ const braid_named_tensor *train_feature_of(const train_features_list *f, const c
 train_ids train_column_ids(const train_features_list *f, const braid_feature_column *c);
 // The places of strings or int64s in a vocabulary, int64; -1 for those that it does not have.
 braid_out train_vocabulary_places(braid_graph *g, const braid_tensor *vocabulary, braid_out values);
+// The name of the table of a shared embedding (bd_free).
+char *train_shared_table_name(const braid_feature_column *c);
 // Whether a column gives ids.
 bool train_column_is_categorical(const braid_feature_column *c);
 
@@ -35,9 +37,10 @@ braid_out train_numeric_values(const train_features_list *f, const braid_feature
 // The buckets of a bucketized column's numbers, [batch, size] int32.
 braid_out train_column_buckets(const train_features_list *f, const braid_feature_column *c);
 
-// The combination of the rows of `table` [buckets, size] that the ids name, [batch, size]; zeros for an
-// example without ids. Ids below 0 are left out, and, unless rows are summed, those whose weight is not
-// positive.
-braid_out train_lookup_ids(braid_graph *g, const train_ids *ids, braid_out table, braid_combiner combiner);
+// The combination of the rows of `table` [buckets, size], which may be in parts of rows, that the ids name,
+// [batch, size]; zeros for an example without ids. Ids below 0 are left out, and, unless rows are summed,
+// those whose weight is not positive.
+braid_out train_lookup_ids(braid_graph *g, const train_ids *ids, const braid_variable *table,
+                           braid_combiner combiner);
 
 #endif

@@ -14,14 +14,19 @@ braid_estimator *braid_estimator_new(const braid_estimator_options *options, bra
         bd_fail(st, BRAID_INVALID_ARGUMENT, "An estimator needs a model function (options.model_fn)");
         return NULL;
     }
+    train_warm_start *warm_start;
+    if (train_warm_start_copy(options, &warm_start, st)) return NULL;
     braid_run_config *own = options->config ? NULL : braid_run_config_new(NULL, st);
-    if (!own && !options->config) return NULL;
+    if (!own && !options->config) {
+        train_warm_start_free(warm_start);
+        return NULL;
+    }
     braid_estimator *e = bd_calloc(1, sizeof *e);
     *e = (braid_estimator){.model_fn = options->model_fn,
                            .params = options->params,
                            .config = own ? own : options->config,
-                           .own_config = own};
-    if (options->warm_start_from) e->warm_start_from = bd_strdup(options->warm_start_from);
+                           .own_config = own,
+                           .warm_start = warm_start};
     return e;
 }
 
@@ -30,7 +35,8 @@ void braid_estimator_free(braid_estimator *e)
     if (!e) return;
     braid_server_free(e->server);
     braid_run_config_free(e->own_config);
-    bd_free(e->warm_start_from);
+    train_warm_start_free(e->warm_start);
+    bd_array_free(&e->metrics);
     bd_free(e->own_params);
     bd_free(e);
 }
@@ -53,6 +59,11 @@ void *braid_estimator_params(const braid_estimator *e)
 char *braid_estimator_latest_checkpoint(const braid_estimator *e, braid_status *status)
 {
     return braid_latest_checkpoint(e->config->model_dir, status);
+}
+
+void braid_estimator_add_metrics(braid_estimator *e, braid_metric_fn metric_fn, void *arg)
+{
+    bd_array_push(&e->metrics, (train_more_metrics){metric_fn, arg});
 }
 
 // ---- The server ----

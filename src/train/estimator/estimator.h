@@ -5,16 +5,24 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "train/estimator/warm_start.h"
 #include <braid/estimator.h>
+
+// Metrics beside those of the model.
+typedef struct train_more_metrics {
+    braid_metric_fn build;
+    void *arg;
+} train_more_metrics;
 
 struct braid_estimator {
     braid_model_fn model_fn;
+    BD_ARRAY(train_more_metrics) metrics;
     void *params;
     void *own_params; // NULL: the program's; owned, a block of memory
     const braid_run_config *config;
     braid_run_config *own_config; // NULL: the program's
     braid_server *server;         // NULL: not needed, or not started yet; owned
-    char *warm_start_from;        // NULL: none
+    train_warm_start *warm_start; // NULL: none; owned
 };
 
 // Tensors by name; the names are owned.

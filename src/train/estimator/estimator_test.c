@@ -97,6 +97,46 @@ static void an_evaluation_gives_and_writes_the_metrics(void **state)
     line_estimator_free(e);
 }
 
+// The mean of the predictions times a number; and the model's own metric, replaced by that of the labels.
+static void more_metrics(const braid_model_args *args, braid_estimator_spec *spec, void *arg)
+{
+    braid_graph *g = args->graph;
+    const braid_out y = braid_predictions_get(args, spec, "y");
+    const braid_out scaled = braid_mul(g, y, braid_const_float(g, NULL, *(const float *)arg));
+    braid_spec_eval_metric(spec, "scaled", braid_metric_mean(g, scaled, NULL));
+    braid_spec_eval_metric(spec, "mae", braid_metric_mean(g, braid_labels_get(args), NULL));
+}
+
+static void wrong_metrics(const braid_model_args *args, braid_estimator_spec *spec, void *arg)
+{
+    (void)arg;
+    braid_predictions_get(args, spec, "z");
+}
+
+static void metrics_are_added_to_those_of_the_model(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_estimator *e = line_estimator(hook_dir, NULL, 0);
+    float ten = 10;
+    braid_estimator_add_metrics(e, more_metrics, &ten);
+    train(e, 1, 0); // w = 1.5
+    line_data d;
+    line_data_init(&d, 3, 2, 1);
+    const braid_evaluate_options options = {.input = braid_array_input_fn(&d.input)};
+    braid_evaluation *evaluation = braid_estimator_evaluate(e, &options, st);
+    assert_ok(st);
+    assert_int_equal(braid_evaluation_count(evaluation), 4);
+    assert_float_equal(value_of(evaluation, "scaled"), 10 * 1.5 * 2, 1e-5);
+    assert_float_equal(value_of(evaluation, "mae"), 6, 1e-6);
+    braid_evaluation_free(evaluation);
+    braid_estimator_add_metrics(e, wrong_metrics, NULL);
+    assert_null(braid_estimator_evaluate(e, &options, st));
+    assert_error(st, BRAID_NOT_FOUND, "The model has no prediction 'z'; it has 'y', 'x'");
+    line_data_fini(&d);
+    line_estimator_free(e);
+}
+
 static void an_evaluation_takes_so_many_batches(void **state)
 {
     (void)state;
@@ -315,6 +355,7 @@ int main(void)
         HOOK_TEST(another_call_resumes_training),
         HOOK_TEST(training_ends_with_its_input),
         HOOK_TEST(an_evaluation_gives_and_writes_the_metrics),
+        HOOK_TEST(metrics_are_added_to_those_of_the_model),
         HOOK_TEST(an_evaluation_takes_so_many_batches),
         HOOK_TEST(an_earlier_checkpoint_can_be_evaluated),
         HOOK_TEST(predictions_come_one_by_one),

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "train/common/build.h"
+#include "train/estimator/assets.h"
 #include "train/estimator/estimator.h"
 #include "train/estimator/saved_model.h"
 #include "train/sessions/saver.h"
@@ -19,6 +20,7 @@ typedef struct export_job {
     braid_receiver receiver;
     braid_saver *saver;
     BD_ARRAY(train_signature) signatures;
+    train_assets assets;
     braid_op *main_op;
 } export_job;
 
@@ -137,7 +139,8 @@ static braid_code write_model(export_job *j, const char *dir, braid_status *st)
     const train_saved_model model = {.saver = j->saver,
                                      .signatures = j->signatures.items,
                                      .signature_count = (int)j->signatures.len,
-                                     .main_op = j->main_op};
+                                     .main_op = j->main_op,
+                                     .assets = &j->assets};
     size_t len;
     void *data = train_saved_model_write(&model, &len, st);
     char *path = bd_asprintf("%s/saved_model.pb", dir);
@@ -147,21 +150,30 @@ static braid_code write_model(export_job *j, const char *dir, braid_status *st)
     return st->code;
 }
 
-static braid_code write_variables(export_job *j, const char *checkpoint, const char *dir, braid_status *st)
+static braid_code write_variables(const export_job *j, braid_session *session, const char *dir,
+                                  braid_status *st)
 {
-    train_hook_list hooks = {0};
     char *prefix = bd_asprintf("%s/variables/variables", dir);
-    braid_monitored_session *s = train_open_restored(j->estimator, &j->model, checkpoint, &hooks);
     braid_tensor *fed = braid_tensor_string(prefix), *saved = NULL;
     const braid_feed feed = {j->saver->filename, fed};
     const braid_fetch fetch = {j->saver->saved, &saved};
-    if (!braid_monitored_session_status(s, st))
-        braid_session_run(
-            braid_monitored_session_raw(s),
-            &(braid_run_args){.feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1}, st);
+    braid_session_run(
+        session, &(braid_run_args){.feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1}, st);
     braid_tensor_free(fed);
     braid_tensor_free(saved);
     bd_free(prefix);
+    return st->code;
+}
+
+// What a session of the model knows: the values of variables, and which files are assets.
+static braid_code write_values(export_job *j, const char *checkpoint, const char *dir, braid_status *st)
+{
+    train_hook_list hooks = {0};
+    braid_monitored_session *s = train_open_restored(j->estimator, &j->model, checkpoint, &hooks);
+    braid_session *session = braid_monitored_session_status(s, st) ? NULL : braid_monitored_session_raw(s);
+    if (session && !write_variables(j, session, dir, st) &&
+        !train_assets_find(&j->assets, j->model.graph, session, st))
+        train_assets_copy(&j->assets, dir, st);
     return train_session_result(braid_monitored_session_close(s), st);
 }
 
@@ -181,8 +193,8 @@ static char *write_all(export_job *j, const char *checkpoint, const char *base, 
     char *place = choose_place(base);
     char *part = bd_asprintf("%s/temp-%s", base, strrchr(place, '/') + 1);
     char *variables = bd_asprintf("%s/variables", part);
-    const bool failed = braid_checkpoint_make_dir(variables, st) || write_model(j, part, st) ||
-                        write_variables(j, checkpoint, part, st);
+    const bool failed = braid_checkpoint_make_dir(variables, st) || write_values(j, checkpoint, part, st) ||
+                        write_model(j, part, st);
     if (!failed && rename(part, place))
         bd_fail(st, BRAID_UNAVAILABLE, "Cannot rename '%s' to '%s': %s", part, place, strerror(errno));
     bd_free(variables);
@@ -215,6 +227,7 @@ char *braid_estimator_export_saved_model(braid_estimator *e, const char *export_
     char *place = export_checkpoint(&j, &input, options ? options->checkpoint_path : NULL, export_dir_base,
                                     status ? status : unwanted);
     bd_array_free(&j.signatures);
+    train_assets_fini(&j.assets);
     train_tensors_fini(&j.receiver.tensors);
     train_tensors_fini(&j.receiver.features);
     train_model_fini(&j.model);

@@ -85,6 +85,16 @@ braid_feature_column braid_embedding_column(const braid_feature_column *categori
     return (braid_feature_column){.kind = BRAID_COLUMN_EMBEDDING, .source = categorical, .size = dimension};
 }
 
+void braid_shared_embedding_columns(const braid_feature_column *const *categorical, int count,
+                                    int64_t dimension, braid_feature_column *columns)
+{
+    for (int i = 0; i < count; i++) {
+        columns[i] = braid_embedding_column(categorical[i], dimension);
+        columns[i].shared = categorical;
+        columns[i].shared_count = count;
+    }
+}
+
 bool train_column_is_categorical(const braid_feature_column *c)
 {
     return c->kind != BRAID_COLUMN_NUMERIC && c->kind != BRAID_COLUMN_INDICATOR &&
@@ -111,18 +121,33 @@ static void collect_crossed(const braid_feature_column *c, name_list *names)
     }
 }
 
+// The names in their order. Frees the list.
+static char *join(name_list *names, const char *between, const char *suffix)
+{
+    bd_strbuf out = {0};
+    if (names->len) qsort(names->items, names->len, sizeof *names->items, compare_names);
+    for (size_t i = 0; i < names->len; i++) {
+        bd_strbuf_appendf(&out, "%s%s", i ? between : "", names->items[i]);
+        bd_free(names->items[i]);
+    }
+    bd_array_free(names);
+    bd_strbuf_append(&out, suffix);
+    return bd_strbuf_take(&out);
+}
+
 static char *crossed_name(const braid_feature_column *c)
 {
     name_list names = {0};
-    bd_strbuf out = {0};
     collect_crossed(c, &names);
-    if (names.len) qsort(names.items, names.len, sizeof *names.items, compare_names);
-    for (size_t i = 0; i < names.len; i++) {
-        bd_strbuf_appendf(&out, "%s%s", i ? "_X_" : "", names.items[i]);
-        bd_free(names.items[i]);
-    }
-    bd_array_free(&names);
-    return bd_strbuf_take(&out);
+    return join(&names, "_X_", "");
+}
+
+char *train_shared_table_name(const braid_feature_column *c)
+{
+    name_list names = {0};
+    for (int i = 0; i < c->shared_count; i++)
+        bd_array_push(&names, braid_feature_column_name(c->shared[i]));
+    return join(&names, "_", "_shared_embedding");
 }
 
 static char *derived_name(const braid_feature_column *c, const char *suffix, const char *key)
@@ -140,7 +165,7 @@ char *braid_feature_column_name(const braid_feature_column *c)
     case BRAID_COLUMN_CROSSED: return crossed_name(c);
     case BRAID_COLUMN_WEIGHTED: return derived_name(c, "weighted_by_", c->key);
     case BRAID_COLUMN_INDICATOR: return derived_name(c, "indicator", "");
-    case BRAID_COLUMN_EMBEDDING: return derived_name(c, "embedding", "");
+    case BRAID_COLUMN_EMBEDDING: return derived_name(c, c->shared ? "shared_embedding" : "embedding", "");
     default: return bd_strdup(c->key);
     }
 }

@@ -173,6 +173,55 @@ static void embeddings_are_rows_or_zeros(void **state)
     expect_input(&column, 1, (const double[]){0.5, 0.5, 0.5, 0.5, 0, 0}, 6);
 }
 
+// Example 0 has the id 0 in both columns.
+static void embeddings_share_a_table(void **state)
+{
+    (void)state;
+    braid_tensor *vocabulary = words("cook", "smith");
+    const braid_feature_column id = braid_identity_column("id", 4);
+    braid_feature_column job = braid_vocabulary_list_column("job", vocabulary);
+    job.num_oov_buckets = 2; // four buckets
+    const braid_feature_column *const both[] = {&job, &id};
+    braid_feature_column columns[2];
+    braid_shared_embedding_columns(both, 2, 3, columns);
+    expect_name(&columns[0], "job_shared_embedding");
+    braid_graph *g = braid_graph_new();
+    braid_named_tensor features[3];
+    int count = features_of(g, features);
+    const braid_out x = braid_input_layer(g, features, count, columns, 2);
+    const braid_out of_id = braid_slice(g, x, (const int64_t[]){0, 0}, BRAID_SHAPE(1, 3));
+    const braid_out of_job = braid_slice(g, x, (const int64_t[]){0, 3}, BRAID_SHAPE(1, 3));
+    const braid_out difference = braid_sub(g, of_id, of_job);
+    const braid_out *vars = braid_collection(g, BRAID_GLOBAL_VARIABLES, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(braid_op_name(vars[0].op), "input_layer/id_job_shared_embedding/embedding_weights");
+    braid_session *s = open_all(g);
+    expect_evaluates(s, difference, (const double[]){0, 0, 0}, 3);
+    evaluate_close(s, g);
+    braid_tensor_free(vocabulary);
+}
+
+static void a_shared_table_has_one_number_of_buckets(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    const braid_feature_column few = braid_identity_column("id", 4), many = braid_identity_column("age", 90);
+    const braid_feature_column *const both[] = {&few, &many};
+    braid_feature_column columns[2];
+    braid_shared_embedding_columns(both, 2, 3, columns);
+    braid_graph *g = braid_graph_new();
+    braid_named_tensor features[3];
+    const int count = features_of(g, features);
+    features[0] = features[2];
+    features[0].name = "age";
+    (void)braid_input_layer(g, features, count, columns, 2);
+    braid_graph_status(g, st);
+    assert_error(
+        st, BRAID_INVALID_ARGUMENT,
+        "age_id_shared_embedding/embedding_weights, but specified shape (4, 3) and found shape (90, 3)");
+    braid_graph_free(g);
+}
+
 // A sparse feature: example 0 has the ids 1 and 2 with the weights 1 and 3, example 1 has none.
 static void ids_are_combined(void **state)
 {
@@ -299,6 +348,8 @@ int main(void)
         cmocka_unit_test(indicators_count_ids),
         cmocka_unit_test(a_vocabulary_comes_from_a_file),
         cmocka_unit_test(embeddings_are_rows_or_zeros),
+        cmocka_unit_test(embeddings_share_a_table),
+        cmocka_unit_test(a_shared_table_has_one_number_of_buckets),
         cmocka_unit_test(ids_are_combined),
         cmocka_unit_test(a_linear_model_sums_weights),
         cmocka_unit_test(crosses_and_hashes_give_ids_below_their_buckets),

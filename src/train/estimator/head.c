@@ -217,23 +217,30 @@ static void add_metrics(const train_head *h, braid_graph *g, const outputs *o, c
     braid_pop_name_scope(g);
 }
 
-braid_out train_head_build(const train_head *h, const braid_model_args *args, braid_out logits,
-                           braid_estimator_spec *spec)
+// The loss of the batch, and in evaluation the metrics.
+static braid_out judge(const train_head *h, const braid_model_args *args, braid_out logits, const outputs *o,
+                       braid_estimator_spec *spec)
+{
+    braid_graph *g = args->graph;
+    train_judged judged = {.labels = labels_of(h, args), .weights = weights_of(h, args)};
+    judged.losses = losses_of(h, g, logits, judged.labels);
+    const braid_out loss = braid_compute_weighted_loss(
+        g, judged.losses, &(braid_loss_options){.weights = judged.weights, .reduction = h->reduction});
+    if (args->mode == BRAID_MODE_EVAL) add_metrics(h, g, o, &judged, spec);
+    braid_spec_loss(spec, loss);
+    return loss;
+}
+
+void train_head_build(const train_head *h, const braid_model_args *args, braid_out logits,
+                      const train_head_trainer *trainer, braid_estimator_spec *spec)
 {
     braid_graph *g = args->graph;
     (void)braid_push_name_scope(g, "head");
     const outputs o = predict(h, g, logits, spec);
-    braid_out loss = BRAID_NONE;
     if (args->mode != BRAID_MODE_PREDICT && !braid_graph_status(g, NULL)) {
-        const train_judged judged = {.labels = labels_of(h, args), .weights = weights_of(h, args)};
-        train_judged with_losses = judged;
-        with_losses.losses = losses_of(h, g, logits, judged.labels);
-        loss = braid_compute_weighted_loss(
-            g, with_losses.losses,
-            &(braid_loss_options){.weights = judged.weights, .reduction = h->reduction});
-        if (args->mode == BRAID_MODE_EVAL) add_metrics(h, g, &o, &with_losses, spec);
-        braid_spec_loss(spec, loss);
+        const braid_out loss = judge(h, args, logits, &o, spec);
+        if (args->mode == BRAID_MODE_TRAIN && !braid_graph_status(g, NULL))
+            braid_spec_train_op(spec, trainer->build(trainer->arg, g, loss));
     }
     braid_pop_name_scope(g);
-    return loss;
 }

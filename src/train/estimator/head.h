@@ -16,9 +16,14 @@ typedef struct train_head {
 // The number of logits of an example.
 int64_t train_head_units(const train_head *head);
 
-// Says in `spec` what the mode needs, but for train_op, and returns the loss to train; its op is NULL when it
-// is not needed, and when the graph has failed.
-braid_out train_head_build(const train_head *head, const braid_model_args *args, braid_out logits,
-                           braid_estimator_spec *spec);
+// Builds the node that trains a model by its loss; NULL when the graph has failed.
+typedef struct train_head_trainer {
+    braid_op *(*build)(const void *arg, braid_graph *g, braid_out loss);
+    const void *arg;
+} train_head_trainer;
+
+// Says in `spec` what the mode needs. `trainer` is called in training, in the name scope of the head.
+void train_head_build(const train_head *head, const braid_model_args *args, braid_out logits,
+                      const train_head_trainer *trainer, braid_estimator_spec *spec);
 
 #endif

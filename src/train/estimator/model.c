@@ -46,6 +46,9 @@ static void build_model(train_model *m, braid_estimator *e, braid_mode mode)
                                    .params = e->params,
                                    .config = e->config};
     e->model_fn(&args, &m->spec);
+    for (size_t i = 0; mode == BRAID_MODE_EVAL && i < e->metrics.len; i++)
+        if (!braid_graph_status(m->graph, NULL))
+            e->metrics.items[i].build(&args, &m->spec, e->metrics.items[i].arg);
 }
 
 braid_code train_model_build(train_model *m, braid_estimator *e, braid_mode mode, const braid_input *input,

@@ -7,15 +7,18 @@
 #include "base/wire.h"
 #include "train/common/build.h"
 #include "train/sessions/saver.h"
+#include <braid/scaffold.h>
 #include <string.h>
 
-// Fields of SavedModel, MetaGraphDef, MetaInfoDef, SignatureDef, TensorInfo and TensorShapeProto.
+// Fields of SavedModel, MetaGraphDef, MetaInfoDef, SignatureDef, TensorInfo, TensorShapeProto, AssetFileDef,
+// CollectionDef, its lists, and Any.
 enum {
     MODEL_SCHEMA_VERSION = 1,
     MODEL_META_GRAPHS = 2,
     META_INFO = 1,
     META_COLLECTIONS = 4,
     META_SIGNATURES = 5,
+    META_ASSETS = 6,
     INFO_TAGS = 4,
     INFO_TENSORFLOW_VERSION = 5,
     SIGNATURE_INPUTS = 1,
@@ -26,6 +29,13 @@ enum {
     TENSOR_SHAPE = 3,
     SHAPE_DIM = 2,
     SHAPE_UNKNOWN_RANK = 3,
+    ASSET_TENSOR = 1,
+    ASSET_FILENAME = 2,
+    COLLECTION_NODES = 1,
+    COLLECTION_ANYS = 5,
+    LIST_VALUE = 1,
+    ANY_TYPE = 1,
+    ANY_VALUE = 2,
     MAP_KEY = 1,
     MAP_VALUE = 2,
     SCHEMA_VERSION = 1
@@ -33,6 +43,8 @@ enum {
 // The TensorFlow whose formats and ops the model has.
 #define TENSORFLOW_VERSION "1.15.0"
 #define MAIN_OP_COLLECTION "saved_model_main_op"
+#define ASSETS_COLLECTION "saved_model_assets"
+#define ASSET_TYPE "type.googleapis.com/tensorflow.AssetFileDef"
 
 typedef struct part {
     bd_message message;
@@ -57,6 +69,11 @@ static void put_text(bd_wire_writer *w, uint32_t field, const char *text)
     bd_wire_put_bytes(w, field, text, strlen(text));
 }
 
+static char *name_of(braid_out out)
+{
+    return bd_asprintf("%s:%d", braid_op_name(out.op), out.index);
+}
+
 static void put_shape(bd_wire_writer *to, braid_shape shape)
 {
     part p, dim;
@@ -73,7 +90,7 @@ static void put_shape(bd_wire_writer *to, braid_shape shape)
 static void put_tensor(bd_wire_writer *to, uint32_t field, const char *key, braid_out out)
 {
     part entry, info;
-    char *name = bd_asprintf("%s:%d", braid_op_name(out.op), out.index);
+    char *name = name_of(out);
     begin(&entry);
     put_text(&entry.writer, MAP_KEY, key);
     begin(&info);
@@ -109,19 +126,91 @@ static void put_info(bd_wire_writer *to)
     end(&info, to, META_INFO);
 }
 
-// A collection of one node: CollectionDef.node_list.value.
+// ---- Collections ----
+
+// An entry of the map of collections, whose value is one list.
+typedef struct collection {
+    part entry, value, list;
+    uint32_t kind; // the field of the list
+} collection;
+
+static void begin_collection(collection *c, const char *name, uint32_t kind)
+{
+    c->kind = kind;
+    begin(&c->entry);
+    put_text(&c->entry.writer, MAP_KEY, name);
+    begin(&c->value);
+    begin(&c->list);
+}
+
+static void end_collection(collection *c, bd_wire_writer *to)
+{
+    end(&c->list, &c->value.writer, c->kind);
+    end(&c->value, &c->entry.writer, MAP_VALUE);
+    end(&c->entry, to, META_COLLECTIONS);
+}
+
 static void put_main_op(bd_wire_writer *to, const braid_op *op)
 {
-    part entry, collection, list;
-    begin(&entry);
-    put_text(&entry.writer, MAP_KEY, MAIN_OP_COLLECTION);
-    begin(&collection);
-    begin(&list);
-    put_text(&list.writer, 1, braid_op_name(op));
-    end(&list, &collection.writer, 1);
-    end(&collection, &entry.writer, MAP_VALUE);
-    end(&entry, to, META_COLLECTIONS);
+    collection c;
+    begin_collection(&c, MAIN_OP_COLLECTION, COLLECTION_NODES);
+    put_text(&c.list.writer, LIST_VALUE, braid_op_name(op));
+    end_collection(&c, to);
 }
+
+// ---- Assets ----
+//
+// TensorFlow 1.x writes them as a collection, and its loaders look there. Other readers look at the field of
+// the MetaGraphDef.
+
+static void put_asset(bd_wire_writer *to, uint32_t field, const train_asset *asset)
+{
+    part def, tensor;
+    char *name = name_of(asset->path);
+    begin(&def);
+    begin(&tensor);
+    put_text(&tensor.writer, TENSOR_NAME, name);
+    end(&tensor, &def.writer, ASSET_TENSOR);
+    put_text(&def.writer, ASSET_FILENAME, asset->filename);
+    end(&def, to, field);
+    bd_free(name);
+}
+
+static void put_any_asset(bd_wire_writer *to, const train_asset *asset)
+{
+    part any;
+    begin(&any);
+    put_text(&any.writer, ANY_TYPE, ASSET_TYPE);
+    put_asset(&any.writer, ANY_VALUE, asset);
+    end(&any, to, LIST_VALUE);
+}
+
+static void put_asset_paths(bd_wire_writer *to, const train_assets *assets)
+{
+    collection c;
+    begin_collection(&c, BRAID_ASSET_FILEPATHS, COLLECTION_NODES);
+    for (size_t i = 0; i < assets->len; i++) {
+        char *name = name_of(assets->items[i].path);
+        put_text(&c.list.writer, LIST_VALUE, name);
+        bd_free(name);
+    }
+    end_collection(&c, to);
+}
+
+static void put_assets(bd_wire_writer *to, const train_assets *assets)
+{
+    if (!assets || !assets->len) return;
+    collection c;
+    begin_collection(&c, ASSETS_COLLECTION, COLLECTION_ANYS);
+    for (size_t i = 0; i < assets->len; i++)
+        put_any_asset(&c.list.writer, &assets->items[i]);
+    end_collection(&c, to);
+    put_asset_paths(to, assets);
+    for (size_t i = 0; i < assets->len; i++)
+        put_asset(to, META_ASSETS, &assets->items[i]);
+}
+
+// ---- The whole ----
 
 void *train_saved_model_write(const train_saved_model *model, size_t *len, braid_status *st)
 {
@@ -138,6 +227,7 @@ void *train_saved_model_write(const train_saved_model *model, size_t *len, braid
     for (int i = 0; i < model->signature_count; i++)
         put_signature(&meta.writer, &model->signatures[i]);
     if (model->main_op) put_main_op(&meta.writer, model->main_op);
+    put_assets(&meta.writer, model->assets);
     end(&meta, &saved.writer, MODEL_META_GRAPHS);
     bd_wire_writer_finish(&saved.writer);
     *len = saved.message.bytes;

@@ -3,6 +3,7 @@
 #define BD_TRAIN_SAVED_MODEL_H
 
 #include "base/status.h"
+#include "train/estimator/assets.h"
 #include <braid/estimator.h>
 #include <stddef.h>
 
@@ -18,6 +19,7 @@ typedef struct train_saved_model {
     const train_signature *signatures; // [signature_count]
     int signature_count;
     braid_op *main_op; // run when the model is loaded; NULL: none
+    const train_assets *assets;
 } train_saved_model;
 
 // Serializes a SavedModel with one graph, of the tag "serve" (the caller's, bd_free). NULL on an error: the

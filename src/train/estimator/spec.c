@@ -111,9 +111,9 @@ static const braid_named_tensor *find(const braid_named_tensor *list, int count,
     return NULL;
 }
 
-// The graph fails with the names that there are.
-static const braid_named_tensor *require(braid_graph *g, const char *what, const braid_named_tensor *list,
-                                         int count, const char *name)
+// The graph fails with the names that `owner` ("input", "model") has.
+static const braid_named_tensor *require(braid_graph *g, const char *owner, const char *what,
+                                         const braid_named_tensor *list, int count, const char *name)
 {
     const braid_named_tensor *found = find(list, count, name);
     if (found) return found;
@@ -122,9 +122,9 @@ static const braid_named_tensor *require(braid_graph *g, const char *what, const
         bd_strbuf_appendf(&names, "%s'%s'", i ? ", " : "", list[i].name);
     const char *there = names.len ? bd_strbuf_str(&names) : "none";
     if (name)
-        braid_graph_fail(g, BRAID_NOT_FOUND, "The input has no %s '%s'; it has %s", what, name, there);
+        braid_graph_fail(g, BRAID_NOT_FOUND, "The %s has no %s '%s'; it has %s", owner, what, name, there);
     else
-        braid_graph_fail(g, BRAID_NOT_FOUND, "The model wants the only %s of the input, which has %s", what,
+        braid_graph_fail(g, BRAID_NOT_FOUND, "The only %s of the %s is wanted, which has %s", what, owner,
                          there);
     bd_strbuf_fini(&names);
     return NULL;
@@ -147,18 +147,26 @@ static braid_out dense_of(braid_graph *g, const char *what, const braid_named_te
 braid_out braid_features_get(const braid_model_args *args, const char *name)
 {
     return dense_of(args->graph, "feature",
-                    require(args->graph, "feature", args->features, args->feature_count, name));
+                    require(args->graph, "input", "feature", args->features, args->feature_count, name));
 }
 
 braid_out braid_labels_find(const braid_model_args *args, const char *name)
 {
     return dense_of(args->graph, "label",
-                    require(args->graph, "label", args->labels, args->label_count, name));
+                    require(args->graph, "input", "label", args->labels, args->label_count, name));
 }
 
 braid_out braid_labels_get(const braid_model_args *args)
 {
     return braid_labels_find(args, NULL);
+}
+
+braid_out braid_predictions_get(const braid_model_args *args, const braid_estimator_spec *spec,
+                                const char *name)
+{
+    const train_tensors *p = &spec->predictions;
+    return dense_of(args->graph, "prediction",
+                    require(args->graph, "model", "prediction", p->items, (int)p->len, name));
 }
 
 // ---- What a model function says ----
@@ -180,6 +188,11 @@ void braid_spec_train_op(braid_estimator_spec *spec, braid_op *train_op)
 
 void braid_spec_eval_metric(braid_estimator_spec *spec, const char *name, braid_metric metric)
 {
+    for (size_t i = 0; i < spec->metrics.len; i++) {
+        if (strcmp(spec->metrics.items[i].name, name) != 0) continue;
+        spec->metrics.items[i].metric = metric;
+        return;
+    }
     const train_named_metric named = {bd_strdup(name), metric};
     bd_array_push(&spec->metrics, named);
 }

@@ -2,9 +2,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "train/estimator/estimator.h"
-#include "train/variables/variable_store.h"
-#include <braid/checkpoint_reader.h>
-#include <braid/init_from_checkpoint.h>
 #include <braid/summary.h>
 #include <string.h>
 
@@ -32,43 +29,13 @@ static braid_code check_spec(const braid_estimator_spec *spec, braid_status *st)
     return st->code;
 }
 
-// ---- A warm start ----
-
-typedef BD_ARRAY(braid_checkpoint_assignment) assignments;
-
-static const char *checkpoint_name(const braid_graph *g, braid_out ref)
-{
-    const train_slice *slice = train_slice_of(g, ref);
-    return slice ? slice->full_name : braid_op_name(ref.op);
-}
-
-static bool is_assigned(const assignments *list, const char *name)
-{
-    for (size_t i = 0; i < list->len; i++)
-        if (strcmp(list->items[i].to, name) == 0) return true;
-    return false;
-}
-
+// A model that has been trained before goes on from its own checkpoint.
 static braid_code warm_start(const braid_estimator *e, braid_graph *g, braid_status *st)
 {
-    if (!e->warm_start_from) return BRAID_OK;
-    braid_checkpoint_reader *reader = braid_checkpoint_reader_open(e->warm_start_from, st);
-    if (!reader) return bd_status_prefix(st, "Warm start: ");
-    int count;
-    const braid_out *vars = braid_collection(g, BRAID_TRAINABLE_VARIABLES, &count);
-    assignments list = {0};
-    for (int i = 0; i < count; i++) {
-        const char *name = checkpoint_name(g, vars[i]);
-        const braid_checkpoint_assignment a = {.from = name, .to = name};
-        if (braid_checkpoint_reader_find(reader, name) && !is_assigned(&list, name)) bd_array_push(&list, a);
-    }
-    bd_info("Warm start: %zu trainable variables begin with values of %s", list.len,
-            braid_checkpoint_reader_prefix(reader));
-    if (list.len)
-        braid_init_from_checkpoint(g, braid_checkpoint_reader_prefix(reader), list.items, (int)list.len);
-    bd_array_free(&list);
-    braid_checkpoint_reader_close(reader);
-    return braid_graph_status(g, st);
+    char *own = braid_latest_checkpoint(e->config->model_dir, NULL);
+    const bool is_first = !own;
+    bd_free(own);
+    return is_first ? train_warm_start_apply(e->warm_start, g, st) : BRAID_OK;
 }
 
 // ---- The session ----

@@ -104,6 +104,24 @@ static void take_variables(building *b, const braid_saver_options *o)
     }
 }
 
+// For checkpoints whose slots are in other parts; names that are given are not such.
+static void keep_variables(building *b, const braid_saver_options *o)
+{
+    BD_ARRAY(braid_out) all = {0};
+    bool has_numbers = false;
+    for (size_t i = 0; i < b->shards.len; i++)
+        for (size_t k = 0; k < b->shards.items[i].vars.len; k++) {
+            const saved *s = &b->shards.items[i].vars.items[k];
+            has_numbers |= s->slice && s->slice->whole;
+            bd_array_push(&all, s->var);
+        }
+    if (has_numbers && !o->names && !o->reshape) {
+        b->saver->vars = bd_memdup(all.items, all.len * sizeof *all.items);
+        b->saver->var_count = (int)all.len;
+    }
+    bd_array_free(&all);
+}
+
 // ---- Nodes ----
 
 static braid_out default_of(braid_graph *g, const char *name, braid_out value)
@@ -325,6 +343,7 @@ static void release(void *arg)
 {
     braid_saver *saver = arg;
     bd_free(saver->report);
+    bd_free(saver->vars);
     bd_free(saver);
 }
 
@@ -345,6 +364,7 @@ braid_saver *braid_saver_new(braid_graph *g, const braid_saver_options *options)
     train_present_open(&b.present, g, o);
     take_variables(&b, o);
     saver->report = train_present_close(&b.present);
+    keep_variables(&b, o);
     if (b.shards.len > 0 && !braid_graph_status(g, NULL)) {
         saver->filename = add_filename(g);
         saver->saved = save_all(&b, read_shard);

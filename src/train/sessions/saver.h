@@ -15,7 +15,15 @@ struct braid_saver {
     bool sharded, without_meta, reshape, pad_step_number;
     braid_checkpoint_policy policy;
     char *report; // which variables a restore restores and leaves; NULL: all of the saver's; owned
+    // All variables of the saver [var_count], owned, if slots among them have numbers of parts in their
+    // names.
+    braid_out *vars;
+    int var_count;
 };
+
+// Chooses what is run to restore a checkpoint: saver->restore, or, if the checkpoint has slots in other parts
+// than the graph and under the numbers of these (slot.h), nodes that are made for it. NULL on an error.
+braid_op *train_saver_restore_op(braid_saver *saver, const char *prefix, braid_status *st);
 
 // Serializes the graph with its collections of variables and the saver as a MetaGraphDef (the caller's,
 // bd_free), so that other programs can restore with the saver of the graph. NULL on an error, the graph's.

@@ -161,7 +161,8 @@ braid_code braid_saver_restore(braid_saver *s, braid_session *session, const cha
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
     if (check(s, session, prefix, st)) return st->code;
-    if (!run(s, session, prefix, s->restore, st) && s->report)
+    braid_op *op = train_saver_restore_op(s, prefix, st);
+    if (op && !run(s, session, prefix, op, st) && s->report)
         bd_info("Restored from the checkpoint %s: %s", prefix, s->report);
     return st->code;
 }

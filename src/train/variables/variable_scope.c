@@ -8,6 +8,15 @@
 
 // ---- The store ----
 
+static void free_slice(train_slice *slice)
+{
+    bd_free(slice->full_name);
+    bd_free(slice->scope);
+    bd_free(slice->whole);
+    bd_free(slice->slot);
+    bd_free(slice);
+}
+
 static void release(void *arg)
 {
     train_variable_store *s = arg;
@@ -22,10 +31,8 @@ static void release(void *arg)
         bd_free(value);
     }
     pos = 0;
-    while (bd_map_next(&s->slices, &pos, NULL, &value)) {
-        bd_free(((train_slice *)value)->full_name);
-        bd_free(value);
-    }
+    while (bd_map_next(&s->slices, &pos, NULL, &value))
+        free_slice(value);
     pos = 0;
     while (bd_map_next(&s->names, &pos, NULL, &value))
         bd_free(value);
@@ -70,14 +77,15 @@ const train_slice *train_slice_of(const braid_graph *g, braid_out ref)
     return s && ref.op ? bd_map_get(&s->slices, braid_op_name(ref.op)) : NULL;
 }
 
-void train_set_slice(braid_graph *g, braid_out ref, const char *full_name, const braid_partition_info *info,
-                     braid_shape shape)
+train_slice *train_set_slice(braid_graph *g, braid_out ref, const char *full_name,
+                             const braid_partition_info *info, braid_shape shape)
 {
-    if (!ref.op) return;
+    if (!ref.op) return NULL;
     train_slice *slice = bd_calloc(1, sizeof *slice);
     *slice = (train_slice){.full_name = bd_strdup(full_name), .full_shape = info->full_shape, .shape = shape};
     memcpy(slice->offset, info->offset, sizeof slice->offset);
     bd_map_put(&train_store_of(g)->slices, braid_op_name(ref.op), slice);
+    return slice;
 }
 
 char *train_slice_text(const train_slice *slice)

@@ -12,6 +12,9 @@ typedef struct train_slice {
     char *full_name;
     braid_shape full_shape, shape; // of the whole, and of the part
     int64_t offset[BRAID_RANK_MAX];
+    // Of a slot whose `full_name` has the number of its part in it: what the name is made of (slot.c), owned;
+    // NULL: `full_name` is that of all parts.
+    char *scope, *whole, *slot;
 } train_slice;
 
 // A variable that braid_variable_get has made.
@@ -82,9 +85,9 @@ const train_variable_scope *train_current_scope(braid_graph *g);
 // Which part a variable is; NULL: a whole.
 const train_slice *train_slice_of(const braid_graph *g, braid_out ref);
 
-// Notes that `ref` is a part.
-void train_set_slice(braid_graph *g, braid_out ref, const char *full_name, const braid_partition_info *info,
-                     braid_shape shape);
+// Notes that `ref` is a part, and returns the note, owned by the graph; NULL for none.
+train_slice *train_set_slice(braid_graph *g, braid_out ref, const char *full_name,
+                             const braid_partition_info *info, braid_shape shape);
 
 // Which part a variable is, as SaveV2 and RestoreV2 take it: the dimensions of the whole, and offset and
 // length in each, "10 4 0,5:0,4"; "" for all of it (NULL). The caller frees it.
