@@ -1,5 +1,5 @@
-# all_reduce of PyTorch over gloo as a peer: `torch_gloo.py TASKS BYTES`. Rank 0 answers; the others are started
-# as `torch_gloo.py TASKS BYTES FILE RANK`.
+# all_reduce of PyTorch over gloo as a peer: `torch_gloo.py TASKS BYTES`. Rank 0 answers; the others are
+# started as `torch_gloo.py TASKS BYTES FILE RANK`.
 import os
 import subprocess
 import sys
