@@ -311,8 +311,8 @@ static void the_centre_of_elastic_averaging_converges_to_the_mean(void **state)
 // where eta = 0.1, tau = 4, alpha = 0.3 and n = 3 give the largest eigenvalue 0.74 and, after 100 exchanges,
 // 0.74^100 < 1e-12: both have come to 0. What is left is rounding. The operations of a period and an exchange
 // make at most 8 errors of 2^-24, half a unit in the last place of values up to 1, and the errors of all
-// exchanges add up to at most 1 / (1 - 0.74) < 4 times those of one. A copy ends where its pull to a_i and that
-// to the mean are in balance: (1 - alpha)(1 - q) / (1 - (1 - alpha) q) of the way from the mean to a_i.
+// exchanges add up to at most 1 / (1 - 0.74) < 4 times those of one. A copy ends where its pull to a_i and
+// that to the mean are in balance: (1 - alpha)(1 - q) / (1 - (1 - alpha) q) of the way from the mean to a_i.
 static void the_centre_of_synchronous_elastic_averaging_is_the_mean_of_the_optima(void **state)
 {
     (void)state;
