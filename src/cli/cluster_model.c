@@ -278,6 +278,7 @@ static void go_on_bounded(simulation *s, int index)
         const double at = s->now + s->costs->latency;
         note_lead(s, w);
         w->round_begun = at;
+        w->seen++; // its own update
         happen(s, BD_KEPT, index);
         compute_from(s, index, at);
     }
