@@ -44,9 +44,9 @@ static bd_flags_result parse(comparison *c, int argc, char **argv)
         "the same size, and shows their losses side by side: over steps, over time and over bytes moved.\n"
         "PROGRAM takes --algorithm=NAME, which is added to its arguments, and uses braid_algorithm_hook.\n\n"
         "Prints a table; writes DIR/loss.png, DIR/curves.csv, and for each algorithm DIR/NAME/log and an\n"
-        "event file for TensorBoard. With --simulate it prints steps a second, waiting time, staleness and the\n"
-        "time to a loss on clusters of all sizes, and writes DIR/simulated.png; for 10, 100 and 1,000 workers it\n"
-        "shows the losses of a small simulated problem in the same way, in DIR/workers-N.\n\n"
+        "event file for TensorBoard. With --simulate it prints steps a second, waiting time, staleness\n"
+        "and the time to a loss on clusters of all sizes, and writes DIR/simulated.png; for 10, 100 and\n"
+        "1,000 workers it shows the losses of a small problem in the same way, in DIR/workers-N.\n\n"
         "Example:\n"
         "  braid compare --algorithms synchronous,downpour,eamsgd mnist_algorithm --train_steps=4000",
         table, sizeof table / sizeof *table};
@@ -125,10 +125,9 @@ static int simulate(comparison *c)
     if (!error) {
         bd_cluster_costs costs = bd_cluster_costs_defaults();
         bd_trial_costs(&curve, &costs);
-        printf(
-            "A gradient takes %.3g ms, the model has %.3g MB, a parameter server moves %.3g MB/s; %lld of\n"
-            "them.\n\n",
-            costs.compute * 1e3, costs.model_bytes / 1e6, costs.bandwidth / 1e6, (long long)c->ps);
+        printf("A gradient takes %.3g ms, the model has %.3g MB, a task's network moves %.3g MB/s;\n"
+               "parameter servers: %lld.\n\n",
+               costs.compute * 1e3, costs.model_bytes / 1e6, costs.bandwidth / 1e6, (long long)c->ps);
         error = bd_compare_simulated(&costs, names.items, (int)names.len, (int)c->ps, c->output);
     }
     const int code = error ? 1 : 0;

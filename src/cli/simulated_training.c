@@ -238,8 +238,13 @@ static void note_update(training *t, double seconds)
 static void happened(void *arg, bd_cluster_moment what, int worker, double seconds)
 {
     training *t = arg;
-    replica *r = worker >= 0 ? &t->replicas[worker] : NULL;
-    if (what != BD_KEPT && what != BD_UPDATED) t->now.bytes += t->t->costs->model_bytes;
+    if (what == BD_UPDATED) {
+        if (t->gathered_count) update_together(t);
+        note_update(t, seconds);
+        return;
+    }
+    replica *r = &t->replicas[worker];
+    if (what != BD_KEPT) t->now.bytes += t->t->costs->model_bytes;
     switch (what) {
     case BD_READ:
         read_centre(t, r);
@@ -251,10 +256,7 @@ static void happened(void *arg, bd_cluster_moment what, int worker, double secon
         break;
     case BD_ARRIVED: arrive(t, r); break;
     case BD_DROPPED: t->now.dropped += t->t->plan->period; break;
-    case BD_UPDATED:
-        if (t->gathered_count) update_together(t);
-        note_update(t, seconds);
-        break;
+    case BD_UPDATED: break; // above
     }
 }
 
