@@ -41,9 +41,10 @@ static seen look_at(const paced_worker *w)
                   .server = (double)(to->server_ns - from->server_ns) * 1e-9 / steps};
 }
 
-static void serve(test_cluster *c)
+static void serve(test_cluster *c, int result)
 {
     BD_STATUS(st);
+    close(result); // so that it ends when the workers have
     braid_server *server = test_start(c, "ps", 0, NULL);
     _exit(braid_server_join(server, st) ? 1 : 0);
 }
@@ -74,7 +75,7 @@ static seen train(const char *algorithm, int workers, int us, int64_t updates)
     pid_t pids[WORKERS_MAX + 1];
     test_cluster *c = test_cluster_new(TEST_GRPC, 1, workers);
     assert_int_equal(pipe(result), 0);
-    if ((pids[workers] = fork()) == 0) serve(c);
+    if ((pids[workers] = fork()) == 0) serve(c, result[1]);
     paced_worker w = {.cluster = c,
                       .algorithm = algorithm,
                       .workers = workers,
@@ -84,12 +85,12 @@ static seen train(const char *algorithm, int workers, int us, int64_t updates)
     assert_int_equal(clock_getcpuclockid(pids[workers], &w.server_clock), 0);
     for (w.index = 0; w.index < workers; w.index++)
         if ((pids[w.index] = fork()) == 0) work(&w, result[1]);
+    close(result[1]);
     seen s = {0};
     assert_int_equal(read(result[0], &s, sizeof s), sizeof s);
     for (int i = 0; i <= workers; i++)
         await(pids[i]);
     close(result[0]);
-    close(result[1]);
     test_cluster_free(c);
     return s;
 }

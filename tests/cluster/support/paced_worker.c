@@ -2,7 +2,6 @@
 #include "paced_worker.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 // ---- The time of a gradient ----
 
@@ -90,16 +89,4 @@ double paced_worker_rate(const paced_worker *w, int first)
     assert_true(w->count > first + 2);
     const paced_sample *from = &w->samples[first], *to = &w->samples[w->count - 2];
     return (double)(to->step - from->step) / ((double)(to->at_ns - from->at_ns) * 1e-9);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-double paced_median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, by_value);
-    return values[count / 2];
 }

@@ -34,7 +34,4 @@ void paced_worker_run(paced_worker *w);
 // updates of others, too.
 double paced_worker_rate(const paced_worker *w, int first);
 
-// The middle one of `values` [count], which are sorted.
-double paced_median(double *values, int count);
-
 #endif
