@@ -31,7 +31,7 @@ static void check_between(double got, double least, double most, const char *wha
 
 // A step of one worker is 16 requests to pull and 16 to push, which it makes one after the other, and the
 // work of one parameter server for two of them, and the way four times. A request costs a parameter server as
-// much as a worker: Braid's costs differ by 10 % at most (tests/cluster/forecast_test.c). The way is not
+// much as a worker: Braid's costs differ by a quarter at most (tests/cluster/forecast_test.c). The way is not
 // published.
 static bd_cluster_costs null_costs(double latency)
 {

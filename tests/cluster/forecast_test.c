@@ -11,7 +11,7 @@
 enum {
     WORKERS_MAX = 4,
     WARM_UP = 5,
-    GRADIENT_US = 10000, // that a worker waits, so that not the processors are the limit
+    GRADIENT_US = 20000, // that a worker waits, so that not the processors are the limit
     ROUNDS = 3
 };
 
