@@ -2,16 +2,19 @@
 //
 // Each worker is in one of these phases; an event ends it:
 //
-//   PULLING    its request is on the way to the parameter servers    -> waits in their queue, gets the model
-//   COMPUTING  `period` gradients                                    -> sends the update
-// PUSHING    the update is on the way                              -> waits in the queue, is applied or
-// kept WAITING    for the update of all (synchronous), or for slower workers (bounded staleness): no event
-// of its
-//              own; another worker's push lets it pull again
+//   PULLING    its request is on the way to the parameter servers  -> waits in their queue
+//   READING    the parameter servers answer                        -> has the model
+//   COMPUTING  `period` gradients                                  -> sends the update
+//   PUSHING    the update is on the way                            -> waits in the queue
+//   APPLYING   the parameter servers take it                       -> pulls again, or waits
+//   WAITING    for a token (synchronous), or for slower workers (bounded staleness): no event of its own;
+//              another worker's update lets it pull again
 #include "cluster_model.h"
 
+#include "event_queue.h"
+
 #include "base/alloc.h"
-#include "base/random.h"
+#include "base/array.h"
 #include <braid/algorithms.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +22,10 @@
 
 typedef enum phase {
     PULLING,
+    READING,
     COMPUTING,
     PUSHING,
+    APPLYING,
     WAITING
 } phase;
 
@@ -30,70 +35,55 @@ typedef struct worker {
     double round_begun; // when it began to pull
     double computing;   // seconds so far, and of the round in progress
     double round_computing;
-    int64_t seen;  // updates that its model contains
-    int64_t clock; // rounds done
-    int64_t step;  // synchronous: the update that its gradient is for
+    int64_t gradients; // that it has begun
+    int64_t seen;      // updates that its model contains
+    int64_t clock;     // rounds done
+    int64_t cache;     // bounded staleness: the slowest clock that its model contains
+    int64_t step;      // synchronous: the update that its gradient is for
 } worker;
 
-typedef struct event {
-    double at;
-    int worker;
-} event;
+// Durations, for their median.
+typedef struct durations {
+    double *items;
+    int64_t len, room;
+} durations;
 
 typedef struct simulation {
     const bd_cluster_costs *costs;
     const bd_cluster_plan *plan;
+    const bd_cluster_watch *watch; // NULL: none
     bd_rng rng;
     worker *workers;
-    event *heap; // one event for each worker at most
-    int heap_len;
+    bd_event_queue events; // one for each worker at most
     double now, ps_free, ps_working;
-    int64_t updates, gradients; // counted gradients; updates of the model
-    int64_t gathered;           // synchronous: gradients of the update in progress
-    int64_t counted, counted_dropped;
+    int64_t updates;
+    double updated;   // when the last update was made
+    int64_t gathered; // synchronous: gradients of the update in progress
+    // Synchronous: tokens of update k are there from tokens_at[k] on; so many of all were taken.
+    BD_ARRAY(double) tokens_at;
+    int64_t taken;
+    int64_t counted, counted_dropped; // gradients
     double staleness_sum;
     int64_t staleness_max, lead_max, counted_updates;
-    double *rounds; // durations
-    int64_t round_count, round_room;
+    durations rounds, between;
     double begun; // when counting began
     bool is_counting;
 } simulation;
 
-// ---- Events: a binary heap by time ----
-
-static bool is_before(const event *a, const event *b)
+static void happen(const simulation *s, bd_cluster_moment what, int index)
 {
-    return a->at < b->at || (a->at == b->at && a->worker < b->worker);
-}
-
-static void swap(event *a, event *b)
-{
-    const event t = *a;
-    *a = *b;
-    *b = t;
+    if (s->watch) s->watch->happened(s->watch->arg, what, index, s->now);
 }
 
 static void schedule(simulation *s, int index, phase next, double at)
 {
     s->workers[index].phase = next;
-    int i = s->heap_len++;
-    s->heap[i] = (event){at, index};
-    for (; i > 0 && is_before(&s->heap[i], &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        swap(&s->heap[i], &s->heap[(i - 1) / 2]);
+    bd_event_queue_add(&s->events, (bd_event){at, index});
 }
 
-static event next_event(simulation *s)
+static void note(durations *d, double seconds)
 {
-    const event first = s->heap[0];
-    s->heap[0] = s->heap[--s->heap_len];
-    for (int i = 0;;) {
-        int least = i;
-        for (int k = 2 * i + 1; k <= 2 * i + 2 && k < s->heap_len; k++)
-            if (is_before(&s->heap[k], &s->heap[least])) least = k;
-        if (least == i) return first;
-        swap(&s->heap[i], &s->heap[least]);
-        i = least;
-    }
+    if (d->len < d->room) d->items[d->len++] = seconds;
 }
 
 // ---- Costs ----
@@ -110,15 +100,22 @@ static double factor(bd_rng *r, double spread)
     return spread > 0 ? exp(spread * normal(r) - spread * spread / 2) : 1;
 }
 
-static double compute_time(simulation *s, const worker *w)
+static double gradient_time(simulation *s, worker *w)
 {
     const bd_cluster_costs *c = s->costs;
+    const int64_t index = w->gradients++;
+    if (c->compute_time) return c->compute_time(c->compute_time_arg, (int)(w - s->workers), index, &s->rng);
+    double seconds = c->compute * w->factor * factor(&s->rng, c->compute_spread);
+    if (c->straggle_probability > 0 && bd_rng_double(&s->rng) < c->straggle_probability)
+        seconds += -c->straggle * log(1 - bd_rng_double(&s->rng));
+    return seconds;
+}
+
+static double compute_time(simulation *s, worker *w)
+{
     double sum = 0;
-    for (int i = 0; i < s->plan->period; i++) {
-        sum += c->compute * w->factor * factor(&s->rng, c->compute_spread);
-        if (c->straggle_probability > 0 && bd_rng_double(&s->rng) < c->straggle_probability)
-            sum += -c->straggle * log(1 - bd_rng_double(&s->rng));
-    }
+    for (int i = 0; i < s->plan->period; i++)
+        sum += gradient_time(s, w);
     return sum;
 }
 
@@ -131,15 +128,30 @@ static double serve(simulation *s, double work)
     return s->ps_free;
 }
 
+// The whole model through a worker's network.
 static double transfer_time(const simulation *s)
 {
     const double bandwidth = s->costs->bandwidth;
-    return bandwidth > 0 ? s->costs->model_bytes / s->plan->ps / bandwidth : 0;
+    return bandwidth > 0 ? s->costs->model_bytes / bandwidth : 0;
 }
 
 static double apply_time(const simulation *s)
 {
     return s->costs->apply_byte * s->costs->model_bytes / s->plan->ps;
+}
+
+// Moves the model between a worker and the parameter servers, with a part to each of them. Returns when both
+// sides are done.
+static double move_model(simulation *s, double work)
+{
+    const double served = serve(s, s->costs->ps_request + transfer_time(s) / s->plan->ps + work);
+    return fmax(served, s->now + transfer_time(s));
+}
+
+// What a worker takes to ask all parameter servers.
+static double request_time(const simulation *s)
+{
+    return s->costs->worker_request * s->plan->ps + s->costs->latency;
 }
 
 // ---- Rounds ----
@@ -152,101 +164,150 @@ static int64_t slowest_clock(const simulation *s)
     return least;
 }
 
-static void begin_round(simulation *s, int index, double at)
+static void note_lead(simulation *s, const worker *w)
 {
-    const bd_cluster_costs *c = s->costs;
-    worker *w = &s->workers[index];
     const int64_t lead = w->clock - slowest_clock(s);
     if (lead > s->lead_max) s->lead_max = lead;
+}
+
+static void begin_round(simulation *s, int index, double at)
+{
+    worker *w = &s->workers[index];
+    note_lead(s, w);
     w->round_begun = at;
-    schedule(s, index, PULLING, at + c->worker_request * s->plan->ps + c->latency);
+    schedule(s, index, PULLING, at + request_time(s));
+}
+
+static void compute_from(simulation *s, int index, double at)
+{
+    worker *w = &s->workers[index];
+    w->round_computing = compute_time(s, w);
+    schedule(s, index, COMPUTING, at + w->round_computing);
+}
+
+static void read(simulation *s, int index)
+{
+    worker *w = &s->workers[index];
+    w->seen = s->updates;
+    w->cache = s->plan->coordination == BD_BOUNDED_STALENESS ? slowest_clock(s) : 0;
+    happen(s, BD_READ, index);
+    compute_from(s, index, s->now + s->costs->latency);
+}
+
+static void push(simulation *s, int index)
+{
+    if (s->is_counting) s->workers[index].computing += s->workers[index].round_computing;
+    schedule(s, index, PUSHING, s->now + request_time(s));
+}
+
+static void count_update(simulation *s, int64_t staleness, int64_t gradients)
+{
+    s->updates++;
+    if (s->is_counting) {
+        s->counted_updates++;
+        s->counted += gradients;
+        s->staleness_sum += (double)staleness;
+        if (staleness > s->staleness_max) s->staleness_max = staleness;
+        note(&s->between, s->now - s->updated);
+    }
+    s->updated = s->now;
 }
 
 static void end_round(simulation *s, int index)
 {
     worker *w = &s->workers[index];
     w->clock++;
-    if (!s->is_counting || s->round_count == s->round_room) return;
-    s->rounds[s->round_count++] = s->now - w->round_begun;
+    if (s->is_counting) note(&s->rounds, s->now - w->round_begun);
 }
 
-static void pull(simulation *s, int index)
+// ---- Synchronous: tokens ----
+
+// With a token the worker pulls again; without one it waits.
+static void take_token(simulation *s, int index)
 {
     worker *w = &s->workers[index];
-    const double served = serve(s, s->costs->ps_request + transfer_time(s));
-    w->seen = s->updates;
-    w->step = s->updates;
-    w->round_computing = compute_time(s, w);
-    schedule(s, index, COMPUTING, served + s->costs->latency + w->round_computing);
+    w->phase = WAITING;
+    const int64_t update = s->taken / s->plan->workers; // whose token is the oldest
+    if (update >= (int64_t)s->tokens_at.len) return;
+    s->taken++;
+    w->step = update + 1;
+    begin_round(s, index, fmax(s->now, s->tokens_at.items[update]) + s->costs->latency);
 }
 
-static void push(simulation *s, int index)
+// The tokens of the update are handed out when it has been applied.
+static void update_together(simulation *s)
 {
-    if (s->is_counting) s->workers[index].computing += s->workers[index].round_computing;
-    schedule(s, index, PUSHING, s->now + s->costs->worker_request * s->plan->ps + s->costs->latency);
-}
-
-static void count_update(simulation *s, int64_t staleness, int64_t gradients)
-{
-    s->updates++;
-    if (!s->is_counting) return;
-    s->counted_updates++;
-    s->counted += gradients;
-    s->staleness_sum += (double)staleness;
-    if (staleness > s->staleness_max) s->staleness_max = staleness;
-}
-
-// Lets all workers that wait pull again once the parameter servers answer.
-static void release(simulation *s, double at, int64_t clock_at_most)
-{
+    const double applied = serve(s, apply_time(s));
+    count_update(s, 0, s->gathered * s->plan->period);
+    happen(s, BD_UPDATED, -1);
+    s->gathered = 0;
+    bd_array_push(&s->tokens_at, applied);
     for (int i = 0; i < s->plan->workers; i++)
-        if (s->workers[i].phase == WAITING && s->workers[i].clock <= clock_at_most)
-            begin_round(s, i, at + s->costs->latency);
+        if (s->workers[i].phase == WAITING) take_token(s, i);
 }
 
-// The gradient counts when it is for the update in progress.
 static void arrive_synchronous(simulation *s, int index)
 {
     worker *w = &s->workers[index];
-    const double served = serve(s, s->costs->ps_request + transfer_time(s));
-    s->now = served;
+    const bool is_late = w->step != s->updates;
     end_round(s, index);
-    if (w->step != s->updates) { // too late
-        if (s->is_counting) s->counted_dropped++;
-        begin_round(s, index, served + s->costs->latency);
-        return;
-    }
+    happen(s, is_late ? BD_DROPPED : BD_ARRIVED, index);
     w->phase = WAITING;
-    if (++s->gathered < s->plan->workers - s->plan->backup) return;
-    const int64_t gathered = s->gathered;
-    s->gathered = 0;
-    const double applied = serve(s, apply_time(s));
-    count_update(s, 0, gathered * s->plan->period);
-    release(s, applied, INT64_MAX);
+    if (is_late && s->is_counting) s->counted_dropped++;
+    if (!is_late && ++s->gathered == s->plan->workers - s->plan->backup) update_together(s);
+    if (w->phase == WAITING) take_token(s, index);
 }
 
-static void arrive(simulation *s, int index)
+// ---- Asynchronous ----
+
+// Lets the workers go on that are not too far ahead any more.
+static void release(simulation *s)
+{
+    const int64_t most = slowest_clock(s) + s->plan->staleness;
+    for (int i = 0; i < s->plan->workers; i++)
+        if (s->workers[i].phase == WAITING && s->workers[i].clock <= most)
+            begin_round(s, i, s->now + s->costs->latency);
+}
+
+// Pulls only when the model has become too old.
+static void go_on_bounded(simulation *s, int index)
 {
     worker *w = &s->workers[index];
-    const double served = serve(s, s->costs->ps_request + transfer_time(s) + apply_time(s));
-    s->now = served;
-    count_update(s, s->updates - w->seen, s->plan->period);
-    end_round(s, index);
-    if (s->plan->coordination == BD_ASYNCHRONOUS) {
-        begin_round(s, index, served + s->costs->latency);
-        return;
-    }
-    const int64_t slowest = slowest_clock(s);
     w->phase = WAITING;
-    release(s, served, slowest + s->plan->staleness);
+    if (w->cache >= w->clock - s->plan->staleness) {
+        const double at = s->now + s->costs->latency;
+        note_lead(s, w);
+        w->round_begun = at;
+        w->seen++; // its own update
+        happen(s, BD_KEPT, index);
+        compute_from(s, index, at);
+    }
+    release(s);
 }
+
+static void arrive_alone(simulation *s, int index)
+{
+    happen(s, BD_ARRIVED, index);
+    count_update(s, s->updates - s->workers[index].seen, s->plan->period);
+    happen(s, BD_UPDATED, index);
+    end_round(s, index);
+    if (s->plan->coordination == BD_BOUNDED_STALENESS)
+        go_on_bounded(s, index);
+    else
+        begin_round(s, index, s->now + s->costs->latency);
+}
+
+// ---- Events ----
 
 static void handle(simulation *s, int index)
 {
+    const bool is_synchronous = s->plan->coordination == BD_SYNCHRONOUS;
     switch (s->workers[index].phase) {
-    case PULLING: pull(s, index); break;
+    case PULLING: schedule(s, index, READING, move_model(s, 0)); break;
+    case READING: read(s, index); break;
     case COMPUTING: push(s, index); break;
-    case PUSHING: (s->plan->coordination == BD_SYNCHRONOUS ? arrive_synchronous : arrive)(s, index); break;
+    case PUSHING: schedule(s, index, APPLYING, move_model(s, is_synchronous ? 0 : apply_time(s))); break;
+    case APPLYING: (is_synchronous ? arrive_synchronous : arrive_alone)(s, index); break;
     case WAITING: break; // has no event
     }
 }
@@ -257,6 +318,12 @@ static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
+}
+
+static double median(durations *d)
+{
+    qsort(d->items, (size_t)d->len, sizeof *d->items, by_value);
+    return d->len ? d->items[d->len / 2] : 0;
 }
 
 static bd_cluster_forecast summarize(simulation *s)
@@ -274,16 +341,16 @@ static bd_cluster_forecast summarize(simulation *s)
     if (s->counted_updates) f.mean_staleness = s->staleness_sum / (double)s->counted_updates;
     const double all = (double)s->counted / s->plan->period + (double)s->counted_dropped;
     if (all > 0) f.dropped = (double)s->counted_dropped / all;
-    qsort(s->rounds, (size_t)s->round_count, sizeof *s->rounds, by_value);
-    if (s->round_count) f.round = s->rounds[s->round_count / 2];
+    f.round = median(&s->rounds);
+    f.between = median(&s->between);
     return f;
 }
 
 static void run(simulation *s, int64_t total, int64_t uncounted)
 {
-    for (int64_t pushes = 0; pushes < total && s->heap_len;) {
-        const event e = next_event(s);
-        const bool is_push = s->workers[e.worker].phase == PUSHING;
+    for (int64_t pushes = 0; pushes < total && s->events.len;) {
+        const bd_event e = bd_event_queue_next(&s->events);
+        const bool is_push = s->workers[e.worker].phase == APPLYING;
         s->now = e.at;
         handle(s, e.worker);
         pushes += is_push;
@@ -294,15 +361,15 @@ static void run(simulation *s, int64_t total, int64_t uncounted)
     }
 }
 
-bd_cluster_forecast bd_cluster_simulate(const bd_cluster_costs *costs, const bd_cluster_plan *plan,
-                                        int rounds, uint64_t seed)
+bd_cluster_forecast bd_cluster_watch_simulation(const bd_cluster_costs *costs, const bd_cluster_plan *plan,
+                                                int rounds, uint64_t seed, const bd_cluster_watch *watch)
 {
-    const size_t n = (size_t)plan->workers;
     const int64_t total = (int64_t)rounds * plan->workers;
-    simulation s = {.costs = costs, .plan = plan, .rng = bd_rng_init(seed), .round_room = total};
-    s.workers = bd_calloc(n, sizeof *s.workers);
-    s.heap = bd_calloc(n, sizeof *s.heap);
-    s.rounds = bd_calloc((size_t)total, sizeof *s.rounds);
+    simulation s = {.costs = costs, .plan = plan, .watch = watch, .rng = bd_rng_init(seed)};
+    s.workers = bd_calloc((size_t)plan->workers, sizeof *s.workers);
+    s.events = bd_event_queue_new(plan->workers);
+    s.rounds = (durations){.items = bd_calloc((size_t)total, sizeof(double)), .room = total};
+    s.between = (durations){.items = bd_calloc((size_t)total, sizeof(double)), .room = total};
     for (int i = 0; i < plan->workers; i++) {
         s.workers[i].factor = factor(&s.rng, costs->worker_spread);
         if (i == 0 && costs->slow_worker > 0) s.workers[i].factor = costs->slow_worker;
@@ -310,10 +377,18 @@ bd_cluster_forecast bd_cluster_simulate(const bd_cluster_costs *costs, const bd_
     }
     run(&s, total, total / 10 + 1);
     const bd_cluster_forecast f = summarize(&s);
+    bd_event_queue_free(&s.events);
+    bd_array_free(&s.tokens_at);
     bd_free(s.workers);
-    bd_free(s.heap);
-    bd_free(s.rounds);
+    bd_free(s.rounds.items);
+    bd_free(s.between.items);
     return f;
+}
+
+bd_cluster_forecast bd_cluster_simulate(const bd_cluster_costs *costs, const bd_cluster_plan *plan,
+                                        int rounds, uint64_t seed)
+{
+    return bd_cluster_watch_simulation(costs, plan, rounds, seed, NULL);
 }
 
 bd_cluster_costs bd_cluster_costs_defaults(void)

@@ -39,7 +39,7 @@ static bd_flags_result parse(planning *p, int argc, char **argv)
         {"model", BD_FLAG_STRING, &p->model, 0, "BYTES",
          "size of all variables, with K, M or G (default: measured)"},
         {"bandwidth", BD_FLAG_STRING, &p->bandwidth, 0, "BYTES",
-         "a parameter server moves in a second (default: measured, or 1G)"},
+         "a task's network moves in a second (default: measured, or 1G)"},
         {"latency", BD_FLAG_STRING, &p->latency, 0, "SECONDS", "one way, between tasks (default 0.0001)"},
         {"spread", BD_FLAG_STRING, &p->spread, 0, "PART",
          "by which times of workers differ from step to step (default 0.1)"},
@@ -159,7 +159,7 @@ static const char *limit_of(const bd_cluster_forecast *f)
 static void print_costs(const planning *p)
 {
     const bd_cluster_costs *c = &p->costs;
-    printf("A gradient takes %.3g ms, the model has %.3g MB, a parameter server moves %.3g MB/s; %s.\n\n",
+    printf("A gradient takes %.3g ms, the model has %.3g MB, a task's network moves %.3g MB/s; %s.\n\n",
            c->compute * 1e3, c->model_bytes / 1e6, c->bandwidth / 1e6, p->algorithm);
 }
 

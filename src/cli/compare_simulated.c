@@ -1,45 +1,73 @@
 // The table and the plot of a simulated comparison.
 #include "compare_simulated.h"
 
+#include "compare_show.h"
 #include "plot.h"
+#include "simulated_training.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 static const int sizes[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
 
 enum {
     SIZES = BD_COUNTOF(sizes),
-    PANELS = 3,
-    GRADIENTS = 200 // of each worker, in rounds of a period
+    PANELS = 4,
+    GRADIENTS = 200,       // of each worker at least, in rounds of a period,
+    GRADIENTS_ALL = 20000, // and of all workers together
+    ROUNDS_MIN = 50
 };
+
+#define GOAL 0.01 // of the first loss
+
+// The sizes whose losses are shown.
+static bool is_shown(int workers)
+{
+    return workers == 10 || workers == 100 || workers == 1000;
+}
 
 // What an algorithm does on clusters of all sizes.
 typedef struct simulated {
-    double x[SIZES];         // workers
-    double y[PANELS][SIZES]; // steps a second, waiting in percent, mean staleness
+    double x[SIZES]; // workers
+    // Steps a second, waiting in percent, mean staleness, seconds to the goal (0: not reached).
+    double y[PANELS][SIZES];
+    bd_curve curves[SIZES]; // empty where they are not shown
 } simulated;
 
-static void simulate(simulated *out, const bd_cluster_costs *costs, const char *algorithm, int ps)
+static void simulate_size(simulated *out, int i, const bd_cluster_costs *costs, const char *algorithm, int ps)
 {
-    for (int i = 0; i < (int)SIZES; i++) {
-        bd_cluster_plan plan;
-        BD_ASSERT(bd_cluster_plan_of(algorithm, sizes[i], &plan));
-        plan.ps = ps;
-        const int rounds = GRADIENTS / plan.period > 20 ? GRADIENTS / plan.period : 20;
-        const bd_cluster_forecast f = bd_cluster_simulate(costs, &plan, rounds, 1);
-        out->x[i] = sizes[i];
-        out->y[0][i] = f.steps;
-        out->y[1][i] = 100 * f.waiting;
-        out->y[2][i] = f.mean_staleness;
-    }
+    bd_cluster_plan plan;
+    BD_ASSERT(bd_cluster_plan_of(algorithm, sizes[i], &plan));
+    plan.ps = ps;
+    const int gradients = bd_max(GRADIENTS, GRADIENTS_ALL / sizes[i]);
+    bd_simulated_training t = {.algorithm = algorithm,
+                               .costs = costs,
+                               .plan = &plan,
+                               .problem = bd_quadratic_default(),
+                               .rounds = bd_max(gradients / plan.period, ROUNDS_MIN),
+                               .seed = 1};
+    t.goal = GOAL * bd_quadratic_first_loss(&t.problem);
+    bd_curve curve = {0};
+    const bd_simulated_result r = bd_simulate_training(&t, &curve);
+    out->x[i] = sizes[i];
+    out->y[0][i] = r.forecast.steps;
+    out->y[1][i] = 100 * r.forecast.waiting;
+    out->y[2][i] = r.forecast.mean_staleness;
+    out->y[3][i] = r.to_goal;
+    curve.name = bd_strdup(algorithm);
+    out->curves[i] = curve;
 }
 
 static void print(const simulated *all, const char *const *algorithms, int count)
 {
     static const char *const titles[] = {"Steps a second of all workers", "Waiting, percent",
-                                         "Mean staleness"};
+                                         "Mean staleness",
+                                         "Seconds to a hundredth of the first loss (-: not reached)"};
+    static const char *const formats[] = {" %9.0f", " %9.1f", " %9.1f", " %9.3g"};
     for (int panel = 0; panel < PANELS; panel++) {
         printf("%s%s\n%-18s", panel ? "\n" : "", titles[panel], "workers");
         for (int i = 0; i < (int)SIZES; i++)
@@ -48,7 +76,10 @@ static void print(const simulated *all, const char *const *algorithms, int count
         for (int a = 0; a < count; a++) {
             printf("%-18s", algorithms[a]);
             for (int i = 0; i < (int)SIZES; i++)
-                printf(panel ? " %9.1f" : " %9.0f", all[a].y[panel][i]);
+                if (panel == PANELS - 1 && all[a].y[panel][i] == 0)
+                    printf(" %9s", "-");
+                else
+                    printf(formats[panel], all[a].y[panel][i]);
             printf("\n");
         }
     }
@@ -56,9 +87,9 @@ static void print(const simulated *all, const char *const *algorithms, int count
 
 static char *draw(const simulated *all, const char *const *algorithms, int count, const char *dir)
 {
-    static const char *const titles[] = {"Steps a second", "Waiting", "Staleness"};
+    static const char *const titles[] = {"Steps a second", "Waiting", "Staleness", "Time to a loss"};
     static const char *const labels[] = {"gradients a second of all workers", "percent of the workers' time",
-                                         "updates"};
+                                         "updates", "seconds to 1 % of the first loss"};
     bd_plot_panel panels[PANELS];
     bd_plot_line *lines[PANELS];
     for (int p = 0; p < PANELS; p++) {
@@ -81,14 +112,48 @@ static char *draw(const simulated *all, const char *const *algorithms, int count
     return error;
 }
 
+// The losses on clusters of one size, as of real ones.
+static char *show_losses(const simulated *all, int count, int size, const char *dir)
+{
+    char *path = bd_asprintf("%s/workers-%d", dir, sizes[size]);
+    bd_curve *curves = bd_calloc((size_t)count, sizeof *curves);
+    char *error = NULL;
+    for (int a = 0; a < count; a++)
+        curves[a] = all[a].curves[size];
+    if (mkdir(path, 0777) && errno != EEXIST) error = bd_asprintf("%s: %s", path, strerror(errno));
+    for (int a = 0; !error && a < count; a++) {
+        char *sub = bd_asprintf("%s/%s", path, curves[a].name);
+        if (mkdir(sub, 0777) && errno != EEXIST) error = bd_asprintf("%s: %s", sub, strerror(errno));
+        bd_free(sub);
+    }
+    if (!error) {
+        printf("\nA small problem on %d simulated workers\n", sizes[size]);
+        bd_compare_show(&(bd_compared){curves, (size_t)count, sizes[size], path});
+    }
+    bd_free(curves);
+    bd_free(path);
+    return error;
+}
+
+static void fini(simulated *s)
+{
+    for (int i = 0; i < (int)SIZES; i++)
+        bd_curve_fini(&s->curves[i]);
+}
+
 char *bd_compare_simulated(const bd_cluster_costs *costs, const char *const *algorithms, int count, int ps,
                            const char *dir)
 {
     simulated *all = bd_calloc((size_t)count, sizeof *all);
     for (int a = 0; a < count; a++)
-        simulate(&all[a], costs, algorithms[a], ps);
+        for (int i = 0; i < (int)SIZES; i++)
+            simulate_size(&all[a], i, costs, algorithms[a], ps);
     print(all, algorithms, count);
     char *error = draw(all, algorithms, count, dir);
+    for (int i = 0; i < (int)SIZES && !error; i++)
+        if (is_shown(sizes[i])) error = show_losses(all, count, i, dir);
+    for (int a = 0; a < count; a++)
+        fini(&all[a]);
     bd_free(all);
     return error;
 }

@@ -30,6 +30,20 @@ check "a plot" test "$(head -c 8 "$dir/curves/loss.png" | od -An -tx1 | tr -d ' 
 check "an event file each" test "$(ls "$dir"/curves/{downpour,synchronous}/events.out.tfevents.* | wc -l)" = 2
 check "the log of a run has its accuracy" grep -q 'test accuracy' "$dir/curves/downpour/log"
 
+compare --simulate --output simulated --algorithms asynchronous,easgd "$bin/mnist_algorithm" --train_steps=100
+check "a simulated comparison succeeds" test $? = 0
+check "tables of steps, waiting, staleness and time, for 1 to 1,000 workers, and of losses for three sizes" \
+    test "$(grep -cE '^easgd ' "$dir/out")" = 7
+for size in 10 100 1000; do
+    check "the losses of $size workers fall, over steps, time and bytes" awk -F, '$1 == "easgd" { n++
+        if (!first) first = $6; falls = falls || $2 < seconds || $3 < steps || $5 < bytes
+        seconds = $2; steps = $3; bytes = $5; last = $6 }
+        END { exit !(n > 20 && !falls && last < first / 20) }' \
+        "$dir/simulated/workers-$size/curves.csv"
+    check "an event file each for $size workers" \
+        test "$(ls "$dir/simulated/workers-$size"/*/events.out.tfevents.* | wc -l)" = 2
+done
+
 compare --algorithms downpuor "$bin/mnist_algorithm"
 check "an unknown algorithm is a mistake of usage" test $? = 2
 check "and is named" grep -q "no algorithm 'downpuor'" "$dir/err"

@@ -26,7 +26,9 @@ typedef struct worker {
     const char *name;
     braid_algorithm_options options;
     int64_t last_step;
-    float values[SIZE]; // of the centre, at the end
+    bool has_own_target; // that of batch `index`, in all steps
+    float values[SIZE];  // of the centre, at the end
+    float copy[SIZE];    // of the worker's own, at the end
     braid_code code;
     bool ok;
 } worker;
@@ -81,12 +83,17 @@ static void step(worker *w, int batch)
     braid_tensor_free(fed);
 }
 
-static void read_centre(worker *w, float values[SIZE])
+static void read_out(worker *w, braid_out out, float values[SIZE])
 {
     braid_tensor *value = NULL;
-    if (braid_evaluate(w->s, NULL, BRAID_FETCH({w->centre, &value}))) return;
+    if (braid_evaluate(w->s, NULL, BRAID_FETCH({out, &value}))) return;
     memcpy(values, braid_tensor_data(value), SIZE * sizeof *values);
     braid_tensor_free(value);
+}
+
+static void read_centre(worker *w, float values[SIZE])
+{
+    read_out(w, w->centre, values);
 }
 
 static braid_algorithm_options options_of(const char *name, int workers, int index)
@@ -107,20 +114,23 @@ static void work(void *arg)
     build(w, w->name, &w->options);
     open_session(w, w->last_step);
     for (int i = 0; !braid_should_stop(w->s); i++)
-        step(w, i * w->options.num_workers + w->index);
+        step(w, w->has_own_target ? w->index : i * w->options.num_workers + w->index);
     read_centre(w, w->values);
+    read_out(w, w->x.read, w->copy);
     w->code = braid_monitored_session_close(w->s);
 }
 
-static void train_together(worker *all, const char *name, int workers, int period, int64_t last_step)
+static void train_together(worker *all, const worker *like, int workers)
 {
     test_cluster *c = test_cluster_new(TEST_IN_PROCESS, 1, workers);
     test_start_all(c, NULL);
     BD_STATUS(st);
     for (int i = 0; i < workers; i++) {
-        all[i] = (worker){.cluster = c, .index = i, .name = name, .last_step = last_step};
-        all[i].options = options_of(name, workers, i);
-        all[i].options.period = period;
+        all[i] = *like;
+        all[i].cluster = c;
+        all[i].index = all[i].options.worker = i;
+        all[i].options.num_workers = workers;
+        all[i].options.is_chief = i == 0;
         if (bd_thread_start(&all[i].thread, "worker", work, &all[i], st)) fail_msg("%s", st->message);
     }
     for (int i = 0; i < workers; i++)
@@ -162,7 +172,9 @@ static void n_workers_in_step_equal_one_process_with_an_n_fold_batch(void **stat
         worker all[3];
         float alone[SIZE];
         train_alone(3, 15, alone);
-        train_together(all, names[i], 3, 1, 15);
+        worker like = {.name = names[i], .options = braid_algorithm_defaults(names[i]), .last_step = 15};
+        like.options.period = 1;
+        train_together(all, &like, 3);
         for (int k = 0; k < SIZE; k++)
             if (!(fabsf(all[0].values[k] - alone[k]) < 1e-5f))
                 fail_msg("%s: %.7g is not %.7g", names[i], (double)all[0].values[k], (double)alone[k]);
@@ -290,6 +302,39 @@ static void the_centre_of_elastic_averaging_converges_to_the_mean(void **state)
     close_all(c, all, 2);
 }
 
+// Synchronous elastic averaging is deterministic, so its limit is exact. Let q = (1 - eta)^tau: in tau steps
+// a copy's distance from its target a_i shrinks to q of what it was. The mean m of the copies and the centre
+// c then have the distances from the mean of the targets
+//
+//     m' = (1 - alpha) q m + alpha c,   c' = n alpha q m + (1 - n alpha) c
+//
+// where eta = 0.1, tau = 4, alpha = 0.3 and n = 3 give the largest eigenvalue 0.74 and, after 100 exchanges,
+// 0.74^100 < 1e-12: both have come to 0. What is left is rounding. The operations of a period and an exchange
+// make at most 8 errors of 2^-24, half a unit in the last place of values up to 1, and the errors of all
+// exchanges add up to at most 1 / (1 - 0.74) < 4 times those of one. A copy ends where its pull to a_i and
+// that to the mean are in balance: (1 - alpha)(1 - q) / (1 - (1 - alpha) q) of the way from the mean to a_i.
+static void the_centre_of_synchronous_elastic_averaging_is_the_mean_of_the_optima(void **state)
+{
+    (void)state;
+    const float tolerance = 4 * 8 / (float)(1 << 24), alpha = 0.3f, q = powf(0.9f, 4);
+    worker all[3];
+    worker like = {.name = "easgd",
+                   .options = braid_algorithm_defaults("easgd"),
+                   .last_step = 100,
+                   .has_own_target = true};
+    like.options.period = 4;
+    like.options.rho = 3;
+    train_together(all, &like, 3);
+    const float way = (1 - alpha) * (1 - q) / (1 - (1 - alpha) * q);
+    for (int k = 0; k < SIZE; k++) {
+        const float mean = (target_of(0, k) + target_of(1, k) + target_of(2, k)) / 3;
+        assert_float_equal(all[0].values[k], mean, tolerance);
+        for (int i = 0; i < 3; i++)
+            assert_float_equal(all[i].copy[k], mean + way * (target_of(i, k) - mean), tolerance);
+    }
+    free_graphs(all, 3);
+}
+
 // ---- Bounded staleness ----
 
 typedef struct race {
@@ -373,7 +418,9 @@ static void the_chief_gathers_the_reports_of_all_workers(void **state)
 {
     (void)state;
     worker all[3];
-    train_together(all, "asynchronous", 3, 1, 60);
+    const worker like = {
+        .name = "asynchronous", .options = braid_algorithm_defaults("asynchronous"), .last_step = 60};
+    train_together(all, &like, 3);
     const braid_worker_report *r;
     assert_int_equal(braid_algorithm_reports(all[0].algorithm, &r), 3);
     int64_t updates = 0;
@@ -395,6 +442,7 @@ int main(void)
         cmocka_unit_test(workers_that_take_turns_have_a_staleness_of_n_minus_one),
         cmocka_unit_test(dynsgd_divides_updates_by_their_staleness_plus_one),
         cmocka_unit_test(the_centre_of_elastic_averaging_converges_to_the_mean),
+        cmocka_unit_test(the_centre_of_synchronous_elastic_averaging_is_the_mean_of_the_optima),
         cmocka_unit_test(no_worker_is_ahead_by_more_than_the_bound),
         cmocka_unit_test(the_chief_gathers_the_reports_of_all_workers),
     };
