@@ -52,13 +52,11 @@ static bench_step build(const braid_cluster *cluster, braid_server *server, int 
     braid_op *init = braid_global_variables_initializer(g);
     braid_pop_strategy(g);
     bench_check(!braid_graph_status(g, st), "graph", braid_status_message(st));
-    b.session =
-        braid_session_open(g,
-                           &(braid_session_options){.inter_op_threads = 1,
-                                                    .intra_op_threads = 1,
-                                                    .server = server,
-                                                    .collective_leader = braid_strategy_leader(strategy)},
-                           st);
+    const braid_session_options options = {.inter_op_threads = 1,
+                                           .intra_op_threads = 1,
+                                           .server = server,
+                                           .collective_leader = braid_strategy_leader(strategy)};
+    b.session = braid_session_open(g, &options, st);
     bench_check(b.session != NULL, "session", braid_status_message(st));
     braid_status_free(st);
     bench_run(b.session, NULL, 0, init);
