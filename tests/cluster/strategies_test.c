@@ -10,7 +10,7 @@ enum {
     WORKERS_MAX = 3,
     ROWS = 12, // of all workers
     WIDTH = 4,
-    WIDE = 20000, // outputs: the matrix is large enough to be reduced part by part
+    WIDE = 70000, // outputs: the matrix is large enough to be reduced part by part
     STEPS = 4
 };
 
@@ -119,7 +119,7 @@ static void work(void *arg)
     braid_out x = batch(w, g);
     const braid_out step = braid_global_step(g);
     const braid_per_replica losses = braid_strategy_run(strategy, model, &x);
-    braid_op *op = braid_strategy_minimize(strategy, braid_momentum(g, 0.5f, 0.9f), losses, step);
+    braid_op *op = braid_strategy_minimize(strategy, braid_momentum(g, 2, 0.9f), losses, step);
     const braid_per_replica ids = braid_strategy_run(strategy, numbered, NULL);
     const braid_out fetches[] = {braid_graph_find_out(g, "w/read"), braid_variable_find(step).read,
                                  braid_strategy_reduce(strategy, BRAID_REDUCE_SUM, ids),
@@ -222,7 +222,7 @@ static void variables_of_the_parameter_server_strategy_are_there(void **state)
     braid_push_strategy(g, strategy);
     braid_out x = batch(&w, g);
     const braid_per_replica losses = braid_strategy_run(strategy, model, &x);
-    braid_op *op = braid_strategy_minimize(strategy, braid_momentum(g, 0.5f, 0.9f), losses, BRAID_NONE);
+    braid_op *op = braid_strategy_minimize(strategy, braid_momentum(g, 2, 0.9f), losses, BRAID_NONE);
     braid_op *init = braid_global_variables_initializer(g);
     braid_pop_strategy(g);
     assert_string_equal(braid_op_requested_device(braid_graph_find(g, "w")), "/job:ps/task:0");

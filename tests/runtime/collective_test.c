@@ -195,7 +195,8 @@ static void expect_fixed_order(const braid_tensor *got, braid_tensor *const give
 static void large_sums_have_the_bits_of_the_order_of_ranks(void **state)
 {
     (void)state;
-    static const int64_t counts[] = {16383, 16384, 16385, 16384 + 130, 393216, 393217, 700001, 1000000};
+    static const int64_t counts[] = {131071,  131072,  131073,  131072 + 130,
+                                     1572864, 1572865, 2500001, 4000000};
     for (size_t k = 0; k < BD_COUNTOF(counts); k++) {
         BD_STATUS(st);
         braid_graph *g = braid_graph_new();
@@ -231,10 +232,10 @@ static void members_that_disagree_about_a_large_shape_fail(void **state)
         int64_t counts[DEVICES];
         const char *message;
     } cases[] = {
-        {{100000, 100000, 100001}, "Members of the group disagree: member"},
-        {{100000, 100000, 1000000}, "Members of the group disagree: member"},
-        {{100000, 100000, 5}, "Members of the group disagree: member"},
-        {{5, 5, 100000}, "Members of the group disagree: member"},
+        {{200000, 200000, 200001}, "Members of the group disagree: member"},
+        {{200000, 200000, 2000000}, "Members of the group disagree: member"},
+        {{200000, 200000, 5}, "Members of the group disagree: member"},
+        {{5, 5, 200000}, "Members of the group disagree: member"},
     };
     for (size_t k = 0; k < BD_COUNTOF(cases); k++) {
         BD_STATUS(st);

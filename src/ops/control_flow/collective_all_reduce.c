@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHUNK_BYTES (512 * 1024)
+#define CHUNK_BYTES (2 * 1024 * 1024)
 // Parts begin at multiples of these elements, so that they are aligned like tensors.
 #define PART_ALIGNMENT 64
 

@@ -5,8 +5,9 @@
 #include "ops/control_flow/collective.h"
 #include "ops/control_flow/collective_merge.h"
 
-// Tensors of fewer bytes are exchanged directly.
-#define BD_ALL_REDUCE_MIN_BYTES (64 * 1024)
+// Tensors of which a member would receive fewer bytes in all are exchanged directly: that takes one step in
+// place of two, and a third of the messages.
+#define BD_ALL_REDUCE_MIN_BYTES (1024 * 1024)
 
 typedef struct bd_all_reduce_options {
     const bd_collective_state *group;

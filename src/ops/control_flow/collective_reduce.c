@@ -46,7 +46,8 @@ static void reduce_done(bd_op_ctx *c, const bd_exchanged *x)
 static void reduce_start(bd_op_ctx *c)
 {
     const reduce_state *s = c->state;
-    if (s->group.group_size > 1 && bd_tensor_bytes(bd_input(c, 0)) >= BD_ALL_REDUCE_MIN_BYTES)
+    const size_t others = (size_t)s->group.group_size - 1, bytes = bd_tensor_bytes(bd_input(c, 0));
+    if (others > 0 && bytes >= (BD_ALL_REDUCE_MIN_BYTES + others - 1) / others)
         bd_collective_all_reduce(
             c, &(bd_all_reduce_options){.group = &s->group, .merge = s->merge, .divides = s->divides});
     else
