@@ -66,7 +66,7 @@ void bd_serve_send_by_mpi(bd_service_env *env, bd_incoming *call)
         bd_proto_unpack_message(&braid__send_by_mpi_request__descriptor, &call->request, arena, st);
     if (request && !check(mpi, request, st) && !bd_chunk_store_take(env->chunk_store, request->id, &tensor))
         bd_fail(st, BRAID_ABORTED, "SendByMpi: the tensor is not held any more");
-    if (st->code) {
+    if (!request || st->code) {
         bd_incoming_reply_error(call, st);
         return;
     }
