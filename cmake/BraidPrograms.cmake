@@ -40,7 +40,7 @@ if(OMPI_FOUND AND NOT BRAID_SANITIZE)
     target_include_directories(braid_mpi PRIVATE ${CMAKE_SOURCE_DIR}/src)
     target_include_directories(braid_mpi SYSTEM PRIVATE ${OMPI_INCLUDE_DIRS})
     target_link_libraries(braid_mpi PRIVATE ${OMPI_LINK_LIBRARIES})
-    set_target_properties(braid_mpi PROPERTIES PREFIX ""
+    set_target_properties(braid_mpi PROPERTIES PREFIX "" OUTPUT_NAME mpi
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/braid)
     # A peer of the benchmarks.
     add_executable(mpi_all_reduce bench/mpi/mpi_all_reduce.c)

@@ -3,6 +3,7 @@
 #define FRAGMENT_H
 
 #include <braid/braid.h>
+#include <braid/raw_ops.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,14 +21,15 @@ extern bool is_chief;
 // ---- The model ----
 
 extern braid_graph *graph;
-extern braid_out x, y, loss, first_w, files, serialized;
+extern braid_out x, y, loss, first_w, files, serialized, scores, k, batch, ids;
 extern braid_variable w, b;
 extern braid_op *train;
 extern braid_optimizer *optimizer;
-extern braid_tensor *images, *labels;
+extern braid_tensor *images, *labels, *ages, *jobs, *paid;
 extern const braid_feed *feeds;
 extern int64_t step;
 
 braid_out build_loss(braid_graph *graph, braid_out w);
+braid_out model(const braid_replica *replica, void *arg);
 
 #endif

@@ -4,7 +4,8 @@
 #
 # Blocks are told by the word after the language: ```c (or ```c NAME.c) is a whole program, which is run and
 # whose source lies beside the commands under that name; ```c fragment is the inside of a function, with the
-# variables of fragment.h; ```c functions stands outside of functions. ```sh blocks are run one after another
+# variables of fragment.h; ```c functions stands outside of functions; ```cpp fragment is the inside of a
+# function of C++, after its includes. ```sh blocks are run one after another
 # in one directory for each document, with free ports in place of 2222 and on. ```text exact is what the block
 # before it prints; ``` alone is output that differs from run to run, and is not checked.
 # labels: slow
@@ -56,7 +57,7 @@ blocks() {
         /^```/ && !open { open = 1; line = NR; language = substr($1, 4); word = NF > 1 ? $2 : "whole"
                           out = dir "/" sprintf("%05d", line) "." language "." word; next }
         /^```/          { open = 0; close(out); next }
-        open && (language ~ /^(c|sh)$/ || word == "exact") { print >out }
+        open && (language ~ /^(c|cpp|sh)$/ || word == "exact") { print >out }
         END             { if (open) { print FILENAME ":" line ": the block has no end"; exit 1 } }' "$1"
 }
 
@@ -71,6 +72,18 @@ compile_part() {
     } >"$dir/part.c"
     # shellcheck disable=SC2086
     cc $fragment_flags -Wno-unused-parameter -I"$source/tests/docs" -fsyntax-only "$dir/part.c" >"$dir/log" 2>&1
+}
+
+# compile_cpp FILE: a fragment of C++, which has includes of its own.
+compile_cpp() {
+    {
+        grep '^#' "$1"
+        printf 'extern const braid::tensor images, labels;\nvoid fragment();\nvoid fragment()\n{\n'
+        grep -v '^#' "$1"
+        echo "}"
+    } >"$dir/part.cc"
+    # shellcheck disable=SC2046
+    c++ -std=c++17 -Wall -Wextra -Werror $(pkg-config --cflags braid) -fsyntax-only "$dir/part.cc" >"$dir/log" 2>&1
 }
 
 # program FILE NAME: compiles and runs a whole program.
@@ -96,6 +109,7 @@ run_block() { # run_block FILE
     line=$((10#${name%%.*} + 1)) what=${name#*.}
     case $what in
     c.fragment | c.functions) compile_part "${what#c.}" "$1" || rc=$? ;;
+    cpp.fragment) compile_cpp "$1" || rc=$? ;;
     c.*) program "$1" "${what#c.}" || rc=$? ;;
     text.exact) diff "$1" "$dir/log" >"$dir/difference" || { rc=$?; cp "$dir/difference" "$dir/log"; } ;;
     sh.*) commands "$1" >"$dir/log" 2>&1 || rc=$? ;;
@@ -104,13 +118,13 @@ run_block() { # run_block FILE
     report "$document:$((line - 1)): ${what%.whole}" $rc
 }
 
-for document in docs/guide.md docs/algorithms.md docs/coming-from-tensorflow.md; do
+for document in docs/guide.md docs/programming.md docs/algorithms.md docs/coming-from-tensorflow.md; do
     name=$(basename "$document" .md)
     mkdir "$dir/$name" "$dir/$name/work"
     blocks "$document" "$dir/$name" >"$dir/log"
     report "each block of $document has an end" $?
     cd "$dir/$name/work" || exit 1
-    for block in "$dir/$name"/*.c.* "$dir/$name"/*.sh.* "$dir/$name"/*.text.*; do [ ! -f "$block" ] || echo "$block"; done |
+    for block in "$dir/$name"/*.c.* "$dir/$name"/*.cpp.* "$dir/$name"/*.sh.* "$dir/$name"/*.text.*; do [ ! -f "$block" ] || echo "$block"; done |
         sort >"$dir/$name/list"
     while read -r block <&3; do run_block "$block"; done 3<"$dir/$name/list"
     cd "$source" || exit 1

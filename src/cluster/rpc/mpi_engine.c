@@ -20,7 +20,7 @@
 #define LOST_AFTER_NS INT64_C(10000000000)
 #define LAST_SENDS_NS INT64_C(1000000000)
 #define LOG_WAIT_AFTER_MS 1000
-#define LIBRARY "braid/braid_mpi.so"
+#define LIBRARY "braid/mpi.so"
 
 typedef struct message {
     bool is_send;
