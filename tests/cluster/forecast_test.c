@@ -1,6 +1,6 @@
 // The model of a cluster (cli/cluster_model.h) against a real one: from the costs of one worker and one
 // parameter server, each a process, it tells the rates of two to four workers.
-// labels: concurrent
+// labels: slow
 // timeout: 300
 #include "cli/cluster_model.h"
 #include "support/paced_worker.h"

@@ -1,6 +1,8 @@
 // Slow workers on a real cluster: how much faster training is with backup workers, or with bounded staleness,
 // than when all wait for the slowest, compared with what the model of a cluster (cli/cluster_model.h) says
-// for the same times to compute. labels: concurrent timeout: 300
+// for the same times to compute. Times under sanitizers would say nothing.
+// labels: slow
+// timeout: 300
 #include "cli/cluster_model.h"
 #include "support/paced_worker.h"
 #include <math.h>
