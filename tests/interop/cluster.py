@@ -45,6 +45,9 @@ def take_port():
         reservation.close()
 
 
+started = []  # servers
+
+
 class Server:
     """A process that serves one task. What it writes to stderr is its log."""
 
@@ -71,6 +74,7 @@ class Server:
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self.log_file, stderr=self.log_file
         )
+        started.append(self)
         self.wait_until_ready()
 
     def log(self):
@@ -185,9 +189,29 @@ class Cluster:
         self.stop()
 
 
+class Result(unittest.TextTestResult):
+    """Shows with each failure what the servers have said last."""
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.show_logs()
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.show_logs()
+
+    def show_logs(self):
+        for server in started:
+            if server.log_file.closed:
+                continue
+            fd = server.log_file.fileno()  # without moving the place at which the server writes
+            end = os.pread(fd, 4000, max(0, os.fstat(fd).st_size - 4000)).decode(errors="replace")
+            self.stream.writeln(f"---- the end of the log of {server.name}:\n{end}")
+
+
 def main():
     """Runs the tests of the program; argv[1] is the directory of Braid's programs."""
     global programs
     if len(sys.argv) > 1:
         programs = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    unittest.main(verbosity=2, testRunner=unittest.TextTestRunner(verbosity=2, resultclass=Result))
