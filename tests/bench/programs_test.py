@@ -1,4 +1,5 @@
 # Each benchmark program of the table answers, and ends with its input.
+# labels: slow
 # timeout: 300
 import os
 import signal

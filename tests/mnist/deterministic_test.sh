@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Deterministic synchronous training: a run whose workers are stopped and resumed at random, beside load on
 # each core, ends with the variables of an undisturbed one, bit for bit.
+# labels: slow
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 steps=120
