@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A few runs of chaos.py, half as many under sanitizers: killed and stopped processes, with and without restarts, and cuts of the network
-# where namespaces can be made. The long form is tests/mnist/chaos.py build/release/bin --runs 200.
+# A few runs of chaos.py, half as many under sanitizers: killed and stopped processes, with and without
+# restarts, and cuts of the network where namespaces can be made. The long form is tests/mnist/chaos.py
+# build/release/bin --runs 200.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 chaos="$(dirname "$0")/chaos.py"
