@@ -16,12 +16,12 @@
 #define CANCELLED_AT_ONCE 10000
 #define CANCELLED_PER_S 1000
 // Pings, settings and windows are a few dozen bytes each. gRPC begins no call before it has read all that has
-// arrived: the headers of 20,000 calls at once have up to 4 MB. While that may be what it does, more may
-// arrive.
+// arrived: the headers of 20,000 calls at once have up to 4 MB, and a large message may arrive whole, which
+// takes a busy machine seconds. While that may be what it does, more may arrive.
 #define CONTROL_MAX (4 << 20)
 #define CONTROL_PER_S (64 << 10)
-#define CONTROL_AT_ONCE (16 << 20)
-#define BUSY_NS INT64_C(500000000)
+#define CONTROL_AT_ONCE (32 << 20)
+#define BUSY_NS INT64_C(10000000000)
 // gRPC's client may send so much of the message of a call before it learns that the call is refused.
 #define REFUSED_MESSAGE (16 << 20)
 
