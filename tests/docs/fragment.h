@@ -30,6 +30,6 @@ extern const braid_feed *feeds;
 extern int64_t step;
 
 braid_out build_loss(braid_graph *graph, braid_out w);
-braid_out model(const braid_replica *replica, void *arg);
+braid_out replica_loss(const braid_replica *replica, void *arg);
 
 #endif

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # The guides say what works: their programs and commands run, their fragments compile, and each name of the
 # library in a document is one that a header declares. A block is reported by its line.
+# labels: slow
+# timeout: 300
 #
 # Blocks are told by the word after the language: ```c (or ```c NAME.c) is a whole program, which is run and
 # whose source lies beside the commands under that name; ```c fragment is the inside of a function, with the
 # variables of fragment.h; ```c functions stands outside of functions; ```cpp fragment is the inside of a
-# function of C++, after its includes. ```sh blocks are run one after another
-# in one directory for each document, with free ports in place of 2222 and on. ```text exact is what the block
-# before it prints; ``` alone is output that differs from run to run, and is not checked.
-# labels: slow
-# timeout: 300
+# function of C++, after its includes. ```sh blocks are run one after another in one directory for each
+# document, with free ports in place of 2222 and on. ```text exact is what the block before it prints; ```
+# alone is output that differs from run to run, and is not checked.
 set -u
 bin=$(realpath "$1")
 build=$(realpath "$1/..")
