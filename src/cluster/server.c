@@ -327,7 +327,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
 {
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
     if (strcmp(s->transport->name, "grpc") == 0) bd_peers_share_memory(&s->peers, s->nodes);
-    if (s->cluster->is_mpi_world) s->mpi = bd_mpi_start();
+    if (s->cluster->is_mpi_world) s->mpi = bd_mpi_new(s->uses_tls);
     bd_peers_use_mpi(&s->peers, s->mpi);
     bd_remote_workers_new(&s->peers);
     make_devices(s, bd_max(1, options->cpu_devices));
@@ -442,13 +442,12 @@ static braid_code check_address(const char *address, const char *task, braid_sta
         task, address);
 }
 
-static braid_code use_tls(braid_server *s, const char *dir, bool *uses_tls, braid_status *st)
+static braid_code use_tls(braid_server *s, const char *dir, braid_status *st)
 {
     braid_role role;
-    *uses_tls = false;
     if (!s->owns_transport || bd_grpc_transport_use_tls(s->transport, dir, &role, st)) return st->code;
-    *uses_tls = role != BRAID_ROLE_NONE;
-    if (!*uses_tls || role == BRAID_ROLE_TASK) return BRAID_OK;
+    s->uses_tls = role != BRAID_ROLE_NONE;
+    if (!s->uses_tls || role == BRAID_ROLE_TASK) return BRAID_OK;
     return bd_fail(
         st, BRAID_UNAUTHENTICATED,
         "A server needs a certificate of the role task, and this one is of the role %s (braid keys add)",
@@ -459,13 +458,12 @@ static braid_code use_tls(braid_server *s, const char *dir, bool *uses_tls, brai
 static braid_code admit(braid_server *s, const char *task, const char *address,
                         const braid_server_options *options, braid_status *st)
 {
-    bool uses_tls;
     if (bd_server_limits_parse(options->limits, &s->limits, st)) return st->code;
-    if (use_tls(s, options->tls_dir, &uses_tls, st)) return st->code;
-    if (!uses_tls && !options->insecure && check_address(address, task, st)) return st->code;
+    if (use_tls(s, options->tls_dir, st)) return st->code;
+    if (!s->uses_tls && !options->insecure && check_address(address, task, st)) return st->code;
     if (!s->owns_transport) return BRAID_OK;
     bd_grpc_transport_limit(s->transport, &s->limits.transport);
-    if (!uses_tls && options->insecure) {
+    if (!s->uses_tls && options->insecure) {
         bd_warn(
             "Insecure: every process that reaches %s may run graphs, which read and write the files of this server (file roots) as this user",
             address);
@@ -505,6 +503,7 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
         stop_work(s, 0);
     else if (!s->env.replication)
         bd_membership_start(s->env.membership);
+    if (!code && s->mpi) bd_mpi_start(s->mpi); // a server that cannot start does not make other ranks wait
     return code;
 }
 

@@ -16,7 +16,7 @@ struct braid_server {
     char *target;           // "grpc://host:port"
     int replica;            // of the task: which of its addresses is this server's
     bd_transport *transport;
-    bool owns_transport;
+    bool owns_transport, uses_tls;
     bd_listener *listener;
     bd_timers *timers;
     bd_thread_pool *nodes;   // runs nodes of graphs

@@ -4,6 +4,7 @@
 // memory. As the ranks of mpirun, MPI carries them: tests/launchers/mpirun.sh.
 // labels: concurrent
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "cluster/rpc/cross_memory.h"
 #include "support/test_cluster.h"
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 enum {
+    BEHIND_MS = 3000, // until a task tries to reach another one only once a second
     TASKS = 3,
     TASKS_MAX = 8,
     GROUP_KEY = 1
@@ -146,7 +148,8 @@ static void check_sums(braid_server *server, int tasks)
 
 // ---- Tests ----
 
-static void check_cluster(void)
+// Task 0, which leads the group, starts when the others are there, or so much later.
+static void check_cluster(int behind_ms)
 {
     test_cluster *c = test_cluster_new(TEST_GRPC, 0, TASKS);
     pid_t children[TASKS];
@@ -158,6 +161,10 @@ static void check_cluster(void)
     snprintf(json + len, sizeof json - (size_t)len, "]}");
     for (int t = 1; t < TASKS; t++)
         children[t] = start_task(json, t);
+    bd_event never;
+    bd_event_init(&never);
+    if (behind_ms) bd_event_wait_until(&never, bd_deadline_after_ms(behind_ms));
+    bd_event_fini(&never);
     check_sums(test_start(c, "worker", 0, NULL), TASKS);
     for (int t = 1; t < TASKS; t++) {
         kill(children[t], SIGKILL);
@@ -169,14 +176,20 @@ static void check_cluster(void)
 static void sums_by_memory_have_the_bits_of_the_order_of_ranks(void **state)
 {
     (void)state;
-    check_cluster();
+    check_cluster(0);
+}
+
+static void a_leader_that_has_just_started_is_reached(void **state)
+{
+    (void)state;
+    check_cluster(BEHIND_MS);
 }
 
 static void sums_over_connections_have_the_bits_of_the_order_of_ranks(void **state)
 {
     (void)state;
     setenv(BD_CROSS_MEMORY_VARIABLE, "0", 1);
-    check_cluster();
+    check_cluster(0);
     unsetenv(BD_CROSS_MEMORY_VARIABLE);
 }
 
@@ -217,6 +230,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_by_memory_have_the_bits_of_the_order_of_ranks),
         cmocka_unit_test(sums_over_connections_have_the_bits_of_the_order_of_ranks),
+        cmocka_unit_test(a_leader_that_has_just_started_is_reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

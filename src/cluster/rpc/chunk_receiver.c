@@ -38,7 +38,7 @@ typedef struct fetch {
     bool has_memory;
     Braid__TensorMemory memory;
     int mpi_rank; // of the sender; -1: none
-    int mpi_tag;
+    uint64_t mpi_id;
     bd_cancellation *mpi_call; // of SendByMpi; a reference; NULL
     slot slots[WINDOW_FAR];
     bd_mutex mu;
@@ -230,7 +230,7 @@ static void sent_by_mpi(void *arg, bd_message *response, const braid_status *fro
     if (from->code) {
         bd_peer_explain(f->peer, "SendByMpi", from, st);
         set_error(f, st);
-        bd_mpi_cancel_receive(f->peer->mpi, f->mpi_tag);
+        bd_mpi_give_up(f->peer->mpi, f->mpi_id);
     }
     end_mpi(f);
 }
@@ -254,13 +254,13 @@ static void start_mpi(fetch *f)
     bd_rpc_count_change(f->peer->calls, +1);
     f->in_progress = 2;
     f->mpi_call = bd_cancellation_new(f->cancellation);
-    f->mpi_tag = bd_mpi_next_tag(mpi);
+    f->mpi_id = bd_mpi_next_id(mpi);
     bd_rpc_options options = bd_peer_rpc(f->peer, BD_CLUSTER_SERVICE "SendByMpi");
     options.cancellation = f->mpi_call;
     request.id = f->id;
     request.rank = bd_mpi_rank(mpi);
-    request.tag = f->mpi_tag;
-    bd_mpi_receive(mpi, f->mpi_rank, f->mpi_tag, f->tensor.data, f->bytes, received_by_mpi, f);
+    request.tag = bd_mpi_tag(f->mpi_id);
+    bd_mpi_receive(mpi, f->mpi_id, f->mpi_rank, f->tensor.data, f->bytes, received_by_mpi, f);
     bd_rpc_start_proto(&options, &request.base, sent_by_mpi, f);
 }
 

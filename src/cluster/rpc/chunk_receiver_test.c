@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
 #include "cluster/rpc/tensor_chunks.h"
+#include "cluster/rpc/testing/fake_mpi.h"
 #include "proto/pack.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +19,9 @@ enum {
     CHUNKS = 5,
     FLOATS = (CHUNKS - 1) * CHUNK_BYTES / 4 + 3,
     BYTES = FLOATS * 4,
-    NEAR = 2,    // chunks that are asked for at a time
-    FAR_MS = 20, // longer than an answer from nearby takes
+    NEAR = 2,       // chunks that are asked for at a time
+    FIRST_RANK = 1, // as the description has it
+    FAR_MS = 20,    // longer than an answer from nearby takes
     PATIENCE_MS = 30000
 };
 
@@ -38,6 +40,7 @@ typedef struct fixture {
     bd_listener *listener;
     bd_rpc_count calls;
     bd_peer peer;
+    bd_traffic traffic;
     float values[FLOATS];
     uint64_t bad_chunk;
     answer how;         // the bad chunk is answered
@@ -100,10 +103,43 @@ static void answer_late(fixture *f, uint64_t chunk)
     reply_chunk(f, call, chunk, chunk_len(chunk));
 }
 
+static void sent(void *call, bool is_whole)
+{
+    BD_STATUS(st);
+    assert_true(is_whole);
+    bd_incoming_reply_status(call, st);
+}
+
+// The peer is another rank of the receiver's world, with the same engine.
+static void serve_by_mpi(fixture *f, bd_incoming *call)
+{
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__SendByMpiRequest *request =
+        bd_proto_unpack_message(&braid__send_by_mpi_request__descriptor, &call->request, arena, st);
+    assert_non_null(request);
+    assert_int_equal(request->id, 7);
+    assert_int_equal(request->rank, FAKE_MPI_RANK);
+    bd_event_set(&f->has_asked);
+    if (f->how == WITH_ABORTED) {
+        bd_fail(st, BRAID_ABORTED, "SendByMpi: the tensor is not held any more");
+        bd_incoming_reply(call, NULL, st);
+    } else if (f->how == NEVER) {
+        call->transport->on_end(call, give_up, call);
+    } else {
+        bd_mpi_send(f->peer.mpi, bd_mpi_next_id(f->peer.mpi), request->rank, request->tag, f->values, BYTES,
+                    sent, call);
+    }
+}
+
 static void serve(void *arg, bd_incoming *call)
 {
     fixture *f = arg;
     BD_STATUS(st);
+    if (strstr(call->method, "/SendByMpi")) {
+        serve_by_mpi(f, call);
+        return;
+    }
     BD_PROTO_ARENA(arena);
     const Braid__RecvChunkRequest *request =
         bd_proto_unpack_message(&braid__recv_chunk_request__descriptor, &call->request, arena, st);
@@ -139,6 +175,7 @@ static int set_up(void **state)
                         .address = "127.0.0.1:1234",
                         .label = (char *)"/job:ps/task:0 at 127.0.0.1:1234",
                         .transport = f->transport,
+                        .traffic = &f->traffic,
                         .calls = &f->calls};
     f->peer.channel = f->transport->connect(f->transport, f->peer.address);
     for (int i = 0; i < FLOATS; i++)
@@ -199,7 +236,7 @@ static void fetch(fixture *f, const Braid__TensorChunks *description, size_t fir
     bd_message_fini(&first);
 }
 
-static void fetch_well(fixture *f)
+static void fetch_described(fixture *f, uint32_t mpi_rank, size_t first_len)
 {
     Braid__TensorChunks description = BRAID__TENSOR_CHUNKS__INIT;
     int64_t dim[] = {FLOATS};
@@ -208,7 +245,13 @@ static void fetch_well(fixture *f)
     description.dim = dim;
     description.n_dim = 1;
     description.chunk_bytes = CHUNK_BYTES;
-    fetch(f, &description, CHUNK_BYTES);
+    description.mpi_rank = mpi_rank;
+    fetch(f, &description, first_len);
+}
+
+static void fetch_well(fixture *f)
+{
+    fetch_described(f, 0, CHUNK_BYTES);
 }
 
 static void wait_for_it(fixture *f)
@@ -300,6 +343,70 @@ static void cancelling_ends_it(void **state)
     expect_error(f, BRAID_CANCELLED, "the step is over");
 }
 
+// ---- By MPI ----
+
+static void fetch_by_mpi(fixture *f)
+{
+    fake_mpi_set_up();
+    f->peer.mpi = bd_mpi_new_with(&fake_mpi_plugin);
+    bd_event_set(&fake_mpi_world.may_start);
+    bd_mpi_start(f->peer.mpi);
+    const int64_t deadline_ns = bd_deadline_after_ms(PATIENCE_MS);
+    while (bd_mpi_size(f->peer.mpi) == 0) // ends: the thread starts MPI at once
+        assert_true(bd_now_ns() < deadline_ns);
+    fetch_described(f, FIRST_RANK, 0);
+}
+
+static void end_mpi(fixture *f)
+{
+    bd_rpc_count_wait(&f->calls);
+    bd_mpi_end(f->peer.mpi);
+    f->peer.mpi = NULL;
+    fake_mpi_tear_down();
+}
+
+static void a_rank_of_mpi_brings_the_tensor_as_a_message(void **state)
+{
+    fixture *f = *state;
+    fetch_by_mpi(f);
+    wait_for_it(f);
+    assert_int_equal(f->st.code, BRAID_OK);
+    assert_memory_equal(f->tensor.data, f->values, BYTES);
+    end_mpi(f);
+    assert_int_equal(atomic_load(&f->traffic.mpi_bytes), BYTES);
+}
+
+static void a_rank_that_does_not_hold_the_tensor_ends_the_receive(void **state)
+{
+    fixture *f = *state;
+    f->how = WITH_ABORTED;
+    fetch_by_mpi(f);
+    expect_error(f, BRAID_ABORTED, "SendByMpi: the tensor is not held any more");
+    end_mpi(f);
+}
+
+static void cancelling_ends_a_receive_by_mpi(void **state)
+{
+    fixture *f = *state;
+    f->how = NEVER;
+    fetch_by_mpi(f);
+    assert_true(bd_event_wait_until(&f->has_asked, bd_deadline_after_ms(PATIENCE_MS)));
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "the step is over");
+    bd_cancellation_cancel(f->cancellation, why);
+    expect_error(f, BRAID_CANCELLED, "the step is over");
+    end_mpi(f);
+}
+
+static void chunks_come_from_a_rank_where_this_task_has_no_mpi(void **state)
+{
+    fixture *f = *state;
+    fetch_described(f, FIRST_RANK, 0);
+    wait_for_it(f);
+    assert_int_equal(f->st.code, BRAID_OK);
+    assert_memory_equal(f->tensor.data, f->values, BYTES);
+}
+
 static void malformed_descriptions_are_refused(void **state)
 {
     static const struct {
@@ -351,6 +458,10 @@ int main(void)
         TEST(an_error_of_a_malformed_chunk_names_the_peer),
         TEST(a_peer_that_is_lost_meanwhile_is_named),
         TEST(cancelling_ends_it),
+        TEST(a_rank_of_mpi_brings_the_tensor_as_a_message),
+        TEST(a_rank_that_does_not_hold_the_tensor_ends_the_receive),
+        TEST(cancelling_ends_a_receive_by_mpi),
+        TEST(chunks_come_from_a_rank_where_this_task_has_no_mpi),
         TEST(malformed_descriptions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

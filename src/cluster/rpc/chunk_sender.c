@@ -14,6 +14,8 @@
 
 // Large in comparison with the cost of a message, small in comparison with the caches.
 #define PART_BYTES ((size_t)1 << 20)
+// By memory or by MPI: smaller tensors take less time within a message than the call that this needs besides.
+#define DIRECT_MIN ((size_t)256 << 10)
 #define HELD_NS ((int64_t)60000000000)
 
 typedef struct held {
@@ -146,9 +148,8 @@ static bool is_by_mpi(const bd_peer *to)
 bool bd_tensor_is_chunked(const braid_tensor *t, const bd_peer *to)
 {
     if (braid_dtype_size(t->dtype) == 0) return false;
-    const size_t bytes = bd_tensor_bytes(t);
-    return is_large(t) || (bytes >= BD_CROSS_MEMORY_MIN && is_read(to)) ||
-           (bytes >= BD_MPI_MIN && is_by_mpi(to));
+    const bool is_direct = is_read(to) || is_by_mpi(to);
+    return is_large(t) || (is_direct && bd_tensor_bytes(t) >= DIRECT_MIN);
 }
 
 static void unref_buffer(void *owner)

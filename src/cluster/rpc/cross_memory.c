@@ -39,7 +39,7 @@ struct bd_cross_memory {
 
 // A boot of a machine, a namespace of process ids, and a user: a process id means the same, and the kernel
 // may allow the reading.
-static uint64_t host_identity(void)
+static uint64_t find_host(void)
 {
     char boot[64] = "";
     struct stat pids;
@@ -51,6 +51,15 @@ static uint64_t host_identity(void)
     const int n = snprintf(text, sizeof text, "%.*s %" PRIuMAX " %" PRIuMAX, (int)len, boot,
                            (uintmax_t)pids.st_ino, (uintmax_t)geteuid());
     return bd_fingerprint64(text, (size_t)n) | 1;
+}
+
+static uint64_t host_identity(void)
+{
+    static _Atomic uint64_t known;
+    uint64_t host = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!host) host = find_host();
+    atomic_store_explicit(&known, host, memory_order_relaxed);
+    return host;
 }
 
 bd_cross_memory *bd_cross_memory_new(void)

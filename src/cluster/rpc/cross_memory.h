@@ -20,10 +20,6 @@
 
 // The switch: "0" in this environment variable turns it off for the servers of a process.
 #define BD_CROSS_MEMORY_VARIABLE "BRAID_CROSS_MEMORY"
-// Smaller tensors take less time within the messages than the call by which the sender learns that they were
-// read.
-#define BD_CROSS_MEMORY_MIN ((size_t)256 << 10)
-
 // What a server and one of its peers know of each other. All functions: any thread.
 typedef struct bd_cross_memory bd_cross_memory;
 

@@ -1,7 +1,8 @@
 // The MPI engine: the thread, its queue, and the plugin.
 //
-// States of the engine: starting -> ready -> ending -> over, or starting -> failed. States of a message:
-// posted (in the queue) -> in progress (a request of MPI) -> over (its function has run).
+// States of the engine: new -> starting -> ready -> ending -> over, or starting -> failed. States of a
+// message: posted (in the queue) -> in progress (a request of MPI) -> over (its function has run), or for a
+// send -> lost.
 #include "cluster/rpc/mpi_engine.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -19,10 +20,13 @@
 // A send that is abandoned is received within this time, or never; likewise at the end.
 #define LOST_AFTER_NS INT64_C(10000000000)
 #define LAST_SENDS_NS INT64_C(1000000000)
+// At the end, how long to wait for ranks that have not started MPI.
+#define START_MS 10000
 #define LOG_WAIT_AFTER_MS 1000
 #define LIBRARY "braid/mpi.so"
 
 typedef struct message {
+    uint64_t id;
     bool is_send;
     int rank, tag, request; // request: once in progress
     void *data;
@@ -33,25 +37,19 @@ typedef struct message {
     struct message *next; // of the posted ones
 } message;
 
-// A receive to be cancelled or a send that is abandoned.
-typedef struct given_up {
-    const void *send; // its `arg`; NULL: a receive
-    int tag;
-} given_up;
-
 struct bd_mpi {
-    void *library;
     const bd_mpi_plugin *plugin;
+    bool has_started; // the thread
     bd_thread thread;
-    bd_event is_over;
+    bd_event is_ready, is_over; // is_ready: or has failed
     bd_mutex mu;
     bd_cond changed;
     message *posted, **end;      // guarded by mu
-    BD_ARRAY(given_up) given_up; // guarded by mu
+    BD_ARRAY(uint64_t) given_up; // ids; guarded by mu
     bool is_ending;              // guarded by mu
     atomic_int size;             // 0 before it is ready, and when it has failed
     int rank;                    // set before `size`
-    atomic_int next_tag;
+    _Atomic uint64_t last_id;
     // Of the thread.
     BD_ARRAY(message *) active; // by request; NULL where there is none
     int active_count;
@@ -70,15 +68,21 @@ static void post(bd_mpi *m, const message *given)
     bd_mutex_unlock(&m->mu);
 }
 
-int bd_mpi_next_tag(bd_mpi *m)
+uint64_t bd_mpi_next_id(bd_mpi *m)
 {
-    // So many receives are not in progress at a time.
-    return atomic_fetch_add_explicit(&m->next_tag, 1, memory_order_relaxed) & BD_MPI_TAG_MAX;
+    return atomic_fetch_add_explicit(&m->last_id, 1, memory_order_relaxed) + 1;
 }
 
-void bd_mpi_send(bd_mpi *m, int rank, int tag, const void *data, size_t bytes, bd_mpi_done_fn fn, void *arg)
+int bd_mpi_tag(uint64_t id)
 {
-    post(m, &(message){.is_send = true,
+    return (int)(id & BD_MPI_TAG_MAX); // so many receives are not in progress at a time
+}
+
+void bd_mpi_send(bd_mpi *m, uint64_t id, int rank, int tag, const void *data, size_t bytes, bd_mpi_done_fn fn,
+                 void *arg)
+{
+    post(m, &(message){.id = id,
+                       .is_send = true,
                        .rank = rank,
                        .tag = tag,
                        .data = (void *)data,
@@ -87,27 +91,23 @@ void bd_mpi_send(bd_mpi *m, int rank, int tag, const void *data, size_t bytes, b
                        .arg = arg});
 }
 
-void bd_mpi_receive(bd_mpi *m, int rank, int tag, void *data, size_t bytes, bd_mpi_done_fn fn, void *arg)
+void bd_mpi_receive(bd_mpi *m, uint64_t id, int rank, void *data, size_t bytes, bd_mpi_done_fn fn, void *arg)
 {
-    post(m, &(message){.rank = rank, .tag = tag, .data = data, .bytes = bytes, .fn = fn, .arg = arg});
+    post(m, &(message){.id = id,
+                       .rank = rank,
+                       .tag = bd_mpi_tag(id),
+                       .data = data,
+                       .bytes = bytes,
+                       .fn = fn,
+                       .arg = arg});
 }
 
-static void give_up(bd_mpi *m, const given_up *which)
+void bd_mpi_give_up(bd_mpi *m, uint64_t id)
 {
     bd_mutex_lock(&m->mu);
-    bd_array_push(&m->given_up, *which);
+    bd_array_push(&m->given_up, id);
     bd_cond_signal(&m->changed);
     bd_mutex_unlock(&m->mu);
-}
-
-void bd_mpi_cancel_receive(bd_mpi *m, int tag)
-{
-    give_up(m, &(given_up){.tag = tag});
-}
-
-void bd_mpi_abandon_send(bd_mpi *m, const void *arg)
-{
-    give_up(m, &(given_up){.send = arg});
 }
 
 int bd_mpi_size(const bd_mpi *m)
@@ -152,25 +152,26 @@ static void begin_all(bd_mpi *m, message *posted)
     }
 }
 
-static bool is_it(const message *e, const given_up *which)
+static message *find_active(const bd_mpi *m, uint64_t id)
 {
-    return which->send ? e->is_send && e->arg == which->send : !e->is_send && e->tag == which->tag;
+    for (size_t r = 0; r < m->active.len; r++)
+        if (m->active.items[r] && m->active.items[r]->id == id) return m->active.items[r];
+    return NULL;
 }
 
-static void give_up_all(bd_mpi *m, const given_up *list, size_t count)
+// Those that are over already have no message any more.
+static void give_up_all(bd_mpi *m, const uint64_t *ids, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        for (size_t r = 0; r < m->active.len; r++) {
-            message *e = m->active.items[r];
-            if (!e || !is_it(e, &list[i])) continue;
-            if (e->is_send)
-                e->lost_ns = bd_now_ns() + LOST_AFTER_NS;
-            else
-                m->plugin->cancel(e->request);
-        }
+    for (size_t i = 0; i < count; i++) {
+        message *e = find_active(m, ids[i]);
+        if (e && e->is_send)
+            e->lost_ns = bd_now_ns() + LOST_AFTER_NS;
+        else if (e)
+            m->plugin->cancel(e->request);
+    }
 }
 
-// Begins what is posted and cancels what is to be; waits for either if nothing is in progress. Returns false
+// Begins what is posted, and gives up what is to be; waits for messages if none is in progress. Returns false
 // at the end.
 static bool take_posted(bd_mpi *m)
 {
@@ -180,15 +181,15 @@ static bool take_posted(bd_mpi *m)
     message *posted = m->posted;
     m->posted = NULL;
     m->end = &m->posted;
-    given_up *list = m->given_up.items; // messages that were posted before
+    uint64_t *ids = m->given_up.items; // of messages that were posted before
     const size_t count = m->given_up.len;
     m->given_up.items = NULL;
     m->given_up.len = m->given_up.cap = 0;
     const bool is_ending = m->is_ending;
     bd_mutex_unlock(&m->mu);
     begin_all(m, posted);
-    give_up_all(m, list, count);
-    bd_free(list);
+    give_up_all(m, ids, count);
+    bd_free(ids);
     return !is_ending;
 }
 
@@ -261,10 +262,13 @@ static void run(void *arg)
     const char *error = m->plugin->init(&m->rank, &size);
     if (error) {
         bd_warn("MPI does not start: %s. Large tensors go over gRPC", error);
+        bd_event_set(&m->is_ready);
+        bd_event_set(&m->is_over);
         return;
     }
     atomic_store_explicit(&m->size, size, memory_order_release);
     bd_info("MPI carries large tensors: this is rank %d of %d", m->rank, size);
+    bd_event_set(&m->is_ready);
     while (take_posted(m))
         progress(m);
     end_active(m);
@@ -275,14 +279,6 @@ static void run(void *arg)
 }
 
 // ---- The plugin ----
-
-static const bd_mpi_plugin *plugin_of(void *library, const char *path)
-{
-    const bd_mpi_plugin *plugin = library ? dlsym(library, BD_MPI_PLUGIN_SYMBOL) : NULL;
-    if (plugin && plugin->version == BD_MPI_PLUGIN_VERSION) return plugin;
-    bd_info("MPI is not used: %s", !library ? dlerror() : path);
-    return NULL;
-}
 
 // The plugin of an installation or a build: `self` is this library or program.
 static void *open_beside(const char *self, const char *way)
@@ -295,53 +291,97 @@ static void *open_beside(const char *self, const char *way)
     return library;
 }
 
-static void *open_plugin(const char *variable)
+// `path` NULL: where it is installed.
+static void *open_library(const char *path)
 {
-    if (variable && variable[0]) return dlopen(variable, RTLD_NOW | RTLD_GLOBAL);
     Dl_info self;
-    if (!dladdr((void *)(uintptr_t)bd_mpi_start, &self) || !self.dli_fname) return NULL;
+    if (path) return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!dladdr((void *)(uintptr_t)bd_mpi_new, &self) || !self.dli_fname) return NULL;
     void *library = open_beside(self.dli_fname, "");
     return library ? library : open_beside(self.dli_fname, "../lib/");
 }
 
-bd_mpi *bd_mpi_start(void)
+// NULL: there is none, or one of another version. The library stays open: MPI leaves threads and handlers
+// behind.
+static const bd_mpi_plugin *find_plugin(const char *path)
 {
-    static atomic_bool has_started;
-    const char *variable = getenv(BD_MPI_VARIABLE);
-    if ((variable && strcmp(variable, "0") == 0) || atomic_exchange(&has_started, true)) return NULL;
-    void *library = open_plugin(variable);
-    const bd_mpi_plugin *plugin = plugin_of(library, "the plugin is of another version of Braid");
-    if (!plugin) return NULL;
+    void *library = open_library(path);
+    const bd_mpi_plugin *plugin = library ? dlsym(library, BD_MPI_PLUGIN_SYMBOL) : NULL;
+    if (!plugin)
+        bd_info("MPI is not used: %s", dlerror());
+    else if (plugin->version != BD_MPI_PLUGIN_VERSION)
+        bd_info("MPI is not used: its plugin is of another version of Braid");
+    else
+        return plugin;
+    return NULL;
+}
+
+// ---- Beginning and end ----
+
+bd_mpi *bd_mpi_new_with(const bd_mpi_plugin *plugin)
+{
     bd_mpi *m = bd_calloc(1, sizeof *m);
-    m->library = library;
     m->plugin = plugin;
     m->end = &m->posted;
     bd_mutex_init(&m->mu);
     bd_cond_init(&m->changed);
+    bd_event_init(&m->is_ready);
     bd_event_init(&m->is_over);
-    BD_STATUS(st);
-    if (bd_thread_start(&m->thread, "bd-mpi", run, m, st)) {
-        bd_warn("MPI is not used: %s", st->message);
-        bd_free(m);
-        return NULL;
-    }
     return m;
 }
 
-void bd_mpi_end(bd_mpi *m)
+bd_mpi *bd_mpi_new(bool is_private)
 {
-    if (!m || bd_mpi_size(m) == 0) return; // MPI_Init waits for other ranks, perhaps for ever
+    static atomic_bool has_been;
+    const char *variable = getenv(BD_MPI_VARIABLE);
+    const bool is_said = variable && variable[0], is_path = is_said && variable[1];
+    if (is_said && strcmp(variable, "0") == 0) return NULL;
+    if (is_private && !is_said) {
+        bd_info("MPI is not used: it would carry tensors without encryption (" BD_MPI_VARIABLE
+                "=1 allows it)");
+        return NULL;
+    }
+    if (atomic_exchange(&has_been, true)) return NULL;
+    const bd_mpi_plugin *plugin = find_plugin(is_path ? variable : NULL);
+    return plugin ? bd_mpi_new_with(plugin) : NULL;
+}
+
+void bd_mpi_start(bd_mpi *m)
+{
+    BD_STATUS(st);
+    m->has_started = !bd_thread_start(&m->thread, "bd-mpi", run, m, st);
+    if (!m->has_started) bd_warn("MPI is not used: %s", st->message);
+}
+
+// Returns whether it has happened by then. Says after a moment that it waits.
+static bool await(bd_event *e, int64_t deadline_ns, const char *what)
+{
+    if (bd_event_wait_until(e, bd_min(deadline_ns, bd_deadline_after_ms(LOG_WAIT_AFTER_MS)))) return true;
+    bd_info("Waiting until all ranks %s MPI", what);
+    return bd_event_wait_until(e, deadline_ns);
+}
+
+// Returns false when MPI_Init does not return, because a rank has not called it: the thread is left behind.
+static bool stop(bd_mpi *m)
+{
+    if (!await(&m->is_ready, bd_deadline_after_ms(START_MS), "have started")) return false;
     bd_mutex_lock(&m->mu);
     m->is_ending = true;
     bd_cond_signal(&m->changed);
     bd_mutex_unlock(&m->mu);
-    if (!bd_event_wait_until(&m->is_over, bd_deadline_after_ms(LOG_WAIT_AFTER_MS)))
-        bd_info("MPI ends when all ranks have ended: rank %d waits for the others", m->rank);
+    await(&m->is_over, BD_FOREVER, "have ended"); // mpirun ends this process when one of them fails
     bd_thread_join(&m->thread);
+    return true;
+}
+
+void bd_mpi_end(bd_mpi *m)
+{
+    if (!m || (m->has_started && !stop(m))) return;
+    bd_event_fini(&m->is_ready);
     bd_event_fini(&m->is_over);
     bd_array_free(&m->active);
     bd_array_free(&m->given_up);
     bd_cond_fini(&m->changed);
     bd_mutex_fini(&m->mu);
-    bd_free(m); // the library stays: MPI leaves threads and handlers behind
+    bd_free(m);
 }

@@ -11,43 +11,50 @@
 #ifndef BD_CLUSTER_RPC_MPI_ENGINE_H
 #define BD_CLUSTER_RPC_MPI_ENGINE_H
 
-#include "base/status.h"
+#include "cluster/rpc/mpi_plugin.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-// The switch: "0" in this environment variable turns the engine off; a path names the plugin.
+// The switch: "0" in this environment variable turns the engine off, "1" on, also between tasks with
+// certificates; a path is that of the plugin.
 #define BD_MPI_VARIABLE "BRAID_MPI"
-// Smaller tensors take less time within the messages than the call that asks for them.
-#define BD_MPI_MIN ((size_t)256 << 10)
 
 typedef struct bd_mpi bd_mpi;
 
-// Starts MPI on a thread of its own, and returns before it is ready. NULL when it is turned off, when the
-// plugin or MPI cannot be loaded (the log says why), or when the process has had an engine before: MPI starts
-// once in a process.
-bd_mpi *bd_mpi_start(void);
-// Ends the messages in progress, then MPI: returns when all ranks of the world end it (MPI_Finalize). An
-// engine that has never been ready is left alone. NULL is accepted.
+// An engine that is not started. `is_private`: the tasks speak TLS, and MPI does not encrypt; the engine then
+// has to be turned on. NULL when it is off, when the plugin or MPI cannot be loaded, or when the process has
+// had an engine before, because MPI starts once in a process; the log says why.
+bd_mpi *bd_mpi_new(bool is_private);
+bd_mpi *bd_mpi_new_with(const bd_mpi_plugin *plugin); // borrowed
+// Starts MPI on a thread of its own, and returns before it is ready.
+void bd_mpi_start(bd_mpi *m);
+// Ends the messages in progress, then MPI: returns when all ranks of the world end it (MPI_Finalize). If some
+// ranks have not started it within ten seconds, the thread is left behind with all memory of the engine. NULL
+// is accepted.
 void bd_mpi_end(bd_mpi *m);
 
-// The number of ranks, once the engine is ready; 0: it is not.
+// The number of ranks, once the engine is ready; 0: it is not, or NULL was given.
 int bd_mpi_size(const bd_mpi *m);
 int bd_mpi_rank(const bd_mpi *m); // of this process, then
+
+// ---- Messages, of an engine that is ready ----
 
 // `is_whole`: the message was moved. Otherwise it was cancelled, or MPI has failed.
 typedef void (*bd_mpi_done_fn)(void *arg, bool is_whole);
 
+// Names a message of this process.
+uint64_t bd_mpi_next_id(bd_mpi *m);
 #define BD_MPI_TAG_MAX 0x7fff // the highest tag that MPI guarantees
-// A tag for a receive, which no other one in progress has.
-int bd_mpi_next_tag(bd_mpi *m);
-// Of an engine that is ready. `fn` runs once, on the engine's thread. The memory is the engine's until then.
-void bd_mpi_send(bd_mpi *m, int rank, int tag, const void *data, size_t bytes, bd_mpi_done_fn fn, void *arg);
-void bd_mpi_receive(bd_mpi *m, int rank, int tag, void *data, size_t bytes, bd_mpi_done_fn fn, void *arg);
-// Ends the receive with this tag, unless its message is being moved. A tag that is not in use is accepted.
-void bd_mpi_cancel_receive(bd_mpi *m, int tag);
-// The receiver of this send may have given up. MPI cannot take a message back: if it has not been received
-// some seconds later, the engine forgets it, and keeps its memory for good, since MPI may still use it: `fn`
-// then does not run.
-void bd_mpi_abandon_send(bd_mpi *m, const void *arg);
+// The tag that the message of a receive has to have.
+int bd_mpi_tag(uint64_t id);
+// `fn` runs once, on the engine's thread. The memory is the engine's until then.
+void bd_mpi_send(bd_mpi *m, uint64_t id, int rank, int tag, const void *data, size_t bytes, bd_mpi_done_fn fn,
+                 void *arg);
+void bd_mpi_receive(bd_mpi *m, uint64_t id, int rank, void *data, size_t bytes, bd_mpi_done_fn fn, void *arg);
+// Ends a receive, unless its message is being moved. A send cannot be taken back: if it has not been received
+// ten seconds later, or one second after bd_mpi_end, the engine forgets it. MPI may still use its memory, so
+// `fn` then does not run. The id of a message that is over is accepted.
+void bd_mpi_give_up(bd_mpi *m, uint64_t id);
 
 #endif

@@ -8,9 +8,10 @@
 typedef struct sending {
     bd_incoming *call;
     bd_mpi *mpi;
+    uint64_t id;
     braid_tensor tensor;
     atomic_bool has_replied;
-    atomic_int refs; // of the message and of the call
+    atomic_int refs; // of the message, of the call, and while the message is begun
 } sending;
 
 static void unref(sending *s)
@@ -40,7 +41,7 @@ static void ended(void *arg, bool cancelled)
     BD_STATUS(st);
     if (cancelled) {
         bd_fail(st, BRAID_CANCELLED, "the caller is gone");
-        bd_mpi_abandon_send(s->mpi, s);
+        bd_mpi_give_up(s->mpi, s->id);
         reply(s, st);
     }
     unref(s);
@@ -73,10 +74,14 @@ void bd_serve_send_by_mpi(bd_service_env *env, bd_incoming *call)
     sending *s = bd_calloc(1, sizeof *s);
     s->call = call;
     s->mpi = mpi;
+    s->id = bd_mpi_next_id(mpi);
     bd_tensor_move(&s->tensor, &tensor);
-    atomic_init(&s->refs, 2);
+    atomic_init(&s->refs, 3);
     const void *data = s->tensor.data;
     const size_t bytes = bd_tensor_bytes(&s->tensor);
     call->transport->on_end(call, ended, s);
-    bd_mpi_send(mpi, request->rank, request->tag, data, bytes, sent, s);
+    bd_mpi_send(mpi, s->id, request->rank, request->tag, data, bytes, sent, s);
+    if (atomic_load(&s->has_replied))
+        bd_mpi_give_up(mpi, s->id); // the call may have ended before the message began
+    unref(s);
 }
