@@ -19,6 +19,7 @@
 #include "cluster/rpc/methods.h"
 #include "cluster/server_internal.h"
 #include "cluster/server_signals.h"
+#include "cluster/transport/shm.h"
 #include "cluster/worker/remote_worker.h"
 #include "tensor/buffer.h"
 #include <arpa/inet.h>
@@ -326,7 +327,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                        const wait_limits *limits)
 {
     bd_peers_init(&s->peers, s->cluster, job, index, s->transport, s->timers);
-    if (strcmp(s->transport->name, "grpc") == 0) bd_peers_share_memory(&s->peers, s->nodes);
+    if (s->owns_transport) bd_peers_share_memory(&s->peers, s->nodes);
     if (s->cluster->is_mpi_world) s->mpi = bd_mpi_new(s->uses_tls);
     bd_peers_use_mpi(&s->peers, s->mpi);
     bd_remote_workers_new(&s->peers);
@@ -485,6 +486,8 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     char *task = bd_asprintf("/job:%s/task:%d", job, index);
     braid_code code = admit(s, task, address, options, st);
     bd_free(task);
+    if (!code && s->owns_transport && !s->uses_tls)
+        s->transport = bd_shm_transport_new(s->transport, &s->limits.transport);
     wait_limits limits;
     if (!code) code = find_limits(options, &limits, st);
     if (!code) code = bd_server_files_init(&s->files, options->file_roots, st);

@@ -1,17 +1,14 @@
 // Cross-memory attach: offers, and the reading of another process's memory.
 #include "cluster/rpc/cross_memory.h"
 #include "base/alloc.h"
-#include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "cluster/transport/host_identity.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -37,37 +34,12 @@ struct bd_cross_memory {
 
 // ---- Beginning and end ----
 
-// A boot of a machine, a namespace of process ids, and a user: a process id means the same, and the kernel
-// may allow the reading.
-static uint64_t find_host(void)
-{
-    char boot[64] = "";
-    struct stat pids;
-    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    const ssize_t len = fd < 0 ? -1 : read(fd, boot, sizeof boot - 1);
-    if (fd >= 0) close(fd);
-    if (len <= 0 || stat("/proc/self/ns/pid", &pids) != 0) return 0;
-    char text[160];
-    const int n = snprintf(text, sizeof text, "%.*s %" PRIuMAX " %" PRIuMAX, (int)len, boot,
-                           (uintmax_t)pids.st_ino, (uintmax_t)geteuid());
-    return bd_fingerprint64(text, (size_t)n) | 1;
-}
-
-static uint64_t host_identity(void)
-{
-    static _Atomic uint64_t known;
-    uint64_t host = atomic_load_explicit(&known, memory_order_relaxed);
-    if (!host) host = find_host();
-    atomic_store_explicit(&known, host, memory_order_relaxed);
-    return host;
-}
-
 bd_cross_memory *bd_cross_memory_new(void)
 {
     const char *variable = getenv(BD_CROSS_MEMORY_VARIABLE);
     if (variable && strcmp(variable, "0") == 0) return NULL;
     bd_cross_memory *m = bd_calloc(1, sizeof *m);
-    m->host = host_identity();
+    m->host = bd_host_identity();
     bd_random_bytes(m->key, sizeof m->key);
     atomic_init(&m->is_useless, m->host == 0);
     bd_mutex_init(&m->mu);

@@ -17,6 +17,7 @@
 #include "cluster/session/remote_session_internal.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/spec/graph_options.h"
+#include "cluster/transport/shm.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
@@ -421,6 +422,7 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
         transport->free(transport);
         return st->code;
     }
+    if (owns_transport && role == BRAID_ROLE_NONE) transport = bd_shm_transport_new(transport, NULL);
     bd_remote_session *s = bd_calloc(1, sizeof *s);
     s->base.ops = &ops;
     s->target = bd_strdup(options->target);

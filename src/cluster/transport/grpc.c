@@ -170,7 +170,7 @@ static void set_up(void *arg)
 
 void bd_grpc_tag_publish(bd_grpc_tag *tag)
 {
-    __tsan_release(tag);
+    bd_tsan_release(tag);
 }
 
 bool bd_grpc_start(grpc_call *call, const grpc_op *ops, size_t count, bd_grpc_tag *tag)
@@ -186,7 +186,7 @@ static void poll_until(bd_grpc *g, gpr_timespec until)
         const grpc_event event = grpc_completion_queue_next(g->cq, until, NULL);
         if (event.type != GRPC_OP_COMPLETE) return;
         bd_grpc_tag *tag = event.tag;
-        __tsan_acquire(tag);
+        bd_tsan_acquire(tag);
         tag->run(tag, event.success);
     }
 }

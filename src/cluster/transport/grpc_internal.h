@@ -5,25 +5,11 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "base/tsan.h"
 #include "cluster/transport/grpc_accept.h"
 #include "cluster/transport/grpc_tls.h"
 #include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SEEN_BY_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define SEEN_BY_TSAN 1
-#endif
-#ifdef SEEN_BY_TSAN
-#include <sanitizer/tsan_interface.h>
-#else
-#define __tsan_release(tag) ((void)(tag))
-#define __tsan_acquire(tag) ((void)(tag))
-#endif
 
 // A tag of a completion queue. `run` is called on a poll thread, once for each time that the tag was given to
 // gRPC.

@@ -17,7 +17,7 @@ typedef struct sent_slice {
 static void release_sent(void *arg)
 {
     sent_slice *sent = arg;
-    __tsan_acquire(sent);
+    bd_tsan_acquire(sent);
     if (sent->slice.release) sent->slice.release(sent->slice.owner);
     bd_slab_free(sent);
 }
@@ -31,7 +31,7 @@ static grpc_slice to_grpc(const bd_slice *slice)
     }
     sent_slice *sent = bd_slab_alloc_raw(sizeof *sent);
     sent->slice = *slice;
-    __tsan_release(sent); // gRPC's counting of references lies between here and release_sent
+    bd_tsan_release(sent); // gRPC's counting of references lies between here and release_sent
     return grpc_slice_new_with_user_data((void *)slice->data, slice->len, release_sent, sent);
 }
 

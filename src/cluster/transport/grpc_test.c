@@ -427,6 +427,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_server_that_stands_still_ends_calls_within_ten_seconds),
     };
     const int failed = cmocka_run_group_tests(before_it_listens, NULL, NULL);
-    return failed + bd_transport_conformance("gRPC", bd_grpc_transport_new) +
+    return failed + bd_transport_conformance(&(bd_conformance){"gRPC", bd_grpc_transport_new, NULL}) +
            cmocka_run_group_tests(tests, NULL, NULL);
 }

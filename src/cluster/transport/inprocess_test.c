@@ -272,7 +272,7 @@ int main(void)
         cmocka_unit_test(a_cut_ends_all_calls_of_the_connection),
         cmocka_unit_test(an_address_that_is_down_is_unavailable_until_it_is_up),
     };
-    return bd_transport_conformance("in-process", make) +
-           bd_transport_conformance("in-process, reordering", make_slow) +
+    return bd_transport_conformance(&(bd_conformance){"in-process", make, NULL}) +
+           bd_transport_conformance(&(bd_conformance){"in-process, reordering", make_slow, NULL}) +
            cmocka_run_group_tests(tests, NULL, NULL);
 }

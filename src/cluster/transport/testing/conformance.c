@@ -25,7 +25,7 @@ typedef struct held {
 } held;
 
 typedef struct fixture {
-    bd_transport *(*make)(braid_status *st);
+    const bd_conformance *tested;
     bd_transport *transport;
     bd_listener *listener;
     bd_channel *channel;
@@ -107,36 +107,6 @@ static void stop_listening(fixture *f, int64_t deadline_ns)
     f->listener = NULL;
 }
 
-static int set_up(void **state)
-{
-    fixture *f = bd_calloc(1, sizeof *f);
-    f->make = *state;
-    BD_STATUS(st);
-    f->transport = f->make(st);
-    assert_non_null(f->transport);
-    bd_event_init(&f->held.arrived);
-    bd_event_init(&f->held.ended);
-    listen_somewhere(f);
-    f->channel = f->transport->connect(f->transport, f->address);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    if (f->channel) f->transport->channel_close(f->channel);
-    if (f->listener) stop_listening(f, bd_now_ns());
-    f->transport->free(f->transport);
-    bd_event_fini(&f->held.arrived);
-    bd_event_fini(&f->held.ended);
-    bd_free(f->address);
-    void *make = f->make;
-    bd_free(f);
-    *state = make;
-    return 0;
-}
-
 // ---- A client that waits ----
 
 typedef struct pending {
@@ -213,6 +183,47 @@ static void wait_for(bd_event *e)
 
 static const bd_call_options echo = {.method = "/test/echo", .deadline_ns = BD_FOREVER};
 static const bd_call_options hold = {.method = "/test/hold", .deadline_ns = BD_FOREVER};
+
+// ---- The fixture ----
+
+static void make_ready(fixture *f)
+{
+    if (!f->tested->await_ready) return;
+    pending p;
+    begin_text(&p, f, &echo, "first");
+    assert_answered_with(&p, "first");
+    assert_true(f->tested->await_ready(f->channel, bd_deadline_after_ms(PATIENCE_MS)));
+}
+
+static int set_up(void **state)
+{
+    fixture *f = bd_calloc(1, sizeof *f);
+    f->tested = *state;
+    BD_STATUS(st);
+    f->transport = f->tested->make(st);
+    assert_non_null(f->transport);
+    bd_event_init(&f->held.arrived);
+    bd_event_init(&f->held.ended);
+    listen_somewhere(f);
+    f->channel = f->transport->connect(f->transport, f->address);
+    *state = f;
+    make_ready(f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    if (f->channel) f->transport->channel_close(f->channel);
+    if (f->listener) stop_listening(f, bd_now_ns());
+    f->transport->free(f->transport);
+    bd_event_fini(&f->held.arrived);
+    bd_event_fini(&f->held.ended);
+    bd_free(f->address);
+    *state = (void *)f->tested;
+    bd_free(f);
+    return 0;
+}
 
 // ---- Messages ----
 
@@ -618,11 +629,11 @@ static void a_malformed_address_is_refused(void **state)
     }
 }
 
-int bd_transport_conformance(const char *name, bd_transport *(*make)(braid_status *st))
+int bd_transport_conformance(const bd_conformance *tested)
 {
 #define TEST(fn)                                                                                             \
     {                                                                                                        \
-#fn, fn, set_up, tear_down, (void *)make                                                             \
+#fn, fn, set_up, tear_down, (void *)tested                                                           \
     }
     const struct CMUnitTest tests[] = {
         TEST(a_message_is_echoed),
@@ -653,5 +664,5 @@ int bd_transport_conformance(const char *name, bd_transport *(*make)(braid_statu
         TEST(port_0_picks_a_port),
         TEST(a_malformed_address_is_refused),
     };
-    return _cmocka_run_group_tests(name, tests, BD_COUNTOF(tests), NULL, NULL);
+    return _cmocka_run_group_tests(tested->name, tests, BD_COUNTOF(tests), NULL, NULL);
 }

@@ -4,7 +4,15 @@
 
 #include "cluster/transport/transport.h"
 
-// Runs the suite on transports that `make` makes, one a test; returns the number of failed tests.
-int bd_transport_conformance(const char *name, bd_transport *(*make)(braid_status *st));
+typedef struct bd_conformance {
+    const char *name;
+    bd_transport *(*make)(braid_status *st); // one for each test
+    // Waits until a channel whose server has answered is in the state to be tested; false: it is not by then.
+    // NULL: it is at once.
+    bool (*await_ready)(bd_channel *c, int64_t deadline_ns);
+} bd_conformance;
+
+// Runs the suite; returns the number of failed tests.
+int bd_transport_conformance(const bd_conformance *tested);
 
 #endif

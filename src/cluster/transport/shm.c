@@ -1,0 +1,198 @@
+// The shared-memory transport: its threads, its beginning and its end. See shm.h.
+#include "cluster/transport/shm.h"
+#include "base/alloc.h"
+#include "cluster/transport/shm_internal.h"
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- Readers ----
+
+// How long a reader polls before it sleeps. Waking a thread of another process takes some 10 to 30
+// microseconds; polling gives the processor to any other thread that wants it.
+#define POLL_NS 50000
+// Waits that ended within that time, of the last ones, as a moving average in 1/256: a reader polls only
+// while they are not too few.
+#define SHORT_WAITS_ALL 256
+#define SHORT_WAITS_MIN 64
+
+typedef struct reader {
+    bd_shm *shm;
+    int64_t idle_ns; // since when there has been nothing to do; 0: there was
+    int short_waits;
+} reader;
+
+// The next link with something to do from index *at on, with a reference; NULL: there is none.
+static bd_shm_link *find_ready(bd_shm *shm, size_t *at)
+{
+    bd_shm_link *found = NULL;
+    bd_mutex_lock(&shm->mu);
+    for (; *at < shm->links.len && !found; ++*at) {
+        bd_shm_link *l = shm->links.items[*at];
+        if (atomic_load(&l->state) == BD_SHM_UP && bd_shm_pipe_is_ready(&l->pipe)) found = l;
+    }
+    if (found) bd_shm_link_ref(found);
+    bd_mutex_unlock(&shm->mu);
+    return found;
+}
+
+// Serves each link once. Returns whether there was something to do.
+static bool serve_all(bd_shm *shm)
+{
+    bool any = false;
+    size_t at = 0;
+    for (bd_shm_link *l = find_ready(shm, &at); l; l = find_ready(shm, &at)) {
+        if (atomic_load(&shm->sleeping))
+            bd_shm_arm_bell(shm->bell); // another one goes on when this takes long
+        any |= bd_shm_link_serve(l);
+        bd_shm_link_unref(l);
+    }
+    return any;
+}
+
+static void note_wait(reader *r)
+{
+    if (!r->idle_ns) return;
+    const bool was_short = bd_now_ns() - r->idle_ns < POLL_NS;
+    r->short_waits += ((was_short ? SHORT_WAITS_ALL : 0) - r->short_waits) / 8;
+    r->idle_ns = 0;
+}
+
+// Whether the reader is to look again, without sleeping.
+static bool polls_on(reader *r)
+{
+    const int64_t now_ns = bd_now_ns();
+    if (!r->idle_ns) r->idle_ns = now_ns;
+    if (r->short_waits < SHORT_WAITS_MIN || now_ns - r->idle_ns >= POLL_NS) return false;
+    sched_yield();
+    return true;
+}
+
+static void sleep_until_bell(bd_shm *shm)
+{
+    size_t at = 0;
+    atomic_fetch_add(&shm->sleeping, 1);
+    const unsigned armed = bd_shm_arm_bell(shm->bell);
+    bd_shm_link *ready = find_ready(shm, &at);
+    if (ready)
+        bd_shm_link_unref(ready);
+    else if (!atomic_load(&shm->is_ending))
+        bd_shm_await_bell(shm->bell, armed); // ends with the transport, too
+    atomic_fetch_sub(&shm->sleeping, 1);
+}
+
+static void read_links(void *arg)
+{
+    reader r = {.shm = arg};
+    while (!atomic_load(&r.shm->is_ending)) {
+        if (serve_all(r.shm))
+            note_wait(&r);
+        else if (!polls_on(&r))
+            sleep_until_bell(r.shm);
+    }
+}
+
+// ---- Beginning and end ----
+
+static braid_code start(bd_shm *shm, braid_status *st)
+{
+    shm->bell = bd_shm_create(sizeof *shm->bell, &shm->bell_fd, st);
+    if (!shm->bell || bd_timers_new(&shm->timers, st) || bd_shm_watch_start(shm, st)) return st->code;
+    shm->has_watcher = true;
+    const int readers = (int)bd_min(bd_max(bd_cpu_count() / 2, 1), BD_SHM_READERS_MAX);
+    while (!st->code && shm->reader_count < readers)
+        if (!bd_thread_start(&shm->readers[shm->reader_count], "bd-shm", read_links, shm, st))
+            shm->reader_count++;
+    return st->code;
+}
+
+braid_code bd_shm_begin(bd_shm *shm, braid_status *st)
+{
+    bd_mutex_lock(&shm->begin_mu);
+    if (!shm->has_begun) {
+        shm->has_begun = true;
+        start(shm, &shm->failure);
+    }
+    if (shm->failure.code) bd_status_copy(st, &shm->failure);
+    bd_mutex_unlock(&shm->begin_mu);
+    return st->code;
+}
+
+static void end_all_links(bd_shm *shm)
+{
+    for (;;) {
+        bd_mutex_lock(&shm->mu);
+        bd_shm_link *l = shm->links.len ? shm->links.items[0] : NULL;
+        if (l) bd_shm_link_ref(l);
+        bd_mutex_unlock(&shm->mu);
+        if (!l) return;
+        bd_shm_link_end(l, "the transport has ended");
+        bd_shm_link_unref(l);
+    }
+}
+
+static void stop(bd_shm *shm)
+{
+    atomic_store(&shm->is_ending, true);
+    if (shm->bell) bd_shm_wake_all(shm->bell);
+    for (int i = 0; i < shm->reader_count; i++)
+        bd_thread_join(&shm->readers[i]);
+    if (shm->has_watcher) {
+        bd_shm_wake_watcher(shm);
+        bd_thread_join(&shm->watcher);
+    }
+}
+
+// The base ends first: a call of it may still open a link.
+static void shm_free(bd_transport *t)
+{
+    bd_shm *shm = BD_CONTAINER_OF(t, bd_shm, own);
+    shm->base->free(shm->base);
+    end_all_links(shm);
+    if (shm->has_begun) stop(shm);
+    bd_timers_free(shm->timers);
+    if (shm->socket >= 0) close(shm->socket);
+    if (shm->poll >= 0) close(shm->poll);
+    if (shm->wake >= 0) close(shm->wake);
+    if (shm->bell) close(shm->bell_fd);
+    bd_shm_unmap(shm->bell, sizeof *shm->bell);
+    bd_array_free(&shm->links);
+    bd_array_free(&shm->guests);
+    braid_status_clear(&shm->failure);
+    bd_mutex_fini(&shm->begin_mu);
+    bd_mutex_fini(&shm->mu);
+    bd_free(shm);
+}
+
+bd_transport *bd_shm_transport_new(bd_transport *base, const bd_transport_limits *limits)
+{
+    const char *variable = getenv(BD_SHARED_MEMORY_VARIABLE);
+    if (variable && strcmp(variable, "0") == 0) return base;
+    bd_shm *shm = bd_calloc(1, sizeof *shm);
+    shm->own = (bd_transport){
+        .name = "shared memory",
+        .listen = bd_shm_listen,
+        .listener_close = bd_shm_listener_close,
+        .listener_stop = bd_shm_listener_stop,
+        .listener_free = bd_shm_listener_free,
+        .connect = bd_shm_channel_new,
+        .channel_close = bd_shm_channel_close,
+        .call = bd_shm_call,
+        .call_cancel = bd_shm_call_cancel,
+        .call_release = bd_shm_call_release,
+        .reply = bd_shm_reply,
+        .on_end = bd_shm_on_end,
+        .peer = bd_shm_peer,
+        .caller = bd_shm_caller,
+        .is_connected = bd_shm_is_connected,
+        .free = shm_free,
+    };
+    shm->base = base;
+    shm->limits = limits ? *limits : bd_transport_limits_default;
+    shm->socket = shm->poll = shm->wake = -1;
+    shm->last_ended = &shm->ended;
+    bd_mutex_init(&shm->mu);
+    bd_mutex_init(&shm->begin_mu);
+    return &shm->own;
+}

@@ -1,0 +1,26 @@
+// The shared-memory transport: calls between processes of one host and user go through memory that both
+// share. It works over another transport, which carries the first calls, and all calls to where there is no
+// shared memory.
+//
+// When a call over the base transport has been answered, the channel asks the server for a link
+// (ClusterService.OpenSharedMemory), by a call over the base, so that the server knows who asks. The answer
+// has the name of a local socket and a token. Over the socket the processes exchange the memory; each end
+// asks the kernel for the user of the other one. From then on calls of the channel go over the link, but for
+// those that watch the server (bd_call_options), which find out that it does not answer any more, and those
+// that wait for it. The socket
+// tells the end of the other process: calls in progress end with Unavailable, and the channel uses the base.
+//
+// A process polls its links for a moment after it had something to do, and then sleeps until its bell rings.
+#ifndef BD_CLUSTER_SHM_H
+#define BD_CLUSTER_SHM_H
+
+#include "cluster/transport/transport.h"
+
+// The switch: "0" in this environment variable turns it off for a process.
+#define BD_SHARED_MEMORY_VARIABLE "BRAID_SHARED_MEMORY"
+
+// Takes over `base`, and returns it when shared memory is turned off. The limits are those of the calls that
+// listeners receive over links; NULL: the defaults.
+bd_transport *bd_shm_transport_new(bd_transport *base, const bd_transport_limits *limits);
+
+#endif

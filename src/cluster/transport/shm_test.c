@@ -1,0 +1,418 @@
+// Tests of the shared-memory transport: the conformance suite over gRPC, before there is a link and over one;
+// processes that are killed in the middle of calls; strangers at the socket. BRAID_KILLS=N: so many processes
+// are killed in place of 20. labels: concurrent
+#include "base/alloc.h"
+#include "base/random.h"
+#include "braid/cluster.pb-c.h"
+#include "cluster/transport/host_identity.h"
+#include "cluster/transport/shm_internal.h"
+#include "cluster/transport/testing/conformance.h"
+#include "proto/pack.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern char **environ;
+
+#define PATIENCE_MS 30000
+#define KILLS_DEFAULT 20
+#define CALLS_AT_ONCE 6
+#define BYTES_MAX ((size_t)1 << 20)
+
+static bd_transport *make(braid_status *st)
+{
+    bd_transport *base = bd_grpc_transport_new(st);
+    return base ? bd_shm_transport_new(base, NULL) : NULL;
+}
+
+// ---- The other process: serves, or calls for ever ----
+
+static void echo(void *arg, bd_incoming *call)
+{
+    (void)arg;
+    BD_STATUS(ok);
+    bd_message response;
+    bd_message_init(&response);
+    bd_message_move(&response, &call->request);
+    bd_incoming_reply(call, &response, ok);
+}
+
+static int serve(bd_transport *t)
+{
+    BD_STATUS(st);
+    bd_listener *l;
+    char *bound;
+    if (t->listen(t, "127.0.0.1:0", echo, NULL, &l, &bound, st)) return 1;
+    printf("%s\n", bound);
+    fflush(stdout);
+    pause();
+    return 0;
+}
+
+typedef struct pending {
+    bd_event done;
+    braid_status st;
+    bd_message response;
+    bd_call *handle;
+    uint8_t *sent;
+    size_t bytes;
+} pending;
+
+static void call_done(void *arg, bd_message *response, const braid_status *st)
+{
+    pending *c = arg;
+    bd_message_move(&c->response, response);
+    bd_status_copy(&c->st, st);
+    bd_event_set(&c->done);
+}
+
+static void begin(pending *c, bd_transport *t, bd_channel *channel, const char *method, size_t bytes)
+{
+    *c = (pending){.bytes = bytes, .sent = bd_malloc(bytes + 1)};
+    bd_random_bytes(c->sent, bytes);
+    bd_event_init(&c->done);
+    bd_message_init(&c->response);
+    bd_message request;
+    bd_message_init(&request);
+    bd_message_add_copy(&request, c->sent, bytes);
+    c->handle = t->call(channel, &(bd_call_options){.method = method, .deadline_ns = BD_FOREVER}, &request,
+                        call_done, c);
+}
+
+static void end(pending *c, bd_transport *t)
+{
+    t->call_release(c->handle);
+    bd_event_fini(&c->done);
+    bd_message_fini(&c->response);
+    bd_status_fini(&c->st);
+    bd_free(c->sent);
+}
+
+// Waits for the end of a call: it was answered with what was sent, or the server was lost. Returns whether it
+// was answered.
+static bool finish(pending *c, bd_transport *t)
+{
+    assert_true(bd_event_wait_until(&c->done, bd_deadline_after_ms(PATIENCE_MS)));
+    const bool is_answered = c->st.code == BRAID_OK;
+    if (!is_answered) assert_int_equal(c->st.code, BRAID_UNAVAILABLE);
+    if (is_answered) {
+        uint8_t *got = bd_malloc(c->bytes + 1);
+        assert_int_equal(c->response.bytes, c->bytes);
+        bd_message_gather(&c->response, got);
+        assert_memory_equal(got, c->sent, c->bytes);
+        bd_free(got);
+    }
+    end(c, t);
+    return is_answered;
+}
+
+static void make_link(bd_transport *t, bd_channel *channel)
+{
+    pending first;
+    begin(&first, t, channel, "/test/echo", 1);
+    assert_true(finish(&first, t));
+    assert_true(bd_shm_channel_await_up(channel, bd_deadline_after_ms(PATIENCE_MS)));
+}
+
+static _Noreturn void call_for_ever(bd_transport *t, const char *address)
+{
+    bd_channel *channel = t->connect(t, address);
+    make_link(t, channel);
+    pending held;
+    begin(&held, t, channel, "/test/hold", 1);
+    for (;;) {
+        pending c;
+        begin(&c, t, channel, "/test/echo", bd_random_u64() % BYTES_MAX);
+        finish(&c, t);
+    }
+}
+
+// This program with another task. *out: what it prints; NULL: not wanted.
+static pid_t start(const char *task, const char *address, FILE **out)
+{
+    int ends[2];
+    posix_spawn_file_actions_t actions;
+    char *argv[] = {"shm_test", (char *)task, (char *)address, NULL};
+    pid_t pid;
+    assert_int_equal(pipe(ends), 0);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    assert_int_equal(posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (out)
+        *out = fdopen(ends[0], "r");
+    else
+        close(ends[0]);
+    return pid;
+}
+
+static void kill_process(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static int kills(void)
+{
+    const char *text = getenv("BRAID_KILLS");
+    return text ? atoi(text) : KILLS_DEFAULT;
+}
+
+// How many pieces of shared memory this process has mapped.
+static int count_mapped(void)
+{
+    char line[512];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        count += strstr(line, "memfd:braid") != NULL;
+    fclose(maps);
+    return count;
+}
+
+// ---- Kills ----
+
+static void kill_server_in_the_middle(bd_transport *t, bd_rng *rng)
+{
+    FILE *out;
+    char address[64] = "";
+    const pid_t pid = start("serve", NULL, &out);
+    assert_non_null(fgets(address, sizeof address, out));
+    address[strcspn(address, "\n")] = 0;
+    fclose(out);
+    bd_channel *channel = t->connect(t, address);
+    make_link(t, channel);
+    pending calls[CALLS_AT_ONCE];
+    for (int i = 0; i < CALLS_AT_ONCE; i++)
+        begin(&calls[i], t, channel, "/test/echo", bd_rng_below(rng, BYTES_MAX));
+    const uint64_t answered = bd_rng_below(rng, CALLS_AT_ONCE);
+    for (uint64_t i = 0; i < answered; i++)
+        assert_true(finish(&calls[i], t));
+    kill_process(pid);
+    for (uint64_t i = answered; i < CALLS_AT_ONCE; i++)
+        finish(&calls[i], t);
+    pending late;
+    begin(&late, t, channel, "/test/echo", 1);
+    assert_false(finish(&late, t));
+    t->channel_close(channel);
+}
+
+static void a_server_that_is_killed_leaves_right_answers_or_none(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_rng rng = bd_rng_init(11);
+    bd_transport *t = make(st);
+    assert_non_null(t);
+    for (int i = 0; i < kills(); i++)
+        kill_server_in_the_middle(t, &rng);
+    t->free(t);
+    assert_int_equal(count_mapped(), 0);
+}
+
+typedef struct server {
+    bd_event held, lost;
+    bd_incoming *call;
+    atomic_int echoed;
+} server;
+
+static void caller_is_lost(void *arg, bool cancelled)
+{
+    server *s = arg;
+    assert_true(cancelled);
+    BD_STATUS(st);
+    bd_fail(st, BRAID_CANCELLED, "The caller is gone");
+    bd_incoming_reply(s->call, NULL, st);
+    bd_event_set(&s->lost);
+}
+
+static void echo_or_hold(void *arg, bd_incoming *call)
+{
+    server *s = arg;
+    if (strcmp(call->method, "/test/hold") != 0) {
+        atomic_fetch_add(&s->echoed, 1);
+        echo(NULL, call);
+        return;
+    }
+    s->call = call;
+    call->transport->on_end(call, caller_is_lost, s);
+    bd_event_set(&s->held);
+}
+
+static void a_client_that_is_killed_is_noticed(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_rng rng = bd_rng_init(13);
+    bd_transport *t = make(st);
+    bd_listener *l;
+    char *address;
+    server s = {0};
+    assert_int_equal(t->listen(t, "127.0.0.1:0", echo_or_hold, &s, &l, &address, st), BRAID_OK);
+    for (int i = 0; i < kills(); i++) {
+        bd_event_init(&s.held);
+        bd_event_init(&s.lost);
+        const pid_t pid = start("call", address, NULL);
+        assert_true(bd_event_wait_until(&s.held, bd_deadline_after_ms(PATIENCE_MS)));
+        // Some calls later, at any point of one.
+        const int until = atomic_load(&s.echoed) + (int)bd_rng_below(&rng, 50);
+        while (atomic_load(&s.echoed) < until)
+            sched_yield();
+        kill_process(pid);
+        assert_true(bd_event_wait_until(&s.lost, bd_deadline_after_ms(PATIENCE_MS)));
+        bd_event_fini(&s.held);
+        bd_event_fini(&s.lost);
+    }
+    t->listener_close(l);
+    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
+    t->listener_free(l);
+    t->free(t);
+    bd_free(address);
+    assert_int_equal(count_mapped(), 0);
+}
+
+// ---- The socket ----
+
+// Asks a server for a link, as a channel does.
+static void ask(bd_transport *t, bd_channel *channel, uint64_t host, pending *c)
+{
+    Braid__OpenSharedMemoryRequest request = BRAID__OPEN_SHARED_MEMORY_REQUEST__INIT;
+    request.host = host;
+    *c = (pending){0};
+    bd_event_init(&c->done);
+    bd_message_init(&c->response);
+    bd_message message;
+    bd_message_init(&message);
+    bd_proto_pack_message(&request.base, &message);
+    c->handle = t->call(channel, &(bd_call_options){.method = BD_SHM_OPEN_METHOD, .deadline_ns = BD_FOREVER},
+                        &message, call_done, c);
+    assert_true(bd_event_wait_until(&c->done, bd_deadline_after_ms(PATIENCE_MS)));
+}
+
+// Returns how many bytes a server answers to a token; 0: it hangs up.
+static ssize_t show_token(const char *name, const uint8_t token[BD_SHM_TOKEN_BYTES])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path + 1, name, BD_SHM_NAME_BYTES);
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address,
+                             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + BD_SHM_NAME_BYTES)),
+                     0);
+    BD_STATUS(st);
+    int bell_fd;
+    bd_shm_bell *bell = bd_shm_create(sizeof *bell, &bell_fd, st);
+    char space[CMSG_SPACE(sizeof(int))] = {0}, answer[64];
+    struct iovec part = {(void *)token, BD_SHM_TOKEN_BYTES};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    struct cmsghdr *control = CMSG_FIRSTHDR(&message);
+    *control = (struct cmsghdr){
+        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+    memcpy(CMSG_DATA(control), &bell_fd, sizeof(int));
+    assert_int_equal(sendmsg(fd, &message, MSG_NOSIGNAL), BD_SHM_TOKEN_BYTES);
+    const ssize_t got = recv(fd, answer, sizeof answer, 0);
+    bd_shm_unmap(bell, sizeof *bell);
+    close(bell_fd);
+    close(fd);
+    return got;
+}
+
+static void a_token_opens_one_link_and_others_open_none(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_transport *base = bd_grpc_transport_new(st), *t = make(st);
+    bd_listener *l;
+    char *address;
+    assert_int_equal(t->listen(t, "127.0.0.1:0", echo, NULL, &l, &address, st), BRAID_OK);
+    bd_channel *channel = base->connect(base, address);
+    pending elsewhere, here;
+    ask(base, channel, bd_host_identity() + 2, &elsewhere);
+    assert_int_equal(elsewhere.st.code, BRAID_FAILED_PRECONDITION);
+    ask(base, channel, bd_host_identity(), &here);
+    assert_int_equal(here.st.code, BRAID_OK);
+    BD_PROTO_ARENA(arena);
+    const Braid__OpenSharedMemoryResponse *r =
+        bd_proto_unpack_message(&braid__open_shared_memory_response__descriptor, &here.response, arena, st);
+    assert_non_null(r);
+    static const uint8_t no_token[BD_SHM_TOKEN_BYTES];
+    assert_true(show_token(r->socket, no_token) <= 0);
+    assert_true(show_token(r->socket, r->token.data) > 0);
+    assert_true(show_token(r->socket, r->token.data) <= 0);
+    end(&elsewhere, base);
+    end(&here, base);
+    base->channel_close(channel);
+    t->listener_close(l);
+    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
+    t->listener_free(l);
+    t->free(t);
+    base->free(base);
+    bd_free(address);
+}
+
+static void the_calls_of_a_caller_are_limited(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    const bd_transport_limits limits = {.connections = 10, .calls = 1, .message_bytes = 1 << 20};
+    bd_transport *t = bd_shm_transport_new(bd_grpc_transport_new(st), &limits);
+    bd_listener *l;
+    char *address;
+    server s = {0};
+    bd_event_init(&s.held);
+    bd_event_init(&s.lost);
+    assert_int_equal(t->listen(t, "127.0.0.1:0", echo_or_hold, &s, &l, &address, st), BRAID_OK);
+    bd_channel *channel = t->connect(t, address);
+    make_link(t, channel);
+    pending first, second;
+    begin(&first, t, channel, "/test/hold", 1);
+    assert_true(bd_event_wait_until(&s.held, bd_deadline_after_ms(PATIENCE_MS)));
+    begin(&second, t, channel, "/test/echo", 1);
+    assert_true(bd_event_wait_until(&second.done, bd_deadline_after_ms(PATIENCE_MS)));
+    assert_int_equal(second.st.code, BRAID_RESOURCE_EXHAUSTED);
+    end(&second, t);
+    t->call_cancel(first.handle);
+    assert_true(bd_event_wait_until(&first.done, bd_deadline_after_ms(PATIENCE_MS)));
+    assert_int_equal(first.st.code, BRAID_CANCELLED);
+    assert_true(bd_event_wait_until(&s.lost, bd_deadline_after_ms(PATIENCE_MS)));
+    end(&first, t);
+    t->channel_close(channel);
+    t->listener_close(l);
+    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
+    t->listener_free(l);
+    t->free(t);
+    bd_event_fini(&s.held);
+    bd_event_fini(&s.lost);
+    bd_free(address);
+}
+
+int main(int argc, char **argv)
+{
+    BD_STATUS(st);
+    if (argc > 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (argc == 2) return serve(make(st));
+    if (argc == 3) call_for_ever(make(st), argv[2]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_that_is_killed_leaves_right_answers_or_none),
+        cmocka_unit_test(a_client_that_is_killed_is_noticed),
+        cmocka_unit_test(a_token_opens_one_link_and_others_open_none),
+        cmocka_unit_test(the_calls_of_a_caller_are_limited),
+    };
+    return cmocka_run_group_tests_name("shared memory, peers", tests, NULL, NULL) +
+           bd_transport_conformance(&(bd_conformance){"shared memory, first calls", make, NULL}) +
+           bd_transport_conformance(&(bd_conformance){"shared memory", make, bd_shm_channel_await_up});
+}
