@@ -22,6 +22,7 @@
 #include "cluster/transport/shm.h"
 #include "cluster/worker/remote_worker.h"
 #include "tensor/buffer.h"
+#include "tensor/shared_memory.h"
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -475,6 +476,14 @@ static braid_code admit(braid_server *s, const char *task, const char *address,
     return BRAID_OK;
 }
 
+// Calls and tensors of processes of this host go through memory that they share.
+static void share_memory(braid_server *s)
+{
+    bd_transport *base = s->transport;
+    s->transport = bd_shm_transport_new(base, &s->limits.transport);
+    if (s->transport != base) bd_shared_memory_start();
+}
+
 static braid_code start(braid_server *s, const char *job, int index, const char *address,
                         const braid_server_options *options, braid_status *st)
 {
@@ -486,8 +495,7 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     char *task = bd_asprintf("/job:%s/task:%d", job, index);
     braid_code code = admit(s, task, address, options, st);
     bd_free(task);
-    if (!code && s->owns_transport && !s->uses_tls)
-        s->transport = bd_shm_transport_new(s->transport, &s->limits.transport);
+    if (!code && s->owns_transport && !s->uses_tls) share_memory(s);
     wait_limits limits;
     if (!code) code = find_limits(options, &limits, st);
     if (!code) code = bd_server_files_init(&s->files, options->file_roots, st);

@@ -42,6 +42,7 @@
 #include "base/alloc.h"
 #include "base/float_mode.h"
 #include "base/interrupt.h"
+#include "base/progress.h"
 
 // The number of ready nodes that a worker runs before it checks for other work: often enough for the other
 // work, and seldom enough to cost no time.
@@ -398,13 +399,33 @@ void bd_plan_run(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
     run_worker(r, first_worker(r));
 }
 
-// Sleeps until there is work for this thread (true; it then counts as active) or the run is complete.
-static bool sleep_locked(bd_run *r)
+static bool is_awake(void *arg)
 {
-    r->waiter_sleeps = true;
+    bd_run *r = arg;
+    bd_mutex_lock(&r->mu);
+    const bool is_awake = !r->waiter_sleeps || r->is_complete;
+    bd_mutex_unlock(&r->mu);
+    return is_awake;
+}
+
+static void sleep_until_awake(void *arg)
+{
+    bd_run *r = arg;
+    bd_mutex_lock(&r->mu);
     // Ends: every asynchronous node ends by itself or when the step is cancelled.
     while (r->waiter_sleeps && !r->is_complete)
         bd_cond_wait(&r->wake, &r->mu);
+    bd_mutex_unlock(&r->mu);
+}
+
+// Waits, without the lock, until there is work for this thread (true; it then counts as active) or the run is
+// complete.
+static bool sleep_locked(bd_run *r)
+{
+    r->waiter_sleeps = true;
+    bd_mutex_unlock(&r->mu);
+    bd_wait_polling(&(bd_wait){is_awake, sleep_until_awake, r});
+    bd_mutex_lock(&r->mu);
     return !r->is_complete;
 }
 

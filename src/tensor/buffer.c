@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "tensor/shared_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define POISONS 1
@@ -207,7 +208,9 @@ static struct block *system_take(unsigned c)
 {
     size_t bytes = class_bytes(c);
     if (!reserve_bytes(bytes)) return NULL;
-    struct block *b = bd_try_aligned(HEADER_BYTES + bytes);
+    const bool may_share = bytes >= BD_SHARED_MEMORY_MIN && bytes <= BD_SHARED_MEMORY_MAX;
+    struct block *b = may_share ? bd_shared_memory_take(HEADER_BYTES + bytes) : NULL;
+    if (!b) b = bd_try_aligned(HEADER_BYTES + bytes);
     if (!b) {
         atomic_fetch_sub_explicit(&system_bytes, bytes, memory_order_relaxed);
         return NULL;
@@ -221,7 +224,7 @@ static void system_give(unsigned c, struct block *b)
 {
     ASAN_UNPOISON_MEMORY_REGION(b, HEADER_BYTES + class_bytes(c));
     atomic_fetch_sub_explicit(&system_bytes, class_bytes(c), memory_order_relaxed);
-    bd_free(b);
+    if (!bd_shared_memory_give(b, HEADER_BYTES + class_bytes(c))) bd_free(b);
 }
 
 // ---- Buffers ----

@@ -11,6 +11,7 @@
 #include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/wire_fields.h"
 #include "proto/pack.h"
+#include "tensor/shared_memory.h"
 
 // Large in comparison with the cost of a message, small in comparison with the caches.
 #define PART_BYTES ((size_t)1 << 20)
@@ -19,7 +20,9 @@
 #define HELD_NS ((int64_t)60000000000)
 
 typedef struct held {
-    _Atomic uint64_t id; // 0 once the tensor may be freed: its receiver may be reading it
+    uint64_t id;
+    _Atomic uint64_t
+        *shown_id; // a shared cell: 0 once the tensor may be freed; its receiver may be reading it
     int64_t step_id;
     const bd_peer *to; // not owned; NULL: not known
     braid_tensor tensor;
@@ -67,7 +70,7 @@ static held *take_out_locked(bd_chunk_store *h, held *e)
     take_off_locked(h, e);
     bd_imap_remove(&h->by_id, e->id);
     h->bytes -= bd_tensor_bytes(&e->tensor);
-    atomic_store(&e->id, 0);
+    atomic_store(e->shown_id, 0);
     return e;
 }
 
@@ -75,6 +78,7 @@ static void held_free(held *e)
 {
     if (!e) return;
     bd_tensor_fini(&e->tensor);
+    bd_shared_cell_free(e->shown_id);
     bd_free(e);
 }
 
@@ -186,14 +190,16 @@ static bool hold(bd_chunk_store *h, int64_t step_id, const braid_tensor *t, cons
     const size_t count = chunk_count(t);
     held *e = bd_calloc(1, sizeof *e + count * sizeof *e->is_fetched);
     chunks->id = bd_random_u64() | 1; // 0 means none
-    atomic_init(&e->id, chunks->id);
+    e->id = chunks->id;
+    e->shown_id = bd_shared_cell_new();
+    atomic_store(e->shown_id, e->id);
     e->step_id = step_id;
     e->to = to;
     bd_tensor_ref(&e->tensor, t);
     e->chunks = count;
     e->is_fetched[0] = !chunks->memory && !chunks->mpi_rank; // it is sent with the description
     e->fetched = e->is_fetched[0];
-    if (chunks->memory) bd_cross_memory_describe(to->memory, &e->id, t->data, chunks->memory);
+    if (chunks->memory) bd_cross_memory_describe(to->memory, e->shown_id, t->data, chunks->memory);
     bd_mutex_lock(&h->mu);
     const bool is_held = hold_locked(h, e);
     bd_mutex_unlock(&h->mu);

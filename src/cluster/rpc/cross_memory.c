@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "cluster/transport/host_identity.h"
+#include "tensor/shared_memory.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +21,17 @@
 _Static_assert(KEY_AT + KEY_BYTES == BD_CROSS_MEMORY_OFFER_BYTES, "an offer");
 // Between two looks at the token.
 #define PIECE_BYTES ((size_t)8 << 20)
+#define PIECES_MAX 2
 
 struct bd_cross_memory {
     uint64_t host; // 0: not known
+    pid_t process;
     // The receiver's side.
     uint8_t key[KEY_BYTES];
     atomic_bool is_useless; // the kernel refuses
     // The sender's side.
     bd_mutex mu;
-    uint8_t accepted[KEY_BYTES]; // the peer's key, which the peer reads here; written under mu
+    uint8_t *accepted; // the peer's key, which the peer reads here; written under mu
     atomic_bool is_accepted;
 };
 
@@ -40,6 +43,8 @@ bd_cross_memory *bd_cross_memory_new(void)
     if (variable && strcmp(variable, "0") == 0) return NULL;
     bd_cross_memory *m = bd_calloc(1, sizeof *m);
     m->host = bd_host_identity();
+    m->process = getpid();
+    m->accepted = bd_shared_cell_new();
     bd_random_bytes(m->key, sizeof m->key);
     atomic_init(&m->is_useless, m->host == 0);
     bd_mutex_init(&m->mu);
@@ -49,6 +54,7 @@ bd_cross_memory *bd_cross_memory_new(void)
 void bd_cross_memory_free(bd_cross_memory *m)
 {
     if (!m) return;
+    bd_shared_cell_free(m->accepted);
     bd_mutex_fini(&m->mu);
     bd_free(m);
 }
@@ -59,7 +65,7 @@ size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_ME
 {
     if (!m || atomic_load_explicit(&m->is_useless, memory_order_relaxed)) return 0;
     memcpy(offer, &m->host, HOST_BYTES);
-    memcpy(offer + HOST_BYTES, &(uint32_t){(uint32_t)getpid()}, PID_BYTES);
+    memcpy(offer + HOST_BYTES, &(uint32_t){(uint32_t)m->process}, PID_BYTES);
     memcpy(offer + KEY_AT, m->key, KEY_BYTES);
     return BD_CROSS_MEMORY_OFFER_BYTES;
 }
@@ -73,45 +79,71 @@ static void give_up(bd_cross_memory *m)
            "seccomp profile)");
 }
 
-static void *at(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
-}
+// A piece of the other process's memory, and where to copy it.
+typedef struct piece {
+    void *to;
+    uint64_t from;
+    size_t bytes;
+} piece;
 
-// Reads all of the pieces, or none that counts.
-static bool read_pieces(bd_cross_memory *m, pid_t pid, const struct iovec *to, const struct iovec *from,
-                        int count)
+// Reads by the kernel: all of the pieces, or none that counts.
+static bool read_by_kernel(bd_cross_memory *m, pid_t pid, const piece *pieces, int count)
 {
+    struct iovec to[PIECES_MAX], from[PIECES_MAX];
     size_t bytes = 0;
-    for (int i = 0; i < count; i++)
-        bytes += to[i].iov_len;
+    for (int i = 0; i < count; i++) {
+        to[i] = (struct iovec){pieces[i].to, pieces[i].bytes};
+        from[i] = (struct iovec){(void *)(uintptr_t)pieces[i].from, pieces[i].bytes};
+        bytes += pieces[i].bytes;
+    }
     const ssize_t n = process_vm_readv(pid, to, (unsigned long)count, from, (unsigned long)count, 0);
     if (n < 0 && (errno == EPERM || errno == ENOSYS)) give_up(m);
     return n >= 0 && (size_t)n == bytes;
+}
+
+// Copies from memory that both processes have mapped. False: one of the pieces is not in it.
+static bool read_shared(pid_t pid, const piece *pieces, int count)
+{
+    bd_peer_memory *shared = bd_peer_memory_find(pid, pieces[0].from, pieces[0].bytes);
+    if (!shared) return false;
+    bool is_whole = true;
+    for (int i = 0; i < count && is_whole; i++) {
+        const void *from = bd_peer_memory_at(shared, pieces[i].from, pieces[i].bytes);
+        is_whole = from != NULL;
+        if (is_whole) memcpy(pieces[i].to, from, pieces[i].bytes);
+    }
+    bd_peer_memory_unref(shared);
+    return is_whole;
+}
+
+static bool read_pieces(bd_cross_memory *m, const Braid__TensorMemory *from, const piece *pieces, int count)
+{
+    return read_shared((pid_t)from->pid, pieces, count) || read_by_kernel(m, (pid_t)from->pid, pieces, count);
 }
 
 static bool read_data(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t data, void *to,
                       size_t bytes)
 {
     uint8_t key[KEY_BYTES];
-    const struct iovec local[] = {{key, sizeof key}, {to, bytes}};
-    const struct iovec remote[] = {{at(from->key_at), sizeof key}, {at(data), bytes}};
-    if (!read_pieces(m, (pid_t)from->pid, local, remote, 2)) return false;
+    const piece pieces[] = {{key, from->key_at, sizeof key}, {to, data, bytes}};
+    if (!read_pieces(m, from, pieces, 2)) return false;
     return memcmp(key, m->key, sizeof key) == 0; // another one: from before this task was started again
 }
 
+// After the content has been read.
 static bool is_still_held(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id)
 {
     uint64_t now = 0;
-    const struct iovec local = {&now, sizeof now}, remote = {at(from->id_at), sizeof now};
-    return read_pieces(m, (pid_t)from->pid, &local, &remote, 1) && now == id;
+    const piece shown = {&now, from->id_at, sizeof now};
+    atomic_thread_fence(memory_order_acquire);
+    return read_pieces(m, from, &shown, 1) && now == id;
 }
 
 bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
                           size_t bytes, const bd_cancellation *cancellation)
 {
     if (!m || from->pid == 0 || from->pid > INT32_MAX || atomic_load(&m->is_useless)) return false;
-    if ((pid_t)from->pid == getpid()) return false; // this process has the key itself
+    if ((pid_t)from->pid == m->process) return false; // this process has the key itself
     for (size_t done = 0; done < bytes; done += PIECE_BYTES) {
         if (cancellation && bd_cancellation_is_cancelled(cancellation)) return false;
         const size_t left = bytes - done, len = left < PIECE_BYTES ? left : PIECE_BYTES;
@@ -129,7 +161,7 @@ static bool is_from_another_process(const bd_cross_memory *m, const uint8_t *off
     if (len != BD_CROSS_MEMORY_OFFER_BYTES || m->host == 0 || memcmp(offer, &m->host, HOST_BYTES) != 0)
         return false;
     memcpy(&pid, offer + HOST_BYTES, sizeof pid);
-    return (pid_t)pid != getpid();
+    return (pid_t)pid != m->process;
 }
 
 void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len)
@@ -151,7 +183,7 @@ bool bd_cross_memory_is_accepted(const bd_cross_memory *m)
 void bd_cross_memory_describe(const bd_cross_memory *m, const _Atomic uint64_t *id, const void *data,
                               Braid__TensorMemory *out)
 {
-    out->pid = (uint32_t)getpid();
+    out->pid = (uint32_t)m->process;
     out->key_at = (uintptr_t)m->accepted;
     out->id_at = (uintptr_t)id;
     out->data_at = (uintptr_t)data;

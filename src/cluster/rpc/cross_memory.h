@@ -1,16 +1,17 @@
-// Cross-memory attach: a task reads large tensors straight from the memory of another process of its host
-// (process_vm_readv of Linux), with one copy and without the connection.
+// Cross-memory attach: a task reads large tensors straight from the memory of another process of its host,
+// with one copy and without the connection: from memory that both have mapped (tensor/shared_memory.h), or
+// by the kernel (process_vm_readv of Linux).
 //
 // A receiver offers to read: with the calls by which it asks for tensors it sends the identity of its host
 // and a key, which it has drawn for this peer. A sender on the same host keeps the key in its memory, and
-// from then on describes large tensors to that receiver by their address. With each tensor the receiver also
-// reads the key, so that no peer can direct it to a process that did not get this key, and then the id of the
-// stored tensor: the sender clears it before it frees the tensor, so what was read before is the tensor.
-// Otherwise the receiver fetches the tensor in chunks, as from another host, and renews or withdraws its
-// offer.
+// from then on describes large tensors to that receiver by their address. With each tensor the receiver
+// also reads the key, so that no peer can direct it to a process that did not get this key, and then the
+// id of the stored tensor: the sender clears it before it frees the tensor, so what was read before is the
+// tensor. Otherwise the receiver fetches the tensor in chunks, as from another host, and renews or
+// withdraws its offer.
 //
-// The kernel lets a process read another one's memory if it may trace it: both run as one user, and
-// kernel.yama.ptrace_scope, where there is one, is 0.
+// The kernel lets a process read another one's memory by process_vm_readv if it may trace it: both run as
+// one user, and kernel.yama.ptrace_scope, where there is one, is 0.
 #ifndef BD_CLUSTER_RPC_CROSS_MEMORY_H
 #define BD_CLUSTER_RPC_CROSS_MEMORY_H
 
@@ -27,7 +28,6 @@ typedef struct bd_cross_memory bd_cross_memory;
 bd_cross_memory *bd_cross_memory_new(void);
 void bd_cross_memory_free(bd_cross_memory *m); // NULL is accepted
 
-// ---- The receiver's side ----
 
 #define BD_CROSS_MEMORY_OFFER_BYTES 28
 
@@ -38,7 +38,6 @@ size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_ME
 bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
                           size_t bytes, const bd_cancellation *cancellation);
 
-// ---- The sender's side ----
 
 // The peer's last offer; a length of 0, another host or this process: it has none.
 void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len);

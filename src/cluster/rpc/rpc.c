@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "base/slab.h"
 #include "base/strbuf.h"
 #include "base/thread.h"
@@ -204,9 +205,9 @@ braid_code bd_rpc_wait(const bd_rpc_options *options, bd_message *request, const
     bd_event_init(&w.event);
     bd_message_init(response);
     bd_rpc_start(options, request, wake, &w);
-    if (who && !bd_event_wait_until(&w.event, bd_deadline_after_ms(BD_LOG_WAIT_AFTER_MS)))
+    if (who && !bd_event_wait_polling(&w.event, bd_deadline_after_ms(BD_LOG_WAIT_AFTER_MS)))
         bd_info("%s still waits for %s", who, whom);
-    bd_event_wait(&w.event); // ends with the call
+    bd_event_wait_polling(&w.event, BD_FOREVER); // ends with the call
     bd_event_fini(&w.event);
     return st->code;
 }

@@ -2,7 +2,7 @@
 //
 // A run waits on its own thread, and the partition of this task executes on it, too.
 #include "base/alloc.h"
-#include "base/thread.h"
+#include "base/progress.h"
 #include "base/wire.h"
 #include "cluster/session/client_session.h"
 
@@ -39,7 +39,8 @@ static void set_done(void *arg, const braid_status *st)
 
 static braid_code wait(result *r)
 {
-    bd_event_wait(&r->event); // ends as the operation does: see master.h and notifications.h
+    bd_event_wait_polling(&r->event,
+                          BD_FOREVER); // ends as the operation does: see master.h and notifications.h
     bd_event_fini(&r->event);
     return r->st->code;
 }

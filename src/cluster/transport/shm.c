@@ -7,20 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-// ---- Readers ----
-
-// How long a reader polls before it sleeps. Waking a thread of another process takes some 10 to 30
-// microseconds; polling gives the processor to any other thread that wants it.
-#define POLL_NS 50000
-// Waits that ended within that time, of the last ones, as a moving average in 1/256: a reader polls only
-// while they are not too few.
-#define SHORT_WAITS_ALL 256
-#define SHORT_WAITS_MIN 64
 
 typedef struct reader {
     bd_shm *shm;
     int64_t idle_ns; // since when there has been nothing to do; 0: there was
-    int short_waits;
+    bd_poll_history history;
 } reader;
 
 // The next link with something to do from index *at on, with a reference; NULL: there is none.
@@ -37,25 +28,32 @@ static bd_shm_link *find_ready(bd_shm *shm, size_t *at)
     return found;
 }
 
-// Serves each link once. Returns whether there was something to do.
-static bool serve_all(bd_shm *shm)
+// Serves each link once. Returns whether there was something to do. `is_reader`: another reader goes on
+// when this takes long.
+static bool serve_all(bd_shm *shm, bool is_reader)
 {
     bool any = false;
     size_t at = 0;
     for (bd_shm_link *l = find_ready(shm, &at); l; l = find_ready(shm, &at)) {
-        if (atomic_load(&shm->sleeping))
-            bd_shm_arm_bell(shm->bell); // another one goes on when this takes long
+        if (is_reader && atomic_load(&shm->sleeping)) bd_shm_arm_bell(shm->bell);
         any |= bd_shm_link_serve(l);
         bd_shm_link_unref(l);
     }
     return any;
 }
 
+// While other threads poll, or have polled a moment ago, a reader rests: they find what arrives, and the
+// bell need not ring. After a moment it looks for what they have left.
+#define MOMENT_NS 200000
+
+static bool others_poll(bd_shm *shm)
+{
+    return atomic_load(&shm->polling) > 0 || bd_now_ns() - atomic_load(&shm->polled_ns) < MOMENT_NS;
+}
+
 static void note_wait(reader *r)
 {
-    if (!r->idle_ns) return;
-    const bool was_short = bd_now_ns() - r->idle_ns < POLL_NS;
-    r->short_waits += ((was_short ? SHORT_WAITS_ALL : 0) - r->short_waits) / 8;
+    if (r->idle_ns) bd_poll_history_note(&r->history, bd_now_ns() - r->idle_ns);
     r->idle_ns = 0;
 }
 
@@ -64,21 +62,39 @@ static bool polls_on(reader *r)
 {
     const int64_t now_ns = bd_now_ns();
     if (!r->idle_ns) r->idle_ns = now_ns;
-    if (r->short_waits < SHORT_WAITS_MIN || now_ns - r->idle_ns >= POLL_NS) return false;
+    if (!bd_poll_history_pays(&r->history) || now_ns - r->idle_ns >= BD_POLL_NS || others_poll(r->shm))
+        return false;
     sched_yield();
     return true;
 }
 
-static void sleep_until_bell(bd_shm *shm)
+static void rest(bd_shm *shm, unsigned rings)
+{
+    atomic_store(&shm->is_resting, true);
+    bd_shm_await_bell(shm->bell, rings, MOMENT_NS);
+    atomic_store(&shm->is_resting, false);
+}
+
+static void sleep_until_bell(bd_shm *shm, unsigned rings)
 {
     size_t at = 0;
-    atomic_fetch_add(&shm->sleeping, 1);
-    const unsigned armed = bd_shm_arm_bell(shm->bell);
+    bd_shm_arm_bell(shm->bell);
     bd_shm_link *ready = find_ready(shm, &at);
     if (ready)
         bd_shm_link_unref(ready);
-    else if (!atomic_load(&shm->is_ending))
-        bd_shm_await_bell(shm->bell, armed); // ends with the transport, too
+    else
+        bd_shm_await_bell(shm->bell, rings, BD_FOREVER); // ends with the transport, too
+}
+
+static void wait_for_work(bd_shm *shm)
+{
+    const unsigned rings = atomic_load(&shm->bell->rings); // before the look at what could be to do
+    atomic_fetch_add(&shm->sleeping, 1);
+    const bool is_ending = atomic_load(&shm->is_ending);
+    if (!is_ending && others_poll(shm))
+        rest(shm, rings);
+    else if (!is_ending)
+        sleep_until_bell(shm, rings);
     atomic_fetch_sub(&shm->sleeping, 1);
 }
 
@@ -86,14 +102,40 @@ static void read_links(void *arg)
 {
     reader r = {.shm = arg};
     while (!atomic_load(&r.shm->is_ending)) {
-        if (serve_all(r.shm))
+        if (serve_all(r.shm, true))
             note_wait(&r);
         else if (!polls_on(&r))
-            sleep_until_bell(r.shm);
+            wait_for_work(r.shm);
     }
 }
 
-// ---- Beginning and end ----
+
+static void begin_polling(void *arg)
+{
+    bd_shm *shm = arg;
+    atomic_fetch_add(&shm->polling, 1);
+    bd_shm_disarm_bell(shm->bell);
+}
+
+static bool poll_links(void *arg)
+{
+    return serve_all(arg, false);
+}
+
+static void end_polling(void *arg, bool is_done)
+{
+    bd_shm *shm = arg;
+    size_t at = 0;
+    atomic_store(&shm->polled_ns, is_done ? bd_now_ns() : 0);
+    if (atomic_fetch_sub(&shm->polling, 1) > 1) return;
+    if (is_done && atomic_load(&shm->is_resting)) return; // a reader will look
+    bd_shm_arm_bell(shm->bell);
+    bd_shm_link *ready = find_ready(shm, &at);
+    if (!ready && !is_done) return;
+    bd_shm_ring_bell(shm->bell);
+    if (ready) bd_shm_link_unref(ready);
+}
+
 
 static braid_code start(bd_shm *shm, braid_status *st)
 {
@@ -104,7 +146,11 @@ static braid_code start(bd_shm *shm, braid_status *st)
     while (!st->code && shm->reader_count < readers)
         if (!bd_thread_start(&shm->readers[shm->reader_count], "bd-shm", read_links, shm, st))
             shm->reader_count++;
-    return st->code;
+    if (st->code) return st->code;
+    shm->progress = (bd_progress){begin_polling, poll_links, end_polling, shm, NULL, 0};
+    bd_progress_add(&shm->progress);
+    shm->has_progress = true;
+    return BRAID_OK;
 }
 
 braid_code bd_shm_begin(bd_shm *shm, braid_status *st)
@@ -134,6 +180,7 @@ static void end_all_links(bd_shm *shm)
 
 static void stop(bd_shm *shm)
 {
+    if (shm->has_progress) bd_progress_remove(&shm->progress);
     atomic_store(&shm->is_ending, true);
     if (shm->bell) bd_shm_wake_all(shm->bell);
     for (int i = 0; i < shm->reader_count; i++)

@@ -7,10 +7,12 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/progress.h"
 #include "base/timer.h"
 #include "cluster/transport/connection.h"
 #include "cluster/transport/shm.h"
 #include "cluster/transport/shm_pipe.h"
+#include "tensor/shared_memory.h"
 
 // The transport answers it itself.
 #define BD_SHM_OPEN_METHOD "/braid.ClusterService/OpenSharedMemory"
@@ -30,8 +32,9 @@ typedef struct bd_shm_link {
     bd_shm *shm; // not owned
     atomic_int refs;
     atomic_int state;
-    uint64_t number; // in this process
-    int socket;      // its end tells that the other process has ended
+    uint64_t number;         // in this process
+    int socket;              // its end tells that the other process has ended
+    bd_peer_memory *tensors; // of the other process; NULL: not mapped
     bd_shm_pipe pipe;
     bd_mutex mu;
     bd_imap calls; // of the client: bd_call; of the server: bd_shm_incoming; by id; guarded by mu
@@ -74,8 +77,12 @@ struct bd_shm {
     atomic_int socket; // of a server: where clients connect; -1: nowhere yet; set under mu
     bd_thread watcher, readers[BD_SHM_READERS_MAX];
     int reader_count;
-    bool has_watcher;
-    atomic_int sleeping; // readers
+    bool has_watcher, has_progress;
+    bd_progress progress;
+    atomic_int polling;        // threads that are no readers, and poll
+    _Atomic int64_t polled_ns; // when the last of them had what it waited for; 0: it did not come
+    atomic_bool is_resting;    // a reader looks after a moment
+    atomic_int sleeping;       // readers
     atomic_bool is_ending;
 };
 

@@ -9,6 +9,7 @@
 
 static void link_free(bd_shm_link *l)
 {
+    bd_peer_memory_remove(l->tensors);
     bd_shm_pipe_fini(&l->pipe);
     bd_imap_fini(&l->calls);
     bd_mutex_fini(&l->mu);

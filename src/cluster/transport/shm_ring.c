@@ -2,6 +2,7 @@
 #include "cluster/transport/shm_ring.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -109,9 +111,9 @@ bool bd_shm_release(const bd_shm_end *reader)
 
 // ---- The bell ----
 
-static long futex(atomic_uint *word, int op, unsigned value)
+static long futex(atomic_uint *word, int op, unsigned value, const struct timespec *timeout)
 {
-    return syscall(SYS_futex, word, op, value, NULL, NULL, 0);
+    return syscall(SYS_futex, word, op, value, timeout, NULL, 0);
 }
 
 void bd_shm_ring_bell(bd_shm_bell *bell)
@@ -121,25 +123,31 @@ void bd_shm_ring_bell(bd_shm_bell *bell)
         !atomic_exchange(&bell->is_awaited, 0))
         return;
     atomic_fetch_add(&bell->rings, 1);
-    futex(&bell->rings, FUTEX_WAKE, 1);
+    futex(&bell->rings, FUTEX_WAKE, 1, NULL);
 }
 
 void bd_shm_wake_all(bd_shm_bell *bell)
 {
     atomic_fetch_add(&bell->rings, 1);
-    futex(&bell->rings, FUTEX_WAKE, INT_MAX);
+    futex(&bell->rings, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-unsigned bd_shm_arm_bell(bd_shm_bell *bell)
+void bd_shm_arm_bell(bd_shm_bell *bell)
 {
-    const unsigned rings = atomic_load(&bell->rings);
     atomic_store(&bell->is_awaited, 1);
     atomic_thread_fence(memory_order_seq_cst); // before the look for something to do
-    return rings;
 }
 
-void bd_shm_await_bell(bd_shm_bell *bell, unsigned armed)
+void bd_shm_disarm_bell(bd_shm_bell *bell)
 {
-    while (atomic_load(&bell->rings) == armed)
-        if (futex(&bell->rings, FUTEX_WAIT, armed) != 0 && errno != EINTR && errno != EAGAIN) return;
+    atomic_store_explicit(&bell->is_awaited, 0, memory_order_relaxed);
+}
+
+void bd_shm_await_bell(bd_shm_bell *bell, unsigned rings, int64_t ns)
+{
+    const struct timespec timeout = {ns / 1000000000, ns % 1000000000};
+    while (atomic_load(&bell->rings) == rings)
+        if (futex(&bell->rings, FUTEX_WAIT, rings, ns == BD_FOREVER ? NULL : &timeout) != 0 &&
+            errno != EINTR && errno != EAGAIN)
+            return;
 }

@@ -316,14 +316,16 @@ static ssize_t show_token(const char *name, const uint8_t token[BD_SHM_TOKEN_BYT
     int bell_fd;
     bd_shm_bell *bell = bd_shm_create(sizeof *bell, &bell_fd, st);
     char space[CMSG_SPACE(sizeof(int))] = {0}, answer[64];
-    struct iovec part = {(void *)token, BD_SHM_TOKEN_BYTES};
+    uint8_t hello[48] = {0}; // without memory of tensors
+    memcpy(hello, token, BD_SHM_TOKEN_BYTES);
+    struct iovec part = {hello, sizeof hello};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
     struct cmsghdr *control = CMSG_FIRSTHDR(&message);
     *control = (struct cmsghdr){
         .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
     memcpy(CMSG_DATA(control), &bell_fd, sizeof(int));
-    assert_int_equal(sendmsg(fd, &message, MSG_NOSIGNAL), BD_SHM_TOKEN_BYTES);
+    assert_int_equal(sendmsg(fd, &message, MSG_NOSIGNAL), sizeof hello);
     const ssize_t got = recv(fd, answer, sizeof answer, 0);
     bd_shm_unmap(bell, sizeof *bell);
     close(bell_fd);

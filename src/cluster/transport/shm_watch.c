@@ -1,8 +1,9 @@
-// The thread that watches the sockets of links: it opens links, notices that the other process has ended, and
-// runs the ends of calls that must not run on the thread that has caused them.
+// The thread that watches the sockets of links: it opens links, notices that the other process has ended,
+// and runs the ends of calls that must not run on the thread that has caused them.
 //
-// Over the socket, the client sends its token, with the memory of its bell; the server answers with that of
-// the rings and of its own bell. After that nothing is sent: what arrives is the end.
+// Over the socket, the client sends its token, with the memory of its bell; the server answers with that
+// of the rings and of its own bell. Both add the memory of their tensors, if they have it
+// (tensor/shared_memory.h). After that nothing is sent: what arrives is the end.
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -16,16 +17,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define FDS_MAX 2
+#define FDS_MAX 3
 #define EVENTS_AT_ONCE 16
 #define BACKLOG 64
 // Events of the watcher's own, and numbers that no link has.
 #define SOCKET_EVENT UINT64_MAX
 #define WAKE_EVENT (UINT64_MAX - 1)
 
-static const uint8_t welcome[] = "braid shared memory 1";
+// What both ends send: the client with the token, the server with the text.
+typedef struct hello {
+    uint8_t words[32];
+    uint64_t tensors_base, tensors_bytes; // 0 bytes: it has no such memory
+} hello;
 
-// ---- Messages with descriptors ----
+static const char welcome[] = "braid shared memory 1";
+_Static_assert(sizeof welcome <= sizeof((hello *)0)->words && BD_SHM_TOKEN_BYTES <= sizeof((hello *)0)->words,
+               "");
+
 
 static bool send_with(int socket, const void *bytes, size_t len, const int *fds, int count)
 {
@@ -43,9 +51,32 @@ static bool send_with(int socket, const void *bytes, size_t len, const int *fds,
     return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-// Receives a message of `len` bytes with `count` descriptors. Otherwise closes those that have come.
-static bool receive_with(int socket, void *bytes, size_t len, int *fds, int count)
+static void close_all(const int *fds, int count)
 {
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+// Adds the memory of tensors.
+static bool send_hello(int socket, const void *words, size_t len, int *fds, int count)
+{
+    hello h = {0};
+    bd_shared_region tensors;
+    memcpy(h.words, words, len);
+    if (bd_shared_memory_region(&tensors)) {
+        h.tensors_base = tensors.base;
+        h.tensors_bytes = tensors.bytes;
+        fds[count++] = tensors.fd;
+    }
+    return send_with(socket, &h, sizeof h, fds, count);
+}
+
+// Receives a hello with `count` descriptors, and one more if it says so. Otherwise closes those that have
+// come.
+static bool receive_hello(int socket, hello *h, int fds[FDS_MAX], int count)
+{
+    const size_t len = sizeof *h;
+    void *bytes = h;
     char space[CMSG_SPACE(FDS_MAX * sizeof(int))];
     struct iovec part = {bytes, len};
     struct msghdr message = {
@@ -53,29 +84,35 @@ static bool receive_with(int socket, void *bytes, size_t len, int *fds, int coun
     const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0) return false;
     const struct cmsghdr *control = CMSG_FIRSTHDR(&message);
-    int came = 0, all[FDS_MAX];
+    int came = 0;
     if (control && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS)
-        came = (int)((control->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-    came = (int)bd_min(came, FDS_MAX);
-    if (came) memcpy(all, CMSG_DATA(control), (size_t)came * sizeof(int));
-    if ((size_t)got == len && came == count && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
-        memcpy(fds, all, (size_t)count * sizeof(int));
+        came = (int)bd_min((int64_t)((control->cmsg_len - CMSG_LEN(0)) / sizeof(int)), FDS_MAX);
+    if (came) memcpy(fds, CMSG_DATA(control), (size_t)came * sizeof(int));
+    if ((size_t)got == len && came == count + (h->tensors_bytes > 0) &&
+        !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return true;
-    }
-    for (int i = 0; i < came; i++)
-        close(all[i]);
+    close_all(fds, came);
     return false;
 }
 
-// Whether the process at the other end is of this process's user.
-static bool is_of_this_user(int socket)
+// The process at the other end, as the kernel knows it. 0: it is not of this process's user.
+static pid_t process_of(int socket)
 {
     struct ucred peer;
     socklen_t len = sizeof peer;
-    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid() ? peer.pid
+                                                                                                  : 0;
 }
 
-// ---- The client's end ----
+// The memory of the other process's tensors, which comes with its last descriptor. In the same process it
+// is there already.
+static void map_tensors(bd_shm_link *l, const hello *h, int fd)
+{
+    const pid_t pid = process_of(l->socket);
+    const bd_shared_region region = {fd, h->tensors_base, h->tensors_bytes};
+    if (h->tensors_bytes && pid && pid != getpid()) l->tensors = bd_peer_memory_add(pid, &region);
+}
+
 
 static int connect_to(const char *name)
 {
@@ -84,7 +121,7 @@ static int connect_to(const char *name)
     const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + BD_SHM_NAME_BYTES);
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
-    if (connect(fd, (const struct sockaddr *)&address, len) == 0 && is_of_this_user(fd)) return fd;
+    if (connect(fd, (const struct sockaddr *)&address, len) == 0 && process_of(fd)) return fd;
     close(fd);
     return -1;
 }
@@ -99,8 +136,8 @@ void bd_shm_connect(bd_shm *shm, bd_channel *c, const char *name, const uint8_t 
         return;
     }
     bd_shm_link *l = bd_shm_link_new(shm, fd, c);
-    if (!send_with(fd, token, BD_SHM_TOKEN_BYTES, &shm->bell_fd, 1))
-        bd_shm_link_end(l, "it takes no message");
+    int fds[FDS_MAX] = {shm->bell_fd};
+    if (!send_hello(fd, token, BD_SHM_TOKEN_BYTES, fds, 1)) bd_shm_link_end(l, "it takes no message");
     bd_shm_link_unref(l);
 }
 
@@ -116,38 +153,37 @@ static void *map_both(const int fds[2], bd_shm_bell **bell, braid_status *st)
 
 static bool be_welcomed(bd_shm_link *l)
 {
-    uint8_t got[sizeof welcome];
-    int fds[2];
-    if (!receive_with(l->socket, got, sizeof got, fds, 2)) return false;
+    hello h;
+    int fds[FDS_MAX];
+    if (!receive_hello(l->socket, &h, fds, 2)) return false;
     BD_STATUS(st);
     bd_shm_bell *bell;
-    bd_shm_segment *segment = memcmp(got, welcome, sizeof welcome) == 0 ? map_both(fds, &bell, st) : NULL;
-    close(fds[0]);
-    close(fds[1]);
-    if (!segment) return false;
-    bd_shm_pipe_open(&l->pipe, segment, bell, false);
-    return true;
+    bd_shm_segment *segment = memcmp(h.words, welcome, sizeof welcome) == 0 ? map_both(fds, &bell, st) : NULL;
+    if (segment) bd_shm_pipe_open(&l->pipe, segment, bell, false);
+    if (segment) map_tensors(l, &h, fds[2]);
+    close_all(fds, 2 + (h.tensors_bytes > 0));
+    return segment != NULL;
 }
 
-// ---- The server's end ----
 
 static bool welcome_guest(bd_shm_link *l)
 {
-    uint8_t token[BD_SHM_TOKEN_BYTES];
-    int bell_fd, fds[2];
-    if (!receive_with(l->socket, token, sizeof token, &bell_fd, 1)) return false;
+    hello h;
+    int guest_fds[FDS_MAX], fds[FDS_MAX];
+    if (!receive_hello(l->socket, &h, guest_fds, 1)) return false;
     BD_STATUS(st);
     bd_shm_segment *segment = NULL;
-    bd_shm_bell *bell = bd_shm_admit_guest(l, token) ? bd_shm_map(bell_fd, sizeof *bell, st) : NULL;
+    bd_shm_bell *bell = bd_shm_admit_guest(l, h.words) ? bd_shm_map(guest_fds[0], sizeof *bell, st) : NULL;
     if (bell) segment = bd_shm_create(sizeof *segment, &fds[0], st);
-    close(bell_fd);
+    if (segment) map_tensors(l, &h, guest_fds[1]);
+    close_all(guest_fds, 1 + (h.tensors_bytes > 0));
     if (!segment) {
         bd_shm_unmap(bell, sizeof *bell);
         return false;
     }
     bd_shm_pipe_open(&l->pipe, segment, bell, true);
     fds[1] = l->shm->bell_fd;
-    const bool is_sent = send_with(l->socket, welcome, sizeof welcome, fds, 2);
+    const bool is_sent = send_hello(l->socket, welcome, sizeof welcome, fds, 2);
     close(fds[0]);
     return is_sent;
 }
@@ -157,7 +193,7 @@ static void accept_all(bd_shm *shm)
     for (;;) {
         const int fd = accept4(shm->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) return;
-        if (is_of_this_user(fd))
+        if (process_of(fd))
             bd_shm_link_unref(bd_shm_link_new(shm, fd, NULL));
         else
             close(fd);
@@ -184,7 +220,6 @@ braid_code bd_shm_open_socket_locked(bd_shm *shm, braid_status *st)
     return st->code;
 }
 
-// ---- The thread ----
 
 void bd_shm_wake_watcher(const bd_shm *shm)
 {
