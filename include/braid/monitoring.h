@@ -80,9 +80,10 @@ typedef struct braid_task_description {
     int step_class_count;
     uint64_t executions_ended, executions_failed; ///< of its worker: parts of steps of any master
     uint64_t sent_bytes, received_bytes;          ///< of tensors, to and from other tasks
-    uint64_t memory_bytes; ///< of those received, read from the memory of a task on the same host
-    uint64_t mpi_bytes;    ///< of those received, brought by MPI
-    uint64_t calls;        ///< that it has received
+    uint64_t memory_bytes;   ///< of those received, read from the memory of a task on the same host
+    uint64_t mpi_bytes;      ///< of those received, brought by MPI
+    int shared_memory_links; ///< to and from processes of its host, over which calls go
+    uint64_t calls;          ///< that it has received
 
     int calls_made; ///< in progress, to other tasks
     int sessions_open, steps_running, executions_running;

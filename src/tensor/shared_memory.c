@@ -24,7 +24,6 @@ static int region_fd;                 // constant then
 static BD_ARRAY(extent) free_extents; // in order, never adjacent; guarded by mu
 static atomic_bool has_started;
 
-
 static void start(void *arg)
 {
     (void)arg;
@@ -148,7 +147,6 @@ bool bd_shared_memory_give(void *memory, size_t given)
     return true;
 }
 
-
 #define CELLS_AT_ONCE 1024
 
 typedef union cell {
@@ -202,7 +200,6 @@ void bd_shared_cell_free(void *memory)
     free_cells = c;
     bd_mutex_unlock(&mu);
 }
-
 
 struct bd_peer_memory {
     pid_t pid;

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-
 // From now on bd_buffer_new takes its memory from here for buffers of these sizes. Smaller ones are
 // cheaper within a message, and larger ones gain more from huge pages. Any number of times; there is no
 // way back. Nothing happens where the system does not allow it.
@@ -32,7 +31,6 @@ bool bd_shared_memory_give(void *memory, size_t bytes);
 #define BD_SHARED_CELL_BYTES ((size_t)64)
 void *bd_shared_cell_new(void);
 void bd_shared_cell_free(void *cell); // NULL is accepted
-
 
 typedef struct bd_peer_memory bd_peer_memory;
 

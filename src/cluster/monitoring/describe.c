@@ -3,6 +3,7 @@
 // A variable whose lock is held is not waited for: it counts with the bytes that the last description found.
 #include "base/array.h"
 #include "cluster/monitoring/description.h"
+#include "cluster/transport/shm.h"
 #include "op/variable.h"
 #include <braid/version.h>
 #include <inttypes.h>
@@ -208,6 +209,7 @@ Braid__DescribeResponse *bd_describe(const bd_description_env *env, bool is_serv
     out->received_bytes = atomic_load_explicit(&peers->traffic->received_bytes, memory_order_relaxed);
     out->memory_bytes = atomic_load_explicit(&peers->traffic->memory_bytes, memory_order_relaxed);
     out->mpi_bytes = atomic_load_explicit(&peers->traffic->mpi_bytes, memory_order_relaxed);
+    out->shared_memory_links = bd_shm_transport_links(peers->self->transport);
     out->calls_made = bd_rpc_count_now(peers->self->calls);
     return out;
 }

@@ -81,6 +81,7 @@ static void set_numbers(braid_task_description *d, const Braid__DescribeResponse
     d->received_bytes = m->received_bytes;
     d->memory_bytes = m->memory_bytes;
     d->mpi_bytes = m->mpi_bytes;
+    d->shared_memory_links = m->shared_memory_links;
     d->calls = m->calls;
     d->calls_made = m->calls_made;
     d->sessions_open = m->sessions_open;

@@ -109,6 +109,7 @@ static json_t *json_of(const braid_task_description *d)
         {"received_bytes", count(d->received_bytes)},
         {"memory_bytes", count(d->memory_bytes)},
         {"mpi_bytes", count(d->mpi_bytes)},
+        {"shared_memory_links", json_integer(d->shared_memory_links)},
         {"calls", count(d->calls)},
         {"calls_made", json_integer(d->calls_made)},
         {"sessions_open", json_integer(d->sessions_open)},

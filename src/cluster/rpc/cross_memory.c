@@ -28,7 +28,8 @@ struct bd_cross_memory {
     pid_t process;
     // The receiver's side.
     uint8_t key[KEY_BYTES];
-    atomic_bool is_useless; // the kernel refuses
+    atomic_bool is_useless;     // nothing can be read
+    atomic_bool kernel_refuses; // process_vm_readv
     // The sender's side.
     bd_mutex mu;
     uint8_t *accepted; // the peer's key, which the peer reads here; written under mu
@@ -70,13 +71,19 @@ size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_ME
     return BD_CROSS_MEMORY_OFFER_BYTES;
 }
 
-static void give_up(bd_cross_memory *m)
+// The kernel refuses. Where tasks share memory (tensor/shared_memory.h), only tensors that are not in it are
+// concerned.
+static void give_up_kernel(bd_cross_memory *m)
 {
-    if (atomic_exchange(&m->is_useless, true)) return;
+    bd_shared_region own;
+    if (atomic_exchange(&m->kernel_refuses, true)) return;
+    const bool are_shared = bd_shared_memory_region(&own);
+    if (!are_shared) atomic_store(&m->is_useless, true);
     bd_log(BRAID_LOG_INFO,
-           "Tensors of a task on this host come over the connection: the kernel does not allow "
+           "%s of a task on this host come over the connection: the kernel does not allow "
            "this process to read its memory (kernel.yama.ptrace_scope, or a container's "
-           "seccomp profile)");
+           "seccomp profile)",
+           are_shared ? "Tensors of more than 32 MB" : "Tensors");
 }
 
 // A piece of the other process's memory, and where to copy it.
@@ -91,13 +98,14 @@ static bool read_by_kernel(bd_cross_memory *m, pid_t pid, const piece *pieces, i
 {
     struct iovec to[PIECES_MAX], from[PIECES_MAX];
     size_t bytes = 0;
+    if (atomic_load_explicit(&m->kernel_refuses, memory_order_relaxed)) return false;
     for (int i = 0; i < count; i++) {
         to[i] = (struct iovec){pieces[i].to, pieces[i].bytes};
         from[i] = (struct iovec){(void *)(uintptr_t)pieces[i].from, pieces[i].bytes};
         bytes += pieces[i].bytes;
     }
     const ssize_t n = process_vm_readv(pid, to, (unsigned long)count, from, (unsigned long)count, 0);
-    if (n < 0 && (errno == EPERM || errno == ENOSYS)) give_up(m);
+    if (n < 0 && (errno == EPERM || errno == ENOSYS)) give_up_kernel(m);
     return n >= 0 && (size_t)n == bytes;
 }
 

@@ -28,7 +28,6 @@ typedef struct bd_cross_memory bd_cross_memory;
 bd_cross_memory *bd_cross_memory_new(void);
 void bd_cross_memory_free(bd_cross_memory *m); // NULL is accepted
 
-
 #define BD_CROSS_MEMORY_OFFER_BYTES 28
 
 // Writes the offer. Returns its length; 0 when the memory of this peer cannot be read.
@@ -37,7 +36,6 @@ size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_ME
 // (NULL: none) was cancelled; `to` holds anything.
 bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
                           size_t bytes, const bd_cancellation *cancellation);
-
 
 // The peer's last offer; a length of 0, another host or this process: it has none.
 void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 typedef struct reader {
     bd_shm *shm;
     int64_t idle_ns; // since when there has been nothing to do; 0: there was
@@ -109,7 +108,6 @@ static void read_links(void *arg)
     }
 }
 
-
 static void begin_polling(void *arg)
 {
     bd_shm *shm = arg;
@@ -135,7 +133,6 @@ static void end_polling(void *arg, bool is_done)
     bd_shm_ring_bell(shm->bell);
     if (ready) bd_shm_link_unref(ready);
 }
-
 
 static braid_code start(bd_shm *shm, braid_status *st)
 {
@@ -210,6 +207,18 @@ static void shm_free(bd_transport *t)
     bd_mutex_fini(&shm->begin_mu);
     bd_mutex_fini(&shm->mu);
     bd_free(shm);
+}
+
+int bd_shm_transport_links(bd_transport *t)
+{
+    if (t->free != shm_free) return 0;
+    bd_shm *shm = BD_CONTAINER_OF(t, bd_shm, own);
+    int count = 0;
+    bd_mutex_lock(&shm->mu);
+    for (size_t i = 0; i < shm->links.len; i++)
+        count += atomic_load(&shm->links.items[i]->state) == BD_SHM_UP;
+    bd_mutex_unlock(&shm->mu);
+    return count;
 }
 
 bd_transport *bd_shm_transport_new(bd_transport *base, const bd_transport_limits *limits)

@@ -23,4 +23,7 @@
 // listeners receive over links; NULL: the defaults.
 bd_transport *bd_shm_transport_new(bd_transport *base, const bd_transport_limits *limits);
 
+// How many links a transport has now; 0 for one of another kind.
+int bd_shm_transport_links(bd_transport *t);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "base/tsan.h"
+#include "tensor/buffer.h"
 #include <string.h>
 
 // A frame that waits for space.
@@ -52,7 +53,8 @@ void bd_shm_pipe_fini(bd_shm_pipe *p)
 {
     waiting_free_all(p->first);
     bd_shm_frame_fini(&p->arriving);
-    bd_slab_free(p->body);
+    if (!p->pooled) bd_slab_free(p->body);
+    bd_buffer_unref(p->pooled);
     bd_shm_unmap(p->segment, sizeof *p->segment);
     bd_shm_unmap(p->bell, sizeof *p->bell);
     bd_cond_fini(&p->changed);
@@ -205,6 +207,19 @@ static const char *check_header(const bd_shm_pipe *p, const bd_shm_header *h)
     return NULL;
 }
 
+// Memory of the pool, which the next message uses again, as long as tensors may have more.
+static bool new_body(bd_shm_pipe *p, size_t bytes)
+{
+    p->pooled = bytes > BD_SLAB_SIZE_MAX ? bd_buffer_new(bytes) : NULL;
+    p->body = p->pooled ? p->pooled->data : bd_slab_try_alloc(bytes);
+    return p->body != NULL;
+}
+
+static void release_pooled(void *buffer)
+{
+    bd_buffer_unref(buffer);
+}
+
 // Reads a piece of the frame's fixed parts. False: it has not arrived as a whole, or is not valid.
 static bool read_start(bd_shm_pipe *p, size_t *there, const char **why)
 {
@@ -224,9 +239,9 @@ static bool read_start(bd_shm_pipe *p, size_t *there, const char **why)
         f->head[f->header.head_bytes] = 0;
         *there -= f->header.head_bytes;
         p->has_head = true;
-        p->body = f->header.body_bytes ? bd_slab_try_alloc(f->header.body_bytes) : NULL;
         p->body_read = 0;
-        if (f->header.body_bytes && !p->body) *why = "a message for which there is no memory";
+        if (f->header.body_bytes && !new_body(p, f->header.body_bytes))
+            *why = "a message for which there is no memory";
     }
     return !*why;
 }
@@ -245,9 +260,12 @@ static void take_frame(bd_shm_pipe *p, bd_shm_frame *out)
     bd_shm_frame *f = &p->arriving;
     out->header = f->header;
     out->head = f->head;
-    if (p->body) bd_message_add(&out->body, (bd_slice){p->body, f->header.body_bytes, bd_slab_free, p->body});
+    bd_slice body = {p->body, f->header.body_bytes, bd_slab_free, p->body};
+    if (p->pooled) body.release = release_pooled, body.owner = p->pooled;
+    if (p->body) bd_message_add(&out->body, body);
     f->head = NULL;
     p->body = NULL;
+    p->pooled = NULL;
     p->has_header = p->has_head = false;
 }
 

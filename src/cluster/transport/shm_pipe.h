@@ -63,7 +63,8 @@ typedef struct bd_shm_pipe {
     bd_mutex read_mu;
     bd_shm_end in; // guarded by read_mu, as the frame that is arriving
     bd_shm_frame arriving;
-    uint8_t *body;
+    uint8_t *body;            // of the frame
+    struct bd_buffer *pooled; // that has it; NULL: none
     size_t body_read;
     bool has_header, has_head;
     _Atomic uint64_t ready_at; // reading goes on when so many bytes have been written

@@ -34,7 +34,6 @@ static const char welcome[] = "braid shared memory 1";
 _Static_assert(sizeof welcome <= sizeof((hello *)0)->words && BD_SHM_TOKEN_BYTES <= sizeof((hello *)0)->words,
                "");
 
-
 static bool send_with(int socket, const void *bytes, size_t len, const int *fds, int count)
 {
     char space[CMSG_SPACE(FDS_MAX * sizeof(int))] = {0};
@@ -113,7 +112,6 @@ static void map_tensors(bd_shm_link *l, const hello *h, int fd)
     if (h->tensors_bytes && pid && pid != getpid()) l->tensors = bd_peer_memory_add(pid, &region);
 }
 
-
 static int connect_to(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -164,7 +162,6 @@ static bool be_welcomed(bd_shm_link *l)
     close_all(fds, 2 + (h.tensors_bytes > 0));
     return segment != NULL;
 }
-
 
 static bool welcome_guest(bd_shm_link *l)
 {
@@ -219,7 +216,6 @@ braid_code bd_shm_open_socket_locked(bd_shm *shm, braid_status *st)
     shm->socket = -1;
     return st->code;
 }
-
 
 void bd_shm_wake_watcher(const bd_shm *shm)
 {
