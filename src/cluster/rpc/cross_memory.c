@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "base/tsan.h"
 #include "cluster/transport/host_identity.h"
 #include "tensor/shared_memory.h"
 #include <errno.h>
@@ -143,7 +144,7 @@ static bool is_still_held(bd_cross_memory *m, const Braid__TensorMemory *from, u
 {
     uint64_t now = 0;
     const piece shown = {&now, from->id_at, sizeof now};
-    atomic_thread_fence(memory_order_acquire);
+    bd_fence();
     return read_pieces(m, from, &shown, 1) && now == id;
 }
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/tsan.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -118,7 +119,7 @@ static long futex(atomic_uint *word, int op, unsigned value, const struct timesp
 
 void bd_shm_ring_bell(bd_shm_bell *bell)
 {
-    atomic_thread_fence(memory_order_seq_cst); // what was published is before the look
+    bd_fence(); // what was published is before the look
     if (!atomic_load_explicit(&bell->is_awaited, memory_order_relaxed) ||
         !atomic_exchange(&bell->is_awaited, 0))
         return;
@@ -135,7 +136,7 @@ void bd_shm_wake_all(bd_shm_bell *bell)
 void bd_shm_arm_bell(bd_shm_bell *bell)
 {
     atomic_store(&bell->is_awaited, 1);
-    atomic_thread_fence(memory_order_seq_cst); // before the look for something to do
+    bd_fence(); // before the look for something to do
 }
 
 void bd_shm_disarm_bell(bd_shm_bell *bell)

@@ -20,6 +20,7 @@
 #define FDS_MAX 3
 #define EVENTS_AT_ONCE 16
 #define BACKLOG 64
+#define LINKS_MAX 1000 // where connections have no limit
 // Events of the watcher's own, and numbers that no link has.
 #define SOCKET_EVENT UINT64_MAX
 #define WAKE_EVENT (UINT64_MAX - 1)
@@ -185,12 +186,22 @@ static bool welcome_guest(bd_shm_link *l)
     return is_sent;
 }
 
+// There are as many links as connections at most.
+static bool has_room(bd_shm *shm)
+{
+    const int max = shm->limits.connections ? shm->limits.connections : LINKS_MAX;
+    bd_mutex_lock(&shm->mu);
+    const bool has_room = shm->links.len < (size_t)max;
+    bd_mutex_unlock(&shm->mu);
+    return has_room;
+}
+
 static void accept_all(bd_shm *shm)
 {
     for (;;) {
         const int fd = accept4(shm->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0) return;
-        if (process_of(fd))
+        if (fd < 0) return; // none is left, or there are no more descriptors: until the next one comes
+        if (process_of(fd) && has_room(shm))
             bd_shm_link_unref(bd_shm_link_new(shm, fd, NULL));
         else
             close(fd);
@@ -205,7 +216,7 @@ braid_code bd_shm_open_socket_locked(bd_shm *shm, braid_status *st)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path + 1, shm->name, BD_SHM_NAME_BYTES);
     const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + BD_SHM_NAME_BYTES);
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = SOCKET_EVENT};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = SOCKET_EVENT};
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     shm->socket = fd; // before the watcher hears of it
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, len) == 0 && listen(fd, BACKLOG) == 0 &&
