@@ -1,6 +1,7 @@
 # All tests, and the fuzzers.
 #
-# A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS` and `//
+# A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS`, `//
+# slots: N` (it takes the place of N tests among those that run at once; for tests that measure times) and `//
 # serial: yes` (no other test at the same time) in comments among its first 10 lines. It exits with 77 when it
 # is skipped. Sanitized builds get four times the timeout (default 60 s).
 if(BRAID_FUZZ)
@@ -82,9 +83,13 @@ function(braid_test_properties test source)
     if(BRAID_SANITIZE)
         math(EXPR timeout "${timeout} * 4")
     endif()
+    braid_marker(${source} slots slots)
+    if(NOT slots)
+        set(slots 1)
+    endif()
     braid_marker(${source} serial serial)
     # Long tests begin first; CTest knows their times only where they ran before.
-    set_tests_properties(${test} PROPERTIES COST ${timeout}
+    set_tests_properties(${test} PROPERTIES COST ${timeout} PROCESSORS ${slots}
         SKIP_RETURN_CODE 77 TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${BRAID_TEST_ENV}")
     if(serial)
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
