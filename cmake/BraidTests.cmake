@@ -43,10 +43,6 @@ if(BRAID_SANITIZE MATCHES "thread")
     list(APPEND BRAID_TEST_ENV "OMP_NUM_THREADS=1")
 endif()
 
-# Tests are many, and each holds all of its modules: where mold is installed it links them, many times as fast
-# as GNU ld.
-find_program(BRAID_MOLD mold)
-
 # The value of a marker comment `// KEY: VALUE` among the first 10 lines of a file.
 function(braid_marker source key out)
     file(STRINGS ${source} lines LIMIT_COUNT 10)
@@ -88,8 +84,13 @@ function(braid_test_properties test source)
         set(slots 1)
     endif()
     braid_marker(${source} serial serial)
-    # Long tests begin first; CTest knows their times only where they ran before.
-    set_tests_properties(${test} PROPERTIES COST ${timeout} PROCESSORS ${slots}
+    # Long tests begin first (CTest knows their times only where they ran before): those that would find no
+    # place among others, those with a long timeout, those of programs, and then those of single modules.
+    math(EXPR cost "${timeout} * ${slots} * ${slots}")
+    if(source MATCHES "^${CMAKE_SOURCE_DIR}/tests/")
+        math(EXPR cost "${cost} + 30")
+    endif()
+    set_tests_properties(${test} PROPERTIES COST ${cost} PROCESSORS ${slots}
         SKIP_RETURN_CODE 77 TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${BRAID_TEST_ENV}")
     if(serial)
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
