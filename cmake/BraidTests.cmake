@@ -1,11 +1,13 @@
 # All tests, and the fuzzers.
 #
-# A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS` and `//
+# A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS`, `//
+# slots: N` (it takes the place of N tests among those that run at once; for tests that measure times) and `//
 # serial: yes` (no other test at the same time) in comments among its first 10 lines. It exits with 77 when it
 # is skipped. Sanitized builds get four times the timeout (default 60 s).
 if(BRAID_FUZZ)
     file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
     file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/support/*.c)
+    add_custom_target(fuzzers)
     foreach(source IN LISTS fuzzers)
         get_filename_component(name ${source} NAME_WE)
         # The disk in memory is for fuzzers of files; the library does not hold the code of programs.
@@ -17,6 +19,7 @@ if(BRAID_FUZZ)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
         target_link_libraries(${name} PRIVATE braid_static)
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        add_dependencies(fuzzers ${name})
     endforeach()
     return()
 endif()
@@ -39,10 +42,6 @@ set(BRAID_TEST_ENV
 if(BRAID_SANITIZE MATCHES "thread")
     list(APPEND BRAID_TEST_ENV "OMP_NUM_THREADS=1")
 endif()
-
-# Tests are many, and each holds all of its modules: where mold is installed it links them, many times as fast
-# as GNU ld.
-find_program(BRAID_MOLD mold)
 
 # The value of a marker comment `// KEY: VALUE` among the first 10 lines of a file.
 function(braid_marker source key out)
@@ -80,8 +79,18 @@ function(braid_test_properties test source)
     if(BRAID_SANITIZE)
         math(EXPR timeout "${timeout} * 4")
     endif()
+    braid_marker(${source} slots slots)
+    if(NOT slots)
+        set(slots 1)
+    endif()
     braid_marker(${source} serial serial)
-    set_tests_properties(${test} PROPERTIES
+    # Long tests begin first (CTest knows their times only where they ran before): those that would find no
+    # place among others, those with a long timeout, those of programs, and then those of single modules.
+    math(EXPR cost "${timeout} * ${slots} * ${slots}")
+    if(source MATCHES "^${CMAKE_SOURCE_DIR}/tests/")
+        math(EXPR cost "${cost} + 30")
+    endif()
+    set_tests_properties(${test} PROPERTIES COST ${cost} PROCESSORS ${slots}
         SKIP_RETURN_CODE 77 TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${BRAID_TEST_ENV}")
     if(serial)
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
@@ -200,6 +209,11 @@ foreach(source IN LISTS script_tests)
     braid_test_properties(${test} ${source})
 endforeach()
 
+# Sanitizers have no part in what follows.
+if(BRAID_SANITIZE)
+    return()
+endif()
+
 # Every public header compiles alone, as C17 and as C++17.
 file(GLOB public_headers RELATIVE ${CMAKE_SOURCE_DIR}/include CONFIGURE_DEPENDS
      ${CMAKE_SOURCE_DIR}/include/braid/*.h ${CMAKE_SOURCE_DIR}/include/braid/*.hpp)
@@ -224,8 +238,5 @@ foreach(header IN LISTS public_headers ITEMS braid/locations.h braid/raw_ops.h)
 endforeach()
 
 # The shared library holds the public API, all of it and nothing else.
-if(NOT BRAID_SANITIZE)
-    add_test(NAME library.exports COMMAND ${CMAKE_SOURCE_DIR}/tools/check_exports.sh
-             $<TARGET_FILE:braid_shared>
-             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-endif()
+add_test(NAME library.exports COMMAND ${CMAKE_SOURCE_DIR}/tools/check_exports.sh $<TARGET_FILE:braid_shared>
+         WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -2,6 +2,7 @@
 // parameter server, each a process, it tells the rates of two to four workers.
 // labels: slow
 // timeout: 300
+// slots: 3
 #include "cli/cluster_model.h"
 #include "support/paced_worker.h"
 #include <math.h>

@@ -3,6 +3,7 @@
 // for the same times to compute. Times under sanitizers would say nothing.
 // labels: slow
 // timeout: 300
+// slots: 3
 #include "cli/cluster_model.h"
 #include "support/paced_worker.h"
 #include <math.h>

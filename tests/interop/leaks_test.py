@@ -4,6 +4,7 @@
 # A short form; BRAID_LEAKS=full in the environment: 500 sessions of each kind, 100 workers.
 # labels: concurrent
 # timeout: 600
+# slots: 3
 import os
 import unittest
 

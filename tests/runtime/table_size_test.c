@@ -2,6 +2,7 @@
 // optimizer that updates rows alone.
 // labels: concurrent
 // timeout: 120
+// slots: 3
 //
 // BRAID_TABLES=full compares tables of 10 MB and of 1.6 GB, to within 20 %. The caches are emptied before
 // each step: what fits into them is read faster, whoever reads it.
