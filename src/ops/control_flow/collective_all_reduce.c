@@ -38,7 +38,15 @@ typedef struct all_reduce {
     int chunks;                // of a part; those beyond the end of the tensor are empty
     braid_tensor *pieces;      // [chunks][size]: of this member's part, from each other member
     atomic_int *missing;       // [chunks]: pieces that have not arrived
+    atomic_int *heard;         // [size]: of each other member, ANNOUNCED and UNLIKE
 } all_reduce;
+
+// A chunk may arrive before the announcement of its member's shape. When it is not as long as it should be,
+// that announcement tells why.
+enum {
+    ANNOUNCED = 1, // a shape like this member's
+    UNLIKE = 2     // a chunk of another length has come
+};
 
 static all_reduce *of(bd_member *m)
 {
@@ -56,6 +64,7 @@ static void destroy(bd_member *m)
     bd_free((void *)a->group.incarnations);
     bd_free(a->pieces);
     bd_free(a->missing);
+    bd_free(a->heard);
     bd_tensor_fini(&a->out);
 }
 
@@ -88,6 +97,7 @@ static void divide_into_chunks(all_reduce *a)
     a->chunks = (int)((a->part + a->step - 1) / a->step);
     a->pieces = bd_calloc((size_t)a->chunks * (size_t)size, sizeof *a->pieces);
     a->missing = bd_calloc((size_t)a->chunks, sizeof *a->missing);
+    a->heard = bd_calloc((size_t)size, sizeof *a->heard);
     for (int k = 0; k < a->chunks; k++)
         atomic_init(&a->missing[k], (int)size - 1);
 }
@@ -154,6 +164,9 @@ static void announced(bd_member *m, int from, int what, braid_tensor *tensor, br
     const braid_tensor theirs = described(tensor, a->out.dtype);
     if (theirs.dtype != a->out.dtype || !bd_shape_equal(&theirs.shape, &a->out.shape))
         fail_unlike(a, &theirs, from, st);
+    else if (atomic_fetch_or(&a->heard[from], ANNOUNCED) & UNLIKE)
+        bd_fail(st, BRAID_INTERNAL, "Member %d of the group has sent other elements than it has announced",
+                from);
 }
 
 // ---- Chunks on their way ----
@@ -170,12 +183,15 @@ static const char *result_name(char buf[32], int k)
     return buf;
 }
 
-// Whether a peer has sent as many elements as a chunk has.
+// Whether a peer has sent as many elements as a chunk has. If not, and it has announced as many, that is an
+// error; else its announcement will be one.
 static bool check_chunk(const all_reduce *a, const braid_tensor *t, const chunk *c, int from,
                         braid_status *st)
 {
     if (t->dtype == a->out.dtype && bd_tensor_count(t) == c->count) return true;
-    fail_unlike(a, t, from, st);
+    if (atomic_fetch_or(&a->heard[from], UNLIKE) & ANNOUNCED)
+        bd_fail(st, BRAID_INTERNAL, "Member %d of the group has sent other elements than it has announced",
+                from);
     return false;
 }
 
