@@ -23,7 +23,7 @@
 #define bd_tsan_acquire(p) ((void)(p))
 #endif
 
-// A sequentially consistent fence. ThreadSanitizer knows none: it gets a change of an atomic variable instead.
+// A sequentially consistent fence. ThreadSanitizer knows none: it gets a change of an atomic variable.
 static inline void bd_fence(void)
 {
 #ifdef BD_SEEN_BY_TSAN
