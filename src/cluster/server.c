@@ -198,6 +198,7 @@ static void free_parts(braid_server *s)
     bd_peers_close(&s->peers);
     bd_master_free(s->env.master);
     bd_local_worker_free(s->env.worker);
+    bd_accounts_free(s->accounts);
     bd_task_collectives_free(s->env.collectives);
     bd_chunk_store_free(s->env.chunk_store);
     bd_timers_free(s->timers);
@@ -337,7 +338,8 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     const bd_local_devices devices = {s->devices, s->device_infos, s->device_count};
     s->env.worker =
         bd_local_worker_new(&s->peers, &devices, s->timers, s->env.chunk_store, s->env.collectives);
-    bd_local_worker_limit(s->env.worker, &s->limits.client);
+    s->accounts = bd_accounts_new(s->limits.client.memory_bytes, s->limits.client.processors);
+    bd_local_worker_use_accounts(s->env.worker, s->accounts);
     s->peers.self->worker = bd_local_worker_base(s->env.worker);
     s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                    .timers = s->timers,
@@ -345,6 +347,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .cancellation = s->env.cancellation,
                                                    .collectives = s->env.collectives,
                                                    .spec_check = s->env.spec_check,
+                                                   .accounts = s->accounts,
                                                    .session_timeout_ms = options->session_timeout_ms,
                                                    .client_gone_ms = limits->gone_ms,
                                                    .session_idle_ms = options->session_idle_timeout_ms,
