@@ -198,7 +198,6 @@ static void free_parts(braid_server *s)
     bd_peers_close(&s->peers);
     bd_master_free(s->env.master);
     bd_local_worker_free(s->env.worker);
-    bd_accounts_free(s->accounts);
     bd_task_collectives_free(s->env.collectives);
     bd_chunk_store_free(s->env.chunk_store);
     bd_timers_free(s->timers);
@@ -210,6 +209,7 @@ static void free_parts(braid_server *s)
     bd_thread_pool_free(s->waiting);
     free_devices(s);
     bd_thread_pool_free(s->nodes);
+    bd_accounts_free(s->accounts); // of calls that have run there
     bd_remote_workers_free(&s->peers);
     bd_peers_fini(&s->peers);
     if (s->listener) s->transport->listener_free(s->listener);
