@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/thread.h"
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -49,6 +50,49 @@ void bd_account_unref(bd_account *a)
     bd_free(a);
 }
 
+// ---- The accounts of all clients ----
+
+struct bd_accounts {
+    int64_t bytes_max;
+    double processors;
+    bd_mutex mu;
+    bd_map by_client; // -> bd_account, one reference each; guarded by mu
+};
+
+bd_accounts *bd_accounts_new(int64_t bytes_max, double processors)
+{
+    bd_accounts *as = bd_calloc(1, sizeof *as);
+    as->bytes_max = bytes_max;
+    as->processors = processors;
+    bd_mutex_init(&as->mu);
+    return as;
+}
+
+void bd_accounts_free(bd_accounts *as)
+{
+    if (!as) return;
+    size_t pos = 0;
+    void *account;
+    while (bd_map_next(&as->by_client, &pos, NULL, &account))
+        bd_account_unref(account);
+    bd_map_fini(&as->by_client);
+    bd_mutex_fini(&as->mu);
+    bd_free(as);
+}
+
+bd_account *bd_accounts_of(bd_accounts *as, const char *client)
+{
+    if (!as || !client || !client[0] || (as->bytes_max == 0 && as->processors == 0)) return NULL;
+    bd_mutex_lock(&as->mu);
+    bd_account *a = bd_map_get(&as->by_client, client);
+    if (!a) {
+        a = bd_account_new(client, as->bytes_max, as->processors);
+        bd_map_put(&as->by_client, client, a);
+    }
+    bd_mutex_unlock(&as->mu);
+    return a;
+}
+
 // ---- Bytes ----
 
 bool bd_account_take(bd_account *a, size_t bytes)
@@ -74,7 +118,7 @@ void bd_account_explain(braid_status *st)
     char *message = bd_strdup(braid_status_message(st));
     braid_status_clear(st);
     bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
-            "%s (%s has tensors of %" PRId64 " bytes, and the server allows %" PRId64
+            "%s (%s has tensors and graphs of %" PRId64 " bytes, and the server allows %" PRId64
             ": start it with --limit client-memory=BYTES)",
             message, a->client, (int64_t)atomic_load_explicit(&a->bytes, memory_order_relaxed), a->bytes_max);
     bd_free(message);

@@ -1,4 +1,4 @@
-// What the steps of one client use: bytes of tensors, and time of processors.
+// What one client uses: bytes of its tensors and graphs, and time of processors.
 //
 // The executor enters the account of its step on each thread that runs kernels. Buffers that are made then
 // count against the account as long as they live, and the time that the thread was busy counts as used.
@@ -17,6 +17,14 @@ typedef struct bd_account bd_account;
 bd_account *bd_account_new(const char *client, int64_t bytes_max, double processors);
 bd_account *bd_account_ref(bd_account *a); // NULL stays NULL
 void bd_account_unref(bd_account *a);      // NULL is accepted
+
+// The accounts of a server's clients, made when they are first asked for. Any thread.
+typedef struct bd_accounts bd_accounts;
+// The limits are those of each client, as those of bd_account_new.
+bd_accounts *bd_accounts_new(int64_t bytes_max, double processors);
+void bd_accounts_free(bd_accounts *as); // NULL is accepted
+// Valid as long as `as`. NULL: the client has no limits, because there are none or its name is "" or NULL.
+bd_account *bd_accounts_of(bd_accounts *as, const char *client); // `as` may be NULL
 
 // ResourceExhausted, with the remedy, when more time was used than the client may: a minute of each processor
 // at once, and what has come back since. For the beginning of a step.

@@ -78,15 +78,32 @@ static void an_error_says_whose_limit_it_is(void **state)
     assert_false(bd_account_take(a, 50));
     bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM");
     bd_account_explain(st);
-    assert_error(st, BRAID_RESOURCE_EXHAUSTED,
-                 "OOM (alice has tensors of 60 bytes, and the server allows 100: start it with --limit "
-                 "client-memory=BYTES)");
+    assert_error(
+        st, BRAID_RESOURCE_EXHAUSTED,
+        "OOM (alice has tensors and graphs of 60 bytes, and the server allows 100: start it with --limit "
+        "client-memory=BYTES)");
     braid_status_clear(st);
     bd_fail(st, BRAID_INTERNAL, "other");
     bd_account_explain(st);
     assert_string_equal(braid_status_message(st), "other");
     bd_account_leave(turn);
     bd_account_unref(a);
+}
+
+static void each_client_has_one_account(void **state)
+{
+    (void)state;
+    bd_accounts *none = bd_accounts_new(0, 0), *as = bd_accounts_new(100, 0);
+    assert_null(bd_accounts_of(none, "alice")); // nothing limits it
+    assert_null(bd_accounts_of(NULL, "alice"));
+    assert_null(bd_accounts_of(as, ""));
+    assert_null(bd_accounts_of(as, NULL));
+    bd_account *alice = bd_accounts_of(as, "alice");
+    assert_ptr_equal(bd_accounts_of(as, "alice"), alice);
+    assert_true(bd_account_take(alice, 100));
+    assert_true(bd_account_take(bd_accounts_of(as, "bob"), 100));
+    bd_accounts_free(none);
+    bd_accounts_free(as);
 }
 
 static void time_is_used_up_and_comes_back(void **state)
@@ -135,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_taken_up_to_the_limit),
         cmocka_unit_test(an_error_says_whose_limit_it_is),
+        cmocka_unit_test(each_client_has_one_account),
         cmocka_unit_test_setup_teardown(time_is_used_up_and_comes_back, set_clock, reset_clock),
         cmocka_unit_test_setup_teardown(a_turn_within_a_turn_is_counted_once, set_clock, reset_clock),
     };

@@ -48,6 +48,27 @@ void bd_arena_reset(bd_arena *a)
     if (a->first) use_chunk(a, a->first);
 }
 
+bd_arena_mark bd_arena_get_mark(const bd_arena *a)
+{
+    return (bd_arena_mark){a->current, a->next, a->used};
+}
+
+void bd_arena_rewind(bd_arena *a, bd_arena_mark mark)
+{
+    if (!mark.chunk) {
+        bd_arena_fini(a);
+        return;
+    }
+    for (bd_arena_chunk *chunk; (chunk = mark.chunk->next);) {
+        mark.chunk->next = chunk->next;
+        a->held -= sizeof(bd_arena_chunk) + chunk->size;
+        bd_free(chunk);
+    }
+    use_chunk(a, mark.chunk);
+    a->next = mark.next;
+    a->used = mark.used;
+}
+
 // Makes a chunk with room for `size` bytes the current one: the next that was kept at a reset, or a new one
 // before it.
 static void next_chunk(bd_arena *a, size_t size)
@@ -63,6 +84,7 @@ static void next_chunk(bd_arena *a, size_t size)
     BD_ASSERT(chunk_size <= SIZE_MAX - sizeof(bd_arena_chunk));
     bd_arena_chunk *chunk = bd_malloc(sizeof(bd_arena_chunk) + chunk_size);
     chunk->size = chunk_size;
+    a->held += sizeof(bd_arena_chunk) + chunk_size;
     chunk->next = kept;
     if (a->current)
         a->current->next = chunk;

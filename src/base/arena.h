@@ -11,6 +11,7 @@ typedef struct bd_arena {
     bd_arena_chunk *first, *current;
     char *next, *end; // free part of the current chunk
     size_t used;      // bytes handed out since the last reset
+    size_t held;      // bytes of all chunks
 } bd_arena;
 
 void bd_arena_init(bd_arena *a);
@@ -18,6 +19,16 @@ void bd_arena_fini(bd_arena *a); // the arena is empty and usable afterwards
 
 // Makes everything handed out invalid; the chunks stay for reuse.
 void bd_arena_reset(bd_arena *a);
+
+// A point in an arena, which has not been reset since.
+typedef struct bd_arena_mark {
+    bd_arena_chunk *chunk; // NULL: the arena was empty
+    char *next;
+    size_t used;
+} bd_arena_mark;
+bd_arena_mark bd_arena_get_mark(const bd_arena *a);
+// Makes what was handed out since invalid, and frees the chunks that were added.
+void bd_arena_rewind(bd_arena *a, bd_arena_mark mark);
 
 // All pieces are aligned to 16 bytes and never NULL.
 void *bd_arena_alloc(bd_arena *a, size_t size);            // uninitialized

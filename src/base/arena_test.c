@@ -60,12 +60,38 @@ static void a_reset_arena_needs_no_new_memory(void **state)
     bd_arena_fini(&a);
 }
 
+// Chunks are added, and freed, from an empty arena and from one with a piece.
+static void a_rewound_arena_is_what_it_was(void **state)
+{
+    (void)state;
+    for (int has_piece = 0; has_piece < 2; has_piece++) {
+        bd_arena a = {0};
+        const char *kept = has_piece ? bd_arena_strdup(&a, "kept") : "kept";
+        const size_t used = a.used, held = a.held;
+        assert_true(held >= used && (held > 0) == (has_piece == 1));
+        const bd_arena_mark mark = bd_arena_get_mark(&a);
+        for (int round = 0; round < 2; round++) {
+            for (int i = 0; i < 1000; i++)
+                memset(bd_arena_alloc(&a, 100), round, 100);
+            assert_true(a.held >= 1000 * 100);
+            bd_arena_rewind(&a, mark);
+            assert_int_equal(a.used, used);
+            assert_int_equal(a.held, held);
+        }
+        assert_string_equal(bd_arena_strdup(&a, "next"), "next");
+        assert_string_equal(kept, "kept");
+        bd_arena_fini(&a);
+        assert_int_equal(a.held, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_of_any_size_keep_their_content),
         cmocka_unit_test(text_helpers_copy),
         cmocka_unit_test(a_reset_arena_needs_no_new_memory),
+        cmocka_unit_test(a_rewound_arena_is_what_it_was),
     };
     return BD_RUN_TESTS(tests);
 }

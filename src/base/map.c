@@ -118,6 +118,7 @@ void *bd_map_put_n(bd_map *m, const char *key, size_t len, void *value)
     m->entries[m->entry_len] = (bd_map_entry){.key = copy, .key_len = len, .hash = hash, .value = value};
     index_entry(m, m->entry_len++);
     m->count++;
+    m->key_bytes += len + 1;
     return NULL;
 }
 
@@ -149,6 +150,7 @@ void *bd_map_remove_n(bd_map *m, const char *key, size_t len)
     bd_map_entry *e = find(m, key, len, bd_hash_bytes(key, len));
     if (!e) return NULL;
     void *value = e->value;
+    m->key_bytes -= len + 1;
     bd_free(e->key); // `key` may be this very text: not read any more
     *e = (bd_map_entry){0};
     m->count--;
@@ -163,6 +165,11 @@ void *bd_map_remove(bd_map *m, const char *key)
 size_t bd_map_count(const bd_map *m)
 {
     return m->count;
+}
+
+size_t bd_map_bytes(const bd_map *m)
+{
+    return m->entry_cap * sizeof *m->entries + m->index_cap * sizeof *m->index + m->key_bytes;
 }
 
 bool bd_map_next(const bd_map *m, size_t *pos, const char **key, void **value)

@@ -22,6 +22,7 @@ typedef struct bd_map {
     bd_map_entry *entries; // in order of insertion, removed ones stay until the next growth
     uint32_t *index;       // open addressing: entry number + 1, 0 free
     size_t entry_len, entry_cap, index_cap, count;
+    size_t key_bytes; // of all keys
 } bd_map;
 
 void bd_map_init(bd_map *m);
@@ -43,6 +44,7 @@ void *bd_map_remove(bd_map *m, const char *key);
 void *bd_map_remove_n(bd_map *m, const char *key, size_t len);
 
 size_t bd_map_count(const bd_map *m);
+size_t bd_map_bytes(const bd_map *m); // that the map has allocated
 
 // Iterates; `key` and `value` may be NULL. The current entry may be removed meanwhile; no entry may be added.
 //     size_t pos = 0; const char *key; void *value;

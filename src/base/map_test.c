@@ -231,6 +231,25 @@ static void hashes_spread(void **state)
     assert_int_not_equal(bd_hash_bytes("a\0", 2), bd_hash_bytes("a", 1));
 }
 
+static void the_bytes_of_a_map_are_those_of_its_keys_and_tables(void **state)
+{
+    (void)state;
+    bd_map m = {0};
+    assert_int_equal(bd_map_bytes(&m), 0);
+    bd_map_put(&m, "a", &m);
+    const size_t one = bd_map_bytes(&m);
+    char key[1001] = {0};
+    memset(key, 'k', 1000);
+    bd_map_put(&m, key, &m);
+    bd_map_put(&m, key, NULL); // the key is there
+    assert_int_equal(bd_map_bytes(&m), one + 1001);
+    bd_map_remove(&m, key);
+    bd_map_remove(&m, key);
+    assert_int_equal(bd_map_bytes(&m), one);
+    bd_map_fini(&m);
+    assert_int_equal(bd_map_bytes(&m), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +261,7 @@ int main(void)
         cmocka_unit_test(numbers_behave_as_a_table),
         cmocka_unit_test(an_empty_imap_answers),
         cmocka_unit_test(hashes_spread),
+        cmocka_unit_test(the_bytes_of_a_map_are_those_of_its_keys_and_tables),
     };
     return BD_RUN_TESTS(tests);
 }

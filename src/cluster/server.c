@@ -211,6 +211,7 @@ static void free_parts(braid_server *s)
     bd_thread_pool_free(s->waiting);
     free_devices(s);
     bd_thread_pool_free(s->nodes);
+    bd_accounts_free(s->accounts); // of calls that have run there
     bd_remote_workers_free(&s->peers);
     bd_peers_fini(&s->peers);
     if (s->listener) s->transport->listener_free(s->listener);
@@ -339,7 +340,8 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     const bd_local_devices devices = {s->devices, s->device_infos, s->device_count};
     s->env.worker =
         bd_local_worker_new(&s->peers, &devices, s->timers, s->env.chunk_store, s->env.collectives);
-    bd_local_worker_limit(s->env.worker, &s->limits.client);
+    s->accounts = bd_accounts_new(s->limits.client.memory_bytes, s->limits.client.processors);
+    bd_local_worker_use_accounts(s->env.worker, s->accounts);
     s->peers.self->worker = bd_local_worker_base(s->env.worker);
     s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                    .timers = s->timers,
@@ -347,6 +349,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .cancellation = s->env.cancellation,
                                                    .collectives = s->env.collectives,
                                                    .spec_check = s->env.spec_check,
+                                                   .accounts = s->accounts,
                                                    .session_timeout_ms = options->session_timeout_ms,
                                                    .client_gone_ms = limits->gone_ms,
                                                    .session_idle_ms = options->session_idle_timeout_ms,

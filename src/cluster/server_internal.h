@@ -34,6 +34,7 @@ struct braid_server {
     bd_server_files files; // that graphs may use
     bd_users users;        // who may call, if the transport is the server's
     bd_server_limits limits;
+    bd_accounts *accounts; // of clients, that master and worker use
     bd_mutex mu;
     bd_cond changed;
     bool is_stopping, is_stopped; // guarded by mu

@@ -3,12 +3,17 @@
 #define BD_CLUSTER_SERVER_LIMITS_H
 
 #include "cluster/transport/transport.h"
-#include "cluster/worker/local_worker.h"
+
+// What the sessions of one client may use, which has not the role task.
+typedef struct bd_client_limits {
+    int64_t memory_bytes; // of its tensors and graphs; 0: no limit
+    double processors;    // that it keeps busy in the long run; 0: no limit
+} bd_client_limits;
 
 typedef struct bd_server_limits {
     bd_transport_limits transport;
     int sessions;         // that one caller has open
-    int64_t memory_bytes; // of the tensors of all steps and variables
+    int64_t memory_bytes; // of the tensors of all steps and variables, and of graphs
     bd_client_limits client;
     int64_t step_ms; // the longest step; 0: no limit
 } bd_server_limits;

@@ -41,6 +41,11 @@ void bd_library_unref(bd_library *l)
     bd_free(l);
 }
 
+size_t bd_library_bytes(const bd_library *l)
+{
+    return l ? sizeof *l + bd_map_bytes(&l->functions) + bd_map_bytes(&l->gradients) : 0;
+}
+
 const bd_function *bd_library_find(const bd_library *l, const char *name)
 {
     return l ? bd_map_get(&l->functions, name) : NULL;

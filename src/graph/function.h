@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "graph/op.h"
+#include "tensor/charge.h"
 #include <stdatomic.h>
 
 struct braid_graph;
@@ -44,6 +45,7 @@ typedef struct bd_function {
     bd_bytes wire;           // the FunctionDef as it was received
     bd_arena arena;          // of all this
     bd_attr_tensors tensors; // of attrs
+    bd_charge charge;        // for the arena
 } bd_function;
 
 typedef struct bd_library {
@@ -54,6 +56,9 @@ typedef struct bd_library {
 
 bd_library *bd_library_ref(bd_library *l); // NULL is accepted
 void bd_library_unref(bd_library *l);      // NULL is accepted
+// Bytes that the library has allocated, without its functions: libraries share them, and they count
+// themselves (bd_function.charge). `l` may be NULL.
+size_t bd_library_bytes(const bd_library *l);
 // NULL: not found; `l` may be NULL
 const bd_function *bd_library_find(const bd_library *l, const char *name);
 // NULL: not found; `l` may be NULL

@@ -414,6 +414,7 @@ braid_code bd_function_parse(const bd_bytes *message, bd_function **out, braid_s
     f->tensors.items = p.im.tensors.items;
     f->tensors.len = p.im.tensors.len;
     f->tensors.cap = p.im.tensors.cap;
+    if (!code) code = bd_charge_set(&f->charge, sizeof *f + f->arena.held, "A function", p.im.st);
     if (code) {
         bd_function_unref(f);
         f = NULL;
@@ -429,5 +430,6 @@ void bd_function_unref(bd_function *f)
         braid_tensor_free(f->tensors.items[i]);
     bd_array_free(&f->tensors);
     bd_arena_fini(&f->arena);
+    bd_charge_fini(&f->charge);
     bd_free(f);
 }

@@ -168,6 +168,28 @@ void bd_graph_drop_tensors(braid_graph *g, size_t keep)
         braid_tensor_free(g->tensors.items[--g->tensors.len]);
 }
 
+size_t bd_graph_bytes(const braid_graph *g)
+{
+    return g->arena.held + g->nodes.cap * sizeof *g->nodes.items + g->tensors.cap * sizeof *g->tensors.items +
+           g->tensors.len * sizeof *g->tensors.items[0] + bd_map_bytes(&g->by_name) +
+           bd_map_bytes(&g->name_numbers);
+}
+
+bd_graph_mark bd_graph_get_mark(const braid_graph *g)
+{
+    return (bd_graph_mark){g->nodes.len, g->tensors.len, bd_arena_get_mark(&g->arena)};
+}
+
+void bd_graph_rewind(braid_graph *g, const bd_graph_mark *mark)
+{
+    BD_ASSERT(!g->builder);
+    for (size_t i = mark->nodes; i < g->nodes.len; i++)
+        bd_map_remove(&g->by_name, g->nodes.items[i]->name);
+    g->nodes.len = mark->nodes;
+    bd_graph_drop_tensors(g, mark->tensors);
+    bd_arena_rewind(&g->arena, mark->arena);
+}
+
 braid_op *bd_graph_append(braid_graph *g, braid_op *n)
 {
     n->id = (int)g->nodes.len;

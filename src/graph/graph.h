@@ -52,6 +52,19 @@ struct braid_graph {
 void bd_graph_init(braid_graph *g);
 void bd_graph_fini(braid_graph *g);
 
+// Bytes that the graph has allocated, without tensors and functions.
+size_t bd_graph_bytes(const braid_graph *g);
+
+// A point in the growth of a graph.
+typedef struct bd_graph_mark {
+    size_t nodes, tensors;
+    bd_arena_mark arena;
+} bd_graph_mark;
+bd_graph_mark bd_graph_get_mark(const braid_graph *g);
+// Removes the nodes that were added since, and frees their memory. Earlier nodes have not changed since, and
+// nothing was built (bd_graph_builder). The library stays as it is.
+void bd_graph_rewind(braid_graph *g, const bd_graph_mark *mark);
+
 // ---- Reading nodes ----
 
 const bd_attr *bd_node_attr(const braid_op *n, const char *name); // NULL when absent

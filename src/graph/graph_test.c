@@ -3,6 +3,7 @@
 
 #include "base/strbuf.h"
 #include "graph/testing/test_ops.h"
+#include <stdio.h>
 
 #define TYPE(t)                                                                                              \
     {                                                                                                        \
@@ -299,6 +300,32 @@ static void topological_order_respects_edges_and_loops(void **state)
     braid_graph_free(g);
 }
 
+static void a_rewound_graph_is_what_it_was(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    add(g, "NoOp", "old", "");
+    const size_t nodes = g->nodes.len, tensors = g->tensors.len, bytes = bd_graph_bytes(g);
+    const bd_graph_mark mark = bd_graph_get_mark(g);
+    for (int round = 0; round < 2; round++) {
+        char name[16];
+        for (int i = 0; i < 1000; i++) {
+            snprintf(name, sizeof name, "new_%d", i);
+            add(g, "NoOp", name, "");
+        }
+        assert_true(bd_graph_bytes(g) > bytes + 1000 * sizeof(braid_op));
+        bd_graph_rewind(g, &mark);
+        assert_int_equal(g->nodes.len, nodes);
+        assert_int_equal(g->tensors.len, tensors);
+        assert_null(braid_graph_find(g, "new_0"));
+        assert_non_null(braid_graph_find(g, "old"));
+        assert_true(bd_graph_bytes(g) < bytes + 1000 * 100); // tables stay as large as they were
+    }
+    assert_ok(st);
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +339,7 @@ int main(void)
         cmocka_unit_test(repeated_control_inputs_count_once),
         cmocka_unit_test(consumers_are_listed_with_their_inputs),
         cmocka_unit_test(topological_order_respects_edges_and_loops),
+        cmocka_unit_test(a_rewound_graph_is_what_it_was),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -5,8 +5,8 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdint.h>
 
-// oneDNN uses OpenMP threads, and each calling thread would start a team of its own. Call this before any
-// other use of oneDNN on a thread.
+// oneDNN uses OpenMP threads, and each calling thread would start a team of its own, whose time would count
+// for no client (base/account.h). Call this before any other use of oneDNN on a thread.
 void bd_dnnl_one_thread(void);
 
 // oneDNN cannot be interrupted (base/interrupt.h): one of several calls makes at most this many

@@ -56,11 +56,10 @@ typedef void (*bd_function_done_fn)(void *arg, braid_tensor *rets, int ret_count
 typedef struct bd_invocation {
     const braid_tensor *args; // borrowed until bd_function_call returns
     int arg_count;
-    bd_step *
-        // of the caller, valid until the call has ended: the function's step shares its id, container,
-        // rendezvous
-        step;
-    // and statistics, and is cancelled with it. NULL: a step of its own
+    // Of the caller, valid until the call has ended: the function's step shares its id, container, rendezvous
+    // and statistics, and is cancelled with it. NULL: a step of its own, which counts against the account of
+    // the calling thread (base/account.h); that account outlives the call.
+    bd_step *step;
     bd_cancellation *cancellation; // without `step`: cancels the call; NULL: the call cannot be cancelled
     bd_function_done_fn done;
     void *arg;

@@ -6,6 +6,7 @@
 //   ended    its plans are done: the results are taken from the frame, the callback runs, the call is freed
 #include "runtime/function_runtime.h"
 
+#include "base/account.h"
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/slab.h"
@@ -290,6 +291,7 @@ static void set_step(call *c, const bd_invocation *from)
         c->step.id =
             (int64_t)(bd_random_u64() >> 2) + 1; // as the ids of sessions' steps: the upper two bits are 0
         c->step.pool = c->fs->pool;
+        c->step.account = bd_account_current;
         snprintf(c->container, sizeof c->container, BD_STEP_CONTAINER_PREFIX "%" PRId64, c->step.id);
         c->step.container = c->container;
     }

@@ -2,6 +2,7 @@
 // labels: concurrent
 #include "runtime/function_runtime.h"
 
+#include "base/account.h"
 #include "runtime/testing/test_graph.h"
 #include "runtime/testing/test_ops.h"
 
@@ -125,6 +126,28 @@ static void a_call_needs_no_step(void **state)
     }
     braid_tensor_free(x);
     shut(&f);
+}
+
+// As when the iterator of a client's data set makes it.
+static void a_call_without_a_step_counts_against_the_account_of_its_thread(void **state)
+{
+    (void)state;
+    fixture f;
+    result r;
+    open(&f);
+    bd_account *a = bd_account_new("alice", 3, 0); // less than a float
+    braid_tensor *x = braid_tensor_float(4);
+    start(&f, "double", 0, x, 1, NULL, &r); // which compiles it
+    finish(&r);
+    const bd_account_turn turn = bd_account_enter(a);
+    start(&f, "double", 0, x, 1, NULL, &r);
+    bd_account_leave(turn);
+    bd_event_wait(&r.ended);
+    assert_error(&r.status, BRAID_RESOURCE_EXHAUSTED, "(alice has tensors and graphs of 0 bytes");
+    finish(&r);
+    braid_tensor_free(x);
+    shut(&f);
+    bd_account_unref(a);
 }
 
 static void a_call_that_waits_holds_no_thread_and_holds_its_environment(void **state)
@@ -275,6 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_needs_no_step),
+        cmocka_unit_test(a_call_without_a_step_counts_against_the_account_of_its_thread),
         cmocka_unit_test(a_call_that_waits_holds_no_thread_and_holds_its_environment),
         cmocka_unit_test(a_call_may_outlive_the_session_that_has_the_resources),
         cmocka_unit_test(a_token_ends_the_calls_below_it_and_no_others),

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "runtime/plan_internal.h"
+#include <string.h>
 
 typedef struct stored {
     const bd_kernel *kernel;
@@ -12,7 +13,8 @@ typedef struct stored {
 
 struct bd_kernel_store {
     bd_mutex mu;
-    bd_map kernels; // guarded by mu; "node\ndevice" -> stored
+    bd_charge charge; // for all that it holds; guarded by mu
+    bd_map kernels;   // guarded by mu; "node\ndevice" -> stored
 };
 
 bd_kernel_store *bd_kernel_store_new(void)
@@ -39,6 +41,7 @@ void bd_kernel_store_free(bd_kernel_store *s)
     while (bd_map_next(&s->kernels, &pos, NULL, &value))
         free_stored(value);
     bd_map_fini(&s->kernels);
+    bd_charge_fini(&s->charge);
     bd_mutex_fini(&s->mu);
     bd_free(s);
 }
@@ -81,6 +84,12 @@ static braid_code find_or_bind_locked(bd_kernel_store *s, const char *key, const
     if (!k) {
         braid_code code = bind(node, kernel, &k, st);
         if (code) return code;
+        const size_t bytes = sizeof *k + kernel->state_size + bd_graph_bytes(&k->graph) + strlen(key);
+        code = bd_charge_set(&s->charge, s->charge.bytes + bytes, "The states of kernels", st);
+        if (code) {
+            free_stored(k);
+            return code;
+        }
         bd_map_put(&s->kernels, key, k);
     }
     *state = k->state;

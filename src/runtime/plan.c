@@ -322,8 +322,16 @@ static void destroy(bd_plan *p)
     bd_array_free(&p->states);
     bd_arena_fini(&p->arena);
     bd_graph_fini(&p->graph);
+    bd_charge_fini(&p->charge);
     bd_mutex_fini(&p->mu);
     bd_free(p);
+}
+
+// The graph, the arrays, and the memory of one execution, which the plan keeps.
+static braid_code charge(bd_plan *p, braid_status *st)
+{
+    const size_t bytes = sizeof *p + bd_graph_bytes(&p->graph) + p->arena.held + p->frames[0].iteration_size;
+    return bd_charge_set(&p->charge, bytes, "A part of the graph", st);
 }
 
 braid_code bd_plan_compile(braid_graph *g, bd_device *device, bd_kernel_store *store, bd_plan **plan,
@@ -341,6 +349,7 @@ braid_code bd_plan_compile(braid_graph *g, bd_device *device, bd_kernel_store *s
     bd_graph_consumers(&p->graph, &consumers);
     braid_code code = build(p, &consumers, store, st);
     bd_consumers_fini(&consumers);
+    if (!code) code = charge(p, st);
     if (code) {
         destroy(p);
         return code;

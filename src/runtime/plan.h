@@ -19,7 +19,7 @@ typedef struct bd_plan bd_plan;
 
 // Compiles `g` (all its nodes are on `device`) into a plan with count 1, which takes over the graph (`g` is
 // left empty, also on an error). An unknown op or an op without a kernel: NotFound / InvalidArgument naming
-// op and node.
+// op and node. ResourceExhausted when the account of this thread, or the limit of the pool, allows no more.
 braid_code bd_plan_compile(braid_graph *g, bd_device *device, bd_kernel_store *store, bd_plan **plan,
                            braid_status *st);
 bd_plan *bd_plan_ref(bd_plan *p);

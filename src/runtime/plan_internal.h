@@ -85,6 +85,7 @@ struct bd_plan {
     braid_graph graph;
     bd_device *device;   // not owned
     bd_arena arena;      // all arrays below
+    bd_charge charge;    // for graph and arena
     bd_plan_item *items; // by node id
     int item_count;
     bd_plan_edge *edges;

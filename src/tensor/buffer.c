@@ -83,7 +83,8 @@ static struct shard {
 } shards[SHARD_COUNT];
 
 static atomic_uint_fast64_t system_allocs;
-static atomic_size_t system_bytes; // of all blocks, without their headers
+static atomic_size_t system_bytes; // of all blocks, without their headers, and what is reserved
+static atomic_size_t reserved_bytes;
 static atomic_size_t system_bytes_max = SIZE_MAX;
 
 static bool shard_enter(struct shard *s)
@@ -321,7 +322,9 @@ bd_buffer_pool_stats bd_buffer_pool_get_stats(void)
                                       atomic_load_explicit(&system_allocs, memory_order_relaxed)};
     for (unsigned c = 0; c < CLASS_COUNT; c++)
         stats.bytes_free += class_free_bytes(c);
+    const size_t reserved = atomic_load_explicit(&reserved_bytes, memory_order_relaxed);
     size_t all = atomic_load_explicit(&system_bytes, memory_order_relaxed);
+    all = all > reserved ? all - reserved : 0; // the two are not read at the same moment
     stats.bytes_in_use = all > stats.bytes_free ? all - stats.bytes_free : 0;
     return stats;
 }
@@ -337,6 +340,22 @@ void bd_buffer_pool_trim(size_t keep_bytes)
             bytes_free -= class_bytes(c) < bytes_free ? class_bytes(c) : bytes_free;
         }
     }
+}
+
+bool bd_buffer_pool_reserve(size_t bytes)
+{
+    if (!reserve_bytes(bytes)) {
+        bd_buffer_pool_trim(0);
+        if (!reserve_bytes(bytes)) return false;
+    }
+    atomic_fetch_add_explicit(&reserved_bytes, bytes, memory_order_relaxed);
+    return true;
+}
+
+void bd_buffer_pool_unreserve(size_t bytes)
+{
+    atomic_fetch_sub_explicit(&reserved_bytes, bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&system_bytes, bytes, memory_order_relaxed);
 }
 
 void bd_buffer_pool_set_limit(size_t bytes)

@@ -69,6 +69,11 @@ bd_buffer_pool_stats bd_buffer_pool_get_stats(void);
 // Gives free buffers back to the system until at most `keep_bytes` are held free.
 void bd_buffer_pool_trim(size_t keep_bytes);
 
+// Counts memory that is not the pool's (tensor/charge.h) against the pool's limit. False when that allows no
+// more, also without the free buffers: nothing is counted.
+bool bd_buffer_pool_reserve(size_t bytes);
+void bd_buffer_pool_unreserve(size_t bytes);
+
 // The most bytes the pool takes from the system in all; beyond it bd_buffer_new returns NULL. At first there
 // is no limit.
 void bd_buffer_pool_set_limit(size_t bytes);

@@ -221,7 +221,7 @@ static void a_client_has_memory_and_processors_up_to_a_limit(void **state)
     trainer_start(f, "bob", 2, &bob);
     const braid_out small = sum_on_worker(&alice, 1000000), large = sum_on_worker(&alice, 3000000);
     test_fetch_status(alice.s, large, PATIENCE_MS, &got, st);
-    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "(certificate 'alice' has tensors of ");
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "(certificate 'alice' has tensors and graphs of ");
     assert_error(st, BRAID_RESOURCE_EXHAUSTED, "--limit client-memory=BYTES");
     braid_status_clear(st);
     int steps = 0;
@@ -235,6 +235,69 @@ static void a_client_has_memory_and_processors_up_to_a_limit(void **state)
     trainer_end(&bob);
 }
 
+static int set_up_with_memory(void **state)
+{
+    setenv("BRAID_LIMITS", "client-memory=8M", 1);
+    const int code = tls_cluster_set_up(state);
+    unsetenv("BRAID_LIMITS");
+    return code;
+}
+
+// A step for which the session gets `count` more nodes, and the device runs all of them.
+static braid_code run_many(const trainer *t, const char *device, int count, braid_status *st)
+{
+    float got;
+    braid_out *values = bd_calloc((size_t)count, sizeof *values);
+    braid_push_device(t->g, device);
+    for (int i = 0; i < count; i++)
+        values[i] = braid_random_uniform(t->g, BRAID_SHAPE(1), 0, 1); // a state each, which nothing folds
+    const braid_out sum = braid_reduce_sum(t->g, braid_add_n(t->g, values, count));
+    braid_pop_device(t->g);
+    bd_free(values);
+    braid_status_clear(st);
+    return test_fetch_status(t->s, sum, PATIENCE_MS, &got, st);
+}
+
+// On the task of the master, where the session's graph and the part of it that runs are, and elsewhere.
+static void graphs_are_memory_of_their_client(void **state)
+{
+    const tls_cluster *f = *state;
+    BD_STATUS(st);
+    const char *const devices[] = {WORKER, PS};
+    for (int i = 0; i < 2; i++) {
+        trainer alice, second, bob;
+        trainer_start(f, "alice", 1, &alice);
+        trainer_start(f, "alice", 1, &second);
+        trainer_start(f, "bob", 2, &bob);
+        assert_int_equal(run_many(&second, devices[i], 10, st), BRAID_OK);
+        run_many(&alice, devices[i], 3000, st);
+        assert_error(st, BRAID_RESOURCE_EXHAUSTED, "(certificate 'alice' has tensors and graphs of ");
+        assert_error(st, BRAID_RESOURCE_EXHAUSTED, "--limit client-memory=BYTES");
+        assert_int_equal(run_many(&second, devices[i], 10, st), BRAID_OK);
+        assert_int_equal(run_many(&bob, devices[i], 100, st), BRAID_OK);
+        trainer_end(&alice);
+        trainer_end(&second);
+        trainer_end(&bob);
+    }
+}
+
+// Rounds of what almost fills the account.
+static void memory_of_graphs_comes_back_with_the_end_of_the_session(void **state)
+{
+    const tls_cluster *f = *state;
+    BD_STATUS(st);
+    for (int round = 0; round < 3; round++) {
+        trainer alice, second;
+        trainer_start(f, "alice", 1, &alice);
+        assert_int_equal(run_many(&alice, WORKER, 200, st), BRAID_OK);
+        trainer_start(f, "alice", 1, &second);
+        run_many(&second, WORKER, 200, st);
+        assert_error(st, BRAID_RESOURCE_EXHAUSTED, "(certificate 'alice' has tensors and graphs of ");
+        trainer_end(&alice);
+        trainer_end(&second);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +309,10 @@ int main(void)
                                         tls_cluster_tear_down),
         cmocka_unit_test_setup_teardown(a_client_has_memory_and_processors_up_to_a_limit, set_up_with_limits,
                                         tls_cluster_tear_down),
+        cmocka_unit_test_setup_teardown(graphs_are_memory_of_their_client, set_up_with_memory,
+                                        tls_cluster_tear_down),
+        cmocka_unit_test_setup_teardown(memory_of_graphs_comes_back_with_the_end_of_the_session,
+                                        set_up_with_memory, tls_cluster_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

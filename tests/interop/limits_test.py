@@ -4,8 +4,20 @@
 # timeout: 120
 from client import InteropTest, Session
 from cluster import Cluster, main
-from graphs import FLOAT, INT32, Shape, const, endless_loop, node, placeholder, tensor_of_bytes, value
-from protos import grpc
+from graphs import (
+    FLOAT,
+    INT32,
+    Shape,
+    const,
+    endless_loop,
+    graph,
+    node,
+    placeholder,
+    tensor_of_bytes,
+    value,
+    with_library,
+)
+from protos import grpc, worker_pb2
 
 CALLS, SESSIONS, MB = 20, 3, 1 << 20
 
@@ -83,6 +95,75 @@ class LimitsTest(InteropTest):
             with self.fails("RESOURCE_EXHAUSTED", "ones"):
                 s.run("sum:0", {"n:0": [100 * MB // 4]})
             self.assertEqual(s.run("sum:0", {"n:0": [MB]}), MB)
+
+    def fill(self, session, make, words):
+        """Extends the session by make(0), make(1)... as long as the server lets it; returns how often it did."""
+        for i in range(40):
+            try:
+                session.extend(make(i))
+            except grpc.RpcError as e:
+                self.check_error(e, "RESOURCE_EXHAUSTED", words)
+                return i
+        self.fail("nothing stops the session")
+
+    def fills_and_gives_back(self, make, words="--limit memory=BYTES"):
+        """What is refused changes nothing; a session that ends makes room."""
+        other = self.session(const("a", 1.0))
+        for _ in range(2):
+            s = Session(cluster.master("ps"), const("a", 1.0))
+            before = self.fill(s, make, words)
+            self.assertGreater(before, 5)
+            for _ in range(5):  # none of them leaves anything
+                with self.fails("RESOURCE_EXHAUSTED"):
+                    s.extend(make(before))
+            with self.fails("RESOURCE_EXHAUSTED"):
+                Session(cluster.master("ps"), make(0))
+            self.assertEqual((s.run("a:0"), other.run("a:0")), (1.0, 1.0))
+            s.close()
+
+    def test_nodes_of_graphs(self):
+        self.fills_and_gives_back(lambda i: graph(*(const(f"n{i}_{k}", 1.0) for k in range(5000))))
+
+    def test_large_attributes_of_nodes(self):
+        self.fills_and_gives_back(lambda i: graph(node(f"n{i}", "NoOp", _x=b"x" * 4 * MB)))
+
+    def test_constants_of_graphs(self):
+        zeros = tensor_of_bytes(b"\0" * 4 * MB, [MB], FLOAT)
+        self.fills_and_gives_back(
+            lambda i: graph(node(f"n{i}", "Const", dtype=FLOAT, value=zeros)), "out of memory"
+        )
+
+    def test_functions(self):
+        def library(i):
+            body = f'node_def {{ name: "n" op: "NoOp" attr {{ key: "_x" value {{ s: "{"x" * 2 * MB}" }} }} }}'
+            return with_library(f'function {{ signature {{ name: "f{i}" }} {body} }}')
+
+        self.fills_and_gives_back(library)
+
+    def test_registered_graphs(self):
+        worker, session = cluster.worker("ps"), "limits-test"
+
+        def register():
+            g = graph(node("n", "NoOp", device="/job:ps/task:0", _x=b"x" * 4 * MB))
+            return worker.call(
+                worker_pb2.RegisterGraphRequest(session_handle=session, graph_def=g)
+            ).graph_handle
+
+        def register_all():
+            handles = []
+            with self.fails("RESOURCE_EXHAUSTED", "--limit memory=BYTES"):
+                while len(handles) < 40:
+                    handles.append(register())
+            return handles
+
+        handles = register_all()
+        self.assertGreater(len(handles), 5)
+        for h in handles:
+            worker.call(worker_pb2.DeregisterGraphRequest(session_handle=session, graph_handle=h))
+        again = register_all()
+        self.assertEqual(len(again), len(handles))
+        for h in again:
+            worker.call(worker_pb2.DeregisterGraphRequest(session_handle=session, graph_handle=h))
 
     def test_time_of_a_step(self):
         s = self.session(*endless_loop("loop"), const("a", 1.0))

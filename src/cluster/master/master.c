@@ -30,6 +30,11 @@ void bd_master_free(bd_master *m)
     bd_free(m);
 }
 
+bd_account *bd_master_account(bd_master *m, const bd_caller *client)
+{
+    return bd_accounts_of(m->env.accounts, bd_caller_client(client));
+}
+
 // Callers of the role task may use what others have made.
 static bool may_use(const bd_caller *caller, const char *owner)
 {
@@ -167,7 +172,9 @@ static void place(void *arg)
 {
     creation *c = arg;
     BD_STATUS(st);
+    const bd_account_turn turn = bd_account_enter(bd_master_account(c->master, &c->config.owner));
     c->session = bd_master_session_new(c->master, &c->found, &c->config, &c->graph, st);
+    bd_account_leave(turn);
     if (c->session) {
         c->session->leader = c->leader;
         c->session->owner = c->config.owner;

@@ -3,6 +3,7 @@
 #ifndef BD_CLUSTER_MASTER_MASTER_H
 #define BD_CLUSTER_MASTER_MASTER_H
 
+#include "base/account.h"
 #include "base/thread_pool.h"
 #include "base/timer.h"
 #include "cluster/membership/spec_check.h"
@@ -23,6 +24,7 @@ typedef struct bd_master_env {
     bd_cancellation *cancellation; // of the server: ends everything
     bd_task_collectives *collectives;
     bd_spec_check *spec_check;
+    bd_accounts *accounts;      // of clients; NULL: they have no limits
     int64_t session_timeout_ms; // 0: no timeout
     int64_t client_gone_ms;     // a client that released a session this long ago is gone
     int64_t session_idle_ms;    // for sessions that were never held; 0: no timeout
@@ -54,10 +56,14 @@ typedef struct bd_session_config {
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
 
+// The account of a client; NULL: nothing limits it. For code that reads the client's graphs.
+bd_account *bd_master_account(bd_master *m, const bd_caller *client);
+
 // `session` is a reference for the callback; NULL on an error.
 typedef void (*bd_master_created_fn)(void *arg, bd_master_session *session, const braid_status *st);
 
-// Makes a session on all tasks that the filters admit. ResourceExhausted when its owner has too many. Waits
+// Makes a session on all tasks that the filters admit. ResourceExhausted when its owner has too many, or its
+// graph takes more memory than the server or its owner may have. Waits
 // for missing tasks until the deadline, the operation timeout or the server's session timeout. `graph` is
 // taken over (left empty), `config` is copied. Calls back once.
 void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,
@@ -83,7 +89,8 @@ void bd_master_called_by(bd_master_session *s, const bd_incoming *call);
 void bd_master_let_go(bd_master_session *s);
 
 // Adds all nodes, or none on an error. `version` is the graph version that the caller expects (-1: any) and
-// receives the new one. Aborted "Current version is ..."; errors of import and placement.
+// receives the new one. Aborted "Current version is ..."; errors of import and placement; ResourceExhausted
+// when the graph would take more memory than the server or its owner may have.
 braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
                             braid_status *st);
 

@@ -51,6 +51,7 @@ struct bd_master_session {
 
     bd_mutex graph_mu; // held while the graph grows and while a plan's graph is made from it
     braid_graph graph; // guarded by graph_mu
+    bd_charge charge;  // for the graph; guarded by graph_mu
     int64_t version;   // guarded by graph_mu
 
     bd_mutex mu;
@@ -148,7 +149,8 @@ typedef struct bd_fanout_options {
 void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *arg);
 
 // master_session.c
-// Makes a session of the tasks found (taken over) and places `graph` (taken over). NULL with an error.
+// Makes a session of the tasks found (taken over) and places `graph` (taken over), which counts in the
+// account of this thread. NULL with an error.
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
                                          braid_graph *graph, braid_status *st);
 // The task that leads the session's collectives; NULL when the session names none, or, with an error, when

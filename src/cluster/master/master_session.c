@@ -25,6 +25,7 @@ void bd_master_session_unref(bd_master_session *s)
     bd_master_drop_callables(s);
     bd_plan_cache_free(s->plans);
     bd_graph_fini(&s->graph);
+    bd_charge_fini(&s->charge);
     bd_found_tasks_fini(&s->tasks);
     bd_cancellation_unref(s->cancellation);
     bd_mutex_fini(&s->graph_mu);
@@ -60,35 +61,48 @@ static braid_code place_locked(bd_master_session *s, int from, braid_status *st)
     return bd_place(&s->graph, from, &options, st);
 }
 
-// Removes the nodes from `from` on, and the functions that `library`, the graph's previous one, does not
-// have.
-static void forget_locked(bd_master_session *s, size_t from, bd_library *library)
+// What the graph takes counts in the account of this thread.
+static braid_code charge_locked(bd_master_session *s, braid_status *st)
 {
-    for (size_t i = from; i < s->graph.nodes.len; i++)
-        bd_map_remove(&s->graph.by_name, s->graph.nodes.items[i]->name);
-    s->graph.nodes.len = from;
+    const size_t bytes = bd_graph_bytes(&s->graph) + bd_library_bytes(s->graph.library);
+    return bd_charge_set(&s->charge, bytes, "The graph of the session", st);
+}
+
+// Removes what was added since `mark`, and the functions that `library`, the graph's previous one, does not
+// have.
+static void forget_locked(bd_master_session *s, const bd_graph_mark *mark, bd_library *library)
+{
+    bd_graph_rewind(&s->graph, mark);
     bd_library_unref(s->graph.library);
     s->graph.library = bd_library_ref(library);
+}
+
+static braid_code add_locked(bd_master_session *s, const bd_message *graph_def, braid_status *st)
+{
+    const bd_graph_mark mark = bd_graph_get_mark(&s->graph);
+    bd_library *library = bd_library_ref(s->graph.library);
+    braid_code code = bd_graph_import_message(&s->graph, graph_def, st);
+    if (!code) bd_graph_lower(&s->graph, (int)mark.nodes);
+    if (!code) code = place_locked(s, (int)mark.nodes, st);
+    if (!code) code = charge_locked(s, st);
+    if (code) forget_locked(s, &mark, library);
+    bd_library_unref(library);
+    return code;
 }
 
 braid_code bd_master_extend(bd_master_session *s, const bd_message *graph_def, int64_t *version,
                             braid_status *st)
 {
     bd_mutex_lock(&s->graph_mu);
-    const size_t from = s->graph.nodes.len;
-    bd_library *library = bd_library_ref(s->graph.library);
+    const bd_account_turn turn = bd_account_enter(bd_master_account(s->master, &s->owner));
     braid_code code = BRAID_OK;
     if (*version >= 0 && *version != s->version)
         code = bd_fail(st, BRAID_ABORTED, "Current version is %" PRId64 " but caller expected %" PRId64 ".",
                        s->version, *version);
     if (!code) code = bd_graph_def_check_external(graph_def, st);
-    if (!code) code = bd_graph_import_message(&s->graph, graph_def, st);
-    if (!code) {
-        bd_graph_lower(&s->graph, (int)from);
-        code = place_locked(s, (int)from, st);
-        if (code) forget_locked(s, from, library);
-    }
-    bd_library_unref(library);
+    if (!code) code = add_locked(s, graph_def, st);
+    bd_account_explain(st);
+    bd_account_leave(turn);
     if (!code) s->version++;
     *version = s->version;
     bd_mutex_unlock(&s->graph_mu);
@@ -154,7 +168,8 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
         s->graph.nodes.items[i]->graph = &s->graph;
     bd_mutex_lock(&s->graph_mu);
     bd_graph_lower(&s->graph, 0);
-    const braid_code code = place_locked(s, 0, st);
+    braid_code code = place_locked(s, 0, st);
+    if (!code) code = charge_locked(s, st);
     bd_mutex_unlock(&s->graph_mu);
     if (!code) return s;
     bd_master_session_unref(s);

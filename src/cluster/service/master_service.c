@@ -84,12 +84,12 @@ static bool is_isolated(const Tensorflow__ConfigProto *config)
     return config->isolate_session_state || bd_cluster_def_is_given(config->cluster_def);
 }
 
-static void begin_create(bd_service_env *env, bd_incoming *call, const Tensorflow__ConfigProto *config,
-                         braid_graph *graph)
+static void begin_create(bd_service_env *env, bd_incoming *call, const bd_caller *owner,
+                         const Tensorflow__ConfigProto *config, braid_graph *graph)
 {
     static const Tensorflow__ConfigProto defaults = TENSORFLOW__CONFIG_PROTO__INIT;
     if (!config) config = &defaults;
-    bd_session_config wanted = {
+    const bd_session_config wanted = {
         .device_filters = (const char *const *)config->device_filters,
         .device_filter_count = (int)config->n_device_filters,
         .allow_soft_placement = config->allow_soft_placement,
@@ -101,8 +101,8 @@ static void begin_create(bd_service_env *env, bd_incoming *call, const Tensorflo
         .cost_model_every = config->graph_options ? config->graph_options->build_cost_model : 0,
         .cost_model_after = config->graph_options ? config->graph_options->build_cost_model_after : 0,
         .collective_leader = config->experimental ? config->experimental->collective_group_leader : NULL,
+        .owner = *owner,
     };
-    call->transport->caller(call, &wanted.owner);
     create_call *c = bd_calloc(1, sizeof *c);
     c->env = env;
     const int64_t deadline_ns = call->deadline_ns;
@@ -124,6 +124,15 @@ static braid_code check_config(bd_service_env *env, const Tensorflow__ConfigProt
                                 "ConfigProto.cluster_def", st);
 }
 
+static void import_graph(bd_service_env *env, const bd_caller *owner, const bd_message *graph_def,
+                         braid_graph *graph, braid_status *st)
+{
+    const bd_account_turn turn = bd_account_enter(bd_master_account(env->master, owner));
+    if (!bd_graph_def_check_external(graph_def, st)) bd_graph_import_message(graph, graph_def, st);
+    bd_account_explain(st);
+    bd_account_leave(turn);
+}
+
 static void create_session(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -136,12 +145,13 @@ static void create_session(bd_service_env *env, bd_incoming *call)
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request,
                               (bd_taken_field){1, bd_large_field_add, &graph_def}, arena, st);
     if (request && request->config) check_config(env, request->config, st);
-    if (request && !st->code && !bd_graph_def_check_external(&graph_def, st))
-        bd_graph_import_message(&graph, &graph_def, st);
+    bd_caller owner;
+    call->transport->caller(call, &owner);
+    if (request && !st->code) import_graph(env, &owner, &graph_def, &graph, st);
     bd_message_fini(&graph_def);
     bd_message_fini(&call->request); // not kept while the session waits for its tasks
     if (request && !st->code)
-        begin_create(env, call, request->config, &graph);
+        begin_create(env, call, &owner, request->config, &graph);
     else
         bd_incoming_reply_error(call, st);
     bd_graph_fini(&graph);

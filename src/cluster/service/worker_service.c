@@ -159,7 +159,12 @@ static void register_graph(bd_service_env *env, bd_incoming *call)
     const Tensorflow__RegisterGraphRequest *request =
         bd_proto_unpack_split(&tensorflow__register_graph_request__descriptor, &call->request,
                               (bd_taken_field){2, bd_large_field_add, &graph_def}, arena, st);
-    if (request && !bd_graph_import_message(&graph, &graph_def, st))
+    const bd_account_turn turn =
+        bd_account_enter(request ? bd_local_worker_account(env->worker, request->session_handle) : NULL);
+    if (request) bd_graph_import_message(&graph, &graph_def, st);
+    bd_account_explain(st);
+    bd_account_leave(turn);
+    if (request && !st->code)
         bd_local_worker_register_graph(env->worker, request->session_handle,
                                        request->create_worker_session_called, &graph,
                                        bd_graph_options_read(request->graph_options), registered, call);

@@ -11,9 +11,14 @@
 // process. Calls go to the process whose health service says that it serves. While neither does, calls wait
 // if they wait for ready, and fail with Unavailable if not.
 //
+// When the certificate of a server is revoked, the calls on the channel end with Unavailable, and its
+// connections are given up: the next call connects anew, and the handshake is refused unless the server has
+// another certificate by then.
+//
 // A call is one batch of all six operations of a unary call, so it completes with one tag. It has two
 // references: the tag's, dropped after `done`, and the handle's, dropped by release. A channel has one for
 // its owner and one for each call until its tag has run.
+#include "base/log.h"
 #include "base/slab.h"
 #include "cluster/keys/certificate.h"
 #include "cluster/spec/cluster_spec.h"
@@ -27,14 +32,16 @@
 struct bd_channel {
     bd_grpc *transport; // not owned
     char *target;
-    bool is_unix;
-    grpc_channel *channel; // NULL: to a task of two processes
+    bool is_unix, has_replicas;
     atomic_int refs;
+    atomic_bool is_braid;     // the server has confirmed it
+    bd_channel *next, **link; // of the transport; guarded by its mu
     bd_mutex mu;
-    grpc_channel *watching; // tested often; made when first used; guarded by mu
-    atomic_bool is_braid;   // the server has confirmed it
-    bd_call *calls;         // calls in progress; guarded by mu
-    bool is_closed;         // guarded by mu
+    // Made when first used; guarded by mu. `watching` is tested often.
+    grpc_channel *channel, *watching;
+    bd_grpc_shown *shown; // by servers, over either of them; guarded by mu
+    bd_call *calls;       // calls in progress; guarded by mu
+    bool is_closed;       // guarded by mu
 };
 
 struct bd_call {
@@ -57,7 +64,7 @@ struct bd_call {
 // ---- Channels ----
 
 // Every server shows the certificate of a task, whatever its host is called.
-static grpc_channel *connect_with(const bd_channel *c, const grpc_channel_args *args)
+static grpc_channel *connect_locked(bd_channel *c, const grpc_channel_args *args)
 {
     const bd_grpc_tls *tls = c->is_unix ? NULL : c->transport->tls;
     if (!tls) {
@@ -72,10 +79,30 @@ static grpc_channel *connect_with(const bd_channel *c, const grpc_channel_args *
     BD_ASSERT(args->num_args < CLIENT_ARGS_MAX);
     memcpy(with_name + 1, args->args, args->num_args * sizeof *with_name);
     const grpc_channel_args all = {args->num_args + 1, with_name};
-    grpc_channel_credentials *credentials = bd_grpc_tls_channel_credentials(tls);
+    if (!c->shown) c->shown = bd_grpc_shown_new();
+    grpc_channel_credentials *credentials = bd_grpc_tls_channel_credentials(tls, c->shown);
     grpc_channel *channel = grpc_channel_create(c->target, credentials, &all);
     grpc_channel_credentials_release(credentials);
     return channel;
+}
+
+static void link_channel(bd_channel *c)
+{
+    bd_grpc *g = c->transport;
+    bd_mutex_lock(&g->mu);
+    c->next = g->channels;
+    c->link = &g->channels;
+    if (c->next) c->next->link = &c->next;
+    g->channels = c;
+    bd_mutex_unlock(&g->mu);
+}
+
+static void unlink_channel(bd_channel *c)
+{
+    bd_mutex_lock(&c->transport->mu);
+    *c->link = c->next;
+    if (c->next) c->next->link = c->link;
+    bd_mutex_unlock(&c->transport->mu);
 }
 
 bd_channel *bd_grpc_connect(bd_transport *t, const char *address)
@@ -86,20 +113,19 @@ bd_channel *bd_grpc_connect(bd_transport *t, const char *address)
     bd_mutex_init(&c->mu);
     c->target = bd_grpc_target(address);
     c->is_unix = bd_address_unix_path(address) != NULL;
-    const bool has_replicas = bd_address_replicas(address) > 1;
-    atomic_init(&c->is_braid, has_replicas);
-    if (has_replicas)
-        c->watching = connect_with(c, bd_grpc_replicas_args());
-    else
-        c->channel = connect_with(c, bd_grpc_client_args());
+    c->has_replicas = bd_address_replicas(address) > 1;
+    atomic_init(&c->is_braid, c->has_replicas);
+    link_channel(c);
     return c;
 }
 
 static void channel_unref(bd_channel *c)
 {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    unlink_channel(c);
     if (c->channel) grpc_channel_destroy(c->channel);
     if (c->watching) grpc_channel_destroy(c->watching);
+    bd_grpc_shown_unref(c->shown);
     bd_free(c->target);
     bd_mutex_fini(&c->mu);
     bd_free(c);
@@ -112,6 +138,30 @@ static void end_calls_locked(const bd_channel *c, grpc_status_code code, const c
         atomic_store(&call->is_cancelled, true);
         grpc_call_cancel_with_status(call->call, code, why, NULL);
     }
+}
+
+static void end_revoked(bd_channel *c)
+{
+    grpc_channel *given_up[2] = {NULL, NULL};
+    bd_mutex_lock(&c->mu);
+    if (c->shown && bd_grpc_tls_is_revoked(c->transport->tls, c->shown)) {
+        end_calls_locked(c, GRPC_STATUS_UNAVAILABLE, "the certificate of the server is revoked (braid keys)");
+        given_up[0] = c->channel;
+        given_up[1] = c->watching;
+        c->channel = c->watching = NULL;
+        bd_grpc_shown_unref(c->shown);
+        c->shown = NULL;
+        bd_warn("The certificate of %s is revoked: calls to it end", c->target);
+    }
+    bd_mutex_unlock(&c->mu);
+    for (int i = 0; i < 2; i++)
+        if (given_up[i]) grpc_channel_destroy(given_up[i]);
+}
+
+void bd_grpc_end_revoked_channels_locked(bd_grpc *g)
+{
+    for (bd_channel *c = g->channels; c; c = c->next)
+        end_revoked(c);
 }
 
 void bd_grpc_channel_close(bd_channel *c)
@@ -132,15 +182,13 @@ static void call_unref(bd_call *call)
     bd_slab_free(call);
 }
 
-static void link_call(bd_channel *c, bd_call *call)
+static void link_call_locked(bd_channel *c, bd_call *call)
 {
-    bd_mutex_lock(&c->mu);
     BD_ASSERT(!c->is_closed);
     call->next = c->calls;
     call->link = &c->calls;
     if (call->next) call->next->link = &call->next;
     c->calls = call;
-    bd_mutex_unlock(&c->mu);
 }
 
 // `is_lost`: also ends the other calls of the channel.
@@ -204,13 +252,14 @@ static void call_completed(bd_grpc_tag *tag, bool ok)
     call_unref(call);
 }
 
-static grpc_channel *watching(bd_channel *c)
+static grpc_channel *channel_locked(bd_channel *c, bool is_tested)
 {
-    bd_mutex_lock(&c->mu);
-    if (!c->watching) c->watching = connect_with(c, bd_grpc_watching_args());
-    grpc_channel *channel = c->watching;
-    bd_mutex_unlock(&c->mu);
-    return channel;
+    grpc_channel **channel = is_tested ? &c->watching : &c->channel;
+    if (!*channel)
+        *channel = connect_locked(c, c->has_replicas ? bd_grpc_replicas_args()
+                                     : is_tested     ? bd_grpc_watching_args()
+                                                     : bd_grpc_client_args());
+    return *channel;
 }
 
 bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message *request,
@@ -228,9 +277,12 @@ bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message 
     grpc_metadata_array_init(&call->trailing);
     const bool is_tested = options->watches || atomic_load_explicit(&c->is_braid, memory_order_relaxed);
     call->asks = bd_grpc_pings();
-    call->call = grpc_channel_create_call(is_tested ? watching(c) : c->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
+    bd_mutex_lock(&c->mu);
+    call->call = grpc_channel_create_call(channel_locked(c, is_tested), NULL, GRPC_PROPAGATE_DEFAULTS,
                                           c->transport->cq, grpc_slice_from_static_string(options->method),
                                           NULL, bd_grpc_deadline(options->deadline_ns), NULL);
+    link_call_locked(c, call);
+    bd_mutex_unlock(&c->mu);
     call->request = bd_grpc_from_message(request);
     const grpc_op ops[] = {
         {.op = GRPC_OP_SEND_INITIAL_METADATA,
@@ -247,7 +299,6 @@ bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message 
                                         .status = &call->status,
                                         .status_details = &call->details}},
     };
-    link_call(c, call);
     const bool started = bd_grpc_start(call->call, ops, BD_COUNTOF(ops), &call->tag);
     BD_ASSERT(started);
     return call;

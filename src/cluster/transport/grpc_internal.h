@@ -40,6 +40,7 @@ typedef struct bd_grpc {
     bd_grpc_tls *tls; // NULL: none
     bd_mutex mu;
     bd_listener *listeners; // guarded by mu
+    bd_channel *channels;   // guarded by mu
 } bd_grpc;
 
 // Starts a batch. The objects that `ops` point to must live until the tag runs. False only when the state of
@@ -85,6 +86,9 @@ bd_call *bd_grpc_call(bd_channel *c, const bd_call_options *options, bd_message 
                       bd_call_done_fn done, void *arg);
 void bd_grpc_call_cancel(bd_call *call);
 void bd_grpc_call_release(bd_call *call);
+// Ends the calls in progress, and the connections, to servers whose certificate was revoked. With the
+// transport's mu held.
+void bd_grpc_end_revoked_channels_locked(bd_grpc *g);
 
 // grpc_server.c
 braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn handler, void *arg,
@@ -97,7 +101,7 @@ void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
 char *bd_grpc_peer(const bd_incoming *call);
 void bd_grpc_caller(const bd_incoming *call, bd_caller *out);
 bool bd_grpc_is_connected(bd_transport *t, const char *peer);
-// Ends the calls in progress whose caller's certificate was revoked. `arg` is the bd_grpc.
+// Ends the calls in progress whose caller's, or server's, certificate was revoked. `arg` is the bd_grpc.
 void bd_grpc_end_revoked(void *arg);
 void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
 void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);

@@ -195,12 +195,78 @@ bool bd_grpc_revocations_have(bd_grpc_revocations *r, const char *pem, size_t le
     return verdict == &revoked;
 }
 
+// ---- What servers have shown ----
+
+// A channel has two connections at most at a time.
+#define SHOWN_MAX 4
+
+struct bd_grpc_shown {
+    atomic_int refs;
+    bd_mutex mu;
+    char *pems[SHOWN_MAX]; // the newest first; NULL: no more; guarded by mu
+};
+
+bd_grpc_shown *bd_grpc_shown_new(void)
+{
+    bd_grpc_shown *s = bd_calloc(1, sizeof *s);
+    atomic_init(&s->refs, 1);
+    bd_mutex_init(&s->mu);
+    return s;
+}
+
+void bd_grpc_shown_unref(bd_grpc_shown *s)
+{
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    for (int i = 0; i < SHOWN_MAX; i++)
+        bd_free(s->pems[i]);
+    bd_mutex_fini(&s->mu);
+    bd_free(s);
+}
+
+static void remove_locked(bd_grpc_shown *s, const char *pem)
+{
+    for (int i = 0; i < SHOWN_MAX && s->pems[i]; i++) {
+        if (strcmp(s->pems[i], pem) != 0) continue;
+        bd_free(s->pems[i]);
+        memmove(s->pems + i, s->pems + i + 1, (size_t)(SHOWN_MAX - i - 1) * sizeof *s->pems);
+        s->pems[SHOWN_MAX - 1] = NULL;
+        return;
+    }
+}
+
+static void note(bd_grpc_shown *s, const char *pem)
+{
+    bd_mutex_lock(&s->mu);
+    remove_locked(s, pem);
+    bd_free(s->pems[SHOWN_MAX - 1]);
+    memmove(s->pems + 1, s->pems, (SHOWN_MAX - 1) * sizeof *s->pems);
+    s->pems[0] = bd_strdup(pem);
+    bd_mutex_unlock(&s->mu);
+}
+
+static void forget(bd_grpc_shown *s, const char *pem)
+{
+    bd_mutex_lock(&s->mu);
+    remove_locked(s, pem);
+    bd_mutex_unlock(&s->mu);
+}
+
+bool bd_grpc_shown_is_revoked(bd_grpc_shown *s, bd_grpc_revocations *r)
+{
+    bool is_revoked = false;
+    bd_mutex_lock(&s->mu);
+    for (int i = 0; i < SHOWN_MAX && s->pems[i] && !is_revoked; i++)
+        is_revoked = bd_grpc_revocations_have(r, s->pems[i], strlen(s->pems[i]));
+    bd_mutex_unlock(&s->mu);
+    return is_revoked;
+}
+
 // ---- Handshakes ----
 
 typedef struct verifier {
     grpc_tls_certificate_verifier_external base;
     bd_grpc_revocations *revocations;
-    bool of_servers;
+    bd_grpc_shown *servers; // a reference; NULL: peers are callers
 } verifier;
 
 typedef grpc_tls_custom_verification_check_request peer_request;
@@ -238,9 +304,11 @@ static int verify(void *arg, peer_request *peer, grpc_tls_on_custom_verification
     const verifier *v = arg;
     const char *pem = peer->peer_info.peer_cert;
     *status = GRPC_STATUS_OK;
-    if (v->of_servers && !is_task(peer))
+    if (v->servers && !is_task(peer))
         return refuse(status, details, "the server has no certificate of the role task (braid keys)");
+    if (v->servers && pem) note(v->servers, pem); // before it is judged: what is revoked from now on ends it
     if (pem && !bd_grpc_revocations_have(v->revocations, pem, strlen(pem))) return 1;
+    if (v->servers && pem) forget(v->servers, pem);
     warn_of_revoked(v->revocations, peer->peer_info.common_name ? peer->peer_info.common_name : "");
     return refuse(status, details, "the certificate of the other end is revoked (braid keys)");
 }
@@ -254,16 +322,18 @@ static void destruct(void *arg)
 {
     verifier *v = arg;
     unref(v->revocations);
+    bd_grpc_shown_unref(v->servers);
     bd_free(v);
 }
 
-grpc_tls_certificate_verifier *bd_grpc_revocations_verifier(bd_grpc_revocations *r, bool of_servers)
+grpc_tls_certificate_verifier *bd_grpc_revocations_verifier(bd_grpc_revocations *r, bd_grpc_shown *servers)
 {
     verifier *v = bd_calloc(1, sizeof *v);
     v->base = (grpc_tls_certificate_verifier_external){
         .user_data = v, .verify = verify, .cancel = cancel, .destruct = destruct};
     v->revocations = r;
-    v->of_servers = of_servers;
+    v->servers = servers;
+    if (servers) atomic_fetch_add_explicit(&servers->refs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     return grpc_tls_certificate_verifier_external_create(&v->base);
 }

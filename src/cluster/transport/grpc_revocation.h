@@ -1,5 +1,5 @@
 // Revoked certificates in the gRPC transport: refused when a connection is made and at each call of one that
-// there is. Calls in progress end.
+// there is. Calls in progress end. A server judges its callers so, and a client its servers.
 //
 // gRPC can read revocation lists itself (grpc_tls_credentials_options_set_crl_directory), but OpenSSL keeps
 // what it has read there for as long as the credentials live, and connections are never looked at again.
@@ -25,8 +25,17 @@ void bd_grpc_revocations_on_change(bd_grpc_revocations *r, void (*fn)(void *arg)
 // Whether a certificate in PEM form is revoked. Cheap: what was found out is kept until the list changes.
 bool bd_grpc_revocations_have(bd_grpc_revocations *r, const char *pem, size_t len);
 
-// Refuses peers whose certificate is revoked, and with `of_servers` those that have not the role task. The
+// The certificates that servers have shown over the connections of a channel: the newest few. Counted.
+typedef struct bd_grpc_shown bd_grpc_shown;
+bd_grpc_shown *bd_grpc_shown_new(void);
+void bd_grpc_shown_unref(bd_grpc_shown *s); // NULL is accepted
+// Whether one of them is revoked. Called after another list was taken, it misses no connection: a handshake
+// that has not noted its certificate yet finds the new list.
+bool bd_grpc_shown_is_revoked(bd_grpc_shown *s, bd_grpc_revocations *r);
+
+// Refuses peers whose certificate is revoked. With `servers`, peers are servers: those that have not the role
+// task are refused, too, and the certificates of the others are noted there. NULL: peers are callers. The
 // caller's to release.
-grpc_tls_certificate_verifier *bd_grpc_revocations_verifier(bd_grpc_revocations *r, bool of_servers);
+grpc_tls_certificate_verifier *bd_grpc_revocations_verifier(bd_grpc_revocations *r, bd_grpc_shown *servers);
 
 #endif

@@ -238,6 +238,7 @@ void bd_grpc_end_revoked(void *arg)
     bd_mutex_lock(&g->mu);
     for (bd_listener *l = g->listeners; l; l = l->next)
         end_revoked_of(l);
+    bd_grpc_end_revoked_channels_locked(g);
     bd_mutex_unlock(&g->mu);
 }
 

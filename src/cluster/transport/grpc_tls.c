@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "cluster/keys/certificate.h"
-#include "cluster/transport/grpc_revocation.h"
 #include "io/file.h"
 #include <grpc/grpc_security_constants.h>
 #include <stdlib.h>
@@ -57,10 +56,10 @@ braid_role bd_grpc_tls_role(const bd_grpc_tls *tls)
     return tls->role;
 }
 
-static grpc_tls_credentials_options *options(const bd_grpc_tls *tls, bool of_servers)
+static grpc_tls_credentials_options *options(const bd_grpc_tls *tls, bd_grpc_shown *servers)
 {
     grpc_tls_credentials_options *o = grpc_tls_credentials_options_create();
-    grpc_tls_certificate_verifier *verifier = bd_grpc_revocations_verifier(tls->revocations, of_servers);
+    grpc_tls_certificate_verifier *verifier = bd_grpc_revocations_verifier(tls->revocations, servers);
     grpc_tls_credentials_options_set_certificate_verifier(o, verifier);
     grpc_tls_certificate_verifier_release(verifier);
     grpc_tls_credentials_options_set_certificate_provider(o, tls->files);
@@ -69,14 +68,19 @@ static grpc_tls_credentials_options *options(const bd_grpc_tls *tls, bool of_ser
     return o;
 }
 
-grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls)
+grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls, bd_grpc_shown *shown)
 {
-    return grpc_tls_credentials_create(options(tls, true));
+    return grpc_tls_credentials_create(options(tls, shown));
+}
+
+bool bd_grpc_tls_is_revoked(const bd_grpc_tls *tls, bd_grpc_shown *shown)
+{
+    return bd_grpc_shown_is_revoked(shown, tls->revocations);
 }
 
 grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls)
 {
-    grpc_tls_credentials_options *o = options(tls, false);
+    grpc_tls_credentials_options *o = options(tls, NULL);
     grpc_tls_credentials_options_set_cert_request_type(
         o, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     return grpc_tls_server_credentials_create(o);

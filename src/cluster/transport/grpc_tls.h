@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "cluster/transport/connection.h"
+#include "cluster/transport/grpc_revocation.h"
 #include "cluster/transport/transport.h"
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
@@ -23,8 +24,8 @@ braid_code bd_grpc_tls_new(const char *dir, void (*revoked)(void *arg), void *ar
 void bd_grpc_tls_free(bd_grpc_tls *tls); // NULL is accepted
 braid_role bd_grpc_tls_role(const bd_grpc_tls *tls);
 
-// The caller's to release.
-grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls);
+// The caller's to release. `shown` notes the certificates of the servers.
+grpc_channel_credentials *bd_grpc_tls_channel_credentials(const bd_grpc_tls *tls, bd_grpc_shown *shown);
 grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls);
 
 // PermissionDenied, with the remedy, when the certificate of the connection, whose caller is known, does not
@@ -32,6 +33,9 @@ grpc_server_credentials *bd_grpc_tls_server_credentials(const bd_grpc_tls *tls);
 // call: cheap.
 braid_code bd_grpc_tls_admit(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c, const char *method,
                              braid_role needed, braid_status *st);
+
+// Whether the certificate of a server was revoked since it was shown.
+bool bd_grpc_tls_is_revoked(const bd_grpc_tls *tls, bd_grpc_shown *shown);
 
 // Unauthenticated when the certificate of the connection was revoked, perhaps since it was made.
 braid_code bd_grpc_tls_check_revoked(const bd_grpc_tls *tls, grpc_call *call, bd_connection *c,

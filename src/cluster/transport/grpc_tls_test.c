@@ -526,6 +526,56 @@ static void a_client_calls_no_server_whose_certificate_is_revoked(void **state)
     stop(&s);
 }
 
+// The call waits for its answer, and the server does not know of the revocation.
+static void a_call_in_progress_ends_when_the_certificate_of_its_server_is_revoked(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    server s;
+    bd_thread thread;
+    bd_event held;
+    make_authority("servers");
+    bd_event_init(&held);
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("servers/task"));
+    s.held = &held;
+    client bob = {.server = &s, .dir = bd_test_certificates_dir("servers/bob")};
+    assert_int_equal(bd_thread_start(&thread, "bob", call_client, &bob, st), BRAID_OK);
+    bd_event_wait(&held);
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("servers"), "alice", st), BRAID_OK);
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("servers"), "task", st), BRAID_OK);
+    bd_thread_join(&thread);
+    assert_int_equal(bob.code, BRAID_UNAVAILABLE);
+    assert_string_equal(bob.message, "the certificate of the server is revoked (braid keys)");
+    bd_free(bob.message);
+    stop(&s);
+    bd_event_fini(&held);
+}
+
+static void a_connection_ends_when_the_certificate_of_its_server_is_revoked(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    server s;
+    static awaited list;
+    make_authority("connected");
+    start(&s, "127.0.0.1:0", bd_test_certificates_dir("connected/task"));
+    bd_transport *t = transport_with(bd_test_certificates_dir("connected/bob"));
+    bd_channel *c = t->connect(t, s.address);
+    for (int i = 0; i < 2; i++) // over both connections of the channel
+        assert_int_equal(call_over(t, c, "/test/client", false, NULL, NULL), BRAID_OK);
+    expect_log(&list, "connected/bob/crl.pem revokes 1 certificate"); // said after calls have ended
+    assert_int_equal(braid_keys_revoke(bd_test_certificates_dir("connected"), "task", st), BRAID_OK);
+    wait_for_log(&list);
+    assert_int_equal(call_over(t, c, "/test/client", false, NULL, NULL), BRAID_UNAVAILABLE);
+    assert_int_equal(atomic_load(&s.messages), 2);
+    assert_int_equal(braid_keys_add(bd_test_certificates_dir("connected"), "task", BRAID_ROLE_NONE, 30, st),
+                     BRAID_OK); // which the server takes within ten seconds
+    assert_int_equal(call_over(t, c, "/test/client", true, NULL, NULL), BRAID_OK);
+    t->channel_close(c);
+    t->free(t);
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,6 +590,8 @@ int main(void)
         cmocka_unit_test(a_call_in_progress_ends_when_its_certificate_is_revoked),
         cmocka_unit_test(a_list_that_cannot_be_used_leaves_the_earlier_one_in_force),
         cmocka_unit_test(a_client_calls_no_server_whose_certificate_is_revoked),
+        cmocka_unit_test(a_call_in_progress_ends_when_the_certificate_of_its_server_is_revoked),
+        cmocka_unit_test(a_connection_ends_when_the_certificate_of_its_server_is_revoked),
     };
     return cmocka_run_group_tests(tests, bd_test_certificates_make, bd_test_certificates_remove);
 }

@@ -26,22 +26,18 @@ static void done(bd_worker_done_fn fn, void *arg, const braid_status *st)
 
 // ---- Sessions and graphs ----
 
-void bd_local_worker_limit(bd_local_worker *w, const bd_client_limits *limits)
+void bd_local_worker_use_accounts(bd_local_worker *w, bd_accounts *accounts)
 {
-    w->client_limits = *limits;
+    w->accounts = accounts;
 }
 
-// The account of a client, which is kept as long as the worker; NULL: nothing limits it.
-static bd_account *account_of_locked(bd_local_worker *w, const char *client)
+bd_account *bd_local_worker_account(bd_local_worker *w, const char *session_handle)
 {
-    const bd_client_limits *limits = &w->client_limits;
-    if (!client || !client[0] || (limits->memory_bytes == 0 && limits->processors == 0)) return NULL;
-    bd_account *a = bd_map_get(&w->accounts, client);
-    if (!a) {
-        a = bd_account_new(client, limits->memory_bytes, limits->processors);
-        bd_map_put(&w->accounts, client, a);
-    }
-    return a;
+    bd_mutex_lock(&w->mu);
+    const bd_worker_session *s = bd_map_get(&w->sessions, session_handle);
+    bd_account *account = s ? s->account : NULL;
+    bd_mutex_unlock(&w->mu);
+    return account;
 }
 
 static bd_worker_session *session_new_locked(bd_local_worker *w, const char *handle,
@@ -54,7 +50,7 @@ static bd_worker_session *session_new_locked(bd_local_worker *w, const char *han
     s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader), NULL};
     s->kernels = bd_kernel_store_new();
     s->is_isolated = is_isolated;
-    s->account = account_of_locked(w, owner->client);
+    s->account = bd_accounts_of(w->accounts, owner->client);
     s->resources = is_isolated ? bd_resources_new(bd_resources_container(w->device->resources, ""))
                                : bd_resources_view(w->device->resources, owner->client);
     s->was_created = was_created;
@@ -83,6 +79,7 @@ void bd_worker_graph_unref(bd_worker_graph *g)
     if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
     bd_plan_unref(g->plan);
     bd_function_runtime_unref(g->functions);
+    bd_charge_fini(&g->charge);
     session_unref(g->session);
     bd_free(g->handle);
     bd_free(g);
@@ -283,29 +280,44 @@ static braid_code publish(bd_local_worker *w, bd_worker_graph *g, braid_status *
     return bd_fail(st, BRAID_ABORTED, "Session handle is not found: %s. It was deleted.", g->session->handle);
 }
 
+// Compiles the graph, which is used up, and puts it into its session. Returns it with a reference, also when
+// the session is gone; NULL with another error.
+static bd_worker_graph *compile_graph(bd_local_worker *w, bd_worker_session *s, braid_graph *graph,
+                                      unsigned disabled_rewrites, braid_status *st)
+{
+    const bd_account_turn turn = bd_account_enter(s->account);
+    bd_library *library = bd_library_ref(graph->library);
+    bd_plan *plan = NULL;
+    bd_worker_graph *g = NULL;
+    bd_charge charge = {0};
+    braid_code code = bd_charge_set(&charge, bd_library_bytes(library), "A library of functions", st);
+    if (!code) code = assign_devices(w, graph, st);
+    if (!code) code = bd_optimize(graph, disabled_rewrites, st);
+    if (!code) code = bd_plan_compile(graph, w->device, s->kernels, &plan, st);
+    if (code) {
+        bd_charge_fini(&charge);
+        give_up_registering(w, s);
+    } else {
+        g = graph_new(s, plan);
+        g->charge = charge;
+        g->functions = functions_new(w, s, library, disabled_rewrites);
+        publish(w, g, st);
+    }
+    bd_library_unref(library);
+    bd_account_leave(turn);
+    return g;
+}
+
 void bd_local_worker_register_graph(bd_local_worker *w, const char *session_handle, bool was_created,
                                     braid_graph *graph, unsigned disabled_rewrites, bd_worker_graph_fn fn,
                                     void *arg)
 {
     BD_STATUS(st);
-    bd_plan *plan = NULL;
-    bd_worker_graph *g = NULL;
     bd_worker_session *s = find_session(w, session_handle, was_created, st);
-    bd_library *library = bd_library_ref(graph->library); // compiling uses the graph up
-    braid_code code = s ? assign_devices(w, graph, st) : st->code;
-    if (!code) code = bd_optimize(graph, disabled_rewrites, st);
-    if (!code) code = bd_plan_compile(graph, w->device, s->kernels, &plan, st);
-    if (!code) {
-        g = graph_new(s, plan);
-        g->functions = functions_new(w, s, library, disabled_rewrites);
-        code = publish(w, g, st);
-    } else if (s) {
-        give_up_registering(w, s);
-    }
-    bd_library_unref(library);
+    bd_worker_graph *g = s ? compile_graph(w, s, graph, disabled_rewrites, st) : NULL;
     bd_graph_fini(graph);
     bd_graph_init(graph);
-    fn(arg, code ? NULL : g->handle, st);
+    fn(arg, st->code ? NULL : g->handle, st);
     bd_worker_graph_unref(g);
 }
 
@@ -520,10 +532,6 @@ void bd_local_worker_free(bd_local_worker *w)
     while (bd_map_next(&w->sessions, &pos, NULL, &session))
         session_drop(w, session);
     bd_map_fini(&w->sessions);
-    void *account;
-    for (pos = 0; bd_map_next(&w->accounts, &pos, NULL, &account);)
-        bd_account_unref(account);
-    bd_map_fini(&w->accounts);
     bd_imap_fini(&w->partial_runs);
     bd_step_table_free(w->steps);
     bd_cond_fini(&w->idle);

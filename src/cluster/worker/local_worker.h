@@ -2,6 +2,7 @@
 #ifndef BD_CLUSTER_WORKER_LOCAL_WORKER_H
 #define BD_CLUSTER_WORKER_LOCAL_WORKER_H
 
+#include "base/account.h"
 #include "base/timer.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/rpc/tensor_chunks.h"
@@ -11,17 +12,15 @@
 
 typedef struct bd_local_worker bd_local_worker;
 
-// What the sessions of one client may use, which has not the role task.
-typedef struct bd_client_limits {
-    int64_t memory_bytes; // of its tensors; 0: no limit
-    double processors;    // that its kernels keep busy in the long run; 0: no limit
-} bd_client_limits;
-void bd_local_worker_limit(bd_local_worker *w, const bd_client_limits *limits); // before its first session
-
 // All must outlive it. `devices` are those of the task, which share their resources.
 bd_local_worker *bd_local_worker_new(const bd_peers *peers, const bd_local_devices *devices,
                                      bd_timers *timers, bd_chunk_store *chunk_store,
                                      bd_task_collectives *collectives);
+// What the sessions of clients use counts in these accounts, which outlive the worker. Call it before the
+// first session.
+void bd_local_worker_use_accounts(bd_local_worker *w, bd_accounts *accounts);
+// The account of the client of a session; NULL: it has no limits, or there is no such session.
+bd_account *bd_local_worker_account(bd_local_worker *w, const char *session_handle);
 // Aborts all steps and refuses new ones; their callbacks run soon. Registered graphs stay until free.
 void bd_local_worker_close(bd_local_worker *w, const braid_status *why);
 // Waits until no graph runs any more. After close.

@@ -15,7 +15,7 @@ typedef struct bd_worker_session {
     bd_kernel_store *kernels;
     bd_resources *resources; // its own when it is isolated, else a view of the device's
     bool is_isolated;
-    bd_account *account; // of its client; NULL: it has no limits
+    bd_account *account; // of its client, not owned; NULL: it has no limits
     bd_map graphs;       // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
     int registering;     // graphs that are about to be there; guarded by the worker's mu
     bool was_created;    // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
@@ -30,6 +30,7 @@ typedef struct bd_worker_graph {
     bd_worker_session *session; // a reference
     bd_plan *plan;
     bd_function_runtime *functions; // that its nodes call
+    bd_charge charge;               // for their library
     atomic_int refs;
     // The time for which the last execution held the thread that began it. A graph that takes long is run on
     // the pool.
@@ -44,14 +45,13 @@ struct bd_local_worker {
     bd_step_table *steps;
     bd_chunk_store *chunk_store; // of the steps
     bd_task_collectives *collectives;
-    bd_client_limits client_limits;
+    bd_accounts *accounts;      // of clients; not owned; NULL: they have no limits
     bd_worker_commit_fn commit; // NULL: the task is not replicated
     void *commit_arg;
     bd_mutex mu;
     bd_cond idle;
     bd_imap partial_runs; // step id -> partial of worker_partial.c, one reference each; guarded by mu
     bd_map sessions;      // handle -> bd_worker_session, one reference each; guarded by mu
-    bd_map accounts;      // client -> bd_account, one reference each; guarded by mu
     int running;          // executions, and threads that begin one; guarded by mu
     bool is_closed;       // guarded by mu
     struct bd_worker_step *first, **end;    // executions in progress, the oldest first; guarded by mu
