@@ -1,5 +1,6 @@
 // Fuzzes calls through shared memory: the other process writes anything to the memory, at any time between
 // the reading of frames and the sending of answers. Every frame that is read is within its limits.
+#include "base/check.h"
 #include "base/slab.h"
 #include "cluster/transport/shm_pipe.h"
 #include <string.h>
