@@ -41,6 +41,12 @@ static inline void bench_remove_keys(void)
 }
 
 // The tasks that are started from now on speak TLS. Their certificate is removed at the end.
+// Calls go over gRPC.
+static inline void bench_use_grpc(void)
+{
+    setenv("BRAID_SHARED_MEMORY", "0", 1);
+}
+
 static inline void bench_use_tls(void)
 {
     char dir[128];

@@ -1,7 +1,8 @@
 // A training step of the MNIST network (784-100-10, batch 100), one thread: `mnist_bench sgd|adam [MODE]`.
 //
 //   (none)   in this process
-//   cluster  the variables on a parameter server, a process of its own, over gRPC
+//   cluster  the variables on a parameter server, a process of its own
+//   grpc     as cluster, over gRPC without shared memory
 //   tls      as cluster, over TLS
 //   copied   the same with two processes of the parameter server: a step ends when both have its updates
 //   two      the same with two workers; the time is that of a step of both together
@@ -67,7 +68,7 @@ static void serve_memory(pid_t ps, bench_step *b)
 
 int main(int argc, char **argv)
 {
-    bench_check(argc >= 2 && argc <= 4, "usage", "mnist_bench sgd|adam [cluster|tls|copied|two|memory]");
+    bench_check(argc >= 2 && argc <= 4, "usage", "mnist_bench sgd|adam [cluster|grpc|tls|copied|two|memory]");
     const char *mode = argc > 2 ? argv[2] : "";
     const bool is_second = !strcmp(mode, "worker"), is_chief = *mode && !is_second,
                is_two = !strcmp(mode, "two");
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
     braid_graph *g = braid_graph_new();
     if (is_second) snprintf(json, sizeof json, "%s", argc > 3 ? argv[3] : "");
     if (!strcmp(mode, "tls")) bench_use_tls();
+    if (!strcmp(mode, "grpc")) bench_use_grpc();
     if (is_chief) {
         const bool is_copied = !strcmp(mode, "copied");
         bench_cluster_json(is_two ? 2 : 1, is_copied, json, sizeof json);

@@ -1,5 +1,5 @@
-// A step that only receives one tensor on a worker from a parameter server, over gRPC, or over gRPC and TLS:
-// `recv_bench [tls] BYTES`.
+// A step that only receives one tensor on a worker from a parameter server, by the way that they choose, over
+// gRPC without shared memory, or over TLS: `recv_bench [grpc|tls] BYTES`.
 #include "cluster.h"
 
 // [count] floats made where the variable is, so that no more than it is ever sent.
@@ -11,10 +11,12 @@ static braid_out fill(braid_graph *g, int32_t count)
 
 int main(int argc, char **argv)
 {
-    const bool is_tls = argc == 3 && !strcmp(argv[1], "tls");
-    const long bytes = argc == 2 + is_tls ? atol(argv[1 + is_tls]) : 0;
-    bench_check(bytes >= 4, "usage", "recv_bench [tls] BYTES");
+    const char *way = argc == 3 ? argv[1] : "";
+    const bool is_tls = !strcmp(way, "tls"), is_grpc = !strcmp(way, "grpc");
+    const long bytes = argc == 2 || is_tls || is_grpc ? atol(argv[argc - 1]) : 0;
+    bench_check(bytes >= 4, "usage", "recv_bench [grpc|tls] BYTES");
     if (is_tls) bench_use_tls();
+    if (is_grpc) bench_use_grpc();
     char json[128];
     bench_cluster_json(1, false, json, sizeof json);
     pid_t ps = bench_start_ps(argv[0], json, "0");
