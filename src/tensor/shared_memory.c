@@ -132,7 +132,7 @@ void *bd_shared_memory_take(size_t wanted)
     return NULL;
 }
 
-static bool is_shared(const void *memory)
+bool bd_shared_memory_has(const void *memory)
 {
     const uint8_t *p = memory;
     return is_started() && p >= base && p < base + region_bytes;
@@ -140,7 +140,7 @@ static bool is_shared(const void *memory)
 
 bool bd_shared_memory_give(void *memory, size_t given)
 {
-    if (!is_shared(memory)) return false;
+    if (!bd_shared_memory_has(memory)) return false;
     const size_t at = (size_t)((uint8_t *)memory - base), bytes = whole_pages(given);
     fallocate(region_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
     give_extent(at, bytes);
@@ -191,7 +191,7 @@ void bd_shared_cell_free(void *memory)
 {
     cell *c = memory;
     if (!c) return;
-    if (!is_shared(c)) {
+    if (!bd_shared_memory_has(c)) {
         bd_free(c);
         return;
     }

@@ -11,7 +11,7 @@
 // From now on bd_buffer_new takes its memory from here for buffers of these sizes. Smaller ones are
 // cheaper within a message, and larger ones gain more from huge pages. Any number of times; there is no
 // way back. Nothing happens where the system does not allow it.
-#define BD_SHARED_MEMORY_MIN ((size_t)256 << 10)
+#define BD_SHARED_MEMORY_MIN ((size_t)64 << 10)
 #define BD_SHARED_MEMORY_MAX ((size_t)32 << 20)
 void bd_shared_memory_start(void);
 
@@ -24,6 +24,7 @@ typedef struct bd_shared_region {
 bool bd_shared_memory_region(bd_shared_region *out);
 // Memory of which all pages exist, aligned to a page. NULL: there is none left.
 void *bd_shared_memory_take(size_t bytes);
+bool bd_shared_memory_has(const void *memory);
 // Returns whether it was from here: then it is freed.
 bool bd_shared_memory_give(void *memory, size_t bytes);
 

@@ -15,7 +15,8 @@
 
 // Large in comparison with the cost of a message, small in comparison with the caches.
 #define PART_BYTES ((size_t)1 << 20)
-// By memory or by MPI: smaller tensors take less time within a message than the call that this needs besides.
+// By MPI, or read by the kernel: smaller tensors take less time within a message than the call that this needs
+// besides. Memory that both processes have mapped pays as soon as tensors lie in it.
 #define DIRECT_MIN ((size_t)256 << 10)
 #define HELD_NS ((int64_t)60000000000)
 
@@ -152,8 +153,10 @@ static bool is_by_mpi(const bd_peer *to)
 bool bd_tensor_is_chunked(const braid_tensor *t, const bd_peer *to)
 {
     if (braid_dtype_size(t->dtype) == 0) return false;
-    const bool is_direct = is_read(to) || is_by_mpi(to);
-    return is_large(t) || (is_direct && bd_tensor_bytes(t) >= DIRECT_MIN);
+    const size_t bytes = bd_tensor_bytes(t);
+    const bool is_shared = bytes >= BD_SHARED_MEMORY_MIN && bd_shared_memory_has(t->data);
+    return is_large(t) || (is_read(to) && is_shared) ||
+           ((is_read(to) || is_by_mpi(to)) && bytes >= DIRECT_MIN);
 }
 
 static void unref_buffer(void *owner)
