@@ -5,9 +5,12 @@
 #include "base/system_memory.h"
 #include "base/thread.h"
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -27,6 +30,9 @@ static atomic_bool has_started;
 static void start(void *arg)
 {
     (void)arg;
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        return; // it takes address space
     const size_t bytes = (size_t)bd_system_memory() / 2 / PAGE_BYTES * PAGE_BYTES;
     const int fd = memfd_create("braid-tensors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return;
@@ -211,17 +217,25 @@ struct bd_peer_memory {
 
 static bd_peer_memory *peers; // guarded by mu
 
-static bool is_region(const bd_shared_region *region)
+bool bd_shared_memory_is_sealed(int fd, uint64_t bytes)
 {
     struct stat file;
-    const int seals = fcntl(region->fd, F_GET_SEALS);
-    return seals >= 0 && (seals & SEALS) == SEALS && fstat(region->fd, &file) == 0 && region->bytes > 0 &&
-           (uint64_t)file.st_size == region->bytes && region->base <= UINT64_MAX - region->bytes;
+    struct statfs system;
+    const int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & SEALS) == SEALS && fstat(fd, &file) == 0 &&
+           (uint64_t)file.st_size == bytes && fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
+static bool is_region(const bd_shared_region *region)
+{
+    return region->bytes > 0 && region->base <= UINT64_MAX - region->bytes &&
+           bd_shared_memory_is_sealed(region->fd, region->bytes);
 }
 
 bd_peer_memory *bd_peer_memory_add(pid_t pid, const bd_shared_region *region)
 {
-    if (!is_region(region)) return NULL;
+    bd_shared_region own;
+    if (!is_region(region) || !bd_shared_memory_region(&own)) return NULL;
     void *local = mmap(NULL, region->bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, region->fd, 0);
     if (local == MAP_FAILED) return NULL;
     bd_peer_memory *m = bd_calloc(1, sizeof *m);
@@ -260,6 +274,16 @@ const void *bd_peer_memory_at(const bd_peer_memory *m, uint64_t address, size_t 
 {
     const uint64_t at = address - m->base;
     return address >= m->base && at <= m->bytes && bytes <= m->bytes - at ? m->local + at : NULL;
+}
+
+bool bd_peer_memory_is_mapped(pid_t pid)
+{
+    bd_mutex_lock(&mu);
+    const bd_peer_memory *m = peers;
+    while (m && m->pid != pid)
+        m = m->next;
+    bd_mutex_unlock(&mu);
+    return m != NULL;
 }
 
 bd_peer_memory *bd_peer_memory_find(pid_t pid, uint64_t address, size_t bytes)

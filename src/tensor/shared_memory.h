@@ -35,7 +35,10 @@ void bd_shared_cell_free(void *cell); // NULL is accepted
 
 typedef struct bd_peer_memory bd_peer_memory;
 
-// Maps the region of a process; the descriptor is not needed any more. NULL: it is no such region. One
+// Whether a file is memory of this size that no process can take away from those that map it.
+bool bd_shared_memory_is_sealed(int fd, uint64_t bytes);
+// Maps the region of a process; the descriptor is not needed any more. NULL: it is no such region, or this
+// process has none: then it reads no tensors. One
 // reference, for bd_peer_memory_remove.
 bd_peer_memory *bd_peer_memory_add(pid_t pid, const bd_shared_region *region);
 void bd_peer_memory_remove(bd_peer_memory *m); // NULL is accepted
@@ -44,5 +47,6 @@ bd_peer_memory *bd_peer_memory_find(pid_t pid, uint64_t address, size_t bytes);
 // Where this process sees bytes of it; NULL: they are outside of the region.
 const void *bd_peer_memory_at(const bd_peer_memory *m, uint64_t address, size_t bytes);
 void bd_peer_memory_unref(bd_peer_memory *m);
+bool bd_peer_memory_is_mapped(pid_t pid);
 
 #endif

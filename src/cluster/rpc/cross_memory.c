@@ -29,8 +29,8 @@ struct bd_cross_memory {
     pid_t process;
     // The receiver's side.
     uint8_t key[KEY_BYTES];
-    atomic_bool is_useless;     // nothing can be read
-    atomic_bool kernel_refuses; // process_vm_readv
+    _Atomic pid_t refused; // the process of which the kernel allows no reading; 0: none
+    atomic_bool has_told;
     // The sender's side.
     bd_mutex mu;
     uint8_t *accepted; // the peer's key, which the peer reads here; written under mu
@@ -48,7 +48,6 @@ bd_cross_memory *bd_cross_memory_new(void)
     m->process = getpid();
     m->accepted = bd_shared_cell_new();
     bd_random_bytes(m->key, sizeof m->key);
-    atomic_init(&m->is_useless, m->host == 0);
     bd_mutex_init(&m->mu);
     return m;
 }
@@ -65,26 +64,25 @@ void bd_cross_memory_free(bd_cross_memory *m)
 
 size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES])
 {
-    if (!m || atomic_load_explicit(&m->is_useless, memory_order_relaxed)) return 0;
+    if (!m || m->host == 0) return 0;
+    const pid_t refused = atomic_load_explicit(&m->refused, memory_order_relaxed);
+    if (refused && !bd_peer_memory_is_mapped(refused)) return 0;
     memcpy(offer, &m->host, HOST_BYTES);
     memcpy(offer + HOST_BYTES, &(uint32_t){(uint32_t)m->process}, PID_BYTES);
     memcpy(offer + KEY_AT, m->key, KEY_BYTES);
     return BD_CROSS_MEMORY_OFFER_BYTES;
 }
 
-// The kernel refuses. Where tasks share memory (tensor/shared_memory.h), only tensors that are not in it are
-// concerned.
-static void give_up_kernel(bd_cross_memory *m)
+// The kernel refuses: what can be read is memory that both have mapped.
+static void give_up_kernel(bd_cross_memory *m, pid_t pid)
 {
-    bd_shared_region own;
-    if (atomic_exchange(&m->kernel_refuses, true)) return;
-    const bool are_shared = bd_shared_memory_region(&own);
-    if (!are_shared) atomic_store(&m->is_useless, true);
-    bd_log(BRAID_LOG_INFO,
-           "%s of a task on this host come over the connection: the kernel does not allow "
-           "this process to read its memory (kernel.yama.ptrace_scope, or a container's "
-           "seccomp profile)",
-           are_shared ? "Tensors of more than 32 MB" : "Tensors");
+    atomic_store(&m->refused, pid);
+    if (atomic_exchange(&m->has_told, true)) return;
+    bd_log(
+        BRAID_LOG_INFO,
+        "Tensors of a task on this host come over the connection, except from memory that is shared: the "
+        "kernel does not allow this process to read its memory (kernel.yama.ptrace_scope, or a container's "
+        "seccomp profile)");
 }
 
 // A piece of the other process's memory, and where to copy it.
@@ -99,14 +97,14 @@ static bool read_by_kernel(bd_cross_memory *m, pid_t pid, const piece *pieces, i
 {
     struct iovec to[PIECES_MAX], from[PIECES_MAX];
     size_t bytes = 0;
-    if (atomic_load_explicit(&m->kernel_refuses, memory_order_relaxed)) return false;
+    if (atomic_load_explicit(&m->refused, memory_order_relaxed) == pid) return false;
     for (int i = 0; i < count; i++) {
         to[i] = (struct iovec){pieces[i].to, pieces[i].bytes};
         from[i] = (struct iovec){(void *)(uintptr_t)pieces[i].from, pieces[i].bytes};
         bytes += pieces[i].bytes;
     }
     const ssize_t n = process_vm_readv(pid, to, (unsigned long)count, from, (unsigned long)count, 0);
-    if (n < 0 && (errno == EPERM || errno == ENOSYS)) give_up_kernel(m);
+    if (n < 0 && (errno == EPERM || errno == ENOSYS)) give_up_kernel(m, pid);
     return n >= 0 && (size_t)n == bytes;
 }
 
@@ -151,7 +149,7 @@ static bool is_still_held(bd_cross_memory *m, const Braid__TensorMemory *from, u
 bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
                           size_t bytes, const bd_cancellation *cancellation)
 {
-    if (!m || from->pid == 0 || from->pid > INT32_MAX || atomic_load(&m->is_useless)) return false;
+    if (!m || from->pid == 0 || from->pid > INT32_MAX || m->host == 0) return false;
     if ((pid_t)from->pid == m->process) return false; // this process has the key itself
     for (size_t done = 0; done < bytes; done += PIECE_BYTES) {
         if (cancellation && bd_cancellation_is_cancelled(cancellation)) return false;

@@ -27,15 +27,18 @@ static bd_shm_link *find_ready(bd_shm *shm, size_t *at)
     return found;
 }
 
-// Serves each link once. Returns whether there was something to do. `is_reader`: another reader goes on
-// when this takes long.
+// Serves each link once. Returns whether there was something to do. A reader that sleeps goes on when this
+// takes long; one that rests does so by itself.
 static bool serve_all(bd_shm *shm, bool is_reader)
 {
     bool any = false;
     size_t at = 0;
     for (bd_shm_link *l = find_ready(shm, &at); l; l = find_ready(shm, &at)) {
-        if (is_reader && atomic_load(&shm->sleeping)) bd_shm_arm_bell(shm->bell);
+        const bool hands_over =
+            atomic_load(&shm->sleeping) > 0 && (is_reader || !atomic_load(&shm->is_resting));
+        if (hands_over) bd_shm_arm_bell(shm->bell);
         any |= bd_shm_link_serve(l);
+        if (hands_over && !is_reader) bd_shm_disarm_bell(shm->bell);
         bd_shm_link_unref(l);
     }
     return any;
@@ -83,6 +86,7 @@ static void sleep_until_bell(bd_shm *shm, unsigned rings)
         bd_shm_link_unref(ready);
     else
         bd_shm_await_bell(shm->bell, rings, BD_FOREVER); // ends with the transport, too
+    bd_shm_disarm_bell(shm->bell);
 }
 
 static void wait_for_work(bd_shm *shm)

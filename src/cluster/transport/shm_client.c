@@ -1,9 +1,10 @@
 // The client side of the shared-memory transport: channels and calls.
 //
-// A channel has one over the base transport, and a link while there is one: closed -> opening -> closed (with
-// a link, or without, to be tried again later) or never. A call goes over one of them from its beginning to
-// its end. Over a link it is in the link's table until what ends it: its response, its cancellation, its
-// deadline, or the end of the link. Removing it from the table is the right to call `done`.
+// A channel has one over the base transport, and a link while there is one: closed -> opening, which lasts
+// as long as the link is up -> closed, to be tried again (later, if it was not up), or never. A call goes
+// over one of them from its beginning to its end. Over a link it is in the link's table until what ends
+// it: its response, its cancellation, its deadline, or the end of the link. Removing it from the table is
+// the right to call `done`.
 #include "base/alloc.h"
 #include "base/slab.h"
 #include "braid/cluster.pb-c.h"
@@ -137,9 +138,10 @@ void bd_shm_channel_up(bd_channel *c, bd_shm_link *l)
 void bd_shm_channel_down(bd_channel *c, bd_shm_link *l)
 {
     bd_mutex_lock(&c->mu);
+    const bool was_up = l && c->link == l;
     c->state = CLOSED;
-    c->retry_ns = c->link == l ? 0 : bd_now_ns() + RETRY_NS; // it was up; or it never was
-    if (c->link == l)
+    c->retry_ns = was_up ? 0 : bd_now_ns() + RETRY_NS;
+    if (was_up)
         c->link = NULL;
     else
         l = NULL;

@@ -35,6 +35,7 @@ typedef struct bd_shm_link {
     uint64_t number;         // in this process
     int socket;              // its end tells that the other process has ended
     bd_peer_memory *tensors; // of the other process; NULL: not mapped
+    int64_t start_ns;
     bd_shm_pipe pipe;
     bd_mutex mu;
     bd_imap calls; // of the client: bd_call; of the server: bd_shm_incoming; by id; guarded by mu
@@ -77,6 +78,7 @@ struct bd_shm {
     atomic_int socket; // of a server: where clients connect; -1: nowhere yet; set under mu
     bd_thread watcher, readers[BD_SHM_READERS_MAX];
     int reader_count;
+    bool is_short; // of descriptors, for connections; the watcher's
     bool has_watcher, has_progress;
     bd_progress progress;
     atomic_int polling;        // threads that are no readers, and poll
@@ -106,8 +108,8 @@ braid_code bd_shm_begin(bd_shm *shm, braid_status *st);
 
 // ---- Links: shm_link.c ----
 
-// A link in the state of hello, with a reference for the caller. Takes over the socket and the reference to
-// the channel (NULL: this is the server's end).
+// A link in the state of hello, with a reference for the caller. Takes over the socket and the reference
+// to the channel (NULL: this is the server's end).
 bd_shm_link *bd_shm_link_new(bd_shm *shm, int socket, bd_channel *channel);
 void bd_shm_link_ref(bd_shm_link *l);
 void bd_shm_link_unref(bd_shm_link *l);
@@ -123,8 +125,8 @@ bd_shm_link *bd_shm_link_find(bd_shm *shm, uint64_t number);
 
 // ---- The watcher: shm_watch.c ----
 
-// Connects a channel to the socket that a server has named; the watcher's thread finishes it. Takes over the
-// reference to the channel.
+// Connects a channel to the socket that a server has named; the watcher's thread finishes it. Takes over
+// the reference to the channel.
 void bd_shm_connect(bd_shm *shm, bd_channel *c, const char *name, const uint8_t token[BD_SHM_TOKEN_BYTES]);
 // Opens the socket where clients connect, if it is not open.
 braid_code bd_shm_open_socket_locked(bd_shm *shm, braid_status *st);
@@ -164,9 +166,10 @@ void bd_shm_listener_free(bd_listener *l);
 // Makes the link one of the listener that gave its client the token. False: it is no such token.
 bool bd_shm_admit_guest(bd_shm_link *l, const uint8_t token[BD_SHM_TOKEN_BYTES]);
 void bd_shm_leave_listener(bd_shm_link *l); // when it is freed
-// Notes a request, in the order of arrival; bd_shm_request_handle passes it to the handler. NULL: it was
-// refused.
-struct bd_shm_incoming *bd_shm_request(bd_shm_link *l, bd_shm_frame *f);
+// Notes a request, in the order of arrival; bd_shm_request_handle passes it to the handler. NULL: it is
+// refused if `st` is filled (bd_shm_refuse, without locks), else dropped.
+struct bd_shm_incoming *bd_shm_request(bd_shm_link *l, bd_shm_frame *f, braid_status *st);
+void bd_shm_refuse(bd_shm_link *l, uint64_t id, const braid_status *st);
 void bd_shm_request_handle(struct bd_shm_incoming *in);
 // Takes a cancelled call out of the table (NULL: it has ended), to be ended.
 struct bd_shm_incoming *bd_shm_request_cancelled(bd_shm_link *l, uint64_t id);

@@ -35,6 +35,7 @@ bd_shm_link *bd_shm_link_new(bd_shm *shm, int socket, bd_channel *channel)
     l->shm = shm;
     l->socket = socket;
     l->channel = channel;
+    l->start_ns = bd_now_ns();
     atomic_init(&l->refs, 2); // the caller's, and that of the list
     atomic_init(&l->state, BD_SHM_HELLO);
     bd_mutex_init(&l->mu);
@@ -99,6 +100,7 @@ void bd_shm_link_send(bd_shm_link *l, bd_shm_header *header, const char *head, b
 typedef struct subject {
     struct bd_shm_incoming *request, *cancelled;
     bd_call *answered;
+    braid_status refusal; // of a request
 } subject;
 
 static const char *find_subject(bd_shm_link *l, bd_shm_frame *f, subject *s)
@@ -107,7 +109,7 @@ static const char *find_subject(bd_shm_link *l, bd_shm_frame *f, subject *s)
     if (f->header.kind == BD_SHM_RESPONSE)
         s->answered = bd_shm_call_answered(l, f->header.id);
     else if (f->header.kind == BD_SHM_REQUEST)
-        s->request = bd_shm_request(l, f);
+        s->request = bd_shm_request(l, f, &s->refusal);
     else
         s->cancelled = bd_shm_request_cancelled(l, f->header.id);
     return NULL;
@@ -124,6 +126,8 @@ static bool serve_locked(bd_shm_link *l)
     bd_mutex_unlock(&l->pipe.read_mu);
     if (why) bd_warn("A process of this host has sent what is no call over shared memory: %s", why);
     if (why) bd_shm_link_end(l, "it has broken the shared memory");
+    if (s.refusal.code) bd_shm_refuse(l, f.header.id, &s.refusal);
+    bd_status_fini(&s.refusal);
     if (s.request) bd_shm_request_handle(s.request);
     if (s.cancelled) bd_shm_request_end(s.cancelled);
     if (s.answered) bd_shm_call_end(s.answered, &f);
@@ -139,7 +143,9 @@ bool bd_shm_link_serve(bd_shm_link *l)
 
 void bd_shm_link_drain(bd_shm_link *l)
 {
-    do
+    // As many frames as a ring holds: the other process may go on.
+    for (size_t i = 0; i <= BD_SHM_RING_BYTES / sizeof(bd_shm_header); i++) {
         bd_mutex_lock(&l->pipe.read_mu);
-    while (serve_locked(l));
+        if (!serve_locked(l) || atomic_load(&l->state) != BD_SHM_UP) return;
+    }
 }

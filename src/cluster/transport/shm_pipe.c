@@ -6,6 +6,9 @@
 #include "tensor/buffer.h"
 #include <string.h>
 
+// One thread writes no more than this at once while others may want to send, and the reader reads.
+#define FLUSH_BYTES (4 * BD_SHM_RING_BYTES)
+
 // A frame that waits for space.
 typedef struct bd_shm_waiting {
     struct bd_shm_waiting *next;
@@ -26,7 +29,7 @@ void bd_shm_frame_fini(bd_shm_frame *f)
 
 void bd_shm_pipe_init(bd_shm_pipe *p)
 {
-    *p = (bd_shm_pipe){.body_bytes_max = SIZE_MAX};
+    *p = (bd_shm_pipe){.body_bytes_max = SIZE_MAX, .waiting_bytes_max = SIZE_MAX};
     p->last = &p->first;
     bd_message_init(&p->arriving.body);
     bd_mutex_init(&p->send_mu);
@@ -88,15 +91,19 @@ static bool write_waiting(bd_shm_end *out, size_t *space, waiting *w)
 }
 
 // Frames that are written are moved to *written, to be freed without the lock. When some still wait, space
-// that the reader makes wakes this process. False: the ring is broken.
+// that the reader makes wakes this process: it will, since the ring is not empty. False: the ring is broken.
 static bool flush_locked(bd_shm_pipe *p, waiting **written)
 {
     waiting **last = written;
-    for (int tries = 0; tries < 2 && p->first; tries++) {
+    const uint64_t start = p->out.at;
+    // Before wants_space: whoever sees that the reader has made space must see that frames wait for it.
+    if (p->first) atomic_store(&p->has_waiting, true);
+    while (p->first) {
         size_t space;
-        atomic_store(&p->out.ring->wants_space, 1); // before the look for space
+        atomic_store(&p->out.ring->wants_space, 1);
+        bd_fence(); // before the look for space
         if (!bd_shm_space(&p->out, &space)) return false;
-        if (space) tries = 0;
+        if (space == 0 || (p->out.at - start >= FLUSH_BYTES && space < BD_SHM_RING_BYTES)) break;
         while (p->first && write_waiting(&p->out, &space, p->first)) {
             waiting *w = p->first;
             p->first = w->next;
@@ -106,12 +113,15 @@ static bool flush_locked(bd_shm_pipe *p, waiting **written)
         }
         bd_shm_publish(&p->out);
     }
+    p->waiting_bytes -= bd_min((int64_t)p->waiting_bytes, (int64_t)(p->out.at - start));
     if (!p->first) {
         p->last = &p->first;
+        p->waiting_bytes = 0;
         atomic_store(&p->out.ring->wants_space, 0);
+        atomic_store(&p->has_waiting, false);
         bd_cond_broadcast(&p->changed);
     }
-    atomic_store_explicit(&p->has_waiting, p->first != NULL, memory_order_relaxed);
+    atomic_store_explicit(&p->is_behind, p->waiting_bytes > p->waiting_bytes_max, memory_order_relaxed);
     return true;
 }
 
@@ -163,6 +173,7 @@ bool bd_shm_pipe_send(bd_shm_pipe *p, bd_shm_header *header, const char *head, b
         waiting *w = waiting_new(header, head, body);
         *p->last = w;
         p->last = &w->next;
+        p->waiting_bytes += bytes;
         is_sound = flush_locked(p, &written);
     }
     bd_mutex_unlock(&p->send_mu);
@@ -194,7 +205,9 @@ void bd_shm_pipe_end(bd_shm_pipe *p)
 bool bd_shm_pipe_is_ready(const bd_shm_pipe *p)
 {
     const uint64_t written = atomic_load_explicit(&p->in.ring->written, memory_order_relaxed);
-    if ((int64_t)(written - atomic_load_explicit(&p->ready_at, memory_order_relaxed)) >= 0) return true;
+    const bool may_read = !atomic_load_explicit(&p->is_behind, memory_order_relaxed);
+    if (may_read && (int64_t)(written - atomic_load_explicit(&p->ready_at, memory_order_relaxed)) >= 0)
+        return true;
     return atomic_load_explicit(&p->has_waiting, memory_order_relaxed) &&
            !atomic_load_explicit(&p->out.ring->wants_space, memory_order_relaxed);
 }
@@ -249,7 +262,7 @@ static bool read_start(bd_shm_pipe *p, size_t *there, const char **why)
 static bool read_body(bd_shm_pipe *p, size_t there)
 {
     const size_t bytes = p->arriving.header.body_bytes;
-    const size_t len = (size_t)bd_min((int64_t)(bytes - p->body_read), (int64_t)there);
+    const size_t left = bytes - p->body_read, len = left < there ? left : there;
     bd_shm_read(&p->in, p->body + p->body_read, len);
     p->body_read += len;
     return p->body_read == bytes;
@@ -281,12 +294,11 @@ bd_shm_arrival bd_shm_pipe_read(bd_shm_pipe *p, bd_shm_frame *out, const char **
     size_t there;
     const uint64_t before = p->in.at;
     *why = NULL;
-    if (!bd_shm_available(&p->in, &there)) {
-        *why = "a position outside of the ring";
-        return BD_SHM_BROKEN;
-    }
-    const bool is_whole = read_start(p, &there, why) && read_body(p, there);
-    if (*why) return BD_SHM_BROKEN;
+    if (p->is_broken) return BD_SHM_NOTHING; // another thread has found that
+    if (!bd_shm_available(&p->in, &there)) *why = "a position outside of the ring";
+    const bool is_whole = !*why && read_start(p, &there, why) && read_body(p, there);
+    p->is_broken = *why != NULL;
+    if (p->is_broken) return BD_SHM_BROKEN;
     if (p->in.at != before && bd_shm_release(&p->in)) bd_shm_ring_bell(p->bell);
     if (is_whole) take_frame(p, out);
     bd_tsan_acquire(&order);

@@ -2,9 +2,10 @@
 // frames of calls in them.
 //
 // A frame is a header, `head_bytes` bytes of text and `body_bytes` bytes of a message. The client sends
-// requests (text: the method) and cancellations, the server responses (text: the message of an error). Frames
-// follow each other in the ring; a frame that is larger than the free part of the ring is written bit by bit
-// as the other end reads. A thread that sends never waits: what has no space in the ring is kept, in order.
+// requests (text: the method) and cancellations, the server responses (text: the message of an error).
+// Frames follow each other in the ring; a frame that is larger than the free part of the ring is written
+// bit by bit as the other end reads. A thread that sends does not wait for that: what has no space in the
+// ring is kept, in order.
 //
 // hello -> up -> broken. What is sent to a link that is not up is dropped: its calls have ended, or will.
 #ifndef BD_CLUSTER_SHM_PIPE_H
@@ -56,9 +57,11 @@ typedef struct bd_shm_pipe {
     bd_mutex send_mu;
     bd_shm_end out; // guarded by send_mu, as the frames that wait
     struct bd_shm_waiting *first, **last;
-    bool is_over; // nothing is sent any more
+    size_t waiting_bytes;     // of them
+    size_t waiting_bytes_max; // beyond it nothing is read: the other end does not read
+    bool is_over;             // nothing is sent any more
     bd_cond changed;
-    atomic_bool has_waiting;
+    atomic_bool has_waiting, is_behind;
 
     bd_mutex read_mu;
     bd_shm_end in; // guarded by read_mu, as the frame that is arriving
@@ -66,7 +69,7 @@ typedef struct bd_shm_pipe {
     uint8_t *body;            // of the frame
     struct bd_buffer *pooled; // that has it; NULL: none
     size_t body_read;
-    bool has_header, has_head;
+    bool has_header, has_head, is_broken;
     _Atomic uint64_t ready_at; // reading goes on when so many bytes have been written
 } bd_shm_pipe;
 
@@ -95,8 +98,8 @@ typedef enum bd_shm_arrival {
     BD_SHM_BROKEN,
 } bd_shm_arrival;
 
-// Reads what has arrived, up to the end of a frame, which is moved to *out (empty). With read_mu held. For a
-// broken ring, *why is static.
+// Reads what has arrived, up to the end of a frame, which is moved to *out (empty). With read_mu held. For
+// a broken ring, *why is static.
 bd_shm_arrival bd_shm_pipe_read(bd_shm_pipe *p, bd_shm_frame *out, const char **why);
 
 #endif

@@ -178,6 +178,29 @@ static void a_message_for_which_there_is_no_memory_is_refused(void **state)
     ends *e = *state;
     put_header(e, &(bd_shm_header){.kind = BD_SHM_REQUEST, .body_bytes = SIZE_MAX / 2});
     assert_broken(e, "a message for which there is no memory");
+    // Another thread may try to go on.
+    e->segment->requests.written = 2 * sizeof(bd_shm_header);
+    bd_shm_frame f;
+    const char *why;
+    assert_int_equal(read_frame(&e->server, &f, &why), BD_SHM_NOTHING);
+}
+
+static void an_end_whose_answers_are_not_read_reads_no_more(void **state)
+{
+    ends *e = *state;
+    e->server.waiting_bytes_max = BD_SHM_RING_BYTES;
+    send_numbered(&e->client, 1, 100);
+    assert_true(bd_shm_pipe_is_ready(&e->server));
+    for (uint64_t i = 0; i < 4; i++)
+        send_numbered(&e->server, i, BD_SHM_RING_BYTES);
+    assert_false(bd_shm_pipe_is_ready(&e->server));
+    const char *why;
+    for (uint64_t got = 0; got < 4;) {
+        bd_shm_frame f;
+        if (read_frame(&e->client, &f, &why) == BD_SHM_FRAME) assert_numbered(&f, got++, BD_SHM_RING_BYTES);
+        assert_true(bd_shm_pipe_flush(&e->server));
+    }
+    assert_true(bd_shm_pipe_is_ready(&e->server));
 }
 
 static void positions_outside_of_the_ring_are_refused(void **state)
@@ -216,6 +239,7 @@ int main(void)
         TEST(a_text_has_a_maximum_length),
         TEST(a_message_has_a_maximum_length),
         TEST(a_message_for_which_there_is_no_memory_is_refused),
+        TEST(an_end_whose_answers_are_not_read_reads_no_more),
         TEST(positions_outside_of_the_ring_are_refused),
         cmocka_unit_test(memory_that_can_shrink_is_refused),
     };

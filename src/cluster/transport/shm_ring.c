@@ -4,13 +4,13 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/tsan.h"
+#include "tensor/shared_memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,10 +49,7 @@ void *bd_shm_create(size_t bytes, int *fd, braid_status *st)
 
 void *bd_shm_map(int fd, size_t bytes, braid_status *st)
 {
-    struct stat file;
-    const int seals = fcntl(fd, F_GET_SEALS);
-    if (seals >= 0 && (seals & SEALS) == SEALS && fstat(fd, &file) == 0 && file.st_size == (off_t)bytes)
-        return map(fd, bytes, st);
+    if (bd_shared_memory_is_sealed(fd, bytes)) return map(fd, bytes, st);
     bd_fail(st, BRAID_INVALID_ARGUMENT, "A peer has passed no shared memory of %zu bytes", bytes);
     return NULL;
 }
@@ -120,9 +117,7 @@ static long futex(atomic_uint *word, int op, unsigned value, const struct timesp
 void bd_shm_ring_bell(bd_shm_bell *bell)
 {
     bd_fence(); // what was published is before the look
-    if (!atomic_load_explicit(&bell->is_awaited, memory_order_relaxed) ||
-        !atomic_exchange(&bell->is_awaited, 0))
-        return;
+    if (!atomic_load_explicit(&bell->is_awaited, memory_order_relaxed)) return;
     atomic_fetch_add(&bell->rings, 1);
     futex(&bell->rings, FUTEX_WAKE, 1, NULL);
 }

@@ -24,8 +24,9 @@ struct bd_shm_incoming {
     bd_shm_link *link;
     uint64_t id;
     char *method;
-    size_t bytes;    // of the request
-    atomic_int refs; // until it has ended, and until the reply
+    size_t bytes;      // of the request
+    atomic_int refs;   // until it has ended, until the reply, and of the timer
+    bd_timer_id timer; // of the deadline; guarded by the link's mu; 0: none
     bd_mutex mu;
     bool has_ended;        // guarded by mu
     bd_call_end_fn end_fn; // guarded by mu
@@ -68,6 +69,11 @@ static void incoming_unref(incoming *in)
 // By the thread that has removed it from the table.
 static void end(incoming *in, bool cancelled)
 {
+    bd_mutex_lock(&in->link->mu);
+    const bd_timer_id timer = in->timer;
+    in->timer = 0;
+    bd_mutex_unlock(&in->link->mu);
+    if (timer && bd_timer_cancel(in->link->shm->timers, timer)) incoming_unref(in);
     bd_mutex_lock(&in->mu);
     in->has_ended = true;
     const bd_call_end_fn fn = in->end_fn;
@@ -101,6 +107,27 @@ void bd_shm_request_end(incoming *in)
     if (!bd_connection_cancelled(in->link->connection))
         bd_shm_link_end(in->link, "it cancels calls as fast as it makes them");
     end(in, true);
+}
+
+// The client has the same deadline, but may not be able to say so.
+static void timed_out(void *arg)
+{
+    incoming *in = arg;
+    bd_shm_link *l = in->link;
+    bd_mutex_lock(&l->mu);
+    in->timer = 0;
+    const bool is_mine = bd_imap_get(&l->calls, in->id) == in;
+    if (is_mine) bd_imap_remove(&l->calls, in->id);
+    bd_mutex_unlock(&l->mu);
+    if (is_mine) end(in, true);
+    incoming_unref(in);
+}
+
+static void set_timer_locked(incoming *in)
+{
+    if (in->base.deadline_ns == BD_FOREVER) return;
+    atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed);
+    in->timer = bd_timer_add(in->link->shm->timers, in->base.deadline_ns, timed_out, in);
 }
 
 void bd_shm_requests_lost(bd_shm_link *l)
@@ -194,17 +221,21 @@ static incoming *incoming_new(bd_shm_link *l, bd_shm_frame *f)
     return in;
 }
 
-incoming *bd_shm_request(bd_shm_link *l, bd_shm_frame *f)
+void bd_shm_refuse(bd_shm_link *l, uint64_t id, const braid_status *st)
 {
-    BD_STATUS(st);
-    if (admit(l, f->body.bytes, st)) {
-        send_response(l, f->header.id, NULL, st);
-        return NULL;
-    }
+    send_response(l, id, NULL, st);
+}
+
+incoming *bd_shm_request(bd_shm_link *l, bd_shm_frame *f, braid_status *st)
+{
+    if (admit(l, f->body.bytes, st)) return NULL;
     incoming *in = incoming_new(l, f);
     bd_mutex_lock(&l->mu);
     const bool is_new = atomic_load(&l->state) == BD_SHM_UP && !bd_imap_get(&l->calls, in->id);
-    if (is_new) bd_imap_put(&l->calls, in->id, in);
+    if (is_new) {
+        bd_imap_put(&l->calls, in->id, in);
+        set_timer_locked(in);
+    }
     bd_mutex_unlock(&l->mu);
     if (is_new) return in;
     incoming_unref(in); // the link has ended, or the number is that of another call
@@ -300,7 +331,7 @@ bool bd_shm_admit_guest(bd_shm_link *l, const uint8_t token[BD_SHM_TOKEN_BYTES])
     bd_mutex_unlock(&shm->mu);
     if (!guest.listener) return false;
     bd_connection_set_caller(l->connection, &guest.caller);
-    l->pipe.body_bytes_max = (size_t)shm->limits.message_bytes;
+    l->pipe.body_bytes_max = l->pipe.waiting_bytes_max = (size_t)shm->limits.message_bytes;
     return true;
 }
 

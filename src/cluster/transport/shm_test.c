@@ -77,7 +77,8 @@ static void call_done(void *arg, bd_message *response, const braid_status *st)
     bd_event_set(&c->done);
 }
 
-static void begin(pending *c, bd_transport *t, bd_channel *channel, const char *method, size_t bytes)
+static void begin_until(pending *c, bd_transport *t, bd_channel *channel, const char *method, size_t bytes,
+                        int64_t deadline_ns)
 {
     *c = (pending){.bytes = bytes, .sent = bd_malloc(bytes + 1)};
     bd_random_bytes(c->sent, bytes);
@@ -86,8 +87,13 @@ static void begin(pending *c, bd_transport *t, bd_channel *channel, const char *
     bd_message request;
     bd_message_init(&request);
     bd_message_add_copy(&request, c->sent, bytes);
-    c->handle = t->call(channel, &(bd_call_options){.method = method, .deadline_ns = BD_FOREVER}, &request,
+    c->handle = t->call(channel, &(bd_call_options){.method = method, .deadline_ns = deadline_ns}, &request,
                         call_done, c);
+}
+
+static void begin(pending *c, bd_transport *t, bd_channel *channel, const char *method, size_t bytes)
+{
+    begin_until(c, t, channel, method, bytes, BD_FOREVER);
 }
 
 static void end(pending *c, bd_transport *t)
@@ -125,12 +131,13 @@ static void make_link(bd_transport *t, bd_channel *channel)
     assert_true(bd_shm_channel_await_up(channel, bd_deadline_after_ms(PATIENCE_MS)));
 }
 
-static _Noreturn void call_for_ever(bd_transport *t, const char *address)
+static _Noreturn void call_for_ever(bd_transport *t, const char *address, const char *hold_ms)
 {
     bd_channel *channel = t->connect(t, address);
     make_link(t, channel);
     pending held;
-    begin(&held, t, channel, "/test/hold", 1);
+    const int ms = atoi(hold_ms);
+    begin_until(&held, t, channel, "/test/hold", 1, ms ? bd_deadline_after_ms(ms) : BD_FOREVER);
     for (;;) {
         pending c;
         begin(&c, t, channel, "/test/echo", bd_random_u64() % BYTES_MAX);
@@ -139,11 +146,11 @@ static _Noreturn void call_for_ever(bd_transport *t, const char *address)
 }
 
 // This program with another task. *out: what it prints; NULL: not wanted.
-static pid_t start(const char *task, const char *address, FILE **out)
+static pid_t start(const char *task, const char *address, const char *hold_ms, FILE **out)
 {
     int ends[2];
     posix_spawn_file_actions_t actions;
-    char *argv[] = {"shm_test", (char *)task, (char *)address, NULL};
+    char *argv[] = {"shm_test", (char *)task, (char *)address, (char *)hold_ms, NULL};
     pid_t pid;
     assert_int_equal(pipe(ends), 0);
     posix_spawn_file_actions_init(&actions);
@@ -190,7 +197,7 @@ static void kill_server_in_the_middle(bd_transport *t, bd_rng *rng)
 {
     FILE *out;
     char address[64] = "";
-    const pid_t pid = start("serve", NULL, &out);
+    const pid_t pid = start("serve", NULL, NULL, &out);
     assert_non_null(fgets(address, sizeof address, out));
     address[strcspn(address, "\n")] = 0;
     fclose(out);
@@ -266,7 +273,7 @@ static void a_client_that_is_killed_is_noticed(void **state)
     for (int i = 0; i < kills(); i++) {
         bd_event_init(&s.held);
         bd_event_init(&s.lost);
-        const pid_t pid = start("call", address, NULL);
+        const pid_t pid = start("call", address, "0", NULL);
         assert_true(bd_event_wait_until(&s.held, bd_deadline_after_ms(PATIENCE_MS)));
         // Some calls later, at any point of one.
         const int until = atomic_load(&s.echoed) + (int)bd_rng_below(&rng, 50);
@@ -283,6 +290,31 @@ static void a_client_that_is_killed_is_noticed(void **state)
     t->free(t);
     bd_free(address);
     assert_int_equal(count_mapped(), 0);
+}
+
+static void the_deadline_of_a_client_that_is_stopped_ends_its_call(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_transport *t = make(st);
+    bd_listener *l;
+    char *address;
+    server s = {0};
+    bd_event_init(&s.held);
+    bd_event_init(&s.lost);
+    assert_int_equal(t->listen(t, "127.0.0.1:0", echo_or_hold, &s, &l, &address, st), BRAID_OK);
+    const pid_t pid = start("call", address, "1000", NULL);
+    assert_true(bd_event_wait_until(&s.held, bd_deadline_after_ms(PATIENCE_MS)));
+    kill(pid, SIGSTOP);
+    assert_true(bd_event_wait_until(&s.lost, bd_deadline_after_ms(PATIENCE_MS)));
+    kill_process(pid);
+    t->listener_close(l);
+    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
+    t->listener_free(l);
+    t->free(t);
+    bd_event_fini(&s.held);
+    bd_event_fini(&s.lost);
+    bd_free(address);
 }
 
 // ---- The socket ----
@@ -407,10 +439,11 @@ int main(int argc, char **argv)
     BD_STATUS(st);
     if (argc > 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc == 2) return serve(make(st));
-    if (argc == 3) call_for_ever(make(st), argv[2]);
+    if (argc == 4) call_for_ever(make(st), argv[2], argv[3]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_that_is_killed_leaves_right_answers_or_none),
         cmocka_unit_test(a_client_that_is_killed_is_noticed),
+        cmocka_unit_test(the_deadline_of_a_client_that_is_stopped_ends_its_call),
         cmocka_unit_test(a_token_opens_one_link_and_others_open_none),
         cmocka_unit_test(the_calls_of_a_caller_are_limited),
     };

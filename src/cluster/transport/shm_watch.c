@@ -21,6 +21,8 @@
 #define EVENTS_AT_ONCE 16
 #define BACKLOG 64
 #define LINKS_MAX 1000 // where connections have no limit
+#define HELLO_MS 5000  // how long the other end of a link may take to say what it should
+#define RETRY_MS 1000  // accepting, when there was no descriptor for a connection
 // Events of the watcher's own, and numbers that no link has.
 #define SOCKET_EVENT UINT64_MAX
 #define WAKE_EVENT (UINT64_MAX - 1)
@@ -135,6 +137,7 @@ void bd_shm_connect(bd_shm *shm, bd_channel *c, const char *name, const uint8_t 
         return;
     }
     bd_shm_link *l = bd_shm_link_new(shm, fd, c);
+    bd_shm_wake_watcher(shm); // it is to look whether the server says something
     int fds[FDS_MAX] = {shm->bell_fd};
     if (!send_hello(fd, token, BD_SHM_TOKEN_BYTES, fds, 1)) bd_shm_link_end(l, "it takes no message");
     bd_shm_link_unref(l);
@@ -196,11 +199,22 @@ static bool has_room(bd_shm *shm)
     return has_room;
 }
 
+static void watch_socket(bd_shm *shm, bool is_watched)
+{
+    struct epoll_event event = {.events = is_watched ? EPOLLIN : 0, .data.u64 = SOCKET_EVENT};
+    epoll_ctl(shm->poll, EPOLL_CTL_MOD, shm->socket, &event);
+    shm->is_short = !is_watched;
+}
+
 static void accept_all(bd_shm *shm)
 {
     for (;;) {
         const int fd = accept4(shm->socket, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0) return; // none is left, or there are no more descriptors: until the next one comes
+        if (fd < 0) {
+            // Without descriptors it would be called again at once.
+            if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) watch_socket(shm, false);
+            return;
+        }
         if (process_of(fd) && has_room(shm))
             bd_shm_link_unref(bd_shm_link_new(shm, fd, NULL));
         else
@@ -216,7 +230,7 @@ braid_code bd_shm_open_socket_locked(bd_shm *shm, braid_status *st)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path + 1, shm->name, BD_SHM_NAME_BYTES);
     const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + BD_SHM_NAME_BYTES);
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = SOCKET_EVENT};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = SOCKET_EVENT};
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     shm->socket = fd; // before the watcher hears of it
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, len) == 0 && listen(fd, BACKLOG) == 0 &&
@@ -251,12 +265,44 @@ static void look_at_link(bd_shm *shm, uint64_t number)
     bd_shm_link_unref(l);
 }
 
+// A link in the state of hello that is older than that, with a reference; NULL: there is none. Stores whether
+// there are younger ones.
+static bd_shm_link *find_silent(bd_shm *shm, int64_t before_ns, bool *any)
+{
+    bd_shm_link *found = NULL;
+    *any = false;
+    bd_mutex_lock(&shm->mu);
+    for (size_t i = 0; i < shm->links.len && !found; i++) {
+        bd_shm_link *l = shm->links.items[i];
+        if (atomic_load(&l->state) != BD_SHM_HELLO) continue;
+        if (l->start_ns < before_ns) found = l;
+        *any = true;
+    }
+    if (found) bd_shm_link_ref(found);
+    bd_mutex_unlock(&shm->mu);
+    return found;
+}
+
+// Ends links whose other end says nothing. Returns when to look again (-1: when something happens).
+static int end_silent_links(bd_shm *shm)
+{
+    bool any;
+    const int64_t before_ns = bd_now_ns() - HELLO_MS * INT64_C(1000000);
+    for (bd_shm_link *l = find_silent(shm, before_ns, &any); l; l = find_silent(shm, before_ns, &any)) {
+        bd_shm_link_end(l, "it says nothing");
+        bd_shm_link_unref(l);
+    }
+    return any ? HELLO_MS : -1;
+}
+
 static void watch(void *arg)
 {
     bd_shm *shm = arg;
     struct epoll_event events[EVENTS_AT_ONCE];
     while (!atomic_load(&shm->is_ending)) {
-        const int count = epoll_wait(shm->poll, events, EVENTS_AT_ONCE, -1);
+        const int wait_ms = end_silent_links(shm);
+        const int count = epoll_wait(shm->poll, events, EVENTS_AT_ONCE, shm->is_short ? RETRY_MS : wait_ms);
+        if (shm->is_short && count == 0) watch_socket(shm, true);
         for (int i = 0; i < count; i++) {
             uint64_t woken;
             if (events[i].data.u64 == SOCKET_EVENT)
