@@ -15,8 +15,8 @@
 
 // Large in comparison with the cost of a message, small in comparison with the caches.
 #define PART_BYTES ((size_t)1 << 20)
-// By MPI, or read by the kernel: smaller tensors take less time within a message than the call that this needs
-// besides. Memory that both processes have mapped pays as soon as tensors lie in it.
+// By MPI, or read by the kernel: smaller tensors take less time within a message than the call that this
+// needs besides. Memory that both processes have mapped pays as soon as tensors lie in it.
 #define DIRECT_MIN ((size_t)256 << 10)
 #define HELD_NS ((int64_t)60000000000)
 
