@@ -22,6 +22,8 @@ from graphs import (
 from protos import grpc, worker_pb2
 
 CALLS, SESSIONS, MB = 20, 3, 1 << 20
+# Of graphs. Two messages of them are within the limit: one counts until a moment after its answer.
+PART = 3 * MB
 
 
 def setUpModule():
@@ -127,10 +129,10 @@ class LimitsTest(InteropTest):
         self.fills_and_gives_back(lambda i: graph(*(const(f"n{i}_{k}", 1.0) for k in range(5000))))
 
     def test_large_attributes_of_nodes(self):
-        self.fills_and_gives_back(lambda i: graph(node(f"n{i}", "NoOp", _x=b"x" * 4 * MB)))
+        self.fills_and_gives_back(lambda i: graph(node(f"n{i}", "NoOp", _x=b"x" * PART)))
 
     def test_constants_of_graphs(self):
-        zeros = tensor_of_bytes(b"\0" * 4 * MB, [MB], FLOAT)
+        zeros = tensor_of_bytes(b"\0" * PART, [PART // 4], FLOAT)
         self.fills_and_gives_back(
             lambda i: graph(node(f"n{i}", "Const", dtype=FLOAT, value=zeros)), "out of memory"
         )
@@ -146,7 +148,7 @@ class LimitsTest(InteropTest):
         worker, session = cluster.worker("ps"), "limits-test"
 
         def register():
-            g = graph(node("n", "NoOp", device="/job:ps/task:0", _x=b"x" * 4 * MB))
+            g = graph(node("n", "NoOp", device="/job:ps/task:0", _x=b"x" * PART))
             return worker.call(
                 worker_pb2.RegisterGraphRequest(session_handle=session, graph_def=g)
             ).graph_handle

@@ -170,7 +170,7 @@ static void opened(void *arg, bd_message *response, const braid_status *from)
             : bd_proto_unpack_message(&braid__open_shared_memory_response__descriptor, response, arena, st);
     if (r && (strlen(r->socket) != BD_SHM_NAME_BYTES || r->token.len != BD_SHM_TOKEN_BYTES))
         bd_fail(st, BRAID_INTERNAL, "A server has named no socket");
-    if (!st->code) {
+    if (r && !st->code) {
         bd_shm_connect(c->shm, c, r->socket, r->token.data);
         return;
     }
