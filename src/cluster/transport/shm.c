@@ -86,7 +86,6 @@ static void sleep_until_bell(bd_shm *shm, unsigned rings)
         bd_shm_link_unref(ready);
     else
         bd_shm_await_bell(shm->bell, rings, BD_FOREVER); // ends with the transport, too
-    bd_shm_disarm_bell(shm->bell);
 }
 
 static void wait_for_work(bd_shm *shm)

@@ -117,7 +117,9 @@ static long futex(atomic_uint *word, int op, unsigned value, const struct timesp
 void bd_shm_ring_bell(bd_shm_bell *bell)
 {
     bd_fence(); // what was published is before the look
-    if (!atomic_load_explicit(&bell->is_awaited, memory_order_relaxed)) return;
+    if (!atomic_load_explicit(&bell->is_awaited, memory_order_relaxed) ||
+        !atomic_exchange(&bell->is_awaited, 0))
+        return;
     atomic_fetch_add(&bell->rings, 1);
     futex(&bell->rings, FUTEX_WAKE, 1, NULL);
 }

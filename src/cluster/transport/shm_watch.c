@@ -261,6 +261,7 @@ static void look_at_link(bd_shm *shm, uint64_t number)
     } else {
         if (state == BD_SHM_UP) bd_shm_link_drain(l); // what it sent before
         bd_shm_link_end(l, "the other process has ended");
+        bd_shm_wake_all(shm->bell); // it may have been about to ring it
     }
     bd_shm_link_unref(l);
 }
