@@ -61,9 +61,9 @@ typedef struct bd_shm_bell {
 // of this leaves a bell that nobody rings: whoever notices its end wakes all (bd_shm_wake_all).
 void bd_shm_ring_bell(bd_shm_bell *bell);
 void bd_shm_wake_all(bd_shm_bell *bell); // all threads that wait
-// A thread that wants to wait reads `rings`, arms the bell, looks whether there is something to do, and waits
-// if not: until there have been more rings than it has read, or for `ns` nanoseconds (BD_FOREVER: without an
-// end). A bell that is not armed does not ring.
+// A thread that wants to wait reads `rings`, arms the bell, looks whether there is something to do, and
+// waits if not: until there have been more rings than it has read, or for `ns` nanoseconds (BD_FOREVER:
+// without an end). A bell that is not armed does not ring.
 void bd_shm_arm_bell(bd_shm_bell *bell);
 void bd_shm_disarm_bell(bd_shm_bell *bell);
 void bd_shm_await_bell(bd_shm_bell *bell, unsigned rings, int64_t ns);
