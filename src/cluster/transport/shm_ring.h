@@ -57,8 +57,8 @@ typedef struct bd_shm_bell {
     atomic_uint is_awaited;
 } bd_shm_bell;
 
-// After something was published: wakes a thread that waits, if there is one. A process that ends in the middle
-// of this leaves a bell that nobody rings: whoever notices its end wakes all (bd_shm_wake_all).
+// After something was published: wakes a thread that waits, if there is one. A process that ends in the
+// middle of this leaves a bell that no other one rings: its end is noticed, and all threads are woken.
 void bd_shm_ring_bell(bd_shm_bell *bell);
 void bd_shm_wake_all(bd_shm_bell *bell); // all threads that wait
 // A thread that wants to wait reads `rings`, arms the bell, looks whether there is something to do, and
