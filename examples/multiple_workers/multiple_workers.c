@@ -42,9 +42,16 @@ static model build(braid_graph *g)
     braid_op_input(d, taken.ref);
     braid_op_attr_int(d, "limit", PIECES);
     m.next = braid_op_end_out(d);
-    m.sum = add_to(g, sum.ref, braid_reduce_sum(g, braid_square(g, m.piece)));
-    braid_push_control(g, &m.sum.op, 1);
+    const braid_out added = add_to(g, sum.ref, braid_reduce_sum(g, braid_square(g, m.piece)));
+    braid_push_control(g, &added.op, 1);
     m.pieces = add_to(g, done.ref, braid_const_number(g, "one", BRAID_INT64, 1));
+    braid_pop_control(g);
+    // Read where it lies, and after the piece was counted: the worker that counts the last one reads what all
+    // have added.
+    braid_push_control(g, &m.pieces.op, 1);
+    braid_push_colocate(g, sum.ref.op);
+    m.sum = braid_identity(g, "sum_of_all", sum.ref);
+    braid_pop_colocate(g);
     braid_pop_control(g);
     return m;
 }
