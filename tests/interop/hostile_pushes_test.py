@@ -2,6 +2,7 @@
 # Each gets a clear error, the servers live on, and what they hold is bounded.
 # labels: concurrent
 # timeout: 180
+# slots: 3
 import os
 import random
 
