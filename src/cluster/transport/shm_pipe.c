@@ -262,6 +262,7 @@ static bool read_start(bd_shm_pipe *p, size_t *there, const char **why)
 static bool read_body(bd_shm_pipe *p, size_t there)
 {
     const size_t bytes = p->arriving.header.body_bytes;
+    if (bytes == 0) return true; // it has no memory
     const size_t left = bytes - p->body_read, len = left < there ? left : there;
     bd_shm_read(&p->in, p->body + p->body_read, len);
     p->body_read += len;
