@@ -70,7 +70,7 @@ struct bd_shm {
     bd_mutex begin_mu;
     bool has_begun;       // guarded by begin_mu
     braid_status failure; // of the beginning; guarded by begin_mu
-    // Constant once it has begun:
+    // Constant once it has begun (`socket`: once it is open):
     bd_shm_bell *bell; // of this process
     int bell_fd;
     bd_timers *timers;
@@ -78,9 +78,10 @@ struct bd_shm {
     atomic_int socket; // of a server: where clients connect; -1: nowhere yet; set under mu
     bd_thread watcher, readers[BD_SHM_READERS_MAX];
     int reader_count;
-    bool is_short; // of descriptors, for connections; the watcher's
     bool has_watcher, has_progress;
     bd_progress progress;
+    // Any thread, but for what is said:
+    bool accepts_later;        // there was no descriptor for a connection; the watcher alone
     atomic_int polling;        // threads that are no readers, and poll
     _Atomic int64_t polled_ns; // when the last of them had what it waited for; 0: it did not come
     atomic_bool is_resting;    // a reader looks after a moment
@@ -103,7 +104,8 @@ struct bd_listener {
 
 // ---- The transport: shm.c ----
 
-// Starts the threads and what they need, once. Unavailable when that was not possible.
+// Starts the threads and what they need, once. ResourceExhausted when the system does not give it; the next
+// calls fail in the same way.
 braid_code bd_shm_begin(bd_shm *shm, braid_status *st);
 
 // ---- Links: shm_link.c ----

@@ -138,7 +138,7 @@ static bool serve_locked(bd_shm_link *l)
 bool bd_shm_link_serve(bd_shm_link *l)
 {
     if (!bd_shm_pipe_flush(&l->pipe)) bd_shm_link_end(l, "it has broken the shared memory");
-    return bd_mutex_trylock(&l->pipe.read_mu) && serve_locked(l);
+    return !bd_shm_pipe_is_behind(&l->pipe) && bd_mutex_trylock(&l->pipe.read_mu) && serve_locked(l);
 }
 
 void bd_shm_link_drain(bd_shm_link *l)

@@ -96,7 +96,7 @@ static bool flush_locked(bd_shm_pipe *p, waiting **written)
 {
     waiting **last = written;
     const uint64_t start = p->out.at;
-    // Before wants_space: whoever sees that the reader has made space must see that frames wait for it.
+    // Before wants_space: a thread that sees that the reader has made space must also see that frames wait.
     if (p->first) atomic_store(&p->has_waiting, true);
     while (p->first) {
         size_t space;
@@ -202,10 +202,15 @@ void bd_shm_pipe_end(bd_shm_pipe *p)
 
 // ---- Reading ----
 
+bool bd_shm_pipe_is_behind(const bd_shm_pipe *p)
+{
+    return atomic_load_explicit(&p->is_behind, memory_order_relaxed);
+}
+
 bool bd_shm_pipe_is_ready(const bd_shm_pipe *p)
 {
     const uint64_t written = atomic_load_explicit(&p->in.ring->written, memory_order_relaxed);
-    const bool may_read = !atomic_load_explicit(&p->is_behind, memory_order_relaxed);
+    const bool may_read = !bd_shm_pipe_is_behind(p);
     if (may_read && (int64_t)(written - atomic_load_explicit(&p->ready_at, memory_order_relaxed)) >= 0)
         return true;
     return atomic_load_explicit(&p->has_waiting, memory_order_relaxed) &&

@@ -82,6 +82,9 @@ void bd_shm_pipe_open(bd_shm_pipe *p, bd_shm_segment *segment, bd_shm_bell *bell
 // thread. False: the other process has broken the ring.
 bool bd_shm_pipe_send(bd_shm_pipe *p, bd_shm_header *header, const char *head, bd_message *body);
 
+// Whether more waits to be sent than may (waiting_bytes_max): nothing is to be read until that is less. Any
+// thread.
+bool bd_shm_pipe_is_behind(const bd_shm_pipe *p);
 // Whether there is something to read, or space for what waits to be sent. Any thread.
 bool bd_shm_pipe_is_ready(const bd_shm_pipe *p);
 // Sends what waits, as far as there is space.

@@ -48,6 +48,14 @@ static void echo(void *arg, bd_incoming *call)
     bd_incoming_reply(call, &response, ok);
 }
 
+static void stop_serving(bd_transport *t, bd_listener *l)
+{
+    t->listener_close(l);
+    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
+    t->listener_free(l);
+    t->free(t);
+}
+
 static int serve(bd_transport *t)
 {
     BD_STATUS(st);
@@ -284,10 +292,7 @@ static void a_client_that_is_killed_is_noticed(void **state)
         bd_event_fini(&s.held);
         bd_event_fini(&s.lost);
     }
-    t->listener_close(l);
-    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
-    t->listener_free(l);
-    t->free(t);
+    stop_serving(t, l);
     bd_free(address);
     assert_int_equal(count_mapped(), 0);
 }
@@ -308,10 +313,7 @@ static void the_deadline_of_a_client_that_is_stopped_ends_its_call(void **state)
     kill(pid, SIGSTOP);
     assert_true(bd_event_wait_until(&s.lost, bd_deadline_after_ms(PATIENCE_MS)));
     kill_process(pid);
-    t->listener_close(l);
-    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
-    t->listener_free(l);
-    t->free(t);
+    stop_serving(t, l);
     bd_event_fini(&s.held);
     bd_event_fini(&s.lost);
     bd_free(address);
@@ -390,10 +392,7 @@ static void a_token_opens_one_link_and_others_open_none(void **state)
     end(&elsewhere, base);
     end(&here, base);
     base->channel_close(channel);
-    t->listener_close(l);
-    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
-    t->listener_free(l);
-    t->free(t);
+    stop_serving(t, l);
     base->free(base);
     bd_free(address);
 }
@@ -425,10 +424,7 @@ static void the_calls_of_a_caller_are_limited(void **state)
     assert_true(bd_event_wait_until(&s.lost, bd_deadline_after_ms(PATIENCE_MS)));
     end(&first, t);
     t->channel_close(channel);
-    t->listener_close(l);
-    t->listener_stop(l, bd_deadline_after_ms(PATIENCE_MS));
-    t->listener_free(l);
-    t->free(t);
+    stop_serving(t, l);
     bd_event_fini(&s.held);
     bd_event_fini(&s.lost);
     bd_free(address);

@@ -203,7 +203,7 @@ static void watch_socket(bd_shm *shm, bool is_watched)
 {
     struct epoll_event event = {.events = is_watched ? EPOLLIN : 0, .data.u64 = SOCKET_EVENT};
     epoll_ctl(shm->poll, EPOLL_CTL_MOD, shm->socket, &event);
-    shm->is_short = !is_watched;
+    shm->accepts_later = !is_watched;
 }
 
 static void accept_all(bd_shm *shm)
@@ -266,8 +266,8 @@ static void look_at_link(bd_shm *shm, uint64_t number)
     bd_shm_link_unref(l);
 }
 
-// A link in the state of hello that is older than that, with a reference; NULL: there is none. Stores whether
-// there are younger ones.
+// A link in the state of hello that began before `before_ns`, with a reference; NULL: there is none. Stores
+// whether any link is in that state.
 static bd_shm_link *find_silent(bd_shm *shm, int64_t before_ns, bool *any)
 {
     bd_shm_link *found = NULL;
@@ -302,8 +302,9 @@ static void watch(void *arg)
     struct epoll_event events[EVENTS_AT_ONCE];
     while (!atomic_load(&shm->is_ending)) {
         const int wait_ms = end_silent_links(shm);
-        const int count = epoll_wait(shm->poll, events, EVENTS_AT_ONCE, shm->is_short ? RETRY_MS : wait_ms);
-        if (shm->is_short && count == 0) watch_socket(shm, true);
+        const int count =
+            epoll_wait(shm->poll, events, EVENTS_AT_ONCE, shm->accepts_later ? RETRY_MS : wait_ms);
+        if (shm->accepts_later && count == 0) watch_socket(shm, true);
         for (int i = 0; i < count; i++) {
             uint64_t woken;
             if (events[i].data.u64 == SOCKET_EVENT)
