@@ -1,5 +1,5 @@
-// Work for threads that wait: what a transport polls, so that what a thread waits for needs no other
-// thread to be woken, and this one need not be woken by it.
+// Progress: a thread that waits for an event polls the transports for a while, and does their work itself.
+// So no other thread has to be woken to receive the answer, and none has to wake the thread that waits.
 #ifndef BD_BASE_PROGRESS_H
 #define BD_BASE_PROGRESS_H
 
@@ -9,8 +9,8 @@
 // the processor to any other thread that wants it.
 #define BD_POLL_NS 200000
 
-// Whether it pays to poll: waits that ended within BD_POLL_NS, of the last ones. All zero: it does not
-// yet.
+// Whether polling pays for a thread: if enough of its last waits ended within BD_POLL_NS. All zero: it does
+// not.
 typedef struct bd_poll_history {
     int short_waits;
 } bd_poll_history;
@@ -18,7 +18,7 @@ typedef struct bd_poll_history {
 void bd_poll_history_note(bd_poll_history *h, int64_t waited_ns);
 bool bd_poll_history_pays(const bd_poll_history *h);
 
-// What is polled; the owner's memory.
+// What is polled, a transport for instance. The owner keeps the memory until bd_progress_remove.
 typedef struct bd_progress {
     void (*begin)(void *arg); // a thread will poll until `end`
     bool (*poll)(void *arg);  // any number of threads at a time. False: there was nothing to do
@@ -33,8 +33,8 @@ void bd_progress_add(bd_progress *p);
 // Waits until no thread polls it. Not from within `poll`.
 void bd_progress_remove(bd_progress *p);
 
-// A wait: whether it is over (any number of times, with no lock held), and sleeping until it is, or for as
-// long as it may take.
+// A wait. `is_over` is asked any number of times, with no lock held; `sleep` returns when it is over, or at
+// the deadline of the wait.
 typedef struct bd_wait {
     bool (*is_over)(void *arg);
     void (*sleep)(void *arg);

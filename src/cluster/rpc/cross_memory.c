@@ -73,7 +73,7 @@ size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_ME
     return BD_CROSS_MEMORY_OFFER_BYTES;
 }
 
-// The kernel refuses: what can be read is memory that both have mapped.
+// The kernel refuses to read the memory of this process: only memory that both have mapped can be read.
 static void give_up_kernel(bd_cross_memory *m, pid_t pid)
 {
     atomic_store(&m->refused, pid);

@@ -5,10 +5,12 @@
 // When a call over the base transport has been answered, the channel asks the server for a link
 // (ClusterService.OpenSharedMemory), by a call over the base, so that the server knows who asks. The answer
 // has the name of a local socket and a token. Over the socket the processes exchange the memory; each end
-// asks the kernel for the user of the other one. From then on calls of the channel go over the link, but for
-// those that watch the server (bd_call_options), which find out that it does not answer any more, and those
-// that wait for it. The socket
-// tells the end of the other process: calls in progress end with Unavailable, and the channel uses the base.
+// asks the kernel for the user of the other one.
+//
+// From then on calls of the channel go over the link. Two kinds stay on the base: calls that watch the server
+// (bd_call_options), which find out that it does not answer any more, and calls that wait for a server. The
+// socket tells the end of the other process: calls in progress end with Unavailable, and the channel uses the
+// base again.
 //
 // A process polls its links for a moment after it had something to do, and then sleeps until its bell rings.
 #ifndef BD_CLUSTER_SHM_H
