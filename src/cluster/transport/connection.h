@@ -16,6 +16,9 @@
 
 extern const bd_transport_limits bd_transport_limits_default;
 
+// Of headers and frames, about, in bytes.
+#define BD_LOAD_OF_A_CALL 200.0
+
 // An allowance that is used up and comes back with time. All zero: unused.
 typedef struct bd_allowance {
     double used;
@@ -43,6 +46,7 @@ typedef struct bd_connection {
     atomic_bool has_called;  // a call that was allowed
     atomic_bool has_refused; // a call: more of its message may arrive
     atomic_uint progress;    // counts calls, messages and answers
+    atomic_uint arrived;     // counts calls, also those that are refused
     atomic_int receiving;    // calls whose message has not arrived
     bd_mutex mu;
     bd_allowance cancelled; // calls; guarded by mu
@@ -57,6 +61,9 @@ typedef struct bd_connection {
     bd_allowance control;   // bytes without progress when none is
     int64_t control_ns;     // since when
     int64_t accepted_ns;
+    unsigned arrived_seen;
+    double load; // how much work it has made for gRPC since `backlog` began, in bytes of headers
+    unsigned backlog;
     bool is_active, is_waiting; // in these lists
     struct bd_connection *next_active, *next_waiting, *previous_waiting;
 } bd_connection;
@@ -88,12 +95,21 @@ static inline void bd_connection_progress(bd_connection *c)
     atomic_fetch_add_explicit(&c->progress, 1, memory_order_relaxed);
 }
 
+static inline void bd_connection_arrived(bd_connection *c)
+{
+    atomic_fetch_add_explicit(&c->arrived, 1, memory_order_relaxed);
+}
+
 // Something has arrived. One thread at a time for these three.
 void bd_connection_look(bd_connection *c);
 // Whether nothing was read since that, and more is there.
 bool bd_connection_is_starved(const bd_connection *c);
 // Looks at the bytes that have arrived since the last look. Returns why the connection is to be ended;
-// NULL: it is not.
-const char *bd_connection_check(bd_connection *c, const bd_transport_limits *limits);
+// NULL: it is not. `backlog` tells the times apart for which bd_connection_load is counted.
+const char *bd_connection_check(bd_connection *c, const bd_transport_limits *limits, unsigned backlog);
+static inline double bd_connection_load(const bd_connection *c, unsigned backlog)
+{
+    return c->backlog == backlog ? c->load : 0;
+}
 
 #endif

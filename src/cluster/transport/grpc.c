@@ -93,7 +93,8 @@ const grpc_channel_args *bd_grpc_server_args(void)
     static grpc_arg args[] = {
         COMMON_ARGS,
         SERVER_READ_CHUNK,
-        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 0),
+        INTEGER(GRPC_ARG_ENABLE_CHANNELZ, 1), // grpc_statistics.h
+        INTEGER(GRPC_ARG_MAX_CHANNEL_TRACE_EVENT_MEMORY_PER_NODE, 0),
         INTEGER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
         INTEGER(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0),
         INTEGER("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),

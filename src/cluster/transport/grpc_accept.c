@@ -39,6 +39,8 @@
 #define EVENTS 64                          // taken at once
 #define PAUSE_MS 100 // without accepting, when the system has no memory for a connection
 #define TICK_MS 20
+// Calls that gRPC may hold beside those in progress, as when a client makes many at once.
+#define BACKLOG_MAX 1000
 #define WARNING_NS INT64_C(10000000000) // between two of the same kind
 
 typedef struct stranger {
@@ -52,7 +54,7 @@ struct bd_acceptor {
     bd_listen_sockets sockets;
     int epoll, wake, spare;
     bd_accepted_fn accepted;
-    void (*starved)(void *arg); // NULL: connections are not watched
+    bd_acceptor_events events; // all NULL: connections are not watched
     void *arg;
     bd_thread thread;
     bool is_started;
@@ -65,6 +67,7 @@ struct bd_acceptor {
     int stranger_count;
     bd_connection *active;                       // have sent something since they were looked at
     int64_t tick_ns;                             // when they are; BD_FOREVER: there are none
+    unsigned backlogs;                           // so many times gRPC has begun to hold many calls
     bd_connection *first_waiting, *last_waiting; // for their first call, the oldest first
 
     bd_mutex mu;
@@ -208,7 +211,7 @@ static bool add(bd_acceptor *a, bd_connection *c)
         a->by_fd.items[c->fd] = c;
         bd_map_put(&a->by_peer, c->peer, c);
         a->connection_count++;
-        if (a->starved) append_waiting(a, c);
+        if (a->events.starved) append_waiting(a, c);
     }
     bd_mutex_unlock(&a->mu);
     return has_room;
@@ -242,7 +245,7 @@ static void pass_on(bd_acceptor *a, int fd, bool has_user, uid_t user)
     c->user = user;
     c->accepted_ns = bd_now_ns();
     if (a->users) own_connection(c);
-    const uint32_t watched = a->starved ? EPOLLIN | EPOLLONESHOT : 0;
+    const uint32_t watched = a->events.starved ? EPOLLIN | EPOLLONESHOT : 0;
     struct epoll_event events = {.events = EPOLLRDHUP | watched, .data.ptr = c};
     if (c->watch < 0 || !add(a, c)) {
         warn(a, c->watch < 0 ? "there are no more file descriptors (ulimit -n)"
@@ -368,16 +371,33 @@ static void activate(bd_acceptor *a, bd_connection *c)
     a->active = c;
 }
 
+// While gRPC holds many calls, because they arrive faster than they are answered or the answers are not read,
+// the connection that has made most of its work ends when that is more than a client with all the calls that
+// it may have in progress makes.
+static void check_backlog(bd_acceptor *a)
+{
+    const bool is_calm = a->events.backlog(a->arg) <= BACKLOG_MAX;
+    if (is_calm) a->backlogs++;
+    bd_connection *most = NULL;
+    for (bd_connection *c = a->active; c; c = c->next_active)
+        if (!most || bd_connection_load(c, a->backlogs) > bd_connection_load(most, a->backlogs)) most = c;
+    if (is_calm || !most || bd_connection_load(most, a->backlogs) <= a->limits.calls * BD_LOAD_OF_A_CALL)
+        return;
+    bd_acceptor_end(a, most, "it makes calls faster than they are answered, or does not read the answers");
+    a->backlogs++;
+}
+
 static void check_active(bd_acceptor *a)
 {
+    check_backlog(a);
     bd_connection *next = a->active;
     a->active = NULL;
     a->tick_ns = BD_FOREVER;
     for (bd_connection *c = next; c; c = next) {
         next = c->next_active;
         c->is_active = false;
-        if (bd_connection_is_starved(c)) a->starved(a->arg);
-        const char *why = bd_connection_check(c, &a->limits);
+        if (bd_connection_is_starved(c)) a->events.starved(a->arg);
+        const char *why = bd_connection_check(c, &a->limits, a->backlogs);
         if (why) bd_acceptor_end(a, c, why);
         struct epoll_event again = {.events = EPOLLRDHUP | EPOLLIN | EPOLLONESHOT, .data.ptr = c};
         epoll_ctl(a->epoll, EPOLL_CTL_MOD, c->watch, &again);
@@ -513,12 +533,12 @@ braid_code bd_acceptor_new_unix(const char *path, const bd_users *users, bd_acce
     return made(a, out, st);
 }
 
-void bd_acceptor_watch(bd_acceptor *a, const bd_transport_limits *limits, void (*starved)(void *arg))
+void bd_acceptor_watch(bd_acceptor *a, const bd_transport_limits *limits, const bd_acceptor_events *events)
 {
     const int most = a->limits.connections;
     a->limits = *limits;
     if (limits->connections == 0 || limits->connections > most) a->limits.connections = most;
-    a->starved = starved;
+    a->events = *events;
 }
 
 static void watch(bd_acceptor *a, int fd, uint32_t events, void *what)

@@ -19,10 +19,15 @@ braid_code bd_acceptor_new(const char *host, int *port, const bd_users *users, b
                            braid_status *st);
 // Listens as bd_listen_on_path, on a socket that the users may open.
 braid_code bd_acceptor_new_unix(const char *path, const bd_users *users, bd_acceptor **out, braid_status *st);
+// Called on the thread of the acceptor, with the argument of `accepted`.
+typedef struct bd_acceptor_events {
+    void (*starved)(void *arg);    // what has arrived at a connection is not read
+    int64_t (*backlog)(void *arg); // returns the calls that gRPC holds beside those in progress
+} bd_acceptor_events;
+
 // Before the start, for a server of gRPC: connections that flood the server end, as do those over which
-// nothing is called in time. `starved` is called on the thread of the acceptor, with the argument of
-// `accepted`, when nobody reads what has arrived at a connection.
-void bd_acceptor_watch(bd_acceptor *a, const bd_transport_limits *limits, void (*starved)(void *arg));
+// nothing is called in time.
+void bd_acceptor_watch(bd_acceptor *a, const bd_transport_limits *limits, const bd_acceptor_events *events);
 // Passes connections on from now on. ResourceExhausted when there are no more threads.
 braid_code bd_acceptor_start(bd_acceptor *a, bd_accepted_fn accepted, void *arg, braid_status *st);
 // Refuses connections from now on: none is passed on after the return. Those that were stay open, and are

@@ -15,6 +15,7 @@
 #include "base/thread_pool.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/grpc_internal.h"
+#include "cluster/transport/grpc_statistics.h"
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
@@ -46,6 +47,7 @@ struct bd_listener {
     grpc_server_credentials *credentials;
     void *external; // gRPC's handler for connections that speak TLS; NULL: they do not
     bd_acceptor *acceptor;
+    int64_t statistics;      // names gRPC's counts
     bd_listener *next, **at; // of the transport; guarded by its mutex
     bd_handler_fn handler;
     void *arg;
@@ -54,7 +56,7 @@ struct bd_listener {
     bd_mutex mu;
     bd_cond changed;
     int handovers;             // of connections, and one until the listener is closed; guarded by mu
-    int live;                  // struct incoming in existence; guarded by mu
+    int live;                  // struct incoming in existence, also those posted; guarded by mu
     struct incoming *admitted; // calls over TLS; guarded by mu
     bool is_closed;            // guarded by mu
     bool is_shut_down;         // gRPC has no more calls; guarded by mu
@@ -430,7 +432,10 @@ static void call_arrived(bd_grpc_tag *tag, bool ok)
     if (!in->connection) { // it has ended
         grpc_call_cancel_with_status(in->call, GRPC_STATUS_UNAVAILABLE, "The connection has ended", NULL);
         incoming_unref(in);
-    } else if (admit(in, st))
+        return;
+    }
+    bd_connection_arrived(in->connection);
+    if (admit(in, st))
         refuse(in, st);
     else
         start_receiving(in);
@@ -571,6 +576,16 @@ static void starved(void *arg)
     bd_grpc_help(((bd_listener *)arg)->transport);
 }
 
+static int64_t backlog(void *arg)
+{
+    bd_listener *l = arg;
+    const int64_t open = bd_grpc_open_calls(l->statistics);
+    bd_mutex_lock(&l->mu);
+    const int64_t in_progress = l->live - POSTED_REQUESTS;
+    bd_mutex_unlock(&l->mu);
+    return open - in_progress;
+}
+
 // gRPC stores the handler of connections from outside in its argument when the port is added. The quota
 // bounds what gRPC holds of messages that are arriving: it ends calls when there is more.
 static grpc_server *create_server(bd_listener *l)
@@ -593,7 +608,8 @@ static grpc_server *create_server(bd_listener *l)
     };
     BD_ASSERT(common->num_args + OWN_ARGS <= SERVER_ARGS_MAX);
     memcpy(args + OWN_ARGS, common->args, common->num_args * sizeof *args);
-    grpc_server *server = grpc_server_create(&(grpc_channel_args){common->num_args + OWN_ARGS, args}, NULL);
+    grpc_server *server =
+        bd_grpc_server_create(&(grpc_channel_args){common->num_args + OWN_ARGS, args}, &l->statistics);
     grpc_resource_quota_unref(quota);
     return server;
 }
@@ -651,7 +667,7 @@ braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn ha
     if (path ? bd_acceptor_new_unix(path, g->users, &acceptor, st)
              : bd_acceptor_new(host, &port, uses_tls ? NULL : g->users, &acceptor, st))
         return st->code;
-    bd_acceptor_watch(acceptor, &g->limits, starved);
+    bd_acceptor_watch(acceptor, &g->limits, &(bd_acceptor_events){starved, backlog});
     bd_listener *l = listener_new(g, acceptor, uses_tls, handler, arg, st);
     for (int i = 0; i < POSTED_REQUESTS; i++)
         post_request(l);

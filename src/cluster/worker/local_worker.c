@@ -317,7 +317,7 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
     bd_worker_graph *g = s ? compile_graph(w, s, graph, disabled_rewrites, st) : NULL;
     bd_graph_fini(graph);
     bd_graph_init(graph);
-    fn(arg, st->code ? NULL : g->handle, st);
+    fn(arg, g && !st->code ? g->handle : NULL, st);
     bd_worker_graph_unref(g);
 }
 
