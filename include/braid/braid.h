@@ -3,6 +3,7 @@
 #define BRAID_BRAID_H
 
 #include <braid/algorithms.h>
+#include <braid/attributes.h>
 #include <braid/candidate_sampling.h>
 #include <braid/canned_estimators.h>
 #include <braid/checkpoint.h>

@@ -23,6 +23,12 @@ typedef struct braid_out {
     int index;
 } braid_out;
 
+/// One data input of a node.
+typedef struct braid_in {
+    braid_op *op;
+    int index;
+} braid_in;
+
 BRAID_API braid_graph *braid_graph_new(void);
 /// Frees the graph and everything in it; NULL is accepted. Sessions opened on it must be closed before.
 BRAID_API void braid_graph_free(braid_graph *graph);
@@ -35,6 +41,11 @@ BRAID_API braid_code braid_graph_status(const braid_graph *graph, braid_status *
 BRAID_API void braid_graph_fail(braid_graph *graph, braid_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/// Returns the first error as braid_graph_status does and makes the graph usable again: for programs that
+/// catch errors and go on. A node that failed is not in the graph; of a call that makes several nodes, those
+/// before it are. Descriptions of nodes that were begun before the error are still to be ended or abandoned.
+BRAID_API braid_code braid_graph_take_error(braid_graph *graph, braid_status *status);
+
 /// Sets the graph-level seed (tf.set_random_seed). A random operation without a seed of its own gets seed =
 /// `seed` and seed2 = the number of nodes built before it. One that sets its attribute seed2 alone gets this
 /// seed (87654321 in a graph without one).
@@ -45,9 +56,9 @@ BRAID_API void braid_graph_set_seed(braid_graph *graph, int64_t seed);
 /// The description of a node to be. Made by braid_op_begin, used up by braid_op_end.
 typedef struct braid_op_desc braid_op_desc;
 
-/// Begins a node of type `op_type`. `name` is made unique within the current name scope ("MatMul",
-/// "MatMul_1"); NULL stands for the op type. A name that ends in '/' is used literally, without the scope and
-/// the '/'.
+/// Begins a node of type `op_type`: an op, or a function of the graph's library. `name` is made unique within
+/// the current name scope ("MatMul", "MatMul_1"); NULL stands for the op type. A name that ends in '/' is
+/// used literally, without the scope and the '/'.
 BRAID_API braid_op_desc *braid_op_begin(braid_graph *graph, const char *op_type, const char *name);
 BRAID_API void braid_op_input(braid_op_desc *desc, braid_out input);
 /// The next argument of the op takes a list (N*T or a typed list).
@@ -81,6 +92,9 @@ BRAID_API void braid_op_attr_string_list(braid_op_desc *desc, const char *name, 
 BRAID_API void braid_op_attr_func(braid_op_desc *desc, const char *name, const char *function);
 BRAID_API void braid_op_attr_func_list(braid_op_desc *desc, const char *name, const char *const *functions,
                                        int count);
+/// Any attribute from a serialized AttrValue of `len` bytes. The graph fails (InvalidArgument) when it is
+/// malformed or holds no value.
+BRAID_API void braid_op_attr_value(braid_op_desc *desc, const char *name, const void *attr_value, size_t len);
 /// Adds the node and returns it; NULL when the graph has failed: an unknown op, a wrong number or type of
 /// inputs, a missing attribute, shapes the op cannot take.
 BRAID_API braid_op *braid_op_end(braid_op_desc *desc);
@@ -114,6 +128,16 @@ BRAID_API const char *braid_op_requested_device(const braid_op *op);
 BRAID_API int braid_op_num_inputs(const braid_op *op);
 BRAID_API braid_out braid_op_get_input(const braid_op *op, int index);
 BRAID_API int braid_op_num_outputs(const braid_op *op);
+/// Control inputs, each once, in the order in which they were added. NULL when there is no such input.
+BRAID_API int braid_op_num_controls(const braid_op *op);
+BRAID_API braid_op *braid_op_get_control(const braid_op *op, int index);
+/// Stores which inputs belong to the argument `arg` of the op's definition: `*count` of them from `*first`
+/// on. A list may be empty. InvalidArgument, with nothing stored: the definition has no such argument, or
+/// Braid does not know the op. braid_op_output_range does so for outputs.
+BRAID_API braid_code braid_op_input_range(const braid_op *op, const char *arg, int *first, int *count,
+                                          braid_status *status);
+BRAID_API braid_code braid_op_output_range(const braid_op *op, const char *arg, int *first, int *count,
+                                           braid_status *status);
 BRAID_API braid_graph *braid_op_graph(const braid_op *op);
 BRAID_API braid_out braid_output(braid_op *op, int index);
 /// Returns the type of an output; a reference type for a reference edge; BRAID_INVALID when the op is NULL.
@@ -123,6 +147,12 @@ BRAID_API braid_shape braid_out_shape(braid_out out);
 /// Adds to what is known of an output's shape, where the program knows more than inference can
 /// (Tensor.set_shape). Before nodes that use the output are made. The graph fails when it contradicts.
 BRAID_API void braid_set_shape(braid_out out, braid_shape shape);
+/// Stores at most `max` of the inputs that take `out`, in the order of their nodes, and returns how many
+/// there are. `consumers` may be NULL when `max` is 0.
+BRAID_API int braid_out_consumers(braid_out out, braid_in *consumers, int max);
+/// Stores at most `max` of the nodes that have `op` as a control input, in order, and returns how many there
+/// are.
+BRAID_API int braid_op_control_outputs(const braid_op *op, braid_op **ops, int max);
 /// The node of that name, or NULL.
 BRAID_API braid_op *braid_graph_find(const braid_graph *graph, const char *name);
 /// Finds the output "name" or "name:index"; the op is NULL when the graph has no such output.
@@ -130,6 +160,26 @@ BRAID_API braid_out braid_graph_find_out(const braid_graph *graph, const char *n
 BRAID_API int braid_graph_num_ops(const braid_graph *graph);
 /// Nodes in the order in which they were added.
 BRAID_API braid_op *braid_graph_op(const braid_graph *graph, int index);
+
+// ---- Changing nodes ----
+
+/// A session keeps a node as it was when the session got it: when it was opened, or at its first run with the
+/// node in the graph. Change nodes before that. The calls below leave shapes of outputs as they are, and do
+/// not check whether an edge closes a cycle: a run reports one that is no loop. On an error they change
+/// nothing.
+///
+/// Connects data input `index` to `from`. InvalidArgument: no such input or output, another graph, a type
+/// that the op does not take, or a shape that contradicts that of the input so far.
+BRAID_API braid_code braid_op_set_input(braid_op *op, int index, braid_out from, braid_status *status);
+/// Adds a control input, if the node does not have it. InvalidArgument: NULL, another graph, or the node
+/// itself.
+BRAID_API braid_code braid_op_add_control(braid_op *op, braid_op *control, braid_status *status);
+/// Replaces all control inputs by `controls` [count], each once. Errors: those of braid_op_add_control.
+BRAID_API braid_code braid_op_set_controls(braid_op *op, braid_op *const *controls, int count,
+                                           braid_status *status);
+/// Makes the node request exactly `device`, without regard to scopes; NULL or "": no device. InvalidArgument
+/// when it is malformed.
+BRAID_API braid_code braid_op_set_device(braid_op *op, const char *device, braid_status *status);
 
 // ---- Scopes ----
 
@@ -140,6 +190,11 @@ BRAID_API braid_op *braid_graph_op(const braid_graph *graph, int index);
 /// scopes. Returns the scope with its '/', valid as long as the graph.
 BRAID_API const char *braid_push_name_scope(braid_graph *graph, const char *scope);
 BRAID_API void braid_pop_name_scope(braid_graph *graph);
+
+/// Returns what a node or a scope called `name` would be called in full: within the current name scope, with
+/// a number behind it where that is used. Valid as long as the graph. `marks_used`: the name is taken from
+/// now on. A node gets it by that name and a '/' behind it.
+BRAID_API const char *braid_graph_unique_name(braid_graph *graph, const char *name, bool marks_used);
 
 /// While pushed, new nodes request `device` ("/job:ps/task:0/cpu:0"); fields of an inner scope take
 /// precedence. NULL: no device.
@@ -199,8 +254,16 @@ BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, si
 /// Returns the graph as a serialized GraphDef (free() it) and its length; NULL when the graph has failed.
 BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_status *status);
 
-/// The same for protobuf's text format (text_format.Merge): `len` bytes of text. InvalidArgument names line,
-/// column and field of malformed text.
+/// The same of the nodes from number `first_op` on, with all functions and versions. `with_defaults`:
+/// attributes that have their default are written too, as TensorFlow's Python does. InvalidArgument: there
+/// are fewer nodes.
+BRAID_API void *braid_graph_export_from(const braid_graph *graph, int first_op, bool with_defaults,
+                                        size_t *len, braid_status *status);
+/// Returns one node as a serialized NodeDef (free() it) and its length; NULL on an error.
+BRAID_API void *braid_op_node_def(const braid_op *op, bool with_defaults, size_t *len, braid_status *status);
+
+/// braid_graph_import of protobuf's text format (text_format.Merge): `len` bytes of text. InvalidArgument
+/// names line, column and field of malformed text.
 BRAID_API braid_code braid_graph_import_text(braid_graph *graph, const char *text, size_t len,
                                              braid_status *status);
 /// Returns the graph as text that TensorFlow reads (free() it); NULL when the graph has failed.

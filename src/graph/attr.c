@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+void bd_attr_tensors_free(bd_attr_tensors *tensors)
+{
+    for (size_t i = 0; i < tensors->len; i++)
+        braid_tensor_free(tensors->items[i]);
+    bd_array_free(tensors);
+}
+
 const char *bd_attr_kind_name(bd_attr_kind kind)
 {
     static const char *const names[] = {

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "tensor/tensor.h"
+#include <braid/attributes.h>
 
 typedef enum bd_attr_kind {
     BD_ATTR_NONE = 0,
@@ -20,10 +21,7 @@ typedef enum bd_attr_kind {
     BD_ATTR_LIST         // of one of the kinds above
 } bd_attr_kind;
 
-typedef struct bd_bytes {
-    const char *data; // zero-terminated behind `len`
-    size_t len;
-} bd_bytes;
+typedef braid_bytes bd_bytes; // zero-terminated behind `len`
 
 typedef struct bd_attr {
     bd_attr_kind kind;
@@ -59,6 +57,8 @@ typedef struct bd_named_attr {
 
 // Tensors that attrs refer to, one reference each.
 typedef BD_ARRAY(braid_tensor *) bd_attr_tensors;
+
+void bd_attr_tensors_free(bd_attr_tensors *tensors); // and their references
 
 const char *bd_attr_kind_name(bd_attr_kind kind); // "int", "list(type)" is made from two
 // Writes the name of an attr's type as it appears in messages, "list(type)"; returns `buf`.

@@ -237,6 +237,17 @@ braid_code bd_attr_read(bd_wire_reader *in, bd_attr *out, bd_arena *arena, bd_at
     return in->failed ? malformed(&r, "attr") : BRAID_OK;
 }
 
+braid_code bd_attr_parse(const void *data, size_t len, bd_attr *out, bd_arena *arena,
+                         bd_attr_tensors *tensors, braid_status *st)
+{
+    if (!data && len) return bd_fail(st, BRAID_INVALID_ARGUMENT, "there is no AttrValue");
+    bd_slice slice;
+    bd_wire_reader in = bd_wire_reader_block(&slice, data, len);
+    const braid_code code = bd_attr_read(&in, out, arena, tensors, st);
+    if (code || out->kind != BD_ATTR_NONE) return code;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT, "the AttrValue holds no value");
+}
+
 // ---- Writing ----
 
 static void put_message(bd_wire_writer *out, uint32_t field, size_t size)

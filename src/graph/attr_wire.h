@@ -10,6 +10,10 @@
 braid_code bd_attr_read(bd_wire_reader *in, bd_attr *out, bd_arena *arena, bd_attr_tensors *tensors,
                         braid_status *st);
 
+// Reads a whole AttrValue message. InvalidArgument too when it holds no value.
+braid_code bd_attr_parse(const void *data, size_t len, bd_attr *out, bd_arena *arena,
+                         bd_attr_tensors *tensors, braid_status *st);
+
 // The size of an AttrValue, and its bytes without an enclosing tag and length.
 size_t bd_attr_size(const bd_attr *attr);
 void bd_attr_write(const bd_attr *attr, bd_wire_writer *out);

@@ -34,6 +34,17 @@ struct braid_op_desc {
 
 // ---- Descriptions ----
 
+void bd_op_desc_fail(braid_op_desc *d, const char *format, ...)
+{
+    BD_STATUS(st);
+    va_list args;
+    va_start(args, format);
+    bd_vfail(st, BRAID_INVALID_ARGUMENT, format, args);
+    va_end(args);
+    bd_status_prefix(st, "Node '%s' (op: '%s'): ", d->name, d->op_type);
+    bd_graph_fail_status(d->graph, st);
+}
+
 static void desc_fail(braid_op_desc *d, const char *what)
 {
     braid_graph_fail(d->graph, BRAID_INVALID_ARGUMENT, "Node '%s' (op: '%s'): %s", d->name, d->op_type, what);
@@ -41,9 +52,7 @@ static void desc_fail(braid_op_desc *d, const char *what)
 
 static void desc_free(braid_op_desc *d)
 {
-    for (size_t i = 0; i < d->tensors.len; i++)
-        braid_tensor_free(d->tensors.items[i]);
-    bd_array_free(&d->tensors);
+    bd_attr_tensors_free(&d->tensors);
     bd_array_free(&d->inputs);
     bd_array_free(&d->arguments);
     bd_array_free(&d->attrs);
@@ -89,7 +98,7 @@ braid_op_desc *braid_op_begin(braid_graph *g, const char *op_type, const char *n
     if (d->next) d->next->link = &d->next;
     b->descs = d;
     d->name = node_name(g, name && *name ? name : op_type);
-    d->def = bd_op_lookup(op_type);
+    d->def = bd_graph_find_def(g, op_type);
     d->op_type = bd_arena_strdup(&d->arena, op_type);
     const char *nearest = d->def ? NULL : bd_op_nearest(op_type);
     if (!d->def)
@@ -228,10 +237,7 @@ void braid_op_attr_string(braid_op_desc *d, const char *name, const char *value)
 
 static void check_shape(braid_op_desc *d, const braid_shape *s)
 {
-    bool valid = s->rank >= -1 && s->rank <= BRAID_RANK_MAX;
-    for (int i = 0; valid && i < s->rank; i++)
-        valid = s->dims[i] >= -1;
-    if (!valid) desc_fail(d, "an attr's shape has a rank or a dimension that cannot be");
+    if (!bd_shape_can_be(s)) desc_fail(d, "an attr's shape has a rank or a dimension that cannot be");
 }
 
 void braid_op_attr_shape(braid_op_desc *d, const char *name, braid_shape value)

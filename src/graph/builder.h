@@ -42,6 +42,13 @@ typedef struct bd_collection {
     BD_ARRAY(void *) objects;
 } bd_collection;
 
+// The edges out of nodes, for braid_out_consumers: filled by the first question and kept up as the graph
+// grows.
+typedef BD_ARRAY(bd_consumer) bd_edge_list;
+typedef struct bd_edge_index {
+    BD_ARRAY(bd_edge_list) of_node; // by id: of the nodes that were there at the last question
+} bd_edge_index;
+
 typedef struct bd_owned {
     void *what;
     void (*release)(void *what);
@@ -61,9 +68,15 @@ typedef struct bd_builder {
     const char *file;            // that nodes were last built in, in the graph's arena; NULL
     struct bd_region *region;    // the region of new nodes (region.h); NULL; not owned
     struct bd_body *body;        // of a function, when the graph is one (function_build.c); NULL
-    int function_count;          // functions built for this graph and the bodies in it
+    bd_edge_index edge_index;
+    int function_count; // functions built for this graph and the bodies in it
 } bd_builder;
 
+// Forgets the index: an edge of an existing node has changed.
+void bd_edge_index_clear(bd_edge_index *index);
+
+// Makes the graph fail (InvalidArgument) with a message about the node to be.
+void bd_op_desc_fail(braid_op_desc *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Sets an attr of any kind; the value is copied.
 void bd_op_desc_attr(braid_op_desc *d, const char *name, const bd_attr *value);
 

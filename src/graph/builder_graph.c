@@ -32,6 +32,13 @@ braid_code braid_graph_status(const braid_graph *g, braid_status *status)
     return g->status.code;
 }
 
+braid_code braid_graph_take_error(braid_graph *g, braid_status *status)
+{
+    const braid_code code = braid_graph_status(g, status);
+    if (g) bd_status_fini(&g->status);
+    return code;
+}
+
 // ---- Seed, things owned, collections ----
 
 void braid_graph_set_seed(braid_graph *g, int64_t seed)

@@ -118,8 +118,7 @@ void bd_node_set_controls(braid_op *n, braid_op *const *controls, int count)
     bd_imap_fini(&seen);
 }
 
-// Looks up an op's name in this graph: an op, or a function of its library; NULL: unknown.
-static const bd_op_def *find_def(const braid_graph *g, const char *op_type)
+const bd_op_def *bd_graph_find_def(const braid_graph *g, const char *op_type)
 {
     const bd_op_def *def = bd_op_lookup(op_type);
     const bd_function *f = def ? NULL : bd_library_find(g->library, op_type);
@@ -131,7 +130,7 @@ static braid_op *new_node(braid_graph *g, const bd_node_spec *spec)
 {
     braid_op *n = BD_ARENA_NEW(&g->arena, braid_op);
     n->graph = g;
-    n->def = find_def(g, spec->op_type);
+    n->def = bd_graph_find_def(g, spec->op_type);
     n->name = bd_arena_strdup(&g->arena, spec->name);
     n->op_type = n->def ? n->def->name : bd_arena_strdup(&g->arena, spec->op_type);
     n->device = spec->device && *spec->device ? bd_arena_strdup(&g->arena, spec->device) : "";

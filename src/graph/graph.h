@@ -67,7 +67,8 @@ void bd_graph_rewind(braid_graph *g, const bd_graph_mark *mark);
 
 // ---- Reading nodes ----
 
-const bd_attr *bd_node_attr(const braid_op *n, const char *name); // NULL when absent
+const bd_attr *bd_node_attr(const braid_op *n, const char *name);     // NULL when absent
+bool bd_node_attr_is_default(const braid_op *n, const bd_attr *attr); // `attr` is one of its attrs
 // The typed readers assert that the attr exists and has that kind: for attrs that the definition guarantees.
 braid_dtype bd_node_attr_type(const braid_op *n, const char *name);
 int64_t bd_node_attr_int(const braid_op *n, const char *name);

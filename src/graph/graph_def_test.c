@@ -458,6 +458,40 @@ static void export_can_write_assigned_devices_and_new_nodes_only(void **state)
     braid_graph_free(g);
 }
 
+static void nodes_are_exported_alone_or_from_a_number_on(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new(), *back = braid_graph_new();
+    const braid_out x = test_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(2, 2));
+    bd_b2(g, "MatMul", "product", x, x);
+    braid_graph_import(back, NULL, 0, st);
+    test_placeholder(back, "x", BRAID_FLOAT, BRAID_SHAPE(2, 2));
+    size_t len, node_len;
+    char *rest = braid_graph_export_from(g, 1, true, &len, st);
+    assert_ok(st);
+    char *node = braid_op_node_def(braid_graph_op(g, 1), true, &node_len, st);
+    assert_ok(st);
+    assert_non_null(memmem(rest, len, node, node_len));
+    assert_non_null(memmem(node, node_len, "transpose_b", 11)); // defaults too
+    assert_null(memmem(rest, len, "Placeholder", 11));
+    assert_int_equal(braid_graph_import(back, rest, len, st), BRAID_OK);
+    assert_int_equal(braid_graph_num_ops(back), 2);
+    free(node);
+    free(rest);
+    node = braid_op_node_def(braid_graph_op(g, 1), false, &node_len, st);
+    assert_null(memmem(node, node_len, "transpose_b", 11));
+    free(node);
+    free(braid_graph_export_from(g, 2, false, &len, st)); // versions alone
+    assert_ok(st);
+    assert_null(braid_graph_export_from(g, 3, false, &len, st));
+    assert_error(st, BRAID_INVALID_ARGUMENT, "The graph has 2 nodes, and none number 3");
+    assert_null(braid_op_node_def(NULL, false, &len, st));
+    assert_error(st, BRAID_INVALID_ARGUMENT, "There is no node");
+    braid_graph_free(back);
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +507,7 @@ int main(void)
         cmocka_unit_test(each_kind_of_attr_survives_a_round_trip),
         cmocka_unit_test(defaults_are_not_written),
         cmocka_unit_test(export_can_write_assigned_devices_and_new_nodes_only),
+        cmocka_unit_test(nodes_are_exported_alone_or_from_a_number_on),
     };
     return BD_RUN_TESTS(tests);
 }

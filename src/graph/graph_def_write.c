@@ -3,12 +3,23 @@
 
 #include "base/check.h"
 #include "graph/attr_wire.h"
-#include <stdlib.h>
+#include "graph/given.h"
 #include <string.h>
 
-static const char *device_of(const braid_op *n, bool placed)
+// What is written of nodes.
+typedef struct writing {
+    bool placed;   // assigned devices in place of those asked for
+    bool defaults; // attrs that have their default too
+} writing;
+
+static const char *device_of(const braid_op *n, writing what)
 {
-    return placed && n->assigned_device ? n->assigned_device : n->device;
+    return what.placed && n->assigned_device ? n->assigned_device : n->device;
+}
+
+static bool is_written(const bd_named_attr *attr, writing what)
+{
+    return what.defaults || !attr->is_default;
 }
 
 // ---- Sizes ----
@@ -37,15 +48,15 @@ static size_t text_size(const char *text)
     return *text ? bd_wire_bytes_size(strlen(text)) : 0;
 }
 
-static size_t node_size(const braid_op *n, bool placed)
+static size_t node_size(const braid_op *n, writing what)
 {
-    size_t size = text_size(n->name) + text_size(n->op_type) + text_size(device_of(n, placed));
+    size_t size = text_size(n->name) + text_size(n->op_type) + text_size(device_of(n, what));
     for (int i = 0; i < n->input_count; i++)
         size += bd_wire_bytes_size(input_len(&n->inputs[i]));
     for (int i = 0; i < n->control_count; i++)
         size += bd_wire_bytes_size(1 + strlen(n->controls[i]->name));
     for (int i = 0; i < n->attr_count; i++) {
-        if (!n->attrs[i].is_default) size += bd_wire_bytes_size(entry_size(&n->attrs[i]));
+        if (is_written(&n->attrs[i], what)) size += bd_wire_bytes_size(entry_size(&n->attrs[i]));
     }
     return size;
 }
@@ -56,13 +67,18 @@ static size_t versions_size(const braid_graph *g)
            (g->min_consumer ? 1 + bd_wire_varint_size((uint64_t)g->min_consumer) : 0);
 }
 
-size_t bd_graph_write_size(const braid_graph *g, int from, bool placed)
+static size_t graph_size(const braid_graph *g, int from, writing what)
 {
     size_t size = bd_wire_bytes_size(versions_size(g));
     for (size_t i = (size_t)from; i < g->nodes.len; i++)
-        size += bd_wire_bytes_size(node_size(g->nodes.items[i], placed));
+        size += bd_wire_bytes_size(node_size(g->nodes.items[i], what));
     if (g->library) size += bd_wire_bytes_size(bd_library_size(g->library));
     return size;
+}
+
+size_t bd_graph_write_size(const braid_graph *g, int from, bool placed)
+{
+    return graph_size(g, from, (writing){.placed = placed});
 }
 
 // ---- Writing ----
@@ -108,25 +124,27 @@ void bd_node_def_put_attr(bd_wire_writer *out, const bd_named_attr *attr)
     bd_attr_write(&attr->value, out);
 }
 
-static void put_node(bd_wire_writer *out, const braid_op *n, bool placed)
+// The content of a NodeDef.
+static void put_node(bd_wire_writer *out, const braid_op *n, writing what)
 {
-    put_message(out, BD_GRAPH_DEF_NODE, node_size(n, placed));
     put_text(out, BD_NODE_DEF_NAME, n->name);
     put_text(out, BD_NODE_DEF_OP, n->op_type);
     for (int i = 0; i < n->input_count; i++)
         put_input(out, &n->inputs[i]);
     for (int i = 0; i < n->control_count; i++)
         put_control(out, n->controls[i]);
-    put_text(out, BD_NODE_DEF_DEVICE, device_of(n, placed));
+    put_text(out, BD_NODE_DEF_DEVICE, device_of(n, what));
     for (int i = 0; i < n->attr_count; i++) {
-        if (!n->attrs[i].is_default) bd_node_def_put_attr(out, &n->attrs[i]);
+        if (is_written(&n->attrs[i], what)) bd_node_def_put_attr(out, &n->attrs[i]);
     }
 }
 
-void bd_graph_write(const braid_graph *g, int from, bool placed, bd_wire_writer *out)
+static void put_graph(bd_wire_writer *out, const braid_graph *g, int from, writing what)
 {
-    for (size_t i = (size_t)from; i < g->nodes.len; i++)
-        put_node(out, g->nodes.items[i], placed);
+    for (size_t i = (size_t)from; i < g->nodes.len; i++) {
+        put_message(out, BD_GRAPH_DEF_NODE, node_size(g->nodes.items[i], what));
+        put_node(out, g->nodes.items[i], what);
+    }
     if (g->library) {
         put_message(out, BD_GRAPH_DEF_LIBRARY, bd_library_size(g->library));
         bd_library_write(g->library, out);
@@ -136,25 +154,50 @@ void bd_graph_write(const braid_graph *g, int from, bool placed, bd_wire_writer 
     if (g->min_consumer) bd_wire_put_uint(out, BD_VERSION_DEF_MIN_CONSUMER, (uint64_t)g->min_consumer);
 }
 
+void bd_graph_write(const braid_graph *g, int from, bool placed, bd_wire_writer *out)
+{
+    put_graph(out, g, from, (writing){.placed = placed});
+}
+
+static void *export(const braid_graph *g, int from, writing what, size_t *len, braid_status *st)
+{
+    *len = 0;
+    if (braid_graph_status(g, st)) return NULL;
+    bd_given m;
+    put_graph(bd_given_begin(&m), g, from, what);
+    return bd_given_end(&m, "a GraphDef", len, st);
+}
+
 void *braid_graph_export(const braid_graph *g, size_t *len, braid_status *status)
+{
+    BD_STATUS(own);
+    return export(g, 0, (writing){0}, len, status ? status : own);
+}
+
+void *braid_graph_export_from(const braid_graph *g, int first_op, bool with_defaults, size_t *len,
+                              braid_status *status)
 {
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     *len = 0;
-    if (braid_graph_status(g, st)) return NULL;
-    bd_message m;
-    bd_wire_writer w;
-    bd_message_init(&m);
-    bd_wire_writer_init(&w, &m);
-    bd_graph_write(g, 0, false, &w);
-    bd_wire_writer_finish(&w);
-    void *data = malloc(m.bytes ? m.bytes : 1); // the caller's, by free(): not from our allocator
-    if (data) {
-        bd_message_gather(&m, data);
-        *len = m.bytes;
-    } else {
-        bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "No memory for a GraphDef of %zu bytes", m.bytes);
+    if (first_op < 0 || first_op > braid_graph_num_ops(g)) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "The graph has %d nodes, and none number %d",
+                braid_graph_num_ops(g), first_op);
+        return NULL;
     }
-    bd_message_fini(&m);
-    return data;
+    return export(g, first_op, (writing){.defaults = with_defaults}, len, st);
+}
+
+void *braid_op_node_def(const braid_op *op, bool with_defaults, size_t *len, braid_status *status)
+{
+    BD_STATUS(own);
+    braid_status *st = status ? status : own;
+    *len = 0;
+    if (!op) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "There is no node");
+        return NULL;
+    }
+    bd_given m;
+    put_node(bd_given_begin(&m), op, (writing){.defaults = with_defaults});
+    return bd_given_end(&m, "a NodeDef", len, st);
 }

@@ -7,6 +7,9 @@
 // The version of TensorFlow's GraphDef that Braid writes and understands: that of 1.15.
 #define BD_GRAPH_DEF_VERSION 134
 
+// Looks up an op's name in this graph: an op, or a function of its library; NULL: unknown.
+const bd_op_def *bd_graph_find_def(const braid_graph *g, const char *op_type);
+
 // Makes a checked node as bd_graph_add does, but does not add it to `nodes` and `by_name`. Inputs without op
 // are connected later.
 braid_code bd_graph_make_node(braid_graph *g, const bd_node_spec *spec, braid_op **node, braid_status *st);

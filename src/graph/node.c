@@ -2,6 +2,7 @@
 #include "graph/graph.h"
 
 #include "base/check.h"
+#include "graph/builder.h"
 #include "graph/node_resolve.h"
 #include "tensor/shape.h"
 #include <string.h>
@@ -26,6 +27,14 @@ bd_attr *bd_node_attr_slot(braid_op *n, const char *name)
 const bd_attr *bd_node_attr(const braid_op *n, const char *name)
 {
     return bd_node_attr_slot((braid_op *)n, name);
+}
+
+bool bd_node_attr_is_default(const braid_op *n, const bd_attr *attr)
+{
+    for (int i = 0; i < n->attr_count; i++) {
+        if (&n->attrs[i].value == attr) return n->attrs[i].is_default;
+    }
+    return false;
 }
 
 static const bd_attr *need_attr(const braid_op *n, const char *name, bd_attr_kind kind)
@@ -72,10 +81,16 @@ braid_shape bd_node_attr_shape(const braid_op *n, const char *name)
 
 // ---- Changing ----
 
+static void edge_changes(const braid_op *n)
+{
+    if (n->graph->builder) bd_edge_index_clear(&n->graph->builder->edge_index);
+}
+
 void bd_node_set_input(braid_op *n, int index, braid_out to)
 {
     BD_ASSERT(index >= 0 && index < n->input_count && to.op && to.op->graph == n->graph);
     n->inputs[index] = to;
+    edge_changes(n);
 }
 
 void bd_node_add_control(braid_op *n, braid_op *control)
@@ -92,6 +107,7 @@ void bd_node_add_control(braid_op *n, braid_op *control)
         n->controls = controls;
     }
     n->controls[n->control_count++] = control;
+    edge_changes(n);
 }
 
 // ---- The public view ----
@@ -154,10 +170,11 @@ void braid_set_shape(braid_out out, braid_shape shape)
     braid_shape *known = &out.op->output_shapes[out.index];
     braid_shape merged;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    if (shape.rank <= BRAID_RANK_MAX && bd_shape_merge(known, &shape, &merged))
+    const bool is_shape = bd_shape_can_be(&shape);
+    if (is_shape && bd_shape_merge(known, &shape, &merged))
         *known = merged;
     else
         braid_graph_fail(out.op->graph, BRAID_INVALID_ARGUMENT, "Output %d of '%s' has shape %s, not %s",
                          out.index, out.op->name, bd_shape_str(known, a),
-                         shape.rank > BRAID_RANK_MAX ? "one of so many dimensions" : bd_shape_str(&shape, b));
+                         is_shape ? bd_shape_str(&shape, b) : "one whose rank or a dimension cannot be");
 }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/strbuf.h"
+#include "graph/graph_internal.h"
 #include "graph/shape_fn.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -155,6 +156,11 @@ static int64_t arg_edges(const braid_op *n, const bd_arg_def *arg)
         return attr && attr->kind == BD_ATTR_LIST ? attr->list.count : -1;
     }
     return 1;
+}
+
+int bd_node_arg_length(const braid_op *n, const bd_arg_def *arg)
+{
+    return (int)bd_max(0, bd_min(arg_edges(n, arg), INT32_MAX));
 }
 
 // Fills r->edges. Arguments whose length no attr gives share the remaining inputs, if they have the same
@@ -376,4 +382,98 @@ braid_code bd_node_infer_shapes(braid_op *n, braid_status *st)
     braid_code code = n->def->op->shape(&c, st);
     if (!is_small) bd_free(inputs);
     return code;
+}
+
+// ---- Setting attrs of existing nodes ----
+
+static bool gives_edges(const bd_arg_def *args, int count, const bd_attr_def *attr)
+{
+    for (int i = 0; i < count; i++) {
+        if (is_called(args[i].number_attr, attr) || is_called(args[i].type_attr, attr) ||
+            is_called(args[i].type_list_attr, attr))
+            return true;
+    }
+    return false;
+}
+
+// Checks that the node's shapes could be inferred with its attrs as they are now.
+static braid_code check_shapes(braid_op *n, braid_status *st)
+{
+    braid_shape *shapes = n->output_shapes, both;
+    n->output_shapes = bd_calloc((size_t)n->output_count + 1, sizeof *shapes);
+    for (int i = 0; i < n->output_count; i++)
+        n->output_shapes[i] = BD_SHAPE_UNKNOWN;
+    braid_code code = bd_node_infer_shapes(n, st);
+    for (int i = 0; i < n->output_count && !code; i++) {
+        if (!bd_shape_merge(&shapes[i], &n->output_shapes[i], &both))
+            code = bd_fail(st, BRAID_INVALID_ARGUMENT, "Output %d of '%s' has shape %s, not %s", i, n->name,
+                           bd_shape_str(&shapes[i], (char[BD_SHAPE_STR_MAX]){0}),
+                           bd_shape_str(&n->output_shapes[i], (char[BD_SHAPE_STR_MAX]){0}));
+    }
+    bd_free(n->output_shapes);
+    n->output_shapes = shapes;
+    return code;
+}
+
+static braid_code set_defined_attr(braid_op *n, const bd_attr_def *def, const bd_attr *value,
+                                   braid_status *st)
+{
+    const resolver r = {.g = n->graph, .n = n, .def = n->def, .st = st};
+    bd_attr *slot = find_attr(n, def->name);
+    if (!value && !def->has_default) return fail(&r, "attr '%s' has no default", def->name);
+    const bd_attr *to = value ? value : &def->default_value;
+    braid_code code = check_attr(&r, def, to);
+    if (code) return code;
+    if (!bd_attr_equal(slot, to) && (gives_edges(n->def->inputs, n->def->input_count, def) ||
+                                     gives_edges(n->def->outputs, n->def->output_count, def)))
+        return fail(&r, "attr '%s' gives types or numbers of inputs or outputs and stays as it is",
+                    def->name);
+    const bd_attr before = *slot;
+    const size_t tensors = n->graph->tensors.len;
+    bd_attr_copy(slot, to, &n->graph->arena, &n->graph->tensors);
+    if ((code = check_shapes(n, st))) {
+        *slot = before;
+        bd_graph_drop_tensors(n->graph, tensors);
+        return code;
+    }
+    for (int i = 0; i < n->attr_count; i++) {
+        if (&n->attrs[i].value == slot) n->attrs[i].is_default = !value;
+    }
+    return BRAID_OK;
+}
+
+// One that the definition does not have.
+static void set_free_attr(braid_op *n, const char *name, const bd_attr *value)
+{
+    braid_graph *g = n->graph;
+    bd_attr *slot = bd_node_attr_slot(n, name);
+    if (!slot && value) {
+        bd_named_attr *attrs = BD_ARENA_ARRAY(&g->arena, bd_named_attr, (size_t)n->attr_count + 1);
+        int at = 0;
+        for (; at < n->attr_count && strcmp(n->attrs[at].name, name) < 0; at++)
+            attrs[at] = n->attrs[at];
+        attrs[at] = (bd_named_attr){.name = bd_arena_strdup(&g->arena, name)};
+        for (int i = at; i < n->attr_count; i++)
+            attrs[i + 1] = n->attrs[i];
+        n->attrs = attrs;
+        n->attr_count++;
+        slot = &attrs[at].value;
+    }
+    if (value) {
+        bd_attr_copy(slot, value, &g->arena, &g->tensors);
+    } else if (slot) {
+        int at = 0;
+        while (&n->attrs[at].value != slot)
+            at++;
+        memmove(&n->attrs[at], &n->attrs[at + 1], (size_t)(n->attr_count - at - 1) * sizeof *n->attrs);
+        n->attr_count--;
+    }
+}
+
+braid_code bd_node_set_attr(braid_op *n, const char *name, const bd_attr *value, braid_status *st)
+{
+    const bd_attr_def *def = n->def ? bd_op_def_attr(n->def, name) : NULL;
+    if (def) return set_defined_attr(n, def, value, st);
+    set_free_attr(n, name, value);
+    return BRAID_OK;
 }

@@ -16,6 +16,13 @@ braid_code bd_node_resolve(braid_graph *g, braid_op *n, const bd_named_attr *att
 // Checks the type of data input `index` against the op's definition.
 braid_code bd_node_check_input(const braid_op *n, int index, braid_status *st);
 
+// The number of edges of an argument of a resolved node.
+int bd_node_arg_length(const braid_op *n, const bd_arg_def *arg);
+
+// Sets an attr of a node of a graph (NULL: removes it, so that it has its default) and keeps types and
+// shapes. InvalidArgument, with nothing changed, as braid_op_set_attr says.
+braid_code bd_node_set_attr(braid_op *n, const char *name, const bd_attr *value, braid_status *st);
+
 // Sets output_shapes of a resolved node.
 braid_code bd_node_infer_shapes(braid_op *n, braid_status *st);
 

@@ -30,6 +30,7 @@ void bd_builder_free(bd_builder *b)
     }
     for (size_t i = 0; i < b->controls.len; i++)
         bd_array_free(&b->controls.items[i].gaps);
+    bd_edge_index_clear(&b->edge_index);
     bd_map_fini(&b->collections);
     bd_map_fini(&b->names);
     bd_array_free(&b->name_scopes);
@@ -79,6 +80,19 @@ const char *bd_builder_unique_name(braid_graph *g, const char *name)
     const char *result = bd_arena_strdup(&g->arena, bd_strbuf_str(&unique));
     bd_strbuf_fini(&unique);
     return result;
+}
+
+const char *braid_graph_unique_name(braid_graph *g, const char *name, bool marks_used)
+{
+    if (!g || !name) return "";
+    if (marks_used) return bd_builder_unique_name(g, name);
+    const bd_builder *b = bd_graph_builder(g);
+    const char *base = bd_arena_asprintf(&g->arena, "%s%s", current_scope(b), name);
+    const char *unique = base;
+    uintptr_t number = (uintptr_t)bd_map_get(&b->names, base);
+    for (; is_used(g, unique); number++)
+        unique = bd_arena_asprintf(&g->arena, "%s_%zu", base, (size_t)bd_max(number, 1));
+    return unique;
 }
 
 // Scopes at the root must begin like names; within a scope '_', '-' and '/' may come first too.

@@ -9,6 +9,14 @@ static bool rank_is_valid(int rank)
     return rank >= 0 && rank <= BRAID_RANK_MAX;
 }
 
+bool bd_shape_can_be(const braid_shape *s)
+{
+    bool can_be = s->rank >= -1 && s->rank <= BRAID_RANK_MAX;
+    for (int i = 0; can_be && i < s->rank; i++)
+        can_be = s->dims[i] >= -1;
+    return can_be;
+}
+
 bool bd_shape_is_known(const braid_shape *s)
 {
     if (!rank_is_valid(s->rank)) return false;

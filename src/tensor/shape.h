@@ -18,6 +18,8 @@ static inline braid_shape bd_shape2(int64_t a, int64_t b)
     return (braid_shape){.rank = 2, .dims = {a, b}};
 }
 
+// Whether rank and dimensions are numbers that a shape may have, known or not.
+bool bd_shape_can_be(const braid_shape *s);
 bool bd_shape_is_known(const braid_shape *s); // rank and all dimensions
 bool bd_shape_equal(const braid_shape *a, const braid_shape *b);
 
