@@ -16,7 +16,7 @@ forbid() {
     fi
 }
 
-mapfile -t all < <(find src include examples tests bench cmake -name '*.[ch]' | sort)
+mapfile -t all < <(find src include python examples tests bench cmake -name '*.[ch]' | sort)
 mapfile -t outside_base < <(find src -name '*.[ch]' -not -path 'src/base/*' | sort)
 mapfile -t product < <(printf '%s\n' "${outside_base[@]}" | grep -v '_test\.c$') # tests free what getline gives
 

@@ -1,0 +1,35 @@
+# The Python package: python/braid/*.py, and the extension module braid._native of python/native/*.c, which is
+# built for the stable ABI. In build/PRESET/python, as Python finds it with that directory in its path.
+#
+# Left out where Python's headers are missing, and under sanitizers, with which Python would have to start.
+pkg_check_modules(PYTHON python3)
+if(NOT PYTHON_FOUND OR BRAID_SANITIZE)
+    return()
+endif()
+
+set(BRAID_PYTHON_DIR ${CMAKE_BINARY_DIR}/python)
+file(GLOB python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/native/*.c)
+add_library(braid_python MODULE ${python_sources})
+target_compile_options(braid_python PRIVATE ${BRAID_WARNINGS})
+target_include_directories(braid_python SYSTEM PRIVATE ${PYTHON_INCLUDE_DIRS})
+target_link_libraries(braid_python PRIVATE braid_shared)
+set_target_properties(braid_python PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so
+    LIBRARY_OUTPUT_DIRECTORY ${BRAID_PYTHON_DIR}/braid)
+
+file(GLOB_RECURSE python_modules RELATIVE ${CMAKE_SOURCE_DIR}/python CONFIGURE_DEPENDS
+     ${CMAKE_SOURCE_DIR}/python/braid/*.py)
+set(python_copies)
+foreach(module IN LISTS python_modules)
+    add_custom_command(OUTPUT ${BRAID_PYTHON_DIR}/${module}
+        COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/python/${module} ${BRAID_PYTHON_DIR}/${module}
+        DEPENDS ${CMAKE_SOURCE_DIR}/python/${module})
+    list(APPEND python_copies ${BRAID_PYTHON_DIR}/${module})
+endforeach()
+
+# TensorFlow's messages as descriptors: braid/protos.py makes classes of them.
+add_custom_command(OUTPUT ${BRAID_PYTHON_DIR}/braid/protos.binpb
+    COMMAND ${PROTOC_C} --descriptor_set_out=${BRAID_PYTHON_DIR}/braid/protos.binpb --include_imports
+            -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${proto_files}
+    DEPENDS ${proto_paths})
+list(APPEND python_copies ${BRAID_PYTHON_DIR}/braid/protos.binpb)
+add_custom_target(braid_python_modules ALL DEPENDS ${python_copies})

@@ -1,0 +1,40 @@
+"""TensorFlow's messages (GraphDef, ConfigProto, Summary, ...) as classes of protobuf.
+
+They are made at run time from descriptors, in a pool of their own: a TensorFlow in the same process has
+messages of the same names, and code that protoc generates binds to one version of protobuf.
+"""
+
+import pathlib
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+_FILE = pathlib.Path(__file__).with_name("protos.binpb")
+
+
+def _fill(pool):
+    for file in descriptor_pb2.FileDescriptorSet.FromString(_FILE.read_bytes()).file:
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+pool = _fill(descriptor_pool.DescriptorPool())
+
+
+def _class_of(descriptor):
+    if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22 and later
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory(pool).GetPrototype(descriptor)
+
+
+def message(name):
+    """The class of a message by its full name, as "tensorflow.GraphDef". KeyError: there is no such message."""
+    return _class_of(pool.FindMessageTypeByName(name))
+
+
+def __getattr__(name):
+    try:
+        made = message(f"tensorflow.{name}")
+    except KeyError:
+        raise AttributeError(f"TensorFlow has no message {name} that Braid knows") from None
+    globals()[name] = made
+    return made

@@ -1,0 +1,116 @@
+// The module braid._native: its types, and what they share.
+#include "native.h"
+#include <string.h>
+
+static PyObject *error_class;
+
+void native_status_end(braid_status **status)
+{
+    braid_status_free(*status);
+}
+
+PyObject *native_raise(const braid_status *status)
+{
+    PyObject *args = Py_BuildValue("(is)", (int)braid_status_code(status), braid_status_message(status));
+    if (args) PyErr_SetObject(error_class, args);
+    Py_XDECREF(args);
+    return NULL;
+}
+
+static bool dimension(PyObject *item, int64_t *out)
+{
+    *out = -1;
+    if (item == Py_None) return true;
+    PyObject *index = PyNumber_Index(item);
+    if (index) *out = PyLong_AsLongLong(index);
+    Py_XDECREF(index);
+    return !PyErr_Occurred();
+}
+
+bool native_shape(PyObject *sequence, braid_shape *shape)
+{
+    *shape = (braid_shape){.rank = -1};
+    if (sequence == Py_None) return true;
+    const Py_ssize_t rank = PySequence_Size(sequence);
+    if (rank < 0) return false;
+    if (rank > BRAID_RANK_MAX) {
+        PyErr_Format(PyExc_ValueError, "a tensor has at most %d dimensions, not %zd", BRAID_RANK_MAX, rank);
+        return false;
+    }
+    shape->rank = (int)rank;
+    for (int i = 0; i < rank; i++) {
+        PyObject *item = PySequence_GetItem(sequence, i);
+        const bool is_good = item && dimension(item, &shape->dims[i]);
+        Py_XDECREF(item);
+        if (!is_good) return false;
+    }
+    return true;
+}
+
+PyObject *native_shape_tuple(braid_shape shape)
+{
+    if (shape.rank < 0) Py_RETURN_NONE;
+    PyObject *tuple = PyTuple_New(shape.rank);
+    for (int i = 0; tuple && i < shape.rank; i++) {
+        PyObject *item = PyLong_FromLongLong(shape.dims[i]);
+        if (!item || PyTuple_SetItem(tuple, i, item) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *native_no_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)type, (void)args, (void)keywords;
+    PyErr_SetString(PyExc_TypeError, "objects of this type are made by others");
+    return NULL;
+}
+
+void native_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+PyObject *native_add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromSpec(spec);
+    if (!type) return NULL;
+    const char *dot = strrchr(spec->name, '.');
+    Py_INCREF(type); // of the caller
+    if (PyModule_AddObject(module, dot + 1, type) == 0) return type;
+    Py_DECREF(type);
+    Py_DECREF(type);
+    return NULL;
+}
+
+static PyObject *version(PyObject *self, PyObject *args)
+{
+    (void)self, (void)args;
+    return PyUnicode_FromString(braid_version());
+}
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    static PyMethodDef functions[] = {
+        {"version", version, METH_NOARGS, "The version of Braid."},
+        {0},
+    };
+    static struct PyModuleDef definition = {
+        .m_base = PyModuleDef_HEAD_INIT,
+        .m_name = "braid._native",
+        .m_doc = "Braid's C interface.",
+        .m_size = -1,
+        .m_methods = functions,
+    };
+    PyObject *module = PyModule_Create(&definition);
+    if (!module) return NULL;
+    error_class = PyErr_NewExceptionWithDoc(
+        "braid._native.Error", "Error(code, message): a call has failed with a status.", NULL, NULL);
+    Py_XINCREF(error_class);
+    if (error_class && PyModule_AddObject(module, "Error", error_class) == 0 && native_tensor_init(module) &&
+        native_graph_init(module) && native_session_init(module))
+        return module;
+    Py_DECREF(module);
+    return NULL;
+}
