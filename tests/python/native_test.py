@@ -2,17 +2,12 @@
 import sys
 import threading
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(sys.argv.pop(1)).parent / "python"))
-try:
-    import numpy as np
+import support  # noqa: F401, before the others: where the package is
+import numpy as np
 
-    from braid import _native as native
-    from braid import protos
-except ImportError as missing:
-    print(f"skipped: {missing} (Debian: python3-dev, python3-numpy, python3-protobuf)")
-    sys.exit(77)
+from braid import _native as native
+from braid import protos
 
 FLOAT, INT32, STRING, INT64, BOOL = 1, 3, 7, 9, 10
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, CANCELLED = 3, 4, 1

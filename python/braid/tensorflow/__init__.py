@@ -1,0 +1,1 @@
+"""TensorFlow 1's interface for Python over Braid. Modules lie where TensorFlow has them."""

@@ -1,0 +1,1 @@
+"""TensorFlow's modules that programs import from inside."""
