@@ -147,6 +147,13 @@ BRAID_API braid_shape braid_out_shape(braid_out out);
 /// Adds to what is known of an output's shape, where the program knows more than inference can
 /// (Tensor.set_shape). Before nodes that use the output are made. The graph fails when it contradicts.
 BRAID_API void braid_set_shape(braid_out out, braid_shape shape);
+/// Returns the value of an output that follows from constants and known shapes (free it); NULL when it does
+/// not, and when it is large or would take many nodes to compute. Runs kernels of the CPU.
+BRAID_API braid_tensor *braid_out_constant(braid_out out);
+/// Reads the value of an int32 or int64 vector as a shape, with -1 for elements that are not known (of the
+/// Shape of a partly known tensor, for instance) and for negative ones. False, with nothing stored, when no
+/// element is known.
+BRAID_API bool braid_out_constant_shape(braid_out out, braid_shape *shape);
 /// Stores at most `max` of the inputs that take `out`, in the order of their nodes, and returns how many
 /// there are. `consumers` may be NULL when `max` is 0.
 BRAID_API int braid_out_consumers(braid_out out, braid_in *consumers, int max);
