@@ -147,6 +147,13 @@ BRAID_API braid_shape braid_out_shape(braid_out out);
 /// Adds to what is known of an output's shape, where the program knows more than inference can
 /// (Tensor.set_shape). Before nodes that use the output are made. The graph fails when it contradicts.
 BRAID_API void braid_set_shape(braid_out out, braid_shape shape);
+/// Returns the value of an output that follows from constants and known shapes (free it); NULL when it does
+/// not, and when it is large or would take many nodes to compute. Runs kernels of the CPU.
+BRAID_API braid_tensor *braid_out_constant(braid_out out);
+/// Reads the value of an int32 or int64 vector as a shape, with -1 for elements that are not known (of the
+/// Shape of a partly known tensor, for instance) and for negative ones. False, with nothing stored, when no
+/// element is known.
+BRAID_API bool braid_out_constant_shape(braid_out out, braid_shape *shape);
 /// Stores at most `max` of the inputs that take `out`, in the order of their nodes, and returns how many
 /// there are. `consumers` may be NULL when `max` is 0.
 BRAID_API int braid_out_consumers(braid_out out, braid_in *consumers, int max);
@@ -294,18 +301,6 @@ BRAID_API braid_code braid_graph_write(const braid_graph *graph, const char *pat
 BRAID_API void braid_gradients(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
                                int num_xs, const braid_out *grad_ys, braid_out *grads);
 
-/// Options of braid_gradients_with; all zero: the defaults of tf.gradients.
-typedef struct braid_gradients_options {
-    const braid_out *grad_ys; ///< as for braid_gradients
-    bool gate;                ///< tie the gradients of each op by tf.tuple (tf.gradients' gate_gradients)
-    bool colocate;    ///< place gradient nodes with the op they differentiate (colocate_gradients_with_ops)
-    const char *name; ///< the name scope; NULL: "gradients"
-} braid_gradients_options;
-
-/// braid_gradients with options; `options` NULL: the defaults.
-BRAID_API void braid_gradients_with(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
-                                    int num_xs, const braid_gradients_options *options, braid_out *grads);
-
 /// A gradient: a tensor, or, where a few rows of a large one were gathered, these rows (tf.IndexedSlices).
 typedef struct braid_gradient {
     braid_out values; ///< the tensor, or rows [n, ...]; op NULL: no gradient
@@ -314,10 +309,51 @@ typedef struct braid_gradient {
     braid_out dense_shape; ///< of the whole, a vector; with `indices` only
 } braid_gradient;
 
+/// Options of braid_gradients_with; all zero: the defaults of tf.gradients.
+typedef struct braid_gradients_options {
+    const braid_out *grad_ys; ///< as for braid_gradients
+    bool gate;                ///< tie the gradients of each op by tf.tuple (tf.gradients' gate_gradients)
+    bool colocate;    ///< place gradient nodes with the op they differentiate (colocate_gradients_with_ops)
+    const char *name; ///< the name scope; NULL: "gradients"
+    const braid_out *stops; ///< [stop_count] nothing goes through their ops (stop_gradients)
+    int stop_count;
+    /// NULL, or asked first at each op on a path, in its scopes: builds the gradients of the op's inputs into
+    /// `input_grads`, which has none, and returns true, or returns false for those of Braid
+    /// (RegisterGradient, gradient_override_map). `output_grads` has one gradient for each output, as
+    /// braid_op_gradient takes them.
+    bool (*gradient)(void *arg, braid_op *op, const braid_gradient *output_grads,
+                     braid_gradient *input_grads);
+    void *arg; ///< for `gradient`
+} braid_gradients_options;
+
+/// braid_gradients with options; `options` NULL: the defaults.
+BRAID_API void braid_gradients_with(braid_graph *graph, const braid_out *ys, int num_ys, const braid_out *xs,
+                                    int num_xs, const braid_gradients_options *options, braid_out *grads);
+
 /// braid_gradients_with that leaves gradients of rows as they are.
 BRAID_API void braid_gradients_sparse(braid_graph *graph, const braid_out *ys, int num_ys,
                                       const braid_out *xs, int num_xs, const braid_gradients_options *options,
                                       braid_gradient *grads);
+/// How the gradients of an op are made.
+typedef enum braid_gradient_kind {
+    BRAID_GRADIENT_NONE = 0,           ///< none is registered: an op on a path makes braid_gradients fail
+    BRAID_GRADIENT_NOT_DIFFERENTIABLE, ///< there is none by definition (tf.NotDifferentiable)
+    BRAID_GRADIENT_FUNCTION,           ///< braid_op_gradient builds them
+    /// An Enter, Exit or NextIteration of a loop, or a conditional, loop or call of functions:
+    /// braid_gradients looks at the whole of it, and no function of one op does.
+    BRAID_GRADIENT_WALK
+} braid_gradient_kind;
+
+BRAID_API braid_gradient_kind braid_op_gradient_kind(const braid_op *op);
+/// Builds the gradients of the inputs of one op from those of its outputs, and stores them to `input_grads`
+/// [inputs of the op]: for programs that walk the graph themselves (ops.get_gradient_function(op)(op,
+/// *grads)). `output_grads` [count]: one for each output; one without values stands for zeros if its type has
+/// gradients. Nodes get the scopes of the graph; tf.gradients enters the name scope NAME_grad of the op's
+/// name. An entry without values is no gradient, as are all of an op that is not differentiable. The graph
+/// fails: NotFound when the op has no gradient function, InvalidArgument for gradients of another number,
+/// graph or type.
+BRAID_API void braid_op_gradient(braid_op *op, const braid_gradient *output_grads, int count,
+                                 braid_gradient *input_grads);
 /// The whole of a gradient: a tensor of zeros but for the rows, which are added up (tf.convert_to_tensor).
 BRAID_API braid_out braid_gradient_to_dense(braid_graph *graph, const braid_gradient *gradient);
 

@@ -226,10 +226,14 @@ static braid_function finish(braid_graph *g, const char *base, braid_graph *body
     check_nodes(body, body->builder->body, is_copy);
     if (body->status.code) fail_by_body(g, base, body);
     if (g->status.code) return none;
+    const bd_op_list *arg_ops = &body->builder->body->args;
+    braid_out *args = BD_ARENA_ARRAY(&body->arena, braid_out, arg_ops->len);
+    for (size_t i = 0; i < arg_ops->len; i++)
+        args[i] = braid_output(arg_ops->items[i], 0);
     const bd_built_function f = {.name = function_name(g, body, base),
                                  .body = body,
-                                 .args = body->builder->body->args.items,
-                                 .arg_count = (int)body->builder->body->args.len,
+                                 .args = args,
+                                 .arg_count = (int)arg_ops->len,
                                  .results = results,
                                  .result_count = count,
                                  .is_stateful = is_stateful(body)};

@@ -25,6 +25,9 @@ typedef struct bd_grad_ctx {
     bd_indexed_slices *input_rows;        // [inputs of op]
 } bd_grad_ctx;
 
+// How the gradients of an op called `name` are made.
+braid_gradient_kind bd_op_gradient_kind(const char *name, const bd_op *op);
+
 // The gradient of input `to` is that of output `from`, be it the whole or rows.
 void bd_grad_pass(bd_grad_ctx *c, int to, int from);
 

@@ -106,6 +106,8 @@ static void mark_stops(walk *w, const braid_out *xs, int num_xs)
             is_stop = is_stop && w->pending[xs[i].op->inputs[k].op->id] <= 0;
         if (is_stop) w->is_stop[xs[i].op->id] = true;
     }
+    for (int i = 0; i < w->options->stop_count; i++)
+        w->is_stop[w->options->stops[i].op->id] = true;
 }
 
 // ---- Gradients of outputs ----
@@ -152,42 +154,9 @@ static braid_out start_gradient(walk *w, braid_out y, int index)
     return given;
 }
 
-// The gradients of the op that is being processed.
-typedef struct turn {
-    braid_out *output_grads, *input_grads;
-    bd_indexed_slices *output_rows, *input_rows;
-} turn;
-
-static void turn_init(turn *t, const braid_op *op)
-{
-    t->output_grads = bd_calloc((size_t)op->output_count + 1, sizeof *t->output_grads);
-    t->output_rows = bd_calloc((size_t)op->output_count + 1, sizeof *t->output_rows);
-    t->input_grads = bd_calloc((size_t)op->input_count + 1, sizeof *t->input_grads);
-    t->input_rows = bd_calloc((size_t)op->input_count + 1, sizeof *t->input_rows);
-}
-
-static void turn_fini(turn *t)
-{
-    bd_free(t->output_grads);
-    bd_free(t->output_rows);
-    bd_free(t->input_grads);
-    bd_free(t->input_rows);
-}
-
-static void set_output_grad(turn *t, int i, const braid_gradient *grad)
-{
-    t->output_grads[i] = grad->values;
-    t->output_rows[i] = (bd_indexed_slices){grad->indices, grad->dense_shape};
-}
-
-static braid_gradient gradient_of(braid_out grad, const bd_indexed_slices *rows)
-{
-    return (braid_gradient){grad, rows->indices, rows->dense_shape};
-}
-
 // Replaces the gradients that an op's outputs received by one gradient each. Returns false when there is
 // none.
-static bool settle_output_grads(walk *w, braid_op *op, turn *t)
+static bool settle_output_grads(walk *w, braid_op *op, bd_gradient_turn *t)
 {
     bool any = false;
     for (int i = 0; i < op->output_count && !has_failed(w); i++) {
@@ -196,7 +165,7 @@ static bool settle_output_grads(walk *w, braid_op *op, turn *t)
             list->items[0] = bd_gradients_sum(w->g, list->items, list->len);
             list->len = 1;
         }
-        if (list->len) set_output_grad(t, i, &list->items[0]);
+        if (list->len) bd_gradient_turn_receive(t, i, &list->items[0]);
         any = any || list->len > 0;
     }
     return any;
@@ -204,54 +173,51 @@ static bool settle_output_grads(walk *w, braid_op *op, turn *t)
 
 // ---- One op ----
 
-static bool is_trainable(braid_dtype type)
+// Lets the program build the gradients. Returns false when it leaves them to the op.
+static bool ask_program(walk *w, braid_op *op, bd_gradient_turn *t)
 {
-    type = bd_dtype_base(type);
-    return type == BRAID_HALF || type == BRAID_FLOAT || type == BRAID_DOUBLE || type == BRAID_COMPLEX64 ||
-           type == BRAID_COMPLEX128;
-}
-
-// Outputs that the ys do not depend on have gradient 0.
-static void fill_missing(walk *w, braid_op *op, braid_out *output_grads)
-{
-    for (int i = 0; i < op->output_count; i++) {
-        if (!output_grads[i].op && is_trainable(op->output_types[i]) &&
-            !bd_gradient_is_loop_switch(w->loops, op))
-            output_grads[i] = bd_b1(w->g, "ZerosLike", "zeros_like", braid_output(op, i));
+    braid_gradient *outs = bd_calloc((size_t)op->output_count + 1, sizeof *outs);
+    braid_gradient *ins = bd_calloc((size_t)op->input_count + 1, sizeof *ins);
+    for (int i = 0; i < op->output_count; i++)
+        outs[i] = bd_gradient_turn_given(t, i);
+    const bool is_own = w->options->gradient(w->options->arg, op, outs, ins);
+    for (int i = 0; is_own && i < op->input_count; i++) {
+        if (bd_gradient_is_of(w->g, &ins[i]))
+            bd_gradient_turn_set_result(t, i, &ins[i]);
+        else
+            braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
+                             "Gradient of input %d of op '%s' is no output of its graph", i, op->name);
     }
+    bd_free(outs);
+    bd_free(ins);
+    return is_own;
 }
 
-// Rows become the whole for an op that wants it.
-static void make_whole(walk *w, const braid_op *op, turn *t)
-{
-    for (int i = 0; i < op->output_count; i++) {
-        if (!t->output_rows[i].indices.op) continue;
-        const braid_gradient rows = gradient_of(t->output_grads[i], &t->output_rows[i]);
-        t->output_grads[i] = braid_gradient_to_dense(w->g, &rows);
-        t->output_rows[i] = (bd_indexed_slices){0};
-    }
-}
+static bool needs_gradient(walk *w, const braid_op *op);
 
-static void call_gradient(walk *w, braid_op *op, turn *t)
+// Builds the gradients of the op's inputs. Returns false when it has none.
+static bool call_gradient(walk *w, braid_op *op, bd_gradient_turn *t)
 {
-    braid_out *input_grads = t->input_grads;
-    bd_grad_ctx c = {.graph = w->g,
-                     .op = op,
-                     .output_grads = t->output_grads,
-                     .input_grads = input_grads,
-                     .output_rows = t->output_rows,
-                     .input_rows = t->input_rows};
+    const bool asks = w->options->gradient != NULL;
+    if (!asks && !needs_gradient(w, op)) return false;
+    if (!bd_gradient_is_loop_switch(w->loops, op)) bd_gradient_turn_fill(t);
     const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", op->name);
     braid_push_name_scope(w->g, scope);
-    if (!bd_node_has_flag(op, BD_OP_SPARSE_GRAD)) make_whole(w, op, t);
-    const bool is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, input_grads);
-    if (!is_loop_op) op->def->op->gradient(&c);
+    const bool is_own = asks && ask_program(w, op, t);
+    const bool has_gradient = is_own || !asks || needs_gradient(w, op);
+    bool is_loop_op = false;
+    if (has_gradient && !is_own) {
+        if (!bd_node_has_flag(op, BD_OP_SPARSE_GRAD)) bd_gradient_turn_make_whole(t);
+        is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, t->input_grads);
+        if (!is_loop_op) bd_gradient_turn_call(t);
+    }
     int present = 0;
     for (int i = 0; i < op->input_count; i++)
-        present += input_grads[i].op != NULL;
+        present += t->input_grads[i].op != NULL;
     if (w->options->gate && present > 1 && !is_loop_op)
-        braid_tuple(w->g, input_grads, op->input_count, input_grads);
+        braid_tuple(w->g, t->input_grads, op->input_count, t->input_grads);
     braid_pop_name_scope(w->g);
+    return has_gradient;
 }
 
 // A gradient has the shape of its value: this makes its shape known, or reveals an error.
@@ -271,7 +237,7 @@ static void settle_shape(walk *w, const braid_op *op, int i, braid_out grad)
         bd_shape_str(&own, (char[BD_SHAPE_STR_MAX]){0}));
 }
 
-static void hand_on(walk *w, const braid_op *op, const turn *t)
+static void hand_on(walk *w, const braid_op *op, const bd_gradient_turn *t)
 {
     for (int i = 0; i < op->input_count && !has_failed(w); i++) {
         if (!t->input_grads[i].op) continue;
@@ -279,7 +245,7 @@ static void hand_on(walk *w, const braid_op *op, const turn *t)
         if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op &&
             !bd_gradient_loop_of(w->loops, op))
             settle_shape(w, op, i, t->input_grads[i]);
-        receive(w, op->inputs[i], gradient_of(t->input_grads[i], &t->input_rows[i]));
+        receive(w, op->inputs[i], bd_gradient_turn_result(t, i));
     }
 }
 
@@ -292,7 +258,6 @@ static bool is_loop_border(const walk *w, const braid_op *op)
 
 static bool needs_gradient(walk *w, const braid_op *op)
 {
-    if (w->is_stop[op->id]) return false;
     if (op->def && (op->def->op->gradient || is_loop_border(w, op))) return true;
     if (!bd_node_has_flag(op, BD_OP_NOT_DIFFERENTIABLE))
         braid_graph_fail(
@@ -317,7 +282,7 @@ static void begin_exits(walk *w, bd_gradient_exits *exits)
         any = any || has_received(w, exits->ready.items[i]);
     for (size_t i = 0; i < exits->ready.len && !has_failed(w); i++) {
         braid_op *exit = exits->ready.items[i];
-        if (any && !has_received(w, exit) && is_trainable(exit->output_types[0])) {
+        if (any && !has_received(w, exit) && bd_dtype_is_trainable(exit->output_types[0])) {
             const braid_out zeros = bd_gradient_zeros_for_exit(w->loops, exit);
             receive(w, braid_output(exit, 0), (braid_gradient){.values = zeros});
         }
@@ -346,23 +311,19 @@ static void use_is_over(walk *w, braid_op *op)
 
 static void visit(walk *w, braid_op *op)
 {
-    turn t;
-    turn_init(&t, op);
+    bd_gradient_turn t;
+    bd_gradient_turn_init(&t, op);
     if (w->options->colocate) braid_push_colocate(w->g, op);
     bd_region *before = bd_region_swap(w->g, NULL);
     bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, true) : before);
     const bool has_gradient = settle_output_grads(w, op, &t);
     bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, false) : before);
-    if (has_gradient && needs_gradient(w, op)) {
-        fill_missing(w, op, t.output_grads);
-        call_gradient(w, op, &t);
-        hand_on(w, op, &t);
-    }
+    if (has_gradient && !w->is_stop[op->id] && call_gradient(w, op, &t)) hand_on(w, op, &t);
     bd_region_swap(w->g, before);
     if (w->options->colocate) braid_pop_colocate(w->g);
     for (int i = 0; i < op->input_count && !has_failed(w); i++)
         use_is_over(w, op->inputs[i].op);
-    turn_fini(&t);
+    bd_gradient_turn_fini(&t);
 }
 
 // ---- The walk ----
@@ -464,9 +425,12 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
 {
     static const braid_gradients_options none;
     if (num_xs > 0) memset(grads, 0, (size_t)num_xs * sizeof *grads);
-    if (!g || g->status.code || !all_there(g, ys, num_ys, "y") || !all_there(g, xs, num_xs, "x")) return;
+    if (!options) options = &none;
+    if (!g || g->status.code || !all_there(g, ys, num_ys, "y") || !all_there(g, xs, num_xs, "x") ||
+        !all_there(g, options->stops, options->stop_count, "stop"))
+        return;
     walk w;
-    walk_init(&w, g, options ? options : &none);
+    walk_init(&w, g, options);
     braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
     start(&w, ys, num_ys, xs, num_xs);
     for (int i = 0; i < num_ys && !has_failed(&w); i++)

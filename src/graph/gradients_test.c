@@ -241,6 +241,150 @@ static void wrong_arguments_are_errors(void **state)
     braid_graph_free(other);
 }
 
+// ---- One op alone ----
+
+static void one_op_gives_the_gradients_of_its_inputs(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out x = ph(g, "x"), y = ph(g, "y"), product = bd_b2(g, "Mul", "product", x, y);
+    const braid_gradient dy = {.values = ph(g, "dy")};
+    braid_gradient grads[2];
+    const int from = braid_graph_num_ops(g);
+    braid_push_name_scope(g, "mine"); // no scope but those of the graph
+    braid_op_gradient(product.op, &dy, 1, grads);
+    braid_pop_name_scope(g);
+    assert_graph_ok(g);
+    assert_nodes(g, from, "mine/mul = Mul(dy, y)\nmine/mul_1 = Mul(x, dy)\n");
+    assert_string_equal(grads[0].values.op->name, "mine/mul");
+    assert_string_equal(grads[1].values.op->name, "mine/mul_1");
+    assert_null(grads[0].indices.op);
+    braid_graph_free(g);
+}
+
+static void missing_gradients_of_outputs_are_zeros(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_op_desc *d = braid_op_begin(g, "Split", "split");
+    braid_op_input(d, ph(g, "x"));
+    braid_op_attr_int(d, "num_split", 2);
+    braid_op *split = braid_op_end(d);
+    const braid_gradient dy[2] = {{.values = ph(g, "dy")}};
+    braid_gradient grad;
+    const int from = braid_graph_num_ops(g);
+    braid_op_gradient(split, dy, 2, &grad);
+    assert_graph_ok(g);
+    assert_nodes(g, from, "zeros_like = ZerosLike(split:1)\njoined = AddN(dy, zeros_like)\n");
+    braid_graph_free(g);
+}
+
+static void an_op_says_how_its_gradients_are_made(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    const braid_out x = ph(g, "x"), shape = bd_b1(g, "Shape", "shape", x), sum = bd_b2(g, "Add", "sum", x, x);
+    braid_op_desc *d = braid_op_begin(g, "Enter", "enter");
+    braid_op_input(d, x);
+    braid_op_attr_string(d, "frame_name", "f");
+    braid_op *enter = braid_op_end(d);
+    const braid_gradient none = {0}, dy = {.values = x};
+    braid_gradient grads[2] = {dy, dy};
+    assert_int_equal(braid_op_gradient_kind(bd_b1(g, "Neg", "neg", x).op), BRAID_GRADIENT_FUNCTION);
+    assert_int_equal(braid_op_gradient_kind(shape.op), BRAID_GRADIENT_NOT_DIFFERENTIABLE);
+    assert_int_equal(braid_op_gradient_kind(sum.op), BRAID_GRADIENT_NONE);
+    assert_int_equal(braid_op_gradient_kind(enter), BRAID_GRADIENT_WALK);
+    assert_int_equal(braid_op_gradient_kind(NULL), BRAID_GRADIENT_NONE);
+    braid_op_gradient(shape.op, &none, 1, grads);
+    assert_graph_ok(g); // none by definition is no error
+    assert_null(grads[0].values.op);
+    braid_op_gradient(sum.op, &dy, 1, grads);
+    braid_graph_take_error(g, st);
+    assert_error(st, BRAID_NOT_FOUND, "No gradient defined for operation 'sum' (op type: Add)");
+    braid_op_gradient(enter, &dy, 1, grads);
+    braid_graph_take_error(g, st);
+    assert_error(st, BRAID_NOT_FOUND, "No gradient defined for operation 'enter' (op type: Enter)");
+    braid_graph_free(g);
+}
+
+static void gradients_given_to_one_op_must_fit(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new(), *other = braid_graph_new();
+    braid_op *neg = bd_b1(g, "Neg", "neg", ph(g, "x")).op;
+    const struct {
+        braid_gradient given;
+        int count;
+        const char *words;
+    } rows[] = {
+        {{.values = ph(g, "dy")}, 2, "Num gradients 2 generated for op 'neg' do not match 1 outputs"},
+        {{.values = ph(other, "dy")}, 1, "Gradient 0 of op 'neg' is no output of its graph"},
+        {{.values = {.op = neg, .index = 5}}, 1, "Gradient 0 of op 'neg' is no output of its graph"},
+        {{.values = test_placeholder(g, "i", BRAID_INT32, BRAID_SCALAR)},
+         1,
+         "Gradient 0 of op 'neg' has type int32, but the output has type float"},
+    };
+    const int before = braid_graph_num_ops(g);
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        braid_gradient grad = {.values = braid_output(neg, 0)};
+        braid_op_gradient(neg, &rows[i].given, rows[i].count, &grad);
+        assert_int_equal(braid_graph_take_error(g, st), BRAID_INVALID_ARGUMENT);
+        assert_error(st, BRAID_INVALID_ARGUMENT, rows[i].words);
+        assert_null(grad.values.op);
+        assert_int_equal(braid_graph_num_ops(g), before);
+    }
+    braid_graph_free(other);
+    braid_graph_free(g);
+}
+
+// ---- Gradients of the program ----
+
+static bool own_gradient(void *arg, braid_op *op, const braid_gradient *output_grads,
+                         braid_gradient *input_grads)
+{
+    if (strcmp(op->op_type, "Add") != 0) return false;
+    ++*(int *)arg;
+    input_grads[0].values = bd_b1(op->graph, "Identity", "own", output_grads[0].values);
+    input_grads[1].values = output_grads[0].values;
+    return true;
+}
+
+static void the_program_may_have_gradients_of_its_own(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out x = ph(g, "x"), neg = bd_b1(g, "Neg", "neg", x), y = bd_b2(g, "Add", "y", neg, x);
+    const braid_out dy = ph(g, "dy");
+    const int from = braid_graph_num_ops(g);
+    int calls = 0;
+    braid_out grad;
+    const braid_gradients_options options = {.grad_ys = &dy, .gradient = own_gradient, .arg = &calls};
+    braid_gradients_with(g, &y, 1, &neg, 1, &options, &grad);
+    assert_graph_ok(g); // Add has no gradient
+    assert_int_equal(calls, 1);
+    assert_nodes(g, from, "gradients/y_grad/own = Identity(dy)\n");
+    assert_string_equal(grad.op->name, "gradients/y_grad/own");
+    braid_gradients_with(g, &y, 1, &x, 1, &options, &grad);
+    assert_graph_ok(g);
+    assert_non_null(braid_graph_find(g, "gradients_1/neg_grad/Neg")); // others have theirs, in one scope
+    braid_graph_free(g);
+}
+
+static void nothing_goes_through_a_stop(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out x = ph(g, "x"), neg = bd_b1(g, "Neg", "neg", x), y = bd_b2(g, "Mul", "y", neg, x);
+    const braid_gradients_options options = {.stops = &neg, .stop_count = 1};
+    braid_out grad;
+    braid_gradients_with(g, &y, 1, &x, 1, &options, &grad);
+    assert_graph_ok(g);
+    assert_string_equal(grad.op->name, "gradients/y_grad/mul_1");
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +398,12 @@ int main(void)
         cmocka_unit_test(without_a_path_the_gradient_is_none),
         cmocka_unit_test(a_node_waits_for_the_gradients_of_all_uses),
         cmocka_unit_test(wrong_arguments_are_errors),
+        cmocka_unit_test(one_op_gives_the_gradients_of_its_inputs),
+        cmocka_unit_test(missing_gradients_of_outputs_are_zeros),
+        cmocka_unit_test(an_op_says_how_its_gradients_are_made),
+        cmocka_unit_test(gradients_given_to_one_op_must_fit),
+        cmocka_unit_test(the_program_may_have_gradients_of_its_own),
+        cmocka_unit_test(nothing_goes_through_a_stop),
     };
     return BD_RUN_TESTS(tests);
 }

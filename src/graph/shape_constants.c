@@ -1,4 +1,4 @@
-// Constant values of inputs, for shape functions.
+// Constant values of inputs, for shape functions and front ends.
 #include "graph/shape_fn.h"
 
 #include "base/alloc.h"
@@ -44,28 +44,51 @@ static braid_tensor *made_by_kernels(braid_out from)
     return made;
 }
 
+// A value that is no Const's, as a new tensor; NULL when it is not known.
+static braid_tensor *made_from(braid_out from)
+{
+    bd_partial_tensor p;
+    const bool is_partial = bd_partial_tensor_eval(from, &p);
+    for (int i = 0; is_partial && i < p.count; i++) {
+        if (!p.known[i]) return NULL;
+    }
+    return is_partial ? made_of(&p, bd_dtype_base(braid_out_dtype(from))) : made_by_kernels(from);
+}
+
 const braid_tensor *bd_shape_ctx_constant(bd_shape_ctx *c, int input)
 {
     braid_out from = c->node->inputs[input];
     if (!from.op) return NULL;
     const braid_tensor *t = const_tensor(from);
     if (t) return t;
-    bd_partial_tensor p;
-    bool is_partial = bd_partial_tensor_eval(from, &p);
-    for (int i = 0; is_partial && i < p.count; i++) {
-        if (!p.known[i]) return NULL;
-    }
-    braid_tensor *made =
-        is_partial ? made_of(&p, bd_dtype_base(braid_out_dtype(from))) : made_by_kernels(from);
+    braid_tensor *made = made_from(from);
     if (made) bd_array_push(&c->node->graph->tensors, made);
     return made;
 }
 
 bool bd_shape_ctx_constant_shape(bd_shape_ctx *c, int input, braid_shape *out)
 {
-    braid_out from = c->node->inputs[input];
+    return braid_out_constant_shape(c->node->inputs[input], out);
+}
+
+// ---- For front ends ----
+
+static bool is_output(braid_out out)
+{
+    return out.op && out.index >= 0 && out.index < out.op->output_count;
+}
+
+braid_tensor *braid_out_constant(braid_out out)
+{
+    if (!is_output(out)) return NULL;
+    const braid_tensor *t = const_tensor(out);
+    return t ? braid_tensor_copy(t) : made_from(out);
+}
+
+bool braid_out_constant_shape(braid_out from, braid_shape *out)
+{
     bd_partial_tensor p;
-    if (!from.op || !bd_partial_tensor_eval(from, &p) || p.rank != 1 || p.count > BRAID_RANK_MAX)
+    if (!is_output(from) || !bd_partial_tensor_eval(from, &p) || p.rank != 1 || p.count > BRAID_RANK_MAX)
         return false;
     *out = (braid_shape){.rank = p.count};
     for (int i = 0; i < p.count; i++)

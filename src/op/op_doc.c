@@ -1,7 +1,7 @@
 // The page on the ops that Braid has, made from their definitions.
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "graph/lower.h"
+#include "graph/grad.h"
 #include "graph/op.h"
 #include "op/kernel.h"
 #include "tensor/dtype.h"
@@ -62,19 +62,14 @@ static void put_types(const bd_op_def *def, bd_strbuf *out)
 
 // ---- One op ----
 
-// The gradient walk handles lowered ops and loops itself.
-static bool is_walked_through(const bd_op_entry *e)
-{
-    const bd_op_role role = e->op->role;
-    return role == BD_ROLE_ENTER || role == BD_ROLE_EXIT || role == BD_ROLE_NEXT_ITERATION ||
-           bd_op_can_be_lowered(e->name);
-}
-
 static const char *gradient_of(const bd_op_entry *e)
 {
-    const bd_op *op = e->op;
-    if (op->gradient || is_walked_through(e)) return "yes";
-    return op->flags & BD_OP_NOT_DIFFERENTIABLE ? "none" : "-";
+    switch (bd_op_gradient_kind(e->name, e->op)) {
+    case BRAID_GRADIENT_FUNCTION:
+    case BRAID_GRADIENT_WALK: return "yes";
+    case BRAID_GRADIENT_NOT_DIFFERENTIABLE: return "none";
+    default: return "-";
+    }
 }
 
 static void put_op(const bd_op_entry *entry, bd_strbuf *out)

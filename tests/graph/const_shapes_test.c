@@ -3,6 +3,7 @@
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static braid_graph *g;
@@ -131,6 +132,41 @@ static void fed_values_give_no_shape(void **state)
     expect(OUT("Fill", NULL, OUT("InvertPermutation", NULL, lit("int32[2] 7 7")), zero), "[?,?]");
 }
 
+static void check_value(braid_out from, const char *want)
+{
+    braid_tensor *value = braid_out_constant(from);
+    char *text = value ? braid_tensor_text(value, -1) : strdup("unknown");
+    assert_string_equal(text, want);
+    free(text);
+    braid_tensor_free(value);
+}
+
+static void values_are_given_to_front_ends(void **state)
+{
+    (void)state;
+    const braid_out x = fed("dtype=float; shape=[2,?]"), y = fed("dtype=float; shape=[2,3]");
+    const braid_out part = OUT("Shape", NULL, x), whole = OUT("Shape", NULL, y);
+    check_value(lit("float[2] 1.5 2"), "[1.5 2]");
+    check_value(OUT("Identity", NULL, lit("float[2] 1.5 2")), "[1.5 2]");
+    check_value(whole, "[2 3]");
+    check_value(OUT("Add", NULL, whole, lit("int32[] 1")), "[3 4]");
+    check_value(OUT("Sqrt", NULL, lit("float[] 9")), "3");
+    check_value(OUT("Concat", NULL, lit("int32[] 0"), whole, lit("int32[1] 7")), "[2 3 7]");
+    check_value(x, "unknown");
+    check_value(part, "unknown"); // known in part
+    check_value((braid_out){.op = whole.op, .index = 1}, "unknown");
+    check_value((braid_out){0}, "unknown");
+    braid_shape shape = BD_SCALAR;
+    char text[BD_SHAPE_STR_MAX];
+    assert_true(braid_out_constant_shape(part, &shape));
+    assert_string_equal(bd_shape_str(&shape, text), "[2,?]");
+    assert_true(braid_out_constant_shape(whole, &shape));
+    assert_string_equal(bd_shape_str(&shape, text), "[2,3]");
+    assert_false(braid_out_constant_shape(x, &shape));
+    assert_false(braid_out_constant_shape((braid_out){0}, &shape));
+    assert_string_equal(bd_shape_str(&shape, text), "[2,3]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(expressions_of_other_types_give_shapes, open_graph, close_graph),
         cmocka_unit_test_setup_teardown(matrices_give_shapes, open_graph, close_graph),
         cmocka_unit_test_setup_teardown(fed_values_give_no_shape, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(values_are_given_to_front_ends, open_graph, close_graph),
     };
     return BD_RUN_TESTS(tests);
 }

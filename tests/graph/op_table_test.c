@@ -2,6 +2,9 @@
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "graph/op_parse.h"
+#include "proto/pack.h"
+#include "tensorflow/core/framework/op_def.pb-c.h"
+#include <braid/op_list.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -151,11 +154,34 @@ static void agrees_with_the_registry(void **state)
     assert_int_equal(differences, 0);
 }
 
+static void every_definition_is_given_as_a_message(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    size_t len;
+    void *data = braid_op_def_list(&len, st);
+    assert_ok(st);
+    const Tensorflow__OpList *list = bd_proto_unpack(&tensorflow__op_list__descriptor, data, len, arena, st);
+    assert_ok(st);
+    assert_int_equal(list->n_op, bd_op_table_len);
+    for (size_t i = 0; i < list->n_op; i++) {
+        const bd_op_def *def = bd_op_lookup(list->op[i]->name);
+        assert_int_equal(list->op[i]->n_input_arg, def->input_count);
+        assert_int_equal(list->op[i]->n_output_arg, def->output_count);
+        assert_int_equal(list->op[i]->n_attr, def->attr_count);
+        for (int k = 0; k < def->attr_count; k++)
+            assert_int_equal(list->op[i]->attr[k]->default_value != NULL, def->attrs[k].has_default);
+    }
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_parses),
         cmocka_unit_test(agrees_with_the_registry),
+        cmocka_unit_test(every_definition_is_given_as_a_message),
     };
     return BD_RUN_TESTS(tests);
 }
