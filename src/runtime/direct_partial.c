@@ -110,6 +110,7 @@ typedef struct partial_run {
     bool is_done;        // guarded by mu
     braid_status status; // of the plan; guarded by mu
     int receiving;       // values that calls wait for; guarded by mu
+    int starting;        // calls that have not asked for all of their values; guarded by mu
     atomic_int refs;
 } partial_run;
 
@@ -132,11 +133,12 @@ static void abort_step(partial_run *p, const braid_status *why)
     p->step.rendezvous->ops->abort(p->step.rendezvous, why);
 }
 
-// When the plan is done, all values are sent: the remaining receives have no sender.
+// When the plan is done, all values are sent: the remaining receives have no sender. A call that has not
+// asked for all of its values yet may find them in the rendezvous; it looks here again afterwards.
 static void end_vain_receives(partial_run *p)
 {
     bd_mutex_lock(&p->mu);
-    const bool in_vain = p->is_done && p->receiving > 0;
+    const bool in_vain = p->is_done && p->starting == 0 && p->receiving > 0;
     BD_STATUS(why);
     bd_status_copy(why, &p->status);
     bd_mutex_unlock(&p->mu);
@@ -249,6 +251,7 @@ static void receive_all(call *c, receiving *receivings)
     bd_mutex_lock(&p->mu);
     c->pending = count;
     p->receiving += count;
+    p->starting++;
     bd_mutex_unlock(&p->mu);
     for (int i = 0; i < count; i++) {
         receivings[i] = (receiving){c, i};
@@ -256,6 +259,9 @@ static void receive_all(call *c, receiving *receivings)
             bd_rendezvous_key_of(plan_key(p, c->positions[c->signature->feed_count + i]));
         r->ops->recv(r, &key, received, &receivings[i]);
     }
+    bd_mutex_lock(&p->mu);
+    p->starting--;
+    bd_mutex_unlock(&p->mu);
     end_vain_receives(p);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/testing/test_ops.h"
 
 #include "runtime/testing/test_graph.h"
+#include <stdio.h>
 
 static void feeds_and_fetches_may_be_in_any_order_and_repeated(void **state)
 {
@@ -313,6 +314,61 @@ static void threads_update_one_variable(void **state)
     tg_close(s, g);
 }
 
+// ---- Partial runs ----
+
+static void run_part(braid_partial_run *r, const braid_feed *feed, const braid_fetch *fetches, int count)
+{
+    BD_STATUS(st);
+    const braid_run_args args = {.feeds = feed, .feed_count = 1, .fetches = fetches, .fetch_count = count};
+    braid_partial_run_call(r, &args, st);
+    assert_ok(st);
+}
+
+// The last call of a step asks for VALUES that are there; the step ends when the first one has been received.
+static void a_call_gets_its_values_when_the_step_ends_meanwhile(void **state)
+{
+    (void)state;
+    enum {
+        VALUES = 1000,
+        ROUNDS = 20
+    };
+    test_taken_key = "/job:localhost/replica:0/task:0/device:CPU:0;0000000000000000;"
+                     "/job:localhost/replica:0/task:0/device:CPU:0;value_0:0;0:0";
+    braid_graph *g = braid_graph_new();
+    const braid_out feeds[] = {tg_placeholder(g, "a", BRAID_FLOAT), tg_placeholder(g, "b", BRAID_FLOAT)};
+    const braid_out taken = tg1(g, "TestTaken", "taken", feeds[1]);
+    braid_out fetches[VALUES + 1];
+    braid_tensor *got[VALUES + 1], *two = braid_tensor_float(2);
+    braid_fetch values[VALUES + 1];
+    for (int i = 0; i <= VALUES; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "value_%d", i);
+        fetches[i] = tg1(g, "Neg", name, feeds[0]);
+        values[i] = (braid_fetch){fetches[i], &got[i]};
+    }
+    const braid_signature signature = {.feeds = feeds,
+                                       .feed_count = 2,
+                                       .fetches = fetches,
+                                       .fetch_count = VALUES + 1,
+                                       .targets = &taken.op,
+                                       .target_count = 1};
+    braid_session *s = tg_session(g, NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        BD_STATUS(st);
+        braid_partial_run *r = braid_partial_run_new(s, &signature, st);
+        assert_ok(st);
+        run_part(r, &(braid_feed){feeds[0], two}, &values[VALUES], 1);
+        run_part(r, &(braid_feed){feeds[1], two}, values, VALUES);
+        for (int i = 0; i <= VALUES; i++) {
+            assert_float_equal(bd_tensor_f32(got[i])[0], -2, 0);
+            braid_tensor_free(got[i]);
+        }
+        braid_partial_run_free(r);
+    }
+    braid_tensor_free(two);
+    tg_close(s, g);
+}
+
 static void closing_no_session_is_fine(void **state)
 {
     (void)state;
@@ -335,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_notification_before_the_wait_is_not_missed),
         cmocka_unit_test(devices_are_listed),
         cmocka_unit_test(threads_update_one_variable),
+        cmocka_unit_test(a_call_gets_its_values_when_the_step_ends_meanwhile),
         cmocka_unit_test(closing_no_session_is_fine),
     };
     return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);

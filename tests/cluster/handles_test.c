@@ -16,6 +16,8 @@ typedef enum session_kind {
 
 static session_kind kind; // of the group that runs
 
+#define CALL_TIMEOUT_MS 30
+
 // sum = a + b on one task, product = sum * c on another; count counts how often it runs.
 typedef struct fixture {
     test_cluster *cluster; // NULL: in this process
@@ -40,7 +42,7 @@ static braid_out placeholder(fixture *f, const char *name, const char *device)
     return out;
 }
 
-static int set_up(void **state)
+static int set_up_on(void **state, bd_transport *network)
 {
     BD_STATUS(st);
     fixture *f = *state = bd_calloc(1, sizeof *f);
@@ -57,7 +59,7 @@ static int set_up(void **state)
         f->s = braid_session_open(
             f->g, &(braid_session_options){.cpu_devices = kind == ON_TWO_DEVICES ? 2 : 1}, st);
     } else {
-        f->cluster = test_cluster_new(TEST_GRPC, 1, 1);
+        f->cluster = test_cluster_new_on(network, 1, 1);
         test_start_all(f->cluster, NULL);
         f->s = kind == ON_SERVER ? test_session(f->cluster, f->g, "worker", 0, NULL, st)
                                  : test_remote_session(f->cluster, f->g, "worker", 0, NULL, st);
@@ -65,6 +67,20 @@ static int set_up(void **state)
     if (!f->s) fail_msg("%s", st->message);
     test_run(f->s, f->init);
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_on(state, NULL); // gRPC
+}
+
+// Each message between tasks takes longer than CALL_TIMEOUT_MS.
+static int set_up_slow(void **state)
+{
+    BD_STATUS(st);
+    const int64_t delay_ns = 2 * CALL_TIMEOUT_MS * INT64_C(1000000);
+    const bd_inprocess_faults slow = {.delay_min_ns = delay_ns, .delay_max_ns = delay_ns};
+    return set_up_on(state, kind < ON_SERVER ? NULL : bd_inprocess_transport_new(&slow, NULL, st));
 }
 
 static int tear_down(void **state)
@@ -194,18 +210,30 @@ static void wrong_callables_are_refused(void **state)
     assert_error(st, BRAID_INVALID_ARGUMENT, "would create a cycle");
 }
 
-static void a_callable_keeps_its_timeout(void **state)
+static braid_callable *callable_with_timeout(fixture *f)
 {
-    fixture *f = *state;
     BD_STATUS(st);
     const braid_out never = test_never(f->g, "never", place(PS), NULL);
     braid_callable *c = braid_callable_new(f->s, &(braid_signature){.fetches = &never, .fetch_count = 1},
-                                           &(braid_callable_options){.timeout_ms = 30}, st);
+                                           &(braid_callable_options){.timeout_ms = CALL_TIMEOUT_MS}, st);
     if (!c) fail_msg("%s", st->message);
+    return c;
+}
+
+static void a_callable_keeps_its_timeout(void **state)
+{
+    BD_STATUS(st);
+    braid_callable *c = callable_with_timeout(*state);
     braid_tensor *out = NULL;
     braid_callable_run(c, NULL, &out, NULL, st);
     assert_int_equal(st->code, BRAID_DEADLINE_EXCEEDED);
     braid_callable_free(c);
+}
+
+// On a network on which it takes longer than the timeout of a run.
+static void the_making_of_a_callable_is_no_run(void **state)
+{
+    braid_callable_free(callable_with_timeout(*state));
 }
 
 static void tensor_handles_may_outlive_their_session(void **state)
@@ -363,7 +391,7 @@ static void a_call_ends_at_its_timeout(void **state)
     const braid_feed feed = {f->a, value};
     const braid_fetch fetch = {late, &out};
     const braid_run_args args = {
-        .feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1, .timeout_ms = 30};
+        .feeds = &feed, .feed_count = 1, .fetches = &fetch, .fetch_count = 1, .timeout_ms = CALL_TIMEOUT_MS};
     braid_partial_run_call(r, &args, st);
     assert_int_equal(st->code, BRAID_DEADLINE_EXCEEDED);
     assert_null(out);
@@ -384,6 +412,7 @@ int main(void)
         TEST(a_connection_replaces_a_feed),
         TEST(wrong_callables_are_refused),
         TEST(a_callable_keeps_its_timeout),
+        cmocka_unit_test_setup_teardown(the_making_of_a_callable_is_no_run, set_up_slow, tear_down),
         TEST(tensor_handles_may_outlive_their_session),
         TEST(a_step_goes_on_from_call_to_call),
         TEST(a_wrong_call_leaves_the_step_as_it_is),

@@ -1,8 +1,8 @@
 // Callables of a session: signatures that are planned once and run by number.
 //
-// Making one is a step that ends when its plan is there, so that closing the session, the timeout and the
-// client end it as any step. The plan stays registered on its tasks while the callable is there or runs,
-// however many other plans are made.
+// Making one is a step that ends when its plan is there, so that closing the session, the session's timeout
+// and the client end it as any step. The callable's own timeout is that of its runs. The plan stays
+// registered on its tasks while the callable is there or runs, however many other plans are made.
 #include "base/alloc.h"
 #include "cluster/master/master_internal.h"
 
@@ -25,6 +25,7 @@ void bd_callable_unref(bd_callable *c)
 typedef struct making {
     bd_master_session *session; // a reference
     bd_master_run_args args;
+    int64_t timeout_ms; // of a run
     bd_pinned_plan *kept;
     void (*fn)(void *arg, int64_t handle, const braid_status *st);
     void *arg;
@@ -34,7 +35,7 @@ static int64_t publish(making *m, braid_status *st)
 {
     bd_callable *c = bd_calloc(1, sizeof *c);
     c->kept = bd_pinned_plan_ref(m->kept);
-    c->timeout_ms = m->args.timeout_ms;
+    c->timeout_ms = m->timeout_ms;
     c->collective_graph_key = m->args.collective_graph_key;
     c->wants_stats = m->args.wants_stats;
     c->wants_partition_graphs = m->args.wants_partition_graphs;
@@ -75,6 +76,8 @@ void bd_master_make_callable(bd_master_session *s, const bd_master_run_args *arg
     m->session = s;
     m->args = *args;
     m->args.keeps = &m->kept;
+    m->args.timeout_ms = 0; // the session's
+    m->timeout_ms = args->timeout_ms;
     m->fn = fn;
     m->arg = arg;
     bd_master_run(s, &m->args, cancellation, planned, m);

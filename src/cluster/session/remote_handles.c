@@ -69,7 +69,7 @@ braid_code bd_remote_make_callable(bd_session *base, const bd_run_signature *sig
     bd_message_init(&request);
     write_make(s, signature, options, &request);
     bd_rpc_options rpc = bd_remote_rpc(s, BD_MASTER_SERVICE "MakeCallable");
-    bd_remote_limit(s, options->timeout_ms, &rpc);
+    bd_remote_limit(s, 0, &rpc); // the callable's timeout is that of its runs
     BD_PROTO_ARENA(arena);
     const Tensorflow__MakeCallableResponse *response = NULL;
     if (!bd_remote_call(s, &rpc, &request, NULL, &message, st))

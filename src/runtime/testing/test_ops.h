@@ -8,6 +8,7 @@
 //     TestCount(x: T) -> (y: T)           counts its executions under its node's name: test_count
 //     TestNumber() -> (n: int32)          stateful: 1, 2, 3, ... for each bound kernel
 //     TestMeet(x: T) -> (y: T)            expensive; waits until as many as test_meet_expect run at once
+//     TestTaken(x: T) -> (y: T)           waits until the value test_taken_key of the step has been received
 #ifndef BD_RUNTIME_TESTING_TEST_OPS_H
 #define BD_RUNTIME_TESTING_TEST_OPS_H
 
@@ -173,6 +174,24 @@ static void test_meet_run(bd_op_ctx *c)
     bd_output_set(c, 0, bd_input(c, 0));
 }
 
+// A key of the step's rendezvous.
+static const char *test_taken_key;
+
+// A value can be sent again once it has been received.
+static void test_taken_run(bd_op_ctx *c)
+{
+    bd_rendezvous *r = c->step->rendezvous;
+    const bd_rendezvous_key key = bd_rendezvous_key_of(test_taken_key);
+    const int64_t deadline = bd_deadline_after_ms(TEST_DEADLINE_MS);
+    bool is_taken = false;
+    while (!is_taken && bd_now_ns() < deadline) {
+        BD_STATUS(st);
+        is_taken = r->ops->send(r, &key, bd_input(c, 0), false, st) == BRAID_OK;
+    }
+    if (!is_taken) bd_op_fail(c, BRAID_DEADLINE_EXCEEDED, "nobody took it");
+    bd_output_set(c, 0, bd_input(c, 0));
+}
+
 // ---- The table: these ops, and the real ones that tests use ----
 
 // clang-format does not converge on this list.
@@ -216,6 +235,7 @@ const bd_op_entry bd_op_table[] = {
                     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
                     .shape = bd_shape_fn_scalar,
                     .kernels = BD_KERNELS({.state_size = sizeof(atomic_int), .run = test_number_run})}},
+    TEST_OP(TestTaken, TEST_UNARY, .kernels = BD_KERNELS({.run = test_taken_run})),
     TEST_OP(TestWait, .signature = "() -> (y: float)", .shape = bd_shape_fn_scalar,
             .kernels = BD_KERNELS({.start = test_wait_start})),
     TEST_REAL(VariableV2) TEST_REAL(_Arg) TEST_REAL(_Recv) TEST_REAL(_Retval) TEST_REAL(_Send)};
