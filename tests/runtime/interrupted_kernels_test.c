@@ -4,11 +4,12 @@
 #include "runtime/testing/test_graph.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     TIMEOUT_MS = 30, // a quarter of what the quickest kernel takes
-    // A kernel ends within 100 ms of the timeout; the rest is for busy machines and sanitizers.
-    PATIENCE_MS = 1500
+    // Of the processor, on all threads: a kernel ends within 100 ms of the timeout. A whole one takes more.
+    PATIENCE_MS = 600
 };
 
 typedef struct long_kernel {
@@ -32,12 +33,13 @@ static bool is_sanitized(void)
     return by && by[0];
 }
 
+// Returns how much time of the processor it took, which other processes do not change.
 static int64_t run_for(braid_graph *g, const braid_feed *feeds, int count, braid_out y, braid_status *st)
 {
     braid_session *s = tg_session(g, &(braid_session_options){0});
     braid_tensor *out = NULL;
     braid_fetch fetch = {y, &out};
-    const int64_t begin_ns = bd_now_ns();
+    const clock_t begin = clock();
     braid_session_run(s,
                       &(braid_run_args){.feeds = feeds,
                                         .feed_count = count,
@@ -45,7 +47,7 @@ static int64_t run_for(braid_graph *g, const braid_feed *feeds, int count, braid
                                         .fetch_count = 1,
                                         .timeout_ms = TIMEOUT_MS},
                       st);
-    const int64_t ms = (bd_now_ns() - begin_ns) / 1000000;
+    const int64_t ms = (clock() - begin) / (CLOCKS_PER_SEC / 1000);
     assert_null(out);
     BD_STATUS(closed);
     braid_session_close(s, closed);
@@ -82,7 +84,7 @@ static void a_long_kernel_ends_with_its_step(void **state)
         braid_out inputs[2] = {feeds[0].out, feeds[1].out};
         const int64_t ms = run_for(g, feeds, count, tg_node(g, k->op, NULL, count, inputs), st);
         if (st->code != BRAID_DEADLINE_EXCEEDED || (ms > PATIENCE_MS && !is_sanitized()))
-            fail_msg("%s (%zu) ended after %lld ms: %s", k->op, i, (long long)ms, st->message);
+            fail_msg("%s (%zu) took %lld ms of the processor: %s", k->op, i, (long long)ms, st->message);
         for (int f = 0; f < count; f++)
             braid_tensor_free((braid_tensor *)feeds[f].value);
         braid_graph_free(g);
