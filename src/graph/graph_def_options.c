@@ -144,25 +144,42 @@ static braid_code begin(bd_import *im)
 
 // ---- Names ----
 
+// Names that are not free, with the scopes of names: "a" and "a/b" of "a/b/c".
+typedef struct taken_names {
+    bd_map scopes;  // of the graph
+    bd_map message; // names and scopes of the message, and names given so far
+} taken_names;
+
+static void take_scopes(bd_map *taken, const char *name)
+{
+    for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/'))
+        bd_map_put_n(taken, name, (size_t)(slash - name), taken);
+}
+
+// `is_made`: the name is not the message's own.
+static bool is_taken(const bd_import *im, const taken_names *taken, const char *name, bool is_made)
+{
+    return bd_map_has(&im->g->by_name, name) || bd_map_has(&taken->scopes, name) ||
+           (is_made && bd_map_has(&taken->message, name));
+}
+
 // A name that neither the graph nor the message has.
-static const char *unique_name(bd_import *im, const bd_map *message_names, const char *name)
+static const char *unique_name(bd_import *im, const taken_names *taken, const char *name)
 {
     const char *unique = name;
-    for (int number = 1;
-         bd_map_has(&im->g->by_name, unique) || (unique != name && bd_map_has(message_names, unique));
-         number++)
+    for (int number = 1; is_taken(im, taken, unique, unique != name); number++)
         unique = bd_arena_asprintf(&im->arena, "%s_%d", name, number);
     return unique;
 }
 
-static braid_code rename_node(bd_import *im, bd_parsed_node *n, const bd_map *message_names)
+static braid_code rename_node(bd_import *im, bd_parsed_node *n, const taken_names *taken)
 {
     const braid_import_options *o = im->with->options;
     if (!bd_node_name_is_valid(n->name))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%.200s': Node name contains invalid characters",
                        n->name);
     if (o->uniquify_names)
-        n->name = unique_name(im, message_names, n->name);
+        n->name = unique_name(im, taken, n->name);
     else if (bd_map_has(&im->g->by_name, n->name))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node name '%.200s' already exists in the Graph",
                        n->name);
@@ -190,20 +207,25 @@ static void rename_groups(bd_import *im, bd_parsed_node *n)
 
 braid_code bd_import_rename(bd_import *im)
 {
-    bd_map names = {0}; // of the message, with the prefix, and those given so far
+    const bool is_unique = im->with->options->uniquify_names;
+    taken_names taken = {0};
     braid_code code = BRAID_OK;
+    for (size_t i = 0; is_unique && i < im->g->nodes.len; i++)
+        take_scopes(&taken.scopes, im->g->nodes.items[i]->name);
     for (size_t i = 0; i < im->nodes.len; i++) {
         bd_parsed_node *n = &im->nodes.items[i];
         n->name = bd_arena_asprintf(&im->arena, "%s%s", im->with->prefix, n->name);
-        bd_map_put(&names, n->name, n);
+        if (is_unique) bd_map_put(&taken.message, n->name, n);
+        if (is_unique) take_scopes(&taken.message, n->name);
     }
     for (size_t i = 0; i < im->nodes.len && !code; i++) {
-        code = rename_node(im, &im->nodes.items[i], &names);
-        bd_map_put(&names, im->nodes.items[i].name, &im->nodes.items[i]);
+        code = rename_node(im, &im->nodes.items[i], &taken);
+        if (is_unique) bd_map_put(&taken.message, im->nodes.items[i].name, &im->nodes.items[i]);
     }
     for (size_t i = 0; i < im->nodes.len && !code; i++)
         rename_groups(im, &im->nodes.items[i]);
-    bd_map_fini(&names);
+    bd_map_fini(&taken.scopes);
+    bd_map_fini(&taken.message);
     return code;
 }
 
