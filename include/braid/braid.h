@@ -21,6 +21,7 @@
 #include <braid/feature_column.h>
 #include <braid/function.h>
 #include <braid/graph.h>
+#include <braid/graph_import.h>
 #include <braid/hooks.h>
 #include <braid/idx.h>
 #include <braid/init_from_checkpoint.h>

@@ -72,8 +72,10 @@ typedef struct bd_builder {
     int function_count; // functions built for this graph and the bodies in it
 } bd_builder;
 
-// Forgets the index: an edge of an existing node has changed.
-void bd_edge_index_clear(bd_edge_index *index);
+void bd_edge_index_free(bd_edge_index *index);
+// Notes that an input of a node (-1: a control input) no longer is (is now) that output of `from`.
+void bd_edge_index_remove(const braid_op *n, int input, const braid_op *from);
+void bd_edge_index_add(braid_op *n, int input, braid_out from);
 
 // Makes the graph fail (InvalidArgument) with a message about the node to be.
 void bd_op_desc_fail(braid_op_desc *d, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -54,17 +54,25 @@ braid_code braid_op_output_range(const braid_op *op, const char *arg, int *first
 
 // ---- Consumers ----
 
-void bd_edge_index_clear(bd_edge_index *index)
+// The edges of a node are sorted by their consumers: by node, then by input, control inputs last.
+static size_t place_of(const bd_edge_list *edges, const braid_op *n, int input)
 {
-    for (size_t i = 0; i < index->of_node.len; i++)
-        bd_array_free(&index->of_node.items[i]);
-    bd_array_free(&index->of_node);
+    size_t low = 0, high = edges->len;
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        const bd_consumer *e = &edges->items[mid];
+        const bool is_before =
+            e->node->id != n->id ? e->node->id < n->id : (unsigned)e->input < (unsigned)input;
+        if (is_before)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
 }
 
-// The edges out of a node, of all nodes that the graph has by now.
-static const bd_edge_list *edges_of(const braid_op *op)
+static void extend(braid_graph *g)
 {
-    braid_graph *g = op->graph;
     bd_edge_index *index = &bd_graph_builder(g)->edge_index;
     const size_t first = index->of_node.len;
     for (size_t i = first; i < g->nodes.len; i++)
@@ -78,7 +86,51 @@ static const bd_edge_list *edges_of(const braid_op *op)
             bd_array_push(&index->of_node.items[n->controls[k]->id],
                           (bd_consumer){.node = n, .input = -1, .output = -1});
     }
-    return &index->of_node.items[op->id];
+}
+
+// The list that an edge into `n` is in; NULL while the index does not have the edges into `n`.
+static bd_edge_list *list_of(const braid_op *n, const braid_op *from)
+{
+    braid_graph *g = n->graph;
+    if (!from || !g->builder || (size_t)n->id >= g->builder->edge_index.of_node.len ||
+        g->nodes.items[n->id] != n)
+        return NULL;
+    if ((size_t)from->id >= g->builder->edge_index.of_node.len) extend(g);
+    return &g->builder->edge_index.of_node.items[from->id];
+}
+
+void bd_edge_index_remove(const braid_op *n, int input, const braid_op *from)
+{
+    bd_edge_list *edges = list_of(n, from);
+    const size_t at = edges ? place_of(edges, n, input) : 0;
+    if (!edges || at == edges->len || edges->items[at].node != n || edges->items[at].input != input) return;
+    memmove(&edges->items[at], &edges->items[at + 1], (edges->len - at - 1) * sizeof *edges->items);
+    edges->len--;
+}
+
+void bd_edge_index_add(braid_op *n, int input, braid_out from)
+{
+    bd_edge_list *edges = list_of(n, from.op);
+    if (!edges) return;
+    const size_t at = place_of(edges, n, input);
+    bd_array_reserve(edges, edges->len + 1);
+    memmove(&edges->items[at + 1], &edges->items[at], (edges->len - at) * sizeof *edges->items);
+    edges->items[at] = (bd_consumer){.node = n, .input = input, .output = from.index};
+    edges->len++;
+}
+
+void bd_edge_index_free(bd_edge_index *index)
+{
+    for (size_t i = 0; i < index->of_node.len; i++)
+        bd_array_free(&index->of_node.items[i]);
+    bd_array_free(&index->of_node);
+}
+
+// The edges out of a node, of all nodes that the graph has by now.
+static const bd_edge_list *edges_of(const braid_op *op)
+{
+    extend(op->graph);
+    return &op->graph->builder->edge_index.of_node.items[op->id];
 }
 
 int braid_out_consumers(braid_out out, braid_in *consumers, int max)
@@ -171,8 +223,11 @@ braid_code braid_op_set_controls(braid_op *op, braid_op *const *controls, int co
     BD_STATUS(own);
     const braid_code code = check_controls(op, controls, count, status ? status : own);
     if (code) return code;
+    for (int i = 0; i < op->control_count; i++)
+        bd_edge_index_remove(op, -1, op->controls[i]);
     bd_node_set_controls(op, controls, count);
-    bd_edge_index_clear(&bd_graph_builder(op->graph)->edge_index);
+    for (int i = 0; i < op->control_count; i++)
+        bd_edge_index_add(op, -1, (braid_out){.op = op->controls[i], .index = -1});
     return BRAID_OK;
 }
 

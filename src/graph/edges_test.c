@@ -68,6 +68,51 @@ static void consumers_are_listed_as_the_graph_grows(void **state)
     braid_graph_free(g);
 }
 
+// Whatever changes between questions: the answers are those of a search of the whole graph.
+static void consumers_stay_right_while_edges_change(void **state)
+{
+    (void)state;
+    enum {
+        NODES = 40,
+        CHANGES = 2000
+    };
+    braid_graph *g = braid_graph_new();
+    unsigned seed = 1;
+    scalar(g, "x", BRAID_FLOAT);
+    for (int i = 0; i < CHANGES; i++) {
+        const int count = braid_graph_num_ops(g);
+#define ANY(N) (int)((seed = seed * 1103515245u + 12345u) >> 16) % (N)
+        braid_op *a = braid_graph_op(g, ANY(count)), *b = braid_graph_op(g, ANY(count));
+        const braid_out both[] = {braid_output(a, 0), braid_output(b, 0)};
+        if (count < NODES && ANY(4) == 0) bd_b2(g, "Mul", NULL, both[0], both[1]);
+        if (a->input_count) assert_int_equal(braid_op_set_input(a, ANY(2), both[1], NULL), BRAID_OK);
+        if (a != b && ANY(3) == 0) assert_int_equal(braid_op_add_control(a, b, NULL), BRAID_OK);
+        if (a != b && ANY(9) == 0) assert_int_equal(braid_op_set_controls(a, &b, 1, NULL), BRAID_OK);
+        braid_in consumers[2 * NODES];
+        braid_op *waiting[NODES];
+        const int data = braid_out_consumers(both[1], consumers, 2 * NODES);
+        const int controls = braid_op_control_outputs(b, waiting, NODES);
+        int seen = 0, waits = 0;
+        for (int n = 0; n < braid_graph_num_ops(g); n++) {
+            braid_op *op = braid_graph_op(g, n);
+            for (int k = 0; k < op->input_count; k++) {
+                if (op->inputs[k].op != b) continue;
+                assert_true(seen < data && consumers[seen].op == op && consumers[seen].index == k);
+                seen++;
+            }
+            for (int k = 0; k < op->control_count; k++) {
+                if (op->controls[k] != b) continue;
+                assert_true(waits < controls && waiting[waits] == op);
+                waits++;
+            }
+        }
+        assert_int_equal(seen, data);
+        assert_int_equal(waits, controls);
+    }
+    assert_graph_ok(g);
+    braid_graph_free(g);
+}
+
 static void an_input_can_be_replaced(void **state)
 {
     (void)state;
@@ -208,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_argument_has_a_range_of_inputs_and_outputs),
         cmocka_unit_test(consumers_are_listed_as_the_graph_grows),
+        cmocka_unit_test(consumers_stay_right_while_edges_change),
         cmocka_unit_test(an_input_can_be_replaced),
         cmocka_unit_test(a_new_input_must_fit),
         cmocka_unit_test(control_inputs_can_be_added_and_replaced),

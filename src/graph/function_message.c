@@ -164,9 +164,10 @@ static braid_code check_results(making *m)
 static void name_all(making *m)
 {
     const braid_function_body *b = m->body;
-    for (int i = 0; i < b->output_count; i++)
-        m->result_names[i] =
-            b->output_names ? b->output_names[i] : unique(m, normalized(m, b->outputs[i].op->name));
+    for (int i = 0; i < b->output_count; i++) {
+        const char *own = b->output_names ? b->output_names[i] : NULL;
+        m->result_names[i] = unique(m, own ? own : normalized(m, b->outputs[i].op->name));
+    }
     for (int i = 0; i < b->input_count; i++)
         m->arg_names[i] = unique(m, normalized(m, b->inputs[i].op->name));
     for (size_t i = 0; i < m->g->nodes.len; i++) {

@@ -80,15 +80,15 @@ static void results_may_be_named_and_nodes_chosen(void **state)
                                       .input_count = 2,
                                       .outputs = outputs,
                                       .output_count = 2,
-                                      .output_names = (const char *const[]){"p", "x"},
+                                      .output_names = (const char *const[]){"p", "in_x"},
                                       .ops = &product.op,
                                       .op_count = 1};
     size_t len;
     void *data = braid_graph_to_function(g, &body, &len, st);
     assert_ok(st);
     char *text = text_of(data, len);
-    assert_non_null(strstr(text, "ret {\n  key: \"p\"\n  value: \"in_x_0:z:0\"\n}\n"));
-    assert_non_null(strstr(text, "ret {\n  key: \"x\"\n  value: \"in_x\"\n}\n"));
+    assert_non_null(strstr(text, "ret {\n  key: \"p\"\n  value: \"in_x_1:z:0\"\n}\n"));
+    assert_non_null(strstr(text, "ret {\n  key: \"in_x\"\n  value: \"in_x_0\"\n}\n"));
     assert_null(strstr(text, "Neg"));
     bd_free(text);
     free(data);

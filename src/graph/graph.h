@@ -1,7 +1,8 @@
 // Graphs inside Braid: the structs behind braid_graph and braid_op.
 //
-// Nodes, names and attributes live in the graph's arena; a node never moves and, once its graph is published
-// to a session, never changes. Inputs point to nodes; consumers are computed on demand (bd_graph_consumers).
+// Nodes, names and attributes live in the graph's arena; a node never moves. A session copies the nodes that
+// it gets, and its copies never change. Inputs point to nodes; consumers are computed on demand
+// (bd_graph_consumers).
 #ifndef BD_GRAPH_GRAPH_H
 #define BD_GRAPH_GRAPH_H
 

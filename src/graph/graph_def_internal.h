@@ -60,7 +60,8 @@ typedef struct bd_import {
     BD_ARRAY(bd_bytes) libraries; // in the import's arena
     bd_map by_name;               // -> number of a new node + 1
     int producer, min_consumer;
-    int unknown_attrs; // attrs that definitions do not have
+    struct bd_import_with *with; // options (graph_def_options.c); NULL: none
+    int unknown_attrs;           // attrs that definitions do not have
     const char *unknown_attr, *unknown_attr_node;
 } bd_import;
 
@@ -69,6 +70,23 @@ typedef struct bd_import {
 braid_code bd_import_parse(bd_import *im, bd_wire_reader *in);
 // Parses one NodeDef to `n`, with each attr once; the caller frees its arrays, also after an error.
 braid_code bd_import_parse_node(bd_import *im, bd_wire_reader *in, bd_parsed_node *n);
+
+// Splits "name:3" into the length of the name and 3; a name without a number is output 0. False: malformed.
+bool bd_import_split_input(const bd_bytes *text, size_t *name_len, int *index);
+
+// Parses a GraphDef and adds its nodes and functions, all or none.
+braid_code bd_import_run(bd_import *im, bd_wire_reader *in);
+
+// ---- Import with options: `im->with` is set ----
+
+// Gives parsed nodes their names and devices in the graph. InvalidArgument.
+braid_code bd_import_rename(bd_import *im);
+// Sets `ref`, whose index is set (-1: a control input), to what the input map has for it. False: nothing.
+bool bd_import_map_input(bd_import *im, const char *name, size_t len, bd_input_ref *ref);
+// Appends the nodes of the graph that a new node waits for.
+void bd_import_push_controls(const bd_import *im, const bd_parsed_node *n, bd_op_list *controls);
+// Stores the results once the nodes are made. InvalidArgument: a name that is not there.
+braid_code bd_import_find_results(bd_import *im);
 
 // Makes the parsed nodes and adds all or none of them to `im->g`.
 braid_code bd_import_make(bd_import *im);

@@ -136,7 +136,7 @@ static braid_code parse_node(bd_import *im, bd_wire_reader *in)
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s' does not specify an operation", n.name);
     if (bd_map_put(&im->by_name, n.name, (void *)(uintptr_t)im->nodes.len))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s' is not unique", n.name);
-    if (bd_map_has(&im->g->by_name, n.name))
+    if (!im->with && bd_map_has(&im->g->by_name, n.name))
         return bd_fail(
             im->st, BRAID_INVALID_ARGUMENT,
             "GraphDef argument to Extend includes node '%s', which was created by a previous call to Create or "

@@ -14,8 +14,7 @@
 
 // ---- Inputs ----
 
-// Splits "name:3" into the length of the name and 3; a name without a number is output 0.
-static bool split_input(const bd_bytes *text, size_t *name_len, int *index)
+bool bd_import_split_input(const bd_bytes *text, size_t *name_len, int *index)
 {
     const char *colon = memrchr(text->data, ':', text->len);
     *name_len = colon ? (size_t)(colon - text->data) : text->len;
@@ -39,13 +38,14 @@ static braid_code resolve_input(bd_import *im, bd_parsed_node *n, const bd_bytes
     bool is_control = text->len && text->data[0] == '^';
     bd_bytes rest = {.data = text->data + is_control, .len = text->len - is_control};
     size_t name_len = rest.len;
-    if (!is_control && !split_input(&rest, &name_len, &ref->index))
+    if (!is_control && !bd_import_split_input(&rest, &name_len, &ref->index))
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s': input '%.200s' is malformed", n->name,
                        text->data);
     if (is_control) ref->index = -1;
+    if (im->with && bd_import_map_input(im, rest.data, name_len, ref)) return BRAID_OK;
     uintptr_t number = (uintptr_t)bd_map_get_n(&im->by_name, rest.data, name_len);
     ref->new_node = (int)number - 1;
-    ref->old = number ? NULL : bd_map_get_n(&im->g->by_name, rest.data, name_len);
+    ref->old = number || im->with ? NULL : bd_map_get_n(&im->g->by_name, rest.data, name_len);
     if (!number && !ref->old)
         return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s': Unknown input node '%.200s'", n->name,
                        text->data);
@@ -92,6 +92,7 @@ static braid_code make_node(bd_import *im, bd_parsed_node *n, edge_lists *edges)
             bd_array_push(&edges->inputs, (braid_out){.op = ref->is_back_edge ? NULL : ref_node(im, ref),
                                                       .index = ref->index});
     }
+    if (im->with) bd_import_push_controls(im, n, &edges->controls);
     bd_node_spec spec = {.name = n->name,
                          .op_type = n->op,
                          .device = n->device,
@@ -212,6 +213,7 @@ braid_code bd_import_make(bd_import *im)
         code = resolve_inputs(im, &im->nodes.items[i]);
     if (!code) code = make_nodes(im);
     if (!code) code = close_loops(im);
+    if (!code && im->with) code = bd_import_find_results(im);
     if (!code)
         publish(im);
     else
@@ -241,14 +243,21 @@ static void note_producer(bd_import *im)
     if (im->producer > 0 && (g->nodes.len == 0 || im->producer < g->producer)) g->producer = im->producer;
 }
 
+braid_code bd_import_run(bd_import *im, bd_wire_reader *in)
+{
+    const int producer = im->g->producer;
+    braid_code code = bd_import_parse(im, in);
+    if (!code && im->with) code = bd_import_rename(im);
+    note_producer(im);
+    if (!code) code = im->libraries.len ? make_with_library(im) : bd_import_make(im);
+    if (code) im->g->producer = producer;
+    return code;
+}
+
 static braid_code import_graph(braid_graph *g, bd_wire_reader *in, braid_status *st)
 {
     bd_import im = {.g = g, .st = st};
-    int producer = g->producer;
-    braid_code code = bd_import_parse(&im, in);
-    note_producer(&im);
-    if (!code) code = im.libraries.len ? make_with_library(&im) : bd_import_make(&im);
-    if (code) g->producer = producer;
+    const braid_code code = bd_import_run(&im, in);
     bd_import_fini(&im);
     return code;
 }

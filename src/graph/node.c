@@ -81,16 +81,12 @@ braid_shape bd_node_attr_shape(const braid_op *n, const char *name)
 
 // ---- Changing ----
 
-static void edge_changes(const braid_op *n)
-{
-    if (n->graph->builder) bd_edge_index_clear(&n->graph->builder->edge_index);
-}
-
 void bd_node_set_input(braid_op *n, int index, braid_out to)
 {
     BD_ASSERT(index >= 0 && index < n->input_count && to.op && to.op->graph == n->graph);
+    bd_edge_index_remove(n, index, n->inputs[index].op);
     n->inputs[index] = to;
-    edge_changes(n);
+    bd_edge_index_add(n, index, to);
 }
 
 void bd_node_add_control(braid_op *n, braid_op *control)
@@ -107,7 +103,7 @@ void bd_node_add_control(braid_op *n, braid_op *control)
         n->controls = controls;
     }
     n->controls[n->control_count++] = control;
-    edge_changes(n);
+    bd_edge_index_add(n, -1, (braid_out){.op = control, .index = -1});
 }
 
 // ---- The public view ----

@@ -30,7 +30,7 @@ void bd_builder_free(bd_builder *b)
     }
     for (size_t i = 0; i < b->controls.len; i++)
         bd_array_free(&b->controls.items[i].gaps);
-    bd_edge_index_clear(&b->edge_index);
+    bd_edge_index_free(&b->edge_index);
     bd_map_fini(&b->collections);
     bd_map_fini(&b->names);
     bd_array_free(&b->name_scopes);
