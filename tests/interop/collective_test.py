@@ -3,9 +3,10 @@
 # labels: concurrent
 # timeout: 180
 import struct
+import time
 from concurrent.futures import ThreadPoolExecutor
 
-from client import InteropTest, Session
+from client import TIMEOUT, InteropTest, Session
 from cluster import Cluster, main
 from fake_worker import FakeWorker
 from graphs import (
@@ -299,13 +300,15 @@ class EndTest(CollectiveTest):
                 s.run(names, feeds)
             self.assertIn(raised.exception.code().name, ("UNAVAILABLE", "ABORTED"))
             own.start("worker", 1)
-            for _ in range(20):  # until all have noticed
+            # Until all have noticed: a task that could not connect meanwhile waits for up to a second.
+            results, deadline = None, time.monotonic() + TIMEOUT
+            while not results:
                 try:
                     s, names, feeds = session()
                     results = s.run(names, feeds)
-                    break
                 except grpc.RpcError as e:
                     self.assertIn(e.code().name, ("UNAVAILABLE", "ABORTED"))
+                    self.assertLess(time.monotonic(), deadline, e)
             self.assertEqual(results, [3.0] * 3)
 
 

@@ -198,6 +198,7 @@ static void shm_free(bd_transport *t)
     shm->base->free(shm->base);
     end_all_links(shm);
     if (shm->has_begun) stop(shm);
+    end_all_links(shm); // that the watcher has accepted meanwhile
     bd_timers_free(shm->timers);
     if (shm->socket >= 0) close(shm->socket);
     if (shm->poll >= 0) close(shm->poll);

@@ -29,6 +29,7 @@ extern char **environ;
 #define KILLS_DEFAULT 20
 #define CALLS_AT_ONCE 6
 #define BYTES_MAX ((size_t)1 << 20)
+#define FDS_MAX 1024
 
 static bd_transport *make(braid_status *st)
 {
@@ -397,6 +398,77 @@ static void a_token_opens_one_link_and_others_open_none(void **state)
     bd_free(address);
 }
 
+static int count_local_sockets(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < FDS_MAX; fd++) {
+        struct sockaddr_un address;
+        socklen_t len = sizeof address;
+        count += getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.sun_family == AF_UNIX;
+    }
+    return count;
+}
+
+typedef struct stranger {
+    char name[BD_SHM_NAME_BYTES + 1]; // of a server's socket
+    atomic_int connected;
+    bd_thread thread;
+} stranger;
+
+// Connects again and again until the socket is gone.
+static void connect_on(void *arg)
+{
+    stranger *s = arg;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path + 1, s->name, BD_SHM_NAME_BYTES);
+    const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + BD_SHM_NAME_BYTES);
+    bool is_there = true;
+    while (is_there) {
+        const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        is_there = connect(fd, (const struct sockaddr *)&address, len) == 0;
+        close(fd);
+        atomic_fetch_add(&s->connected, 1);
+    }
+}
+
+static void end_while_strangers_connect(bd_transport *base)
+{
+    BD_STATUS(st);
+    bd_transport *t = make(st);
+    bd_listener *l;
+    char *address;
+    assert_int_equal(t->listen(t, "127.0.0.1:0", echo, NULL, &l, &address, st), BRAID_OK);
+    bd_channel *channel = base->connect(base, address);
+    pending asked;
+    ask(base, channel, bd_host_identity(), &asked);
+    BD_PROTO_ARENA(arena);
+    const Braid__OpenSharedMemoryResponse *r =
+        bd_proto_unpack_message(&braid__open_shared_memory_response__descriptor, &asked.response, arena, st);
+    assert_non_null(r);
+    stranger s = {0};
+    memcpy(s.name, r->socket, BD_SHM_NAME_BYTES);
+    end(&asked, base);
+    base->channel_close(channel);
+    assert_int_equal(bd_thread_start(&s.thread, "stranger", connect_on, &s, st), BRAID_OK);
+    while (atomic_load(&s.connected) < 100)
+        sched_yield();
+    stop_serving(t, l);
+    bd_thread_join(&s.thread);
+    bd_free(address);
+}
+
+static void a_server_that_ends_hangs_up_on_those_who_connect_meanwhile(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_transport *base = bd_grpc_transport_new(st);
+    const int before = count_local_sockets();
+    for (int i = 0; i < 10; i++)
+        end_while_strangers_connect(base);
+    assert_int_equal(count_local_sockets(), before);
+    base->free(base);
+}
+
 static void the_calls_of_a_caller_are_limited(void **state)
 {
     (void)state;
@@ -441,6 +513,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_client_that_is_killed_is_noticed),
         cmocka_unit_test(the_deadline_of_a_client_that_is_stopped_ends_its_call),
         cmocka_unit_test(a_token_opens_one_link_and_others_open_none),
+        cmocka_unit_test(a_server_that_ends_hangs_up_on_those_who_connect_meanwhile),
         cmocka_unit_test(the_calls_of_a_caller_are_limited),
     };
     return cmocka_run_group_tests_name("shared memory, peers", tests, NULL, NULL) +
