@@ -15,6 +15,7 @@ from graphs import (
     INT32,
     INT64,
     Shape,
+    beginning,
     const,
     graph,
     node,
@@ -23,7 +24,6 @@ from graphs import (
     tensor,
     tensor_of_bytes,
     value,
-    variable,
 )
 from protos import config_pb2, grpc, worker_pb2
 from tensorflow.core.protobuf import transport_options_pb2
@@ -263,18 +263,9 @@ class DisagreementTest(CollectiveTest):
 
 class EndTest(CollectiveTest):
     def test_a_group_that_never_fills_waits_until_it_is_cancelled(self):
-        self.s.extend(
-            const("x", [1.0], device=PS),
-            self.reduce("y", "x", PS),
-            *variable("begun", [], FLOAT, PS, 0.0),
-            const("one", 1.0, FLOAT, PS),
-            node("begin", "AssignAdd", "begun", "one", device=PS, T=FLOAT),
-        )
+        self.s.extend(const("x", [1.0], device=PS), self.reduce("y", "x", PS), *beginning(PS))
         self.check_error(self.s.start(["y:0"], options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED")
-        self.s.run(targets=["begun/init"])
-        step = self.s.start(["y:0"], targets=["begin"])
-        while self.s.run("begun/read:0") == 0:  # a server may handle the later of two calls first
-            self.assertFalse(step.done())
+        step = self.s.start_and_await_beginning(["y:0"])
         self.s.close()
         self.check_error(step, "CANCELLED", "Session has been closed")
         self.s = Session(cluster.master())
