@@ -90,6 +90,17 @@ class Session:
         """Begins a step; returns the future of its RunStepResponse."""
         return self.master.start(self.request(fetches, feeds, targets, **fields), timeout)
 
+    def start_and_await_beginning(self, fetches):
+        """Begins a step of a graph with graphs.beginning; returns its future when the step runs.
+
+        Without that, a server may handle the next call first.
+        """
+        self.run(targets=["begun/init"])
+        step = self.start(fetches, targets=["begin"])
+        while self.run("begun/read:0") == 0:
+            assert not step.done(), step
+        return step
+
     def step(self, *args, **fields):
         """The RunStepResponse of a step."""
         return self.start(*args, **fields).result()

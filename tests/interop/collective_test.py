@@ -15,6 +15,7 @@ from graphs import (
     INT32,
     INT64,
     Shape,
+    beginning,
     const,
     graph,
     node,
@@ -262,9 +263,9 @@ class DisagreementTest(CollectiveTest):
 
 class EndTest(CollectiveTest):
     def test_a_group_that_never_fills_waits_until_it_is_cancelled(self):
-        self.s.extend(const("x", [1.0], device=PS), self.reduce("y", "x", PS))
+        self.s.extend(const("x", [1.0], device=PS), self.reduce("y", "x", PS), *beginning(PS))
         self.check_error(self.s.start(["y:0"], options={"timeout_in_ms": 300}), "DEADLINE_EXCEEDED")
-        step = self.s.start(["y:0"])
+        step = self.s.start_and_await_beginning(["y:0"])
         self.s.close()
         self.check_error(step, "CANCELLED", "Session has been closed")
         self.s = Session(cluster.master())

@@ -8,6 +8,7 @@ from graphs import (
     INT32,
     STRING,
     Shape,
+    beginning,
     const,
     endless_loop,
     node,
@@ -369,8 +370,8 @@ class QueueErrorTest(ErrorTest):
         self.assertRegex(waiting.details(), "was cancelled|is closed")  # it may come after the end
 
     def test_a_session_that_ends_while_its_step_waits(self):
-        s, other = self.session(*queue()), self.session(*queue())
-        waiting = s.start(["take:0"])
+        s, other = self.session(*queue(), *beginning(PS)), self.session(*queue())
+        waiting = s.start_and_await_beginning(["take:0"])
         s.close()
         self.check_error(waiting, "CANCELLED", "Step was cancelled by an explicit call to `Session::Close()`")
         self.put(other, 1)

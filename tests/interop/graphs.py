@@ -199,6 +199,15 @@ def variable(name, shape, dtype=FLOAT, device="", initial=None, **attrs):
     return nodes
 
 
+def beginning(device=""):
+    """What Session.start_and_await_beginning adds to a step."""
+    return [
+        *variable("begun", [], FLOAT, device, 0.0),
+        const("begin/one", 1.0, FLOAT, device),
+        node("begin", "AssignAdd", "begun", "begin/one", device=device, T=FLOAT),
+    ]
+
+
 def endless_loop(name, device=""):
     """A while loop whose condition stays true. Its end would be NAME/exit."""
     return [
