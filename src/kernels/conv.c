@@ -221,7 +221,7 @@ static bool run_reorder(bd_conv *c)
     dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, outwards ? c->memory[FILTER] : c->user_filter},
                               {DNNL_ARG_TO, outwards ? c->user_filter : c->memory[FILTER]},
                               {DNNL_ARG_SCRATCHPAD, c->reorder_scratch}};
-    return dnnl_primitive_execute(c->reorder, c->stream, 3, args) == dnnl_success;
+    return bd_dnnl_execute(c->reorder, c->stream, 3, args);
 }
 
 static bool run_conv(bd_conv *c)
@@ -236,7 +236,7 @@ static bool run_conv(bd_conv *c)
     for (int i = 0; i < count; i++)
         args[i] = (dnnl_exec_arg_t){names[c->kind][i], c->memory[i]};
     args[count] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, c->scratch};
-    return dnnl_primitive_execute(c->conv, c->stream, count + 1, args) == dnnl_success;
+    return bd_dnnl_execute(c->conv, c->stream, count + 1, args);
 }
 
 static bool point_at(dnnl_memory_t m, void *data)

@@ -14,6 +14,39 @@ void bd_dnnl_one_thread(void)
     done = true;
 }
 
+// Whether this thread blocks signals anyway. It keeps that: it is one of Braid's.
+static _Thread_local bool blocks_signals;
+
+void bd_dnnl_begin_call(sigset_t *before)
+{
+    if (blocks_signals) return;
+    sigset_t blocked;
+    sigfillset(&blocked);
+    static const int of_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    for (size_t i = 0; i < sizeof of_faults / sizeof of_faults[0]; i++)
+        sigdelset(&blocked, of_faults[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
+    blocks_signals = sigismember(before, SIGINT) == 1 && sigismember(before, SIGALRM) == 1 &&
+                     sigismember(before, SIGPROF) == 1 && sigismember(before, SIGUSR1) == 1 &&
+                     sigismember(before, SIGCHLD) == 1;
+    if (blocks_signals) pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+void bd_dnnl_end_call(const sigset_t *before)
+{
+    if (!blocks_signals) pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+bool bd_dnnl_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int count,
+                     const dnnl_exec_arg_t *args)
+{
+    sigset_t before;
+    bd_dnnl_begin_call(&before);
+    const bool ok = dnnl_primitive_execute(primitive, stream, count, args) == dnnl_success;
+    bd_dnnl_end_call(&before);
+    return ok;
+}
+
 int64_t bd_dnnl_images_of_call(int64_t batch, int64_t multiplications)
 {
     int64_t calls = 1;

@@ -1,5 +1,5 @@
 // oneDNN computes on the thread that calls it, and starts none: the time of that thread is all that a kernel
-// uses of the processors (base/account.h).
+// uses of the processors (base/account.h). It leaves the signals of that thread as they were.
 #include "kernels/dnnl.h"
 
 #include "base/alloc.h"
@@ -9,6 +9,7 @@
 #include "kernels/gemm.h"
 #include "kernels/pooling.h"
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -135,6 +136,43 @@ static void a_product_starts_no_threads(void **state)
 
 // OpenMP reads how many threads it may start when the process begins, so the program begins anew: with more
 // than one thread also where there is one processor.
+static void product(void)
+{
+    float *x = zeros(SIDE * SIDE), *y = zeros(SIDE * SIDE);
+    bd_gemm(BD_F32, &(bd_gemm_shape){.m = SIDE, .n = SIDE, .k = SIDE}, x, x, y);
+    bd_free(x);
+    bd_free(y);
+}
+
+static void check_mask(const sigset_t *want)
+{
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    for (int s = 1; s < SIGRTMAX; s++)
+        assert_int_equal(sigismember(&mask, s), sigismember(want, s));
+}
+
+// Signals are blocked within calls of oneDNN alone.
+static void a_product_leaves_the_mask_of_signals(void **state)
+{
+    (void)state;
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, SIGUSR2);
+    pthread_sigmask(SIG_SETMASK, &own, NULL);
+    product();
+    check_mask(&own);
+    sigfillset(&own);
+    sigdelset(&own, SIGWINCH); // one that a thread of the program may have left
+    pthread_sigmask(SIG_SETMASK, &own, NULL);
+    product();
+    product();
+    sigdelset(&own, SIGKILL), sigdelset(&own, SIGSTOP); // they cannot be blocked
+    for (int s = SIGSYS + 1; s < SIGRTMIN; s++)
+        sigdelset(&own, s); // those of the C library
+    check_mask(&own);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -146,6 +184,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_convolution_starts_no_threads),
         cmocka_unit_test(pooling_starts_no_threads),
         cmocka_unit_test(a_product_starts_no_threads),
+        cmocka_unit_test(a_product_leaves_the_mask_of_signals),
     };
     return BD_RUN_TESTS(tests);
 }

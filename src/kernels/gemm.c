@@ -31,16 +31,19 @@ static bool dnnl_product(const bd_gemm_shape *s, const float *a, const float *b,
     const int64_t columns = block_size(s->n, side(s->m) * side(s->k)),
                   rows = block_size(s->m, columns * side(s->k)), depth = block_size(s->k, rows * columns);
     bool ok = true;
+    sigset_t before;
     bd_dnnl_one_thread();
     for (int64_t i = 0; i < s->m; i += rows) {
         for (int64_t j = 0; j < s->n; j += columns) {
             for (int64_t l = 0; l < s->k && ok && !bd_interrupted(); l += depth) {
+                bd_dnnl_begin_call(&before);
                 ok = dnnl_sgemm(s->transpose_a ? 'T' : 'N', s->transpose_b ? 'T' : 'N',
                                 s->m - i < rows ? s->m - i : rows, s->n - j < columns ? s->n - j : columns,
                                 s->k - l < depth ? s->k - l : depth, 1.0f, a + i * a_row + l * a_column,
                                 s->transpose_a ? s->m : s->k, b + l * b_row + j * b_column,
                                 s->transpose_b ? s->k : s->n, l > 0 ? 1.0f : 0.0f, c + i * s->n + j,
                                 s->n) == dnnl_success;
+                bd_dnnl_end_call(&before);
             }
         }
     }

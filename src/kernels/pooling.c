@@ -157,7 +157,7 @@ static bool run_forward(bd_pooling *p, dnnl_memory_t output)
                               {DNNL_ARG_DST, output},
                               {DNNL_ARG_SCRATCHPAD, p->scratch},
                               {DNNL_ARG_WORKSPACE, p->workspace}};
-    return dnnl_primitive_execute(p->forward, p->stream, p->workspace ? 4 : 3, args) == dnnl_success;
+    return bd_dnnl_execute(p->forward, p->stream, p->workspace ? 4 : 3, args);
 }
 
 static bool run_backward(bd_pooling *p)
@@ -166,7 +166,7 @@ static bool run_backward(bd_pooling *p)
                               {DNNL_ARG_DIFF_DST, p->output},
                               {DNNL_ARG_SCRATCHPAD, p->scratch},
                               {DNNL_ARG_WORKSPACE, p->workspace}};
-    return dnnl_primitive_execute(p->backward, p->stream, p->workspace ? 4 : 3, args) == dnnl_success;
+    return bd_dnnl_execute(p->backward, p->stream, p->workspace ? 4 : 3, args);
 }
 
 // One call; `in` and `out` are the elements before its images.

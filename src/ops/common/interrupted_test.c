@@ -132,7 +132,7 @@ static const row rows[] = {
     {"GRUBlockCell", NULL,
      "float[20000,64] 1; float[20000,64] 1; float[128,128] 1; float[128,64] 1; float[128] 1; float[64] 1"},
     {"LSTMBlockCell", NULL,
-     "float[20000,32] 1; float[20000,32] 1; float[20000,32] 1; float[64,128] 1; float[32] 1; float[32] 1; float[32] 1; float[128] 1"},
+     "float[200000,32] 1; float[200000,32] 1; float[200000,32] 1; float[64,128] 1; float[32] 1; float[32] 1; float[32] 1; float[128] 1"},
     // linear algebra
     {"MatMul", NULL, "float[2000,2000] 1; float[2000,2000] 1"},
     {"BatchMatMul", NULL, "float[200000,2,2] 1; float[200000,2,2] 1"},
