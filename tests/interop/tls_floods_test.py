@@ -14,7 +14,7 @@ import cluster
 import floods
 from client import CHANNEL_OPTIONS, InteropTest, Session, master_service
 from cluster import Server, main, take_port
-from floods import FLOODS, SENT_MAX, SLACK_S, Steps, p99, peak_memory
+from floods import FLOODS, SENT_MAX, Steps, p99, peak_memory, slack
 from graphs import FLOAT, const, node
 from protos import grpc, master_pb2
 
@@ -100,7 +100,7 @@ class TlsFloodsTest(InteropTest):
         for name in names:
             self.assertIn(sent[name], range(sent_max), name)
         self.assertLess(added, memory_max)
-        self.assertLess(p99(times), 2 * self.quiet_p99 + SLACK_S)
+        self.assertLess(p99(times), 2 * self.quiet_p99 + slack(names))
 
     def test_a_stranger_without_tls_gets_nowhere(self):
         self.flood(NAMES, "", STRANGER_SENT_MAX, STRANGER_MEMORY_MAX)

