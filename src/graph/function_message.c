@@ -93,6 +93,7 @@ static braid_code take_inputs(making *m)
     braid_code code = check_outputs(m, b->inputs, b->input_count, "input");
     for (int i = 0; i < b->input_count && !code; i++) {
         const braid_out in = b->inputs[i];
+        BD_ASSERT(in.op); // by check_outputs
         for (int k = 0; k < i && !code; k++) {
             if (b->inputs[k].op == in.op && b->inputs[k].index == in.index)
                 code = fail(m, "'%s:%d' appears twice in the input list", in.op->name, in.index);

@@ -290,6 +290,11 @@ static bool is_unknown(const bd_import *im, int mapping)
     return !n || !has_output(n, index);
 }
 
+static const char *return_op(const braid_import_options *o, int i)
+{
+    return o->return_ops[i] ? o->return_ops[i] : "";
+}
+
 braid_code bd_import_find_results(bd_import *im)
 {
     const braid_import_options *o = im->with->options;
@@ -300,7 +305,7 @@ braid_code bd_import_find_results(bd_import *im)
         if (code) return code;
     }
     for (int i = 0; i < o->return_op_count; i++) {
-        const char *name = o->return_ops[i] ? o->return_ops[i] : "";
+        const char *name = return_op(o, i);
         if (!new_node(im, name, strlen(name)))
             return bd_fail(im->st, BRAID_INVALID_ARGUMENT,
                            "Requested return node '%.200s' not found in graph def", name);
@@ -308,7 +313,7 @@ braid_code bd_import_find_results(bd_import *im)
     for (int i = 0; r->outputs && i < o->return_output_count; i++)
         r->outputs[i] = outs[i];
     for (int i = 0; r->ops && i < o->return_op_count; i++)
-        r->ops[i] = new_node(im, o->return_ops[i], strlen(o->return_ops[i]))->node;
+        r->ops[i] = new_node(im, return_op(o, i), strlen(return_op(o, i)))->node;
     for (int i = 0; r->unknown && i < o->input_map_count; i++)
         r->unknown[i] = is_unknown(im, i);
     return BRAID_OK;
