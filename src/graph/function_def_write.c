@@ -4,21 +4,8 @@
 #include "base/alloc.h"
 #include "graph/given.h"
 #include "graph/graph_def_internal.h"
+#include "graph/op_def_fields.h"
 #include <string.h>
-
-enum {
-    LIBRARY_FUNCTION = 1,
-    FUNCTION_SIGNATURE = 1,
-    FUNCTION_NODE_DEF = 3,
-    FUNCTION_RET = 4,
-    OP_DEF_NAME = 1,
-    OP_DEF_INPUT_ARG = 2,
-    OP_DEF_OUTPUT_ARG = 3,
-    OP_DEF_DESCRIPTION = 6,
-    OP_DEF_IS_STATEFUL = 17,
-    ARG_NAME = 1,
-    ARG_TYPE = 3,
-};
 
 static void put_text(bd_wire_writer *w, uint32_t field, const char *text)
 {

@@ -1,36 +1,12 @@
-// FunctionDef messages: parsing them. Field numbers are those of function.proto and op_def.proto.
+// FunctionDef messages: parsing them.
 #include "graph/function_internal.h"
 
 #include "base/check.h"
 #include "graph/attr_wire.h"
 #include "graph/graph_def_internal.h"
+#include "graph/op_def_fields.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    FUNCTION_SIGNATURE = 1,
-    FUNCTION_NODE_DEF = 3,
-    FUNCTION_RET = 4,
-    FUNCTION_ATTR = 5,
-    FUNCTION_CONTROL_RET = 6,
-    OP_DEF_NAME = 1,
-    OP_DEF_INPUT_ARG = 2,
-    OP_DEF_OUTPUT_ARG = 3,
-    OP_DEF_ATTR = 4,
-    OP_DEF_IS_STATEFUL = 17,
-    ARG_NAME = 1,
-    ARG_TYPE = 3,
-    ARG_TYPE_ATTR = 4,
-    ARG_NUMBER_ATTR = 5,
-    ARG_TYPE_LIST_ATTR = 6,
-    ARG_IS_REF = 16,
-    ATTR_NAME = 1,
-    ATTR_TYPE = 2,
-    ATTR_DEFAULT_VALUE = 3,
-    ATTR_HAS_MINIMUM = 5,
-    ATTR_MINIMUM = 6,
-    ATTR_ALLOWED_VALUES = 7,
-};
 
 typedef struct parser {
     bd_function *f;

@@ -1,38 +1,13 @@
-// Definitions of ops as messages: OpDef and OpList. Field numbers are those of op_def.proto.
+// Definitions of ops as messages: OpDef and OpList.
 #include <braid/op_list.h>
 
 #include "base/check.h"
 #include "graph/attr_wire.h"
 #include "graph/given.h"
 #include "graph/op.h"
+#include "graph/op_def_fields.h"
 #include "tensor/dtype.h"
 #include <string.h>
-
-enum {
-    OP_LIST_OP = 1,
-    OP_DEF_NAME = 1,
-    OP_DEF_INPUT_ARG = 2,
-    OP_DEF_OUTPUT_ARG = 3,
-    OP_DEF_ATTR = 4,
-    OP_DEF_SUMMARY = 5,
-    OP_DEF_DESCRIPTION = 6,
-    OP_DEF_IS_AGGREGATE = 16,
-    OP_DEF_IS_STATEFUL = 17,
-    OP_DEF_IS_COMMUTATIVE = 18,
-    OP_DEF_ALLOWS_UNINITIALIZED_INPUT = 19,
-    ARG_NAME = 1,
-    ARG_TYPE = 3,
-    ARG_TYPE_ATTR = 4,
-    ARG_NUMBER_ATTR = 5,
-    ARG_TYPE_LIST_ATTR = 6,
-    ARG_IS_REF = 16,
-    ATTR_NAME = 1,
-    ATTR_TYPE = 2,
-    ATTR_DEFAULT_VALUE = 3,
-    ATTR_HAS_MINIMUM = 5,
-    ATTR_MINIMUM = 6,
-    ATTR_ALLOWED_VALUES = 7,
-};
 
 static void put_text(bd_wire_writer *w, uint32_t field, const char *text)
 {

@@ -1,0 +1,37 @@
+// Field numbers of the messages in op_def.proto and function.proto.
+#ifndef BD_GRAPH_OP_DEF_FIELDS_H
+#define BD_GRAPH_OP_DEF_FIELDS_H
+
+enum {
+    OP_LIST_OP = 1,
+    LIBRARY_FUNCTION = 1,
+    FUNCTION_SIGNATURE = 1,
+    FUNCTION_NODE_DEF = 3,
+    FUNCTION_RET = 4,
+    FUNCTION_ATTR = 5,
+    FUNCTION_CONTROL_RET = 6,
+    OP_DEF_NAME = 1,
+    OP_DEF_INPUT_ARG = 2,
+    OP_DEF_OUTPUT_ARG = 3,
+    OP_DEF_ATTR = 4,
+    OP_DEF_SUMMARY = 5,
+    OP_DEF_DESCRIPTION = 6,
+    OP_DEF_IS_AGGREGATE = 16,
+    OP_DEF_IS_STATEFUL = 17,
+    OP_DEF_IS_COMMUTATIVE = 18,
+    OP_DEF_ALLOWS_UNINITIALIZED_INPUT = 19,
+    ARG_NAME = 1,
+    ARG_TYPE = 3,
+    ARG_TYPE_ATTR = 4,
+    ARG_NUMBER_ATTR = 5,
+    ARG_TYPE_LIST_ATTR = 6,
+    ARG_IS_REF = 16,
+    ATTR_NAME = 1,
+    ATTR_TYPE = 2,
+    ATTR_DEFAULT_VALUE = 3,
+    ATTR_HAS_MINIMUM = 5,
+    ATTR_MINIMUM = 6,
+    ATTR_ALLOWED_VALUES = 7,
+};
+
+#endif
