@@ -222,7 +222,7 @@ static const row rows[] = {
     {"ScaleAndTranslateGrad", NULL, "float[1,2500,2500,3] 1; float[1,100,100,3] 1; float[2] 25; float[2] 0"},
     {"AdjustContrastv2", NULL, "float[1,5000,5000,3] 1; float[] 2"},
     {"AdjustHue", NULL, "~float[2000,2000,3] 2; float[] 0.3"},
-    {"DrawBoundingBoxes", NULL, "float[1,1000,1000,3] 1; float[1,300000,4] 0.5"},
+    {"DrawBoundingBoxes", NULL, "float[1,1000,1000,3] 1; float[1,5000000,4] 0.5"},
     {"NonMaxSuppression", "iou_threshold=1.0", "~float[2500,4] 1000; ~float[2500] 1000; int32[] 2500"},
     {"ExtractGlimpse", NULL, "float[20,100,100,3] 1; int32[2] 500; float[20,2] 0"},
     {"AudioSpectrogram", "window_size=512; stride=100", "~float[1000000,1] 3"},
