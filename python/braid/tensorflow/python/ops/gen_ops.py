@@ -1,0 +1,167 @@
+"""The modules gen_*_ops: a function for each op of the engine, made when it is first asked for.
+
+Which module has which op, and how it is called there, is in api_def.txt.
+"""
+
+import inspect
+import pathlib
+import sys
+import types
+
+from braid import _native
+from braid.tensorflow.python.framework import op_def_library
+
+_PACKAGE = __name__.rpartition(".")[0]
+
+
+class _Entry:
+    """A line of api_def.txt."""
+
+    __slots__ = ("op", "function", "public", "arguments")
+
+    def __init__(self, line):
+        line, _, arguments = line.partition(" (")
+        line, _, public = line.partition(": ")
+        self.op, _, function = line.partition(" as ")
+        self.function = function or _snake(self.op)
+        self.public = public.split()
+        self.arguments = arguments[:-1].split()
+
+
+def _snake(name):
+    """MatMul: mat_mul. An upper-case letter begins a word after a lower one, or before one."""
+    out = []
+    for i, c in enumerate(name):
+        if c.isupper() and i > 0:
+            after, before = name[i + 1 : i + 2], name[i - 1]
+            if before != "_" and (not before.isupper() or after.islower()):
+                out.append("_")
+        out.append(c.lower())
+    return "".join(out)
+
+
+def read_table():
+    """{module: {function: entry}}"""
+    modules = {}
+    for line in pathlib.Path(__file__).with_name("api_def.txt").read_text().splitlines():
+        if line.startswith("["):
+            functions = modules[line[1:-1]] = {}
+        elif line and not line.startswith("#"):
+            entry = _Entry(line)
+            functions[entry.function] = entry
+    return modules
+
+
+def _parameters(op, entry):
+    """The function's parameters, and the names in the op's definition of those that are called otherwise."""
+    names = dict(reversed(a.partition("=")[::2]) for a in entry.arguments if "=" in a)
+    definition = op_def_library.Definition(op, names)
+    required, optional = definition.parameters()
+    order = [a.partition("=")[0] for a in entry.arguments] or required + optional
+    return definition, order, set(required)
+
+
+def make_function(op_type, module, entry):
+    """The Python function of an op: f(arguments..., name=None)."""
+    op_def = op_def_library.op_def_or_none(op_type)
+    definition, order, required = _parameters(op_def, entry)
+    last = max((i for i, key in enumerate(order) if key in required), default=-1)
+    parameters = [
+        inspect.Parameter(
+            key,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=inspect.Parameter.empty if i <= last else _default(definition, key),
+        )
+        for i, key in enumerate(order)
+    ]
+    names = {p.name for p in parameters}
+    count = len(order)
+    needed = order[: last + 1]
+
+    def function(*args, **kwargs):
+        if len(args) > count:
+            name, args = args[count], args[:count] + args[count + 1 :]
+            if len(args) > count:
+                raise TypeError(f"{entry.function}() takes {count + 1} arguments at most")
+        else:
+            name = kwargs.pop("name", None)
+        values = dict(zip(order, args))
+        for key, value in kwargs.items():
+            if key not in names or key in values:
+                raise TypeError(
+                    f"{entry.function}() got "
+                    + (f"multiple values for argument '{key}'" if key in names else f"an unexpected argument '{key}'")
+                )
+            values[key] = value
+        for key in needed:
+            if key not in values:
+                raise TypeError(f"{entry.function}() missing required argument: '{key}'")
+        return op_def_library.results(definition, op_def_library.apply(definition, values, name))
+
+    function.__name__ = function.__qualname__ = entry.function
+    function.__module__ = module
+    function.__signature__ = inspect.Signature(
+        [*parameters, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)]
+    )
+    function.__doc__ = _doc(definition)
+    return function
+
+
+def _default(definition, key):
+    attr = next((a for a in definition.given if a.key == key), None)
+    if attr is None or attr.default is None:
+        return None
+    value = _plain(attr.default)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _plain(message):
+    kind = message.WhichOneof("value")
+    if kind == "list":
+        return [v for _, values in message.list.ListFields() for v in values]
+    return getattr(message, kind) if kind else []
+
+
+def _doc(definition):
+    op = definition.op_def
+    lines = [op.summary or f"The op {op.name}."]
+    if op.description:
+        lines += ["", op.description]
+    lines += ["", f"`braid ops {op.name}` says more."]
+    return "\n".join(lines)
+
+
+class _Module(types.ModuleType):
+    """A module whose functions are made when they are asked for."""
+
+    def __getattr__(self, name):
+        entry = self.__dict__["_functions"].get(name)
+        if entry is None or name.startswith("__"):
+            raise AttributeError(
+                f"module {self.__name__!r} has no function {name!r}: Braid has no such op (braid ops lists those "
+                "that it has)"
+            )
+        function = make_function(entry.op, self.__name__, entry)
+        setattr(self, name, function)
+        return function
+
+    def __dir__(self):
+        return sorted({*self.__dict__, *self._functions})
+
+
+def install():
+    """Makes the modules, as attributes of the package and for import statements."""
+    package = sys.modules[_PACKAGE]
+    for name, functions in read_table().items():
+        module = _Module(f"{_PACKAGE}.{name}", f"The ops of TensorFlow's {name}.")
+        module.__file__ = __file__
+        module.__dict__["_functions"] = functions
+        sys.modules[module.__name__] = module
+        setattr(package, name, module)
+
+
+def known_ops():
+    """The names of all ops of the engine."""
+    from braid import protos
+
+    return [op.name for op in protos.OpList.FromString(_native.op_def_list()).op]
