@@ -1,0 +1,1 @@
+"""Functions that build operations of the graph."""
