@@ -1,0 +1,1 @@
+"""Helpers that do not know of graphs: nested structures, decorators, deprecation."""

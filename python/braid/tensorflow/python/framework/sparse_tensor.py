@@ -1,0 +1,128 @@
+"""Tensors of which only some elements are kept (tf.SparseTensor)."""
+
+import collections
+
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_util
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+@tf_export("sparse.SparseTensor", "SparseTensor")
+class SparseTensor:
+    """The elements of a tensor that are not zero, with their places, in row-major order.
+
+    indices: int64 [count, rank], values: [count], dense_shape: int64 [rank].
+    """
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value):
+        """A SparseTensor from a SparseTensorValue."""
+        if not is_sparse(sparse_tensor_value):
+            raise TypeError("Neither a SparseTensor nor SparseTensorValue: %s." % (sparse_tensor_value,))
+        return cls(
+            indices=sparse_tensor_value.indices,
+            values=sparse_tensor_value.values,
+            dense_shape=sparse_tensor_value.dense_shape,
+        )
+
+    def __init__(self, indices, values, dense_shape):
+        with ops.name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            indices = ops.convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
+            values = ops.convert_to_tensor(values, name="values", as_ref=True)
+            dense_shape = ops.convert_to_tensor(dense_shape, name="dense_shape", dtype=dtypes.int64)
+        self._indices = indices
+        self._values = values
+        self._dense_shape = dense_shape
+        table = indices.get_shape().with_rank(2)
+        vector = values.get_shape().with_rank(1)
+        sizes = dense_shape.get_shape().with_rank(1)
+        table.dims[0].assert_is_compatible_with(vector.dims[0])
+        table.dims[1].assert_is_compatible_with(sizes.dims[0])
+
+    @property
+    def indices(self):
+        return self._indices
+
+    @property
+    def values(self):
+        return self._values
+
+    @property
+    def dense_shape(self):
+        return self._dense_shape
+
+    @property
+    def op(self):
+        return self.values.op
+
+    @property
+    def dtype(self):
+        return self._values.dtype
+
+    @property
+    def graph(self):
+        return self._indices.graph
+
+    @property
+    def shape(self):
+        """The dense tensor's TensorShape, as far as it is known."""
+        return tensor_util.constant_value_as_shape(self._dense_shape)
+
+    def get_shape(self):
+        return self.shape
+
+    def consumers(self):
+        """The operations that take one of the parts."""
+        found = []
+        for part in (self.indices, self.values, self.dense_shape):
+            found += [op for op in part.consumers() if op not in found]
+        return found
+
+    def __str__(self):
+        return "SparseTensor(indices=%s, values=%s, dense_shape=%s)" % (
+            self._indices,
+            self._values,
+            self._dense_shape,
+        )
+
+    def eval(self, feed_dict=None, session=None):
+        """The SparseTensorValue of a step of the session, or of the default one."""
+        parts = [self.indices, self.values, self.dense_shape]
+        if session is None:
+            session = ops.get_default_session()
+            if session is None:
+                raise ValueError("Cannot evaluate a SparseTensor: no default session is registered.")
+        return SparseTensorValue(*session.run(parts, feed_dict))
+
+    @staticmethod
+    def _override_operator(operator, func):
+        if getattr(SparseTensor, operator, None) not in (None, getattr(object, operator, None)):
+            raise ValueError("operator %s cannot be overwritten again on class SparseTensor." % operator)
+        setattr(SparseTensor, operator, func)
+
+
+SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+SparseTensorValue.__doc__ = "A SparseTensor's parts as arrays: what a step returns and takes."
+tf_export(v1=["SparseTensorValue", "compat.v1.SparseTensorValue"]).export_constant(
+    __name__, "SparseTensorValue"
+)
+
+
+@tf_export(v1=["convert_to_tensor_or_sparse_tensor"])
+def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
+    """A SparseTensor from one or its value, and a Tensor from anything else."""
+    if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor.from_value(value)
+    if isinstance(value, SparseTensor):
+        if dtype and not dtype.is_compatible_with(value.dtype):
+            raise RuntimeError("Sparse dtype: requested = %s, actual = %s" % (dtype.name, value.dtype.name))
+        return value
+    return ops.internal_convert_to_tensor(value, dtype=dtype, name=name)
+
+
+def is_sparse(x):
+    """Whether it is a SparseTensor or a SparseTensorValue."""
+    return isinstance(x, (SparseTensor, SparseTensorValue))

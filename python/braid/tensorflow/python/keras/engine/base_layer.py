@@ -1,0 +1,886 @@
+"""Layer: weights, and a function of tensors that uses them. The base of tf.keras.layers and of tf.layers."""
+
+import inspect
+import re
+
+import numpy as np
+
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.keras.engine import base_layer_utils
+from braid.tensorflow.python.keras.engine import input_spec
+from braid.tensorflow.python.keras.engine import node as node_module
+from braid.tensorflow.python.util import nest
+from braid.tensorflow.python.util.tf_export import keras_export
+
+InputSpec = input_spec.InputSpec
+Node = node_module.Node
+KerasHistory = node_module.KerasHistory
+
+_ALLOWED = {
+    "input_shape",
+    "batch_input_shape",
+    "batch_size",
+    "weights",
+    "activity_regularizer",
+    "experimental_autocast",
+}
+
+
+@keras_export("keras.layers.Layer")
+class Layer:
+    """A layer. Subclasses make their weights in build() and compute in call().
+
+    trainable: whether its weights are trained. name: the scope of its weights and ops; made from the class if None.
+    dtype: the type of the weights; that of the first input if None. kwargs: input_shape, batch_input_shape,
+    batch_size, weights (initial values), activity_regularizer.
+    """
+
+    def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
+        for key in kwargs:
+            if key not in _ALLOWED:
+                raise TypeError(("Keyword argument not understood:", key))
+        if dynamic:
+            raise NotImplementedError(
+                "Layer(dynamic=True): Braid has no eager execution; write call() as a graph"
+            )
+        self._track = []  # nested layers, variables and lists of them, by the attribute that holds them
+        self._trainable = trainable
+        self.stateful = False
+        self.built = False
+        self.input_spec = None
+        self.supports_masking = False
+        self._init_set_name(name)
+        self._activity_regularizer = kwargs.get("activity_regularizer")
+        self._trainable_weights = []
+        self._non_trainable_weights = []
+        self._updates = []
+        self._losses = []
+        self._callable_losses = []
+        self._metrics = []
+        self._metrics_tensors = {}
+        self._dtype = None if dtype is None else dtypes.as_dtype(dtype).name
+        self._inbound_nodes = []
+        self._outbound_nodes = []
+        self._call_is_graph_network = False
+        if "batch_input_shape" in kwargs:
+            self._batch_input_shape = tuple(kwargs["batch_input_shape"])
+        elif "input_shape" in kwargs:
+            self._batch_input_shape = (kwargs.get("batch_size"),) + tuple(kwargs["input_shape"])
+        self._initial_weights = kwargs.get("weights")
+        self._init_call_fn_args()
+
+    # What subclasses define.
+
+    @base_layer_utils.default
+    def build(self, input_shape):
+        """Makes the weights. input_shape: a TensorShape, or a structure of them."""
+        self.built = True
+
+    @base_layer_utils.default
+    def call(self, inputs, **kwargs):
+        """The outputs for `inputs`."""
+        return inputs
+
+    @base_layer_utils.default
+    def compute_output_shape(self, input_shape):
+        """The shape of the outputs, for the shape of the inputs."""
+        shapes = base_layer_utils.shape_list(input_shape)
+        scratch = ops.Graph()
+        with scratch.as_default():
+            # The layer is not built here: a scratch graph would own its weights.
+            if not self.built or self.weights:
+                raise NotImplementedError(
+                    f"{type(self).__name__} does not say its output's shape: " "define compute_output_shape"
+                )
+            from braid.tensorflow.python.ops import array_ops
+
+            make = lambda s: array_ops.placeholder(self.dtype or "float32", s)  # noqa: E731
+            inputs = [make(s) for s in shapes] if isinstance(shapes, list) else make(shapes)
+            outputs = self.call(inputs)
+        return nest.map_structure(lambda t: t.shape, outputs)
+
+    def compute_mask(self, inputs, mask=None):
+        """The mask of the outputs. A layer that does not support masking refuses one."""
+        if not self.supports_masking:
+            if any(m is not None for m in nest.flatten(mask)):
+                raise TypeError(
+                    f"Layer {self.name} does not support masking, but was passed an input_mask: {mask}"
+                )
+            return None
+        return mask
+
+    def get_config(self):
+        """What from_config needs to make the layer again, without its weights."""
+        if type(self).__init__ is not Layer.__init__ and type(self).get_config is Layer.get_config:
+            extra = [p for p in inspect.signature(type(self).__init__).parameters.values()][1:]
+            known = {"trainable", "name", "dtype", "dynamic", "kwargs"}
+            if any(p.name not in known and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in extra):
+                raise NotImplementedError("Layers with arguments in `__init__` must override `get_config`.")
+        config = {"name": self.name, "trainable": self.trainable}
+        if hasattr(self, "_batch_input_shape"):
+            config["batch_input_shape"] = self._batch_input_shape
+        config["dtype"] = self.dtype
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        """A layer as get_config described it."""
+        return cls(**config)
+
+    # Names.
+
+    def _init_set_name(self, name, zero_based=True):
+        if name:
+            self._name = name
+            return
+        from braid.tensorflow.python.keras import backend
+
+        self._name = backend.unique_object_name(_snake_case(type(self).__name__), zero_based=zero_based)
+
+    @property
+    def name(self):
+        return self._name
+
+    def _name_scope(self):
+        return self.name
+
+    @property
+    def name_scope(self):
+        """The name scope of the layer's ops."""
+        return ops.name_scope(self._name_scope())
+
+    @property
+    def dtype(self):
+        return self._dtype
+
+    @property
+    def dynamic(self):
+        return False
+
+    # Weights.
+
+    def add_weight(
+        self,
+        name=None,
+        shape=None,
+        dtype=None,
+        initializer=None,
+        regularizer=None,
+        trainable=None,
+        constraint=None,
+        partitioner=None,
+        use_resource=None,
+        synchronization=None,
+        aggregation=None,
+        **kwargs,
+    ):
+        """Makes a weight.
+
+        shape: () if None. dtype: the layer's, or floatx. initializer: Glorot's uniform one for floats, zeros for
+        integers and booleans, if None. regularizer: a function of the weight that gives a loss.
+        constraint: a function applied after each update. kwargs: getter, collections.
+        """
+        from braid.tensorflow.python.keras import backend, initializers
+        from braid.tensorflow.python.ops import variables
+
+        for key in kwargs:
+            if key not in ("getter", "collections", "experimental_autocast", "caching_device"):
+                raise TypeError(f"Unknown keyword argument: {key}")
+        shape = tensor_shape.TensorShape(() if shape is None else shape)
+        dtype = dtypes.as_dtype(dtype or self.dtype or backend.floatx())
+        if self._dtype is None:
+            self._dtype = dtype.base_dtype.name
+        initializer = initializers.get(initializer)
+        regularizer = _get_regularizer(regularizer)
+        constraint = _get_constraint(constraint)
+        on_read = getattr(getattr(variables, "VariableSynchronization", None), "ON_READ", object())
+        if synchronization == on_read:
+            if trainable:
+                raise ValueError(
+                    "Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable "
+                    "variables. You have specified trainable=True and synchronization=VariableSynchronization.ON_READ."
+                )
+            trainable = False
+        elif trainable is None:
+            trainable = True
+        if initializer is None:
+            if dtype.is_floating:
+                initializer = initializers.get("glorot_uniform")
+            elif dtype.is_integer or dtype.is_bool:
+                initializer = initializers.get("zeros")
+            else:
+                raise ValueError(
+                    f"An initializer for variable {name} of type {dtype.base_dtype} is required for "
+                    f"layer {self.name}"
+                )
+        getter = kwargs.get("getter") or base_layer_utils.make_variable
+        more = {k: kwargs[k] for k in ("collections", "caching_device") if kwargs.get(k) is not None}
+        variable = getter(
+            name=name,
+            shape=shape,
+            dtype=dtype,
+            initializer=initializer,
+            trainable=trainable,
+            constraint=constraint,
+            partitioner=partitioner,
+            use_resource=use_resource,
+            **more,
+        )
+        backend.track_variable(variable)
+        if regularizer is not None:
+            self._handle_weight_regularization(name, variable, regularizer)
+        self._track_weight(variable, trainable)
+        return variable
+
+    def _track_weight(self, variable, trainable):
+        weights = self._trainable_weights if trainable else self._non_trainable_weights
+        parts = list(variable) if hasattr(variable, "_get_partitions") else [variable]
+        for part in parts:
+            if not _has(weights, part):
+                weights.append(part)
+
+    def add_variable(self, *args, **kwargs):
+        """The older name of add_weight."""
+        return self.add_weight(*args, **kwargs)
+
+    def _handle_weight_regularization(self, name, variable, regularizer):
+        def loss_of(part):
+            with ops.name_scope(name + "/Regularizer"):
+                return regularizer(part)
+
+        for part in variable if hasattr(variable, "_get_partitions") else [variable]:
+            self.add_loss(lambda part=part: loss_of(part))
+
+    @property
+    def trainable(self):
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        self._trainable = value
+        for layer in self._nested():
+            layer.trainable = value
+
+    @property
+    def trainable_weights(self):
+        if not self.trainable:
+            return []
+        return _unique(
+            self._trainable_weights + [w for layer in self._nested() for w in layer.trainable_weights]
+        )
+
+    @property
+    def non_trainable_weights(self):
+        nested = self._nested()
+        if self.trainable:
+            return _unique(self._non_trainable_weights + [w for n in nested for w in n.non_trainable_weights])
+        own = self._trainable_weights + self._non_trainable_weights
+        return _unique(own + [w for layer in nested for w in layer.weights])
+
+    @property
+    def weights(self):
+        return _unique(self.trainable_weights + self.non_trainable_weights)
+
+    @property
+    def variables(self):
+        return self.weights
+
+    @property
+    def trainable_variables(self):
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self):
+        return self.non_trainable_weights
+
+    def get_weights(self):
+        """The values of the weights, as arrays."""
+        from braid.tensorflow.python.keras import backend
+
+        return backend.batch_get_value(self.weights)
+
+    def set_weights(self, weights):
+        """Sets the weights to arrays, in the order of get_weights()."""
+        from braid.tensorflow.python.keras import backend
+
+        params = self.weights
+        if len(params) != len(weights):
+            raise ValueError(
+                f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of length '
+                f"{len(weights)}, but the layer was expecting {len(params)} weights."
+            )
+        for p, w in zip(params, weights):
+            if tuple(p.shape.as_list()) != np.shape(w):
+                raise ValueError(
+                    f"Layer weight shape {tuple(p.shape.as_list())} not compatible with provided weight shape "
+                    f"{np.shape(w)}"
+                )
+        backend.batch_set_value(list(zip(params, weights)))
+
+    def count_params(self):
+        """The number of scalars in the weights."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on {self.name}, but the layer isn't built. "
+                f"You can build it manually via: `{self.name}.build(batch_input_shape)`."
+            )
+        return int(sum(np.prod(w.shape.as_list()) for w in self.weights))
+
+    # Losses, updates and metrics.
+
+    @property
+    def activity_regularizer(self):
+        return self._activity_regularizer
+
+    @activity_regularizer.setter
+    def activity_regularizer(self, regularizer):
+        self._activity_regularizer = regularizer
+
+    @property
+    def losses(self):
+        """The tensors of the layer's losses and of those of its layers."""
+        losses = list(self._losses)
+        for make in self._callable_losses:
+            loss = make()
+            if loss is not None:
+                losses.append(loss)
+        for layer in self._nested():
+            losses += layer.losses
+        return losses
+
+    def add_loss(self, losses, inputs=None):
+        """Adds losses: tensors, or functions without arguments that give one. inputs: what they depend on."""
+        for loss in nest.flatten(losses):
+            if callable(loss):
+                self._callable_losses.append(_called_once_a_graph(loss))
+            elif loss is not None:
+                loss = ops.convert_to_tensor(loss)
+                loss._unconditional_loss = inputs is None
+                self._losses.append(loss)
+
+    @property
+    def updates(self):
+        if not self.trainable and not self.stateful:
+            return []
+        updates = list(self._updates)
+        for layer in self._nested():
+            updates += layer.updates
+        return updates
+
+    def add_update(self, updates, inputs=None):
+        """Adds ops that change weights that are not trained, to be run with each step of training."""
+        for update in nest.flatten(updates):
+            if callable(update):
+                update = update()
+            if update is None:
+                continue
+            if not isinstance(update, ops.Operation) and hasattr(update, "op"):
+                update = update.op
+            self._updates.append(update)
+
+    def get_updates_for(self, inputs):
+        """The updates that depend on `inputs`; those that depend on none of the layer's inputs if None."""
+        return _by_inputs(self.updates, inputs, self)
+
+    def get_losses_for(self, inputs):
+        """The losses that depend on `inputs`; those that depend on none of the layer's inputs if None."""
+        return _by_inputs(self.losses, inputs, self)
+
+    @property
+    def metrics(self):
+        metrics = list(self._metrics)
+        for layer in self._nested():
+            metrics += layer.metrics
+        return metrics
+
+    def add_metric(self, value, aggregation=None, name=None):
+        """Adds a metric of the value of a tensor. aggregation: "mean"; None for the result of a Metric object."""
+        if aggregation is not None and aggregation != "mean":
+            raise ValueError(
+                "We currently support only `mean` sample-wise metric aggregation. "
+                f"You provided aggregation=`{aggregation}`"
+            )
+        metric = getattr(value, "_metric_obj", None)
+        if metric is None:
+            if aggregation is None:
+                raise ValueError(
+                    "Using the result of calling a `Metric` object when calling `add_metric` on a Functional "
+                    "Model needs the object; pass aggregation='mean' for a plain tensor"
+                )
+            if name is None:
+                raise ValueError(
+                    "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs), "
+                    "name='mean_activation', aggregation='mean')`"
+                )
+            from braid.tensorflow.python.keras import metrics as metrics_module
+
+            metric = metrics_module.Mean(name=name, dtype=value.dtype)
+            value = metric(value)
+        self._metrics.append(metric)
+        self._metrics_tensors[metric.name] = value
+
+    # Calls.
+
+    def _init_call_fn_args(self):
+        try:
+            signature = inspect.signature(self.call)
+        except (TypeError, ValueError):
+            self._call_fn_args, self._call_accepts_kwargs = [], True
+        else:
+            parameters = list(signature.parameters.values())
+            self._call_fn_args = [
+                p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+            ]
+            self._call_accepts_kwargs = any(p.kind == p.VAR_KEYWORD for p in parameters)
+        self._expects_training_arg = "training" in self._call_fn_args
+        self._expects_mask_arg = "mask" in self._call_fn_args
+
+    def __call__(self, inputs, *args, **kwargs):
+        """Builds the layer at its first call, and gives its outputs for `inputs`."""
+        if not hasattr(self, "_call_fn_args"):
+            raise RuntimeError("You must call `super().__init__()` in the layer constructor.")
+        context = base_layer_utils.call_context()
+        inputs = nest.map_structure(_as_tensor, inputs)
+        if base_layer_utils.needs_keras_history(inputs):
+            base_layer_utils.create_keras_history(inputs)
+        arguments = dict(kwargs)
+        mask_passed = self._expects_mask_arg and self._argument("mask", args, kwargs) is not None
+        masks = base_layer_utils.collect_previous_mask(inputs)
+        has_mask = any(m is not None for m in nest.flatten(masks))
+        if self._expects_mask_arg and not mask_passed and has_mask:
+            kwargs["mask"] = masks
+        training = None
+        if self._expects_training_arg:
+            training = self._argument("training", args, kwargs)
+            if training is None:
+                training = context.training
+                if training is None:
+                    training = _global_learning_phase()
+                if training is not None and not self._given("training", args):
+                    kwargs["training"] = training
+        elif context.training is not None:
+            training = context.training
+        with context.enter(self, inputs, training):
+            with ops.name_scope(self._name_scope()):
+                self._maybe_build(inputs)
+                outputs = self.call(inputs, *args, **kwargs)
+                self._handle_activity_regularization(inputs, outputs)
+            self._set_mask_metadata(inputs, outputs, masks if has_mask else None)
+        if base_layer_utils.have_all_keras_metadata(inputs) and not context.in_call:
+            outputs = self._set_connectivity_metadata(inputs, outputs, args, arguments)
+        if hasattr(self, "_set_inputs") and not getattr(self, "inputs", None):
+            self._set_inputs(inputs, outputs)
+        return outputs
+
+    def apply(self, inputs, *args, **kwargs):
+        """The older name of calling the layer."""
+        return self.__call__(inputs, *args, **kwargs)
+
+    def _given(self, name, args):
+        names = self._call_fn_args[1:]
+        return name in names and names.index(name) < len(args)
+
+    def _argument(self, name, args, kwargs):
+        if name in kwargs:
+            return kwargs[name]
+        return args[self._call_fn_args[1:].index(name)] if self._given(name, args) else None
+
+    def _maybe_build(self, inputs):
+        if self.built:
+            return
+        input_spec.assert_input_compatibility(self.input_spec, inputs, self.name)
+        flat = nest.flatten(inputs)
+        if self._dtype is None and flat and hasattr(flat[0], "dtype"):
+            self._dtype = dtypes.as_dtype(flat[0].dtype).base_dtype.name
+        if all(hasattr(x, "shape") for x in flat):
+            shapes = nest.map_structure(lambda x: tensor_shape.TensorShape(x.shape), inputs)
+        else:
+            shapes = None
+        if not base_layer_utils.is_default(self.build):
+            self.build(shapes)
+        self.built = True
+        if self._initial_weights is not None:
+            self.set_weights(self._initial_weights)
+            self._initial_weights = None
+
+    def _handle_activity_regularization(self, inputs, outputs):
+        if not self._activity_regularizer:
+            return
+        from braid.tensorflow.python.ops import array_ops, math_ops
+
+        with ops.name_scope("ActivityRegularizer"):
+            for output in nest.flatten(outputs):
+                loss = self._activity_regularizer(output)
+                size = math_ops.cast(array_ops.shape(output)[0], loss.dtype)
+                self.add_loss(loss / size, inputs=inputs)
+
+    def _set_mask_metadata(self, inputs, outputs, masks):
+        if getattr(self, "_compute_output_and_mask_jointly", False):
+            return
+        flat = nest.flatten(outputs)
+        if not self.supports_masking and type(self).compute_mask is Layer.compute_mask:
+            return
+        if masks is None and type(self).compute_mask is Layer.compute_mask:
+            return
+        result = self.compute_mask(inputs, masks)
+        flat_masks = [None] * len(flat) if result is None else nest.flatten(result)
+        for tensor, mask in zip(flat, flat_masks):
+            if mask is not None:
+                tensor._keras_mask = mask
+
+    def _set_connectivity_metadata(self, inputs, outputs, args, kwargs):
+        from braid.tensorflow.python.ops import array_ops
+
+        given = {id(t) for t in nest.flatten(inputs)}
+        kwargs = dict(kwargs)
+        kwargs.update(zip(self._call_fn_args[1:], args))
+
+        def own(t):
+            if id(t) not in given:
+                return t
+            with ops.name_scope(self.name):
+                return array_ops.identity(t)
+
+        outputs = nest.map_structure(own, outputs)
+        self._add_inbound_node(inputs, outputs, kwargs)
+        return outputs
+
+    def _add_inbound_node(self, input_tensors, output_tensors, arguments=None):
+        Node(self, input_tensors, output_tensors, arguments)
+
+    # The tensors of earlier calls.
+
+    @property
+    def inbound_nodes(self):
+        return self._inbound_nodes
+
+    @property
+    def outbound_nodes(self):
+        return self._outbound_nodes
+
+    def _node_attribute(self, node_index, attribute, what):
+        if not self._inbound_nodes:
+            raise RuntimeError(f"The layer has never been called and thus has no defined {what}.")
+        if node_index >= len(self._inbound_nodes):
+            raise ValueError(
+                f"Asked to get {what} at node {node_index}, but the layer has only "
+                f"{len(self._inbound_nodes)} inbound nodes."
+            )
+        value = getattr(self._inbound_nodes[node_index], attribute)
+        return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+    def get_input_at(self, node_index):
+        return self._node_attribute(node_index, "input_tensors", "input")
+
+    def get_output_at(self, node_index):
+        return self._node_attribute(node_index, "output_tensors", "output")
+
+    def get_input_shape_at(self, node_index):
+        return self._node_attribute(node_index, "input_shapes", "input shape")
+
+    def get_output_shape_at(self, node_index):
+        return self._node_attribute(node_index, "output_shapes", "output shape")
+
+    def get_input_mask_at(self, node_index):
+        return nest.map_structure(lambda t: getattr(t, "_keras_mask", None), self.get_input_at(node_index))
+
+    def get_output_mask_at(self, node_index):
+        return nest.map_structure(lambda t: getattr(t, "_keras_mask", None), self.get_output_at(node_index))
+
+    def _only(self, attribute, what):
+        if not self._inbound_nodes:
+            raise AttributeError(
+                f"Layer {self.name} is not connected, no {what} to return."
+                if "shape" not in what
+                else f"The layer has never been called and thus has no defined {what}."
+            )
+        if len(self._inbound_nodes) > 1 and "shape" not in what:
+            raise AttributeError(
+                f'Layer {self.name} has multiple inbound nodes, hence the notion of "layer {what}" is ill-defined. '
+                f"Use `get_{what.replace(' ', '_')}_at(node_index)` instead."
+            )
+        if len(self._inbound_nodes) > 1:
+            first = getattr(self._inbound_nodes[0], attribute)
+            if any(getattr(n, attribute) != first for n in self._inbound_nodes):
+                raise AttributeError(
+                    f'The layer "{self.name}" has multiple inbound nodes with different {what}s. '
+                    f'Hence the notion of "{what}" is ill-defined for the layer. '
+                    f"Use `get_{what.replace(' ', '_')}_at(node_index)` instead."
+                )
+        return self._node_attribute(0, attribute, what)
+
+    @property
+    def input(self):
+        return self._only("input_tensors", "input")
+
+    @property
+    def output(self):
+        return self._only("output_tensors", "output")
+
+    @property
+    def input_shape(self):
+        return self._only("input_shapes", "input shape")
+
+    @property
+    def output_shape(self):
+        return self._only("output_shapes", "output shape")
+
+    @property
+    def input_mask(self):
+        return nest.map_structure(lambda t: getattr(t, "_keras_mask", None), self.input)
+
+    @property
+    def output_mask(self):
+        return nest.map_structure(lambda t: getattr(t, "_keras_mask", None), self.output)
+
+    # Nested layers and weights, found by the attributes that hold them.
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        if name.startswith("_keras") or name in _UNTRACKED or "_track" not in self.__dict__:
+            return
+        if not _holds_layers(value) and not _is_variable(value):
+            if any(n == name for n, _ in self._track):
+                self._track[:] = [(n, v) for n, v in self._track if n != name]
+            return
+        self._track[:] = [(n, v) for n, v in self._track if n != name] + [(name, value)]
+        if _is_variable(value) and "_trainable_weights" in self.__dict__:
+            if not _has(self._trainable_weights + self._non_trainable_weights, value):
+                self._track_weight(value, bool(getattr(value, "trainable", True)))
+                from braid.tensorflow.python.keras import backend
+
+                backend.track_variable(value)
+
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        if "_track" in self.__dict__:
+            self._track[:] = [(n, v) for n, v in self._track if n != name]
+
+    def _nested(self):
+        """The layers that attributes hold, also in lists and dicts."""
+        found = []
+        for _, value in self.__dict__.get("_track", ()):
+            _collect_layers(value, found)
+        return [layer for layer in found if layer is not self]
+
+    @property
+    def _layers(self):
+        return self._nested()
+
+    @property
+    def submodules(self):
+        """All layers below this one."""
+        found = []
+        for layer in self._nested():
+            found.append(layer)
+            found.extend(layer.submodules)
+        return tuple(_unique(found))
+
+    def _checkpoint_children(self):
+        """(name, object) of each variable, layer and list of layers that an attribute holds, for checkpoints."""
+        return [(name, value) for name, value in self._track if not name.startswith("_self_")]
+
+
+class TensorFlowOpLayer(Layer):
+    """An op of TensorFlow between layers: called again, it makes another such op."""
+
+    def __init__(self, node_def, constants=None, name=None, trainable=True, dtype=None):
+        super().__init__(name=name, trainable=trainable, dtype=dtype)
+        self.node_def = node_def
+        self.constants = dict(constants or {})
+        self.built = True
+
+    def call(self, inputs):
+        graph = ops.get_default_graph()
+        inputs = list(nest.flatten(inputs))
+        for i in sorted(self.constants):
+            inputs.insert(int(i), ops.convert_to_tensor(self.constants[i]))
+        op = graph.create_op(
+            self.node_def.op,
+            inputs,
+            None,
+            name=self.node_def.name.rsplit("/", 1)[-1],
+            attrs=dict(self.node_def.attr),
+        )
+        outputs = list(op.outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def get_config(self):
+        config = super().get_config()
+        config["node_def"] = self.node_def
+        config["constants"] = self.constants
+        return config
+
+
+class AddLoss(Layer):
+    """Adds its input to the losses."""
+
+    def __init__(self, unconditional, **kwargs):
+        super().__init__(**kwargs)
+        self.unconditional = unconditional
+
+    def call(self, inputs):
+        self.add_loss(inputs, inputs=None if self.unconditional else inputs)
+        return inputs
+
+
+class AddMetric(Layer):
+    """Adds a metric of its input."""
+
+    def __init__(self, aggregation=None, metric_name=None, **kwargs):
+        super().__init__(**kwargs)
+        self.aggregation, self.metric_name = aggregation, metric_name
+
+    def call(self, inputs):
+        self.add_metric(inputs, self.aggregation, self.metric_name)
+        return inputs
+
+
+_UNTRACKED = {
+    "_track",
+    "_trainable_weights",
+    "_non_trainable_weights",
+    "_updates",
+    "_losses",
+    "_callable_losses",
+    "_metrics",
+    "_inbound_nodes",
+    "_outbound_nodes",
+    "inputs",
+    "outputs",
+    "_compile_metrics",
+}
+
+
+def _snake_case(name):
+    s = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    s = re.sub("([a-z])([A-Z])", r"\1_\2", s).lower()
+    return "private" + s if s.startswith("_") else s
+
+
+to_snake_case = _snake_case
+
+
+def _as_tensor(x):
+    if isinstance(x, (np.ndarray, float, int, np.generic)):
+        return ops.convert_to_tensor(x)
+    return x
+
+
+def _is_variable(value):
+    return hasattr(value, "initializer") and hasattr(value, "assign") and hasattr(value, "op")
+
+
+def _holds_layers(value):
+    if isinstance(value, Layer):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(_holds_layers(v) for v in value)
+    if isinstance(value, dict):
+        return any(_holds_layers(v) for v in value.values())
+    return False
+
+
+def _collect_layers(value, found):
+    if isinstance(value, Layer):
+        if not any(value is f for f in found):
+            found.append(value)
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            _collect_layers(v, found)
+    elif isinstance(value, dict):
+        for v in value.values():
+            _collect_layers(v, found)
+
+
+def _has(things, thing):
+    return any(t is thing for t in things)
+
+
+def _unique(things):
+    seen, result = set(), []
+    for t in things:
+        if id(t) not in seen:
+            seen.add(id(t))
+            result.append(t)
+    return result
+
+
+def _called_once_a_graph(make):
+    """`make`, with its result kept for each graph: asking for the losses twice adds no nodes."""
+    made = []
+
+    def once():
+        graph = ops.get_default_graph()
+        for g, loss in made:
+            if g is graph:
+                return loss
+        loss = make()
+        made.append((graph, loss))
+        return loss
+
+    return once
+
+
+def _by_inputs(things, inputs, layer):
+    if inputs is None:
+        starts = [t for n in layer._inbound_nodes for t in nest.flatten(n.input_tensors)]
+        if not starts:
+            return [t for t in things if getattr(t, "_unconditional_loss", True)]
+        reached = _reached(starts, things)
+        return [t for t in things if id(t) not in reached]
+    reached = _reached(nest.flatten(inputs), things)
+    return [t for t in things if id(t) in reached]
+
+
+def _reached(starts, things):
+    """The ids of those of `things` that an op path leads to from `starts`."""
+    start_ops = {id(t.op) for t in starts if hasattr(t, "op")}
+    known = {}
+
+    def leads(op):
+        todo = [op]
+        while todo:
+            o = todo[-1]
+            if id(o) in known and known[id(o)] is not None:
+                todo.pop()
+                continue
+            if id(o) in start_ops:
+                known[id(o)] = True
+                todo.pop()
+                continue
+            before = [x.op for x in o.inputs] + list(o.control_inputs)
+            waits = [b for b in before if id(b) not in known]
+            if waits and known.get(id(o), 0) == 0:
+                known[id(o)] = None
+                todo.extend(waits)
+                continue
+            known[id(o)] = any(known.get(id(b)) for b in before)
+            todo.pop()
+        return known[id(op)]
+
+    return {id(t) for t in things if leads(t if isinstance(t, ops.Operation) else t.op)}
+
+
+def _get_regularizer(regularizer):
+    if regularizer is None or callable(regularizer):
+        return regularizer
+    from braid.tensorflow.python.keras import regularizers
+
+    return regularizers.get(regularizer)
+
+
+def _get_constraint(constraint):
+    if constraint is None or callable(constraint):
+        return constraint
+    from braid.tensorflow.python.keras import constraints
+
+    return constraints.get(constraint)
+
+
+def _global_learning_phase():
+    from braid.tensorflow.python.keras import backend
+
+    return backend.learning_phase() if backend.global_learning_phase_is_set() else None

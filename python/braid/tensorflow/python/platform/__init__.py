@@ -1,0 +1,1 @@
+"""The program and its surroundings: flags, logging, files, tests."""

@@ -1,0 +1,1 @@
+"""Models with their signatures as directories (`tf.saved_model`)."""

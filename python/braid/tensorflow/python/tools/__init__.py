@@ -1,0 +1,1 @@
+"""Programs around checkpoints and graphs."""

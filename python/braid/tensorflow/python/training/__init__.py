@@ -1,0 +1,1 @@
+"""Optimizers, savers, sessions that are watched, hooks and servers: what `tf.train` has."""
