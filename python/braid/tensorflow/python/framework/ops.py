@@ -986,6 +986,7 @@ class Graph:
         self._add_control_dependencies = False
         self._last_loss_reduction = None
         self._seen_op_types = None
+        self._uses_own_gradients = False
         self._versions_producer, self._versions_min_consumer = 134, 0
         self._scoped_c_graph = self._native
 
@@ -1364,6 +1365,7 @@ class Graph:
             attrs["_kernel"] = protos.AttrValue(s=compat.as_bytes(label)).SerializeToString()
         override = self._gradient_override_map.get(op_type)
         if override is not None:
+            self._uses_own_gradients = True
             attrs["_gradient_op_type"] = protos.AttrValue(s=compat.as_bytes(override)).SerializeToString()
         if self._container and "container" not in attrs:
             self._add_container(op_type, attrs)

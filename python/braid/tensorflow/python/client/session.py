@@ -1,0 +1,560 @@
+"""Sessions: running parts of a graph, in this process or on a server."""
+
+import collections
+import contextlib
+import re
+import threading
+
+import numpy as np
+
+from braid import _native, protos
+from braid.tensorflow.python.framework import arrays, dtypes, errors, ops, sparse_tensor
+from braid.tensorflow.python.util import compat, nest
+from braid.tensorflow.python.util.tf_export import tf_export
+
+# ---- Fetches ----
+
+
+class _Fetches:
+    """The graph elements that a structure of fetches needs, each once, and how results fit into it."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.elements = []  # tensors and operations
+        self.place = {}
+
+    def add(self, element):
+        place = self.place.get(element)
+        if place is None:
+            place = self.place[element] = len(self.elements)
+            self.elements.append(element)
+        return place
+
+
+def _element(fetches, fetch, original):
+    try:
+        element = fetches.graph.as_graph_element(fetch, allow_tensor=True, allow_operation=True)
+    except TypeError as error:
+        raise TypeError(
+            f"Fetch argument {original!r} has invalid type {type(original)}, must be a string or Tensor. ({error})"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"Fetch argument {original!r} cannot be interpreted as a Tensor. ({error})") from None
+    except KeyError as error:
+        raise ValueError(f"Fetch argument {original!r} cannot be interpreted as a Tensor. ({error})") from None
+    return fetches.add(element)
+
+
+def _builder(fetches, fetch):
+    """A function from the list of results to the value of `fetch`."""
+    if fetch is None:
+        raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}")
+    for kind, expand, _, _ in reversed(_expansions):
+        if isinstance(fetch, kind):
+            parts, contract = expand(fetch)
+            places = [_element(fetches, part, fetch) for part in parts]
+            return lambda results: contract([results[p] for p in places])
+    if isinstance(fetch, (list, tuple)) or isinstance(fetch, collections.abc.Mapping):
+        return _structure_builder(fetches, fetch)
+    if _is_attrs(fetch):
+        names = [a.name for a in type(fetch).__attrs_attrs__]
+        builders = [_builder(fetches, getattr(fetch, name)) for name in names]
+        return lambda results: type(fetch)(*[build(results) for build in builders])
+    place = _element(fetches, fetch, fetch)
+    return lambda results: results[place]
+
+
+def _is_attrs(value):
+    return hasattr(type(value), "__attrs_attrs__")
+
+
+def _structure_builder(fetches, fetch):
+    if isinstance(fetch, collections.abc.Mapping):
+        builders = {key: _builder(fetches, value) for key, value in fetch.items()}
+        kind = type(fetch)
+
+        def build(results):
+            values = {key: part(results) for key, part in builders.items()}
+            if kind is dict:
+                return values
+            try:
+                made = kind(fetch) if issubclass(kind, collections.defaultdict) else kind()
+                made.update(values)
+                return made
+            except TypeError:
+                return values
+
+        return build
+    builders = [_builder(fetches, item) for item in fetch]
+    if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
+        return lambda results: type(fetch)(*[part(results) for part in builders])
+    if isinstance(fetch, tuple):
+        return lambda results: tuple(part(results) for part in builders)
+    return lambda results: [part(results) for part in builders]
+
+
+# Types that stand for several tensors: (type, fetch -> (tensors, results -> value), (feed key, value) ->
+# [(tensor, value)], feed key -> [tensors]).
+def _expand_sparse(fetch):
+    shape = fetch.dense_shape
+    return [fetch.indices, fetch.values, shape], lambda r: sparse_tensor.SparseTensorValue(*r)
+
+
+def _expand_slices(fetch):
+    parts = [fetch.values, fetch.indices] + ([] if fetch.dense_shape is None else [fetch.dense_shape])
+    return parts, lambda r: ops.IndexedSlicesValue(*r, *([None] if len(r) == 2 else []))
+
+
+def _feed_parts(parts, value):
+    return list(zip(parts, value))
+
+
+def _sparse_parts(key):
+    return [key.indices, key.values, key.dense_shape]
+
+
+def _slices_parts(key):
+    return [key.values, key.indices] + ([] if key.dense_shape is None else [key.dense_shape])
+
+
+_expansions = [
+    (object, lambda f: ([f], lambda r: r[0]), lambda k, v: [(k, v)], lambda k: [k]),
+    (
+        sparse_tensor.SparseTensor,
+        _expand_sparse,
+        lambda k, v: _feed_parts(_sparse_parts(k), v),
+        _sparse_parts,
+    ),
+    (ops.IndexedSlices, _expand_slices, lambda k, v: _feed_parts(_slices_parts(k), v), _slices_parts),
+]
+_OBJECT = _expansions.pop(0)
+
+
+def register_session_run_conversion_functions(
+    tensor_type, fetch_function, feed_function=None, feed_function_for_partial_run=None
+):
+    """Has objects of a type fetched and fed: see `_expansions` for the functions."""
+    for kind, *_ in _expansions:
+        if issubclass(tensor_type, kind):
+            raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+    _expansions.append((tensor_type, fetch_function, feed_function, feed_function_for_partial_run))
+
+
+def _expand_feed(key, value):
+    for kind, _, feed, _ in reversed(_expansions):
+        if isinstance(key, kind):
+            if feed is None:
+                raise TypeError(f"Cannot feed {key!r}: its type was registered without a function for feeds")
+            return feed(key, value)
+    return [(key, value)]
+
+
+# ---- Feeds ----
+
+
+def _feed_tensor(graph, key):
+    try:
+        return graph.as_graph_element(key, allow_operation=False)
+    except Exception as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+
+
+def _check_feed(value, tensor):
+    if isinstance(value, ops.Tensor):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
+            "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "
+            f"{value} which was passed to the feed with key {tensor}."
+        )
+
+
+def _feed_array(value, tensor):
+    """The array that a value is for a tensor."""
+    dtype = tensor._dtype.base_dtype
+    wanted = np.object_ if dtype == dtypes.string else dtype.as_numpy_dtype
+    if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
+        if np.dtype(wanted).type(value) != value if _fits(value, wanted) else True:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}. "
+                "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
+            )
+    if dtype == dtypes.string:
+        array = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    else:
+        array = np.asarray(value, dtype=wanted)
+    shape = tensor.shape
+    if not shape.is_compatible_with(array.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has shape "
+            f"{str(shape)!r}"
+        )
+    if not tensor.graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
+    return array
+
+
+def _fits(value, wanted):
+    info = np.iinfo(wanted)
+    return info.min <= value <= info.max
+
+
+# ---- Errors ----
+
+_NODE_NAME = re.compile(r"(?:node |\{\{node )['\"]?([A-Za-z0-9_.\-/]+)")
+
+
+def _raise_for(error, graph):
+    """Raises the exception of tf.errors, which shows the Python lines that built the node that failed."""
+    code, message = error.args
+    op = None
+    for name in _NODE_NAME.findall(message):
+        native = graph._native.find(name)
+        if native is not None:
+            op = graph.get_operation_by_name(name)
+            break
+    if op is not None and op._frames:
+        message = message.partition(" (built at ")[0] if " (built at " in message else message
+        message += f"\n\nOriginal stack trace for {op.name!r}:\n" + "".join(op_stack(op))
+    node_def = op.node_def if op is not None else None
+    raise errors.errors_impl._make_specific_exception(node_def, op, message, code)
+
+
+def op_stack(op):
+    return ops._summary(op._frames or []).format()
+
+
+# ---- Sessions ----
+
+
+def _options(config):
+    """The options of braid._native.Session for a ConfigProto."""
+    if config is None:
+        return {}
+    options = {
+        "inter_op_threads": config.inter_op_parallelism_threads,
+        "intra_op_threads": config.intra_op_parallelism_threads,
+        "allow_soft_placement": config.allow_soft_placement,
+        "log_device_placement": config.log_device_placement,
+        "isolate_session_state": config.isolate_session_state,
+        "operation_timeout_ms": config.operation_timeout_in_ms,
+        "cpu_devices": dict(config.device_count).get("CPU", 0),
+    }
+    return {key: value for key, value in options.items() if value}
+
+
+class SessionInterface:
+    """What a session has."""
+
+    @property
+    def graph(self):
+        raise NotImplementedError("graph")
+
+    @property
+    def sess_str(self):
+        raise NotImplementedError("sess_str")
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        raise NotImplementedError("run")
+
+    def partial_run_setup(self, fetches, feeds=None):
+        raise NotImplementedError("partial_run_setup")
+
+    def partial_run(self, handle, fetches, feed_dict=None):
+        raise NotImplementedError("partial_run")
+
+
+class _Plan:
+    """Fetches that were made ready once."""
+
+    def __init__(self, graph, fetches):
+        found = _Fetches(graph)
+        self.build = _builder(found, fetches)
+        self.elements = found.elements
+        for element in found.elements:
+            if not graph.is_fetchable(element):
+                raise ValueError(f"{element} is not fetchable")
+        self.fetched = [e for e in found.elements if isinstance(e, ops.Tensor)]
+        self.targets = [e._native for e in found.elements if not isinstance(e, ops.Tensor)]
+        self.pairs = [t._pair for t in self.fetched]
+
+    def value(self, fetched):
+        """The value of the fetches from what the step fetched."""
+        values = iter(fetched)
+        return self.build([next(values) if isinstance(e, ops.Tensor) else None for e in self.elements])
+
+
+class BaseSession(SessionInterface):
+    """A session on a graph (the default one). `target`: "" (in this process) or "grpc://host:port"."""
+
+    def __init__(self, target="", graph=None, config=None):
+        if graph is None:
+            graph = ops.get_default_graph()
+        elif not isinstance(graph, ops.Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if target is not None and not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {type(target)}")
+        if config is not None and not isinstance(config, protos.ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        self._graph = graph
+        self._target = compat.as_str(target or "")
+        self._config = config
+        self._closed = False
+        self._session = None
+        self._partial_runs = {}
+        self._default_session = None
+        self._lock = threading.Lock()
+        try:
+            self._session = _native.Session(graph._native, target=self._target, **_options(config))
+        except _native.Error as error:
+            raise ops.error_of(error) from None
+
+    @property
+    def graph(self):
+        return self._graph
+
+    @property
+    def graph_def(self):
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self):
+        return self._target
+
+    @property
+    def session(self):
+        return self._session
+
+    def close(self):
+        """Ends steps in progress and frees the session."""
+        session, self._session = self._session, None
+        self._closed = True
+        if session is not None:
+            try:
+                session.close()
+            except _native.Error as error:
+                raise ops.error_of(error) from None
+
+    def __del__(self):
+        try:
+            self.close()
+        except Exception:
+            pass  # the interpreter may be ending
+
+    def list_devices(self):
+        """The devices, as objects with name, device_type, memory_limit_bytes and incarnation."""
+        return [_DeviceAttributes(*device) for device in self._open().list_devices()]
+
+    def _open(self):
+        if self._session is None:
+            raise RuntimeError("Attempted to use a closed Session.")
+        return self._session
+
+    def _check(self):
+        if self._session is None:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if self._graph.version == 0 and len(self._graph._native) == 0:
+            raise RuntimeError(
+                "The Session graph is empty.  Add operations to the graph before calling run()."
+            )
+
+    def as_default(self):
+        """A context manager in which this is the default session of the thread. It does not close it."""
+        return ops.default_session(self)
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Runs what `fetches` need, and returns their values in the same structure.
+
+        `fetches`: a tensor, an operation (None is its value), a name, or lists, tuples and dicts of these.
+        `feed_dict`: values by tensors, which take their place. Errors: tf.errors.
+        """
+        self._check()
+        graph = self._graph
+        plan = _Plan(graph, fetches)
+        feeds, fed = [], {}
+        if feed_dict:
+            self._feed(nest.flatten_dict_items(feed_dict), feeds, fed)
+        trace = options is not None and options.trace_level != 0
+        timeout = options.timeout_in_ms if options is not None else 0
+        try:
+            if trace:
+                got, metadata = self._open().run(feeds, plan.pairs, plan.targets, timeout, True)
+                if run_metadata is not None:
+                    run_metadata.ParseFromString(metadata)
+            else:
+                got = self._open().run(feeds, plan.pairs, plan.targets, timeout)
+        except _native.Error as error:
+            _raise_for(error, graph)
+        return plan.value(
+            [fed[t] if fed and t in fed else arrays.to_numpy(v) for t, v in zip(plan.fetched, got)]
+        )
+
+    def _feed(self, items, feeds, fed):
+        graph = self._graph
+        for key, value in items.items():
+            for part, part_value in _expand_feed(key, value):
+                tensor = _feed_tensor(graph, part)
+                _check_feed(part_value, tensor)
+                if isinstance(part_value, _native.Tensor):
+                    feeds.append((*tensor._pair, part_value))
+                    continue
+                array = _feed_array(part_value, tensor)
+                if tensor in fed:
+                    raise ValueError(f"{tensor} is fed twice")
+                fed[tensor] = array
+                feeds.append((*tensor._pair, arrays.to_native(array, int(tensor._dtype.base_dtype))))
+
+    # -- One step in several calls --
+
+    def partial_run_setup(self, fetches, feeds=None):
+        """Sets up a step whose values several calls of partial_run feed and fetch. Returns its handle."""
+        self._check()
+        plan = _Plan(self._graph, fetches)
+        pairs = []
+        for feed in feeds or []:
+            for kind, _, _, parts_of in reversed(_expansions):
+                if isinstance(feed, kind):
+                    parts = parts_of(feed)
+                    break
+            else:
+                parts = [feed]
+            pairs.extend(_feed_tensor(self._graph, part)._pair for part in parts)
+        try:
+            made = self._open().partial_run(pairs, plan.pairs, plan.targets)
+        except _native.Error as error:
+            _raise_for(error, self._graph)
+        handle = f"partial_run_{ops.uid()}"
+        self._partial_runs[handle] = made
+        return handle
+
+    def partial_run(self, handle, fetches, feed_dict=None):
+        """Feeds and fetches a part of what partial_run_setup named."""
+        self._check()
+        if handle not in self._partial_runs:
+            raise errors.InvalidArgumentError(None, None, f"There is no partial run {handle!r} in progress")
+        plan = _Plan(self._graph, fetches)
+        feeds, fed = [], {}
+        if feed_dict:
+            self._feed(nest.flatten_dict_items(feed_dict), feeds, fed)
+        try:
+            got = self._partial_runs[handle].run(feeds, plan.pairs)
+        except _native.Error as error:
+            _raise_for(error, self._graph)
+        return plan.value(
+            [fed[t] if t in fed else arrays.to_numpy(v) for t, v in zip(plan.fetched, got)]
+        )
+
+    # -- Callables --
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        """A function that runs the fetches with the values of `feed_list` as its arguments."""
+        self._check()
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        plan = _Plan(self._graph, fetches)
+        tensors = [_feed_tensor(self._graph, feed) for feed in feed_list or []]
+        if accept_options:
+            return self._callable_with_options(fetches, tensors)
+        try:
+            made = self._open().make_callable([t._pair for t in tensors], plan.pairs, plan.targets)
+        except _native.Error as error:
+            _raise_for(error, self._graph)
+        numbers = [int(t._dtype.base_dtype) for t in tensors]
+
+        def call(*args):
+            if len(args) != len(tensors):
+                raise TypeError(f"the callable takes {len(tensors)} values, not {len(args)}")
+            values = [
+                arrays.to_native(_feed_array(value, t), number)
+                for value, t, number in zip(args, tensors, numbers)
+            ]
+            try:
+                got = made.run(values)
+            except _native.Error as error:
+                _raise_for(error, self._graph)
+            return plan.value([arrays.to_numpy(v) for v in got])
+
+        return call
+
+    def _callable_with_options(self, fetches, tensors):
+        def call(*args, options=None, run_metadata=None):
+            if len(args) != len(tensors):
+                raise TypeError(f"the callable takes {len(tensors)} values, not {len(args)}")
+            return self.run(fetches, dict(zip(tensors, args)), options, run_metadata)
+
+        return call
+
+    def _make_callable_from_options(self, callable_options):
+        graph = self._graph
+        tensors = [graph.as_graph_element(name, allow_operation=False) for name in callable_options.feed]
+        fetches = [graph.as_graph_element(name, allow_operation=False) for name in callable_options.fetch]
+        targets = [graph.get_operation_by_name(name) for name in callable_options.target]
+        call = self.make_callable(fetches + targets, tensors)
+        return lambda *args: call(*args)[: len(fetches)]
+
+
+class _DeviceAttributes:
+    """A device of a session."""
+
+    def __init__(self, name, device_type, memory_limit_bytes, incarnation):
+        self.name, self.device_type = name, device_type
+        self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
+
+    def __repr__(self):
+        return (
+            f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
+            f"{self.incarnation})"
+        )
+
+
+@tf_export(v1=["Session"])
+class Session(BaseSession):
+    """A session. In a `with` statement it is the default one, and is closed at its end."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._entered = []
+
+    def __enter__(self):
+        graph, session = self.graph.as_default(), self.as_default()
+        session_stack = (graph, session)
+        graph.__enter__()
+        session.__enter__()
+        self._entered.append(session_stack)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        graph, session = self._entered.pop()
+        session.__exit__(kind, value, trace)
+        graph.__exit__(kind, value, trace)
+        if not self._entered:
+            self.close()
+
+    @staticmethod
+    def reset(target, containers=None, config=None):
+        """Clears the variables of a server's containers (all), and closes the sessions that use them."""
+        if target is not None:
+            target = compat.as_str(target)
+        try:
+            _native.reset(target, [compat.as_str(c) for c in containers or []])
+        except _native.Error as error:
+            raise ops.error_of(error) from None
+
+
+@tf_export(v1=["InteractiveSession"])
+class InteractiveSession(BaseSession):
+    """A session that is the default one from its making until it is closed."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._stack = contextlib.ExitStack()
+        ops._default_session_stack.enforce_nesting = False
+        self._stack.enter_context(self.as_default())
+        if graph is not None:
+            self._stack.enter_context(graph.as_default())
+
+    def close(self):
+        stack, self._stack = getattr(self, "_stack", None), None
+        if stack is not None:
+            with contextlib.suppress(ValueError, AssertionError):
+                stack.close()
+        super().close()

@@ -1,0 +1,53 @@
+"""Tensors of the engine from numpy's arrays, and back. Memory is shared where the types allow it."""
+
+import numpy as np
+
+from braid import _native
+from braid.tensorflow.python.framework import dtypes
+
+_STRING, _RESOURCE, _VARIANT = 7, 20, 21
+
+
+def to_native(array, number):
+    """A tensor of type `number` over the memory of a C-contiguous array, which must not change meanwhile."""
+    if number == _STRING:
+        return _native.Tensor.from_strings([_bytes(item) for item in array.ravel().tolist()], array.shape)
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    if array.dtype.names:  # numbers that numpy does not know
+        array = array.view(array.dtype[0])
+    if array.ndim == 0:
+        array = array.reshape(1)
+        return _native.Tensor.from_buffer(array, number, ())
+    return _native.Tensor.from_buffer(array, number, array.shape)
+
+
+def _bytes(item):
+    if isinstance(item, bytes):
+        return item
+    if isinstance(item, str):
+        return item.encode()
+    raise TypeError(f"Unsupported object type {type(item).__name__}: a string tensor has str or bytes")
+
+
+def view(tensor):
+    """An array over the tensor's memory, which cannot be written."""
+    number = tensor.dtype
+    if number == _STRING:
+        out = np.empty(tensor.shape, object)
+        flat = out.reshape(-1)
+        flat[:] = tensor.strings()
+        return out
+    array = np.asarray(tensor)
+    wanted = dtypes.as_dtype(number).as_numpy_dtype
+    if isinstance(wanted, np.dtype) and wanted.names:
+        array = array.view(wanted)
+    return array
+
+
+def to_numpy(tensor):
+    """What a step returns: an array of its own memory, or a scalar of numpy's (bytes of a string)."""
+    number = tensor.dtype
+    if number == _STRING:
+        return view(tensor) if tensor.shape else tensor.strings()[0]
+    array = view(tensor)
+    return array.copy() if array.shape else array[()]

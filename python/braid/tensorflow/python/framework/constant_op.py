@@ -1,0 +1,66 @@
+"""Constants, and the conversion of Python values to them."""
+
+import numpy as np
+
+from braid import protos
+from braid.tensorflow.python.framework import dtypes, ops, tensor_shape, tensor_util
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+@tf_export(v1=["constant"])
+def constant_v1(value, dtype=None, shape=None, name="Const", verify_shape=False):
+    """A tensor of a value: a number, string, bool, nested lists of these, or an array.
+
+    `shape`: the value's, or what one value fills. `verify_shape`: TypeError when the value has another.
+    """
+    return _constant(value, dtype, shape, name, verify_shape)
+
+
+def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
+    return _constant(value, dtype, shape, name, verify_shape)
+
+
+def _constant(value, dtype, shape, name, verify_shape):
+    graph = ops.get_default_graph()
+    message = tensor_util.make_tensor_proto(value, dtype, shape, verify_shape)
+    attrs = {
+        "value": protos.AttrValue(tensor=message).SerializeToString(),
+        "dtype": protos.AttrValue(type=message.dtype).SerializeToString(),
+    }
+    return graph._create("Const", [], name, attrs, [message.dtype])._outputs[0]
+
+
+def is_constant(tensor_or_op):
+    op = tensor_or_op.op if isinstance(tensor_or_op, ops.Tensor) else tensor_or_op
+    return op.type == "Const"
+
+
+def _of_value(value, dtype=None, name=None, as_ref=False):
+    return constant(value, dtype, name=name or "Const")
+
+
+def _of_shape(shape, dtype=None, name=None, as_ref=False):
+    if not shape.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {shape}")
+    dims = shape.as_list()
+    if dtype is None:
+        dtype = dtypes.int64 if any(d >= 2**31 for d in dims) else dtypes.int32
+    elif dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype}")
+    return constant(dims, dtype, name=name or "shape_as_tensor")
+
+
+def _of_dimension(dimension, dtype=None, name=None, as_ref=False):
+    if dimension.value is None:
+        raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {dimension}")
+    if dtype not in (None, dtypes.int32, dtypes.int64):
+        raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype}")
+    return constant(dimension.value, dtype or dtypes.int32, name=name or "shape_as_tensor")
+
+
+ops.register_tensor_conversion_function((list, tuple), _of_value, 100)
+ops.register_tensor_conversion_function(np.ndarray, _of_value, 100)
+ops.register_tensor_conversion_function(np.generic, _of_value, 100)
+ops.register_tensor_conversion_function(tensor_shape.TensorShape, _of_shape, 100)
+ops.register_tensor_conversion_function(tensor_shape.Dimension, _of_dimension, 100)
+ops.register_tensor_conversion_function(object, _of_value, 200)

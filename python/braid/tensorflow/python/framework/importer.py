@@ -1,0 +1,87 @@
+"""Importing a GraphDef into the default graph (tf.import_graph_def)."""
+
+from braid import _native, protos
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+def _names(given, what):
+    if given is None:
+        return None
+    names = tuple(given)
+    if not all(isinstance(n, (str, bytes)) for n in names):
+        raise TypeError(f"{what} must be a list of strings.")
+    return tuple(compat.as_str(n) for n in names)
+
+
+def _message(graph_def):
+    if isinstance(graph_def, protos.GraphDef):
+        return graph_def
+    try:
+        return protos.GraphDef.FromString(graph_def.SerializeToString())
+    except AttributeError:
+        raise TypeError("graph_def must be a GraphDef proto.") from None
+
+
+@tf_export("graph_util.import_graph_def", "import_graph_def")
+def import_graph_def(
+    graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None
+):
+    """Adds the nodes of a GraphDef below the scope `name` ("import").
+
+    `input_map`: tensors by the names of inputs of the GraphDef that they replace. Returns the tensors and
+    operations that `return_elements` names, or None. ValueError: the GraphDef is not one, or a name is not there.
+    """
+    graph_def = _message(graph_def)
+    elements = _names(return_elements, "return_elements")
+    graph = ops.get_default_graph()
+    graph._check_not_finalized()
+    if input_map is not None and not isinstance(input_map, dict):
+        raise TypeError("input_map must be a dictionary mapping strings to Tensor objects.")
+    with ops.name_scope(name, "import", list((input_map or {}).values())) as scope:
+        prefix = scope[:-1] if scope else ""
+        if input_map and not prefix:
+            if not all(isinstance(v, ops.Tensor) for v in input_map.values()):
+                raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` is used.")
+        mapping = {
+            compat.as_str(key): ops.convert_to_tensor(value)._pair for key, value in (input_map or {}).items()
+        }
+        controls = [op._native for op in graph._control_dependencies_for_inputs(set())]
+        outputs = [e for e in elements or () if ":" in e]
+        operations = [e for e in elements or () if ":" not in e]
+        graph._sync()
+        first = len(graph._nodes)
+        try:
+            found_outputs, found_ops, unknown = graph._native.import_with(
+                graph_def.SerializeToString(), prefix, False, False, mapping, controls, outputs, operations, None
+            )
+        except _native.Error as error:
+            raise _explained(error, elements) from None
+    _finish(graph, first)
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{names}]")
+    if elements is None:
+        return None
+    found = {e: graph._tensor_of(pair) for e, pair in zip(outputs, found_outputs)}
+    found.update((e, graph._get_operation_by_tf_operation(op)) for e, op in zip(operations, found_ops))
+    return [found[e] for e in elements]
+
+
+def _explained(error, elements):
+    return ops._building_error(error)
+
+
+def _finish(graph, first):
+    """Gives the new nodes what scopes say: devices, control-flow context, functions of the library."""
+    for op in graph._adopt(first):
+        if graph._scopes.devices:
+            node = ops._NodeView(op.name, op.type, op.device, list(op.inputs), graph, op._output_types)
+            for entry in reversed(graph._scopes.devices):
+                if entry.function is None:
+                    break
+                chosen = entry.function(node)
+                node.device = ops.device_name(chosen) if chosen is not None else ""
+            if node.device != op.device:
+                op._set_device_from_string(node.device)

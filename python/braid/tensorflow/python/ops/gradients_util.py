@@ -1,0 +1,186 @@
+"""Symbolic gradients: the engine's walk over the graph, with the program's own gradient functions in it."""
+
+from braid import _native
+from braid.tensorflow.python.framework import dtypes, ops
+from braid.tensorflow.python.ops.unconnected_gradients import UnconnectedGradients
+
+
+def _to_native(grad):
+    """A gradient as the engine takes it: None, a pair, or the triple of rows."""
+    if grad is None:
+        return None
+    if isinstance(grad, ops.IndexedSlices):
+        shape = grad.dense_shape
+        return (
+            grad.values._pair,
+            ops.convert_to_tensor(grad.indices)._pair,
+            None if shape is None else ops.convert_to_tensor(shape)._pair,
+        )
+    return ops.convert_to_tensor(grad)._pair
+
+
+def _from_native(graph, grad):
+    if grad is None:
+        return None
+    if isinstance(grad[0], tuple):
+        values, indices, shape = (None if part is None else graph._tensor_of(part) for part in grad)
+        return ops.IndexedSlices(values, indices, shape)
+    return graph._tensor_of(grad)
+
+
+def engine_gradient(op, *grads):
+    """The gradients of an op's inputs from those of its outputs, as the engine makes them."""
+    graph = op.graph
+    first = len(graph._native)
+    try:
+        found = op._native.gradient([_to_native(g) for g in grads])
+    except _native.Error as error:
+        raise _explained(error) from None
+    graph._adopt(first)
+    return [_from_native(graph, g) for g in found]
+
+
+def _explained(error):
+    if error.args[0] == 5:  # NOT_FOUND: an op on a path has no gradient
+        return LookupError(error.args[1])
+    return ops._building_error(error)
+
+
+class _Caller:
+    """Calls the program's gradient functions from the engine's walk."""
+
+    def __init__(self, graph, scope):
+        self.graph, self.scope = graph, scope
+
+    def __call__(self, native, grads):
+        graph = self.graph
+        graph._sync()
+        op = graph._nodes[native.index]
+        function = self._function(op)
+        if function is ops._NOT_REGISTERED:
+            return None
+        if function is None:
+            return [None] * len(op.inputs)
+        given = [_from_native(graph, g) for g in grads]
+        with graph.name_scope(f"{self.scope}{op.name}_grad"), graph._original_op(op):
+            for i, grad in enumerate(given):
+                if grad is None and op.outputs[i].dtype.base_dtype in _WITH_GRADIENT:
+                    from braid.tensorflow.python.ops import array_ops
+
+                    given[i] = array_ops.zeros_like(op.outputs[i])
+            made = function(op, *given)
+        if not isinstance(made, (list, tuple)):
+            made = [made]
+        if len(made) != len(op.inputs):
+            raise ValueError(
+                f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}"
+            )
+        return [_to_native(g) for g in made]
+
+    def _function(self, op):
+        own = getattr(op, "_gradient_function", None)
+        if own is not None:
+            return own
+        function = self.graph._get_function(op.type)
+        if function is not None and getattr(function, "python_grad_func", None) is not None:
+            return function.python_grad_func
+        return ops._registered_gradient(op)
+
+
+_WITH_GRADIENT = frozenset(
+    dtypes.as_dtype(name)
+    for name in ("float16", "float32", "float64", "bfloat16", "complex64", "complex128")
+)
+
+
+def _needs_caller(graph):
+    """Whether any node may have a gradient function of the program's."""
+    return bool(ops._gradient_registry._functions or graph._functions or graph._uses_own_gradients)
+
+
+def _listed(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_source(x):
+    """What the engine differentiates by: a resource variable's handle, a variable's reference."""
+    if hasattr(x, "handle") and isinstance(getattr(x, "handle"), ops.Tensor) and x.handle.dtype == dtypes.resource:
+        return x.handle
+    return ops.internal_convert_to_tensor_or_indexed_slices(x, as_ref=True)
+
+
+def _GradientsHelper(
+    ys,
+    xs,
+    grad_ys=None,
+    name="gradients",
+    colocate_gradients_with_ops=False,
+    gate_gradients=False,
+    aggregation_method=None,
+    stop_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
+    src_graph=None,
+):
+    unconnected = UnconnectedGradients(unconnected_gradients)
+    graph = src_graph or ops.get_default_graph()
+    graph._check_not_finalized()
+    ys, given_xs = _listed(ys), _listed(xs)
+    grad_ys = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
+    if len(grad_ys) != len(ys):
+        raise ValueError(f"{len(grad_ys)} grad_ys for {len(ys)} ys")
+    stops = [] if stop_gradients is None else _listed(stop_gradients)
+    values = ys + given_xs + stops + [g for g in grad_ys if g is not None]
+    with ops.name_scope(name, "gradients", values) as scope:
+        ys = [ops.convert_to_tensor_or_indexed_slices(y, name="y") for y in ys]
+        ys = [y.values if isinstance(y, ops.IndexedSlices) else y for y in ys]
+        sources = [_as_source(x) for x in given_xs]
+        sources = [x.values if isinstance(x, ops.IndexedSlices) else x for x in sources]
+        stops = [_as_source(s) for s in stops]
+        grad_ys = [_initial_gradient(g, y) for g, y in zip(grad_ys, ys)]
+        first = len(graph._native)
+        caller = _Caller(graph, scope) if _needs_caller(graph) else None
+        try:
+            found = graph._native.gradients(
+                [y._pair for y in ys],
+                [x._pair for x in sources],
+                [_to_native(g) for g in grad_ys],
+                [s._pair for s in stops],
+                scope,
+                bool(gate_gradients),
+                bool(colocate_gradients_with_ops),
+                caller,
+            )
+        except _native.Error as error:
+            raise _explained(error) from None
+        graph._adopt(first)
+        results = [_from_native(graph, g) for g in found]
+        if unconnected is UnconnectedGradients.ZERO:
+            from braid.tensorflow.python.ops import array_ops
+
+            results = [
+                array_ops.zeros_like(x if source.dtype == dtypes.resource else source) if g is None else g
+                for g, x, source in zip(results, given_xs, sources)
+            ]
+    return results
+
+
+def _initial_gradient(grad, y):
+    if grad is None:
+        if y.dtype.is_complex:
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name})")
+        return None
+    grad = ops.convert_to_tensor_or_indexed_slices(grad, name="grad_y")
+    if grad.dtype.base_dtype != y.dtype.base_dtype:
+        raise TypeError(
+            f"Gradient type {grad.dtype.name} generated for tensor {y} with type {y.dtype.name} does not match"
+        )
+    return grad
+
+
+class AggregationMethod:
+    """How gradients of several paths are added up. The engine chooses: all values are accepted."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
