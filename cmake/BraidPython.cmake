@@ -13,6 +13,7 @@ add_library(braid_python MODULE ${python_sources})
 target_compile_options(braid_python PRIVATE ${BRAID_WARNINGS})
 target_include_directories(braid_python SYSTEM PRIVATE ${PYTHON_INCLUDE_DIRS})
 target_link_libraries(braid_python PRIVATE braid_shared)
+add_dependencies(braid_python braid_locations)
 set_target_properties(braid_python PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so
     LIBRARY_OUTPUT_DIRECTORY ${BRAID_PYTHON_DIR}/braid)
 

@@ -123,6 +123,8 @@ BRAID_API const char *braid_op_built_at(const braid_op *op, int *line);
 
 BRAID_API const char *braid_op_name(const braid_op *op);
 BRAID_API const char *braid_op_type(const braid_op *op);
+/// The number of the node: braid_graph_op of its graph returns it by that. -1 when it is NULL.
+BRAID_API int braid_op_index(const braid_op *op);
 /// Returns the requested device; "" when no device was requested.
 BRAID_API const char *braid_op_requested_device(const braid_op *op);
 BRAID_API int braid_op_num_inputs(const braid_op *op);

@@ -1,5 +1,6 @@
 // The module braid._native: its types, and what they share.
 #include "native.h"
+#include <stdlib.h>
 #include <string.h>
 
 static PyObject *error_class;
@@ -16,6 +17,73 @@ PyObject *native_raise(const braid_status *status)
     Py_XDECREF(args);
     return NULL;
 }
+
+PyObject *native_none(braid_code code, const braid_status *st)
+{
+    if (code) return native_raise(st);
+    Py_RETURN_NONE;
+}
+
+PyObject *native_bytes(void *data, size_t len, const braid_status *st)
+{
+    if (!data) return native_raise(st);
+    PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t)len);
+    free(data);
+    return bytes;
+}
+
+// ---- Sequences ----
+
+void native_free_array(void *array)
+{
+    free(*(void **)array);
+}
+
+void *native_map(PyObject *sequence, size_t size, bool (*fn)(PyObject *object, void *item), int *count)
+{
+    PyObject *tuple = PySequence_Tuple(sequence); // other threads may change a list
+    if (!tuple) return NULL;
+    const Py_ssize_t n = PyTuple_Size(tuple);
+    char *items = n > INT32_MAX ? NULL : calloc((size_t)n + 1, size);
+    bool is_good = items != NULL;
+    if (!is_good) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; is_good && i < n; i++)
+        is_good = fn(PyTuple_GetItem(tuple, i), items + (size_t)i * size);
+    Py_DECREF(tuple);
+    if (!is_good) {
+        free(items);
+        return NULL;
+    }
+    *count = (int)n;
+    return items;
+}
+
+static bool text_item(PyObject *object, void *item)
+{
+    Py_ssize_t len;
+    const char *text = PyUnicode_AsUTF8AndSize(object, &len);
+    if (!text) return false;
+    *(const char **)item = text;
+    if ((size_t)len == strlen(text)) return true;
+    PyErr_SetString(PyExc_ValueError, "a name has a zero in it");
+    return false;
+}
+
+bool native_strings_init(native_strings *strings, PyObject *sequence)
+{
+    strings->kept = PySequence_Tuple(sequence);
+    if (!strings->kept) return false;
+    strings->items = native_map(strings->kept, sizeof *strings->items, text_item, &strings->count);
+    return strings->items != NULL;
+}
+
+void native_strings_end(native_strings *strings)
+{
+    Py_XDECREF(strings->kept);
+    free(strings->items);
+}
+
+// ---- Shapes ----
 
 static bool dimension(PyObject *item, int64_t *out)
 {
@@ -58,6 +126,8 @@ PyObject *native_shape_tuple(braid_shape shape)
     return tuple;
 }
 
+// ---- Types ----
+
 PyObject *native_no_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     (void)type, (void)args, (void)keywords;
@@ -84,6 +154,8 @@ PyObject *native_add_type(PyObject *module, PyType_Spec *spec)
     return NULL;
 }
 
+// ---- The module ----
+
 static PyObject *version(PyObject *self, PyObject *args)
 {
     (void)self, (void)args;
@@ -94,6 +166,12 @@ PyMODINIT_FUNC PyInit__native(void)
 {
     static PyMethodDef functions[] = {
         {"version", version, METH_NOARGS, "The version of Braid."},
+        {"op_def", native_op_def, METH_VARARGS,
+         "op_def(name): the definition of an op as the bytes of an OpDef."},
+        {"op_def_list", native_op_def_list, METH_NOARGS,
+         "The definitions of all ops as the bytes of an OpList, sorted by name."},
+        {"op_doc", native_op_doc, METH_VARARGS,
+         "op_doc(name): a page (Markdown) on an op; with * for any characters, on several; None: on all."},
         {0},
     };
     static struct PyModuleDef definition = {
@@ -109,7 +187,7 @@ PyMODINIT_FUNC PyInit__native(void)
         "braid._native.Error", "Error(code, message): a call has failed with a status.", NULL, NULL);
     Py_XINCREF(error_class);
     if (error_class && PyModule_AddObject(module, "Error", error_class) == 0 && native_tensor_init(module) &&
-        native_graph_init(module) && native_session_init(module))
+        native_graph_init(module) && native_op_init(module) && native_session_init(module))
         return module;
     Py_DECREF(module);
     return NULL;

@@ -10,7 +10,11 @@
 #include <Python.h>
 
 #define BRAID_NO_LOCATIONS // Python's lines count, not those of this module
+#include <braid/attributes.h>
 #include <braid/braid.h>
+#include <braid/function.h>
+#include <braid/graph_import.h>
+#include <braid/op_list.h>
 
 // Buffers are part of the stable ABI from 3.11 on; since 3.0 they have had this layout, and the functions
 // have been there.
@@ -35,6 +39,11 @@ PyAPI_FUNC(void) PyBuffer_Release(Py_buffer *view);
 #define Py_bf_releasebuffer 2
 #endif
 
+// Of the stable ABI from 3.10 on; it has been there since 3.3. The text is kept by the object.
+#if Py_LIMITED_API < 0x030A0000
+PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *unicode, Py_ssize_t *size);
+#endif
+
 // ---- module.c ----
 
 // Raises braid._native.Error(code, message) and returns NULL.
@@ -42,6 +51,24 @@ PyObject *native_raise(const braid_status *status);
 // A status that ends with the block.
 #define NATIVE_STATUS(st) braid_status *st __attribute__((cleanup(native_status_end))) = braid_status_new()
 void native_status_end(braid_status **status);
+// None, or an exception if there is an error.
+PyObject *native_none(braid_code code, const braid_status *st);
+// Bytes from memory that it frees. NULL raises the status.
+PyObject *native_bytes(void *data, size_t len, const braid_status *st);
+// Makes an array with an item of `size` bytes, zero at first, for each object of a sequence, and stores their
+// number. free() it. NULL: an exception is set, by `fn` when it returns false.
+void *native_map(PyObject *sequence, size_t size, bool (*fn)(PyObject *object, void *item), int *count);
+// For __attribute__((cleanup)) of a variable that is such an array or NULL.
+void native_free_array(void *array);
+// Strings of a sequence, which live until the end of the block.
+typedef struct {
+    const char **items;
+    int count;
+    PyObject *kept;
+} native_strings;
+#define NATIVE_STRINGS(s) native_strings s __attribute__((cleanup(native_strings_end))) = {0}
+bool native_strings_init(native_strings *strings, PyObject *sequence); // false: an exception is set
+void native_strings_end(native_strings *strings);
 // A shape from a sequence of integers, None or -1 for an unknown dimension; None: an unknown rank. False: an
 // exception is set.
 bool native_shape(PyObject *sequence, braid_shape *shape);
@@ -63,9 +90,40 @@ const braid_tensor *native_tensor(PyObject *object);
 
 bool native_graph_init(PyObject *module);
 braid_graph *native_graph(PyObject *object); // as native_tensor
-braid_op *native_op(PyObject *object);
+
+// ---- op.c ----
+
+bool native_op_init(PyObject *module);
+PyObject *native_op_new(PyObject *graph, braid_op *op);
+braid_op *native_op(PyObject *object);   // as native_tensor
+PyObject *native_op_graph(PyObject *op); // borrowed
+PyObject *native_pair(PyObject *graph, braid_op *op, int index);
 // An output from a pair (Op, index). False: an exception is set.
 bool native_out(PyObject *pair, braid_out *out);
+// Arrays of outputs or nodes from sequences; free() them. False: an exception is set, and they are NULL.
+bool native_outs(PyObject *sequence, braid_out **outs, int *count);
+bool native_ops(PyObject *sequence, braid_op ***ops, int *count);
+
+// ---- gradient.c: methods of Graph and Op ----
+
+PyObject *native_gradients(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *native_gradient_to_dense(PyObject *self, PyObject *gradient);
+PyObject *native_op_gradient(PyObject *self, PyObject *args);
+
+// ---- import.c: a method of Graph ----
+
+PyObject *native_import_with(PyObject *self, PyObject *args, PyObject *keywords);
+
+// ---- library.c: methods of Graph and functions of the module ----
+
+PyObject *native_to_function(PyObject *self, PyObject *args);
+PyObject *native_add_function(PyObject *self, PyObject *args);
+PyObject *native_functions(PyObject *self, PyObject *args);
+PyObject *native_function_def(PyObject *self, PyObject *args);
+PyObject *native_function_gradient(PyObject *self, PyObject *args);
+PyObject *native_op_def(PyObject *module, PyObject *args);
+PyObject *native_op_def_list(PyObject *module, PyObject *args);
+PyObject *native_op_doc(PyObject *module, PyObject *args);
 
 // ---- session.c ----
 

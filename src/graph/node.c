@@ -113,6 +113,11 @@ const char *braid_op_name(const braid_op *op)
     return op ? op->name : "";
 }
 
+int braid_op_index(const braid_op *op)
+{
+    return op ? op->id : -1;
+}
+
 const char *braid_op_type(const braid_op *op)
 {
     return op ? op->op_type : "";

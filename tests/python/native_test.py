@@ -31,6 +31,15 @@ def attr(**value):
     return protos.AttrValue(**value).SerializeToString()
 
 
+def tensor_attr(array):
+    value = protos.AttrValue()
+    value.tensor.dtype = NUMPY[array.dtype.name]
+    for size in array.shape:
+        value.tensor.tensor_shape.dim.add(size=size)
+    value.tensor.tensor_content = array.tobytes()
+    return value.SerializeToString()
+
+
 class Builder:
     def __init__(self):
         self.graph = native.Graph()
@@ -152,6 +161,222 @@ class GraphTest(unittest.TestCase):
         copy.import_graph_def(data)
         self.assertEqual(copy.find("y").inputs, [(copy.find("x"), 0)])
         self.assertRaises(native.Error, copy.import_graph_def, b"\xff")
+
+
+class NodeTest(unittest.TestCase):
+    def test_the_number_of_a_node_finds_it(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        y = b.node("Neg", [x])
+        self.assertEqual((x[0].index, y.index), (0, 1))
+        self.assertEqual(b.graph[y.index], y)
+        self.assertIs(y.graph, b.graph)
+
+    def test_edges_are_seen_from_both_ends(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        y = b.node("Add", [x, x], controls=[x[0]])
+        z = b.node("Neg", [x])
+        self.assertEqual(x[0].consumers(0), [(y, 0), (y, 1), (z, 0)])
+        self.assertEqual(x[0].control_outputs, [y])
+        self.assertEqual(z.consumers(0), [])
+
+    def test_arguments_are_ranges_of_inputs_and_outputs(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        axis = (b.node("Const", dtype=attr(type=INT32), value=tensor_attr(np.int32(0))), 0)
+        concat = b.node("ConcatV2", [[x, x, x], axis])
+        self.assertEqual((concat.input_range("values"), concat.input_range("axis")), ((0, 3), (3, 1)))
+        self.assertEqual(concat.output_range("output"), (0, 1))
+        self.assertRaisesRegex(native.Error, "none", concat.input_range, "none")
+
+    def test_nodes_can_be_changed(self):
+        b = Builder()
+        x, y, i = b.placeholder(FLOAT), b.placeholder(FLOAT), b.placeholder(INT32)
+        z = b.node("Neg", [x])
+        z.set_input(0, y)
+        z.add_control(x[0])
+        z.set_device("/job:ps/task:1")
+        z.set_attr("_mine", attr(i=7))
+        self.assertEqual((z.inputs, z.controls, z.device), ([y], [x[0]], "/job:ps/task:1"))
+        self.assertEqual((z.attr_names, protos.AttrValue.FromString(z.attr("_mine")).i), (["T", "_mine"], 7))
+        z.set_attr("_mine", None)
+        z.set_controls([y[0], y[0]])
+        self.assertEqual((z.attr_names, z.controls), (["T"], [y[0]]))
+        self.assertRaisesRegex(native.Error, "int32", z.set_input, 0, i)
+        self.assertRaisesRegex(native.Error, "'T'", z.set_attr, "T", None)
+        self.assertRaises(TypeError, z.set_controls, [y])
+        self.assertEqual((z.inputs, z.controls), ([y], [y[0]]))
+
+    def test_a_shape_can_be_said(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        x[0].set_shape(0, (None, 3))
+        x[0].set_shape(0, (2, None))
+        self.assertEqual(x[0].shape(0), (2, 3))
+        self.assertRaises(native.Error, x[0].set_shape, 0, (5, 3))
+        self.assertEqual(b.node("Neg", [x]).shape(0), (2, 3))
+
+    def test_values_follow_from_constants(self):
+        b = Builder()
+        c = (b.node("Const", dtype=attr(type=INT32), value=tensor_attr(np.int32([2, 3]))), 0)
+        y = b.node("Add", [c, c])
+        np.testing.assert_array_equal(np.asarray(y.constant(0)), [4, 6])
+        self.assertEqual(y.constant_shape(0), (4, 6))
+        x = b.placeholder(FLOAT)
+        self.assertIsNone(x[0].constant(0))
+        x[0].set_shape(0, (None, 3))
+        shape = b.node("Shape", [x])
+        self.assertEqual((shape.constant(0), shape.constant_shape(0)), (None, (-1, 3)))
+
+    def test_a_node_remembers_its_line(self):
+        b = Builder()
+        op = b.graph.add("NoOp", None, [], [], {}, None, "".join(["train", ".py"]), 17)
+        self.assertEqual(op.built_at, ("train.py", 17))
+        self.assertIsNone(b.node("NoOp").built_at)
+
+
+class GradientTest(unittest.TestCase):
+    def test_the_engine_builds_gradients(self):
+        b = Builder()
+        x, w = b.placeholder(FLOAT, "x"), b.placeholder(FLOAT)
+        y = (b.node("Square", [x], name="y"), 0)
+        dx, dw = b.graph.gradients([y], [x, w])
+        self.assertIsNone(dw)
+        self.assertTrue(dx[0].name.startswith("gradients/y_grad/"))
+        (got,) = native.Session(b.graph).run([(*x, tensor(np.float32([3, 4])))], [dx], [])
+        np.testing.assert_array_equal(np.asarray(got), [6, 8])
+        (dx,) = b.graph.gradients([y], [x], grad_ys=[y], name="mine/", file="train.py", line=3)
+        self.assertTrue(dx[0].name.startswith("mine/y_grad/"))
+        self.assertEqual(dx[0].built_at, ("train.py", 3))
+
+    def test_rows_stay_rows(self):
+        b = Builder()
+        x, i = b.placeholder(FLOAT), b.placeholder(INT32)
+        y = (b.node("Gather", [x, i]), 0)
+        (rows,) = b.graph.gradients([y], [x])
+        self.assertEqual(len(rows), 3)
+        whole = b.graph.gradient_to_dense(rows)
+        feeds = [(*x, tensor(np.zeros((3, 2), np.float32))), (*i, tensor(np.int32([1, 1])))]
+        got = native.Session(b.graph).run(feeds, [rows[1], whole], [])
+        np.testing.assert_array_equal(np.asarray(got[0]), [1, 1])
+        np.testing.assert_array_equal(np.asarray(got[1]), [[0, 0], [2, 2], [0, 0]])
+
+    def test_the_programs_gradient_comes_first(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        y = (b.node("Exp", [(b.node("Square", [x], name="s"), 0)], name="e"), 0)
+        asked = []
+
+        def gradient(op, grads):
+            asked.append((op.name, len(grads)))
+            return [grads[0]] if op.type == "Exp" else None
+
+        (dx,) = b.graph.gradients([y], [x], fn=gradient)
+        self.assertEqual(asked, [("e", 1), ("s", 1)])
+        (got,) = native.Session(b.graph).run([(*x, tensor(np.float32(5)))], [dx], [])
+        self.assertEqual(np.asarray(got), 10)
+
+    def test_an_exception_of_a_gradient_function_ends_the_walk(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        y = (b.node("Exp", [(b.node("Square", [x]), 0)]), 0)
+        calls = []
+
+        def gradient(op, grads):
+            calls.append(op)
+            raise LookupError("mine")
+
+        for fn, error in ((gradient, LookupError), (lambda op, grads: [], ValueError), (7, TypeError)):
+            self.assertRaises(error, b.graph.gradients, [y], [x], fn=fn)
+        self.assertEqual(len(calls), 1)
+        self.assertIsNotNone(b.graph.gradients([y], [x])[0])
+
+    def test_one_op_can_be_asked(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        mul = b.node("Mul", [x, x])
+        self.assertEqual((mul.gradient_kind, x[0].gradient_kind), (2, 1))
+        grads = mul.gradient([(mul, 0)])
+        self.assertEqual([type(g) for g in grads], [tuple, tuple])
+        self.assertEqual([type(g) for g in mul.gradient([None])], [tuple, tuple])
+        self.assertRaises(native.Error, mul.gradient, [])
+        self.assertEqual(x[0].gradient([x]), [])
+
+
+class ImportTest(unittest.TestCase):
+    def test_a_part_of_a_graph_is_imported(self):
+        b = Builder()
+        x = b.placeholder(FLOAT, "x")
+        b.node("Neg", [x], name="y", controls=[b.node("NoOp", name="c")])
+        data = b.graph.export_graph_def()
+        to = Builder()
+        z = to.placeholder(FLOAT, "z")
+        outputs, ops, unknown = to.graph.import_with(
+            data,
+            "part",
+            input_map={"x": z, "^c": z[0], "w:1": z},
+            return_outputs=["y:0", "x"],
+            return_ops=["c"],
+            default_device="/cpu:0",
+        )
+        y = to.graph.find("part/y")
+        self.assertEqual((outputs, ops, unknown), ([(y, 0), z], [to.graph.find("part/c")], ["w:1"]))
+        self.assertEqual((y.inputs, y.controls, y.device), ([z], [z[0]], "/cpu:0"))
+        self.assertRaises(native.Error, to.graph.import_with, data, "part")
+        to.graph.import_with(data, "part", uniquify_prefix=True)
+        self.assertIsNotNone(to.graph.find("part_1/y"))
+        self.assertRaises(TypeError, to.graph.import_with, data, return_ops=[7])
+
+    def test_functions_are_made_of_graphs_and_called(self):
+        b = Builder()
+        x = b.placeholder(FLOAT, "x")
+        y = (b.node("Square", [x], name="y"), 0)
+        data = b.graph.to_function("square", [x], [y], ["result"])
+        signature = protos.FunctionDef.FromString(data).signature
+        self.assertEqual((signature.input_arg[0].name, signature.output_arg[0].name), ("x", "result"))
+        self.assertRaises(ValueError, b.graph.to_function, "square", [x], [y], ["a", "b"])
+        to = Builder()
+        to.graph.add_function(data)
+        self.assertEqual((to.graph.functions(), to.graph.function_gradient("square")), (["square"], None))
+        self.assertEqual(protos.FunctionDef.FromString(to.graph.function_def("square")).signature, signature)
+        self.assertRaises(native.Error, to.graph.function_def, "none")
+        z = to.placeholder(FLOAT)
+        (got,) = native.Session(to.graph).run(
+            [(*z, tensor(np.float32(3)))], [(to.node("square", [z]), 0)], []
+        )
+        self.assertEqual(np.asarray(got), 9)
+
+    def test_new_nodes_are_exported_alone(self):
+        b = Builder()
+        b.node("Neg", [b.placeholder(FLOAT, "x")], name="y")
+        names = [n.name for n in protos.GraphDef.FromString(b.graph.export_from(1, True)).node]
+        self.assertEqual(names, ["y"])
+        self.assertRaises(native.Error, b.graph.export_from, 3, False)
+
+    def test_names_are_unique(self):
+        b = Builder()
+        self.assertEqual([b.graph.unique_name("a", marks) for marks in (0, 1, 0)], ["a", "a", "a_1"])
+
+    def test_a_seed_makes_random_numbers_repeat(self):
+        def numbers():
+            b = Builder()
+            b.graph.set_seed(7)
+            shape = (b.node("Const", dtype=attr(type=INT32), value=tensor_attr(np.int32([3]))), 0)
+            got = native.Session(b.graph).run(
+                [], [(b.node("RandomUniform", [shape], dtype=attr(type=FLOAT)), 0)], []
+            )
+            return np.asarray(got[0])
+
+        np.testing.assert_array_equal(numbers(), numbers())
+
+    def test_the_ops_are_described(self):
+        self.assertEqual(protos.OpDef.FromString(native.op_def("MatMul")).attr[0].name, "transpose_a")
+        names = [op.name for op in protos.OpList.FromString(native.op_def_list()).op]
+        self.assertEqual(names, sorted(names))
+        self.assertIn("MatMul", names)
+        self.assertIn("MatMul", native.op_doc("MatMul"))
+        self.assertRaisesRegex(native.Error, "NoSuchOp", native.op_def, "NoSuchOp")
 
 
 class SessionTest(unittest.TestCase):

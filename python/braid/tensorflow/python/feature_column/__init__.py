@@ -1,0 +1,1 @@
+"""Feature columns: from features to the inputs of a model."""
