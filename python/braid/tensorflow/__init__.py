@@ -1,1 +1,77 @@
-"""TensorFlow 1's interface for Python over Braid. Modules lie where TensorFlow has them."""
+"""TensorFlow 1's interface for Python over Braid: `import braid.tensorflow as tf`.
+
+Public names are found when they are first used; _api.py, which the build makes, says which module has which.
+TensorFlow's own modules lie where TensorFlow has them (python/framework/ops.py), for programs that import from
+inside.
+"""
+
+import importlib
+import sys
+import types
+
+from braid.tensorflow._api import NAMES as _NAMES
+
+
+class _Namespace(types.ModuleType):
+    """tf.nn, tf.train, ...: a module whose names are found when they are first used."""
+
+    def __getattr__(self, name):
+        return _find(self, self.__dict__["_path"], name)
+
+    def __dir__(self):
+        return sorted({*self.__dict__, *self._names})
+
+
+def _find(module, path, name):
+    full = f"{path}.{name}" if path else name
+    if full in _NAMES:
+        place, attribute = _NAMES[full]
+        value = getattr(importlib.import_module(f"{__name__}.{place}"), attribute)
+        setattr(module, name, value)
+        return value
+    raise AttributeError(_missing(full))
+
+
+def _missing(full):
+    if full.rpartition(".")[2].startswith("__"):
+        return full
+    return importlib.import_module(__name__ + ".missing").message(full)
+
+
+def _make_namespaces():
+    spaces = {"": sys.modules[__name__]}
+    names = {"": set()}
+    for full in _NAMES:
+        path, _, name = full.rpartition(".")
+        names.setdefault(path, set()).add(name)
+        while path and path not in spaces:
+            space = _Namespace(f"{__name__}.{path}", f"The public names tf.{path}.")
+            space.__dict__.update(_path=path, _names=names.setdefault(path, set()), __path__=[])
+            spaces[path] = space
+            sys.modules[space.__name__] = space
+            path = path.rpartition(".")[0]
+    for path, space in spaces.items():
+        if path:
+            parent, _, name = path.rpartition(".")
+            setattr(spaces[parent], name, space)
+            if parent:
+                names[parent].add(name)
+    return names[""]
+
+
+_public = _make_namespaces()
+_PACKAGES = ("contrib", "core", "examples", "python")
+
+
+def __getattr__(name):
+    if name in _PACKAGES:
+        return importlib.import_module(f"{__name__}.{name}")
+    return _find(sys.modules[__name__], "", name)
+
+
+def __dir__():
+    return sorted({*globals(), *_public, *_PACKAGES})
+
+
+# Modules that say how values become tensors, and what operators do to these.
+from braid.tensorflow.python.ops import standard_ops as _standard_ops

@@ -39,9 +39,13 @@ def _element(fetches, fetch, original):
             f"Fetch argument {original!r} has invalid type {type(original)}, must be a string or Tensor. ({error})"
         ) from None
     except ValueError as error:
-        raise ValueError(f"Fetch argument {original!r} cannot be interpreted as a Tensor. ({error})") from None
+        raise ValueError(
+            f"Fetch argument {original!r} cannot be interpreted as a Tensor. ({error})"
+        ) from None
     except KeyError as error:
-        raise ValueError(f"Fetch argument {original!r} cannot be interpreted as a Tensor. ({error})") from None
+        raise ValueError(
+            f"Fetch argument {original!r} cannot be interpreted as a Tensor. ({error})"
+        ) from None
     return fetches.add(element)
 
 
@@ -439,9 +443,7 @@ class BaseSession(SessionInterface):
             got = self._partial_runs[handle].run(feeds, plan.pairs)
         except _native.Error as error:
             _raise_for(error, self._graph)
-        return plan.value(
-            [fed[t] if t in fed else arrays.to_numpy(v) for t, v in zip(plan.fetched, got)]
-        )
+        return plan.value([fed[t] if t in fed else arrays.to_numpy(v) for t, v in zip(plan.fetched, got)])
 
     # -- Callables --
 

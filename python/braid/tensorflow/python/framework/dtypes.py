@@ -4,6 +4,8 @@ import builtins
 
 import numpy as np
 
+from braid.tensorflow.python.util.tf_export import tf_export
+
 _REF = 100  # what a reference type's number has more than its base type's
 
 
@@ -42,6 +44,7 @@ _ROWS = {row[0]: row for row in _TABLE}
 _BFLOAT16_MAX = float.fromhex("0x1.FEp127")
 
 
+@tf_export("dtypes.DType", "DType")
 class DType:
     """The type of the elements of a tensor. There is one object of each: compare with `==` or `is`."""
 
@@ -204,7 +207,33 @@ half = _BY_NAME["half"]
 double = _BY_NAME["double"]
 half_ref = _BY_NAME["half_ref"]
 double_ref = _BY_NAME["double_ref"]
+tf_export("dtypes.float32", "float32").export_constant(__name__, "float32")
+tf_export("dtypes.float64", "float64").export_constant(__name__, "float64")
+tf_export("dtypes.int32", "int32").export_constant(__name__, "int32")
+tf_export("dtypes.uint8", "uint8").export_constant(__name__, "uint8")
+tf_export("dtypes.int16", "int16").export_constant(__name__, "int16")
+tf_export("dtypes.int8", "int8").export_constant(__name__, "int8")
+tf_export("dtypes.string", "string").export_constant(__name__, "string")
+tf_export("dtypes.complex64", "complex64").export_constant(__name__, "complex64")
+tf_export("dtypes.int64", "int64").export_constant(__name__, "int64")
+tf_export("dtypes.bool", "bool").export_constant(__name__, "bool")
+tf_export("dtypes.qint8", "qint8").export_constant(__name__, "qint8")
+tf_export("dtypes.quint8", "quint8").export_constant(__name__, "quint8")
+tf_export("dtypes.qint32", "qint32").export_constant(__name__, "qint32")
+tf_export("dtypes.bfloat16", "bfloat16").export_constant(__name__, "bfloat16")
+tf_export("dtypes.qint16", "qint16").export_constant(__name__, "qint16")
+tf_export("dtypes.quint16", "quint16").export_constant(__name__, "quint16")
+tf_export("dtypes.uint16", "uint16").export_constant(__name__, "uint16")
+tf_export("dtypes.complex128", "complex128").export_constant(__name__, "complex128")
+tf_export("dtypes.float16", "float16").export_constant(__name__, "float16")
+tf_export("dtypes.half", "half").export_constant(__name__, "half")
+tf_export("dtypes.double", "double").export_constant(__name__, "double")
+tf_export("dtypes.resource", "resource").export_constant(__name__, "resource")
+tf_export("dtypes.variant", "variant").export_constant(__name__, "variant")
+tf_export("dtypes.uint32", "uint32").export_constant(__name__, "uint32")
+tf_export("dtypes.uint64", "uint64").export_constant(__name__, "uint64")
 QUANTIZED_DTYPES = frozenset(d for d in _BY_NUMBER.values() if d.is_quantized)
+tf_export("dtypes.QUANTIZED_DTYPES", "QUANTIZED_DTYPES").export_constant(__name__, "QUANTIZED_DTYPES")
 _BY_PYTHON = {builtins.float: _BY_NAME["float32"], builtins.bool: _BY_NAME["bool"]}
 _BY_NUMPY = {
     np.dtype(row[2]): _BY_NUMBER[row[0]] for row in _TABLE if row[2] is not None and row[1] != "resource"
@@ -221,6 +250,7 @@ def _of_numpy(value):
     return _BY_NUMPY.get(dtype.newbyteorder("="))
 
 
+@tf_export("dtypes.as_dtype", "as_dtype")
 def as_dtype(type_value):
     """The DType for a DType, its number or name, a type of numpy's, or Python's float, bool or int.
 

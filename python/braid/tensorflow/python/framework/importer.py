@@ -54,7 +54,15 @@ def import_graph_def(
         first = len(graph._nodes)
         try:
             found_outputs, found_ops, unknown = graph._native.import_with(
-                graph_def.SerializeToString(), prefix, False, False, mapping, controls, outputs, operations, None
+                graph_def.SerializeToString(),
+                prefix,
+                False,
+                False,
+                mapping,
+                controls,
+                outputs,
+                operations,
+                None,
             )
         except _native.Error as error:
             raise _explained(error, elements) from None

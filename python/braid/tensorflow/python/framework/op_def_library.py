@@ -53,7 +53,9 @@ class _Attribute:
     @property
     def default_type(self):
         """The type that values get which have none of their own; None: there is no default."""
-        return dtypes.as_dtype(self.default.type) if self.default is not None and self.type == "type" else None
+        return (
+            dtypes.as_dtype(self.default.type) if self.default is not None and self.type == "type" else None
+        )
 
 
 class Definition:
@@ -239,7 +241,9 @@ def _encode_attr(op_type, attr, value):
 
 def _raise_not_allowed(what, number, attr):
     allowed = ", ".join(dtypes.as_dtype(t).name for t in sorted(attr.allowed))
-    raise TypeError(f"{what} has DataType {dtypes.as_dtype(number).name} not in list of allowed values: {allowed}")
+    raise TypeError(
+        f"{what} has DataType {dtypes.as_dtype(number).name} not in list of allowed values: {allowed}"
+    )
 
 
 # ---- Inputs ----
@@ -322,7 +326,9 @@ class _Values:
     def _add_list(self, arg, values, given):
         if isinstance(values, ops._TensorLike) or not isinstance(values, (list, tuple)):
             if isinstance(values, ops._TensorLike) or not hasattr(values, "__iter__"):
-                raise TypeError(f"Expected list for '{arg.key}' argument to '{self.op.name}' Op, not {values}.")
+                raise TypeError(
+                    f"Expected list for '{arg.key}' argument to '{self.op.name}' Op, not {values}."
+                )
             values = list(values)
         dtype = self.type_of(arg, given)
         if dtype is None and arg.type_attr:

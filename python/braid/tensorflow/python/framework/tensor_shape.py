@@ -2,12 +2,15 @@
 
 import operator
 
+from braid.tensorflow.python.util.tf_export import tf_export
+
 
 def _value(other):
     """The number of a dimension that is given as a Dimension, an integer or None."""
     return as_dimension(other).value
 
 
+@tf_export(v1=["Dimension"])
 class Dimension:
     """The size of one dimension; `value` is None where it is not known.
 
@@ -122,11 +125,13 @@ def as_dimension(value):
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
+@tf_export("compat.dimension_value", v1=["dimension_value", "compat.dimension_value"])
 def dimension_value(dimension):
     """The integer or None in a Dimension; anything else as it is."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
+@tf_export("compat.dimension_at_index", v1=["dimension_at_index", "compat.dimension_at_index"])
 def dimension_at_index(shape, index):
     """A dimension of a shape, unknown where the shape's rank is."""
     return Dimension(None) if shape.rank is None else shape.dims[index]
@@ -153,6 +158,7 @@ def _dims_of(value):
     return [as_dimension(d) for d in items]
 
 
+@tf_export(v1=["TensorShape"])
 class TensorShape:
     """The shape of a tensor: a list of dimensions that may be unknown, or of unknown rank.
 

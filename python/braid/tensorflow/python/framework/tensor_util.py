@@ -96,9 +96,7 @@ def _assert_compatible(values, dtype):
     value = found[0]
     if isinstance(value, ops._TensorLike):
         raise TypeError(f"Expected any non-tensor type, got a tensor instead.")
-    raise TypeError(
-        f"Expected {dtype.name}, got {value!r} of type '{type(value).__name__}' instead."
-    )
+    raise TypeError(f"Expected {dtype.name}, got {value!r} of type '{type(value).__name__}' instead.")
 
 
 def _plain(values):
@@ -319,5 +317,9 @@ def shape_tensor(shape):
 
 def maybe_set_static_shape(tensor, shape):
     """Sets what a shape tensor says of `tensor`'s shape."""
-    known = constant_value_as_shape(ops.convert_to_tensor(shape)) if not isinstance(shape, tensor_shape.TensorShape) else shape
+    known = (
+        constant_value_as_shape(ops.convert_to_tensor(shape))
+        if not isinstance(shape, tensor_shape.TensorShape)
+        else shape
+    )
     tensor.set_shape(known)

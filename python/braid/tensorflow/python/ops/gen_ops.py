@@ -4,52 +4,14 @@ Which module has which op, and how it is called there, is in api_def.txt.
 """
 
 import inspect
-import pathlib
 import sys
 import types
 
 from braid import _native
 from braid.tensorflow.python.framework import op_def_library
+from braid.tensorflow.python.ops import api_def
 
 _PACKAGE = __name__.rpartition(".")[0]
-
-
-class _Entry:
-    """A line of api_def.txt."""
-
-    __slots__ = ("op", "function", "public", "arguments")
-
-    def __init__(self, line):
-        line, _, arguments = line.partition(" (")
-        line, _, public = line.partition(": ")
-        self.op, _, function = line.partition(" as ")
-        self.function = function or _snake(self.op)
-        self.public = public.split()
-        self.arguments = arguments[:-1].split()
-
-
-def _snake(name):
-    """MatMul: mat_mul. An upper-case letter begins a word after a lower one, or before one."""
-    out = []
-    for i, c in enumerate(name):
-        if c.isupper() and i > 0:
-            after, before = name[i + 1 : i + 2], name[i - 1]
-            if before != "_" and (not before.isupper() or after.islower()):
-                out.append("_")
-        out.append(c.lower())
-    return "".join(out)
-
-
-def read_table():
-    """{module: {function: entry}}"""
-    modules = {}
-    for line in pathlib.Path(__file__).with_name("api_def.txt").read_text().splitlines():
-        if line.startswith("["):
-            functions = modules[line[1:-1]] = {}
-        elif line and not line.startswith("#"):
-            entry = _Entry(line)
-            functions[entry.function] = entry
-    return modules
 
 
 def _parameters(op, entry):
@@ -90,7 +52,11 @@ def make_function(op_type, module, entry):
             if key not in names or key in values:
                 raise TypeError(
                     f"{entry.function}() got "
-                    + (f"multiple values for argument '{key}'" if key in names else f"an unexpected argument '{key}'")
+                    + (
+                        f"multiple values for argument '{key}'"
+                        if key in names
+                        else f"an unexpected argument '{key}'"
+                    )
                 )
             values[key] = value
         for key in needed:
@@ -152,7 +118,7 @@ class _Module(types.ModuleType):
 def install():
     """Makes the modules, as attributes of the package and for import statements."""
     package = sys.modules[_PACKAGE]
-    for name, functions in read_table().items():
+    for name, functions in api_def.read_table().items():
         module = _Module(f"{_PACKAGE}.{name}", f"The ops of TensorFlow's {name}.")
         module.__file__ = __file__
         module.__dict__["_functions"] = functions

@@ -39,10 +39,19 @@ def gradients(
     )
 
 
-def gradients_v2(ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggregation_method=None,
-                 stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
-    return gradients(ys, xs, grad_ys, name, True, gate_gradients, aggregation_method, stop_gradients,
-                     unconnected_gradients)
+def gradients_v2(
+    ys,
+    xs,
+    grad_ys=None,
+    name="gradients",
+    gate_gradients=False,
+    aggregation_method=None,
+    stop_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
+):
+    return gradients(
+        ys, xs, grad_ys, name, True, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients
+    )
 
 
 def _hessian_vector_product(ys, xs, v):

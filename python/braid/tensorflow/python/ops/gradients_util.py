@@ -88,8 +88,7 @@ class _Caller:
 
 
 _WITH_GRADIENT = frozenset(
-    dtypes.as_dtype(name)
-    for name in ("float16", "float32", "float64", "bfloat16", "complex64", "complex128")
+    dtypes.as_dtype(name) for name in ("float16", "float32", "float64", "bfloat16", "complex64", "complex128")
 )
 
 
@@ -104,7 +103,11 @@ def _listed(value):
 
 def _as_source(x):
     """What the engine differentiates by: a resource variable's handle, a variable's reference."""
-    if hasattr(x, "handle") and isinstance(getattr(x, "handle"), ops.Tensor) and x.handle.dtype == dtypes.resource:
+    if (
+        hasattr(x, "handle")
+        and isinstance(getattr(x, "handle"), ops.Tensor)
+        and x.handle.dtype == dtypes.resource
+    ):
         return x.handle
     return ops.internal_convert_to_tensor_or_indexed_slices(x, as_ref=True)
 

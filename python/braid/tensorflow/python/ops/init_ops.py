@@ -35,7 +35,9 @@ class Initializer:
         return self.dtype if dtype is None else dtype
 
 
-@tf_export(v1=["initializers.zeros", "zeros_initializer", "keras.initializers.Zeros", "keras.initializers.zeros"])
+@tf_export(
+    v1=["initializers.zeros", "zeros_initializer", "keras.initializers.Zeros", "keras.initializers.zeros"]
+)
 class Zeros(Initializer):
     def __init__(self, dtype=dtypes.float32):
         self.dtype = dtypes.as_dtype(dtype)
@@ -302,7 +304,9 @@ class Identity(Initializer):
         return {"gain": self.gain, "dtype": self.dtype.name}
 
 
-@tf_export(v1=["glorot_uniform_initializer", "initializers.glorot_uniform", "keras.initializers.glorot_uniform"])
+@tf_export(
+    v1=["glorot_uniform_initializer", "initializers.glorot_uniform", "keras.initializers.glorot_uniform"]
+)
 class GlorotUniform(VarianceScaling):
     """Uniform in ±sqrt(6 / (inputs + outputs)) (Glorot and Bengio 2010)."""
 

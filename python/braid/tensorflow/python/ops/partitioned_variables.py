@@ -29,7 +29,9 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
 
 
 @tf_export(v1=["min_max_variable_partitioner"])
-def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16):
+def min_max_variable_partitioner(
+    max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16
+):
     """Divides `axis` into at most `max_partitions`, none smaller than `min_slice_size` bytes."""
 
     def _partitioner(shape, dtype):

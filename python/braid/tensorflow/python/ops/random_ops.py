@@ -83,7 +83,14 @@ def parameterized_truncated_normal(
 def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
     """Values in [minval, maxval). `maxval` is 1 for floating types, and must be given for integers."""
     dtype = dtypes.as_dtype(dtype)
-    if dtype not in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
+    if dtype not in (
+        dtypes.float16,
+        dtypes.bfloat16,
+        dtypes.float32,
+        dtypes.float64,
+        dtypes.int32,
+        dtypes.int64,
+    ):
         raise ValueError(f"Invalid dtype {dtype!r}")
     if maxval is None:
         if dtype.is_integer:

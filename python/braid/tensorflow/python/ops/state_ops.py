@@ -26,7 +26,9 @@ def variable_op_v2(shape, dtype, name="Variable", container="", shared_name=""):
 
 def init_variable(v, init, name="init"):
     """An operation that writes `init`, a tensor or a function of shape and type that makes one."""
-    with ops.name_scope(None, v.op.name + "/", [v, init]), ops.name_scope(name) as scope, ops.colocate_with(v):
+    with ops.name_scope(None, v.op.name + "/", [v, init]), ops.name_scope(name) as scope, ops.colocate_with(
+        v
+    ):
         value = init(v.get_shape().as_list(), v.dtype.base_dtype) if callable(init) else init
         return gen_state_ops.assign(v, ops.convert_to_tensor(value, name="init"), name=scope)
 
@@ -166,7 +168,8 @@ def batch_scatter_update(ref, indices, updates, use_locking=True, name=None):
         parts = []
         for axis in range(rank - 1):
             steps = array_ops.reshape(
-                math_ops.range(shape[axis], dtype=indices.dtype), [-1 if a == axis else 1 for a in range(rank)]
+                math_ops.range(shape[axis], dtype=indices.dtype),
+                [-1 if a == axis else 1 for a in range(rank)],
             )
             parts.append(array_ops.broadcast_to(steps, shape))
         full = array_ops.stack(parts + [indices], axis=-1)

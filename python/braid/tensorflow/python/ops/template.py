@@ -10,9 +10,7 @@ __all__ = ["make_template"]
 
 
 @tf_export(v1=["make_template"])
-def make_template(
-    name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs
-):
+def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
     """`func_` (with `kwargs`) with variables of its own in the scope `name_`, made unique.
 
     The scope is opened at the first call, or here with `create_scope_now_`. `unique_name_` is the scope's name

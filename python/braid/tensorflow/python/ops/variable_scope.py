@@ -77,7 +77,9 @@ class _PartitionInfo:
                 f"Expected equal length, but received shape={shape} of length {len(shape)} while "
                 f"self.full_shape={self._full_shape} is of length {len(self._full_shape)}."
             )
-        divided = [axis for axis, size in enumerate(shape) if self._var_offset[axis] + size > self._full_shape[axis]]
+        divided = [
+            axis for axis, size in enumerate(shape) if self._var_offset[axis] + size > self._full_shape[axis]
+        ]
         if divided:
             raise ValueError(
                 f"With self.var_offset={self._var_offset}, a partition of shape={shape} would exceed "
@@ -1173,7 +1175,9 @@ def _call_partitioner(partitioner, shape, dtype):
     if any(parts < 1 for parts in slicing):
         raise ValueError(f"Partitioner returned zero partitions for some axes: {slicing}")
     if sum(parts > 1 for parts in slicing) > 1:
-        raise ValueError(f"Can only slice a variable along one dimension: shape: {shape}, partitioning: {slicing}")
+        raise ValueError(
+            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: {slicing}"
+        )
     return slicing
 
 

@@ -220,13 +220,15 @@ class Variable(metaclass=VariableMetaclass):
 
     def _finish_from_proto(self, variable_def, import_scope):
         self._trainable = getattr(variable_def, "trainable", True)
-        self._synchronization, self._aggregation, self._trainable = (
-            validate_synchronization_aggregation_trainable(
-                VariableSynchronization(variable_def.synchronization),
-                VariableAggregation(variable_def.aggregation),
-                self._trainable,
-                variable_def.variable_name,
-            )
+        (
+            self._synchronization,
+            self._aggregation,
+            self._trainable,
+        ) = validate_synchronization_aggregation_trainable(
+            VariableSynchronization(variable_def.synchronization),
+            VariableAggregation(variable_def.aggregation),
+            self._trainable,
+            variable_def.variable_name,
         )
         self._save_slice_info = None
         if variable_def.HasField("save_slice_info_def"):
@@ -274,7 +276,9 @@ class Variable(metaclass=VariableMetaclass):
         def spec(self):
             """The slice as checkpoints write it: "10 20 0,5:5,10"."""
             sizes = "".join(f"{size} " for size in self.full_shape)
-            return sizes + ":".join(f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape))
+            return sizes + ":".join(
+                f"{offset},{size}" for offset, size in zip(self.var_offset, self.var_shape)
+            )
 
         def to_proto(self, export_scope=None):
             if export_scope is not None and not self.full_name.startswith(export_scope):
@@ -329,9 +333,11 @@ class RefVariable(VariableV1):
             raise ValueError("initial_value must be specified.")
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
-        self._synchronization, self._aggregation, self._trainable = (
-            validate_synchronization_aggregation_trainable(synchronization, aggregation, trainable, name)
-        )
+        (
+            self._synchronization,
+            self._aggregation,
+            self._trainable,
+        ) = validate_synchronization_aggregation_trainable(synchronization, aggregation, trainable, name)
         self._constraint = constraint
         self._caching_device = caching_device
         self._save_slice_info = None
