@@ -48,7 +48,7 @@ def shape(input, name=None, out_type=dtypes.int32):
 def shape_internal(input, name=None, optimize=True, out_type=dtypes.int32):
     with ops.name_scope(name, "Shape", [input]) as name:
         if _is_sparse(input):
-            return gen_math_ops.cast(input.dense_shape, out_type)
+            return _cast(input.dense_shape, out_type)
         tensor = ops.convert_to_tensor(input)
         known = tensor.get_shape()
         if optimize and known.is_fully_defined():
@@ -71,7 +71,7 @@ def size(input, name=None, out_type=dtypes.int32):
 def size_internal(input, name=None, optimize=True, out_type=dtypes.int32):
     with ops.name_scope(name, "Size", [input]) as name:
         if _is_sparse(input):
-            return gen_math_ops.prod(gen_math_ops.cast(input.dense_shape, out_type), 0, name=name)
+            return gen_math_ops.prod(_cast(input.dense_shape, out_type), 0, name=name)
         tensor = ops.convert_to_tensor(input)
         known = tensor.get_shape()
         if optimize and known.is_fully_defined():
@@ -94,6 +94,10 @@ def rank_internal(input, name=None, optimize=True):
         if optimize and known.ndims is not None:
             return constant(known.ndims, dtypes.int32, name=name)
         return gen_array_ops.rank(tensor, name=name)
+
+
+def _cast(x, dtype):
+    return x if x.dtype.base_dtype == dtype else gen_math_ops.cast(x, dtype)
 
 
 def _is_sparse(value):
@@ -510,7 +514,7 @@ def repeat_with_axis(data, repeats, axis, name=None):
         raise TypeError(f"axis must be an int; got {type(axis).__name__}")
     with ops.name_scope(name, "Repeat", [data, repeats]):
         data = ops.convert_to_tensor(data, name="data")
-        repeats = gen_math_ops.cast(ops.convert_to_tensor(repeats, name="repeats"), dtypes.int32)
+        repeats = _cast(ops.convert_to_tensor(repeats, name="repeats"), dtypes.int32)
         if data.shape.ndims is None:
             raise ValueError("the rank of the data that are repeated is not known")
         axis = axis + data.shape.ndims if axis < 0 else axis
@@ -865,9 +869,9 @@ def _batch_gather(params, indices, batch_dims):
     after = indices.shape.ndims - batch_dims
     sizes = shape(params)
     row = constant(0, indices.dtype)
-    stride = gen_math_ops.cast(sizes[batch_dims], indices.dtype)
+    stride = _cast(sizes[batch_dims], indices.dtype)
     for i in reversed(range(batch_dims)):
-        count = gen_math_ops.cast(sizes[i], indices.dtype)
+        count = _cast(sizes[i], indices.dtype)
         steps = gen_math_ops._range(constant(0, indices.dtype), count, constant(1, indices.dtype)) * stride
         row = row + reshape(steps, [1] * i + [-1] + [1] * (batch_dims - i - 1 + after))
         stride = stride * count
@@ -906,7 +910,7 @@ def batch_gather_nd(params, indices, batch_dims, name=None):
         grid = meshgrid(*[gen_math_ops._range(0, n, 1) for n in sizes], indexing="ij")
         columns = []
         for place in grid:
-            place = gen_math_ops.cast(place, indices.dtype)
+            place = _cast(place, indices.dtype)
             place = reshape(place, concat([shape(place), [1] * (count - batch_dims)], 0))
             columns.append(gen_array_ops.broadcast_to(place, concat([shape(indices)[:-1], [1]], 0)))
         made = gen_array_ops.gather_nd(params, concat(columns + [indices], -1))

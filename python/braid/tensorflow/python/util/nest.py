@@ -1,4 +1,4 @@
-"""Nested structures of values: lists, tuples, namedtuples, mappings and classes of attrs, to any depth (tf.nest).
+"""Nested structures: lists, tuples, namedtuples, mappings and classes of attrs, to any depth (tf.nest).
 
 Mappings are walked by sorted key. With `expand_composites`, tensors that have components (SparseTensor,
 IndexedSlices) are structures of these.

@@ -1,4 +1,4 @@
-"""Python's inspect for functions under decorators of tf_decorator: they show the function, or what the decorator says."""
+"""Python's inspect for functions under decorators of tf_decorator: shows the function, or what they say."""
 
 import collections
 import functools

@@ -1,0 +1,1 @@
+"""Libraries under the modules of ops."""

@@ -1,0 +1,403 @@
+"""Files and directories, with TensorFlow's errors (tf.gfile, tf.io.gfile).
+
+Paths are those of the system, or file://PATH. Other schemes (gs://, hdfs://) raise UnimplementedError.
+"""
+
+import binascii
+import errno
+import fnmatch
+import os
+import re
+import shutil
+import uuid
+
+from braid.tensorflow.python.framework import errors
+from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util.tf_export import tf_export
+
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9.]*)://")
+_ERRORS = {
+    errno.ENOENT: errors.NotFoundError,
+    errno.EEXIST: errors.AlreadyExistsError,
+    errno.EACCES: errors.PermissionDeniedError,
+    errno.EPERM: errors.PermissionDeniedError,
+    errno.EROFS: errors.PermissionDeniedError,
+    errno.EISDIR: errors.FailedPreconditionError,
+    errno.ENOTDIR: errors.FailedPreconditionError,
+    errno.ENOTEMPTY: errors.FailedPreconditionError,
+    errno.ENOSPC: errors.ResourceExhaustedError,
+    errno.EDQUOT: errors.ResourceExhaustedError,
+    errno.EMFILE: errors.ResourceExhaustedError,
+    errno.EINVAL: errors.InvalidArgumentError,
+    errno.ENAMETOOLONG: errors.InvalidArgumentError,
+}
+
+
+def _local(path):
+    """The path as the system knows it. UnimplementedError: it is not here."""
+    path = compat.as_str_any(os.fspath(path))
+    scheme = _SCHEME.match(path)
+    if scheme is None:
+        return path
+    if scheme.group(1) != "file":
+        raise errors.UnimplementedError(
+            None, None, f"File system scheme '{scheme.group(1)}' not implemented (file: '{path}')"
+        )
+    return path[scheme.end() :]
+
+
+def _call(function, path, *args):
+    """function(path, ...) with TensorFlow's errors for the system's."""
+    try:
+        return function(_local(path), *args)
+    except shutil.SameFileError:
+        raise errors.InvalidArgumentError(None, None, f"{path}; is the same file") from None
+    except OSError as e:
+        made = _ERRORS.get(e.errno, errors.UnknownError)
+        raise made(None, None, f"{e.filename or path}; {e.strerror or e}") from None
+
+
+class FileIO:
+    """A file. It is opened when it is first read or written.
+
+    mode: "r", "w", "a", "r+", "w+" or "a+"; with "b" what is read is bytes, else str.
+    """
+
+    def __init__(self, name, mode):
+        self.__name = name
+        self.__mode = mode
+        self._file = None
+        self._binary_mode = "b" in mode
+        plain = mode.replace("b", "")
+        if plain not in ("r", "w", "a", "r+", "w+", "a+"):
+            raise ValueError("mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
+        self._system_mode = plain + "b"
+        self._may_read = plain != "w" and plain != "a"
+        self._may_write = plain != "r"
+
+    @property
+    def name(self):
+        return self.__name
+
+    @property
+    def mode(self):
+        return self.__mode
+
+    def _open(self):
+        if self._file is None:
+            if self._system_mode[0] == "r" and os.path.isdir(_local(self.__name)):
+                raise errors.FailedPreconditionError(None, None, f"{self.__name}; Is a directory")
+            self._file = _call(open, self.__name, self._system_mode)
+        return self._file
+
+    def _preread_check(self):
+        if not self._may_read:
+            raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
+        return self._open()
+
+    def _prewrite_check(self):
+        if not self._may_write:
+            raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
+        return self._open()
+
+    def _prepare_value(self, val):
+        return val if self._binary_mode else compat.as_str_any(val)
+
+    def size(self):
+        """The bytes of the file."""
+        return stat(self.__name).length
+
+    def write(self, file_content):
+        """Writes bytes or a str at the end of what was written."""
+        self._prewrite_check().write(compat.as_bytes(file_content))
+
+    def read(self, n=-1):
+        """The next n bytes, or all that are left."""
+        return self._prepare_value(self._preread_check().read(n))
+
+    def readline(self):
+        """The next line with its end; nothing at the end of the file."""
+        return self._prepare_value(self._preread_check().readline())
+
+    def readlines(self):
+        return [self._prepare_value(line) for line in self._preread_check().readlines()]
+
+    def seek(self, offset=None, whence=0, position=None):
+        """Goes to an offset from the start (whence 0), from here (1) or from the end (2)."""
+        if offset is None and position is None:
+            raise TypeError("seek(): offset argument required")
+        if whence not in (0, 1, 2):
+            raise errors.InvalidArgumentError(None, None, f"Invalid whence argument: {whence}")
+        self._preread_check().seek(offset if position is None else position, whence)
+
+    def tell(self):
+        if self._may_read:
+            return self._preread_check().tell()
+        return self._prewrite_check().tell()
+
+    def seekable(self):
+        return True
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        line = self.readline()
+        if not line:
+            raise StopIteration()
+        return line
+
+    next = __next__
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, unused_type, unused_value, unused_traceback):
+        self.close()
+
+    def flush(self):
+        """Hands what was written to the system."""
+        if self._file is not None and self._may_write:
+            self._file.flush()
+
+    def close(self):
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+
+class FileStatistics:
+    """What `stat` tells: length in bytes, mtime_nsec, is_directory."""
+
+    def __init__(self, length, mtime_nsec, is_directory):
+        self.length = length
+        self.mtime_nsec = mtime_nsec
+        self.is_directory = is_directory
+
+
+@tf_export("io.gfile.exists")
+def file_exists_v2(path):
+    """Whether there is a file or directory."""
+    return os.path.exists(_local(path))
+
+
+@tf_export(v1=["gfile.Exists"])
+def file_exists(filename):
+    return file_exists_v2(filename)
+
+
+@tf_export("io.gfile.isdir")
+def is_directory_v2(path):
+    return os.path.isdir(_local(path))
+
+
+@tf_export(v1=["gfile.IsDirectory"])
+def is_directory(dirname):
+    return is_directory_v2(dirname)
+
+
+@tf_export("io.gfile.stat")
+def stat_v2(path):
+    """The FileStatistics of a path. NotFoundError."""
+    found = _call(os.stat, path)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(_local(path)))
+
+
+@tf_export(v1=["gfile.Stat"])
+def stat(filename):
+    return stat_v2(filename)
+
+
+@tf_export("io.gfile.remove")
+def delete_file_v2(path):
+    """Removes a file. NotFoundError, FailedPreconditionError (a directory)."""
+    _call(os.unlink, path)
+
+
+@tf_export(v1=["gfile.Remove"])
+def delete_file(filename):
+    delete_file_v2(filename)
+
+
+def read_file_to_string(filename, binary_mode=False):
+    """The content of a file as a str or bytes."""
+    with FileIO(filename, "rb" if binary_mode else "r") as f:
+        return f.read()
+
+
+def write_string_to_file(filename, file_content):
+    with FileIO(filename, "w") as f:
+        f.write(file_content)
+
+
+def atomic_write_string_to_file(filename, contents, overwrite=True):
+    """Writes a file that others see either whole or not at all."""
+    if not has_atomic_move(filename):
+        return write_string_to_file(filename, contents)
+    temporary = filename + ".tmp" + uuid.uuid4().hex
+    write_string_to_file(temporary, contents)
+    try:
+        rename(temporary, filename, overwrite)
+    except errors.OpError:
+        delete_file(temporary)
+        raise
+
+
+def has_atomic_move(path):
+    """Whether renaming a file onto another is one step."""
+    _local(path)
+    return True
+
+
+def _matching(directory, parts):
+    """The paths below a directory ("" is here) that match the parts of a pattern."""
+    if not parts:
+        return [directory] if os.path.lexists(directory) else []
+    part, rest = parts[0], parts[1:]
+    if not any(c in part for c in "*?["):
+        return _matching(os.path.join(directory, part), rest)
+    try:
+        names = sorted(os.listdir(directory or "."))
+    except OSError:
+        return []
+    names = [name for name in names if fnmatch.fnmatchcase(name, part)]
+    return [path for name in names for path in _matching(os.path.join(directory, name), rest)]
+
+
+@tf_export("io.gfile.glob")
+def get_matching_files_v2(pattern):
+    """The paths that match a pattern with *, ? and [...], or one of several patterns, in order."""
+    patterns = [pattern] if isinstance(pattern, (str, bytes)) or hasattr(pattern, "__fspath__") else pattern
+    found = []
+    for one in patterns:
+        path = _local(one)
+        start = "/" if path.startswith("/") else ""
+        found += _matching(start, [part for part in path.split("/") if part])
+    return found
+
+
+@tf_export(v1=["gfile.Glob"])
+def get_matching_files(filename):
+    return get_matching_files_v2(filename)
+
+
+@tf_export("io.gfile.mkdir")
+def create_dir_v2(path):
+    """Makes a directory, which may be there already, in one that is there. NotFoundError."""
+    if not is_directory_v2(path):
+        _call(os.mkdir, path)
+
+
+@tf_export(v1=["gfile.MkDir"])
+def create_dir(dirname):
+    create_dir_v2(dirname)
+
+
+@tf_export("io.gfile.makedirs")
+def recursive_create_dir_v2(path):
+    """Makes a directory and those above it, where they are not there."""
+    _call(lambda local: os.makedirs(local, exist_ok=True), path)
+
+
+@tf_export(v1=["gfile.MakeDirs"])
+def recursive_create_dir(dirname):
+    recursive_create_dir_v2(dirname)
+
+
+def _refuse_existing(path, overwrite):
+    if not overwrite and file_exists_v2(path):
+        raise errors.AlreadyExistsError(None, None, f"file already exists: {path}")
+
+
+@tf_export("io.gfile.copy")
+def copy_v2(src, dst, overwrite=False):
+    """Copies a file. AlreadyExistsError: `dst` is there, and not to be overwritten."""
+    _refuse_existing(dst, overwrite)
+    _call(shutil.copyfile, src, _local(dst))
+
+
+@tf_export(v1=["gfile.Copy"])
+def copy(oldpath, newpath, overwrite=False):
+    copy_v2(oldpath, newpath, overwrite)
+
+
+@tf_export("io.gfile.rename")
+def rename_v2(src, dst, overwrite=False):
+    """Moves a file or directory. AlreadyExistsError: `dst` is there, and not to be overwritten."""
+    _refuse_existing(dst, overwrite)
+    _call(os.replace, src, _local(dst))
+
+
+@tf_export(v1=["gfile.Rename"])
+def rename(oldname, newname, overwrite=False):
+    rename_v2(oldname, newname, overwrite)
+
+
+@tf_export("io.gfile.rmtree")
+def delete_recursively_v2(path):
+    """Removes a directory with all that is in it, or a file. NotFoundError."""
+    if os.path.isdir(_local(path)):
+        _call(shutil.rmtree, path)
+    else:
+        _call(os.unlink, path)
+
+
+@tf_export(v1=["gfile.DeleteRecursively"])
+def delete_recursively(dirname):
+    delete_recursively_v2(dirname)
+
+
+@tf_export("io.gfile.listdir")
+def list_directory_v2(path):
+    """The names in a directory. NotFoundError: it is none."""
+    if not is_directory_v2(path):
+        raise errors.NotFoundError(None, None, "Could not find directory {}".format(path))
+    return _call(os.listdir, path)
+
+
+@tf_export(v1=["gfile.ListDirectory"])
+def list_directory(dirname):
+    return list_directory_v2(dirname)
+
+
+@tf_export("io.gfile.walk")
+def walk_v2(top, topdown=True, onerror=None):
+    """For each directory below `top`: its path, the names of directories in it, those of files."""
+    try:
+        names = list_directory_v2(top)
+    except errors.NotFoundError as e:
+        if onerror:
+            onerror(e)
+        return
+    path = compat.as_str_any(os.fspath(top))
+    directories = [name for name in names if is_directory_v2(os.path.join(path, name))]
+    here = (path, directories, [name for name in names if name not in set(directories)])
+    if topdown:
+        yield here
+    for name in directories:
+        yield from walk_v2(os.path.join(path, name), topdown, onerror)
+    if not topdown:
+        yield here
+
+
+@tf_export(v1=["gfile.Walk"])
+def walk(top, in_order=True):
+    return walk_v2(top, in_order)
+
+
+def filecmp(filename_a, filename_b):
+    """Whether two files have the same content."""
+    if stat(filename_a).length != stat(filename_b).length:
+        return False
+    return read_file_to_string(filename_a, True) == read_file_to_string(filename_b, True)
+
+
+def file_crc32(filename, block_size=1 << 24):
+    """The CRC-32 of a file, as hexadecimal digits."""
+    crc = 0
+    with FileIO(filename, "rb") as f:
+        chunk = f.read(block_size)
+        while chunk:
+            crc = binascii.crc32(chunk, crc)
+            chunk = f.read(block_size)
+    return hex(crc & 0xFFFFFFFF)
