@@ -1,4 +1,4 @@
-# The Python package: python/braid/*.py, and the extension module braid._native of python/native/*.c, which is
+# The Python package: python/braid/, and the extension module braid._native of python/native/*.c, which is
 # built for the stable ABI. In build/PRESET/python, as Python finds it with that directory in its path.
 #
 # Left out where Python's headers are missing, and under sanitizers, with which Python would have to start.
@@ -18,7 +18,8 @@ set_target_properties(braid_python PROPERTIES PREFIX "" OUTPUT_NAME _native SUFF
     LIBRARY_OUTPUT_DIRECTORY ${BRAID_PYTHON_DIR}/braid)
 
 file(GLOB_RECURSE python_modules RELATIVE ${CMAKE_SOURCE_DIR}/python CONFIGURE_DEPENDS
-     ${CMAKE_SOURCE_DIR}/python/braid/*.py)
+     ${CMAKE_SOURCE_DIR}/python/braid/*.py ${CMAKE_SOURCE_DIR}/python/braid/*.txt)
+list(REMOVE_ITEM python_modules braid/tensorflow/_api.py) # of who runs the package from its sources
 set(python_copies)
 foreach(module IN LISTS python_modules)
     add_custom_command(OUTPUT ${BRAID_PYTHON_DIR}/${module}
@@ -26,6 +27,14 @@ foreach(module IN LISTS python_modules)
         DEPENDS ${CMAKE_SOURCE_DIR}/python/${module})
     list(APPEND python_copies ${BRAID_PYTHON_DIR}/${module})
 endforeach()
+
+# The table of the public names: tf.nn.relu is in python/ops/gen_nn_ops.
+list(TRANSFORM python_modules PREPEND ${CMAKE_SOURCE_DIR}/python/ OUTPUT_VARIABLE python_paths)
+add_custom_command(OUTPUT ${BRAID_PYTHON_DIR}/braid/tensorflow/_api.py
+    COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/python_api.py ${CMAKE_SOURCE_DIR}/python/braid/tensorflow
+            ${BRAID_PYTHON_DIR}/braid/tensorflow/_api.py
+    DEPENDS ${python_paths} ${CMAKE_SOURCE_DIR}/tools/python_api.py)
+list(APPEND python_copies ${BRAID_PYTHON_DIR}/braid/tensorflow/_api.py)
 
 # TensorFlow's messages as descriptors: braid/protos.py makes classes of them.
 add_custom_command(OUTPUT ${BRAID_PYTHON_DIR}/braid/protos.binpb

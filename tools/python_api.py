@@ -77,8 +77,7 @@ def main(package, output):
     lines = ["# The public names: (module, attribute). Made by tools/python_api.py.", "NAMES = {"]
     lines += [f"    {name!r}: {names[name]!r}," for name in sorted(names)]
     text = "\n".join(lines + ["}", ""])
-    if not output.exists() or output.read_text() != text:
-        output.write_text(text)
+    output.write_text(text)
 
 
 if __name__ == "__main__":

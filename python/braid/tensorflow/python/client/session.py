@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 from braid import _native, protos
-from braid.tensorflow.python.framework import arrays, dtypes, errors, ops, sparse_tensor
+from braid.tensorflow.python.framework import arrays, dtypes, errors_impl, ops, sparse_tensor
 from braid.tensorflow.python.util import compat, nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -220,7 +220,7 @@ def _raise_for(error, graph):
         message = message.partition(" (built at ")[0] if " (built at " in message else message
         message += f"\n\nOriginal stack trace for {op.name!r}:\n" + "".join(op_stack(op))
     node_def = op.node_def if op is not None else None
-    raise errors.errors_impl._make_specific_exception(node_def, op, message, code)
+    raise errors_impl._make_specific_exception(node_def, op, message, code) from None
 
 
 def op_stack(op):
@@ -434,7 +434,7 @@ class BaseSession(SessionInterface):
         """Feeds and fetches a part of what partial_run_setup named."""
         self._check()
         if handle not in self._partial_runs:
-            raise errors.InvalidArgumentError(None, None, f"There is no partial run {handle!r} in progress")
+            raise errors_impl.InvalidArgumentError(None, None, f"There is no partial run {handle!r} in progress")
         plan = _Plan(self._graph, fetches)
         feeds, fed = [], {}
         if feed_dict:
