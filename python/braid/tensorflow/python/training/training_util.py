@@ -1,6 +1,7 @@
 """The global step: the variable that counts the updates of the model."""
 
 from braid.tensorflow.python.framework import dtypes, ops
+from braid.tensorflow.python.framework.graph_io import write_graph  # noqa: F401, programs find it here
 from braid.tensorflow.python.ops import init_ops, state_ops, variable_scope, variables
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util.tf_export import tf_export

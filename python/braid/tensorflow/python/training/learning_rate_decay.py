@@ -1,0 +1,233 @@
+"""Learning rates that change with the global step.
+
+Each function returns a scalar tensor of the rate's dtype. ValueError: there is no global step.
+"""
+
+import math
+
+from braid.tensorflow.python.framework import constant_op, dtypes, ops
+from braid.tensorflow.python.ops import array_ops, control_flow_ops, math_ops, random_ops
+from braid.tensorflow.python.util import nest
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+def _require(global_step, function):
+    if global_step is None:
+        raise ValueError(f"global_step is required for {function}.")
+
+
+def _initial(learning_rate):
+    return ops.convert_to_tensor(learning_rate, name="initial_learning_rate")
+
+
+def _fraction(global_step, decay_steps, dtype, staircase):
+    """global_step / decay_steps, rounded down with staircase."""
+    fraction = math_ops.cast(global_step, dtype) / math_ops.cast(decay_steps, dtype)
+    return math_ops.floor(fraction) if staircase else fraction
+
+
+def _cosine(fraction, dtype):
+    """From 1 at 0 to 0 at 1."""
+    return 0.5 * (1.0 + math_ops.cos(constant_op.constant(math.pi, dtype=dtype) * fraction))
+
+
+@tf_export(v1=["train.exponential_decay"])
+def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+    """learning_rate * decay_rate ^ (global_step / decay_steps). staircase: the exponent is rounded down."""
+    _require(global_step, "exponential_decay")
+    with ops.name_scope(name or "ExponentialDecay") as name:
+        rate = _initial(learning_rate)
+        base = math_ops.cast(decay_rate, rate.dtype)
+        exponent = _fraction(global_step, decay_steps, rate.dtype, staircase)
+        return math_ops.multiply(rate, math_ops.pow(base, exponent), name=name)
+
+
+@tf_export(v1=["train.piecewise_constant_decay", "train.piecewise_constant"])
+def piecewise_constant(x, boundaries, values, name=None):
+    """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., values[-1] after the last.
+
+    ValueError: numbers or types do not fit.
+    """
+    boundaries, values = nest.flatten(boundaries), nest.flatten(values)
+    if len(boundaries) != len(values) - 1:
+        raise ValueError("The length of boundaries should be 1 less than the length of values")
+    with ops.name_scope(name or "PiecewiseConstant"):
+        x = ops.convert_to_tensor(x)
+        dtype = x.dtype.base_dtype
+        limits = []
+        for boundary in boundaries:
+            limit = ops.convert_to_tensor(boundary)
+            if limit.dtype.base_dtype != dtype:
+                if limit.dtype.base_dtype != dtypes.int32 or dtype != dtypes.int64:
+                    raise ValueError(
+                        f"Boundaries ({limit.dtype.base_dtype}) must have the same dtype as x ({dtype})."
+                    )
+                limit = math_ops.cast(limit, dtype)
+            limits.append(limit)
+        tensors = [ops.convert_to_tensor(v) for v in values]
+        for tensor in tensors[1:]:
+            if tensor.dtype.base_dtype != tensors[0].dtype.base_dtype:
+                raise ValueError(
+                    "Values must have elements all with the same dtype "
+                    f"({tensors[0].dtype.base_dtype} vs {tensor.dtype.base_dtype})."
+                )
+        cases = [
+            (x <= limits[0], lambda: tensors[0]),
+            (x > limits[-1], lambda: tensors[-1]),
+        ]
+        for low, high, value in zip(limits[:-1], limits[1:], tensors[1:-1]):
+            cases.append(((x > low) & (x <= high), lambda value=value: value))
+        return control_flow_ops.case(cases, default=lambda: tensors[0], exclusive=True)
+
+
+@tf_export(v1=["train.polynomial_decay"])
+def polynomial_decay(
+    learning_rate,
+    global_step,
+    decay_steps,
+    end_learning_rate=0.0001,
+    power=1.0,
+    cycle=False,
+    name=None,
+):
+    """From learning_rate to end_learning_rate in decay_steps, as (1 - fraction) ^ power.
+
+    cycle: after that, it begins again in twice as many steps, and so on.
+    """
+    _require(global_step, "polynomial_decay")
+    with ops.name_scope(name or "PolynomialDecay") as name:
+        rate = _initial(learning_rate)
+        dtype = rate.dtype
+        end = math_ops.cast(end_learning_rate, dtype)
+        power = math_ops.cast(power, dtype)
+        step = math_ops.cast(global_step, dtype)
+        steps = math_ops.cast(decay_steps, dtype)
+        if cycle:
+            # Step 0 is in the first cycle as well.
+            one = constant_op.constant(1.0, dtype=dtype)
+            cycles = array_ops.where(math_ops.equal(step, 0), one, math_ops.ceil(step / steps))
+            steps = math_ops.multiply(steps, cycles)
+        else:
+            step = math_ops.minimum(step, steps)
+        fraction = math_ops.divide(step, steps)
+        return math_ops.add(math_ops.multiply(rate - end, math_ops.pow(1 - fraction, power)), end, name=name)
+
+
+@tf_export(v1=["train.natural_exp_decay"])
+def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+    """learning_rate * exp(-decay_rate * global_step / decay_steps). staircase: the fraction is rounded down."""
+    _require(global_step, "natural_exp_decay")
+    base = math_ops.exp(math_ops.negative(decay_rate))
+    return exponential_decay(learning_rate, global_step, decay_steps, base, staircase=staircase, name=name)
+
+
+@tf_export(v1=["train.inverse_time_decay"])
+def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+    """learning_rate / (1 + decay_rate * global_step / decay_steps). staircase: the fraction is rounded down."""
+    _require(global_step, "inverse_time_decay")
+    with ops.name_scope(name or "InverseTimeDecay") as name:
+        rate = _initial(learning_rate)
+        factor = math_ops.cast(decay_rate, rate.dtype)
+        fraction = _fraction(global_step, decay_steps, rate.dtype, staircase)
+        one = math_ops.cast(constant_op.constant(1), rate.dtype)
+        return math_ops.divide(rate, math_ops.add(one, math_ops.multiply(factor, fraction)), name=name)
+
+
+@tf_export(v1=["train.cosine_decay"])
+def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
+    """From learning_rate to alpha * learning_rate in decay_steps, by a half cosine (Loshchilov and Hutter, 2016)."""
+    _require(global_step, "cosine_decay")
+    with ops.name_scope(name or "CosineDecay"):
+        rate = _initial(learning_rate)
+        steps = math_ops.cast(decay_steps, rate.dtype)
+        step = math_ops.minimum(math_ops.cast(global_step, rate.dtype), steps)
+        decayed = (1 - alpha) * _cosine(step / steps, rate.dtype) + alpha
+        return math_ops.multiply(rate, decayed)
+
+
+@tf_export(v1=["train.cosine_decay_restarts"])
+def cosine_decay_restarts(
+    learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
+):
+    """Cosine decay with warm restarts (SGDR; Loshchilov and Hutter, 2016).
+
+    t_mul: how much longer each period is than the one before. m_mul: how much the rate at the start of a period is
+    of that of the one before. alpha: the smallest rate, as a fraction of learning_rate.
+    """
+    _require(global_step, "cosine_decay_restarts")
+    with ops.name_scope(name or "SGDRDecay") as name:
+        rate = _initial(learning_rate)
+        dtype = rate.dtype
+        alpha = math_ops.cast(alpha, dtype)
+        m_mul = math_ops.cast(m_mul, dtype)
+        completed = _fraction(global_step, first_decay_steps, dtype, False)
+        is_constant = not isinstance(t_mul, ops.Tensor)
+
+        def equal_periods():
+            restarts = math_ops.floor(completed)
+            return restarts, completed - restarts
+
+        def growing_periods():
+            factor = math_ops.cast(t_mul, dtype)
+            restarts = math_ops.floor(math_ops.log(1.0 - completed * (1.0 - factor)) / math_ops.log(factor))
+            sum_of_periods = (1.0 - factor**restarts) / (1.0 - factor)
+            return restarts, (completed - sum_of_periods) / factor**restarts
+
+        if is_constant:
+            restarts, fraction = equal_periods() if t_mul == 1.0 else growing_periods()
+        else:
+            restarts, fraction = control_flow_ops.cond(
+                math_ops.equal(t_mul, 1.0), equal_periods, growing_periods
+            )
+        decayed = (1 - alpha) * (m_mul**restarts * _cosine(fraction, dtype)) + alpha
+        return math_ops.multiply(rate, decayed, name=name)
+
+
+def _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, noise):
+    """rate * ((alpha + linear) * cosine + beta). noise: a function of step that makes the deviation of linear."""
+    dtype = rate.dtype
+    steps = math_ops.cast(decay_steps, dtype)
+    step = math_ops.minimum(math_ops.cast(global_step, dtype), steps)
+    linear = (steps - step) / steps
+    if noise:
+        linear = linear + random_ops.random_normal(linear.shape, stddev=noise(step), dtype=dtype)
+    fraction = 2.0 * math_ops.cast(num_periods, dtype) * (step / steps)
+    return (math_ops.cast(alpha, dtype) + linear) * _cosine(fraction, dtype) + math_ops.cast(beta, dtype)
+
+
+@tf_export(v1=["train.linear_cosine_decay"])
+def linear_cosine_decay(
+    learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None
+):
+    """learning_rate * ((alpha + linear) * cosine + beta) (Bello et al., 2017). linear: from 1 to 0 in decay_steps."""
+    _require(global_step, "linear_cosine_decay")
+    with ops.name_scope(name or "LinearCosineDecay") as name:
+        rate = _initial(learning_rate)
+        decayed = _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, None)
+        return math_ops.multiply(rate, decayed, name=name)
+
+
+@tf_export(v1=["train.noisy_linear_cosine_decay"])
+def noisy_linear_cosine_decay(
+    learning_rate,
+    global_step,
+    decay_steps,
+    initial_variance=1.0,
+    variance_decay=0.55,
+    num_periods=0.5,
+    alpha=0.0,
+    beta=0.001,
+    name=None,
+):
+    """As linear_cosine_decay, with noise of the variance initial_variance / (1 + global_step) ^ variance_decay."""
+    _require(global_step, "noisy_linear_cosine_decay")
+    with ops.name_scope(name or "NoisyLinearCosineDecay") as name:
+        rate = _initial(learning_rate)
+        dtype = rate.dtype
+
+        def noise(step):
+            spread = math_ops.pow(1.0 + step, math_ops.cast(variance_decay, dtype))
+            return math_ops.sqrt(math_ops.cast(initial_variance, dtype) / spread)
+
+        decayed = _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, noise)
+        return math_ops.multiply(rate, decayed, name=name)
