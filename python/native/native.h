@@ -129,4 +129,8 @@ PyObject *native_op_doc(PyObject *module, PyObject *args);
 
 bool native_session_init(PyObject *module);
 
+// ---- record.c ----
+
+bool native_record_init(PyObject *module);
+
 #endif
