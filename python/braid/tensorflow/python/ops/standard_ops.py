@@ -2,3 +2,4 @@
 
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import gradients_impl, math_ops
