@@ -9,7 +9,7 @@ static PyObject *graph_type;
 
 braid_graph *native_graph(PyObject *object)
 {
-    if (PyObject_IsInstance(object, graph_type) == 1) return ((graph_object *)object)->graph;
+    if ((PyObject *)Py_TYPE(object) == graph_type) return ((graph_object *)object)->graph;
     PyErr_SetString(PyExc_TypeError, "a braid._native.Graph is needed");
     return NULL;
 }

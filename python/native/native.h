@@ -98,6 +98,8 @@ PyObject *native_op_new(PyObject *graph, braid_op *op);
 braid_op *native_op(PyObject *object);   // as native_tensor
 PyObject *native_op_graph(PyObject *op); // borrowed
 PyObject *native_pair(PyObject *graph, braid_op *op, int index);
+// An output from its Op and its index. False: an exception is set.
+bool native_out_at(PyObject *op, PyObject *index, braid_out *out);
 // An output from a pair (Op, index). False: an exception is set.
 bool native_out(PyObject *pair, braid_out *out);
 // Arrays of outputs or nodes from sequences; free() them. False: an exception is set, and they are NULL.
@@ -128,6 +130,28 @@ PyObject *native_op_doc(PyObject *module, PyObject *args);
 // ---- session.c ----
 
 bool native_session_init(PyObject *module);
+// The session for a call, which ends with native_session_leave; NULL: it is closed, and an exception is set.
+// Closing waits for the calls.
+braid_session *native_session_enter(PyObject *session);
+void native_session_leave(PyObject *session);
+
+// Calls that use an object without the interpreter's lock. Closing the object waits for their end.
+typedef struct {
+    int running;
+    PyThread_type_lock idle; // held while there are any
+} native_calls;
+bool native_calls_init(native_calls *c); // false: an exception is set
+void native_calls_fini(native_calls *c);
+void native_calls_enter(native_calls *c);
+void native_calls_leave(native_calls *c);
+void native_calls_wait(native_calls *c); // without the interpreter's lock
+
+// ---- step.c: methods of Session ----
+
+bool native_step_init(PyObject *module);
+PyObject *native_run(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *native_make_callable(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *native_partial_run(PyObject *self, PyObject *args);
 
 // ---- record.c ----
 

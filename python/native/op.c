@@ -21,7 +21,7 @@ PyObject *native_op_new(PyObject *graph, braid_op *op)
 
 braid_op *native_op(PyObject *object)
 {
-    if (PyObject_IsInstance(object, op_type) == 1) return ((op_object *)object)->op;
+    if ((PyObject *)Py_TYPE(object) == op_type) return ((op_object *)object)->op;
     PyErr_SetString(PyExc_TypeError, "a braid._native.Op is needed");
     return NULL;
 }
@@ -37,23 +37,26 @@ PyObject *native_pair(PyObject *graph, braid_op *op, int index)
     return o ? Py_BuildValue("(Ni)", o, index) : NULL;
 }
 
-bool native_out(PyObject *pair, braid_out *out)
+bool native_out_at(PyObject *op, PyObject *index, braid_out *out)
 {
-    PyObject *op;
-    int index;
-    if (!PyTuple_Check(pair)) {
-        PyErr_SetString(PyExc_TypeError, "an output is a pair (Op, index)");
-        return false;
-    }
-    if (!PyArg_ParseTuple(pair, "Oi", &op, &index)) return false;
     braid_op *node = native_op(op);
     if (!node) return false;
-    if (index < 0 || index >= braid_op_num_outputs(node)) {
-        PyErr_Format(PyExc_IndexError, "%s has no output %d", braid_op_name(node), index);
+    const long i = PyLong_AsLong(index);
+    if (i == -1 && PyErr_Occurred()) return false;
+    if (i < 0 || i >= braid_op_num_outputs(node)) {
+        PyErr_Format(PyExc_IndexError, "%s has no output %ld", braid_op_name(node), i);
         return false;
     }
-    *out = braid_output(node, index);
+    *out = braid_output(node, (int)i);
     return true;
+}
+
+bool native_out(PyObject *pair, braid_out *out)
+{
+    if (PyTuple_Check(pair) && PyTuple_Size(pair) == 2)
+        return native_out_at(PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1), out);
+    PyErr_SetString(PyExc_TypeError, "an output is a pair (Op, index)");
+    return false;
 }
 
 static bool out_item(PyObject *object, void *item)

@@ -5,13 +5,53 @@
 typedef struct {
     PyObject_HEAD braid_session *session; // NULL: closed
     PyObject *graph;                      // keeps it
-    int running;                          // calls that use the session
-    PyThread_type_lock idle;              // held while there are any
+    native_calls calls;                   // that use the session
 } session_object;
+
+// ---- Calls in progress ----
+
+bool native_calls_init(native_calls *c)
+{
+    c->idle = PyThread_allocate_lock();
+    if (!c->idle) PyErr_NoMemory();
+    return c->idle != NULL;
+}
+
+void native_calls_fini(native_calls *c)
+{
+    if (c->idle) PyThread_free_lock(c->idle);
+}
+
+void native_calls_enter(native_calls *c)
+{
+    if (c->running++ == 0) PyThread_acquire_lock(c->idle, WAIT_LOCK);
+}
+
+void native_calls_leave(native_calls *c)
+{
+    if (--c->running == 0) PyThread_release_lock(c->idle);
+}
+
+void native_calls_wait(native_calls *c)
+{
+    PyThread_acquire_lock(c->idle, WAIT_LOCK);
+    PyThread_release_lock(c->idle);
+}
 
 // ---- Opening and closing ----
 
-static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+typedef struct {
+    braid_session_options options;
+    native_strings filters;
+} opening;
+
+static void opening_end(opening *o)
+{
+    native_strings_end(&o->filters);
+}
+
+// The graph; NULL: an exception is set.
+static PyObject *parse_options(opening *to, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"graph",
                             "target",
@@ -24,37 +64,50 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                             "open_timeout_ms",
                             "cpu_devices",
                             "disabled_rewrites",
+                            "tls_dir",
+                            "collective_leader",
+                            "device_filters",
                             NULL};
-    braid_session_options o = {0};
-    PyObject *graph;
+    braid_session_options *o = &to->options;
+    PyObject *graph, *filters = NULL;
     int soft = 0, log = 0, isolate = 0;
     long long timeout_ms = 0, open_ms = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|ziipppLLiI", names, &graph, &o.target,
-                                     &o.inter_op_threads, &o.intra_op_threads, &soft, &log, &isolate,
-                                     &timeout_ms, &open_ms, &o.cpu_devices, &o.disabled_rewrites))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|ziipppLLiIzzO", names, &graph, &o->target,
+                                     &o->inter_op_threads, &o->intra_op_threads, &soft, &log, &isolate,
+                                     &timeout_ms, &open_ms, &o->cpu_devices, &o->disabled_rewrites,
+                                     &o->tls_dir, &o->collective_leader, &filters) ||
+        (filters && !native_strings_init(&to->filters, filters)))
         return NULL;
-    braid_graph *g = native_graph(graph);
+    o->allow_soft_placement = soft;
+    o->log_device_placement = log;
+    o->isolate_session_state = isolate;
+    o->operation_timeout_ms = timeout_ms;
+    o->open_timeout_ms = open_ms;
+    o->device_filters = to->filters.items;
+    o->device_filter_count = to->filters.count;
+    return graph;
+}
+
+static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    opening o __attribute__((cleanup(opening_end))) = {0};
+    PyObject *graph = parse_options(&o, args, keywords);
+    braid_graph *g = graph ? native_graph(graph) : NULL;
     if (!g) return NULL;
-    o.allow_soft_placement = soft;
-    o.log_device_placement = log;
-    o.isolate_session_state = isolate;
-    o.operation_timeout_ms = timeout_ms;
-    o.open_timeout_ms = open_ms;
     session_object *s = (session_object *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
     s->graph = graph;
     Py_INCREF(graph);
-    s->idle = PyThread_allocate_lock();
     NATIVE_STATUS(st);
-    braid_session *opened;
-    Py_BEGIN_ALLOW_THREADS opened = braid_session_open(g, &o, st);
-    Py_END_ALLOW_THREADS if (!opened)
-    {
-        Py_DECREF(s);
-        return native_raise(st);
+    bool is_good = native_calls_init(&s->calls);
+    if (is_good) {
+        Py_BEGIN_ALLOW_THREADS s->session = braid_session_open(g, &o.options, st);
+        Py_END_ALLOW_THREADS is_good = s->session != NULL;
+        if (!is_good) native_raise(st);
     }
-    s->session = opened;
-    return (PyObject *)s;
+    if (is_good) return (PyObject *)s;
+    Py_DECREF(s);
+    return NULL;
 }
 
 // Ends the calls of other threads and waits for their return.
@@ -65,8 +118,7 @@ static braid_code close_session(session_object *s, braid_status *st)
     s->session = NULL;
     if (!closing) return code;
     Py_BEGIN_ALLOW_THREADS braid_session_cancel(closing);
-    PyThread_acquire_lock(s->idle, WAIT_LOCK);
-    PyThread_release_lock(s->idle);
+    native_calls_wait(&s->calls);
     code = braid_session_close(closing, st);
     Py_END_ALLOW_THREADS return code;
 }
@@ -75,8 +127,7 @@ static PyObject *session_close(PyObject *self, PyObject *args)
 {
     (void)args;
     NATIVE_STATUS(st);
-    if (close_session((session_object *)self, st)) return native_raise(st);
-    Py_RETURN_NONE;
+    return native_none(close_session((session_object *)self, st), st);
 }
 
 static void session_dealloc(PyObject *self)
@@ -84,128 +135,83 @@ static void session_dealloc(PyObject *self)
     session_object *s = (session_object *)self;
     NATIVE_STATUS(st);
     close_session(s, st);
-    if (s->idle) PyThread_free_lock(s->idle);
+    native_calls_fini(&s->calls);
     Py_XDECREF(s->graph);
     native_free(self);
 }
 
-// ---- Steps ----
-
-// The arrays of a run. All are owned; the tensors of `feeds` are those of the Python objects.
-typedef struct {
-    braid_feed *feeds;
-    braid_fetch *fetches;
-    braid_tensor **fetched;
-    braid_op **targets;
-    Py_ssize_t feed_count, fetch_count, target_count;
-} step;
-
-static void step_free(step *s)
+braid_session *native_session_enter(PyObject *self)
 {
-    for (Py_ssize_t i = 0; s->fetched && i < s->fetch_count; i++)
-        braid_tensor_free(s->fetched[i]);
-    free(s->feeds);
-    free(s->fetches);
-    free(s->fetched);
-    free(s->targets);
+    session_object *s = (session_object *)self;
+    if (s->session)
+        native_calls_enter(&s->calls);
+    else
+        PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
+    return s->session;
 }
 
-static bool feed_of(PyObject *item, braid_feed *feed)
+void native_session_leave(PyObject *self)
 {
-    PyObject *op, *tensor;
-    int index;
-    if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "OiO", &op, &index, &tensor)) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a feed is a triple (Op, index, Tensor)");
-        return false;
-    }
-    PyObject *pair = Py_BuildValue("(Oi)", op, index);
-    const bool is_good = pair && native_out(pair, &feed->out) && (feed->value = native_tensor(tensor));
-    Py_XDECREF(pair);
-    return is_good;
+    native_calls_leave(&((session_object *)self)->calls);
 }
 
-// `feeds` is a tuple, the others are lists.
-static bool step_init(step *s, PyObject *feeds, PyObject *fetches, PyObject *targets)
+static PyObject *cancel(PyObject *self, PyObject *args)
 {
-    *s = (step){.feed_count = PyTuple_Size(feeds),
-                .fetch_count = PyList_Size(fetches),
-                .target_count = PyList_Size(targets)};
-    s->feeds = calloc((size_t)s->feed_count + 1, sizeof *s->feeds);
-    s->fetches = calloc((size_t)s->fetch_count + 1, sizeof *s->fetches);
-    s->fetched = calloc((size_t)s->fetch_count + 1, sizeof *s->fetched);
-    s->targets = calloc((size_t)s->target_count + 1, sizeof *s->targets);
-    if (!s->feeds || !s->fetches || !s->fetched || !s->targets) {
-        PyErr_NoMemory();
-        return false;
-    }
-    bool is_good = true;
-    for (Py_ssize_t i = 0; is_good && i < s->feed_count; i++)
-        is_good = feed_of(PyTuple_GetItem(feeds, i), &s->feeds[i]);
-    for (Py_ssize_t i = 0; is_good && i < s->fetch_count; i++) {
-        s->fetches[i].value = &s->fetched[i];
-        is_good = native_out(PyList_GetItem(fetches, i), &s->fetches[i].out);
-    }
-    for (Py_ssize_t i = 0; is_good && i < s->target_count; i++)
-        is_good = (s->targets[i] = native_op(PyList_GetItem(targets, i))) != NULL;
-    return is_good;
+    (void)args;
+    braid_session *session = native_session_enter(self);
+    if (!session) return NULL;
+    Py_BEGIN_ALLOW_THREADS braid_session_cancel(session);
+    Py_END_ALLOW_THREADS native_session_leave(self);
+    Py_RETURN_NONE;
 }
 
-static PyObject *take_fetched(step *s)
+static PyObject *device_list(const braid_device_attributes *devices, int count)
 {
-    PyObject *list = PyList_New(s->fetch_count);
-    for (Py_ssize_t i = 0; list && i < s->fetch_count; i++) {
-        PyObject *tensor = native_tensor_new(s->fetched[i]);
-        s->fetched[i] = NULL;
-        if (!tensor || PyList_SetItem(list, i, tensor) < 0) Py_CLEAR(list);
+    PyObject *list = PyList_New(count);
+    for (int i = 0; list && i < count; i++) {
+        PyObject *device =
+            Py_BuildValue("(ssLK)", devices[i].name, devices[i].type, (long long)devices[i].memory_limit,
+                          (unsigned long long)devices[i].incarnation);
+        if (!device || PyList_SetItem(list, i, device) < 0) Py_CLEAR(list);
     }
     return list;
 }
 
-static PyObject *run_step(session_object *o, step *s, long long timeout_ms)
+static PyObject *list_devices(PyObject *self, PyObject *args)
 {
-    const braid_run_args args = {.feeds = s->feeds,
-                                 .feed_count = (int)s->feed_count,
-                                 .fetches = s->fetches,
-                                 .fetch_count = (int)s->fetch_count,
-                                 .targets = s->targets,
-                                 .target_count = (int)s->target_count,
-                                 .timeout_ms = timeout_ms};
+    (void)args;
+    braid_session *session = native_session_enter(self);
+    if (!session) return NULL;
     NATIVE_STATUS(st);
-    braid_session *session = o->session;
+    const braid_device_attributes *devices;
+    int count;
     braid_code code;
-    if (o->running++ == 0) PyThread_acquire_lock(o->idle, WAIT_LOCK);
-    Py_BEGIN_ALLOW_THREADS code = braid_session_run(session, &args, st);
-    Py_END_ALLOW_THREADS if (--o->running == 0) PyThread_release_lock(o->idle);
-    return code ? native_raise(st) : take_fetched(s);
+    Py_BEGIN_ALLOW_THREADS code = braid_session_list_devices(session, &devices, &count, st);
+    Py_END_ALLOW_THREADS PyObject *list = code ? native_raise(st) : device_list(devices, count);
+    native_session_leave(self);
+    return list;
 }
 
-static PyObject *run(PyObject *self, PyObject *args)
-{
-    session_object *o = (session_object *)self;
-    PyObject *feeds, *fetches, *targets;
-    long long timeout_ms = 0;
-    if (!PyArg_ParseTuple(args, "O!O!O!|L", &PyList_Type, &feeds, &PyList_Type, &fetches, &PyList_Type,
-                          &targets, &timeout_ms))
-        return NULL;
-    if (!o->session) {
-        PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
-        return NULL;
-    }
-    PyObject *fed = PyList_AsTuple(feeds); // keeps the tensors whatever other threads do with the list
-    if (!fed) return NULL;
-    step s;
-    PyObject *result = step_init(&s, fed, fetches, targets) ? run_step(o, &s, timeout_ms) : NULL;
-    step_free(&s);
-    Py_DECREF(fed);
-    return result;
-}
+// ---- The type ----
 
 bool native_session_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
-        {"run", run, METH_VARARGS,
-         "run(feeds, fetches, targets, timeout_ms=0): runs what the lists need. A feed is (Op, index, Tensor), a "
-         "fetch (Op, index), a target an Op. Returns the fetched tensors."},
+        {"run", (PyCFunction)(void (*)(void))native_run, METH_VARARGS | METH_KEYWORDS,
+         "run(feeds, fetches, targets, timeout_ms=0, trace=False): runs what the lists need. A feed is (Op, index, "
+         "Tensor), a fetch (Op, index), a target an Op. Returns the fetched tensors; of a traced run, a pair of "
+         "these and the bytes of a RunMetadata."},
+        {"make_callable", (PyCFunction)(void (*)(void))native_make_callable, METH_VARARGS | METH_KEYWORDS,
+         "make_callable(feeds, fetches, targets, connections=(), timeout_ms=0, trace=False): plans runs of what "
+         "the lists need. A feed or fetch is (Op, index); of a connection (from, to), the consumers of `to` get "
+         "`from`. Returns a Callable."},
+        {"partial_run", native_partial_run, METH_VARARGS,
+         "partial_run(feeds, fetches, targets): sets up a step that is fed and fetched in several calls, a "
+         "PartialRun. A feed or fetch is (Op, index)."},
+        {"list_devices", list_devices, METH_NOARGS,
+         "The devices, as (name, type, memory limit, incarnation)."},
+        {"cancel", cancel, METH_NOARGS,
+         "Ends calls in progress and later ones with an error; the session is then still to be closed."},
         {"close", session_close, METH_NOARGS,
          "Ends calls in progress and closes the session. Any number of times."},
         {0},

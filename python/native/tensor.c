@@ -40,7 +40,7 @@ PyObject *native_tensor_new(braid_tensor *tensor)
 
 const braid_tensor *native_tensor(PyObject *object)
 {
-    if (PyObject_IsInstance(object, type) == 1) return ((tensor_object *)object)->tensor;
+    if ((PyObject *)Py_TYPE(object) == type) return ((tensor_object *)object)->tensor;
     PyErr_SetString(PyExc_TypeError, "a braid._native.Tensor is needed");
     return NULL;
 }

@@ -447,6 +447,97 @@ class SessionTest(unittest.TestCase):
             t.join()
         self.assertEqual(codes, [CANCELLED] * 3)
 
+    def test_a_traced_run_returns_its_record(self):
+        b = Builder()
+        x = b.placeholder(FLOAT, "x")
+        y = (b.node("Neg", [x], name="y"), 0)
+        session = native.Session(b.graph)
+        feed = tensor(np.float32(3))
+
+        def nodes(record):
+            stats = protos.RunMetadata.FromString(record).step_stats
+            return [n.node_name for device in stats.dev_stats for n in device.node_stats]
+
+        (value,), record = session.run([(*x, feed)], [y], [], trace=True)
+        self.assertEqual(np.asarray(value), -3)
+        self.assertIn("y", nodes(record))
+        (value,), record = session.make_callable([x], [y], [], trace=True).run([feed])
+        self.assertEqual(np.asarray(value), -3)
+        self.assertIn("y", nodes(record))
+
+    def test_a_callable_runs_what_was_planned(self):
+        b = Builder()
+        x, y, unfed = b.placeholder(FLOAT), b.placeholder(FLOAT), b.placeholder(FLOAT)
+        difference, negative = (b.node("Sub", [x, y]), 0), (b.node("Neg", [unfed]), 0)
+        session = native.Session(b.graph)
+        minus = session.make_callable([y, x], [difference, negative], [], connections=[(difference, unfed)])
+        for i in range(3):
+            got = minus.run([tensor(np.float32(i)), tensor(np.float32(10))])
+            self.assertEqual([float(np.asarray(g)) for g in got], [10 - i, i - 10])
+        self.assertRaises(ValueError, minus.run, [tensor(np.float32(1))])
+        self.assertRaises(TypeError, minus.run, [1, 2])
+        minus.close()
+        self.assertRaisesRegex(RuntimeError, "closed", minus.run, [tensor(np.float32(1))] * 2)
+        self.assertRaises(
+            native.Error, session.make_callable, [x], [negative, negative], [unfed[0]], [(x, x)]
+        )
+        alone = session.make_callable([x, y], [difference], [])
+        session.close()
+        with self.assertRaises(native.Error) as caught:
+            alone.run([tensor(np.float32(1))] * 2)
+        self.assertEqual(caught.exception.args[0], CANCELLED)
+
+    def test_a_callable_has_a_time_limit(self):
+        session, never = self.blocked()
+        waits = session.make_callable([], [never], [], timeout_ms=20)
+        with self.assertRaises(native.Error) as caught:
+            waits.run([])
+        self.assertEqual(caught.exception.args[0], DEADLINE_EXCEEDED)
+
+    def test_a_partial_run_is_fed_and_fetched_in_turns(self):
+        b = Builder()
+        x, y = b.placeholder(FLOAT), b.placeholder(FLOAT)
+        twice = (b.node("Add", [x, x]), 0)
+        sum_ = (b.node("Add", [twice, y]), 0)
+        session = native.Session(b.graph)
+        partial = session.partial_run([x, y], [twice, sum_], [])
+        (got,) = partial.run([(*x, tensor(np.float32(3)))], [twice])
+        self.assertEqual(np.asarray(got), 6)
+        self.assertRaises(native.Error, partial.run, [], [twice])
+        (got,) = partial.run([(*y, tensor(np.float32(7)))], [sum_])
+        self.assertEqual(np.asarray(got), 13)
+        partial.close()
+        self.assertRaisesRegex(RuntimeError, "closed", partial.run, [], [])
+        session.partial_run([x], [twice], []).run([(*x, tensor(np.float32(3)))], [])  # given up
+
+    def test_a_session_lists_its_devices(self):
+        devices = native.Session(native.Graph(), cpu_devices=2).list_devices()
+        self.assertEqual(
+            [(d[0].split("/")[-1], d[1]) for d in devices], [("device:CPU:0", "CPU"), ("device:CPU:1", "CPU")]
+        )
+
+    def test_cancel_ends_a_step_and_leaves_closing_to_the_caller(self):
+        session, never = self.blocked()
+        session.cancel()
+        with self.assertRaises(native.Error) as caught:
+            session.run([], [never], [])
+        self.assertEqual(caught.exception.args[0], CANCELLED)
+        session.close()
+        self.assertRaises(RuntimeError, session.cancel)
+
+    def test_many_values_fit(self):
+        b = Builder()
+        xs = [b.placeholder(FLOAT) for _ in range(50)]
+        ys = [(b.node("Neg", [x]), 0) for x in xs]
+        session = native.Session(b.graph)
+        feeds = [tensor(np.float32(i)) for i in range(50)]
+        want = [-i for i in range(50)]
+        for got in (
+            session.run([(*x, t) for x, t in zip(xs, feeds)], ys, [y[0] for y in ys]),
+            session.make_callable(xs, ys, []).run(feeds),
+        ):
+            self.assertEqual([float(np.asarray(g)) for g in got], want)
+
     def test_graphs_and_sessions_leave_nothing(self):
         def pages():
             with open("/proc/self/statm") as f:
