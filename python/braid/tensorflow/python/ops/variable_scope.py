@@ -1152,6 +1152,7 @@ def variable_creator_scope_v1(variable_creator):
 
 
 variable_creator_scope = variable_creator_scope_v1
+variable = variables.VariableV1
 
 
 # Partitions.
