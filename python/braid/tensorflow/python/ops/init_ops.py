@@ -2,12 +2,13 @@
 
 import math
 
+import numpy as np
+
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_linalg_ops
-from braid.tensorflow.python.ops import linalg_ops_impl
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -73,8 +74,6 @@ class Constant(Initializer):
     """A number, or a list or an array with as many elements as the shape wants."""
 
     def __init__(self, value=0, dtype=dtypes.float32, verify_shape=False):
-        import numpy as np
-
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
                 f"Invalid type for initial value: {type(value)} (expected Python scalar, list or tuple of "
@@ -295,6 +294,8 @@ class Identity(Initializer):
         full_shape = shape if partition_info is None else partition_info.full_shape
         if len(full_shape) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
+        from braid.tensorflow.python.ops import linalg_ops_impl
+
         initializer = linalg_ops_impl.eye(*full_shape, dtype=self._type_or(dtype))
         if partition_info is not None:
             initializer = array_ops.slice(initializer, partition_info.var_offset, shape)
