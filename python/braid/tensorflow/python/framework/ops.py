@@ -1150,7 +1150,8 @@ class Graph:
         if not kinds:
             raise ValueError("allow_tensor and allow_operation can't both be False.")
         if hasattr(obj, "_as_graph_element"):
-            obj = obj._as_graph_element() or obj
+            element = obj._as_graph_element()
+            obj = obj if element is None else element
         if isinstance(obj, bytes):
             obj = obj.decode()
         if isinstance(obj, str):

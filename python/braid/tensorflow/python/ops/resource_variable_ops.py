@@ -73,7 +73,6 @@ class BaseResourceVariable(variables.VariableV1):
         self._is_initialized_op = is_initialized_op
         self._cached_value = cached_value
         self._save_slice_info = save_slice_info
-        self._graph_key = ops.get_default_graph()._graph_key
         self._update_uid = None
 
     def __repr__(self):
@@ -449,7 +448,6 @@ class ResourceVariable(BaseResourceVariable):
             self._cached_value = None
             self._graph_element = snapshot if snapshot is not None else self._read_variable_op()
         self._is_initialized_op = None
-        self._graph_key = graph._graph_key
         self._finish_from_proto(variable_def, import_scope)
 
 

@@ -342,7 +342,6 @@ class RefVariable(VariableV1):
         self._caching_device = caching_device
         self._save_slice_info = None
         self._update_uid = None
-        self._graph_key = ops.get_default_graph()._graph_key
         with ops.init_scope():
             self._build(initial_value, validate_shape, name, dtype, shape)
             ops.add_to_collections(_collections_of(collections, self._trainable), self)
@@ -400,7 +399,6 @@ class RefVariable(VariableV1):
         has_initial = bool(variable_def.initial_value_name)
         self._initial_value = element(variable_def.initial_value_name) if has_initial else None
         self._snapshot = element(variable_def.snapshot_name)
-        self._graph_key = graph._graph_key
         self._finish_from_proto(variable_def, import_scope)
 
     def to_proto(self, export_scope=None):
@@ -602,7 +600,8 @@ def _collections_of(collections, trainable):
 
 def _beside(name):
     """A context whose ops are placed with the variable of that name, which need not exist yet."""
-    where = protos.AttrValue(list=protos.AttrValue.ListValue(s=[compat.as_bytes(f"loc:@{name}")]))
+    where = protos.AttrValue()
+    where.list.s.append(compat.as_bytes(f"loc:@{name}"))
     return ops.get_default_graph()._attr_scope({"_class": where})
 
 
