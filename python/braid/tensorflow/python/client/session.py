@@ -51,6 +51,9 @@ def _element(fetches, fetch, original):
 
 def _builder(fetches, fetch):
     """A function from the list of results to the value of `fetch`."""
+    if type(fetch) is ops.Tensor or type(fetch) is ops.Operation:
+        place = _element(fetches, fetch, fetch) if fetch.graph is not fetches.graph else fetches.add(fetch)
+        return lambda results: results[place]
     if fetch is None:
         raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}")
     for kind, expand, _, _ in reversed(_expansions):

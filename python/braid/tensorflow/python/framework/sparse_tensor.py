@@ -29,7 +29,7 @@ class SparseTensor:
     def __init__(self, indices, values, dense_shape):
         with ops.name_scope(None, "SparseTensor", [indices, values, dense_shape]):
             indices = ops.convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
-            values = ops.convert_to_tensor(values, name="values", as_ref=True)
+            values = ops.internal_convert_to_tensor(values, name="values", as_ref=True)
             dense_shape = ops.convert_to_tensor(dense_shape, name="dense_shape", dtype=dtypes.int64)
         self._indices = indices
         self._values = values

@@ -1,0 +1,206 @@
+"""Sessions: fetches and feeds of any structure, callables, partial runs, errors, defaults, memory."""
+
+import collections
+import gc
+import threading
+import unittest
+
+import support
+import braid.tensorflow as tf
+import numpy as np
+
+
+class SessionTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+        self.x = tf.placeholder(tf.float32, [None, 2], name="x")
+        self.y = tf.identity(self.x * 2.0, name="y")
+        self.session = tf.Session()
+        self.addCleanup(self.session.close)
+
+
+class FetchTest(SessionTest):
+    def test_results_have_the_structure_of_the_fetches(self):
+        Pair = collections.namedtuple("Pair", ["a", "b"])
+        a, b = tf.constant(1), tf.constant([2, 3])
+        run = self.session.run
+        self.assertEqual(run(a), 1)
+        self.assertIs(type(run(a)), np.int32)
+        self.assertEqual(run([a, (a, "Const_1:0"[:5] + ":0")])[1][0], 1)
+        got = run({"p": Pair(a, [b]), "op": a.op, "same": (a, a)})
+        self.assertEqual((got["p"].a, got["p"].b[0].tolist(), got["op"], got["same"]), (1, [2, 3], None, (1, 1)))
+        self.assertEqual(run([]), [])
+        self.assertIs(type(run(collections.OrderedDict([("k", a)]))), collections.OrderedDict)
+
+    def test_what_cannot_be_fetched(self):
+        for fetch, error in ((None, TypeError), (3, TypeError), ("zzz:0", ValueError), ("a b", ValueError)):
+            with self.assertRaises(error, msg=fetch):
+                self.session.run(fetch)
+
+    def test_rows_and_sparse_tensors_are_fetched_and_fed(self):
+        sparse = tf.sparse_placeholder(tf.float32)
+        value = tf.SparseTensorValue([[0, 1]], [5.0], [2, 3])
+        got = self.session.run(sparse, {sparse: value})
+        self.assertEqual((got.indices.tolist(), got.values.tolist(), got.dense_shape.tolist()), ([[0, 1]], [5.0], [2, 3]))
+        rows = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([4]))
+        self.assertIsNone(self.session.run(rows).dense_shape)
+
+    def test_results_can_be_written_and_stay_when_the_session_ends(self):
+        v = tf.Variable([1.0, 2.0])
+        self.session.run(tf.global_variables_initializer())
+        value = self.session.run(v)
+        value += 1
+        self.assertEqual(self.session.run(v).tolist(), [1.0, 2.0])
+        self.session.close()
+        self.assertEqual(value.tolist(), [2.0, 3.0])
+
+    def test_nodes_added_after_a_run_are_there_in_the_next(self):
+        self.session.run(tf.constant(1))
+        self.assertEqual(self.session.run(tf.constant(2)), 2)
+
+
+class FeedTest(SessionTest):
+    def test_values_are_converted_to_the_type_of_the_tensor(self):
+        for value in ([[1, 2]], np.array([[1, 2]], np.int64), np.asfortranarray([[1.0, 2]]), [(1, np.float64(2))]):
+            self.assertEqual(self.session.run(self.y, {self.x: value}).tolist(), [[2.0, 4.0]])
+        self.assertEqual(self.session.run("y:0", {"x:0": [[1, 2]]}).tolist(), [[2.0, 4.0]])
+        self.assertEqual(self.session.run(self.y, {(self.x,): (np.array([[1, 2]]),)}).tolist(), [[2.0, 4.0]])
+
+    def test_any_tensor_can_be_fed_and_a_fed_tensor_fetched(self):
+        self.assertEqual(self.session.run([self.y], {self.y: [[7, 7]]})[0].tolist(), [[7.0, 7.0]])
+
+    def test_strings(self):
+        s = tf.placeholder(tf.string)
+        t = tf.identity(s)
+        self.assertEqual(self.session.run(t, {s: "é"}), "é".encode())
+        self.assertEqual(self.session.run(t, {s: [["a", b"\0b"]]}).tolist(), [[b"a", b"\0b"]])
+
+    def test_values_that_do_not_fit(self):
+        i = tf.placeholder(tf.int32)
+        cases = (
+            (self.x, [1, 2], ValueError, r"shape \(2,\) for Tensor 'x:0', which has shape '\(\?, 2\)'"),
+            (self.x, [["a", "b"]], ValueError, ""),
+            (self.x, tf.constant([[1.0, 2]]), TypeError, "cannot be a tf.Tensor object"),
+            ("zzz", 1, TypeError, "Cannot interpret feed_dict key as Tensor"),
+            (3, 1, TypeError, "Cannot interpret feed_dict key as Tensor"),
+            (i, 2**40, TypeError, "larger type"),
+        )
+        for key, value, error, message in cases:
+            with self.assertRaisesRegex(error, message):
+                self.session.run(self.y, {key: value})
+
+
+class ErrorsTest(SessionTest):
+    def test_an_error_shows_the_node_and_the_line_that_built_it(self):
+        with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+            self.session.run(self.y)
+        error = caught.exception
+        self.assertEqual((error.op.name, error.error_code), ("x", 3))
+        self.assertIn('self.x = tf.placeholder(tf.float32, [None, 2], name="x")', str(error))
+        self.assertNotIn("site-packages", str(error))
+
+    def test_a_deadline_ends_a_step(self):
+        queue = tf.FIFOQueue(1, [tf.int32])
+        with self.assertRaises(tf.errors.DeadlineExceededError):
+            self.session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+
+    def test_a_closed_session_and_an_empty_graph(self):
+        self.session.close()
+        self.session.close()
+        with self.assertRaisesRegex(RuntimeError, "closed Session"):
+            self.session.run(self.y)
+        with tf.Graph().as_default(), tf.Session() as session:
+            with self.assertRaisesRegex(RuntimeError, "graph is empty"):
+                session.run("a:0")
+
+    def test_closing_ends_steps_of_other_threads(self):
+        dequeued = tf.FIFOQueue(1, [tf.int32]).dequeue()
+        self.session.run(tf.constant(1))
+        errors = []
+
+        def run():
+            try:
+                self.session.run(dequeued)
+            except (tf.errors.CancelledError, RuntimeError) as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.session.close()
+        thread.join(20)
+        self.assertEqual(len(errors), 1)
+
+
+class DefaultTest(SessionTest):
+    def test_eval_and_run_use_the_default_session(self):
+        with self.assertRaisesRegex(ValueError, "No default session is registered"):
+            self.y.eval()
+        with self.session.as_default():
+            self.assertEqual(self.y.eval({self.x: [[1, 1]]}).tolist(), [[2.0, 2.0]])
+            tf.no_op().run()
+        with tf.Graph().as_default(), self.session.as_default():
+            with self.assertRaisesRegex(ValueError, "different"):
+                tf.constant(1).eval()
+
+    def test_a_session_of_a_with_statement_is_closed_at_its_end(self):
+        with tf.Session() as session:
+            self.assertIs(tf.get_default_session(), session)
+        self.assertIsNone(tf.get_default_session())
+        with self.assertRaises(RuntimeError):
+            session.run(self.y)
+
+    def test_an_interactive_session_is_the_default_until_it_is_closed(self):
+        session = tf.InteractiveSession()
+        self.assertEqual(tf.constant(3).eval(), 3)
+        session.close()
+        self.assertIsNone(tf.get_default_session())
+
+
+class CallsTest(SessionTest):
+    def test_a_callable_takes_values_in_the_order_of_its_feeds(self):
+        z = tf.placeholder(tf.float32, [])
+        call = self.session.make_callable([self.y * z, tf.no_op()], [z, self.x])
+        value, none = call(10, [[1, 2]])
+        self.assertEqual((value.tolist(), none), ([[20.0, 40.0]], None))
+        with self.assertRaises(TypeError):
+            call(1)
+
+    def test_a_step_goes_on_in_several_calls(self):
+        a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+        first = a + 1
+        second = first * b
+        handle = self.session.partial_run_setup([first, second], [a, b])
+        got = self.session.partial_run(handle, first, {a: 1})
+        self.assertEqual(got, 2)
+        self.assertEqual(self.session.partial_run(handle, second, {b: got * 10}), 40)
+
+    def test_a_traced_run_has_its_nodes(self):
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        self.session.run(self.y, {self.x: [[1, 2]]}, options, metadata)
+        names = [s.node_name for d in metadata.step_stats.dev_stats for s in d.node_stats]
+        self.assertTrue(any("y" in name for name in names), names)
+
+
+class MemoryTest(unittest.TestCase):
+    def test_graphs_and_sessions_leave_nothing(self):
+        def once():
+            with tf.Graph().as_default(), tf.Session() as session:
+                x = tf.placeholder(tf.float32, [None])
+                session.run(tf.gradients(x * x, x), {x: np.ones(1000)})
+
+        def resident():
+            gc.collect()
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * 4096
+
+        for _ in range(100):
+            once()
+        before = resident()
+        for _ in range(400):
+            once()
+        self.assertLess(resident() - before, 4 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
