@@ -26,7 +26,8 @@ class _Aliases:
 
     def _real_name(self, fullname):
         if fullname == self._name or fullname.startswith(self._name + "."):
-            return self._real + fullname[len(self._name) :]
+            # tf.compat.v1 is tf: what is below it must not be loaded again under another name.
+            return (self._real + fullname[len(self._name) :]).replace(".compat.v1", "")
         return None
 
     def find_spec(self, fullname, path=None, target=None):
