@@ -11,13 +11,11 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 _FILE = pathlib.Path(__file__).with_name("protos.binpb")
 
 
-def _fill(pool):
-    for file in descriptor_pb2.FileDescriptorSet.FromString(_FILE.read_bytes()).file:
-        pool.AddSerializedFile(file.SerializeToString())
-    return pool
-
-
-pool = _fill(descriptor_pool.DescriptorPool())
+pool = descriptor_pool.DescriptorPool()
+files = []  # the names of the .proto files
+for _file in descriptor_pb2.FileDescriptorSet.FromString(_FILE.read_bytes()).file:
+    pool.AddSerializedFile(_file.SerializeToString())
+    files.append(_file.name)
 
 
 def _class_of(descriptor):

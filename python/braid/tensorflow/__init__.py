@@ -60,6 +60,8 @@ def _make_namespaces():
 
 
 _public = _make_namespaces()
+# tf.compat.v1 is this module: `import tensorflow.compat.v1 as tf`.
+sys.modules[__name__ + ".compat"].v1 = sys.modules[__name__ + ".compat.v1"] = sys.modules[__name__]
 _PACKAGES = ("contrib", "core", "examples", "python")
 
 

@@ -14,7 +14,7 @@ import traceback
 from braid import _native, protos
 from braid.tensorflow.python.eager import context
 from braid.tensorflow.python.framework import device as pydev
-from braid.tensorflow.python.framework import dtypes, errors_impl, tensor_shape
+from braid.tensorflow.python.framework import composite_tensor, dtypes, errors_impl, tensor_shape, type_spec
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -434,6 +434,7 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
 
 
 convert_to_tensor_or_composite = convert_to_tensor_or_indexed_slices
+internal_convert_to_tensor_or_composite = internal_convert_to_tensor_or_indexed_slices
 
 
 def internal_convert_n_to_tensor_or_indexed_slices(values, dtype=None, name=None, as_ref=False):
@@ -451,6 +452,10 @@ def convert_n_to_tensor_or_indexed_slices(values, dtype=None, name=None):
     return internal_convert_n_to_tensor_or_indexed_slices(values, dtype, name)
 
 
+convert_n_to_tensor_or_composite = convert_n_to_tensor_or_indexed_slices
+internal_convert_n_to_tensor_or_composite = internal_convert_n_to_tensor_or_indexed_slices
+
+
 def _operation_is_no_tensor(value, dtype=None, name=None, as_ref=False):
     raise TypeError(
         f"Can't convert Operation '{value.name}' to Tensor (target dtype={dtype!r}, as_ref={as_ref})"
@@ -461,7 +466,7 @@ def _operation_is_no_tensor(value, dtype=None, name=None, as_ref=False):
 
 
 @tf_export("IndexedSlices")
-class IndexedSlices(_TensorLike):
+class IndexedSlices(_TensorLike, composite_tensor.CompositeTensor):
     """Rows of a larger tensor: `values` [n, ...], which rows they are (`indices` [n]), its shape if known."""
 
     def __init__(self, values, indices, dense_shape=None):
@@ -518,6 +523,72 @@ class IndexedSlices(_TensorLike):
 
     def __neg__(self):
         return IndexedSlices(-self._values, self._indices, self._dense_shape)
+
+    @property
+    def _type_spec(self):
+        rows = self._indices.shape.with_rank(1)[0]
+        shape = self._values.shape
+        rest = shape[1:] if shape.ndims is not None else tensor_shape.TensorShape(None)
+        kind = None if self._dense_shape is None else self._dense_shape.dtype
+        return IndexedSlicesSpec(
+            tensor_shape.TensorShape([None]).concatenate(rest),
+            self.dtype,
+            self._indices.dtype,
+            kind,
+            tensor_shape.TensorShape([rows]),
+        )
+
+
+@tf_export("IndexedSlicesSpec")
+class IndexedSlicesSpec(type_spec.TypeSpec):
+    """What is known of IndexedSlices: the whole's shape and dtype, the types of its parts."""
+
+    __slots__ = ["_shape", "_values_dtype", "_indices_dtype", "_dense_shape_dtype", "_indices_shape"]
+
+    value_type = IndexedSlices
+
+    def __init__(
+        self,
+        shape=None,
+        dtype=dtypes.float32,
+        indices_dtype=dtypes.int64,
+        dense_shape_dtype=None,
+        indices_shape=None,
+    ):
+        self._shape = tensor_shape.as_shape(shape)
+        self._values_dtype = dtypes.as_dtype(dtype)
+        self._indices_dtype = dtypes.as_dtype(indices_dtype)
+        self._dense_shape_dtype = None if dense_shape_dtype is None else dtypes.as_dtype(dense_shape_dtype)
+        self._indices_shape = tensor_shape.as_shape(indices_shape).with_rank(1)
+
+    def _serialize(self):
+        return (
+            self._shape,
+            self._values_dtype,
+            self._indices_dtype,
+            self._dense_shape_dtype,
+            self._indices_shape,
+        )
+
+    @property
+    def _component_specs(self):
+        from braid.tensorflow.python.framework import tensor_spec
+
+        rest = self._shape[1:] if self._shape.ndims is not None else tensor_shape.TensorShape(None)
+        specs = [
+            tensor_spec.TensorSpec(self._indices_shape.concatenate(rest), self._values_dtype),
+            tensor_spec.TensorSpec(self._indices_shape, self._indices_dtype),
+        ]
+        if self._dense_shape_dtype is not None:
+            specs.append(tensor_spec.TensorSpec([self._shape.ndims], self._dense_shape_dtype))
+        return tuple(specs)
+
+    def _to_components(self, value):
+        parts = (value.values, value.indices)
+        return parts if value.dense_shape is None else (*parts, value.dense_shape)
+
+    def _from_components(self, components):
+        return IndexedSlices(*components)
 
 
 IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])

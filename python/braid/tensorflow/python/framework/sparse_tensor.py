@@ -2,14 +2,18 @@
 
 import collections
 
+from braid.tensorflow.python.framework import composite_tensor
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_spec
 from braid.tensorflow.python.framework import tensor_util
+from braid.tensorflow.python.framework import type_spec
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
 @tf_export("sparse.SparseTensor", "SparseTensor")
-class SparseTensor:
+class SparseTensor(ops._TensorLike, composite_tensor.CompositeTensor):
     """The elements of a tensor that are not zero, with their places, in row-major order.
 
     indices: int64 [count, rank], values: [count], dense_shape: int64 [rank].
@@ -34,6 +38,7 @@ class SparseTensor:
         self._indices = indices
         self._values = values
         self._dense_shape = dense_shape
+        self._dense_shape_default = None  # a static shape from elsewhere: of an iterator's element
         table = indices.get_shape().with_rank(2)
         vector = values.get_shape().with_rank(1)
         sizes = dense_shape.get_shape().with_rank(1)
@@ -67,7 +72,8 @@ class SparseTensor:
     @property
     def shape(self):
         """The dense tensor's TensorShape, as far as it is known."""
-        return tensor_util.constant_value_as_shape(self._dense_shape)
+        known = tensor_util.constant_value_as_shape(self._dense_shape)
+        return known if self._dense_shape_default is None else known.merge_with(self._dense_shape_default)
 
     def get_shape(self):
         return self.shape
@@ -86,6 +92,14 @@ class SparseTensor:
             self._dense_shape,
         )
 
+    @property
+    def name(self):
+        return self._values.name
+
+    @property
+    def _type_spec(self):
+        return SparseTensorSpec(self.shape, self.dtype)
+
     def eval(self, feed_dict=None, session=None):
         """The SparseTensorValue of a step of the session, or of the default one."""
         parts = [self.indices, self.values, self.dense_shape]
@@ -100,6 +114,58 @@ class SparseTensor:
         if getattr(SparseTensor, operator, None) not in (None, getattr(object, operator, None)):
             raise ValueError("operator %s cannot be overwritten again on class SparseTensor." % operator)
         setattr(SparseTensor, operator, func)
+
+
+@tf_export("SparseTensorSpec")
+class SparseTensorSpec(type_spec.TypeSpec):
+    """What is known of a SparseTensor: the dense tensor's shape and dtype."""
+
+    __slots__ = ["_shape", "_dtype"]
+
+    value_type = SparseTensor
+
+    def __init__(self, shape=None, dtype=dtypes.float32):
+        self._shape = tensor_shape.as_shape(shape)
+        self._dtype = dtypes.as_dtype(dtype)
+
+    @property
+    def shape(self):
+        return self._shape
+
+    @property
+    def dtype(self):
+        return self._dtype
+
+    def _serialize(self):
+        return (self._shape, self._dtype)
+
+    @property
+    def _component_specs(self):
+        rank = self._shape.ndims
+        return [
+            tensor_spec.TensorSpec([None, rank], dtypes.int64),
+            tensor_spec.TensorSpec([None], self._dtype),
+            tensor_spec.TensorSpec([rank], dtypes.int64),
+        ]
+
+    def _to_components(self, value):
+        if isinstance(value, SparseTensorValue):
+            value = SparseTensor.from_value(value)
+        return [value.indices, value.values, value.dense_shape]
+
+    def _from_components(self, components):
+        made = SparseTensor(*components)
+        made._dense_shape_default = self._shape
+        return made
+
+    def _to_legacy_output_types(self):
+        return self._dtype
+
+    def _to_legacy_output_shapes(self):
+        return self._shape
+
+    def _to_legacy_output_classes(self):
+        return SparseTensor
 
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])

@@ -1318,39 +1318,47 @@ def _assert_at_most_n_true(predicates, n, msg):
 
 
 def _no_case_holds(predicates, actions):
-    """The default of a case that has none: the last action, after a check that one of the conditions holds.
+    """The default of a case that has none: the last action, after a check that its condition alone holds.
 
-    Returns it, and the pairs that are left.
+    Returns it, and the conditions and actions that are left.
     """
-    *others, (last_pred, last_action) = list(zip(predicates, actions))
-    names = ", ".join(getattr(p, "name", "?") for p in predicates)
 
     def default():
-        what = ["None of conditions (%s) evaluated as True:" % names, array_ops.stack(predicates)]
-        with ops.control_dependencies([Assert(last_pred, data=what, summarize=len(predicates))]):
-            return last_action()
+        others = (
+            f"Implementation error: selected default action #{len(actions) - 1} was called, but some of other "
+            "predicates are True: "
+        )
+        none = (
+            "Input error: None of conditions evaluated as True:",
+            array_ops.stack(predicates, name="preds_c"),
+        )
+        checks = [
+            _assert_at_most_n_true(predicates[:-1], n=0, msg=others),
+            Assert(predicates[-1], data=none),
+        ]
+        with ops.control_dependencies(checks):
+            return actions[-1]()
 
-    return default, others
+    return default, predicates[:-1], actions[:-1]
 
 
 def _case_helper(cond_fn, pred_fn_pairs, default, exclusive, name, allow_python_preds=False, **cond_kwargs):
     """Chains `cond_fn` over the pairs, the first of them outermost."""
     predicates, actions = _case_pairs(pred_fn_pairs, exclusive) if pred_fn_pairs else ([], [])
     with ops.name_scope(name, "case", [predicates]):
-        pairs = list(zip(predicates, actions))
         if default is None:
-            if not pairs:
+            if not predicates:
                 raise ValueError("pred_fn_pairs must not be empty without a default")
-            default, pairs = _no_case_holds(predicates, actions)
+            default, predicates, actions = _no_case_holds(predicates, actions)
         if not callable(default):
             raise TypeError("default must be callable.")
-        if not pairs:
+        if not predicates:
             return default()
         checks = []
         if exclusive:
             checks.append(_assert_at_most_n_true(predicates, n=1, msg="Input error: exclusive=True"))
         fn = default
-        for predicate, action in reversed(pairs):
+        for predicate, action in reversed(list(zip(predicates, actions))):
             fn = functools.partial(
                 cond_fn, predicate, true_fn=action, false_fn=fn, name="cond", **cond_kwargs
             )

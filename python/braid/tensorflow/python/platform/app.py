@@ -10,6 +10,8 @@ try:
 except ImportError:
     from braid.absl.app import run as _run
 
+tf_export(v1=["flags", "app.flags"]).export_constant(__name__, "flags")
+
 
 def _parse_flags_tolerate_undef(argv):
     """Parses the flags; those that nobody has defined are left to main."""

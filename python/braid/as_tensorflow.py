@@ -1,0 +1,76 @@
+"""Importing this module has `import tensorflow` find Braid, at any depth: tensorflow.X is the module braid.tensorflow.X.
+
+`python3 -m braid` does so before it runs a program. It holds for this process; processes that are started with
+the environment of `child_environment()` do the same. A TensorFlow that is installed is not touched, and is not found
+any more. ImportError: one is in use already. `tf.__braid__` tells Braid from TensorFlow.
+
+`absl` (flags, app, logging), which came with TensorFlow, is braid.absl where it is not installed.
+"""
+
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
+VARIABLE = "BRAID_AS_TENSORFLOW"
+
+
+class _Aliases:
+    """Finds the modules of one package under another name. A module stays one object: it runs once."""
+
+    def __init__(self, name, real):
+        self._name = name
+        self._real = real
+
+    def _real_name(self, fullname):
+        if fullname == self._name or fullname.startswith(self._name + "."):
+            # tf.compat.v1 is tf: what is below it must not be loaded again under another name.
+            return (self._real + fullname[len(self._name) :]).replace(".compat.v1", "")
+        return None
+
+    def find_spec(self, fullname, path=None, target=None):
+        real = self._real_name(fullname)
+        if real is None or not _exists(real):
+            return None
+        is_package = getattr(sys.modules.get(real), "__path__", None) is not None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=real, is_package=is_package)
+
+    def create_module(self, spec):
+        module = importlib.import_module(spec.origin)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        """It has run. The import gave it the specification of the alias: takes that back."""
+        module.__spec__ = module.__spec__.loader_state
+
+
+def _exists(name):
+    try:
+        return name in sys.modules or importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # a package above it is not there
+        return False
+
+
+def _install():
+    there = sys.modules.get("tensorflow")
+    if there is not None and not hasattr(there, "__braid__"):
+        raise ImportError(
+            "TensorFlow has been imported already: import braid.as_tensorflow, or call braid.install(), first"
+        )
+    sys.meta_path.insert(0, _Aliases("tensorflow", "braid.tensorflow"))
+    sys.meta_path.append(_Aliases("absl", "braid.absl"))
+
+
+def child_environment(environment=None):
+    """The environment of a process whose Python programs find Braid as tensorflow too: os.environ with changes."""
+    made = dict(os.environ if environment is None else environment)
+    made[VARIABLE] = "1"
+    paths = [path for path in made.get("PYTHONPATH", "").split(os.pathsep) if path and path != _SITE]
+    made["PYTHONPATH"] = os.pathsep.join([_SITE, *paths])
+    return made
+
+
+_install()

@@ -1,0 +1,1 @@
+"""Which behaviour of TensorFlow holds."""
