@@ -525,12 +525,6 @@ def repeat_with_axis(data, repeats, axis, name=None):
         return gather(data, searchsorted(ends, places, side="right"), axis=axis)
 
 
-@tf_export("tile")
-def tile(input, multiples, name=None):
-    """Repeats a tensor along each dimension."""
-    return gen_array_ops.tile(input, multiples, name=name)
-
-
 @tf_export("stop_gradient")
 def stop_gradient(input, name=None):
     """The same tensor, which no gradient goes through."""
@@ -1023,15 +1017,6 @@ def reverse_sequence(
 
 def reverse_sequence_v2(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
     return reverse_sequence(input, seq_lengths, seq_axis, batch_axis, name)
-
-
-@tf_export("reverse", v1=["reverse", "manip.reverse", "reverse_v2"])
-def reverse(tensor, axis, name=None):
-    """Reverses the order of the elements along the dimensions of `axis`."""
-    return gen_array_ops.reverse_v2(tensor, axis, name)
-
-
-reverse_v2 = reverse
 
 
 # ---- Diagonals ----

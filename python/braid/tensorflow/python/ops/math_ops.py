@@ -32,7 +32,6 @@ def __getattr__(name):
 
 # Names that tf.math has for an op besides its own.
 _OTHER_NAMES = {
-    "linspace": "lin_space",
     "mod": "floor_mod",
     "floormod": "floor_mod",
     "negative": "neg",
@@ -225,7 +224,81 @@ def to_complex128(x, name="ToComplex128"):
     return cast(x, dtypes.complex128, name=name)
 
 
+@tf_export("math.exp", "exp")
+def exp(x, name=None):
+    """e to the power of x."""
+    return gen_math_ops.exp(x, name=name)
+
+
+@tf_export("math.sqrt", "sqrt")
+def sqrt(x, name=None):
+    """The square root."""
+    if isinstance(x, sparse_tensor.SparseTensor):
+        return sparse_tensor.SparseTensor(x.indices, sqrt(x.values, name=name), x.dense_shape)
+    return gen_math_ops.sqrt(x, name=name)
+
+
+@tf_export("math.rsqrt", v1=["math.rsqrt", "rsqrt"])
+def rsqrt(x, name=None):
+    """1 / sqrt(x)"""
+    return gen_math_ops.rsqrt(x, name=name)
+
+
+@tf_export("math.floor", "floor")
+def floor(x, name=None):
+    """The greatest whole number that is not above x."""
+    return gen_math_ops.floor(x, name=name)
+
+
+@tf_export("math.ceil", v1=["math.ceil", "ceil"])
+def ceil(x, name=None):
+    """The least whole number that is not below x."""
+    return gen_math_ops.ceil(x, name=name)
+
+
+@tf_export("math.acos", "acos")
+def acos(x, name=None):
+    """The angle whose cosine is x, in radians."""
+    return gen_math_ops.acos(x, name=name)
+
+
+@tf_export("math.softplus", "nn.softplus", v1=["math.softplus", "nn.softplus"])
+def softplus(features, name=None):
+    """log(1 + exp(x))"""
+    return gen_nn_ops.softplus(features, name=name)
+
+
+@tf_export("math.erfinv", v1=["math.erfinv"])
+def erfinv(x, name=None):
+    """The inverse of tf.math.erf."""
+    return gen_math_ops.erfinv(x, name=name)
+
+
+@tf_export("math.ndtri", v1=["math.ndtri"])
+def ndtri(x, name=None):
+    """The inverse of the cumulative distribution of the standard normal distribution."""
+    return gen_math_ops.ndtri(x, name=name)
+
+
 # ---- Two tensors ----
+
+
+@tf_export("math.add", "add")
+def add(x, y, name=None):
+    """x + y for each element."""
+    return gen_math_ops.add(x, y, name=name)
+
+
+@tf_export("math.xdivy")
+def xdivy(x, y, name=None):
+    """x / y for each element, and 0 where x is 0."""
+    return gen_math_ops.xdivy(x, y, name=name)
+
+
+@tf_export("math.xlog1py")
+def xlog1py(x, y, name=None):
+    """x * log(1 + y) for each element, and 0 where x is 0."""
+    return gen_math_ops.xlog1py(x, y, name=name)
 
 
 class DivideDelegateWithName:
