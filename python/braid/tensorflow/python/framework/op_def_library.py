@@ -4,6 +4,7 @@ The definitions of the ops, their arguments, attributes and defaults are those o
 """
 
 import collections
+import contextlib
 import functools
 import numbers
 
@@ -448,7 +449,12 @@ def apply(op, values, name=None):
                 if attr.default is not None:
                     continue
             attrs[attr.name] = _encode_attr(op.name, attr, value)
-        return graph._create(op.name, inputs.tensors, scope or name, attrs)
+        with contextlib.ExitStack() as places:
+            for arg, tensors in zip(op.inputs, inputs.tensors):
+                if arg.is_ref:  # what writes a variable is placed with it
+                    for tensor in tensors if isinstance(tensors, list) else [tensors]:
+                        places.enter_context(graph.colocate_with(tensor.op))
+            return graph._create(op.name, inputs.tensors, scope or name, attrs)
 
 
 def results(op, operation):

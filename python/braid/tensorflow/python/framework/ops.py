@@ -1468,8 +1468,6 @@ class Graph:
         if not scopes.colocation:
             return device or None, None
         groups = set()
-        if COLOCATION_ATTR in attrs:
-            groups.update(protos.AttrValue.FromString(attrs[COLOCATION_ATTR]).list.s)
         for op in reversed(scopes.colocation):
             if op is None:
                 break

@@ -89,7 +89,6 @@ class Template:
 
     def _call_func(self, args, kwargs):
         before = len(ops.get_collection_ref(ops.GraphKeys.TRAINABLE_VARIABLES))
-        before_all = len(ops.get_collection_ref(ops.GraphKeys.GLOBAL_VARIABLES))
         result = self._func(*args, **kwargs)
         if not self._variables_created:
             self._variables_created = True
@@ -99,8 +98,6 @@ class Template:
                 f"tf.Variable when you meant tf.get_variable: "
                 f"{ops.get_collection_ref(ops.GraphKeys.TRAINABLE_VARIABLES)[before:]}"
             )
-        elif before_all != len(ops.get_collection_ref(ops.GraphKeys.GLOBAL_VARIABLES)):
-            pass  # not trained: a counter, say, which TensorFlow allows with a note
         return result
 
     @property
@@ -117,16 +114,16 @@ class Template:
 
     @property
     def variable_scope_name(self):
-        """The name of the scope, without a '/' at the end; None before it is opened."""
+        """The name of the scope with a '/' at the end; None before it is opened."""
         if self._variable_scope is None:
             return None
         name = self._variable_scope.name
-        return name[:-1] if name and name[-1] == "/" else name
+        return name if not name or name[-1] == "/" else name + "/"
 
     def _in_scope(self, key):
         if self._variable_scope is None:
             return []
-        return ops.get_collection(key, self.variable_scope_name + "/")
+        return ops.get_collection(key, self.variable_scope_name)
 
     @property
     def variables(self):

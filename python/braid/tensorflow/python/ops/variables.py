@@ -342,9 +342,10 @@ class RefVariable(VariableV1):
         self._caching_device = caching_device
         self._save_slice_info = None
         self._update_uid = None
+        collections = _collections_of(collections, self._trainable)
         with ops.init_scope():
             self._build(initial_value, validate_shape, name, dtype, shape)
-            ops.add_to_collections(_collections_of(collections, self._trainable), self)
+            ops.add_to_collections(collections, self)
 
     def _build(self, initial_value, validate_shape, name, dtype, shape):
         """Adds the nodes NAME, NAME/Assign and NAME/read, and those of the initial value."""
