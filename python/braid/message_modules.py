@@ -17,12 +17,8 @@ def _files():
     return protos.files
 
 
-def _is_package(path):
-    return path.startswith("tensorflow/core") and any(name.startswith(path + "/") for name in _files())
-
-
 class _Finder:
-    """Finds braid.tensorflow.X_pb2 for tensorflow/X.proto, and braid.tensorflow.core with the packages in it."""
+    """Finds braid.tensorflow.X_pb2 for tensorflow/X.proto, and the packages above it that have no directory."""
 
     @classmethod
     def find_spec(cls, fullname, path=None, target=None):
@@ -32,7 +28,7 @@ class _Finder:
         if fullname.endswith(_SUFFIX):
             if place[: -len(_SUFFIX)] + ".proto" in _files():
                 return importlib.machinery.ModuleSpec(fullname, cls)
-        elif place.startswith("tensorflow/core") and _is_package(place):
+        elif any(name.startswith(place + "/") for name in _files()):
             return importlib.machinery.ModuleSpec(fullname, cls, is_package=True)
         return None
 
