@@ -18,10 +18,18 @@ for _file in descriptor_pb2.FileDescriptorSet.FromString(_FILE.read_bytes()).fil
     files.append(_file.name)
 
 
+if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22 and later
+    _make_class = message_factory.GetMessageClass
+else:
+    _make_class = message_factory.MessageFactory(pool).GetPrototype
+
+
 def _class_of(descriptor):
-    if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22 and later
-        return message_factory.GetMessageClass(descriptor)
-    return message_factory.MessageFactory(pool).GetPrototype(descriptor)
+    made = _make_class(descriptor)
+    for inner in descriptor.nested_types:  # not every implementation of protobuf has them: Summary.Value
+        if not inner.GetOptions().map_entry and not hasattr(made, inner.name):
+            setattr(made, inner.name, _class_of(inner))
+    return made
 
 
 def message(name):
