@@ -48,7 +48,7 @@ def _generated(package):
 
     for module, functions in api_def.read_table().items():
         for function, entry in functions.items():
-            for name in entry.public:
+            for name in (*entry.public, "raw_ops." + entry.op):
                 yield name, "python.ops." + module, function
 
 
