@@ -194,7 +194,9 @@ class ConversionTest(GraphTest):
             tf.constant([1, 2], shape=[2, 1], verify_shape=True)
 
     def test_arguments_of_one_type_attribute_must_agree(self):
-        with self.assertRaisesRegex(TypeError, "'y' of 'Add' Op has type int32 that does not match type float32"):
+        with self.assertRaisesRegex(
+            TypeError, "'y' of 'Add' Op has type int32 that does not match type float32"
+        ):
             gen_math_ops.add(tf.constant(1.0), tf.constant(1))
         with self.assertRaisesRegex(TypeError, "not in list of allowed values"):
             gen_math_ops.exp(tf.constant(1))
@@ -206,7 +208,8 @@ class ConversionTest(GraphTest):
             degrees = 3.5
 
         tf.register_tensor_conversion_function(
-            Celsius, lambda value, dtype=None, name=None, as_ref=False: tf.constant(value.degrees, dtype, name=name)
+            Celsius,
+            lambda value, dtype=None, name=None, as_ref=False: tf.constant(value.degrees, dtype, name=name),
         )
         self.assertEqual(tf.convert_to_tensor(Celsius()).dtype, tf.float32)
 

@@ -28,7 +28,9 @@ class FetchTest(SessionTest):
         self.assertIs(type(run(a)), np.int32)
         self.assertEqual(run([a, (a, "Const_1:0"[:5] + ":0")])[1][0], 1)
         got = run({"p": Pair(a, [b]), "op": a.op, "same": (a, a)})
-        self.assertEqual((got["p"].a, got["p"].b[0].tolist(), got["op"], got["same"]), (1, [2, 3], None, (1, 1)))
+        self.assertEqual(
+            (got["p"].a, got["p"].b[0].tolist(), got["op"], got["same"]), (1, [2, 3], None, (1, 1))
+        )
         self.assertEqual(run([]), [])
         self.assertIs(type(run(collections.OrderedDict([("k", a)]))), collections.OrderedDict)
 
@@ -41,7 +43,9 @@ class FetchTest(SessionTest):
         sparse = tf.sparse_placeholder(tf.float32)
         value = tf.SparseTensorValue([[0, 1]], [5.0], [2, 3])
         got = self.session.run(sparse, {sparse: value})
-        self.assertEqual((got.indices.tolist(), got.values.tolist(), got.dense_shape.tolist()), ([[0, 1]], [5.0], [2, 3]))
+        self.assertEqual(
+            (got.indices.tolist(), got.values.tolist(), got.dense_shape.tolist()), ([[0, 1]], [5.0], [2, 3])
+        )
         rows = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([4]))
         self.assertIsNone(self.session.run(rows).dense_shape)
 
@@ -61,7 +65,12 @@ class FetchTest(SessionTest):
 
 class FeedTest(SessionTest):
     def test_values_are_converted_to_the_type_of_the_tensor(self):
-        for value in ([[1, 2]], np.array([[1, 2]], np.int64), np.asfortranarray([[1.0, 2]]), [(1, np.float64(2))]):
+        for value in (
+            [[1, 2]],
+            np.array([[1, 2]], np.int64),
+            np.asfortranarray([[1.0, 2]]),
+            [(1, np.float64(2))],
+        ):
             self.assertEqual(self.session.run(self.y, {self.x: value}).tolist(), [[2.0, 4.0]])
         self.assertEqual(self.session.run("y:0", {"x:0": [[1, 2]]}).tolist(), [[2.0, 4.0]])
         self.assertEqual(self.session.run(self.y, {(self.x,): (np.array([[1, 2]]),)}).tolist(), [[2.0, 4.0]])
