@@ -1,0 +1,1 @@
+"""tf.estimator; tensorflow_estimator.python.estimator of TensorFlow 1.15."""

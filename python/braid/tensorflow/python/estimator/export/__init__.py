@@ -1,0 +1,1 @@
+"""What is exported for serving."""

@@ -1,0 +1,1 @@
+"""Heads: from logits to loss, predictions and metrics."""

@@ -1,0 +1,1 @@
+"""Queues that a thread fills from arrays."""
