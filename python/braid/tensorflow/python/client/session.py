@@ -437,7 +437,9 @@ class BaseSession(SessionInterface):
         """Feeds and fetches a part of what partial_run_setup named."""
         self._check()
         if handle not in self._partial_runs:
-            raise errors_impl.InvalidArgumentError(None, None, f"There is no partial run {handle!r} in progress")
+            raise errors_impl.InvalidArgumentError(
+                None, None, f"There is no partial run {handle!r} in progress"
+            )
         plan = _Plan(self._graph, fetches)
         feeds, fed = [], {}
         if feed_dict:

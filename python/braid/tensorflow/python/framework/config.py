@@ -44,12 +44,16 @@ def _refuse(name, way):
 
 @tf_export("config.threading.set_inter_op_parallelism_threads")
 def set_inter_op_parallelism_threads(num_threads):
-    _refuse("threading.set_inter_op_parallelism_threads", "tf.ConfigProto(inter_op_parallelism_threads=N) does it")
+    _refuse(
+        "threading.set_inter_op_parallelism_threads", "tf.ConfigProto(inter_op_parallelism_threads=N) does it"
+    )
 
 
 @tf_export("config.threading.set_intra_op_parallelism_threads")
 def set_intra_op_parallelism_threads(num_threads):
-    _refuse("threading.set_intra_op_parallelism_threads", "tf.ConfigProto(intra_op_parallelism_threads=N) does it")
+    _refuse(
+        "threading.set_intra_op_parallelism_threads", "tf.ConfigProto(intra_op_parallelism_threads=N) does it"
+    )
 
 
 @tf_export("config.get_soft_device_placement")

@@ -21,7 +21,9 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name
         labels_rank = labels.get_shape().ndims
         if labels_rank is not None and predictions_rank is not None:
             difference = predictions_rank - labels_rank
-            if difference == expected_rank_diff + 1 and predictions.get_shape().dims[-1].is_compatible_with(1):
+            if difference == expected_rank_diff + 1 and predictions.get_shape().dims[-1].is_compatible_with(
+                1
+            ):
                 predictions = array_ops.squeeze(predictions, [-1])
             elif difference == expected_rank_diff - 1 and labels.get_shape().dims[-1].is_compatible_with(1):
                 labels = array_ops.squeeze(labels, [-1])

@@ -21,7 +21,10 @@ def _has_valid_nonscalar_shape(weights_rank, weights_shape, values_rank, values_
     with ops.name_scope(None, "has_valid_nonscalar_shape", (weights_rank, values_rank)) as scope:
         is_same_rank = math_ops.equal(values_rank, weights_rank, name="is_same_rank")
         return control_flow_ops.cond(
-            is_same_rank, lambda: _has_valid_dims(weights_shape, values_shape), lambda: is_same_rank, name=scope
+            is_same_rank,
+            lambda: _has_valid_dims(weights_shape, values_shape),
+            lambda: is_same_rank,
+            name=scope,
         )
 
 
@@ -77,8 +80,10 @@ def broadcast_weights(weights, values):
         values = ops.convert_to_tensor(values, name="values")
         weights = ops.convert_to_tensor(weights, dtype=values.dtype.base_dtype, name="weights")
         shape = weights.get_shape()
-        if shape.is_fully_defined() and shape.is_compatible_with(values.get_shape()) and (
-            values.get_shape().is_fully_defined()
+        if (
+            shape.is_fully_defined()
+            and shape.is_compatible_with(values.get_shape())
+            and (values.get_shape().is_fully_defined())
         ):
             return weights
         with ops.control_dependencies((assert_broadcastable(weights, values),)):

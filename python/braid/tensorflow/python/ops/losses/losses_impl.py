@@ -279,9 +279,7 @@ def sigmoid_cross_entropy(
 ):
     """The cross-entropy of independent classes. `label_smoothing` moves labels towards 1/2."""
     _both(multi_class_labels, logits, "multi_class_labels", "logits")
-    with ops.name_scope(
-        scope, "sigmoid_cross_entropy_loss", (logits, multi_class_labels, weights)
-    ) as scope:
+    with ops.name_scope(scope, "sigmoid_cross_entropy_loss", (logits, multi_class_labels, weights)) as scope:
         logits = ops.convert_to_tensor(logits)
         multi_class_labels = math_ops.cast(multi_class_labels, logits.dtype)
         logits.get_shape().assert_is_compatible_with(multi_class_labels.get_shape())
@@ -313,9 +311,7 @@ def softmax_cross_entropy(
             classes = math_ops.cast(array_ops.shape(onehot_labels)[-1], logits.dtype)
             onehot_labels = onehot_labels * (1.0 - label_smoothing) + label_smoothing / classes
         onehot_labels = array_ops.stop_gradient(onehot_labels, name="labels_stop_gradient")
-        losses = nn.softmax_cross_entropy_with_logits_v2(
-            labels=onehot_labels, logits=logits, name="xentropy"
-        )
+        losses = nn.softmax_cross_entropy_with_logits_v2(labels=onehot_labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 
@@ -333,9 +329,7 @@ def _remove_squeezable_dimensions(labels, predictions, weights=None, expected_ra
         if weights_rank - labels_rank == 1:
             weights = array_ops.squeeze(weights, [-1])
         return labels, predictions, weights
-    if weights_rank is None or (
-        weights_rank > 0 and weights.get_shape().dims[-1].is_compatible_with(1)
-    ):
+    if weights_rank is None or (weights_rank > 0 and weights.get_shape().dims[-1].is_compatible_with(1)):
         difference = array_ops.rank(weights) - array_ops.rank(labels)
         unsqueezed = weights
         weights = control_flow_ops.cond(
@@ -356,8 +350,6 @@ def sparse_softmax_cross_entropy(
     """The cross-entropy of logits [batch, classes] for labels [batch]."""
     _both(labels, logits, "labels", "logits")
     with ops.name_scope(scope, "sparse_softmax_cross_entropy_loss", (logits, labels, weights)) as scope:
-        labels, logits, weights = _remove_squeezable_dimensions(
-            labels, logits, weights, expected_rank_diff=1
-        )
+        labels, logits, weights = _remove_squeezable_dimensions(labels, logits, weights, expected_rank_diff=1)
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)

@@ -12,7 +12,9 @@ def squeeze_or_expand_dimensions(y_pred, y_true=None, sample_weight=None):
     """The three with a last axis of size 1 taken away or added where the ranks differ by one."""
     if y_true is not None:
         if y_pred.shape.ndims != y_true.shape.ndims or y_pred.shape[-1:] != y_true.shape[-1:]:
-            if (y_pred.shape.ndims or 0) + (y_true.shape.ndims or 0) and y_pred.shape.ndims != y_true.shape.ndims:
+            if (y_pred.shape.ndims or 0) + (
+                y_true.shape.ndims or 0
+            ) and y_pred.shape.ndims != y_true.shape.ndims:
                 y_true, y_pred = confusion_matrix.remove_squeezable_dimensions(y_true, y_pred)
     if sample_weight is None:
         return y_pred, y_true
