@@ -8,7 +8,6 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
-from braid.tensorflow.python.keras import activations
 from braid.tensorflow.python.keras.engine import input_spec
 from braid.tensorflow.python.layers import base as base_layer
 from braid.tensorflow.python.ops import array_ops
@@ -191,7 +190,35 @@ class LayerRNNCell(RNNCell):
 
 
 def _activation(activation, default):
-    return activations.get(activation) if activation else default
+    """A function of tensors: the one that is given, of that name in keras, or the default."""
+    if not activation:
+        return default
+    if callable(activation):
+        return activation
+    from braid.tensorflow.python.keras import activations
+
+    return activations.get(activation)
+
+
+def _activation_config(function):
+    from braid.tensorflow.python.keras import activations
+
+    return activations.serialize(function)
+
+
+def _initializer(initializer):
+    """An initializer: the one that is given, or of that name in keras."""
+    if initializer is None or callable(initializer):
+        return initializer
+    from braid.tensorflow.python.keras import initializers
+
+    return initializers.get(initializer)
+
+
+def _initializer_config(initializer):
+    from braid.tensorflow.python.keras import initializers
+
+    return initializers.serialize(initializer)
 
 
 def _check_depth(inputs_shape):
@@ -253,7 +280,7 @@ class BasicRNNCell(LayerRNNCell):
     def get_config(self):
         config = {
             "num_units": self._num_units,
-            "activation": activations.serialize(self._activation),
+            "activation": _activation_config(self._activation),
             "reuse": self._reuse,
         }
         return {**super().get_config(), **config}
@@ -274,15 +301,13 @@ class GRUCell(LayerRNNCell):
         dtype=None,
         **kwargs,
     ):
-        from braid.tensorflow.python.keras import initializers
-
         _check_dtype(dtype)
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self.input_spec = input_spec.InputSpec(ndim=2)
         self._num_units = num_units
         self._activation = _activation(activation, math_ops.tanh)
-        self._kernel_initializer = initializers.get(kernel_initializer)
-        self._bias_initializer = initializers.get(bias_initializer)
+        self._kernel_initializer = _initializer(kernel_initializer)
+        self._bias_initializer = _initializer(bias_initializer)
 
     @property
     def state_size(self):
@@ -336,13 +361,11 @@ class GRUCell(LayerRNNCell):
         return new_h, new_h
 
     def get_config(self):
-        from braid.tensorflow.python.keras import initializers
-
         config = {
             "num_units": self._num_units,
-            "kernel_initializer": initializers.serialize(self._kernel_initializer),
-            "bias_initializer": initializers.serialize(self._bias_initializer),
-            "activation": activations.serialize(self._activation),
+            "kernel_initializer": _initializer_config(self._kernel_initializer),
+            "bias_initializer": _initializer_config(self._bias_initializer),
+            "activation": _activation_config(self._activation),
             "reuse": self._reuse,
         }
         return {**super().get_config(), **config}
@@ -433,7 +456,7 @@ class BasicLSTMCell(LayerRNNCell):
             "num_units": self._num_units,
             "forget_bias": self._forget_bias,
             "state_is_tuple": self._state_is_tuple,
-            "activation": activations.serialize(self._activation),
+            "activation": _activation_config(self._activation),
             "reuse": self._reuse,
         }
         return {**super().get_config(), **config}
@@ -464,15 +487,13 @@ class LSTMCell(LayerRNNCell):
         dtype=None,
         **kwargs,
     ):
-        from braid.tensorflow.python.keras import initializers
-
         _check_dtype(dtype)
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self.input_spec = input_spec.InputSpec(ndim=2)
         self._num_units = num_units
         self._use_peepholes = use_peepholes
         self._cell_clip = cell_clip
-        self._initializer = initializers.get(initializer)
+        self._initializer = _initializer(initializer)
         self._num_proj = num_proj
         self._proj_clip = proj_clip
         self._num_unit_shards = num_unit_shards
@@ -559,20 +580,18 @@ class LSTMCell(LayerRNNCell):
         return m, array_ops.concat([c, m], 1)
 
     def get_config(self):
-        from braid.tensorflow.python.keras import initializers
-
         config = {
             "num_units": self._num_units,
             "use_peepholes": self._use_peepholes,
             "cell_clip": self._cell_clip,
-            "initializer": initializers.serialize(self._initializer),
+            "initializer": _initializer_config(self._initializer),
             "num_proj": self._num_proj,
             "proj_clip": self._proj_clip,
             "num_unit_shards": self._num_unit_shards,
             "num_proj_shards": self._num_proj_shards,
             "forget_bias": self._forget_bias,
             "state_is_tuple": self._state_is_tuple,
-            "activation": activations.serialize(self._activation),
+            "activation": _activation_config(self._activation),
             "reuse": self._reuse,
         }
         return {**super().get_config(), **config}
