@@ -3,8 +3,8 @@
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import (
     control_flow_ops,
+    gen_resource_variable_ops,
     math_ops,
-    resource_variable_ops,
     state_ops,
 )
 from braid.tensorflow.python.training import optimizer, training_ops
@@ -95,7 +95,7 @@ class AdamOptimizer(optimizer.Optimizer):
         return self._apply_sparse_shared(grad.values, var, grad.indices, scatter_add)
 
     def _resource_scatter_add(self, x, i, v):
-        with ops.control_dependencies([resource_variable_ops.resource_scatter_add(x.handle, i, v)]):
+        with ops.control_dependencies([gen_resource_variable_ops.resource_scatter_add(x.handle, i, v)]):
             return x.value()
 
     def _resource_apply_sparse(self, grad, var, indices):

@@ -1,7 +1,7 @@
 """Gradient descent: var -= learning_rate * gradient."""
 
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.ops import math_ops, resource_variable_ops
+from braid.tensorflow.python.ops import gen_resource_variable_ops, math_ops
 from braid.tensorflow.python.training import optimizer, training_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -32,7 +32,7 @@ class GradientDescentOptimizer(optimizer.Optimizer):
 
     def _resource_apply_sparse_duplicate_indices(self, grad, handle, indices):
         rate = math_ops.cast(self._learning_rate_tensor, grad.dtype.base_dtype)
-        return resource_variable_ops.resource_scatter_add(handle.handle, indices, -grad * rate)
+        return gen_resource_variable_ops.resource_scatter_add(handle.handle, indices, -grad * rate)
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         rate = math_ops.cast(self._learning_rate_tensor, var.dtype.base_dtype)

@@ -1,0 +1,27 @@
+"""Writing graphs as files."""
+
+import os
+
+from google.protobuf import text_format
+
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+@tf_export("io.write_graph", v1=["io.write_graph", "train.write_graph"])
+def write_graph(graph_or_graph_def, logdir, name, as_text=True):
+    """Writes a graph, or any message, to the file logdir/name, as text or as bytes. Returns the path."""
+    if isinstance(graph_or_graph_def, ops.Graph):
+        graph_or_graph_def = graph_or_graph_def.as_graph_def()
+    path = os.path.join(logdir, name)
+    os.makedirs(logdir or ".", exist_ok=True)
+    if as_text:
+        content = text_format.MessageToString(graph_or_graph_def).encode("utf-8")
+    else:
+        content = graph_or_graph_def.SerializeToString()
+    # Readers see the old file or the new one.
+    temporary = f"{path}.tmp{os.getpid()}"
+    with open(temporary, "wb") as f:
+        f.write(content)
+    os.replace(temporary, path)
+    return path

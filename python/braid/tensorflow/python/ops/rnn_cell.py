@@ -1,0 +1,3 @@
+"""All of tf.nn.rnn_cell."""
+
+from braid.tensorflow.python.ops.rnn_cell_impl import *  # noqa: F401,F403

@@ -1,0 +1,1 @@
+"""Summaries for TensorBoard: ops that make them, and writers of event files."""

@@ -1,0 +1,251 @@
+"""Clusters and their servers."""
+
+import atexit
+import os
+import sys
+import weakref
+
+from braid import _native, protos
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util.tf_export import tf_export
+
+_servers = weakref.WeakSet()  # that this process has started
+
+
+def _allow_files(directory):
+    """Lets graphs on the servers of this process use the files of a directory, as the program itself does."""
+    for server in list(_servers):
+        server._allow_files(directory)
+
+
+def _make_server_def(server_or_cluster_def, job_name, task_index, protocol, config):
+    """The ServerDef of the arguments of Server. ValueError: they do not say which task it is."""
+    made = protos.ServerDef()
+    given = server_or_cluster_def
+    if isinstance(given, protos.ServerDef):
+        made.MergeFrom(given)
+        if job_name is not None:
+            made.job_name = job_name
+        if task_index is not None:
+            made.task_index = task_index
+        if protocol is not None:
+            made.protocol = protocol
+        if config is not None:
+            made.default_session_config.MergeFrom(config)
+        if not made.job_name:
+            raise ValueError("Must specify an explicit `job_name`.")
+        if not made.protocol:
+            raise ValueError("Must specify an explicit `protocol`.")
+        return made
+    made.cluster.MergeFrom(ClusterSpec(given).as_cluster_def())
+    jobs = made.cluster.job
+    if job_name is None:
+        if len(jobs) != 1:
+            raise ValueError("Must specify an explicit `job_name`.")
+        job_name = jobs[0].name
+    if task_index is None:
+        if len(jobs) != 1 or len(jobs[0].tasks) != 1:
+            raise ValueError("Must specify an explicit `task_index`.")
+        task_index = next(iter(jobs[0].tasks))
+    made.job_name = job_name
+    made.task_index = task_index
+    made.protocol = protocol or "grpc"
+    if config is not None:
+        made.default_session_config.MergeFrom(config)
+    return made
+
+
+@tf_export("train.ClusterSpec")
+class ClusterSpec:
+    """The jobs of a cluster and the addresses of their tasks."""
+
+    def __init__(self, cluster):
+        """cluster: {job: list of "host:port"}, {job: {task index: "host:port"}}, a ClusterDef or a ClusterSpec."""
+        self._cluster_spec = {}  # job -> {task index: address}
+        if isinstance(cluster, dict):
+            for job, tasks in cluster.items():
+                if isinstance(tasks, (list, tuple)):
+                    numbered = dict(enumerate(tasks))
+                elif isinstance(tasks, dict):
+                    numbered = dict(tasks)
+                else:
+                    raise TypeError(
+                        f"The tasks for job {job!r} must be a list or a dictionary from integers to strings."
+                    )
+                self._cluster_spec[job] = numbered
+        elif isinstance(cluster, protos.ClusterDef):
+            self._cluster_spec = {job.name: dict(job.tasks) for job in cluster.job}
+        elif isinstance(cluster, ClusterSpec):
+            self._cluster_spec = {job: dict(tasks) for job, tasks in cluster._cluster_spec.items()}
+        elif type(cluster).__name__ == "ClusterDef":  # of another copy of the messages
+            self._cluster_spec = {job.name: dict(job.tasks) for job in cluster.job}
+        else:
+            raise TypeError(
+                "`cluster` must be a dictionary mapping one or more job names to lists of network addresses, "
+                "or a `ClusterDef` protocol buffer"
+            )
+        self._make_cluster_def()
+
+    def __bool__(self):
+        return bool(self._cluster_spec)
+
+    def __eq__(self, other):
+        return self._cluster_spec == getattr(other, "_cluster_spec", other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = None
+
+    def __repr__(self):
+        jobs = ", ".join(f"{job!r}: {tasks!r}" for job, tasks in sorted(self.as_dict().items()))
+        return f"ClusterSpec({{{jobs}}})"
+
+    def as_dict(self):
+        """{job: list of addresses}, or {job: {task index: address}} for a job whose indices have gaps."""
+        jobs = {}
+        for job, tasks in self._cluster_spec.items():
+            indices = sorted(tasks)
+            is_dense = indices == list(range(len(indices)))
+            jobs[job] = [tasks[i] for i in indices] if is_dense else dict(tasks)
+        return jobs
+
+    def as_cluster_def(self):
+        return self._cluster_def
+
+    @property
+    def jobs(self):
+        """The names of the jobs."""
+        return list(self._cluster_spec)
+
+    def _tasks(self, job_name):
+        try:
+            return self._cluster_spec[job_name]
+        except KeyError:
+            raise ValueError(f"No such job in cluster: {job_name!r}") from None
+
+    def num_tasks(self, job_name):
+        """The number of tasks of a job. ValueError: there is no such job."""
+        return len(self._tasks(job_name))
+
+    def task_indices(self, job_name):
+        """The sorted indices of the tasks of a job."""
+        return sorted(self._tasks(job_name))
+
+    def task_address(self, job_name, task_index):
+        """The address of a task. ValueError: there is no such task."""
+        tasks = self._tasks(job_name)
+        if task_index not in tasks:
+            raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
+        return tasks[task_index]
+
+    def job_tasks(self, job_name):
+        """The addresses of the tasks of a job by index, None for those that it does not have."""
+        tasks = self._tasks(job_name)
+        return [tasks.get(i) for i in range(max(tasks) + 1)] if tasks else []
+
+    def _make_cluster_def(self):
+        self._cluster_def = protos.ClusterDef()
+        for job, tasks in sorted(self._cluster_spec.items()):
+            try:
+                name = compat.as_str(job)
+            except TypeError:
+                raise TypeError(f"Job name {job!r} must be bytes or unicode") from None
+            message = self._cluster_def.job.add(name=name)
+            for index, address in sorted(tasks.items()):
+                try:
+                    message.tasks[index] = compat.as_str(address)
+                except TypeError:
+                    raise TypeError(f"Task address {address!r} must be bytes or unicode") from None
+
+
+@tf_export("distribute.Server", v1=["distribute.Server", "train.Server"])
+class Server:
+    """A task of a cluster, in this process: it executes the parts of graphs that are placed on it.
+
+    At the end of the process it tells the parameter servers that its work is done, unless an error ends the process;
+    join() of a parameter server returns when all workers are done.
+    """
+
+    def __init__(
+        self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True
+    ):
+        """server_or_cluster_def: a ServerDef, or a cluster in any form that ClusterSpec takes.
+
+        config: a ConfigProto, for the sessions of the server. start: listen at once, else with start().
+        """
+        self._server_def = _make_server_def(server_or_cluster_def, job_name, task_index, protocol, config)
+        self._server = None
+        if start:
+            self.start()
+
+    def start(self):
+        """Starts to listen. It does not wait for other tasks."""
+        if self._server is None:
+            self._server = _call(_native.Server, self._server_def.SerializeToString())
+            _servers.add(self)
+            _end_with_process()
+
+    def join(self):
+        """Blocks until the workers of the cluster are done, or the server is stopped."""
+        _call(self._server.join)
+
+    @property
+    def server_def(self):
+        return self._server_def
+
+    @property
+    def target(self):
+        """The target of sessions on this server, "grpc://host:port"."""
+        return self._server.target
+
+    @staticmethod
+    def create_local_server(config=None, start=True):
+        """A server of a cluster of one task in this process, on a free port."""
+        return Server(
+            {"localhost": ["localhost:0"]},
+            job_name="localhost",
+            task_index=0,
+            protocol="grpc",
+            config=config,
+            start=start,
+        )
+
+    def _allow_files(self, directory):
+        if self._server is not None:
+            _call(self._server.allow_files, os.path.abspath(directory))
+
+
+def _call(function, *args):
+    try:
+        return function(*args)
+    except _native.Error as error:
+        raise ops.error_of(error) from None
+
+
+# ---- The end of the process ----
+
+_is_prepared = False
+
+
+def _end_with_process():
+    """Arranges that the servers say at the end of the process whether its work is done or has failed."""
+    global _is_prepared
+    if _is_prepared:
+        return
+    _is_prepared = True
+    atexit.register(_stop_all)
+    show = sys.excepthook
+
+    def failed(kind, value, trace):
+        for server in list(_servers):
+            server._server.failed()
+        show(kind, value, trace)
+
+    sys.excepthook = failed
+
+
+def _stop_all():
+    for server in list(_servers):
+        server._server.close()

@@ -1,0 +1,234 @@
+"""Synchronous training: the gradients of several workers are averaged before they are applied.
+
+Each worker applies its gradients to accumulators beside the variables, and then waits for a token. A thread of the
+chief takes the averages when enough gradients have come, updates the variables and the global step, and puts tokens
+with the new step into the queue `sync_token_q`. A gradient whose local step is older than the global step is dropped.
+"""
+
+from braid.tensorflow.python.framework import dtypes, ops
+from braid.tensorflow.python.ops import (
+    array_ops,
+    control_flow_ops,
+    data_flow_ops,
+    state_ops,
+    variable_scope,
+    variables,
+)
+from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.training import (
+    optimizer,
+    queue_runner,
+    session_manager,
+    session_run_hook,
+)
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+@tf_export(v1=["train.SyncReplicasOptimizer"])
+class SyncReplicasOptimizer(optimizer.Optimizer):
+    """Averages the gradients of several workers, and applies them by another optimizer.
+
+    make_session_run_hook() makes the hook that initializes it; without it, a Supervisor gets local_step_init_op (or
+    chief_init_op) and ready_for_local_init_op, and the chief runs get_init_tokens_op() and starts
+    get_chief_queue_runner().
+    """
+
+    def __init__(
+        self,
+        opt,
+        replicas_to_aggregate,
+        total_num_replicas=None,
+        variable_averages=None,
+        variables_to_average=None,
+        use_locking=False,
+        name="sync_replicas",
+    ):
+        """opt: the optimizer that applies averages. replicas_to_aggregate: how many gradients make one.
+
+        total_num_replicas: workers; None for replicas_to_aggregate. With more, the last ones' gradients are dropped.
+        variable_averages: an ExponentialMovingAverage, updated by the chief for variables_to_average.
+        """
+        if total_num_replicas is None:
+            total_num_replicas = replicas_to_aggregate
+        super().__init__(use_locking, name)
+        logging.info(
+            "SyncReplicasV2: replicas_to_aggregate=%s; total_num_replicas=%s",
+            replicas_to_aggregate,
+            total_num_replicas,
+        )
+        self._opt = opt
+        self._replicas_to_aggregate = replicas_to_aggregate
+        self._gradients_applied = False
+        self._variable_averages = variable_averages
+        self._variables_to_average = variables_to_average
+        self._total_num_replicas = total_num_replicas
+        self._tokens_per_step = max(total_num_replicas, replicas_to_aggregate)
+        self._global_step = None
+        self._sync_token_queue = None
+        self._chief_queue_runner = None
+        self._accumulator_list = []  # pairs (accumulator, device)
+
+    def compute_gradients(self, *args, **kwargs):
+        """As the other optimizer's."""
+        return self._opt.compute_gradients(*args, **kwargs)
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """The op of a worker's step: hands its gradients in, and waits for a token. ValueError: no global step."""
+        if not grads_and_vars:
+            raise ValueError("Must supply at least one variable")
+        if global_step is None:
+            raise ValueError("Global step is required to check staleness")
+        self._global_step = global_step
+        # An op without a device of its own is on this worker, and the local step is placed with it.
+        local_anchor = control_flow_ops.no_op()
+        with ops.colocate_with(local_anchor):
+            self._local_step = variable_scope.variable(
+                initial_value=0,
+                trainable=False,
+                collections=[ops.GraphKeys.LOCAL_VARIABLES],
+                dtype=global_step.dtype.base_dtype,
+                name="sync_rep_local_step",
+            )
+        self.local_step_init_op = state_ops.assign(self._local_step, global_step)
+        chief_init_ops = [self.local_step_init_op]
+        self.ready_for_local_init_op = variables.report_uninitialized_variables(variables.global_variables())
+        with ops.name_scope(None, self._name):
+            train_ops, averages = [], []
+            for grad, var in grads_and_vars:
+                with ops.device(var.device):
+                    averages.append((self._accumulate(grad, var, train_ops), var))
+            with ops.device(global_step.device), ops.name_scope(""):
+                update_op = self._opt.apply_gradients(averages, global_step)
+            with ops.device(global_step.device), ops.name_scope(""):
+                self._sync_token_queue = data_flow_ops.FIFOQueue(
+                    -1,
+                    global_step.dtype.base_dtype,
+                    shapes=(),
+                    name="sync_token_q",
+                    shared_name="sync_token_q",
+                )
+                # The queue runner closes its queue at the end, and other workers still need the one of tokens.
+                dummy_queue = data_flow_ops.FIFOQueue(
+                    1, dtypes.int32, shapes=(), name="dummy_queue", shared_name="dummy_queue"
+                )
+            with ops.device(global_step.device), ops.name_scope(""):
+                with ops.control_dependencies(train_ops):
+                    token = self._sync_token_queue.dequeue()
+                train_op = state_ops.assign(self._local_step, token)
+                with ops.control_dependencies([update_op]):
+                    tokens = array_ops.fill([self._tokens_per_step], global_step)
+                    sync_op = self._sync_token_queue.enqueue_many((tokens,))
+                if self._variable_averages is not None:
+                    with ops.control_dependencies([sync_op]), ops.name_scope(""):
+                        sync_op = self._variable_averages.apply(self._variables_to_average)
+                self._chief_queue_runner = queue_runner.QueueRunner(dummy_queue, [sync_op])
+            for accumulator, device in self._accumulator_list:
+                with ops.device(device):
+                    chief_init_ops.append(accumulator.set_global_step(global_step, name="SetGlobalStep"))
+            self.chief_init_op = control_flow_ops.group(*chief_init_ops)
+            self._gradients_applied = True
+            return train_op
+
+    def _accumulate(self, grad, var, train_ops):
+        """Adds the op that hands a gradient in to train_ops. Returns the average, of the gradient's kind."""
+        if grad is None:
+            return None
+        shared_name = f"{var.name}/grad_accum"
+        if isinstance(grad, ops.Tensor):
+            accumulator = data_flow_ops.ConditionalAccumulator(
+                grad.dtype, shape=var.get_shape(), shared_name=shared_name
+            )
+            train_ops.append(accumulator.apply_grad(grad, local_step=self._local_step))
+            average = accumulator.take_grad(self._replicas_to_aggregate)
+        elif isinstance(grad, ops.IndexedSlices):
+            accumulator = data_flow_ops.SparseConditionalAccumulator(
+                grad.dtype, shape=(), shared_name=shared_name
+            )
+            train_ops.append(accumulator.apply_indexed_slices_grad(grad, local_step=self._local_step))
+            average = accumulator.take_indexed_slices_grad(self._replicas_to_aggregate)
+        else:
+            raise ValueError("Unknown grad type!")
+        self._accumulator_list.append((accumulator, var.device))
+        return average
+
+    def get_chief_queue_runner(self):
+        """The queue runner that the chief starts. ValueError: apply_gradients() was not called yet."""
+        if not self._gradients_applied:
+            raise ValueError("Should be called after apply_gradients().")
+        return self._chief_queue_runner
+
+    def get_slot(self, *args, **kwargs):
+        """As the other optimizer's."""
+        return self._opt.get_slot(*args, **kwargs)
+
+    def variables(self):
+        """As the other optimizer's."""
+        return self._opt.variables()
+
+    def get_slot_names(self, *args, **kwargs):
+        """As the other optimizer's."""
+        return self._opt.get_slot_names(*args, **kwargs)
+
+    def get_init_tokens_op(self, num_tokens=-1):
+        """The op that puts the first tokens into the queue, run once by the chief.
+
+        num_tokens: -1 for replicas_to_aggregate. ValueError: too few for the first step.
+        """
+        if not self._gradients_applied:
+            raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
+        needed = self._replicas_to_aggregate - self._total_num_replicas
+        if num_tokens == -1:
+            num_tokens = self._replicas_to_aggregate
+        elif num_tokens < needed:
+            raise ValueError(
+                f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)"
+            )
+        if num_tokens <= 0:
+            return control_flow_ops.no_op(name="no_init_tokens")
+        with ops.device(self._global_step.device), ops.name_scope(""):
+            tokens = array_ops.fill([num_tokens], self._global_step)
+            return self._sync_token_queue.enqueue_many((tokens,))
+
+    def make_session_run_hook(self, is_chief, num_tokens=-1):
+        """The hook that initializes the local step and, of the chief, starts to update the variables."""
+        return _SyncReplicasOptimizerHook(self, is_chief, num_tokens)
+
+
+class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
+    """Initializes a SyncReplicasOptimizer in every new session."""
+
+    def __init__(self, sync_optimizer, is_chief, num_tokens):
+        self._sync_optimizer = sync_optimizer
+        self._is_chief = is_chief
+        self._num_tokens = num_tokens
+
+    def begin(self):
+        sync = self._sync_optimizer
+        if not sync._gradients_applied:
+            raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
+        self._ready_for_local_init_op = sync.ready_for_local_init_op
+        if self._is_chief:
+            self._local_init_op = sync.chief_init_op
+            self._q_runner = sync.get_chief_queue_runner()
+            self._init_tokens_op = sync.get_init_tokens_op(self._num_tokens)
+        else:
+            self._local_init_op = sync.local_step_init_op
+            self._q_runner = None
+            self._init_tokens_op = None
+
+    def after_create_session(self, session, coord):
+        is_ready, message = session_manager._ready(
+            self._ready_for_local_init_op,
+            session,
+            "Model is not ready for SyncReplicasOptimizer local init.",
+        )
+        if not is_ready:
+            raise RuntimeError(
+                "Init operations did not make model ready for SyncReplicasOptimizer local_init. "
+                f"Init op: {self._local_init_op.name}, error: {message}"
+            )
+        session.run(self._local_init_op)
+        if self._init_tokens_op is not None:
+            session.run(self._init_tokens_op)
+        if self._q_runner is not None:
+            self._q_runner.create_threads(session, coord=coord, daemon=True, start=True)
