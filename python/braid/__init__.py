@@ -13,5 +13,8 @@ _message_modules.install()
 
 
 def install():
-    """Has `import tensorflow` find Braid in this process, as `python3 -m braid` does. See braid.as_tensorflow."""
+    """Has `import tensorflow` find Braid in this process, as `python3 -m braid` does.
+
+    See braid.as_tensorflow.
+    """
     from braid import as_tensorflow  # noqa: F401

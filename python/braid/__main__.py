@@ -1,7 +1,8 @@
 """python3 -m braid PROGRAM: runs a Python program in which `import tensorflow` finds Braid.
 
-sys.argv, sys.path, __main__, tracebacks and the exit status are those of `python3 PROGRAM`. Processes that the
-program starts find Braid too (multiprocessing, sys.executable): the environment says so (BRAID_AS_TENSORFLOW).
+sys.argv, sys.path, __main__, tracebacks and the exit status are those of `python3 PROGRAM`. Processes that
+the program starts find Braid too (multiprocessing, sys.executable): the environment says so
+(BRAID_AS_TENSORFLOW).
 """
 
 import importlib.machinery

@@ -1,8 +1,9 @@
-"""Importing this module has `import tensorflow` find Braid, at any depth: tensorflow.X is the module braid.tensorflow.X.
+"""Importing this module has `import tensorflow` find Braid, at any depth: tensorflow.X is the module
+braid.tensorflow.X.
 
-`python3 -m braid` does so before it runs a program. It holds for this process; processes that are started with
-the environment of `child_environment()` do the same. A TensorFlow that is installed is not touched, and is not found
-any more. ImportError: one is in use already. `tf.__braid__` tells Braid from TensorFlow.
+`python3 -m braid` does so before it runs a program. It holds for this process; processes that are started
+with the environment of `child_environment()` do the same. A TensorFlow that is installed is not touched, and
+is not found any more. ImportError: one is in use already. `tf.__braid__` tells Braid from TensorFlow.
 
 `absl` (flags, app, logging), which came with TensorFlow, is braid.absl where it is not installed.
 """
@@ -65,7 +66,9 @@ def _install():
 
 
 def child_environment(environment=None):
-    """The environment of a process whose Python programs find Braid as tensorflow too: os.environ with changes."""
+    """The environment of a process whose Python programs find Braid as tensorflow too: os.environ with
+    changes.
+    """
     made = dict(os.environ if environment is None else environment)
     made[VARIABLE] = "1"
     paths = [path for path in made.get("PYTHONPATH", "").split(os.pathsep) if path and path != _SITE]

@@ -33,7 +33,10 @@ def _class_of(descriptor):
 
 
 def message(name):
-    """The class of a message by its full name, as "tensorflow.GraphDef". KeyError: there is no such message."""
+    """The class of a message by its full name, as "tensorflow.GraphDef".
+
+    KeyError: there is no such message.
+    """
     return _class_of(pool.FindMessageTypeByName(name))
 
 

@@ -78,6 +78,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "others have and one of them has failed. Each process finds its cluster and its task in the\n"
         "environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
         "A PROGRAM without a slash is searched beside braid, among its examples, then in PATH.\n"
+        "A file NAME.py is run by 'python3 -m braid' (BRAID_PYTHON in place of python3).\n"
         "With --hosts the tasks run on other hosts, which have braid, PROGRAM and the working directory\n"
         "under the same paths. Parameter servers are spread over the hosts first. Without --tls-dir the\n"
         "tasks get certificates that are made for this run, so that nobody else may call them.\n"
@@ -87,7 +88,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "  braid run --ps 1 --workers 2 mnist_replica --train_steps=2000\n"
         "  braid run --restarts 3 mnist_replica --log_dir=/tmp/model --train_steps=20000\n"
         "  braid run --ps-replicas 2 --workers 2 mnist_replica --train_steps=20000\n"
-        "  braid run --ps 2 --workers 3 --chief --timeout 600 python3 train.py\n"
+        "  braid run --ps 2 --workers 3 --chief --timeout 600 train.py\n"
         "  braid run --hosts a:2,b:2 mnist_replica --train_steps=20000",
         table, sizeof table / sizeof *table};
     bd_flags_result result = bd_flags_parse(&flags, argc, argv, &f->program);
@@ -210,6 +211,40 @@ static char *find_program(const char *name)
         if (path) return path;
     }
     return NULL;
+}
+
+// What each task executes.
+typedef struct command {
+    char *path;  // owned; NULL: not found
+    char **argv; // owned, the words are not; ends with NULL
+} command;
+
+static bool is_python(const char *name)
+{
+    const char *end = strrchr(name, '.');
+    return end && !strcmp(end, ".py") && access(name, R_OK) == 0;
+}
+
+// A file of Python, executable or not, is run with Braid as its tensorflow.
+static command find_command(char **argv)
+{
+    const char *python = getenv("BRAID_PYTHON");
+    char *before[] = {python && python[0] ? (char *)python : "python3", "-m", "braid"};
+    const size_t words = is_python(argv[0]) ? sizeof before / sizeof *before : 0;
+    size_t count = 0;
+    while (argv[count])
+        count++;
+    command c = {.argv = bd_calloc(words + count + 1, sizeof *c.argv)};
+    memcpy(c.argv, before, words * sizeof *before);
+    memcpy(c.argv + words, argv, count * sizeof *argv);
+    c.path = find_program(c.argv[0]);
+    return c;
+}
+
+static void command_fini(command *c)
+{
+    bd_free(c->path);
+    bd_free(c->argv);
 }
 
 // ---- The cluster ----
@@ -400,19 +435,19 @@ static int run_main(int argc, char **argv)
     // The tasks inherit these.
     if (f.file_root) setenv(BD_FILE_ROOT_VARIABLE, f.file_root, 1);
     if (f.tls_dir) setenv(BD_TLS_DIR_VARIABLE, f.tls_dir, 1);
-    const char *name = argv[f.program];
     bd_host_list hosts = {0};
-    char *path = NULL;
+    command c = {0};
     int code = BD_EXIT_USAGE;
     if (read_hosts(&f, &hosts) && deal_counts(&f, &hosts)) {
-        path = find_program(name);
-        if (path)
-            code = run_program(&f, &hosts, path, argv + f.program);
+        c = find_command(argv + f.program);
+        const char *name = c.argv[0];
+        if (c.path)
+            code = run_program(&f, &hosts, c.path, c.argv);
         else
             fprintf(stderr, "braid run: no program '%s'%s.\n", name,
                     strchr(name, '/') ? " that can be run" : " beside braid, among its examples, or in PATH");
     }
-    bd_free(path);
+    command_fini(&c);
     bd_host_list_free(&hosts);
     return code;
 }

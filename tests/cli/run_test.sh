@@ -32,6 +32,15 @@ ps/0 | I am ps/0 with --ps 5 x
 worker/0 | I am worker/0 with --ps 5 x
 worker/1 | I am worker/1 with --ps 5 x" "$(sort "$dir/out")"
 
+script python <<'EOS'
+echo "python $*"
+EOS
+: >"$dir/train.py" # not executable
+BRAID_PYTHON=$dir/python run --ps 1 --workers 1 "$dir/train.py" --steps 5 >/dev/null
+check "a file of Python finds Braid as its tensorflow" \
+"ps/0 | python -m braid $dir/train.py --steps 5
+worker/0 | python -m braid $dir/train.py --steps 5" "$(sort "$dir/out" | sed 's/^worker.0 */worker\/0 /;s/^ps.0 */ps\/0 /')"
+
 script config <<'EOS'
 [ "$task" = worker/0 ] && echo "$TF_CONFIG"
 exit 0

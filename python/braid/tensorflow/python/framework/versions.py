@@ -1,4 +1,7 @@
-"""Which TensorFlow this is (tf.VERSION): the interface is that of 1.15. `tf.__braid__` is Braid's own version."""
+"""Which TensorFlow this is (tf.VERSION): the interface is that of 1.15.
+
+`tf.__braid__` is Braid's own version.
+"""
 
 from braid import __version__ as _braid
 from braid.tensorflow.python.util.tf_export import tf_export

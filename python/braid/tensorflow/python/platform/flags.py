@@ -1,7 +1,8 @@
 """tf.flags, also tf.app.flags: command line flags.
 
-They are those of Abseil's `absl.flags` where it is installed, which a program may import as well, else those of
-braid.absl. FLAGS here parses the command line when the first value is read, if the program has not done it.
+They are those of Abseil's `absl.flags` where it is installed, which a program may import as well, else those
+of braid.absl. FLAGS here parses the command line when the first value is read, if the program has not done
+it.
 """
 
 import functools

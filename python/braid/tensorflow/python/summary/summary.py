@@ -35,7 +35,8 @@ def scalar(name, tensor, collections=None, family=None):
 
 @tf_export(v1=["summary.image"])
 def image(name, tensor, max_outputs=3, collections=None, family=None):
-    """A summary of images: [batch, height, width, 1, 3 or 4], of uint8, or floats that are brought to 0 to 255.
+    """A summary of images: [batch, height, width, 1, 3 or 4], of uint8, or floats that are brought to 0 to
+    255.
 
     max_outputs: of how many of the batch.
     """
@@ -121,7 +122,10 @@ def merge(inputs, collections=None, name=None):
 
 @tf_export(v1=["summary.merge_all"])
 def merge_all(key=ops.GraphKeys.SUMMARIES, scope=None, name=None):
-    """One summary with all of a collection; None: there are none. scope: a regular expression for their names."""
+    """One summary with all of a collection; None: there are none.
+
+    scope: a regular expression for their names.
+    """
     summaries = ops.get_collection(key, scope=scope)
     return merge(summaries, name=name) if summaries else None
 

@@ -137,8 +137,8 @@ class Coordinator:
 class LooperThread(threading.Thread):
     """Calls a function again and again, until the coordinator stops.
 
-    timer_interval_secs: the seconds from one call to the next; None: without a pause. target: the function; by
-    default the method run_loop does nothing.
+    timer_interval_secs: the seconds from one call to the next; None: without a pause. target: the function;
+    by default the method run_loop does nothing.
     """
 
     def __init__(self, coord, timer_interval_secs, target=None, args=None, kwargs=None):

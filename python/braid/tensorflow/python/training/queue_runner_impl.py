@@ -15,9 +15,10 @@ from braid.tensorflow.python.util.tf_export import tf_export
 class QueueRunner:
     """Ops that add to a queue, each run by a thread of its own until the queue is closed or the input ends.
 
-    enqueue_ops: one thread runs each. close_op: closes the queue when the input has ended; cancel_op: when the
-    coordinator stops, with what waits to be added. queue_closed_exception_types: errors that say that the input
-    has ended (OutOfRangeError by default). queue_runner_def: a message of to_proto in place of all these.
+    enqueue_ops: one thread runs each. close_op: closes the queue when the input has ended; cancel_op: when
+    the coordinator stops, with what waits to be added. queue_closed_exception_types: errors that say that the
+    input has ended (OutOfRangeError by default). queue_runner_def: a message of to_proto in place of all
+    these.
     """
 
     def __init__(

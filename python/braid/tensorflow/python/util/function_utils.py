@@ -19,7 +19,10 @@ def _is_callable_object(obj):
 
 
 def fn_args(fn):
-    """The names of the arguments that a call gives by position or name, as a tuple. Not `self`, nor bound ones."""
+    """The names of the arguments that a call gives by position or name, as a tuple.
+
+    Not `self`, nor bound ones.
+    """
     if isinstance(fn, functools.partial):
         args = fn_args(fn.func)
         return tuple(a for a in args[len(fn.args) :] if a not in set(fn.keywords or ()))

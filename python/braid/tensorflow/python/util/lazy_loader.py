@@ -7,7 +7,9 @@ from braid.tensorflow.python.platform import tf_logging as logging
 
 
 class LazyLoader(types.ModuleType):
-    """Stands for the module `name` in the globals of another until it is used, then puts it there as `local_name`."""
+    """Stands for the module `name` in the globals of another until it is used, then puts it there as
+    `local_name`.
+    """
 
     def __init__(self, local_name, parent_module_globals, name, warning=None):
         self._local_name = local_name

@@ -210,7 +210,8 @@ def flatten_with_joined_string_paths(structure, separator="/", expand_composites
 
 
 def flatten_dict_items(dictionary):
-    """A dictionary whose keys and values are structures, as one of their leaves. {(a, b): (1, 2)}: {a: 1, b: 2}.
+    """A dictionary whose keys and values are structures, as one of their leaves. {(a, b): (1, 2)}: {a: 1, b:
+    2}.
 
     ValueError: a key and its value differ in structure, or a key is there twice.
     """

@@ -1,6 +1,7 @@
 """Walks through nested structures: what util/nest.py and data/util/nest.py share.
 
-They differ in what is a structure and what is a leaf. A `Nest` knows that; for each class of objects it asks once.
+They differ in what is a structure and what is a leaf. A `Nest` knows that; for each class of objects it asks
+once.
 """
 
 import collections
@@ -43,7 +44,9 @@ def _kind_of_class(cls):
 
 
 class PlainKinds(dict):
-    """The kind of each class: sequences (but strings), mappings, namedtuples and classes of attrs are structures."""
+    """The kind of each class: sequences (but strings), mappings, namedtuples and classes of attrs are
+    structures.
+    """
 
     def __missing__(self, cls):
         kind = self[cls] = _kind_of_class(cls)

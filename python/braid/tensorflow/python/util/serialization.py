@@ -9,7 +9,10 @@ from braid.tensorflow.python.framework import tensor_shape
 
 
 def get_json_type(obj):
-    """What json.dumps(default=get_json_type) writes for objects that JSON does not know. TypeError: nothing."""
+    """What json.dumps(default=get_json_type) writes for objects that JSON does not know.
+
+    TypeError: nothing.
+    """
     if hasattr(obj, "get_config"):
         return {"class_name": type(obj).__name__, "config": obj.get_config()}
     if type(obj).__module__ == np.__name__:

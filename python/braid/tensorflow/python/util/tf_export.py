@@ -1,7 +1,7 @@
 """The public name of a symbol: @tf_export("math.add_n", "add_n") above it.
 
-The decorators do nothing when the program runs: tools/python_api.py reads them from the sources, and writes the
-table by which `tf.math.add_n` finds its module. So names and arguments are literals.
+The decorators do nothing when the program runs: tools/python_api.py reads them from the sources, and writes
+the table by which `tf.math.add_n` finds its module. So names and arguments are literals.
 """
 
 
@@ -18,7 +18,9 @@ class api_export:
         return func
 
     def export_constant(self, module_name, name):
-        """Exports the constant `name` of the module `module_name`: tf_export("pi").export_constant(__name__, "pi")."""
+        """Exports the constant `name` of the module `module_name`: tf_export("pi").export_constant(__name__,
+        "pi").
+        """
 
 
 tf_export = api_export

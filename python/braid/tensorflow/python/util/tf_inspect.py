@@ -46,7 +46,10 @@ def getfullargspec(obj):
 
 
 def _partial_argspec(partial):
-    """The ArgSpec of a functools.partial. ValueError: an argument that has to be given follows one that is bound."""
+    """The ArgSpec of a functools.partial.
+
+    ValueError: an argument that has to be given follows one that is bound.
+    """
     spec = getargspec(partial.func)
     args = spec.args[len(partial.args) :]
     values = dict(zip(reversed(spec.args), reversed(spec.defaults or ())))

@@ -1,4 +1,7 @@
-"""Functions whose result is to be used. Braid does not warn when it is not: the decorators say it to the reader."""
+"""Functions whose result is to be used.
+
+Braid does not warn when it is not: the decorators say it to the reader.
+"""
 
 
 def should_use_result(fn=None, warn_in_eager=False, error_in_function=False):

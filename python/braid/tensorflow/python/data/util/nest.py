@@ -39,7 +39,10 @@ def pack_sequence_as(structure, flat_sequence):
 
 
 def map_structure(func, *structure, **check_types_dict):
-    """func(leaf of each structure), in the structure of the first. check_types: types of sequences count as well."""
+    """func(leaf of each structure), in the structure of the first.
+
+    check_types: types of sequences count as well.
+    """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:

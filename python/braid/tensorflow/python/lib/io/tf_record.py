@@ -21,7 +21,8 @@ class TFRecordCompressionType:
 
 @tf_export("io.TFRecordOptions", v1=["io.TFRecordOptions", "python_io.TFRecordOptions"])
 class TFRecordOptions:
-    """How a file is compressed: "" or None, "ZLIB", "GZIP", a TFRecordCompressionType, or other TFRecordOptions.
+    """How a file is compressed: "" or None, "ZLIB", "GZIP", a TFRecordCompressionType, or other
+    TFRecordOptions.
 
     The other arguments are zlib's; zlib's defaults hold whatever they say.
     """
@@ -116,7 +117,10 @@ class TFRecordWriter:
 
 @tf_export(v1=["io.tf_record_iterator", "python_io.tf_record_iterator"])
 def tf_record_iterator(path, options=None):
-    """The records of a file. NotFoundError; DataLossError: a checksum is wrong, or the file ends within a record."""
+    """The records of a file.
+
+    NotFoundError; DataLossError: a checksum is wrong, or the file ends within a record.
+    """
     try:
         yield from _native.RecordReader(compat.as_str_any(compat.path_to_str(path)), _number(options))
     except _native.Error as e:

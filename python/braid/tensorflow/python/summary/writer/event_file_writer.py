@@ -25,8 +25,8 @@ def _flush_all():
 class EventFileWriter:
     """Writes events to a new file DIR/events.out.tfevents.SECONDS.HOST. Any thread may use it.
 
-    They are handed to the system when more than `max_queue` wait, when the last time is `flush_secs` seconds ago, by
-    flush and close, and when the program ends. filename_suffix: the end of the file's name.
+    They are handed to the system when more than `max_queue` wait, when the last time is `flush_secs` seconds
+    ago, by flush and close, and when the program ends. filename_suffix: the end of the file's name.
     """
 
     def __init__(self, logdir, max_queue=10, flush_secs=120, filename_suffix=None):

@@ -88,8 +88,8 @@ class SummaryToEventTransformer:
 class FileWriter(SummaryToEventTransformer):
     """Writes summaries to an event file in the directory `logdir`, which it makes.
 
-    graph: a tf.Graph to begin with. max_queue, flush_secs, filename_suffix: see EventFileWriter. session: the file is
-    written here, whichever session is given.
+    graph: a tf.Graph to begin with. max_queue, flush_secs, filename_suffix: see EventFileWriter. session: the
+    file is written here, whichever session is given.
     """
 
     def __init__(
