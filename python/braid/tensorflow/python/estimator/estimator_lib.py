@@ -19,6 +19,11 @@ from braid.tensorflow.python.estimator.canned.linear import LinearClassifier, Li
 from braid.tensorflow.python.estimator.canned.linear import linear_logit_fn_builder
 from braid.tensorflow.python.estimator.canned.parsing_utils import classifier_parse_example_spec
 from braid.tensorflow.python.estimator.canned.parsing_utils import regressor_parse_example_spec
+from braid.tensorflow.python.estimator.canned.boosted_trees import (
+    BoostedTreesClassifier,
+    BoostedTreesEstimator,
+)
+from braid.tensorflow.python.estimator.canned.boosted_trees import BoostedTreesRegressor
 from braid.tensorflow.python.estimator.early_stopping import *
 from braid.tensorflow.python.estimator.estimator import Estimator, VocabInfo, WarmStartSettings
 from braid.tensorflow.python.estimator.export import export_lib as export
