@@ -20,9 +20,9 @@ def _initial(learning_rate):
     return ops.convert_to_tensor(learning_rate, name="initial_learning_rate")
 
 
-def _fraction(global_step, decay_steps, dtype, staircase):
-    """global_step / decay_steps, rounded down with staircase."""
-    fraction = math_ops.cast(global_step, dtype) / math_ops.cast(decay_steps, dtype)
+def _fraction(global_step, decay_steps, staircase):
+    """global_step / decay_steps, of decay_steps' dtype, rounded down with staircase."""
+    fraction = math_ops.cast(global_step, decay_steps.dtype) / decay_steps
     return math_ops.floor(fraction) if staircase else fraction
 
 
@@ -37,8 +37,9 @@ def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, stair
     _require(global_step, "exponential_decay")
     with ops.name_scope(name or "ExponentialDecay") as name:
         rate = _initial(learning_rate)
+        steps = math_ops.cast(decay_steps, rate.dtype)
         base = math_ops.cast(decay_rate, rate.dtype)
-        exponent = _fraction(global_step, decay_steps, rate.dtype, staircase)
+        exponent = _fraction(global_step, steps, staircase)
         return math_ops.multiply(rate, math_ops.pow(base, exponent), name=name)
 
 
@@ -48,15 +49,15 @@ def piecewise_constant(x, boundaries, values, name=None):
 
     ValueError: numbers or types do not fit.
     """
-    boundaries, values = nest.flatten(boundaries), nest.flatten(values)
-    if len(boundaries) != len(values) - 1:
+    boundaries = [ops.convert_to_tensor(b) for b in nest.flatten(boundaries)]
+    tensors = [ops.convert_to_tensor(v) for v in nest.flatten(values)]
+    if len(boundaries) != len(tensors) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     with ops.name_scope(name or "PiecewiseConstant"):
         x = ops.convert_to_tensor(x)
         dtype = x.dtype.base_dtype
         limits = []
-        for boundary in boundaries:
-            limit = ops.convert_to_tensor(boundary)
+        for limit in boundaries:
             if limit.dtype.base_dtype != dtype:
                 if limit.dtype.base_dtype != dtypes.int32 or dtype != dtypes.int64:
                     raise ValueError(
@@ -64,7 +65,6 @@ def piecewise_constant(x, boundaries, values, name=None):
                     )
                 limit = math_ops.cast(limit, dtype)
             limits.append(limit)
-        tensors = [ops.convert_to_tensor(v) for v in values]
         for tensor in tensors[1:]:
             if tensor.dtype.base_dtype != tensors[0].dtype.base_dtype:
                 raise ValueError(
@@ -127,8 +127,9 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
     _require(global_step, "inverse_time_decay")
     with ops.name_scope(name or "InverseTimeDecay") as name:
         rate = _initial(learning_rate)
+        steps = math_ops.cast(decay_steps, rate.dtype)
         factor = math_ops.cast(decay_rate, rate.dtype)
-        fraction = _fraction(global_step, decay_steps, rate.dtype, staircase)
+        fraction = _fraction(global_step, steps, staircase)
         one = math_ops.cast(constant_op.constant(1), rate.dtype)
         return math_ops.divide(rate, math_ops.add(one, math_ops.multiply(factor, fraction)), name=name)
 
@@ -158,9 +159,10 @@ def cosine_decay_restarts(
     with ops.name_scope(name or "SGDRDecay") as name:
         rate = _initial(learning_rate)
         dtype = rate.dtype
+        steps = math_ops.cast(first_decay_steps, dtype)
         alpha = math_ops.cast(alpha, dtype)
         m_mul = math_ops.cast(m_mul, dtype)
-        completed = _fraction(global_step, first_decay_steps, dtype, False)
+        completed = _fraction(global_step, steps, False)
         is_constant = not isinstance(t_mul, ops.Tensor)
 
         def equal_periods():

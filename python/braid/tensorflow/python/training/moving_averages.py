@@ -25,8 +25,7 @@ def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
             rate = math_ops.cast(rate, variable.dtype.base_dtype)
         if zero_debias:
             return _zero_debias(variable, value, rate, scope)
-        with ops.colocate_with(variable):
-            return state_ops.assign_sub(variable, (variable - value) * rate, name=scope)
+        return state_ops.assign_sub(variable, (variable - value) * rate, name=scope)
 
 
 def _unused_name(name):
@@ -62,11 +61,10 @@ def _zero_debias(unbiased_var, value, rate, scope):
                 dtype=unbiased_var.dtype.base_dtype,
                 trainable=False,
             )
-    with ops.colocate_with(unbiased_var):
-        biased = state_ops.assign_sub(biased_var, (biased_var - value) * rate)
-        steps = local_step.assign_add(1)
-        factor = 1 - math_ops.pow(1.0 - rate, steps)
-        return state_ops.assign(unbiased_var, biased / factor, name=scope)
+    biased = state_ops.assign_sub(biased_var, (biased_var - value) * rate)
+    steps = local_step.assign_add(1)
+    factor = 1 - math_ops.pow(1.0 - rate, steps)
+    return state_ops.assign(unbiased_var, biased / factor, name=scope)
 
 
 def weighted_moving_average(value, decay, weight, truediv=True, collections=None, name=None):

@@ -15,7 +15,7 @@ from braid.tensorflow.python.ops import (
     array_ops,
     control_flow_ops,
     gen_io_ops,
-    string_ops,
+    gen_string_ops,
     variables,
 )
 from braid.tensorflow.python.platform import tf_logging as logging
@@ -87,7 +87,7 @@ class BaseSaverBuilder:
     def _AddShardedSaveOpsForV2(self, checkpoint_prefix, per_device):
         """As _AddSaveOps: each device writes its part, in a directory that the merge removes."""
         suffix = f"_temp_{uuid.uuid4().hex}/part"
-        temporary_prefix = string_ops.string_join([checkpoint_prefix, suffix])
+        temporary_prefix = gen_string_ops.string_join([checkpoint_prefix, suffix])
         num_shards = constant_op.constant(len(per_device), name="num_shards")
         saves, prefixes, last_device = [], [], None
         for shard, (device, saveables) in enumerate(per_device):

@@ -2,7 +2,13 @@
 
 from braid.tensorflow.python.framework import device as pydev
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.ops import array_ops, resource_variable_ops, state_ops, variables
+from braid.tensorflow.python.ops import (
+    array_ops,
+    gen_resource_variable_ops,
+    resource_variable_ops,
+    state_ops,
+    variables,
+)
 from braid.tensorflow.python.training.saving import saveable_object
 
 _VARIABLE_OPS = {"Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "ReadVariableOp"}
@@ -58,9 +64,8 @@ class ResourceVariableSaveable(saveable_object.SaveableObject):
             restored = array_ops.reshape(restored, restored_shapes[0])
         with ops.device(self._var_device):
             restored = array_ops.identity(restored)
-            return resource_variable_ops.shape_safe_assign_variable_op(
-                self.handle_op, self._var_shape, restored
-            )
+            self._var_shape.assert_is_compatible_with(restored.shape)
+            return gen_resource_variable_ops.assign_variable_op(self.handle_op, restored)
 
 
 def _tensor_comes_from_variable(v):
