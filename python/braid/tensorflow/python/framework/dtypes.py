@@ -232,6 +232,7 @@ tf_export("dtypes.resource", "resource").export_constant(__name__, "resource")
 tf_export("dtypes.variant", "variant").export_constant(__name__, "variant")
 tf_export("dtypes.uint32", "uint32").export_constant(__name__, "uint32")
 tf_export("dtypes.uint64", "uint64").export_constant(__name__, "uint64")
+_TYPE_TO_STRING = {number: dtype.name for number, dtype in _BY_NUMBER.items()}
 QUANTIZED_DTYPES = frozenset(d for d in _BY_NUMBER.values() if d.is_quantized)
 tf_export("dtypes.QUANTIZED_DTYPES", "QUANTIZED_DTYPES").export_constant(__name__, "QUANTIZED_DTYPES")
 _BY_PYTHON = {builtins.float: _BY_NAME["float32"], builtins.bool: _BY_NAME["bool"]}

@@ -696,6 +696,9 @@ class TensorFlowTestCase(unittest.TestCase):
         if not actual.startswith(expected_start):
             self.fail(f"{actual!r} does not start with {expected_start!r}" + (f" : {msg}" if msg else ""))
 
+    def assertLen(self, container, expected_len, msg=None):
+        self.assertEqual(len(container), expected_len, msg)
+
     def assertEmpty(self, container, msg=None):
         self.assertEqual(len(container), 0, msg)
 
