@@ -67,7 +67,8 @@ class DeviceSpec:
             if getattr(self, part) is not None
         )
         if self.device_type is not None:
-            text += f"/device:{self.device_type}:{'*' if self.device_index is None else self.device_index}"
+            kind = self.device_type.upper() if self.device_type in ("cpu", "gpu") else self.device_type
+            text += f"/device:{kind}:{'*' if self.device_index is None else self.device_index}"
         return text
 
     @staticmethod

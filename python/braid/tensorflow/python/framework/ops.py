@@ -913,31 +913,7 @@ def _get_graph_from_inputs(op_input_list, graph=None):
 # ---- Gradients and other functions by op ----
 
 
-class _Registry:
-    """Functions of a program by the name of an op."""
-
-    def __init__(self, what):
-        self._what, self._functions = what, {}
-
-    def register(self, function, name):
-        if name in self._functions:
-            raise KeyError(f"Registering two {self._what} with name '{name}'!")
-        self._functions[name] = function
-
-    def lookup(self, name):
-        """LookupError: none is registered."""
-        if name not in self._functions:
-            raise LookupError(f"{self._what} registry has no entry for: {name}")
-        return self._functions[name]
-
-    def get(self, name):
-        return self._functions.get(name)
-
-    def list(self):
-        return list(self._functions)
-
-
-_gradient_registry = _Registry("gradient")
+_gradient_registry = registry.Registry("gradient")
 _NOT_REGISTERED = object()
 
 
@@ -973,10 +949,10 @@ def _registered_gradient(op):
     """The program's gradient function for a node; None: nothing flows; _NOT_REGISTERED: the engine's."""
     if "_gradient_op_type" in op._native.attr_names:
         name = compat.as_str(op.get_attr("_gradient_op_type"))
-        if name in _gradient_registry._functions:
-            return _gradient_registry._functions[name]
+        if name in _gradient_registry._registry:
+            return _gradient_registry._registry[name]
         return _NOT_REGISTERED if name == op.type else _of_engine(name)
-    return _gradient_registry._functions.get(op.type, _NOT_REGISTERED)
+    return _gradient_registry._registry.get(op.type, _NOT_REGISTERED)
 
 
 def _of_engine(op_type):

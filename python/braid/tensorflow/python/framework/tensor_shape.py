@@ -274,6 +274,12 @@ class TensorShape:
             return unknown_shape()
         return TensorShape(self._dims + other.dims)
 
+    def __add__(self, other):
+        return self.concatenate(other if isinstance(other, Dimension) else as_shape(other))
+
+    def __radd__(self, other):
+        return as_shape(other).concatenate(self)
+
     def assert_same_rank(self, other):
         other = as_shape(other)
         if None not in (self.rank, other.rank) and self.rank != other.rank:

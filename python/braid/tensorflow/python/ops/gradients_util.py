@@ -94,7 +94,7 @@ _WITH_GRADIENT = frozenset(
 
 def _needs_caller(graph):
     """Whether any node may have a gradient function of the program's."""
-    return bool(ops._gradient_registry._functions or graph._functions or graph._uses_own_gradients)
+    return bool(ops._gradient_registry._registry or graph._functions or graph._uses_own_gradients)
 
 
 def _listed(value):

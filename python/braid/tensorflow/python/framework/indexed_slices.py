@@ -1,0 +1,3 @@
+"""Rows of a tensor: they are in framework/ops.py."""
+
+from braid.tensorflow.python.framework.ops import IndexedSlices, IndexedSlicesValue
