@@ -1,0 +1,1 @@
+"""What TensorFlow's tutorials import."""
