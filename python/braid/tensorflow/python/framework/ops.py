@@ -14,7 +14,14 @@ import traceback
 from braid import _native, protos
 from braid.tensorflow.python.eager import context
 from braid.tensorflow.python.framework import device as pydev
-from braid.tensorflow.python.framework import composite_tensor, dtypes, errors_impl, tensor_shape, type_spec
+from braid.tensorflow.python.framework import (
+    composite_tensor,
+    dtypes,
+    errors_impl,
+    registry,
+    tensor_shape,
+    type_spec,
+)
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
