@@ -4,6 +4,7 @@ import collections
 import contextlib
 import re
 import threading
+import warnings
 
 import numpy as np
 
@@ -186,6 +187,10 @@ def _feed_array(value, tensor):
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
     if dtype == dtypes.string:
+        if isinstance(value, (int, float)):
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}."
+            )
         array = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
     else:
         array = np.asarray(value, dtype=wanted)
@@ -273,21 +278,30 @@ class SessionInterface:
 class _Plan:
     """Fetches that were made ready once."""
 
-    def __init__(self, graph, fetches):
+    def __init__(self, graph, fetches, fed=()):
+        """`fed`: tensors whose fed values are returned, where they are fetched."""
         found = _Fetches(graph)
         self.build = _builder(found, fetches)
         self.elements = found.elements
         for element in found.elements:
             if not graph.is_fetchable(element):
                 raise ValueError(f"{element} is not fetchable")
-        self.fetched = [e for e in found.elements if isinstance(e, ops.Tensor)]
+        self.fed = {tensor: i for i, tensor in enumerate(fed)}
+        self.fetched = [e for e in found.elements if isinstance(e, ops.Tensor) and e not in self.fed]
         self.targets = [e._native for e in found.elements if not isinstance(e, ops.Tensor)]
         self.pairs = [t._pair for t in self.fetched]
 
-    def value(self, fetched):
-        """The value of the fetches from what the step fetched."""
+    def value(self, fetched, fed=()):
+        """The value of the fetches from what the step fetched, and the values of the fed tensors."""
+        if len(fetched) == len(self.elements):
+            return self.build(fetched)
         values = iter(fetched)
-        return self.build([next(values) if isinstance(e, ops.Tensor) else None for e in self.elements])
+        return self.build(
+            [
+                None if not isinstance(e, ops.Tensor) else fed[self.fed[e]] if e in self.fed else next(values)
+                for e in self.elements
+            ]
+        )
 
 
 class BaseSession(SessionInterface):
@@ -457,8 +471,8 @@ class BaseSession(SessionInterface):
         self._check()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("`feed_list` must be a list or tuple.")
-        plan = _Plan(self._graph, fetches)
         tensors = [_feed_tensor(self._graph, feed) for feed in feed_list or []]
+        plan = _Plan(self._graph, fetches, tensors)
         if accept_options:
             return self._callable_with_options(fetches, tensors)
         try:
@@ -470,15 +484,12 @@ class BaseSession(SessionInterface):
         def call(*args):
             if len(args) != len(tensors):
                 raise TypeError(f"the callable takes {len(tensors)} values, not {len(args)}")
-            values = [
-                arrays.to_native(_feed_array(value, t), number)
-                for value, t, number in zip(args, tensors, numbers)
-            ]
+            values = [_feed_array(value, t) for value, t in zip(args, tensors)]
             try:
-                got = made.run(values)
+                got = made.run([arrays.to_native(v, number) for v, number in zip(values, numbers)])
             except _native.Error as error:
                 _raise_for(error, self._graph)
-            return plan.value([arrays.to_numpy(v) for v in got])
+            return plan.value([arrays.to_numpy(v) for v in got], values)
 
         return call
 
@@ -495,8 +506,12 @@ class BaseSession(SessionInterface):
         tensors = [graph.as_graph_element(name, allow_operation=False) for name in callable_options.feed]
         fetches = [graph.as_graph_element(name, allow_operation=False) for name in callable_options.fetch]
         targets = [graph.get_operation_by_name(name) for name in callable_options.target]
-        call = self.make_callable(fetches + targets, tensors)
-        return lambda *args: call(*args)[: len(fetches)]
+        call = self.make_callable(fetches + targets, tensors, accept_options=True)
+
+        def run(*args, run_metadata=None):
+            return call(*args, options=callable_options.run_options, run_metadata=run_metadata)[: len(fetches)]
+
+        return run
 
 
 class _DeviceAttributes:
@@ -551,17 +566,29 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that is the default one from its making until it is closed."""
 
+    _active_session_count = 0
+
     def __init__(self, target="", graph=None, config=None):
         super().__init__(target, graph, config)
+        if InteractiveSession._active_session_count > 0:
+            warnings.warn(
+                "An interactive session is already active. This can cause out-of-memory errors in some cases. You "
+                "must explicitly call `InteractiveSession.close()` to release resources held by the other session(s)."
+            )
+        InteractiveSession._active_session_count += 1
         self._stack = contextlib.ExitStack()
-        ops._default_session_stack.enforce_nesting = False
-        self._stack.enter_context(self.as_default())
+        default = self.as_default()
+        default.enforce_nesting = False
+        self._stack.enter_context(default)
         if graph is not None:
-            self._stack.enter_context(graph.as_default())
+            default = graph.as_default()
+            default.enforce_nesting = False
+            self._stack.enter_context(default)
 
     def close(self):
         stack, self._stack = getattr(self, "_stack", None), None
         if stack is not None:
-            with contextlib.suppress(ValueError, AssertionError):
+            InteractiveSession._active_session_count -= 1
+            with contextlib.suppress(ValueError):  # another thread's stack, or one that was reset
                 stack.close()
         super().close()

@@ -34,3 +34,13 @@ def is_broadcast_compatible(shape_x, shape_y):
     except ValueError:
         return False
     return True
+
+
+def unknown_shape(op):
+    """A shape function for ops.RegisterShape, which has no effect."""
+    return [tensor_shape.unknown_shape() for _ in op.outputs]
+
+
+def call_cpp_shape_fn(op, require_shape_fn=True):
+    """The shapes of an op's outputs, which the engine has inferred."""
+    return [output.shape for output in op.outputs]

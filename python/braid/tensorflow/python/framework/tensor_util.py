@@ -35,6 +35,14 @@ _FIELDS = {
 }
 
 
+# Types whose elements are written as bytes (tensor_content) where there are several.
+_CONTENT_TYPES = frozenset(
+    dtypes.as_dtype(name)
+    for name in (
+        "float32 float64 int32 uint8 int16 int8 int64 qint8 quint8 qint16 quint16 qint32 uint32 uint64".split()
+    )
+)
+
 # ---- From Python ----
 
 
@@ -145,6 +153,8 @@ def _array_of_values(values, dtype):
         first = first[0] if first else None
     if dtype == dtypes.string or isinstance(first, (str, bytes)):
         return _strings(values)
+    if dtype is not None and dtype.is_quantized:
+        return np.array(_tuples(values, dtype), dtype.as_numpy_dtype)
     if dtype is not None and dtype.is_numpy_compatible and not _is_record(dtype):
         array = np.array(values, dtype=dtype.as_numpy_dtype)
         if array.dtype == object:
@@ -171,6 +181,15 @@ def _array_of_values(values, dtype):
         small = array.astype(np.int32)
         return small if np.array_equal(small, array) else array
     return array
+
+
+def _tuples(values, dtype):
+    """Nested lists of tuples of one number, which elements of a quantized type are."""
+    if isinstance(values, list) and len(values) == 1 and not isinstance(values[0], (list, tuple)):
+        return tuple(values)
+    if not isinstance(values, list):
+        raise TypeError(f"Expected {dtype.name}, got {values!r}: an element is a tuple of one number")
+    return [_tuples(v, dtype) for v in values]
 
 
 def _is_record(dtype):
@@ -213,7 +232,7 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
     message = protos.TensorProto(
         dtype=dtype.as_datatype_enum, tensor_shape=tensor_shape.as_shape(dims).as_proto()
     )
-    if dtype != dtypes.string and array.size > 1 and array.size == int(np.prod(dims, dtype=np.int64)):
+    if dtype in _CONTENT_TYPES and array.size > 1 and array.size == int(np.prod(dims, dtype=np.int64)):
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         message.tensor_content = np.ascontiguousarray(little).tobytes()
     else:
@@ -265,6 +284,12 @@ def ShapeEquals(tensor_proto, shape):
 # ---- What is known of a value ----
 
 
+# The ops whose value TensorFlow's Python knows before a step; the engine knows more.
+_FOLDED = frozenset(
+    ["Shape", "Size", "Rank", "Range", "Cast", "Concat", "ConcatV2", "ConcatOffset", "Fill", "Equal", "NotEqual"]
+)
+
+
 def constant_value(tensor, partial=False):
     """The value that a tensor always has, as an array; None: it is not known before a step.
 
@@ -272,19 +297,36 @@ def constant_value(tensor, partial=False):
     """
     if not isinstance(tensor, ops.Tensor):
         return None
-    if tensor.op.type == "Const":
-        return MakeNdarray(tensor.op.get_attr("value"))
-    known = tensor.op._native.constant(tensor.value_index)
-    if known is not None:
-        value = np.asarray(arrays.view(known))
+    value = _constant_value(tensor, partial)
+    if value is not None:
         tensor.graph.prevent_feeding(tensor)
-        return value
-    if partial and tensor.op.type == "Pack" and tensor.op.inputs:
-        values = [constant_value(item, partial) for item in tensor.op.inputs]
-        if any(item.shape.ndims for item in tensor.op.inputs):
+    return value
+
+
+def _constant_value(tensor, partial):
+    op = tensor.op
+    if op.type == "Const":
+        return MakeNdarray(op.get_attr("value"))
+    if op.type == "Pack":
+        return _packed_value(op, partial)
+    if op.type not in _FOLDED:
+        return None
+    known = op._native.constant(tensor.value_index)
+    return None if known is None else np.asarray(arrays.view(known))
+
+
+def _packed_value(op, partial):
+    if not op.inputs or op.get_attr("axis") != 0:
+        return None
+    values = [constant_value(item, partial) for item in op.inputs]
+    if any(v is None for v in values):
+        if not partial or all(v is None for v in values):
             return None
-        return np.array([None if v is None else v.item() for v in values], dtype=object)
-    return None
+        out = np.empty(len(values), object)
+        for i, value in enumerate(values):
+            out[i] = value.item() if value is not None and value.ndim == 0 else value
+        return out
+    return np.array(values)
 
 
 def constant_value_as_shape(tensor):
