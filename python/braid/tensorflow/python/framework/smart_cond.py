@@ -22,6 +22,8 @@ def smart_constant_value(pred):
     if isinstance(pred, ops.Tensor):
         value = tensor_util.constant_value(pred)
         return None if value is None else bool(value)
+    if hasattr(pred, "initializer"):  # a variable
+        return None
     if pred in (0, 1):  # also the bools
         return bool(pred)
     raise TypeError(
