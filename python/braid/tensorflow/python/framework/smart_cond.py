@@ -26,9 +26,7 @@ def smart_constant_value(pred):
         return None
     if pred in (0, 1):  # also the bools
         return bool(pred)
-    raise TypeError(
-        "`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: " + str(type(pred))
-    )
+    raise TypeError("`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: " + str(type(pred)))
 
 
 def smart_case(pred_fn_pairs, default=None, exclusive=False, name="smart_case"):

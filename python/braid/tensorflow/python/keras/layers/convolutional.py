@@ -185,8 +185,8 @@ class Conv(Layer):
 
 @keras_export("keras.layers.Conv1D", "keras.layers.Convolution1D")
 class Conv1D(Conv):
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=_LAST, **kwargs):
-        super().__init__(1, filters, kernel_size, strides, padding, data_format, **kwargs)
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=_LAST, *args, **kwargs):
+        super().__init__(1, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
 
     def call(self, inputs):
         if self.padding == "causal":
@@ -196,14 +196,18 @@ class Conv1D(Conv):
 
 @keras_export("keras.layers.Conv2D", "keras.layers.Convolution2D")
 class Conv2D(Conv):
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, **kwargs):
-        super().__init__(2, filters, kernel_size, strides, padding, data_format, **kwargs)
+    def __init__(
+        self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, *args, **kwargs
+    ):
+        super().__init__(2, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
 
 
 @keras_export("keras.layers.Conv3D", "keras.layers.Convolution3D")
 class Conv3D(Conv):
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, **kwargs):
-        super().__init__(3, filters, kernel_size, strides, padding, data_format, **kwargs)
+    def __init__(
+        self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, *args, **kwargs
+    ):
+        super().__init__(3, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
 
 
 class _ConvTranspose(Conv):
@@ -291,11 +295,10 @@ class Conv2DTranspose(_ConvTranspose, Conv2D):
         output_padding=None,
         data_format=None,
         dilation_rate=(1, 1),
+        *args,
         **kwargs,
     ):
-        super().__init__(
-            filters, kernel_size, strides, padding, data_format, dilation_rate=dilation_rate, **kwargs
-        )
+        super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, *args, **kwargs)
         if any(rate > 1 for rate in self.dilation_rate):
             raise NotImplementedError(
                 "Conv2DTranspose(dilation_rate): Braid's Conv2DBackpropInput is not dilated; dilate the kernel"
@@ -315,9 +318,11 @@ class Conv3DTranspose(_ConvTranspose, Conv3D):
         padding="valid",
         output_padding=None,
         data_format=None,
+        activation=None,
+        *args,
         **kwargs,
     ):
-        super().__init__(filters, kernel_size, strides, padding, data_format, **kwargs)
+        super().__init__(filters, kernel_size, strides, padding, data_format, 1, activation, *args, **kwargs)
         self._init_transpose(output_padding)
 
 
@@ -421,8 +426,8 @@ class SeparableConv(Conv):
 class SeparableConv1D(SeparableConv):
     """Done on images one high."""
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, **kwargs):
-        super().__init__(1, filters, kernel_size, strides, padding, data_format, **kwargs)
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, *args, **kwargs):
+        super().__init__(1, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
 
     def call(self, inputs):
         if self.padding == "causal":
@@ -448,8 +453,10 @@ class SeparableConv1D(SeparableConv):
 
 @keras_export("keras.layers.SeparableConv2D", "keras.layers.SeparableConvolution2D")
 class SeparableConv2D(SeparableConv):
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, **kwargs):
-        super().__init__(2, filters, kernel_size, strides, padding, data_format, **kwargs)
+    def __init__(
+        self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, *args, **kwargs
+    ):
+        super().__init__(2, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
 
     def call(self, inputs):
         is_last = self.data_format == _LAST

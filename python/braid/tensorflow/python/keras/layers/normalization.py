@@ -109,7 +109,9 @@ class BatchNormalizationBase(Layer):
             raise ValueError(f"Duplicate axis: {self.axis}")
         if self.virtual_batch_size is not None:
             if self.virtual_batch_size <= 0:
-                raise ValueError("virtual_batch_size must be a positive integer that divides the true batch size")
+                raise ValueError(
+                    "virtual_batch_size must be a positive integer that divides the true batch size"
+                )
             if 0 in self.axis:
                 raise ValueError("When using virtual_batch_size, axis must not be 0, the batch")
             # The batch becomes two axes: the parts, and what is in a part.
@@ -121,7 +123,9 @@ class BatchNormalizationBase(Layer):
         axis_to_dim = {a: tensor_shape.dimension_value(input_shape.dims[a - shift]) for a in self.axis}
         for a, size in axis_to_dim.items():
             if size is None:
-                raise ValueError(f"Input has undefined `axis` dimension. Input shape: {input_shape}, axis {a}")
+                raise ValueError(
+                    f"Input has undefined `axis` dimension. Input shape: {input_shape}, axis {a}"
+                )
         self.input_spec = InputSpec(ndim=rank, axes={a - shift: size for a, size in axis_to_dim.items()})
         if len(axis_to_dim) == 1 and self.virtual_batch_size is None:
             shape = (next(iter(axis_to_dim.values())),)
@@ -306,7 +310,9 @@ class BatchNormalizationBase(Layer):
             keep_dims = self.virtual_batch_size is not None or len(self.axis) > 1
             batch_mean, batch_variance = nn_impl.moments(inputs, reduced, keep_dims=keep_dims)
             mean = smart.smart_cond(training, lambda: batch_mean, lambda: _value(self.moving_mean))
-            variance = smart.smart_cond(training, lambda: batch_variance, lambda: _value(self.moving_variance))
+            variance = smart.smart_cond(
+                training, lambda: batch_variance, lambda: _value(self.moving_variance)
+            )
             new_mean, new_variance = mean, variance
             if self.virtual_batch_size is not None:
                 # The moving averages take the mean over the parts.
