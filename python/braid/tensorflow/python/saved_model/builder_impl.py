@@ -7,6 +7,7 @@ from google.protobuf import text_format
 
 from braid import protos
 from braid.tensorflow.python.framework import dtypes, ops, tensor_util
+from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.saved_model import constants
 from braid.tensorflow.python.saved_model import utils_impl as saved_model_utils
@@ -99,7 +100,10 @@ class SavedModelBuilder:
         if saver:
             return saver
         return tf_saver.Saver(
-            _all_saveable(), sharded=True, write_version=protos.SaverDef.V2, allow_empty=True
+            variables._all_saveable_objects(),
+            sharded=True,
+            write_version=protos.SaverDef.V2,
+            allow_empty=True,
         )
 
     def _add_collections(self, assets_collection, main_op, train_op):
@@ -202,18 +206,12 @@ class SavedModelBuilder:
         return compat.as_bytes(path)
 
 
-def _all_saveable():
-    from braid.tensorflow.python.ops import variables
-
-    return variables._all_saveable_objects()
-
-
 def _pack(collection, message):
-    from google.protobuf import any_pb2
-
-    packed = any_pb2.Any()
-    packed.type_url = f"type.googleapis.com/{message.DESCRIPTOR.full_name}"
-    packed.value = message.SerializeToString()
+    """Adds a message to a collection, as a google.protobuf.Any."""
+    any_list = protos.CollectionDef().any_list
+    packed = any_list.value.add(
+        type_url=f"type.googleapis.com/{message.DESCRIPTOR.full_name}", value=message.SerializeToString()
+    )
     collection.append(packed)
 
 
