@@ -44,7 +44,7 @@ def _run_code(source, name, file=None, loader=None):
 def _run_file(path):
     importer = sys.path_importer_cache.get(path) or _importer_of(path)
     if importer is not None:  # a directory or an archive with a __main__.py
-        _set_first(path)
+        _set_first(os.path.abspath(path))
         _new_main(None, None)
         runpy._run_module_as_main("__main__", alter_argv=False)
         return

@@ -3,7 +3,7 @@
 import os
 import re
 
-from google.protobuf import any_pb2, text_format
+from google.protobuf import text_format
 
 from braid import protos
 from braid.tensorflow.python.framework import graph_io, importer, op_def_registry, ops, versions
@@ -143,6 +143,11 @@ def strip_graph_default_valued_attrs(meta_graph_def):
     meta_graph_def.meta_info_def.stripped_default_attrs = True
 
 
+def _is_any(item):
+    """Whether an element is a google.protobuf.Any, of this copy of the messages or another."""
+    return getattr(getattr(item, "DESCRIPTOR", None), "full_name", "") == "google.protobuf.Any"
+
+
 def _get_kind_name(item):
     """The field of CollectionDef for an element of a collection."""
     if isinstance(item, (str, bytes)):
@@ -151,7 +156,7 @@ def _get_kind_name(item):
         return "int64_list"
     if isinstance(item, float):
         return "float_list"
-    if isinstance(item, any_pb2.Any):
+    if _is_any(item):
         return "any_list"
     return "node_list"
 
@@ -205,6 +210,9 @@ def add_collection_def(
                     field.node_list.value.append(ops.strip_name_scope(x.name, export_scope))
         elif kind == "bytes_list":
             field.bytes_list.value.extend(compat.as_bytes(x) for x in items)
+        elif kind == "any_list":
+            for x in items:
+                field.any_list.value.add(type_url=x.type_url, value=x.value)
         else:
             getattr(field, kind).value.extend(items)
     except Exception as e:

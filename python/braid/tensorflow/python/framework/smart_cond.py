@@ -22,11 +22,11 @@ def smart_constant_value(pred):
     if isinstance(pred, ops.Tensor):
         value = tensor_util.constant_value(pred)
         return None if value is None else bool(value)
+    if hasattr(pred, "initializer"):  # a variable
+        return None
     if pred in (0, 1):  # also the bools
         return bool(pred)
-    raise TypeError(
-        "`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: " + str(type(pred))
-    )
+    raise TypeError("`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: " + str(type(pred)))
 
 
 def smart_case(pred_fn_pairs, default=None, exclusive=False, name="smart_case"):

@@ -832,8 +832,11 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
     if axis is None:
         axis = batch_dims
     is_first = not tensor_util.is_tensor(axis) and axis == 0
-    if is_first and batch_dims == 0 and hasattr(params, "sparse_read"):
-        return params.sparse_read(indices, name=name)  # a variable: only the rows are read
+    if is_first and batch_dims == 0:
+        try:
+            return params.sparse_read(indices, name=name)  # a resource variable: only the rows are read
+        except AttributeError:
+            pass
     if batch_dims and not tensor_util.is_tensor(axis) and axis == batch_dims > 0:
         with ops.name_scope(name, "GatherV2", [params, indices]):
             indices = ops.convert_to_tensor(indices, name="indices")
@@ -882,10 +885,11 @@ def gather_nd(params, indices, name=None, batch_dims=0):
     batch_dims: how many first dimensions params and indices share.
     """
     known = _number(batch_dims)
-    if known == 0 and hasattr(params, "gather_nd"):
-        return params.gather_nd(indices, name=name)
     if known == 0:
-        return gen_array_ops.gather_nd(params, indices, name=name)
+        try:
+            return params.gather_nd(indices, name=name)
+        except AttributeError:
+            return gen_array_ops.gather_nd(params, indices, name=name)
     return batch_gather_nd(params, indices, batch_dims=batch_dims, name=name)
 
 

@@ -49,9 +49,7 @@ def assert_like_rnncell(cell_name, cell):
     if not callable(cell):
         missing.append("is not callable")
     if missing:
-        raise TypeError(
-            f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(missing)}."
-        )
+        raise TypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(missing)}.")
 
 
 def _part(value, what):
@@ -145,9 +143,11 @@ class RNNCell(base_layer.Layer):
         if inputs is not None:
             inputs = ops.convert_to_tensor(inputs, name="inputs")
             if batch_size is not None:
-                static = tensor_util.constant_value(batch_size, partial=True) if isinstance(
-                    batch_size, ops.Tensor
-                ) else batch_size
+                static = (
+                    tensor_util.constant_value(batch_size, partial=True)
+                    if isinstance(batch_size, ops.Tensor)
+                    else batch_size
+                )
                 if tensor_shape.dimension_value(inputs.shape.dims[0]) != static:
                     raise ValueError(
                         f"batch size from input tensor is different from the input param. Input tensor batch: "
@@ -237,7 +237,6 @@ def _check_dtype(dtype):
 def _check_inputs(inputs):
     for tensor in nest.flatten(inputs):
         _check_dtype(tensor.dtype)
-
 
 
 @tf_export(v1=["nn.rnn_cell.BasicRNNCell"])
@@ -808,7 +807,9 @@ class ResidualWrapper(_RNNCellWrapperV1):
 
         def default_residual_fn(inputs, outputs):
             nest.assert_same_structure(inputs, outputs)
-            nest.map_structure(lambda i, o: i.get_shape().assert_is_compatible_with(o.get_shape()), inputs, outputs)
+            nest.map_structure(
+                lambda i, o: i.get_shape().assert_is_compatible_with(o.get_shape()), inputs, outputs
+            )
             return nest.map_structure(lambda i, o: i + o, inputs, outputs)
 
         return (self._residual_fn or default_residual_fn)(inputs, outputs), new_state
@@ -876,7 +877,9 @@ class MultiRNNCell(RNNCell):
     def trainable_weights(self):
         if not self.trainable:
             return []
-        return [w for cell in self._cells if isinstance(cell, base_layer.Layer) for w in cell.trainable_weights]
+        return [
+            w for cell in self._cells if isinstance(cell, base_layer.Layer) for w in cell.trainable_weights
+        ]
 
     @property
     def non_trainable_weights(self):
@@ -908,5 +911,3 @@ class MultiRNNCell(RNNCell):
     def get_config(self):
         cells = [{"class_name": type(cell).__name__, "config": cell.get_config()} for cell in self._cells]
         return {**super().get_config(), "cells": cells}
-
-

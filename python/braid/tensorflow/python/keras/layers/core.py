@@ -99,7 +99,9 @@ class Dense(Layer):
     def compute_output_shape(self, input_shape):
         shape = tensor_shape.TensorShape(input_shape).with_rank_at_least(2)
         if tensor_shape.dimension_value(shape[-1]) is None:
-            raise ValueError(f"The innermost dimension of input_shape must be defined, but saw: {input_shape}")
+            raise ValueError(
+                f"The innermost dimension of input_shape must be defined, but saw: {input_shape}"
+            )
         return shape[:-1].concatenate(self.units)
 
     def get_config(self):
@@ -133,7 +135,9 @@ class Dropout(Layer):
         if self.noise_shape is None:
             return None
         sizes = array_ops.shape(inputs)
-        return array_ops.stack([sizes[i] if size is None else size for i, size in enumerate(self.noise_shape)])
+        return array_ops.stack(
+            [sizes[i] if size is None else size for i, size in enumerate(self.noise_shape)]
+        )
 
     def call(self, inputs, training=None):
         if training is None:

@@ -1,0 +1,125 @@
+"""Initializers by name. The classes are those of tf.initializers, with Keras' defaults."""
+
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_object
+from braid.tensorflow.python.keras.utils.generic_utils import serialize_keras_object
+from braid.tensorflow.python.ops import init_ops
+from braid.tensorflow.python.util.tf_export import keras_export
+
+Initializer = init_ops.Initializer
+Zeros = init_ops.Zeros
+Ones = init_ops.Ones
+Constant = init_ops.Constant
+VarianceScaling = init_ops.VarianceScaling
+Orthogonal = init_ops.Orthogonal
+Identity = init_ops.Identity
+GlorotUniform = init_ops.GlorotUniform
+GlorotNormal = init_ops.GlorotNormal
+glorot_uniform = init_ops.GlorotUniform
+glorot_normal = init_ops.GlorotNormal
+
+keras_export("keras.initializers.Initializer").export_constant(__name__, "Initializer")
+keras_export("keras.initializers.Zeros", "keras.initializers.zeros").export_constant(__name__, "Zeros")
+keras_export("keras.initializers.Ones", "keras.initializers.ones").export_constant(__name__, "Ones")
+keras_export("keras.initializers.Constant", "keras.initializers.constant").export_constant(
+    __name__, "Constant"
+)
+keras_export("keras.initializers.VarianceScaling").export_constant(__name__, "VarianceScaling")
+keras_export("keras.initializers.Orthogonal", "keras.initializers.orthogonal").export_constant(
+    __name__, "Orthogonal"
+)
+keras_export("keras.initializers.Identity", "keras.initializers.identity").export_constant(
+    __name__, "Identity"
+)
+keras_export("keras.initializers.glorot_uniform").export_constant(__name__, "GlorotUniform")
+keras_export("keras.initializers.glorot_normal").export_constant(__name__, "GlorotNormal")
+
+
+@keras_export(
+    v1=["keras.initializers.RandomNormal", "keras.initializers.random_normal", "keras.initializers.normal"]
+)
+class RandomNormal(init_ops.RandomNormal):
+    """Normal numbers, of deviation 0.05."""
+
+    def __init__(self, mean=0.0, stddev=0.05, seed=None, dtype=dtypes.float32):
+        super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
+
+
+@keras_export(
+    v1=["keras.initializers.RandomUniform", "keras.initializers.random_uniform", "keras.initializers.uniform"]
+)
+class RandomUniform(init_ops.RandomUniform):
+    """Uniform numbers in [-0.05, 0.05)."""
+
+    def __init__(self, minval=-0.05, maxval=0.05, seed=None, dtype=dtypes.float32):
+        super().__init__(minval=minval, maxval=maxval, seed=seed, dtype=dtype)
+
+
+@keras_export(v1=["keras.initializers.TruncatedNormal", "keras.initializers.truncated_normal"])
+class TruncatedNormal(init_ops.TruncatedNormal):
+    """Normal numbers, within two deviations of 0.05."""
+
+    def __init__(self, mean=0.0, stddev=0.05, seed=None, dtype=dtypes.float32):
+        super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
+
+
+@keras_export(v1=["keras.initializers.he_normal"])
+def he_normal(seed=None):
+    """Truncated normal numbers of variance 2 / inputs (He et al. 2015, arXiv:1502.01852)."""
+    return VarianceScaling(scale=2.0, mode="fan_in", distribution="truncated_normal", seed=seed)
+
+
+@keras_export(v1=["keras.initializers.he_uniform"])
+def he_uniform(seed=None):
+    """Uniform numbers of variance 2 / inputs (He et al. 2015, arXiv:1502.01852)."""
+    return VarianceScaling(scale=2.0, mode="fan_in", distribution="uniform", seed=seed)
+
+
+@keras_export(v1=["keras.initializers.lecun_normal"])
+def lecun_normal(seed=None):
+    """Truncated normal numbers of variance 1 / inputs."""
+    return VarianceScaling(scale=1.0, mode="fan_in", distribution="truncated_normal", seed=seed)
+
+
+@keras_export(v1=["keras.initializers.lecun_uniform"])
+def lecun_uniform(seed=None):
+    """Uniform numbers of variance 1 / inputs."""
+    return VarianceScaling(scale=1.0, mode="fan_in", distribution="uniform", seed=seed)
+
+
+zero = zeros = Zeros
+one = ones = Ones
+constant = Constant
+uniform = random_uniform = RandomUniform
+normal = random_normal = RandomNormal
+truncated_normal = TruncatedNormal
+identity = Identity
+orthogonal = Orthogonal
+
+
+@keras_export("keras.initializers.serialize")
+def serialize(initializer):
+    """The class's name and the settings."""
+    return serialize_keras_object(initializer)
+
+
+@keras_export("keras.initializers.deserialize")
+def deserialize(config, custom_objects=None):
+    """An initializer of a name, or of a class's name and settings."""
+    return deserialize_keras_object(
+        config, module_objects=globals(), custom_objects=custom_objects, printable_module_name="initializer"
+    )
+
+
+@keras_export("keras.initializers.get")
+def get(identifier):
+    """An initializer: of a name or settings, or a function; None for None."""
+    if identifier is None:
+        return None
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
+    if isinstance(identifier, str):
+        return deserialize({"class_name": str(identifier), "config": {}})
+    if callable(identifier):
+        return identifier() if isinstance(identifier, type) else identifier
+    raise ValueError(f"Could not interpret initializer identifier: {identifier}")

@@ -1,0 +1,3 @@
+"""What programs import as tensorflow.python.saved_model.builder."""
+
+from braid.tensorflow.python.saved_model.builder_impl import SavedModelBuilder  # noqa: F401

@@ -1,0 +1,80 @@
+"""TensorInfos, which describe tensors in signatures, and the paths of a saved model's files."""
+
+import os
+
+from braid import protos
+from braid.tensorflow.python.framework import ops, sparse_tensor
+from braid.tensorflow.python.saved_model import constants
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+@tf_export(v1=["saved_model.build_tensor_info", "saved_model.utils.build_tensor_info"])
+def build_tensor_info(tensor):
+    """The TensorInfo of a tensor or a sparse tensor: its name, dtype and shape."""
+    info = protos.TensorInfo(
+        dtype=tensor.dtype.base_dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto()
+    )
+    if isinstance(tensor, sparse_tensor.SparseTensor):
+        info.coo_sparse.values_tensor_name = tensor.values.name
+        info.coo_sparse.indices_tensor_name = tensor.indices.name
+        info.coo_sparse.dense_shape_tensor_name = tensor.dense_shape.name
+    else:
+        info.name = tensor.name
+    return info
+
+
+def build_tensor_info_from_op(op):
+    """The TensorInfo that names an operation."""
+    return protos.TensorInfo(dtype=0, tensor_shape=protos.TensorShapeProto(unknown_rank=True), name=op.name)
+
+
+def get_element_from_tensor_info(tensor_info, graph=None, import_scope=None):
+    """The tensor or operation that a TensorInfo describes."""
+    graph = graph or ops.get_default_graph()
+    return graph.as_graph_element(ops.prepend_name_scope(tensor_info.name, import_scope))
+
+
+@tf_export(v1=["saved_model.get_tensor_from_tensor_info", "saved_model.utils.get_tensor_from_tensor_info"])
+def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
+    """The tensor, or sparse tensor, that a TensorInfo describes. KeyError: the graph does not have it."""
+    graph = graph or ops.get_default_graph()
+
+    def tensor(name):
+        return graph.get_tensor_by_name(ops.prepend_name_scope(name, import_scope))
+
+    encoding = tensor_info.WhichOneof("encoding")
+    if encoding == "name":
+        return tensor(tensor_info.name)
+    if encoding == "coo_sparse":
+        sparse = tensor_info.coo_sparse
+        return sparse_tensor.SparseTensor(
+            tensor(sparse.indices_tensor_name),
+            tensor(sparse.values_tensor_name),
+            tensor(sparse.dense_shape_tensor_name),
+        )
+    raise ValueError(f"Invalid TensorInfo.encoding: {encoding}")
+
+
+def get_variables_dir(export_dir):
+    return os.path.join(export_dir, constants.VARIABLES_DIRECTORY)
+
+
+def get_variables_path(export_dir):
+    """The prefix of the checkpoint of a saved model."""
+    return os.path.join(get_variables_dir(export_dir), constants.VARIABLES_FILENAME)
+
+
+def get_assets_dir(export_dir):
+    return os.path.join(export_dir, constants.ASSETS_DIRECTORY)
+
+
+def get_or_create_variables_dir(export_dir):
+    path = get_variables_dir(export_dir)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def get_or_create_assets_dir(export_dir):
+    path = get_assets_dir(export_dir)
+    os.makedirs(path, exist_ok=True)
+    return path

@@ -1,0 +1,137 @@
+# python3 -m braid: a program finds Braid as tensorflow, and is otherwise run as Python runs it.
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import support  # noqa: F401, before the others: where the package is
+
+PACKAGE = os.path.abspath(sys.path[0])
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+
+    def run_braid(self, *arguments, **more):
+        environment = {**os.environ, "PYTHONPATH": PACKAGE, **more}
+        return subprocess.run(
+            [sys.executable, "-m", "braid", *arguments],
+            cwd=self.directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+
+    def write(self, name, text):
+        path = self.directory / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return name
+
+    def output(self, *arguments):
+        done = self.run_braid(*arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines()
+
+    def test_modules_are_one_under_both_names(self):
+        code = (
+            "import tensorflow as tf, braid.tensorflow, tensorflow.compat.v1 as v1\n"
+            "import tensorflow.python.framework.dtypes as a\n"
+            "from braid.tensorflow.python.framework import dtypes as b\n"
+            "from tensorflow.core.framework import graph_pb2, types_pb2\n"
+            "print(tf is braid.tensorflow is v1, a is b, tf.float32 is a.float32, a.__spec__.name)\n"
+            "print(tf.GraphDef is graph_pb2.GraphDef, types_pb2.DT_FLOAT, tf.VERSION, bool(tf.__braid__))\n"
+        )
+        self.assertEqual(
+            self.output("-c", code),
+            ["True True True braid.tensorflow.python.framework.dtypes", "True 1 1.15.0 True"],
+        )
+
+    def test_a_program_sees_what_it_sees_under_python(self):
+        text = "import sys; print(sys.argv, sys.path[0], __name__, __file__, __package__, bool(__spec__))"
+        self.write("inner/train.py", text)
+        self.write("inner/__main__.py", text)
+        code = "import sys; print(sys.argv, sys.path[0], __name__)"
+        for arguments in (
+            ("inner/train.py", "-c", "5"),
+            ("inner", "x"),
+            ("-m", "inner.train", "x"),
+            ("-c", code, "y"),
+        ):
+            plain = [sys.executable, *arguments]
+            expected = subprocess.run(plain, cwd=self.directory, capture_output=True, text=True).stdout
+            self.assertEqual(self.run_braid(*arguments).stdout, expected, arguments)
+
+    def test_ends_are_those_of_the_program(self):
+        self.assertEqual(self.run_braid("-c", "raise SystemExit(7)").returncode, 7)
+        self.assertEqual(self.run_braid("none.py").returncode, 2)
+        self.write("fails.py", "def f():\n    raise ValueError('wrong')\nf()\n")
+        done = self.run_braid("fails.py")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ValueError: wrong", done.stderr)
+        self.assertEqual(done.stderr.count("  File "), 2)  # the program's own
+        self.write("syntax.py", "def\n")
+        self.assertEqual(self.run_braid("syntax.py").stderr.count("  File "), 1)
+
+    def test_processes_of_the_program_find_it_too(self):
+        self.write(
+            "parent.py",
+            "import multiprocessing, subprocess, sys\n"
+            "def name(_):\n"
+            "    import tensorflow as tf\n"
+            "    return tf.__name__\n"
+            "if __name__ == '__main__':\n"
+            "    for method in ('spawn', 'forkserver'):\n"
+            "        with multiprocessing.get_context(method).Pool(1) as pool:\n"
+            "            print(method, pool.map(name, [0]))\n"
+            "    code = 'import sys, tensorflow; print(tensorflow.__name__, \"site\" in sys.path[0])'\n"
+            "    subprocess.run([sys.executable, '-c', code], check=True)\n",
+        )
+        self.assertEqual(
+            sorted(self.output("parent.py")),
+            ["braid.tensorflow False", "forkserver ['braid.tensorflow']", "spawn ['braid.tensorflow']"],
+        )
+
+    def test_another_tensorflow_is_left_alone_unless_asked(self):
+        self.write("tensorflow.py", "__version__ = 'other'\n")
+        code = (
+            "import tensorflow as tf; print(tf.__version__)\n"
+            "import braid, braid.tensorflow\n"
+            "try: braid.install()\n"
+            "except ImportError: print('refused')\n"
+        )
+        environment = {**os.environ, "PYTHONPATH": PACKAGE}
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=self.directory, env=environment, capture_output=True, text=True
+        )
+        self.assertEqual(done.stdout.split(), ["other", "refused"])
+        self.assertEqual(
+            self.output("-c", "import tensorflow; print(tensorflow.__name__)"), ["braid.tensorflow"]
+        )
+
+    def test_flags_of_absl_and_tensorflow_are_the_same(self):
+        self.write(
+            "flags.py",
+            "import tensorflow as tf\n"
+            "from absl import flags\n"
+            "flags.DEFINE_integer('steps', 3, 'how many', lower_bound=1)\n"
+            "tf.flags.DEFINE_boolean('sync', False, 'together')\n"
+            "def main(argv): print(argv[1:], flags.FLAGS.steps, tf.flags.FLAGS.sync)\n"
+            "if __name__ == '__main__': tf.app.run()\n",
+        )
+        self.assertEqual(
+            self.output("flags.py", "--steps=5", "--sync", "--unknown=1", "rest"),
+            ["['--unknown=1', 'rest'] 5 True"],
+        )
+        shown = self.run_braid("flags.py", "--help")
+        self.assertEqual(shown.returncode, 1)
+        self.assertIn("--[no]sync: together", shown.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
