@@ -1332,6 +1332,7 @@ class Graph:
         self._check_not_finalized()
         if name is None:
             name = op_type
+        name = compat.as_str(name)
         if name.endswith("/"):
             name = name_from_scope_name(name)
         else:
@@ -1842,7 +1843,6 @@ class _DefaultStack(threading.local):
     def __init__(self):
         super().__init__()
         self.stack = []
-        self._enforce_nesting = True
 
     def get_default(self):
         return self.stack[-1] if self.stack else None
@@ -1853,33 +1853,34 @@ class _DefaultStack(threading.local):
     def is_cleared(self):
         return not self.stack
 
-    @property
-    def enforce_nesting(self):
-        return self._enforce_nesting
-
-    @enforce_nesting.setter
-    def enforce_nesting(self, value):
-        self._enforce_nesting = value
-
-    @contextlib.contextmanager
     def get_controller(self, default):
-        self.stack.append(default)
-        try:
-            yield default
-        finally:
-            if self.stack:
-                if self._enforce_nesting:
-                    if self.stack[-1] is not default:
-                        raise AssertionError(f"Nesting violated for default stack of {type(default)} objects")
-                    self.stack.pop()
-                else:
-                    self.stack.remove(default)
+        return _DefaultScope(self, default)
+
+
+class _DefaultScope:
+    """A context manager in which an object is the default. `enforce_nesting`: it must end as the innermost."""
+
+    def __init__(self, stack, default):
+        self._stack, self._default = stack, default
+        self.enforce_nesting = True
+
+    def __enter__(self):
+        self._stack.stack.append(self._default)
+        return self._default
+
+    def __exit__(self, *unused):
+        stack = self._stack.stack
+        if not stack:
+            return
+        if not self.enforce_nesting:
+            stack.remove(self._default)
+            return
+        if stack[-1] is not self._default:
+            raise AssertionError(f"Nesting violated for default stack of {type(self._default)} objects")
+        stack.pop()
 
 
 class _DefaultGraphStack(_DefaultStack):
-    def __init__(self):
-        super().__init__()
-
     def get_default(self):
         return self.stack[-1] if self.stack else self._global_default()
 
@@ -1896,11 +1897,6 @@ class _DefaultGraphStack(_DefaultStack):
         global _global_default_graph
         super().reset()
         _global_default_graph = None
-
-    @contextlib.contextmanager
-    def get_controller(self, default):
-        with super().get_controller(default) as graph:
-            yield graph
 
 
 _global_default_graph = None
