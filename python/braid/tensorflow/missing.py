@@ -1,28 +1,70 @@
-"""What a program reads when it uses a name of TensorFlow's that Braid does not have."""
+"""What Braid has of TensorFlow 1.15's public names, and what a program reads when it uses another."""
 
 import difflib
+import functools
+import pathlib
 
 from braid.tensorflow._api import NAMES
 
 _EAGER = "Braid runs graphs: build one and run it in a tf.Session"
-# Parts of TensorFlow that Braid leaves out, and what to do instead.
-_REFUSED = {
+_TPU = "Braid has no TPUs"
+_LITE = "Braid trains; it does not convert models for TensorFlow Lite"
+_BOOSTED = "Braid has no boosted trees: tf.estimator has networks and linear models"
+# Names that Braid leaves out, with all below them, and what to do instead. Those that programs import are there
+# and say so when they are called.
+REFUSED = {
     "function": _EAGER,
-    "GradientTape": "Braid runs graphs: tf.gradients gives derivatives",
+    "wrap_function": _EAGER,
+    "enable_eager_execution": _EAGER,
     "contrib.eager": _EAGER,
-    "contrib.tpu": "Braid has no TPUs",
-    "tpu": "Braid has no TPUs",
-    "lite": "Braid trains; it does not convert models for TensorFlow Lite",
-    "contrib.lite": "Braid trains; it does not convert models for TensorFlow Lite",
+    "GradientTape": "Braid runs graphs: tf.gradients gives derivatives",
     "autograph": "Braid has no AutoGraph: use tf.cond and tf.while_loop",
+    "enable_v2_behavior": "Braid has the behaviour of TensorFlow 1",
+    "enable_v2_tensorshape": "Braid has the behaviour of TensorFlow 1",
+    "enable_tensor_equality": "tensors compare by identity: use tf.equal",
+    "enable_control_flow_v2": "tf.cond and tf.while_loop make Switch and Merge",
+    "load_op_library": "an op for Braid is a C file; tf.py_func calls a function in Python",
+    "load_library": "an op for Braid is a C file; tf.py_func calls a function in Python",
+    "load_file_system_library": "files are those of the file system",
+    "contrib.tpu": _TPU,
+    "tpu": _TPU,
+    "estimator.tpu": _TPU,
+    "distribute.cluster_resolver.TPUClusterResolver": _TPU,
+    "lite": _LITE,
+    "contrib.lite": _LITE,
+    "estimator.BoostedTreesClassifier": _BOOSTED,
+    "estimator.BoostedTreesRegressor": _BOOSTED,
+    "estimator.experimental": _BOOSTED,
+    "xla": "Braid has no XLA",
 }
 
 
-def message(full):
-    """The text of the error for the name `full`, without "tf."."""
-    for name, way in _REFUSED.items():
+@functools.lru_cache(maxsize=None)
+def names_of_1_15():
+    """All public names, without "tf."."""
+    names = set()
+    for line in pathlib.Path(__file__).with_name("api_1_15.txt").read_text().splitlines():
+        if line.startswith("tf"):
+            module, _, words = line.partition(": ")
+            names.update(f"{module}.{word}"[3:] for word in words.split())
+    return names
+
+
+def refusal(full):
+    """What to do in place of a name that Braid leaves out; None: it does not leave it out."""
+    for name, way in REFUSED.items():
         if full == name or full.startswith(name + "."):
-            return f"tf.{full} is not in Braid. {way}."
+            return way
+    return None
+
+
+def message(full):
+    """The text of the error for a name that Braid does not have, without "tf."."""
+    way = refusal(full)
+    if way is not None:
+        return f"tf.{full} is not in Braid. {way}."
     near = difflib.get_close_matches(full, NAMES, 3)
     hint = f" Similar names: {', '.join('tf.' + n for n in near)}." if near else ""
-    return f"module 'tensorflow' has no attribute {full!r} in Braid.{hint}"
+    if full in names_of_1_15() or full.startswith("contrib."):
+        return f"tf.{full} is not in Braid; docs/python-api.md says what is.{hint}"
+    return f"module 'tensorflow' has no attribute {full!r}.{hint}"
