@@ -399,7 +399,7 @@ class BucketizedColumn(
 
     def transform_feature(self, transformation_cache, state_manager):
         source = transformation_cache.get(self.source_column, state_manager)
-        return math_ops._bucketize(source, boundaries=self.boundaries)
+        return math_ops.bucketize(source, boundaries=self.boundaries)
 
     @property
     def variable_shape(self):

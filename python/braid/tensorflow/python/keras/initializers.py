@@ -17,22 +17,10 @@ GlorotUniform = init_ops.GlorotUniform
 GlorotNormal = init_ops.GlorotNormal
 glorot_uniform = init_ops.GlorotUniform
 glorot_normal = init_ops.GlorotNormal
-
-keras_export("keras.initializers.Initializer").export_constant(__name__, "Initializer")
-keras_export("keras.initializers.Zeros", "keras.initializers.zeros").export_constant(__name__, "Zeros")
-keras_export("keras.initializers.Ones", "keras.initializers.ones").export_constant(__name__, "Ones")
-keras_export("keras.initializers.Constant", "keras.initializers.constant").export_constant(
-    __name__, "Constant"
-)
-keras_export("keras.initializers.VarianceScaling").export_constant(__name__, "VarianceScaling")
-keras_export("keras.initializers.Orthogonal", "keras.initializers.orthogonal").export_constant(
-    __name__, "Orthogonal"
-)
-keras_export("keras.initializers.Identity", "keras.initializers.identity").export_constant(
-    __name__, "Identity"
-)
-keras_export("keras.initializers.glorot_uniform").export_constant(__name__, "GlorotUniform")
-keras_export("keras.initializers.glorot_normal").export_constant(__name__, "GlorotNormal")
+he_normal = init_ops.he_normal
+he_uniform = init_ops.he_uniform
+lecun_normal = init_ops.lecun_normal
+lecun_uniform = init_ops.lecun_uniform
 
 
 @keras_export(
@@ -61,30 +49,6 @@ class TruncatedNormal(init_ops.TruncatedNormal):
 
     def __init__(self, mean=0.0, stddev=0.05, seed=None, dtype=dtypes.float32):
         super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
-
-
-@keras_export(v1=["keras.initializers.he_normal"])
-def he_normal(seed=None):
-    """Truncated normal numbers of variance 2 / inputs (He et al. 2015, arXiv:1502.01852)."""
-    return VarianceScaling(scale=2.0, mode="fan_in", distribution="truncated_normal", seed=seed)
-
-
-@keras_export(v1=["keras.initializers.he_uniform"])
-def he_uniform(seed=None):
-    """Uniform numbers of variance 2 / inputs (He et al. 2015, arXiv:1502.01852)."""
-    return VarianceScaling(scale=2.0, mode="fan_in", distribution="uniform", seed=seed)
-
-
-@keras_export(v1=["keras.initializers.lecun_normal"])
-def lecun_normal(seed=None):
-    """Truncated normal numbers of variance 1 / inputs."""
-    return VarianceScaling(scale=1.0, mode="fan_in", distribution="truncated_normal", seed=seed)
-
-
-@keras_export(v1=["keras.initializers.lecun_uniform"])
-def lecun_uniform(seed=None):
-    """Uniform numbers of variance 1 / inputs."""
-    return VarianceScaling(scale=1.0, mode="fan_in", distribution="uniform", seed=seed)
 
 
 zero = zeros = Zeros
