@@ -188,7 +188,7 @@ PyMODINIT_FUNC PyInit__native(void)
     Py_XINCREF(error_class);
     if (error_class && PyModule_AddObject(module, "Error", error_class) == 0 && native_tensor_init(module) &&
         native_graph_init(module) && native_op_init(module) && native_session_init(module) &&
-        native_step_init(module) && native_record_init(module))
+        native_step_init(module) && native_record_init(module) && native_server_init(module))
         return module;
     Py_DECREF(module);
     return NULL;

@@ -157,4 +157,8 @@ PyObject *native_partial_run(PyObject *self, PyObject *args);
 
 bool native_record_init(PyObject *module);
 
+// ---- server.c ----
+
+bool native_server_init(PyObject *module);
+
 #endif

@@ -1,6 +1,7 @@
 """Clusters and their servers."""
 
 import atexit
+import json
 import os
 import sys
 import weakref
@@ -160,6 +161,9 @@ class ClusterSpec:
                     raise TypeError(f"Task address {address!r} must be bytes or unicode") from None
 
 
+_LOCAL = {"localhost": {"0": "localhost:0"}}  # a cluster of one task on a free port
+
+
 @tf_export("distribute.Server", v1=["distribute.Server", "train.Server"])
 class Server:
     """A task of a cluster, in this process: it executes the parts of graphs that are placed on it.
@@ -183,7 +187,7 @@ class Server:
     def start(self):
         """Starts to listen. It does not wait for other tasks."""
         if self._server is None:
-            self._server = _call(_native.Server, self._server_def.SerializeToString())
+            self._server = _call(_start, self._server_def)
             _servers.add(self)
             _end_with_process()
 
@@ -204,7 +208,7 @@ class Server:
     def create_local_server(config=None, start=True):
         """A server of a cluster of one task in this process, on a free port."""
         return Server(
-            {"localhost": ["localhost:0"]},
+            {job: list(tasks.values()) for job, tasks in _LOCAL.items()},
             job_name="localhost",
             task_index=0,
             protocol="grpc",
@@ -215,6 +219,27 @@ class Server:
     def _allow_files(self, directory):
         if self._server is not None:
             _call(self._server.allow_files, os.path.abspath(directory))
+
+
+def _start(server_def):
+    """The engine's server of a ServerDef.
+
+    Without a certificate only processes of this user call it, so that graphs may use all files which these may:
+    they could do so themselves. BRAID_FILE_ROOT and BRAID_INSECURE=1 say otherwise.
+    """
+    insecure = os.environ.get("BRAID_INSECURE") == "1"
+    is_ours = not insecure and not os.environ.get("BRAID_TLS_DIR") and "BRAID_FILE_ROOT" not in os.environ
+    config = server_def.default_session_config
+    options = {
+        "inter_op_threads": config.inter_op_parallelism_threads,
+        "cpu_devices": dict(config.device_count).get("CPU", 0),
+        "insecure": insecure,
+        "file_roots": "/" if is_ours else None,
+    }
+    jobs = {job.name: {str(i): address for i, address in job.tasks.items()} for job in server_def.cluster.job}
+    if jobs == _LOCAL:
+        return _native.Server(**options)
+    return _native.Server(json.dumps(jobs), server_def.job_name, server_def.task_index, **options)
 
 
 def _call(function, *args):
