@@ -205,7 +205,7 @@ def bidirectional_dynamic_rnn(
         with vs.variable_scope("bw") as bw_scope:
             reversed_inputs = nest.map_structure(reverse, inputs)
             reversed_output, state_bw = run(cell_bw, reversed_inputs, initial_state_bw, bw_scope)
-        output_bw = nest.map_structure(reverse, reversed_output)
+    output_bw = nest.map_structure(reverse, reversed_output)
     return (output_fw, output_bw), (state_fw, state_bw)
 
 

@@ -682,16 +682,16 @@ class DropoutWrapper(_RNNCellWrapperV1):
             self._input_keep_prob = self._probability(input_keep_prob, "input_keep_prob")
             self._state_keep_prob = self._probability(state_keep_prob, "state_keep_prob")
             self._output_keep_prob = self._probability(output_keep_prob, "output_keep_prob")
-            self._variational_recurrent = variational_recurrent
-            self._input_size = input_size
-            self._seed = seed
-            self._recurrent_input_noise = None
-            self._recurrent_state_noise = None
-            self._recurrent_output_noise = None
-            if variational_recurrent:
-                if dtype is None:
-                    raise ValueError("When variational_recurrent=True, dtype must be provided")
-                self._make_noise(dtype)
+        self._variational_recurrent = variational_recurrent
+        self._input_size = input_size
+        self._seed = seed
+        self._recurrent_input_noise = None
+        self._recurrent_state_noise = None
+        self._recurrent_output_noise = None
+        if variational_recurrent:
+            if dtype is None:
+                raise ValueError("When variational_recurrent=True, dtype must be provided")
+            self._make_noise(dtype)
 
     @staticmethod
     def _probability(value, name):

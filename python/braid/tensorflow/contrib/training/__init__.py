@@ -1,0 +1,17 @@
+"""tf.contrib.training."""
+
+from braid.tensorflow.contrib.training.python.training.device_setter import (  # noqa: F401
+    GreedyLoadBalancingStrategy,
+    RandomStrategy,
+    byte_size_load_fn,
+)
+from braid.tensorflow.python.training.checkpoint_utils import (  # noqa: F401
+    checkpoints_iterator,
+    wait_for_new_checkpoint,
+)
+
+
+def __getattr__(name):
+    from braid.tensorflow import missing
+
+    raise AttributeError(missing.message(f"contrib.training.{name}"))

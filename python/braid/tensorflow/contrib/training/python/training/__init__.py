@@ -1,0 +1,1 @@
+"""What tf.contrib.training has for training."""

@@ -1,0 +1,38 @@
+"""Strategies for tf.train.replica_device_setter: which parameter server gets a variable."""
+
+import random
+
+from braid.tensorflow.python.framework import dtypes, tensor_shape
+
+
+class RandomStrategy:
+    """A random parameter server, in the same order for the same seed on every worker."""
+
+    def __init__(self, num_ps, seed=0):
+        self._random = random.Random(seed)
+        self._num_ps = num_ps
+
+    def __call__(self, op):
+        return self._random.randrange(self._num_ps)
+
+
+class GreedyLoadBalancingStrategy:
+    """The parameter server with the least load so far. load_fn: the load of an op, as byte_size_load_fn."""
+
+    def __init__(self, num_tasks, load_fn):
+        self._num_tasks = num_tasks
+        self._load_fn = load_fn
+        self._ps_loads = [0] * num_tasks
+
+    def __call__(self, op):
+        task = self._ps_loads.index(min(self._ps_loads))
+        self._ps_loads[task] += self._load_fn(op)
+        return task
+
+
+def byte_size_load_fn(op):
+    """The bytes of an op's first output. ValueError: its shape is not fully known."""
+    dtype = dtypes.as_dtype(op.get_attr("dtype"))
+    shape = tensor_shape.TensorShape(op.get_attr("shape"))
+    shape.assert_is_fully_defined()
+    return shape.num_elements() * dtype.size
