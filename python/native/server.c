@@ -5,6 +5,7 @@
 typedef struct {
     PyObject_HEAD braid_server *server; // NULL: closed
     native_calls calls;                 // threads in braid_server_join
+    bool has_failed;                    // its work
 } server_object;
 
 static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -39,12 +40,15 @@ static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return native_raise(st);
 }
 
+// braid_server_free says that the work is done, but not of a server that was stopped before.
 static void close_server(server_object *s)
 {
     braid_server *closing = s->server;
     s->server = NULL;
     if (!closing) return;
-    Py_BEGIN_ALLOW_THREADS braid_server_stop(closing, 0);
+    const bool is_joined = s->calls.running > 0;
+    if (is_joined && !s->has_failed) braid_server_done(closing);
+    Py_BEGIN_ALLOW_THREADS if (is_joined) braid_server_stop(closing, 0);
     native_calls_wait(&s->calls);
     braid_server_free(closing);
     Py_END_ALLOW_THREADS
@@ -155,6 +159,7 @@ static PyObject *server_failed(PyObject *self, PyObject *args)
     (void)args;
     braid_server *server = server_of(self);
     if (!server) return NULL;
+    ((server_object *)self)->has_failed = true;
     braid_server_failed(server);
     Py_RETURN_NONE;
 }
