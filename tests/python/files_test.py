@@ -125,6 +125,26 @@ class EventsTest(FilesTest):
             writer.add_event(tf.Event(step=step))
         self.assertEqual(len(self.events()), 6)
 
+    def test_ops_write_in_every_second_step(self):
+        summary = tf.contrib.summary
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            step = tf.train.create_global_step()
+            writer = summary.create_file_writer(self.directory, max_queue=0)
+            with writer.as_default(), summary.record_summaries_every_n_global_steps(2, step):
+                with tf.name_scope("net"):
+                    summary.scalar("loss", tf.to_float(step) + 0.5)
+                written = summary.all_summary_ops()
+                session.run(tf.global_variables_initializer())
+                summary.initialize(graph, session)
+            for _ in range(4):
+                session.run(written)
+                session.run(step.assign_add(1))
+            session.run(writer.close())
+        _, of_graph, *steps = self.events()
+        self.assertEqual(of_graph.WhichOneof("what"), "graph_def")
+        values = [(e.step, v.tag, v.simple_value) for e in steps for v in e.summary.value]
+        self.assertEqual(values, [(0, "net/loss", 0.5), (2, "net/loss", 2.5)])
+
     def test_two_writers_of_a_directory_have_two_files(self):
         for _ in range(2):
             tf.summary.FileWriter(self.directory).close()

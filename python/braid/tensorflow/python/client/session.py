@@ -509,7 +509,9 @@ class BaseSession(SessionInterface):
         call = self.make_callable(fetches + targets, tensors, accept_options=True)
 
         def run(*args, run_metadata=None):
-            return call(*args, options=callable_options.run_options, run_metadata=run_metadata)[: len(fetches)]
+            return call(*args, options=callable_options.run_options, run_metadata=run_metadata)[
+                : len(fetches)
+            ]
 
         return run
 

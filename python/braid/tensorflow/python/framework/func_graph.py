@@ -9,4 +9,6 @@ class FuncGraph:
 
 
 def func_graph_from_py_func(name, python_func, *args, **kwargs):
-    raise NotImplementedError("Graphs of tf.function are not in Braid: function.Defun makes functions of a graph")
+    raise NotImplementedError(
+        "Graphs of tf.function are not in Braid: function.Defun makes functions of a graph"
+    )

@@ -491,14 +491,21 @@ class _FuncGraph(ops.Graph):
         """A copy of a node from outside, with what it needs."""
         if op in self._copied:
             return self._copied[op]
-        if op.type in ("Placeholder", "Variable", "VariableV2"):
-            raise ValueError(f"Cannot capture a {op.type.lower()} (name:{op.name}, type:{op.type}) by value.")
+        if op.type in ("Placeholder", "PlaceholderV2"):
+            raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
+        # A dataset's node only describes it: a copy is as good.
+        if op._is_stateful and "Dataset" not in op.type and op.type != "Assert":
+            raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
+        attrs = dict(op.node_def.attr)
+        for attr in attrs.values():
+            for called in [attr.func, *attr.list.func]:
+                known = self._outer_graph._get_function(called.name) if called.name else None
+                if known is not None:
+                    known.add_to_graph(self)
         inputs = [self.capture(t) for t in op.inputs]
         controls = [self._copy(c) for c in op.control_inputs]
         with self.as_default(), ops.control_dependencies(controls):
-            copied = self.create_op(
-                op.type, inputs, [t.dtype for t in op.outputs], name=op.name, attrs=dict(op.node_def.attr)
-            )
+            copied = self.create_op(op.type, inputs, [t.dtype for t in op.outputs], name=op.name, attrs=attrs)
         self._copied[op] = copied
         return copied
 

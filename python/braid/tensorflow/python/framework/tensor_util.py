@@ -286,7 +286,19 @@ def ShapeEquals(tensor_proto, shape):
 
 # The ops whose value TensorFlow's Python knows before a step; the engine knows more.
 _FOLDED = frozenset(
-    ["Shape", "Size", "Rank", "Range", "Cast", "Concat", "ConcatV2", "ConcatOffset", "Fill", "Equal", "NotEqual"]
+    [
+        "Shape",
+        "Size",
+        "Rank",
+        "Range",
+        "Cast",
+        "Concat",
+        "ConcatV2",
+        "ConcatOffset",
+        "Fill",
+        "Equal",
+        "NotEqual",
+    ]
 )
 
 

@@ -26,7 +26,7 @@ from braid.tensorflow.python.util.tf_export import tf_export
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(gen_array_ops, name)
+    return getattr(gen_array_ops, "reverse_v2" if name == "reverse" else name)
 
 
 newaxis = None

@@ -34,7 +34,6 @@ def __getattr__(name):
 _OTHER_NAMES = {
     "mod": "floor_mod",
     "floormod": "floor_mod",
-    "negative": "neg",
 }
 
 
@@ -46,19 +45,48 @@ def abs(x, name=None):
     """The absolute value, of complex numbers the magnitude."""
     with ops.name_scope(name, "Abs", [x]) as name:
         if isinstance(x, sparse_tensor.SparseTensor):
-            return sparse_tensor.SparseTensor(x.indices, abs(x.values, name=name), x.dense_shape)
+            return _elementwise(abs, x, name)
         x = ops.convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
             return gen_math_ops.complex_abs(x, Tout=x.dtype.real_dtype, name=name)
         return gen_math_ops._abs(x, name=name)
 
 
+def _elementwise(op, x, name):
+    """op(x, name); of a SparseTensor for the elements that are there."""
+    if isinstance(x, sparse_tensor.SparseTensor):
+        return sparse_tensor.SparseTensor(x.indices, op(x.values, name=name), x.dense_shape)
+    return op(x, name=name)
+
+
 @tf_export("math.sign", "sign")
 def sign(x, name=None):
     """-1, 0 or 1 for each element."""
-    if isinstance(x, sparse_tensor.SparseTensor):
-        return sparse_tensor.SparseTensor(x.indices, sign(x.values, name=name), x.dense_shape)
-    return gen_math_ops.sign(x, name=name)
+    return _elementwise(gen_math_ops.sign, x, name)
+
+
+@tf_export("math.negative", "negative")
+def negative(x, name=None):
+    """-x for each element."""
+    return _elementwise(gen_math_ops.neg, x, name)
+
+
+@tf_export("math.square", "square")
+def square(x, name=None):
+    """x * x for each element."""
+    return _elementwise(gen_math_ops.square, x, name)
+
+
+@tf_export("math.tanh", "nn.tanh", "tanh")
+def tanh(x, name=None):
+    """The hyperbolic tangent."""
+    return _elementwise(gen_math_ops.tanh, x, name)
+
+
+@tf_export("math.erf", v1=["math.erf", "erf"])
+def erf(x, name=None):
+    """The error function of Gauss."""
+    return _elementwise(gen_math_ops.erf, x, name)
 
 
 @tf_export("math.round", "round")
@@ -233,9 +261,7 @@ def exp(x, name=None):
 @tf_export("math.sqrt", "sqrt")
 def sqrt(x, name=None):
     """The square root."""
-    if isinstance(x, sparse_tensor.SparseTensor):
-        return sparse_tensor.SparseTensor(x.indices, sqrt(x.values, name=name), x.dense_shape)
-    return gen_math_ops.sqrt(x, name=name)
+    return _elementwise(gen_math_ops.sqrt, x, name)
 
 
 @tf_export("math.rsqrt", v1=["math.rsqrt", "rsqrt"])

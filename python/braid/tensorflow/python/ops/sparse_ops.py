@@ -561,9 +561,9 @@ def deserialize_sparse(serialized_sparse, dtype, rank=None, name=None):
 
 @tf_export("io.deserialize_many_sparse", v1=["io.deserialize_many_sparse", "deserialize_many_sparse"])
 def deserialize_many_sparse(serialized_sparse, dtype, rank=None, name=None):
-    """A SparseTensor from strings, [rows, 3]. rank: of each row."""
+    """A SparseTensor from strings, [rows, 3]. rank: of the result."""
     parts = gen_sparse_ops.deserialize_many_sparse(serialized_sparse, dtype, name=name)
-    return _of_rank(parts, None if rank is None else rank + 1)
+    return _of_rank(parts, rank)
 
 
 def _add_sparse_to_tensors_map(sp_input, container=None, shared_name=None, name=None):
@@ -626,7 +626,6 @@ def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=N
             b=b,
             adjoint_a=adjoint_a,
             adjoint_b=adjoint_b,
-            name=name,
         )
 
 

@@ -69,9 +69,9 @@ def reduce_join_v2(inputs, axis=None, keepdims=False, separator="", name=None):
     with ops.name_scope(None, "ReduceJoin", [inputs, axis]):
         inputs = ops.convert_to_tensor(inputs)
         if axis is None and inputs.get_shape().ndims is not None:
-            axis = constant_op.constant(list(range(inputs.get_shape().ndims)), dtypes.int32)
+            axis = constant_op.constant(list(reversed(range(inputs.get_shape().ndims))), dtypes.int32)
         elif axis is None:
-            axis = math_ops.range(0, array_ops.rank(inputs))
+            axis = math_ops.range(array_ops.rank(inputs) - 1, -1, -1)
         return gen_string_ops.reduce_join(
             inputs=inputs, reduction_indices=axis, keep_dims=keepdims, separator=separator, name=name
         )
@@ -123,11 +123,14 @@ def _rows(parts):
     return sparse_tensor.SparseTensor(indices, values, shape)
 
 
+def _split(source, sep, maxsplit):
+    sep = ops.convert_to_tensor("" if sep is None else sep, dtype=dtypes.string)
+    return _rows(gen_string_ops.string_split_v2(source, sep=sep, maxsplit=maxsplit))
+
+
 def string_split_v2(source, sep=None, maxsplit=-1):
     with ops.name_scope(None, "StringSplit", [source]):
-        source = ops.convert_to_tensor(source, dtype=dtypes.string, name="input")
-        sep = ops.convert_to_tensor("" if sep is None else sep, dtype=dtypes.string)
-        return _rows(gen_string_ops.string_split_v2(source, sep=sep, maxsplit=maxsplit))
+        return _split(ops.convert_to_tensor(source, dtype=dtypes.string), sep, maxsplit)
 
 
 @tf_export(v1=["strings.split"])
@@ -141,10 +144,11 @@ def strings_split_v1(input=None, sep=None, maxsplit=-1, result_type="SparseTenso
         raise _NO_RAGGED
     if result_type != "SparseTensor":
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
-    input = ops.convert_to_tensor(input, dtype=dtypes.string, name="input")
-    if input.get_shape().ndims == 0:
-        input = array_ops.expand_dims(input, 0)
-    return string_split_v2(input, sep=sep, maxsplit=maxsplit)
+    with ops.name_scope(name, "StringSplit", [input]):
+        input = ops.convert_to_tensor(input, dtype=dtypes.string, name="input")
+        if input.get_shape().ndims == 0:
+            input = array_ops.expand_dims(input, 0)
+        return _split(input, sep, maxsplit)
 
 
 @tf_export("strings.unsorted_segment_join")

@@ -4,8 +4,10 @@ import importlib
 import types
 
 from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.util.tf_export import tf_export
 
 
+@tf_export(v1=["LazyLoader"])
 class LazyLoader(types.ModuleType):
     """Stands for the module `name` in the globals of another until it is used, then puts it there as
     `local_name`.

@@ -1,0 +1,1 @@
+"""Tests: absltest, parameterized."""

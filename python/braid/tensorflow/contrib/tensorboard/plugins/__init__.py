@@ -1,0 +1,3 @@
+"""Plugins of TensorBoard."""
+
+from braid.tensorflow.contrib.tensorboard.plugins import projector  # noqa: F401

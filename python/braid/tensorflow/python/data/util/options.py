@@ -1,0 +1,68 @@
+"""Options: objects with a fixed set of properties."""
+
+
+class OptionsBase:
+    """An object whose properties are those of its class's `_OPTIONS`: {name: (type or types, default)}."""
+
+    _OPTIONS = {}
+
+    def __init__(self):
+        object.__setattr__(self, "_options", {})
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in type(self)._OPTIONS:
+            raise AttributeError(f"{type(self).__name__} has no option {name}")
+        default = type(self)._OPTIONS[name][1]
+        if callable(default):
+            # Options within options can be set before they are there.
+            default = self._options[name] = default()
+            return default
+        return self._options.get(name, default)
+
+    def __getattribute__(self, name):
+        own = object.__getattribute__(self, "__dict__").get("_options")
+        if own is not None and name in own:
+            return own[name]
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name, value):
+        if name not in type(self)._OPTIONS:
+            raise AttributeError("Cannot set the property %s on %s." % (name, type(self).__name__))
+        kinds = type(self)._OPTIONS[name][0]
+        if value is not None and not isinstance(value, kinds):
+            raise TypeError(
+                f"Property '{name}' must be of type {kinds}, got: {value!r} (type: {type(value)})"
+            )
+        self._options[name] = value
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self)._OPTIONS)
+
+    def __ne__(self, other):
+        equal = self == other
+        return equal if equal is NotImplemented else not equal
+
+    __hash__ = None
+
+
+def create_option(name, ty, docstring, default_factory=lambda: None):
+    raise NotImplementedError("create_option: give the class of the options an entry in _OPTIONS")
+
+
+def merge_options(*options_list):
+    """The options of all; the last one that sets a property decides. TypeError: their classes differ."""
+    if len(options_list) < 1:
+        raise ValueError("At least one options should be provided")
+    kind = type(options_list[0])
+    merged = kind()
+    for options in options_list:
+        if type(options) is not kind:
+            raise TypeError("Incompatible options type: %r vs %r" % (type(options), kind))
+        for name, value in options._options.items():
+            if isinstance(value, OptionsBase) and name in merged._options:
+                value = merge_options(merged._options[name], value)
+            if value is not None:
+                merged._options[name] = value
+    return merged

@@ -1,0 +1,231 @@
+"""What is known of a dataset's elements: nests of TypeSpecs, and elements as flat lists of tensors.
+
+A SparseTensor within a dataset is one tensor of variants; so is a dataset within a dataset.
+"""
+
+from braid.tensorflow.python.data.util import nest
+from braid.tensorflow.python.framework import composite_tensor
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import sparse_tensor
+from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_spec
+from braid.tensorflow.python.framework import type_spec
+from braid.tensorflow.python.ops import gen_sparse_ops
+from braid.tensorflow.python.ops import tensor_array_ops
+from braid.tensorflow.python.util.tf_export import tf_export
+
+tf_export(v1=["data.experimental.Structure"]).export_constant(__name__, "Structure")
+Structure = type_spec.TypeSpec
+
+
+@tf_export(v1=["data.experimental.TensorStructure"])
+def TensorStructure(dtype, shape):
+    """A former name of tf.TensorSpec."""
+    return tensor_spec.TensorSpec(shape, dtype)
+
+
+@tf_export(v1=["data.experimental.SparseTensorStructure"])
+def SparseTensorStructure(dtype, shape):
+    """A former name of tf.SparseTensorSpec."""
+    return sparse_tensor.SparseTensorSpec(shape, dtype)
+
+
+# ---- Making them ----
+
+
+def normalize_element(element):
+    """An element with tensors in the places of what becomes a tensor."""
+    parts = []
+    for i, x in enumerate(nest.flatten(element)):
+        if isinstance(x, sparse_tensor.SparseTensorValue):
+            x = sparse_tensor.SparseTensor.from_value(x)
+        elif not isinstance(x, composite_tensor.CompositeTensor):
+            x = ops.convert_to_tensor(x, name="component_%d" % i)
+        parts.append(x)
+    return nest.pack_sequence_as(element, parts)
+
+
+def type_spec_from_value(element):
+    """The TypeSpecs of an element. TypeError: a part of it has none."""
+    return nest.map_structure(_spec_of, element)
+
+
+def _spec_of(value):
+    if isinstance(value, tensor_array_ops.TensorArray):
+        raise TypeError("A TensorArray cannot be an element of a dataset: stack() it")
+    if isinstance(value, sparse_tensor.SparseTensorValue):
+        value = sparse_tensor.SparseTensor.from_value(value)
+    if value is None or isinstance(value, ops.Operation):
+        raise TypeError(f"{value} is no part of an element")
+    return type_spec.type_spec_from_value(value)
+
+
+def convert_legacy_structure(output_types, output_shapes, output_classes):
+    """The TypeSpecs of nests of types, shapes and classes."""
+    shapes = nest.flatten_up_to(output_types, output_shapes)
+    classes = nest.flatten_up_to(output_types, output_classes)
+    specs = []
+    for dtype, shape, cls in zip(nest.flatten(output_types), shapes, classes):
+        if isinstance(cls, type_spec.TypeSpec):
+            specs.append(cls)
+        elif issubclass(cls, sparse_tensor.SparseTensor):
+            specs.append(sparse_tensor.SparseTensorSpec(shape, dtype))
+        elif issubclass(cls, ops.Tensor):
+            specs.append(tensor_spec.TensorSpec(shape, dtype))
+        else:
+            raise TypeError(f"Could not build a structure for output class {cls!r}")
+    return nest.pack_sequence_as(output_types, specs)
+
+
+def spec_of_types(output_types, output_shapes=None, output_classes=None):
+    """As `convert_legacy_structure`, of what programs give: shapes and classes may be None."""
+    output_types = nest.map_structure(dtypes.as_dtype, output_types)
+    if output_shapes is None:
+        output_shapes = nest.map_structure(lambda _: tensor_shape.TensorShape(None), output_types)
+    else:
+        output_shapes = nest.map_structure_up_to(output_types, tensor_shape.as_shape, output_shapes)
+    if output_classes is None:
+        output_classes = nest.map_structure(lambda _: ops.Tensor, output_types)
+    return convert_legacy_structure(output_types, output_shapes, output_classes)
+
+
+def get_legacy_output_types(spec):
+    return nest.map_structure(lambda s: s._to_legacy_output_types(), spec)
+
+
+def get_legacy_output_shapes(spec):
+    return nest.map_structure(lambda s: s._to_legacy_output_shapes(), spec)
+
+
+def get_legacy_output_classes(spec):
+    return nest.map_structure(lambda s: s._to_legacy_output_classes(), spec)
+
+
+def are_compatible(spec1, spec2):
+    """Whether elements of one may stand where the other is wanted."""
+    try:
+        nest.assert_same_structure(spec1, spec2)
+    except (TypeError, ValueError):
+        return False
+    return all(a.is_compatible_with(b) for a, b in zip(nest.flatten(spec1), nest.flatten(spec2)))
+
+
+def most_specific_common(spec1, spec2):
+    """The narrowest TypeSpecs of which both are. TypeError, ValueError: there are none."""
+    nest.assert_same_structure(spec1, spec2)
+    parts = [a.most_specific_compatible_type(b) for a, b in zip(nest.flatten(spec1), nest.flatten(spec2))]
+    return nest.pack_sequence_as(spec1, parts)
+
+
+# ---- Batches ----
+
+
+def _with_shape(spec, shape):
+    if isinstance(spec, tensor_spec.TensorSpec):
+        return tensor_spec.TensorSpec(shape, spec.dtype)
+    if isinstance(spec, sparse_tensor.SparseTensorSpec):
+        return sparse_tensor.SparseTensorSpec(shape, spec.dtype)
+    raise TypeError(f"Elements of {spec} cannot be batched")
+
+
+def batched(spec, size):
+    """The TypeSpecs of batches of `size` elements; None: of any number."""
+    return nest.map_structure(
+        lambda s: _with_shape(s, tensor_shape.TensorShape([size]).concatenate(_shape_of(s))), spec
+    )
+
+
+def unbatched(spec):
+    """The TypeSpecs of the elements of batches. ValueError: a part is no batch."""
+
+    def part(s):
+        shape = _shape_of(s)
+        if shape.ndims == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return _with_shape(s, shape[1:] if shape.ndims is not None else shape)
+
+    return nest.map_structure(part, spec)
+
+
+def _shape_of(spec):
+    if not isinstance(spec, (tensor_spec.TensorSpec, sparse_tensor.SparseTensorSpec)):
+        raise TypeError(f"Elements of {spec} cannot be batched")
+    return spec.shape
+
+
+# ---- Flat lists of tensors ----
+
+
+def _flat_spec(spec):
+    """The type and shape of the tensor that stands for a part of an element."""
+    if isinstance(spec, tensor_spec.TensorSpec):
+        return spec
+    if isinstance(spec, sparse_tensor.SparseTensorSpec):
+        return tensor_spec.TensorSpec(None, dtypes.variant)
+    own = getattr(spec, "_flat_tensor_spec", None)
+    if own is None:
+        raise TypeError(f"{spec} cannot be a part of a dataset's element")
+    return own
+
+
+def flat_tensor_specs(spec):
+    return [_flat_spec(s) for s in nest.flatten(spec)]
+
+
+def get_flat_tensor_types(spec):
+    return [s.dtype for s in flat_tensor_specs(spec)]
+
+
+def get_flat_tensor_shapes(spec):
+    return [s.shape for s in flat_tensor_specs(spec)]
+
+
+def flat_structure(spec):
+    """The attributes of an op whose elements are of this type."""
+    return {"output_types": get_flat_tensor_types(spec), "output_shapes": get_flat_tensor_shapes(spec)}
+
+
+def _to_tensor(spec, value, many=False):
+    if isinstance(spec, tensor_spec.TensorSpec):
+        return ops.convert_to_tensor(value, spec.dtype)
+    if isinstance(spec, sparse_tensor.SparseTensorSpec):
+        if isinstance(value, sparse_tensor.SparseTensorValue):
+            value = sparse_tensor.SparseTensor.from_value(value)
+        make = gen_sparse_ops.serialize_many_sparse if many else gen_sparse_ops.serialize_sparse
+        return make(value.indices, value.values, value.dense_shape, out_type=dtypes.variant)
+    return spec._to_tensor(value)
+
+
+def to_tensor_list(spec, element):
+    """An element as a flat list of tensors. TypeError, ValueError: it is not of this type."""
+    nest.assert_same_structure(spec, element)
+    return [_to_tensor(s, x) for s, x in zip(nest.flatten(spec), nest.flatten(element))]
+
+
+def to_batched_tensor_list(spec, element):
+    """A batch as a flat list of tensors, of which each row is one of an element."""
+    return [_to_tensor(s, x, many=True) for s, x in zip(nest.flatten(spec), nest.flatten(element))]
+
+
+def _from_tensor(spec, tensor):
+    if isinstance(spec, tensor_spec.TensorSpec):
+        tensor.set_shape(spec.shape)
+        return tensor
+    if isinstance(spec, sparse_tensor.SparseTensorSpec):
+        made = sparse_tensor.SparseTensor(*gen_sparse_ops.deserialize_sparse(tensor, dtype=spec.dtype))
+        rank = spec.shape.ndims
+        made.indices.set_shape([None, rank])
+        made.dense_shape.set_shape([rank])
+        made._dense_shape_default = spec.shape
+        return made
+    return spec._from_tensor(tensor)
+
+
+def from_tensor_list(spec, tensors):
+    """The element that a flat list of tensors stands for."""
+    parts = [_from_tensor(s, t) for s, t in zip(nest.flatten(spec), tensors)]
+    return nest.pack_sequence_as(spec, parts)
+
+
+from_compatible_tensor_list = from_tensor_list

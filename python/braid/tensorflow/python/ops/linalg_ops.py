@@ -1,0 +1,170 @@
+"""Linear algebra: solving, decompositions, norms."""
+
+import numpy as np
+
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import gen_linalg_ops
+from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.util import deprecation
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(gen_linalg_ops, name)
+
+
+def _no_kernel(symbol, way):
+    return NotImplementedError(f"tf.linalg.{symbol}: Braid has no kernel for it. {way}")
+
+
+@tf_export("eye", "linalg.eye")
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+    """Matrices with ones on the main diagonal, [batch_shape, num_rows, num_columns]."""
+    with ops.name_scope(name, default_name="eye", values=[num_rows, num_columns, batch_shape]):
+        is_square = num_columns is None
+        batch_shape = [] if batch_shape is None else batch_shape
+        num_columns = num_rows if is_square else num_columns
+        if isinstance(num_rows, ops.Tensor) or isinstance(num_columns, ops.Tensor):
+            count = math_ops.minimum(num_rows, num_columns)
+        else:
+            count = min(int(num_rows), int(num_columns))
+            is_square = int(num_rows) == int(num_columns)
+        if isinstance(batch_shape, ops.Tensor) or isinstance(count, ops.Tensor):
+            batch_shape = ops.convert_to_tensor(batch_shape, name="shape", dtype=dtypes.int32)
+            diagonal_shape = array_ops.concat((batch_shape, [count]), axis=0)
+            if not is_square:
+                shape = array_ops.concat((batch_shape, [num_rows, num_columns]), axis=0)
+        else:
+            batch_shape = tensor_shape.as_shape(batch_shape).as_list()
+            diagonal_shape = batch_shape + [count]
+            shape = batch_shape + [num_rows, num_columns]
+        ones = array_ops.ones(diagonal_shape, dtype=dtype)
+        if is_square:
+            return array_ops.matrix_diag(ones)
+        return array_ops.matrix_set_diag(array_ops.zeros(shape, dtype=dtype), ones)
+
+
+# ---- Solving ----
+
+
+@tf_export("linalg.triangular_solve", v1=["linalg.triangular_solve", "matrix_triangular_solve"])
+def matrix_triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
+    """The solutions of matrix * x = rhs for triangular matrices."""
+    with ops.name_scope(name, "triangular_solve", [matrix, rhs]):
+        return gen_linalg_ops.matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint)
+
+
+@tf_export("linalg.cholesky_solve", v1=["linalg.cholesky_solve", "cholesky_solve"])
+def cholesky_solve(chol, rhs, name=None):
+    """The solutions of A * x = rhs from the Cholesky decompositions of A."""
+    with ops.name_scope(name, "cholesky_solve", [chol, rhs]):
+        y = gen_linalg_ops.matrix_triangular_solve(chol, rhs, adjoint=False, lower=True)
+        return gen_linalg_ops.matrix_triangular_solve(chol, y, adjoint=True, lower=True)
+
+
+@tf_export("linalg.lstsq", v1=["linalg.lstsq", "matrix_solve_ls"])
+def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+    """The least squares solutions of matrix * x = rhs, by the normal equations and Cholesky's decomposition.
+
+    l2_regularizer: times the squared norm of x. Without enough rows the solution of least norm.
+    """
+    if not fast:
+        raise _no_kernel("lstsq(fast=False)", "fast=True solves the normal equations.")
+    with ops.name_scope(name, "matrix_solve_ls", [matrix, rhs, l2_regularizer]):
+        matrix = ops.convert_to_tensor(matrix, name="matrix")
+        rhs = ops.convert_to_tensor(rhs, name="rhs")
+        known = matrix.get_shape()[-2:]
+        if not known.is_fully_defined():
+            raise _no_kernel("lstsq", "The numbers of rows and columns must be known.")
+        is_tall = known.dims[0].value >= known.dims[1].value
+        gram = math_ops.matmul(matrix, matrix, adjoint_a=is_tall, adjoint_b=not is_tall)
+        if not isinstance(l2_regularizer, ops.Tensor) and l2_regularizer:
+            count = min(known.as_list())
+            gram += math_ops.cast(l2_regularizer, matrix.dtype) * eye(count, dtype=matrix.dtype.base_dtype)
+        chol = gen_linalg_ops.cholesky(gram)
+        if is_tall:
+            return cholesky_solve(chol, math_ops.matmul(matrix, rhs, adjoint_a=True))
+        return math_ops.matmul(matrix, cholesky_solve(chol, rhs), adjoint_a=True)
+
+
+# ---- Decompositions that have no kernels ----
+
+_EIGEN = "numpy.linalg has it, by way of tf.py_func, without a gradient."
+
+
+@tf_export("linalg.eigh", v1=["linalg.eigh", "self_adjoint_eig"])
+def self_adjoint_eig(tensor, name=None):
+    """Not there: Braid has no kernel for eigenvalues."""
+    raise _no_kernel("eigh", _EIGEN)
+
+
+@tf_export("linalg.eigvalsh", v1=["linalg.eigvalsh", "self_adjoint_eigvals"])
+def self_adjoint_eigvals(tensor, name=None):
+    """Not there: Braid has no kernel for eigenvalues."""
+    raise _no_kernel("eigvalsh", _EIGEN)
+
+
+@tf_export("linalg.svd", v1=["linalg.svd", "svd"])
+def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    """Not there: Braid has no kernel for singular values."""
+    raise _no_kernel("svd", _EIGEN)
+
+
+# ---- Norms ----
+
+
+def norm_v2(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+    return norm(tensor, ord, axis, keepdims, name)
+
+
+@tf_export(v1=["norm", "linalg.norm"])
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
+    """Norms of vectors (axis: a number), of matrices (a pair of numbers), or of the flat tensor (None).
+
+    ord: "euclidean", "fro" (of matrices), 1, 2, inf, or another positive number.
+    """
+    keepdims = bool(deprecation.deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
+    is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
+    if is_matrix:
+        axis = tuple(axis)
+        if not all(isinstance(a, (int, np.integer)) for a in axis) or axis[0] == axis[1]:
+            raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
+        allowed = ["euclidean", "fro", 1, 2, np.inf]
+        if ord not in allowed:
+            raise ValueError("'ord' must be a supported matrix norm in %s, got %s" % (allowed, ord))
+    else:
+        allowed = ["euclidean", 1, 2, np.inf]
+        if (not np.isreal(ord) if not isinstance(ord, str) else ord not in allowed) or (
+            not isinstance(ord, str) and ord <= 0
+        ):
+            raise ValueError("'ord' must be a supported vector norm, got %s" % (ord,))
+        if axis is not None:
+            axis = (axis,)
+    with ops.name_scope(name, "norm", [tensor]):
+        tensor = ops.convert_to_tensor(tensor)
+        if ord in ("fro", "euclidean", 2):
+            if is_matrix and ord == 2:
+                raise _no_kernel(
+                    "norm(ord=2)", "The matrix norm of order 2 is the greatest singular value; " + _EIGEN
+                )
+            squares = math_ops.reduce_sum(tensor * math_ops.conj(tensor), axis, keepdims=True)
+            result = math_ops.sqrt(squares)
+        else:
+            result = math_ops.abs(tensor)
+            if ord == 1:
+                result = math_ops.reduce_sum(result, None if axis is None else axis[0], keepdims=True)
+                if is_matrix:
+                    result = math_ops.reduce_max(result, axis[-1], keepdims=True)
+            elif ord == np.inf:
+                if is_matrix:
+                    result = math_ops.reduce_sum(result, axis[1], keepdims=True)
+                result = math_ops.reduce_max(result, None if axis is None else axis[0], keepdims=True)
+            else:
+                powers = math_ops.reduce_sum(math_ops.pow(result, ord), axis, keepdims=True)
+                result = math_ops.pow(powers, 1.0 / ord)
+        return result if keepdims else array_ops.squeeze(result, axis)

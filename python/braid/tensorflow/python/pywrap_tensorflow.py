@@ -1,0 +1,61 @@
+"""What programs take from TensorFlow's module of wrapped C++: readers of checkpoints, writers of events.
+
+Braid's own extension module is braid._native.
+"""
+
+import socket
+import sys
+import time
+
+from braid.tensorflow.core.util import event_pb2
+from braid.tensorflow.python.lib.io import tf_record
+from braid.tensorflow.python.training.py_checkpoint_reader import CheckpointReader  # noqa: F401
+from braid.tensorflow.python.training.py_checkpoint_reader import NewCheckpointReader  # noqa: F401
+from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util.tf_export import tf_export
+
+pywrap_tensorflow = sys.modules[__name__]
+tf_export(v1=["pywrap_tensorflow"]).export_constant(__name__, "pywrap_tensorflow")
+
+
+class EventsWriter:
+    """Writes Event messages to the file PREFIX.out.tfevents.SECONDS.HOST."""
+
+    def __init__(self, file_prefix):
+        host = socket.gethostname()
+        self._path = "%s.out.tfevents.%010d.%s" % (compat.as_str_any(file_prefix), time.time(), host)
+        self._writer = None
+
+    def FileName(self):
+        """The path, as bytes."""
+        return compat.as_bytes(self._path)
+
+    def WriteEvent(self, event):
+        if self._writer is None:
+            self._writer = tf_record.TFRecordWriter(self._path)
+            first = event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2")
+            self._writer.write(first.SerializeToString())
+        self._writer.write(event.SerializeToString())
+
+    def Flush(self):
+        """Hands all events to the system. True."""
+        if self._writer is not None:
+            self._writer.flush()
+        return True
+
+    def Close(self):
+        """Ends the file. True."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        return True
+
+
+def IsGoogleCudaEnabled():
+    return False
+
+
+def __getattr__(name):
+    raise AttributeError(
+        f"pywrap_tensorflow.{name}: Braid has nothing of TensorFlow's C++; its public interface does the same"
+    )

@@ -1,0 +1,146 @@
+# Helpers: deprecated names and arguments, decorators that show signatures, sets by identity, tf.logging, messages.
+import functools
+import gc
+import logging
+import pickle
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+
+from braid.tensorflow.core.framework import graph_pb2, summary_pb2, types_pb2
+from braid.tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
+from braid.tensorflow.python.platform import tf_logging
+from braid.tensorflow.python.util import compat, deprecation, function_utils, object_identity
+from braid.tensorflow.python.util import tf_contextlib, tf_decorator, tf_inspect
+
+
+class DeprecationTest(unittest.TestCase):
+    def test_a_function_warns_once_and_names_its_caller(self):
+        @deprecation.deprecated("2020-01-01", "Use g.")
+        def f(a, b=2):
+            """Adds."""
+            return a + b
+
+        with self.assertLogs("tensorflow", "WARNING") as logs:
+            self.assertEqual((f(1), f(2)), (3, 4))
+        (text,) = logs.output
+        self.assertRegex(
+            text, r"util_test.py:\d+: .*f \(from .*\) is deprecated and will be removed after 2020"
+        )
+        self.assertIn("Use g.", text)
+        self.assertEqual((f.__name__, tf_inspect.getfullargspec(f).args), ("f", ["a", "b"]))
+        self.assertRaises(ValueError, deprecation.deprecated, "soon", "Use g.")
+
+    def test_an_argument_warns_when_it_is_used(self):
+        @deprecation.deprecated_args(None, "Use axis.", "dim", ("keep", None))
+        def f(x, axis=None, dim=None, keep=None):
+            return axis or dim
+
+        with self.assertLogs("tensorflow", "WARNING") as logs:
+            f(1, axis=2, keep=None)
+            f(1, None, 3)
+            f(1, keep=True)
+        self.assertEqual(["with dim" in t for t in logs.output], [True, False])
+        lookup = deprecation.deprecated_argument_lookup
+        self.assertEqual(lookup("axis", None, "dim", 3), 3)
+        self.assertRaisesRegex(ValueError, "both 'dim' and 'axis'", lookup, "axis", 1, "dim", 3)
+
+
+class FunctionsTest(unittest.TestCase):
+    def test_decorators_come_off_again(self):
+        @tf_contextlib.contextmanager
+        def scope(name, value=1):
+            yield name
+
+        with scope("x") as got:
+            self.assertEqual(got, "x")
+        self.assertEqual(tf_inspect.getargspec(scope).args, ["name", "value"])
+        decorators, target = tf_decorator.unwrap(scope)
+        self.assertEqual(
+            ([d.decorator_name for d in decorators], target.__name__), (["contextmanager"], "scope")
+        )
+
+    def test_arguments_of_a_call(self):
+        class Model:
+            def call(self, x, y, training=False):
+                pass
+
+            def __call__(self, inputs, **more):
+                pass
+
+        self.assertEqual(function_utils.fn_args(Model().call), ("x", "y", "training"))
+        self.assertEqual(function_utils.fn_args(functools.partial(Model().call, 1, training=True)), ("y",))
+        self.assertEqual(function_utils.fn_args(Model()), ("inputs",))
+        self.assertEqual([function_utils.has_kwargs(f) for f in (Model(), Model().call)], [True, False])
+
+    def test_text_and_bytes(self):
+        self.assertEqual((compat.as_bytes("ä"), compat.as_text(b"\xc3\xa4")), (b"\xc3\xa4", "ä"))
+        self.assertRaises(TypeError, compat.as_bytes, 1)
+        self.assertEqual((compat.as_str_any(b"x"), compat.as_str_any(3)), ("x", "3"))
+
+
+class IdentityTest(unittest.TestCase):
+    def test_equal_objects_are_told_apart(self):
+        a, b = [1], [1]
+        members = object_identity.ObjectIdentitySet([a, a])
+        self.assertEqual((len(members), a in members, b in members), (1, True, False))
+        values = object_identity.ObjectIdentityDictionary()
+        values[a], values[b] = "a", "b"
+        self.assertEqual((values[a], values[b], list(values)), ("a", "b", [[1], [1]]))
+
+    def test_weak_ones_let_go(self):
+        class Thing:
+            pass
+
+        members, values = (
+            object_identity.ObjectIdentityWeakSet(),
+            object_identity.ObjectIdentityWeakKeyDictionary(),
+        )
+        thing = Thing()
+        members.add(thing)
+        values[thing] = 1
+        self.assertTrue(thing in members and values[thing] == 1)
+        del thing
+        gc.collect()
+        self.assertEqual((len(members), len(values)), (0, 0))
+
+
+class LoggingTest(unittest.TestCase):
+    def test_levels_and_counts(self):
+        before = tf_logging.get_verbosity()
+        self.addCleanup(tf_logging.set_verbosity, before)
+        with self.assertLogs("tensorflow", "INFO") as logs:
+            tf_logging.set_verbosity(tf_logging.INFO)
+            for i in range(5):
+                tf_logging.log_every_n(tf_logging.INFO, "every %d", 2, i)
+                tf_logging.log_first_n(tf_logging.WARN, "first %d", 2, i)
+                tf_logging.debug("not shown")
+        self.assertEqual(
+            [r.getMessage() for r in logs.records], ["every 0", "first 0", "first 1", "every 2", "every 4"]
+        )
+        self.assertEqual({r.filename for r in logs.records}, {"util_test.py"})
+        self.assertIs(tf_logging.get_logger(), logging.getLogger("tensorflow"))
+
+
+class MessagesTest(unittest.TestCase):
+    def test_modules_have_messages_enums_and_their_constants(self):
+        self.assertEqual((types_pb2.DT_FLOAT, types_pb2.DataType.Name(3)), (1, "DT_INT32"))
+        self.assertEqual(config_pb2.RunOptions.FULL_TRACE, 3)
+        self.assertEqual(graph_pb2.DESCRIPTOR.name, "tensorflow/core/framework/graph.proto")
+        value = summary_pb2.Summary.Value(tag="x", simple_value=1)
+        self.assertEqual(summary_pb2.Summary(value=[value]).value[0].simple_value, 1)
+        with self.assertRaises(ImportError):
+            from braid.tensorflow.core.framework import nothing_pb2  # noqa: F401
+
+    def test_a_configuration_has_all_parts(self):
+        config = config_pb2.ConfigProto(allow_soft_placement=True)
+        config.gpu_options.allow_growth = True
+        config.device_count["CPU"] = 2
+        config.graph_options.rewrite_options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
+        config.graph_options.rewrite_options.custom_optimizers.add().name = "mine"
+        self.assertEqual(config_pb2.ConfigProto.FromString(config.SerializeToString()), config)
+        self.assertEqual(pickle.loads(pickle.dumps(config)), config)
+
+
+if __name__ == "__main__":
+    unittest.main()
