@@ -6,6 +6,7 @@ builds is checked there: shapes, types and attributes.
 
 import collections
 import contextlib
+import os
 import re
 import sys
 import threading
@@ -52,8 +53,11 @@ def _building_error(error):
 # ---- Where a node was built ----
 
 
+_PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep
+
+
 def _frames():
-    """The stack of the program, innermost frame first, without frames of this package."""
+    """The stack of the program, innermost frame first, without frames of this package at either end."""
     frame = sys._getframe(2)
     frames = []
     while frame is not None:
@@ -68,7 +72,7 @@ def _summary(frames):
         [
             traceback.FrameSummary(code.co_filename, line, code.co_name)
             for code, line in reversed(frames)
-            if not code.co_filename.startswith("<frozen")
+            if not code.co_filename.startswith(("<frozen", _PACKAGE_DIR))
         ]
     )
 

@@ -129,7 +129,9 @@ class QueueRunner:
                     self._end_of_input(sess)
                     return
         except Exception as e:
-            if coord:
+            if coord and coord.should_stop() and isinstance(e, errors.CancelledError):
+                pass  # the session was closed after the threads were asked to stop
+            elif coord:
                 coord.request_stop(e)
             else:
                 logging.error("Exception in QueueRunner: %s", str(e))
