@@ -2,7 +2,10 @@
 //
 // Errors are sticky: build freely and check once with braid_graph_status. After the first error every call
 // returns NULL, or an output whose op is NULL, which later calls accept without an error of their own; the
-// status names the place of the first error. A graph is used by one thread at a time.
+// status names the place of the first error.
+//
+// One thread at a time builds. Meanwhile other threads may run steps of sessions on the graph: a session
+// takes the new nodes of a call that builds (a node, a gradient, an import) all or none.
 #ifndef BRAID_GRAPH_H
 #define BRAID_GRAPH_H
 
@@ -45,6 +48,13 @@ BRAID_API void braid_graph_fail(braid_graph *graph, braid_code code, const char 
 /// catch errors and go on. A node that failed is not in the graph; of a call that makes several nodes, those
 /// before it are. Descriptions of nodes that were begun before the error are still to be ended or abandoned.
 BRAID_API braid_code braid_graph_take_error(braid_graph *graph, braid_status *status);
+
+/// From lock to unlock this thread has the graph to itself: other threads that build wait, and sessions see
+/// neither new nodes nor an error. Calls that build do so by themselves; this makes several of them one, such
+/// as a node and braid_graph_take_error. Any number of times inside each other. A thread that has locked a
+/// graph runs no session on it.
+BRAID_API void braid_graph_lock(braid_graph *graph);
+BRAID_API void braid_graph_unlock(braid_graph *graph);
 
 /// Sets the graph-level seed (tf.set_random_seed). A random operation without a seed of its own gets seed =
 /// `seed` and seed2 = the number of nodes built before it. One that sets its attribute seed2 alone gets this
@@ -322,7 +332,7 @@ typedef struct braid_gradients_options {
     /// NULL, or asked first at each op on a path, in its scopes: builds the gradients of the op's inputs into
     /// `input_grads`, which has none, and returns true, or returns false for those of Braid
     /// (RegisterGradient, gradient_override_map). `output_grads` has one gradient for each output, as
-    /// braid_op_gradient takes them.
+    /// braid_op_gradient takes them. The graph is not locked meanwhile.
     bool (*gradient)(void *arg, braid_op *op, const braid_gradient *output_grads,
                      braid_gradient *input_grads);
     void *arg; ///< for `gradient`

@@ -12,6 +12,10 @@ extern "C" {
 typedef struct braid_session braid_session;
 typedef struct braid_server braid_server;
 
+/// Ends calls of a session while others go on: the program gives it to a call, and cancels it from another
+/// thread. See braid_cancellation_new.
+typedef struct braid_cancellation braid_cancellation;
+
 /// Rewrites of a task's part of a graph before its first run. The results are those of the original graph
 /// (with BRAID_REWRITE_REMAPPING up to rounding), and errors name the original nodes.
 enum {
@@ -68,6 +72,9 @@ typedef struct braid_session_options {
     /// cluster has no such task. Borrowed. A session in this process ignores it.
     const char *collective_leader;
     unsigned disabled_rewrites; ///< BRAID_REWRITE_...: rewrites to switch off, on all devices of the session
+    /// Ends braid_session_open with Cancelled while it waits for tasks; of no session. NULL: none. Borrowed
+    /// for the call.
+    braid_cancellation *cancellation;
 } braid_session_options;
 
 typedef struct braid_feed {
@@ -92,6 +99,9 @@ typedef struct braid_run_args {
     /// Not NULL: the run is traced (RunOptions.FULL_TRACE), which makes it slower, and this receives the
     /// record of a run that succeeds.
     braid_run_metadata *metadata;
+    /// Ends this run with Cancelled; of the same session. NULL: none. Borrowed for the call. It costs the run
+    /// nothing.
+    braid_cancellation *cancellation;
 } braid_run_args;
 
 /// Opens a session on `graph`, which stays the caller's and may grow later: the next run sends the new nodes.
@@ -105,6 +115,15 @@ BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_sess
 /// once, while the graph does not change.
 BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args,
                                        braid_status *status);
+
+/// Makes an object that ends runs of `session`, any number at a time, when it is cancelled; NULL: that ends
+/// opening a session. Freed in any order with the session, when no call uses it any more.
+BRAID_API braid_cancellation *braid_cancellation_new(braid_session *session);
+/// Ends the calls that have it, and those that will get it, with Cancelled, as soon as their nodes can be
+/// interrupted; the session goes on. Does not wait for them. Any thread, but not in a signal handler. Again
+/// has no effect.
+BRAID_API void braid_cancellation_cancel(braid_cancellation *cancellation);
+BRAID_API void braid_cancellation_free(braid_cancellation *cancellation); ///< NULL is accepted
 
 /// The feeds, fetches and targets that several runs have in common. The arrays are borrowed for the call.
 typedef struct braid_signature {
@@ -147,6 +166,11 @@ BRAID_API braid_code braid_callable_run(braid_callable *callable, const braid_te
                                         braid_tensor **fetches, braid_run_metadata *metadata,
                                         braid_status *status);
 
+/// The same, and `cancellation`, if not NULL, ends this run with Cancelled, as in braid_run_args.
+BRAID_API braid_code braid_callable_run_with(braid_callable *callable, const braid_tensor *const *feeds,
+                                             braid_tensor **fetches, braid_run_metadata *metadata,
+                                             braid_cancellation *cancellation, braid_status *status);
+
 /// Releases it; NULL is accepted. No run may be in progress.
 BRAID_API void braid_callable_free(braid_callable *callable);
 
@@ -165,7 +189,7 @@ BRAID_API braid_partial_run *braid_partial_run_new(braid_session *session, const
 /// complete runs, fetched or not. The call after which all is fed and fetched waits for the whole step.
 /// Targets and metadata of `args` must be empty. InvalidArgument, after which the step can go on: a tensor
 /// that is not in the signature, a tensor for the second time, or a fetch that depends on missing feeds. Any
-/// other error ends the step.
+/// other error, also Cancelled by `args->cancellation`, ends the step.
 BRAID_API braid_code braid_partial_run_call(braid_partial_run *run, const braid_run_args *args,
                                             braid_status *status);
 
@@ -224,6 +248,13 @@ BRAID_API braid_code braid_session_wait_notification(braid_session *session,
 /// Ends all calls of the session that are in progress, and later ones, with Cancelled. Any thread. The
 /// session is then still to be closed.
 BRAID_API void braid_session_cancel(braid_session *session);
+
+/// Clears the containers that `containers` [count] names (none: the default container), with the variables
+/// and other resources in them, on the tasks of a cluster, and closes the sessions of its masters, of which
+/// another user's stay (tf.Session.reset). `options` has the target, or the server, and the device filters.
+/// InvalidArgument for a target in this process, whose sessions share no containers.
+BRAID_API braid_code braid_session_reset(const braid_session_options *options, const char *const *containers,
+                                         int count, braid_status *status);
 
 #ifdef __cplusplus
 }

@@ -101,11 +101,13 @@ static PyObject *call(PyObject *self, braid_gradients_options *o, const braid_ou
         calloc((size_t)num_xs + 1, sizeof *grads);
     if (!grads) return PyErr_NoMemory();
     braid_graph *g = native_graph(self);
+    NATIVE_STATUS(st);
+    braid_graph_lock(g); // not while the program's functions run
     braid_here(a->file, a->line);
     braid_gradients_sparse(g, ys, num_ys, xs, num_xs, o, grads);
     braid_here(NULL, 0);
-    NATIVE_STATUS(st);
     const braid_code code = braid_graph_take_error(g, st);
+    braid_graph_unlock(g);
     if (a->has_raised) return NULL;
     return code ? native_raise(st) : gradient_list(self, grads, num_xs);
 }
@@ -159,22 +161,26 @@ PyObject *native_op_gradient(PyObject *self, PyObject *args)
     braid_gradient *input_grads __attribute__((cleanup(native_free_array))) =
         calloc((size_t)input_count + 1, sizeof *input_grads);
     if (!input_grads) return PyErr_NoMemory();
+    NATIVE_STATUS(st);
+    braid_graph_lock(braid_op_graph(op));
     braid_here(file, line);
     braid_op_gradient(op, output_grads, count, input_grads);
     braid_here(NULL, 0);
-    NATIVE_STATUS(st);
-    if (braid_graph_take_error(braid_op_graph(op), st)) return native_raise(st);
-    PyObject *graph = native_op_graph(self);
-    return gradient_list(graph, input_grads, input_count);
+    const braid_code code = braid_graph_take_error(braid_op_graph(op), st);
+    braid_graph_unlock(braid_op_graph(op));
+    return code ? native_raise(st) : gradient_list(native_op_graph(self), input_grads, input_count);
 }
 
 PyObject *native_gradient_to_dense(PyObject *self, PyObject *gradient)
 {
     braid_gradient g = {0};
     if (!gradient_item(gradient, &g)) return NULL;
-    braid_here(NULL, 0);
-    const braid_out whole = braid_gradient_to_dense(native_graph(self), &g);
+    braid_graph *graph = native_graph(self);
     NATIVE_STATUS(st);
-    if (braid_graph_take_error(native_graph(self), st)) return native_raise(st);
-    return pair_of(self, whole);
+    braid_graph_lock(graph);
+    braid_here(NULL, 0);
+    const braid_out whole = braid_gradient_to_dense(graph, &g);
+    const braid_code code = braid_graph_take_error(graph, st);
+    braid_graph_unlock(graph);
+    return code ? native_raise(st) : pair_of(self, whole);
 }

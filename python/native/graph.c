@@ -1,5 +1,6 @@
 // Graphs: building, GraphDef.
 #include "native.h"
+#include <stdlib.h>
 
 typedef struct {
     PyObject_HEAD braid_graph *graph;
@@ -16,79 +17,115 @@ braid_graph *native_graph(PyObject *object)
 
 // ---- Building ----
 
-// Takes a list of pairs, or one pair.
-static bool add_input(braid_op_desc *d, PyObject *input)
-{
-    braid_out out;
-    if (PyTuple_Check(input)) {
-        const bool is_good = native_out(input, &out);
-        if (is_good) braid_op_input(d, out);
-        return is_good;
-    }
-    braid_out *outs __attribute__((cleanup(native_free_array)));
+// An argument of an op.
+typedef struct {
+    braid_out one;
+    braid_out *list; // NULL: it is `one`
     int count;
-    if (!native_outs(input, &outs, &count)) return false;
-    braid_op_input_list(d, outs, count);
-    return true;
+} argument;
+
+typedef struct {
+    const char *name, *data;
+    size_t len;
+} attribute;
+
+// What a node is made of. The pointers are to what the arguments of the call keep.
+typedef struct {
+    const char *type, *name, *device, *file;
+    int line;
+    argument *inputs;
+    braid_op **controls;
+    attribute *attrs;
+    int input_count, control_count, attr_count;
+} node;
+
+static void node_end(node *n)
+{
+    for (int i = 0; n->inputs && i < n->input_count; i++)
+        free(n->inputs[i].list);
+    free(n->inputs);
+    free(n->controls);
+    free(n->attrs);
 }
 
-static bool add_control(braid_op_desc *d, PyObject *control)
+// Each input is a list of pairs, or one pair.
+static bool take_inputs(node *n, PyObject *inputs)
 {
-    braid_op *op = native_op(control);
-    if (op) braid_op_control(d, op);
-    return op != NULL;
-}
-
-static bool for_each(braid_op_desc *d, PyObject *list, bool (*fn)(braid_op_desc *d, PyObject *item))
-{
-    const Py_ssize_t count = PySequence_Size(list);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *item = PySequence_GetItem(list, i);
-        const bool is_good = item && fn(d, item);
-        Py_XDECREF(item);
-        if (!is_good) return false;
+    PyObject *tuple = PySequence_Tuple(inputs);
+    if (!tuple) return false;
+    const Py_ssize_t count = PyTuple_Size(tuple);
+    n->inputs = calloc((size_t)count + 1, sizeof *n->inputs);
+    bool is_good = n->inputs != NULL;
+    if (!is_good) PyErr_NoMemory();
+    for (; is_good && n->input_count < count; n->input_count++) {
+        argument *a = &n->inputs[n->input_count];
+        PyObject *input = PyTuple_GetItem(tuple, n->input_count);
+        is_good = PyTuple_Check(input) ? native_out(input, &a->one) : native_outs(input, &a->list, &a->count);
     }
-    return count >= 0;
+    Py_DECREF(tuple);
+    return is_good;
 }
 
-static bool add_attrs(braid_op_desc *d, PyObject *attrs)
+static bool take_attrs(node *n, PyObject *attrs)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
+    n->attrs = calloc((size_t)PyDict_Size(attrs) + 1, sizeof *n->attrs);
+    if (!n->attrs) {
+        PyErr_NoMemory();
+        return false;
+    }
     while (PyDict_Next(attrs, &at, &key, &value)) {
+        attribute *a = &n->attrs[n->attr_count++];
         char *data;
         Py_ssize_t len;
-        const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
-        if (!name || PyBytes_AsStringAndSize(value, &data, &len) < 0) return false;
-        braid_op_attr_value(d, name, data, (size_t)len);
+        a->name = PyUnicode_AsUTF8AndSize(key, NULL);
+        if (!a->name || PyBytes_AsStringAndSize(value, &data, &len) < 0) return false;
+        a->data = data;
+        a->len = (size_t)len;
     }
     return true;
+}
+
+// No Python runs from here to the end: with the graph locked it could let a thread run that waits for the
+// graph and keeps the interpreter's lock.
+static braid_op *make(braid_graph *g, const node *n, braid_status *st)
+{
+    braid_graph_lock(g);
+    braid_here(n->file, n->line);
+    braid_op_desc *d = braid_op_begin(g, n->type, n->name);
+    if (n->device) braid_op_device(d, n->device);
+    for (int i = 0; i < n->input_count; i++) {
+        const argument *a = &n->inputs[i];
+        if (a->list)
+            braid_op_input_list(d, a->list, a->count);
+        else
+            braid_op_input(d, a->one);
+    }
+    for (int i = 0; i < n->control_count; i++)
+        braid_op_control(d, n->controls[i]);
+    for (int i = 0; i < n->attr_count; i++)
+        braid_op_attr_value(d, n->attrs[i].name, n->attrs[i].data, n->attrs[i].len);
+    braid_op *op = braid_op_end(d);
+    braid_here(NULL, 0); // the file's name may end with this call
+    braid_graph_take_error(g, st);
+    braid_graph_unlock(g);
+    return op;
 }
 
 static PyObject *add(PyObject *self, PyObject *args)
 {
-    const char *type, *name, *device, *file = NULL;
     PyObject *inputs, *controls, *attrs;
-    int line = 0;
-    if (!PyArg_ParseTuple(args, "szOOO!z|zi", &type, &name, &inputs, &controls, &PyDict_Type, &attrs, &device,
-                          &file, &line))
+    node n __attribute__((cleanup(node_end))) = {0};
+    if (!PyArg_ParseTuple(args, "szOOO!z|zi", &n.type, &n.name, &inputs, &controls, &PyDict_Type, &attrs,
+                          &n.device, &n.file, &n.line))
         return NULL;
-    braid_graph *g = ((graph_object *)self)->graph;
-    braid_here(file, line);
-    braid_op_desc *d = braid_op_begin(g, type, name);
-    if (device) braid_op_device(d, device);
-    const bool is_good =
-        for_each(d, inputs, add_input) && for_each(d, controls, add_control) && add_attrs(d, attrs);
-    braid_op *op = NULL;
-    if (is_good)
-        op = braid_op_end(d);
-    else
-        braid_op_abandon(d);
-    braid_here(NULL, 0); // the file's name may end with this call
+    if (!take_inputs(&n, inputs) || !native_ops(controls, &n.controls, &n.control_count) ||
+        !take_attrs(&n, attrs))
+        return NULL;
     NATIVE_STATUS(st);
-    const braid_code code = braid_graph_take_error(g, st);
-    if (!is_good) return NULL;
-    return code ? native_raise(st) : native_op_new(self, op);
+    braid_op *op = make(native_graph(self), &n, st);
+    return op ? native_op_new(self, op) : native_raise(st);
 }
 
 // ---- The graph ----
@@ -142,10 +179,13 @@ static PyObject *unique_name(PyObject *self, PyObject *args)
     const char *name;
     int marks_used;
     if (!PyArg_ParseTuple(args, "sp", &name, &marks_used)) return NULL;
-    const char *unique = braid_graph_unique_name(native_graph(self), name, marks_used);
+    braid_graph *g = native_graph(self);
     NATIVE_STATUS(st);
-    if (braid_graph_take_error(native_graph(self), st)) return native_raise(st);
-    return PyUnicode_FromString(unique);
+    braid_graph_lock(g);
+    const char *unique = braid_graph_unique_name(g, name, marks_used);
+    const braid_code code = braid_graph_take_error(g, st);
+    braid_graph_unlock(g);
+    return code ? native_raise(st) : PyUnicode_FromString(unique);
 }
 
 static PyObject *set_seed(PyObject *self, PyObject *args)

@@ -186,9 +186,10 @@ PyMODINIT_FUNC PyInit__native(void)
     error_class = PyErr_NewExceptionWithDoc(
         "braid._native.Error", "Error(code, message): a call has failed with a status.", NULL, NULL);
     Py_XINCREF(error_class);
-    if (error_class && PyModule_AddObject(module, "Error", error_class) == 0 && native_tensor_init(module) &&
-        native_graph_init(module) && native_op_init(module) && native_session_init(module) &&
-        native_step_init(module) && native_record_init(module) && native_server_init(module))
+    if (error_class && native_interrupt_init() && PyModule_AddObject(module, "Error", error_class) == 0 &&
+        native_tensor_init(module) && native_graph_init(module) && native_op_init(module) &&
+        native_session_init(module) && native_step_init(module) && native_record_init(module) &&
+        native_server_init(module))
         return module;
     Py_DECREF(module);
     return NULL;

@@ -79,6 +79,25 @@ void native_free(PyObject *self);
 // Makes a type and adds it to the module. NULL: an exception is set.
 PyObject *native_add_type(PyObject *module, PyType_Spec *spec);
 
+// ---- interrupt.c: Ctrl-C ----
+
+// The cancellation of calls of the main thread.
+typedef struct native_interrupt native_interrupt;
+void native_interrupt_free(native_interrupt *interrupt); // NULL is accepted
+// A call that SIGINT ends, when Python's main thread makes it.
+typedef struct native_watch {
+    struct native_watch *outer;
+    native_interrupt *interrupt; // NULL: of another thread
+    unsigned seen;               // signals that came before
+} native_watch;
+bool native_interrupt_init(void);
+// Begins a call with the cancellation in `*of`, which it makes if need be: of a session, or (NULL) for
+// opening one. False: a signal came before, whose exception is set.
+bool native_watch_begin(native_watch *w, native_interrupt **of, braid_session *session);
+braid_cancellation *native_watch_cancellation(const native_watch *w); // NULL: none
+// False: KeyboardInterrupt is set, whatever the call has returned.
+bool native_watch_end(native_watch *w);
+
 // ---- tensor.c ----
 
 bool native_tensor_init(PyObject *module);
@@ -145,6 +164,9 @@ void native_calls_fini(native_calls *c);
 void native_calls_enter(native_calls *c);
 void native_calls_leave(native_calls *c);
 void native_calls_wait(native_calls *c); // without the interpreter's lock
+
+// Where a session keeps the cancellation of the main thread's calls, and the session; NULL: it is closed.
+native_interrupt **native_session_interrupt(PyObject *session, braid_session **open);
 
 // ---- step.c: methods of Session ----
 

@@ -348,10 +348,13 @@ static PyObject *set_shape(PyObject *self, PyObject *args)
     braid_op *op = ((op_object *)self)->op;
     if (index < 0 || index >= braid_op_num_outputs(op))
         return PyErr_Format(PyExc_IndexError, "%s has no output %d", braid_op_name(op), index);
+    NATIVE_STATUS(st);
+    braid_graph_lock(braid_op_graph(op));
     braid_here(NULL, 0);
     braid_set_shape(braid_output(op, index), known);
-    NATIVE_STATUS(st);
-    return native_none(braid_graph_take_error(braid_op_graph(op), st), st);
+    const braid_code code = braid_graph_take_error(braid_op_graph(op), st);
+    braid_graph_unlock(braid_op_graph(op));
+    return native_none(code, st);
 }
 
 // ---- The type ----

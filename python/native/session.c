@@ -6,6 +6,7 @@ typedef struct {
     PyObject_HEAD braid_session *session; // NULL: closed
     PyObject *graph;                      // keeps it
     native_calls calls;                   // that use the session
+    native_interrupt *interrupt;          // of the main thread's calls; NULL: none yet
 } session_object;
 
 // ---- Calls in progress ----
@@ -88,6 +89,23 @@ static PyObject *parse_options(opening *to, PyObject *args, PyObject *keywords)
     return graph;
 }
 
+// False: an exception is set.
+static bool open_session(session_object *s, braid_graph *g, braid_session_options *o)
+{
+    NATIVE_STATUS(st);
+    native_interrupt *interrupt = NULL;
+    native_watch w;
+    bool is_good = native_watch_begin(&w, &interrupt, NULL);
+    if (is_good) {
+        o->cancellation = native_watch_cancellation(&w);
+        Py_BEGIN_ALLOW_THREADS s->session = braid_session_open(g, o, st);
+        Py_END_ALLOW_THREADS is_good = native_watch_end(&w);
+        if (is_good && !s->session) native_raise(st);
+    }
+    native_interrupt_free(interrupt);
+    return is_good && s->session;
+}
+
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     opening o __attribute__((cleanup(opening_end))) = {0};
@@ -98,14 +116,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     if (!s) return NULL;
     s->graph = graph;
     Py_INCREF(graph);
-    NATIVE_STATUS(st);
-    bool is_good = native_calls_init(&s->calls);
-    if (is_good) {
-        Py_BEGIN_ALLOW_THREADS s->session = braid_session_open(g, &o.options, st);
-        Py_END_ALLOW_THREADS is_good = s->session != NULL;
-        if (!is_good) native_raise(st);
-    }
-    if (is_good) return (PyObject *)s;
+    if (native_calls_init(&s->calls) && open_session(s, g, &o.options)) return (PyObject *)s;
     Py_DECREF(s);
     return NULL;
 }
@@ -136,6 +147,7 @@ static void session_dealloc(PyObject *self)
     NATIVE_STATUS(st);
     close_session(s, st);
     native_calls_fini(&s->calls);
+    native_interrupt_free(s->interrupt);
     Py_XDECREF(s->graph);
     native_free(self);
 }
@@ -153,6 +165,13 @@ braid_session *native_session_enter(PyObject *self)
 void native_session_leave(PyObject *self)
 {
     native_calls_leave(&((session_object *)self)->calls);
+}
+
+native_interrupt **native_session_interrupt(PyObject *self, braid_session **open)
+{
+    session_object *s = (session_object *)self;
+    *open = s->session;
+    return &s->interrupt;
 }
 
 static PyObject *cancel(PyObject *self, PyObject *args)

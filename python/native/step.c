@@ -84,6 +84,15 @@ static bool step_init(step *s, PyObject *feeds, PyObject *fetches, PyObject *tar
     return is_good;
 }
 
+// Begins to watch for Ctrl-C. False: an exception is set.
+static bool watch(native_watch *w, PyObject *session)
+{
+    braid_session *open;
+    native_interrupt **interrupt = native_session_interrupt(session, &open);
+    w->interrupt = NULL;
+    return !open || native_watch_begin(w, interrupt, open);
+}
+
 static braid_run_args args_of(const step *s, long long timeout_ms)
 {
     return (braid_run_args){.feeds = s->feeds,
@@ -119,13 +128,18 @@ static PyObject *result(braid_tensor **tensors, Py_ssize_t count, const braid_ru
 
 static PyObject *run_step(PyObject *session, step *s, long long timeout_ms)
 {
-    const braid_run_args args = args_of(s, timeout_ms);
-    braid_session *open = native_session_enter(session);
-    if (!open) return NULL;
+    braid_run_args args = args_of(s, timeout_ms);
+    native_watch w;
+    if (!watch(&w, session)) return NULL;
+    args.cancellation = native_watch_cancellation(&w);
     NATIVE_STATUS(st);
-    braid_code code;
-    Py_BEGIN_ALLOW_THREADS code = braid_session_run(open, &args, st);
-    Py_END_ALLOW_THREADS native_session_leave(session);
+    braid_code code = BRAID_OK;
+    braid_session *open = native_session_enter(session);
+    if (open) {
+        Py_BEGIN_ALLOW_THREADS code = braid_session_run(open, &args, st);
+        Py_END_ALLOW_THREADS native_session_leave(session);
+    }
+    if (!native_watch_end(&w) || !open) return NULL;
     return code ? native_raise(st) : result(s->fetched, s->fetch_count, s->metadata);
 }
 
@@ -283,12 +297,19 @@ static PyObject *run_callable(callable_object *c, values *v)
         return NULL;
     }
     braid_run_metadata *metadata = c->is_traced ? braid_run_metadata_new() : NULL;
-    NATIVE_STATUS(st);
-    braid_code code;
-    native_calls_enter(&c->calls);
-    Py_BEGIN_ALLOW_THREADS code = braid_callable_run(c->callable, v->feeds, v->fetches, metadata, st);
-    Py_END_ALLOW_THREADS native_calls_leave(&c->calls);
-    PyObject *results = code ? native_raise(st) : result(v->fetches, c->fetch_count, metadata);
+    PyObject *results = NULL;
+    native_watch w;
+    if (watch(&w, c->session)) {
+        NATIVE_STATUS(st);
+        braid_cancellation *cancellation = native_watch_cancellation(&w);
+        braid_code code;
+        native_calls_enter(&c->calls);
+        Py_BEGIN_ALLOW_THREADS code =
+            braid_callable_run_with(c->callable, v->feeds, v->fetches, metadata, cancellation, st);
+        Py_END_ALLOW_THREADS native_calls_leave(&c->calls);
+        if (native_watch_end(&w))
+            results = code ? native_raise(st) : result(v->fetches, c->fetch_count, metadata);
+    }
     braid_run_metadata_free(metadata);
     return results;
 }
@@ -363,16 +384,20 @@ PyObject *native_partial_run(PyObject *self, PyObject *args)
 
 static PyObject *call_partial(partial_object *p, step *s, long long timeout_ms)
 {
-    const braid_run_args args = args_of(s, timeout_ms);
+    braid_run_args args = args_of(s, timeout_ms);
     if (!p->run) {
         PyErr_SetString(PyExc_RuntimeError, "the partial run is closed");
         return NULL;
     }
+    native_watch w;
+    if (!watch(&w, p->session)) return NULL;
+    args.cancellation = native_watch_cancellation(&w);
     NATIVE_STATUS(st);
     braid_code code;
     native_calls_enter(&p->calls);
     Py_BEGIN_ALLOW_THREADS code = braid_partial_run_call(p->run, &args, st);
     Py_END_ALLOW_THREADS native_calls_leave(&p->calls);
+    if (!native_watch_end(&w)) return NULL;
     return code ? native_raise(st) : result(s->fetched, s->fetch_count, NULL);
 }
 

@@ -6,6 +6,7 @@
 #include "graph/builder.h"
 #include "graph/given.h"
 #include "graph/node_resolve.h"
+#include "graph/turns.h"
 
 // ---- Reading ----
 
@@ -85,6 +86,7 @@ void braid_op_attr_value(braid_op_desc *d, const char *name, const void *attr_va
 braid_code braid_op_set_attr(braid_op *op, const char *name, const void *attr_value, size_t len,
                              braid_status *status)
 {
+    BD_GRAPH_TURN(op ? op->graph : NULL);
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     if (!op || !name || !*name)

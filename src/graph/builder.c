@@ -8,6 +8,7 @@
 #include "graph/location.h"
 #include "graph/node_resolve.h"
 #include "graph/region.h"
+#include "graph/turns.h"
 #include <braid/function.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,6 +465,7 @@ static braid_op *make_node(braid_op_desc *d, const bd_op_list *bound)
 braid_op *braid_op_end(braid_op_desc *d)
 {
     if (!d) return NULL;
+    BD_GRAPH_TURN(d->graph);
     settle_arguments(d);
     braid_op *n = NULL;
     if (!d->graph->status.code) {

@@ -2,11 +2,13 @@
 #include "graph/builder.h"
 
 #include "graph/location.h"
+#include "graph/turns.h"
 
 // ---- Sticky errors ----
 
 void bd_graph_fail_status(braid_graph *g, const braid_status *st)
 {
+    BD_GRAPH_TURN(g);
     if (g->status.code) return;
     bd_status_copy(&g->status, st);
     bd_location_name(&g->status);
@@ -14,6 +16,7 @@ void bd_graph_fail_status(braid_graph *g, const braid_status *st)
 
 void braid_graph_fail(braid_graph *g, braid_code code, const char *format, ...)
 {
+    BD_GRAPH_TURN(g);
     if (!g || g->status.code || code == BRAID_OK) return;
     va_list args;
     va_start(args, format);
@@ -28,12 +31,14 @@ braid_code braid_graph_status(const braid_graph *g, braid_status *status)
         if (status) bd_fail(status, BRAID_INVALID_ARGUMENT, "There is no graph");
         return BRAID_INVALID_ARGUMENT;
     }
+    BD_GRAPH_TURN(g);
     if (status) bd_status_copy(status, &g->status);
     return g->status.code;
 }
 
 braid_code braid_graph_take_error(braid_graph *g, braid_status *status)
 {
+    BD_GRAPH_TURN(g);
     const braid_code code = braid_graph_status(g, status);
     if (g) bd_status_fini(&g->status);
     return code;

@@ -5,6 +5,7 @@
 #include "graph/builder.h"
 #include "graph/function_build.h"
 #include "graph/region.h"
+#include "graph/turns.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -145,6 +146,7 @@ static void build_loop(braid_graph *g, bd_region *r, const braid_loop *loop, loo
 
 void braid_while(braid_graph *g, const braid_loop *loop, const braid_out *init, int count, braid_out *results)
 {
+    BD_GRAPH_TURN(g);
     if (!g || g->status.code) return;
     if (count < 1) braid_graph_fail(g, BRAID_INVALID_ARGUMENT, "A loop without variables");
     braid_out *first = count < 1 ? NULL : bd_memdup(init, (size_t)count * sizeof *init);
@@ -209,6 +211,7 @@ static void merge_branches(braid_graph *g, bd_region *outer, const branches *b, 
 void braid_cond(braid_graph *g, const char *name, braid_out pred, braid_branch_fn then,
                 braid_branch_fn otherwise, void *arg, int count, braid_out *results)
 {
+    BD_GRAPH_TURN(g);
     if (!g || !all_given(g, "The condition", &pred, 1)) return;
     (void)braid_push_name_scope(g, name ? name : "cond");
     bd_region *outer = bd_region_swap(g, NULL);

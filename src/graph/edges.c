@@ -3,6 +3,7 @@
 #include "graph/builder.h"
 #include "graph/graph_internal.h"
 #include "graph/node_resolve.h"
+#include "graph/turns.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -186,6 +187,7 @@ static braid_code check_new_input(const braid_op *op, int index, braid_out from,
 
 braid_code braid_op_set_input(braid_op *op, int index, braid_out from, braid_status *status)
 {
+    BD_GRAPH_TURN(op ? op->graph : NULL);
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     if (!op) return bd_fail(st, BRAID_INVALID_ARGUMENT, "There is no node");
@@ -212,6 +214,7 @@ static braid_code check_controls(const braid_op *op, braid_op *const *controls, 
 
 braid_code braid_op_add_control(braid_op *op, braid_op *control, braid_status *status)
 {
+    BD_GRAPH_TURN(op ? op->graph : NULL);
     BD_STATUS(own);
     const braid_code code = check_controls(op, &control, 1, status ? status : own);
     if (!code) bd_node_add_control(op, control);
@@ -220,6 +223,7 @@ braid_code braid_op_add_control(braid_op *op, braid_op *control, braid_status *s
 
 braid_code braid_op_set_controls(braid_op *op, braid_op *const *controls, int count, braid_status *status)
 {
+    BD_GRAPH_TURN(op ? op->graph : NULL);
     BD_STATUS(own);
     const braid_code code = check_controls(op, controls, count, status ? status : own);
     if (code) return code;
@@ -233,6 +237,7 @@ braid_code braid_op_set_controls(braid_op *op, braid_op *const *controls, int co
 
 braid_code braid_op_set_device(braid_op *op, const char *device, braid_status *status)
 {
+    BD_GRAPH_TURN(op ? op->graph : NULL);
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     bd_device_name name;

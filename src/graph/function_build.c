@@ -12,6 +12,7 @@
 #include "graph/builder.h"
 #include "graph/function_def_write.h"
 #include "graph/subgraph.h"
+#include "graph/turns.h"
 #include <braid/function.h>
 #include <stdio.h>
 
@@ -264,6 +265,7 @@ static bool may_build(braid_graph *g, const char *name, int arg_count, int resul
 
 braid_function braid_function_build(braid_graph *g, const braid_function_spec *spec)
 {
+    BD_GRAPH_TURN(g);
     const bool is_whole = spec && spec->build && (spec->arg_dtypes || spec->arg_count == 0);
     if (g && !is_whole)
         braid_graph_fail(g, BRAID_INVALID_ARGUMENT,
@@ -289,6 +291,7 @@ braid_function braid_function_build(braid_graph *g, const braid_function_spec *s
 
 braid_function braid_function_copy(braid_graph *g, const char *name, const braid_out *results, int count)
 {
+    BD_GRAPH_TURN(g);
     if (!may_build(g, name, 0, results ? count : 0) || !results) return (braid_function){0};
     BD_STATUS(st);
     braid_graph *body = begin_body(g);

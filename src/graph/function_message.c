@@ -7,6 +7,7 @@
 #include "graph/function_internal.h"
 #include "graph/given.h"
 #include "graph/graph.h"
+#include "graph/turns.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -256,6 +257,7 @@ static bd_bytes library_of(const void *function_def, size_t len, const char *nam
 braid_code braid_graph_add_function(braid_graph *g, const void *function_def, size_t len,
                                     const char *gradient, braid_status *status)
 {
+    BD_GRAPH_TURN(g);
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     bd_arena arena = {0};

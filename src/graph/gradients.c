@@ -13,6 +13,7 @@
 #include "graph/lower.h"
 
 #include "base/check.h"
+#include "graph/turns.h"
 #include <string.h>
 
 typedef BD_ARRAY(braid_gradient) grad_list;
@@ -180,7 +181,9 @@ static bool ask_program(walk *w, braid_op *op, bd_gradient_turn *t)
     braid_gradient *ins = bd_calloc((size_t)op->input_count + 1, sizeof *ins);
     for (int i = 0; i < op->output_count; i++)
         outs[i] = bd_gradient_turn_given(t, i);
+    const int turn = bd_graph_suspend(w->g);
     const bool is_own = w->options->gradient(w->options->arg, op, outs, ins);
+    bd_graph_resume(w->g, turn);
     for (int i = 0; is_own && i < op->input_count; i++) {
         if (bd_gradient_is_of(w->g, &ins[i]))
             bd_gradient_turn_set_result(t, i, &ins[i]);
@@ -226,7 +229,7 @@ static void settle_shape(walk *w, const braid_op *op, int i, braid_out grad)
     braid_shape input = braid_out_shape(op->inputs[i]), own = braid_out_shape(grad), both;
     if (grad.index >= grad.op->output_count) return;
     if (bd_shape_merge(&own, &input, &both)) {
-        grad.op->output_shapes[grad.index] = both;
+        bd_node_refine_shape(grad.op, grad.index, &both);
         return;
     }
     braid_graph_fail(
@@ -424,6 +427,7 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
                   const braid_gradients_options *options, bool wants_rows, braid_gradient *grads)
 {
     static const braid_gradients_options none;
+    BD_GRAPH_TURN(g);
     if (num_xs > 0) memset(grads, 0, (size_t)num_xs * sizeof *grads);
     if (!options) options = &none;
     if (!g || g->status.code || !all_there(g, ys, num_ys, "y") || !all_there(g, xs, num_xs, "x") ||

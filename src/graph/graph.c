@@ -6,6 +6,7 @@
 #include "graph/builder.h"
 #include "graph/graph_internal.h"
 #include "graph/node_resolve.h"
+#include "graph/turns.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ braid_graph *braid_graph_new(void)
 {
     braid_graph *g = bd_malloc(sizeof *g);
     bd_graph_init(g);
+    g->turns = bd_graph_turns_new();
     return g;
 }
 
@@ -45,6 +47,7 @@ void braid_graph_free(braid_graph *g)
 {
     if (!g) return;
     bd_graph_fini(g);
+    bd_graph_turns_free(g->turns);
     bd_free(g);
 }
 
@@ -191,6 +194,7 @@ void bd_graph_rewind(braid_graph *g, const bd_graph_mark *mark)
 
 braid_op *bd_graph_append(braid_graph *g, braid_op *n)
 {
+    BD_GRAPH_TURN(g);
     n->id = (int)g->nodes.len;
     bd_array_push(&g->nodes, n);
     bd_map_put(&g->by_name, n->name, n);

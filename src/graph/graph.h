@@ -41,13 +41,14 @@ struct bd_builder; // names, scopes, collections: the state of building (builder
 struct braid_graph {
     bd_arena arena;
     bd_op_list nodes;
-    bd_map by_name;             // -> braid_op
-    bd_map name_numbers;        // the last number that bd_graph_unique_name gave to a base
-    bd_attr_tensors tensors;    // of attrs, one reference each
-    bd_library *library;        // functions that nodes may call, one reference; NULL: none
-    int producer, min_consumer; // VersionDef
-    braid_status status;        // the first error made while building
-    struct bd_builder *builder; // NULL until the first node is built
+    bd_map by_name;               // -> braid_op
+    bd_map name_numbers;          // the last number that bd_graph_unique_name gave to a base
+    bd_attr_tensors tensors;      // of attrs, one reference each
+    bd_library *library;          // functions that nodes may call, one reference; NULL: none
+    int producer, min_consumer;   // VersionDef
+    braid_status status;          // the first error made while building
+    struct bd_builder *builder;   // NULL until the first node is built
+    struct bd_graph_turns *turns; // of threads at a program's graph (turns.h); NULL: another graph
 };
 
 void bd_graph_init(braid_graph *g);

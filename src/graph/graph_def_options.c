@@ -6,6 +6,7 @@
 #include "graph/builder.h"
 #include "graph/graph_def_internal.h"
 #include "graph/node_resolve.h"
+#include "graph/turns.h"
 #include <string.h>
 
 struct bd_import_with {
@@ -325,6 +326,7 @@ braid_code braid_graph_import_with(braid_graph *g, const void *data, size_t len,
                                    const braid_import_options *options, const braid_import_results *results,
                                    braid_status *status)
 {
+    BD_GRAPH_TURN(g);
     static const braid_import_options none;
     BD_STATUS(own);
     braid_status *st = status ? status : own;

@@ -10,6 +10,7 @@
 #include "graph/builder.h"
 #include "graph/graph_internal.h"
 #include "graph/node_resolve.h"
+#include "graph/turns.h"
 #include <string.h>
 
 // ---- Inputs ----
@@ -264,12 +265,14 @@ static braid_code import_graph(braid_graph *g, bd_wire_reader *in, braid_status 
 
 braid_code bd_graph_import_message(braid_graph *g, const bd_message *graph_def, braid_status *st)
 {
+    BD_GRAPH_TURN(g);
     bd_wire_reader in = bd_wire_reader_of(graph_def);
     return import_graph(g, &in, st);
 }
 
 braid_code braid_graph_import(braid_graph *g, const void *data, size_t len, braid_status *status)
 {
+    BD_GRAPH_TURN(g);
     BD_STATUS(own);
     braid_status *st = status ? status : own;
     if (!g || (!data && len))

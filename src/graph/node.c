@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "graph/builder.h"
 #include "graph/node_resolve.h"
+#include "graph/turns.h"
 #include "tensor/shape.h"
 #include <string.h>
 
@@ -168,12 +169,13 @@ braid_shape braid_out_shape(braid_out out)
 void braid_set_shape(braid_out out, braid_shape shape)
 {
     if (!out.op || out.index < 0 || out.index >= out.op->output_count) return;
-    braid_shape *known = &out.op->output_shapes[out.index];
+    BD_GRAPH_TURN(out.op->graph);
+    const braid_shape *known = &out.op->output_shapes[out.index];
     braid_shape merged;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
     const bool is_shape = bd_shape_can_be(&shape);
     if (is_shape && bd_shape_merge(known, &shape, &merged))
-        *known = merged;
+        bd_node_refine_shape(out.op, out.index, &merged);
     else
         braid_graph_fail(out.op->graph, BRAID_INVALID_ARGUMENT, "Output %d of '%s' has shape %s, not %s",
                          out.index, out.op->name, bd_shape_str(known, a),

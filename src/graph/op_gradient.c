@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "graph/lower.h"
+#include "graph/turns.h"
 #include <string.h>
 
 // ---- A turn ----
@@ -148,6 +149,7 @@ void braid_op_gradient(braid_op *op, const braid_gradient *output_grads, int cou
                        braid_gradient *input_grads)
 {
     if (!op) return;
+    BD_GRAPH_TURN(op->graph);
     memset(input_grads, 0, (size_t)op->input_count * sizeof *input_grads);
     const braid_gradient_kind kind = braid_op_gradient_kind(op);
     if (op->graph->status.code || !check_grads(op, output_grads, count) ||

@@ -300,15 +300,33 @@ static braid_code wait_for(call *c, braid_status *st)
     return st->code;
 }
 
-static braid_code run_call(call *c, int64_t timeout_ms, braid_status *st)
+typedef struct call_hook {
+    bd_cancel_hook base;
+    partial_run *run;
+} call_hook;
+
+static void call_cancelled(bd_cancel_hook *base, const braid_status *why)
+{
+    bd_cancellation_cancel(BD_CONTAINER_OF(base, call_hook, base)->run->step.cancellation, why);
+}
+
+// `cancellation`: of the call; NULL: none.
+static braid_code run_call(call *c, int64_t timeout_ms, bd_cancellation *cancellation, braid_status *st)
 {
     partial_run *p = c->run;
     bd_direct_limit limit;
+    call_hook hook = {.base = {.fn = call_cancelled}, .run = p};
+    if (cancellation && !bd_cancellation_add(cancellation, &hook.base)) {
+        BD_STATUS(why);
+        bd_cancellation_status(cancellation, why);
+        call_cancelled(&hook.base, why);
+    }
     receiving *receivings = bd_calloc((size_t)c->signature->fetch_count, sizeof *receivings);
     bd_direct_limit_start(p->session, &limit, p->step.cancellation, timeout_ms, st);
     if (!st->code && !feed_all(c, st)) receive_all(c, receivings);
     wait_for(c, st);
     bd_direct_limit_end(&limit);
+    if (cancellation) bd_cancellation_remove(cancellation, &hook.base);
     for (int i = 0; st->code && i < c->signature->fetch_count; i++)
         bd_tensor_fini(&c->fetches[i]);
     bd_free(receivings);
@@ -388,7 +406,8 @@ braid_code bd_direct_run_partial(bd_session *base, const char *handle, const bd_
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Must run PartialRunSetup before performing partial runs");
     c.positions =
         bd_calloc((size_t)signature->feed_count + (size_t)signature->fetch_count, sizeof *c.positions);
-    if (!prepare(&c, st) && (run_call(&c, run->timeout_ms, st) || c.is_last)) take_out(s, handle);
+    if (!prepare(&c, st) && (run_call(&c, run->timeout_ms, run->cancellation, st) || c.is_last))
+        take_out(s, handle);
     bd_free(c.positions);
     bd_status_fini(&c.status);
     unref(c.run);

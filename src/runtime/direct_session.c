@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "graph/lower.h"
+#include "graph/turns.h"
 #include "runtime/placer.h"
 #include "runtime/step_stats_proto.h"
 #include <string.h>
@@ -76,6 +77,7 @@ static braid_code extend_locked(bd_direct_session *s, const braid_graph *graph, 
         copy_node(s, graph->nodes.items[i]);
     for (size_t i = (size_t)from; i < graph->nodes.len; i++)
         connect_later(s, graph->nodes.items[i]);
+    bd_graph_unlock(graph);
     const bd_placer_options options = {.devices = s->infos,
                                        .device_count = s->device_count,
                                        .default_device = s->infos[0].name,
@@ -207,13 +209,13 @@ int64_t bd_direct_draw_step_id(bd_direct_session *s)
     return id;
 }
 
-static braid_code run_limited(bd_direct_session *s, bd_executable *e, bd_step *step, int64_t timeout_ms,
-                              braid_status *st)
+static braid_code run_limited(bd_direct_session *s, bd_executable *e, bd_step *step,
+                              const bd_session_run *run, braid_status *st)
 {
-    step->cancellation = bd_cancellation_new(s->cancellation);
+    step->cancellation = bd_cancellation_new(run->cancellation ? run->cancellation : s->cancellation);
     if (bd_executable_uses_rendezvous(e)) step->rendezvous = bd_local_rendezvous_new();
     bd_direct_limit limit;
-    braid_code code = bd_direct_limit_start(s, &limit, step->cancellation, timeout_ms, st);
+    braid_code code = bd_direct_limit_start(s, &limit, step->cancellation, run->timeout_ms, st);
     if (!code) code = bd_executable_run(e, step, s->pool, st);
     bd_direct_limit_end(&limit);
     bd_rendezvous_unref(step->rendezvous);
@@ -261,7 +263,7 @@ static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_va
     step.container = bd_direct_container(container, step.id);
     step.collectives = &s->collectives;
     if (v->metadata) step.stats = bd_step_stats_collector_new();
-    braid_code code = run_limited(s, entry, &step, v->timeout_ms, st);
+    braid_code code = run_limited(s, entry, &step, v, st);
     if (!code) code = take_results(f, sig, v->fetches, st);
     if (!code && v->metadata) write_metadata(s, step.stats, v->metadata);
     bd_step_stats_collector_unref(step.stats);
@@ -380,6 +382,11 @@ static void destroy(bd_direct_session *s)
     if (atomic_fetch_sub(&open_sessions, 1) == 1) bd_buffer_pool_trim(0);
 }
 
+static bd_cancellation *direct_cancellation(bd_session *base)
+{
+    return bd_direct_of(base)->cancellation;
+}
+
 static void direct_cancel(bd_session *base)
 {
     bd_direct_session *s = bd_direct_of(base);
@@ -430,6 +437,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
                                        .list_devices = direct_list_devices,
                                        .notify = direct_notify,
                                        .wait_notification = direct_wait_notification,
+                                       .cancellation = direct_cancellation,
                                        .cancel = direct_cancel,
                                        .close = direct_close};
     static const bd_plan_cache_ops cache_ops = {

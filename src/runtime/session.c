@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "graph/location.h"
+#include "graph/turns.h"
 #include "runtime/run_metadata.h"
 
 braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
@@ -33,7 +34,10 @@ bool bd_session_enter(braid_session *s, braid_status *st)
 
 void bd_session_leave(braid_session *s, braid_status *st)
 {
-    if (st && st->code) bd_location_name_nodes(s->graph, st);
+    if (st && st->code) {
+        BD_GRAPH_TURN(s->graph);
+        bd_location_name_nodes(s->graph, st);
+    }
     bd_mutex_lock(&s->calls_mu);
     if (--s->inside == 0 && s->is_closing) bd_cond_broadcast(&s->all_left);
     bd_mutex_unlock(&s->calls_mu);
@@ -67,14 +71,25 @@ braid_code bd_session_report(braid_status *to, braid_status *from)
     return code;
 }
 
+braid_code bd_session_check_graph(const braid_session *s, braid_status *st)
+{
+    return bd_graph_visible_error(s->graph) ? braid_graph_status(s->graph, st) : BRAID_OK;
+}
+
 braid_code bd_session_send_new_nodes(braid_session *s, braid_status *st)
 {
-    size_t count = s->graph->nodes.len;
-    if (atomic_load_explicit(&s->sent, memory_order_acquire) == count) return BRAID_OK;
+    if (atomic_load_explicit(&s->sent, memory_order_acquire) == bd_graph_visible_nodes(s->graph) ||
+        bd_graph_is_half_built_here())
+        return BRAID_OK;
     bd_mutex_lock(&s->mu);
-    size_t sent = atomic_load_explicit(&s->sent, memory_order_relaxed);
+    const size_t sent = atomic_load_explicit(&s->sent, memory_order_relaxed);
     braid_code code = BRAID_OK;
-    if (sent < count) code = s->impl->ops->extend(s->impl, s->graph, (int)sent, st);
+    bd_graph_lock_whole(s->graph);
+    const size_t count = s->graph->nodes.len;
+    if (sent < count)
+        code = s->impl->ops->extend(s->impl, s->graph, (int)sent, st);
+    else
+        bd_graph_unlock(s->graph);
     if (!code) atomic_store_explicit(&s->sent, count, memory_order_release);
     bd_mutex_unlock(&s->mu);
     return code;
@@ -84,8 +99,10 @@ braid_code bd_session_send_new_nodes(braid_session *s, braid_status *st)
 
 static braid_code run(braid_session *s, const braid_run_args *args, braid_status *st)
 {
-    braid_code code = braid_graph_status(s->graph, st);
+    braid_code code = bd_session_check_graph(s, st);
     if (!code) code = bd_session_check_args(s, args, st);
+    bd_cancellation *cancellation;
+    if (!code) code = bd_session_check_cancellation(s, args->cancellation, &cancellation, st);
     if (!code) code = bd_session_send_new_nodes(s, st);
     if (code) return code;
     bd_session_request q;
@@ -98,7 +115,8 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
                                                    .feeds = q.feed_values,
                                                    .fetches = q.fetch_values,
                                                    .timeout_ms = args->timeout_ms,
-                                                   .metadata = args->metadata ? &metadata : NULL},
+                                                   .metadata = args->metadata ? &metadata : NULL,
+                                                   .cancellation = cancellation},
                                  st);
     if (!code) bd_session_store_fetches(args, q.fetch_values);
     if (!code && args->metadata) bd_run_metadata_set(args->metadata, &metadata);

@@ -3,6 +3,7 @@
 #define BD_RUNTIME_SESSION_H
 
 #include "base/wire.h"
+#include "op/cancellation.h"
 #include "runtime/client_graph.h"
 #include <braid/session.h>
 
@@ -25,11 +26,13 @@ typedef struct bd_session_run {
     braid_tensor *fetches;            // [signature->fetch_count] "no tensor" before, set on success
     int64_t timeout_ms;               // 0: the session's own
     bd_message *metadata;             // receives the RunMetadata message (empty before); NULL: not traced
+    bd_cancellation *cancellation;    // below the session's; NULL: the session's
 } bd_session_run;
 
 // Each call blocks; several threads may be in calls at once, but only one in `extend`.
 typedef struct bd_session_ops {
-    // Nodes [from, count) of `graph` are new.
+    // Nodes [from, count) of `graph` are new. This thread has the turn at the graph (graph/turns.h), which
+    // `extend` gives up as soon as it has read them.
     braid_code (*extend)(bd_session *s, const braid_graph *graph, int from, braid_status *st);
     braid_code (*run)(bd_session *s, const bd_session_run *run, braid_status *st);
     // Plans a signature (valid for the call) and gives it a number.
@@ -49,6 +52,8 @@ typedef struct bd_session_ops {
     braid_code (*notify)(bd_session *s, const char *key, braid_status *st);
     braid_code (*wait_notification)(bd_session *s, const braid_notification_wait *wait, int64_t *generation,
                                     braid_status *st);
+    // The parent of the tokens of runs; borrowed.
+    bd_cancellation *(*cancellation)(bd_session *s);
     // Ends calls in progress and later calls with Cancelled. Call it once; it does not wait for them.
     void (*cancel)(bd_session *s);
     // Closes and frees the session, with callables and partial runs that it still keeps. After `cancel`, when
@@ -62,6 +67,9 @@ struct bd_session {
 
 // The in-process session (direct_session.c).
 braid_code bd_direct_session_new(const braid_session_options *options, bd_session **out, braid_status *st);
+
+// The token of a public object; NULL for NULL.
+bd_cancellation *bd_cancellation_of(const braid_cancellation *c);
 
 // Makes the public session over `impl` (taken over). session.c implements the functions of
 // include/braid/session.h with it; only braid_session_open, which knows targets and servers, is in

@@ -109,7 +109,7 @@ static braid_callable *callable_new(braid_session *session, const braid_signatur
 {
     static const braid_callable_options none;
     if (!options) options = &none;
-    if (braid_graph_status(session->graph, st) || check_signature(session, signature, st)) return NULL;
+    if (bd_session_check_graph(session, st) || check_signature(session, signature, st)) return NULL;
     braid_callable *c = bd_calloc(1, sizeof *c);
     c->session = bd_session_ref(session);
     c->is_traced = options->is_traced;
@@ -133,7 +133,8 @@ braid_callable *braid_callable_new(braid_session *session, const braid_signature
 }
 
 static braid_code run_callable(const braid_callable *c, const braid_tensor *const *feeds,
-                               braid_tensor **fetches, braid_run_metadata *metadata, braid_status *st)
+                               braid_tensor **fetches, braid_run_metadata *metadata,
+                               const braid_cancellation *cancellation, braid_status *st)
 {
     const bd_run_signature *signature = &c->signature.request.signature;
     for (int i = 0; i < signature->feed_count; i++)
@@ -141,12 +142,17 @@ static braid_code run_callable(const braid_callable *c, const braid_tensor *cons
     if (metadata && !c->is_traced)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Metadata of a callable whose runs are not traced: set is_traced in its options");
+    bd_cancellation *token;
+    if (bd_session_check_cancellation(c->session, cancellation, &token, st)) return st->code;
     bd_session *impl = c->session->impl;
     braid_tensor *values = bd_calloc((size_t)signature->fetch_count, sizeof *values);
     bd_message message;
     bd_message_init(&message);
-    const bd_session_run run = {
-        .signature = signature, .feeds = feeds, .fetches = values, .metadata = metadata ? &message : NULL};
+    const bd_session_run run = {.signature = signature,
+                                .feeds = feeds,
+                                .fetches = values,
+                                .metadata = metadata ? &message : NULL,
+                                .cancellation = token};
     if (!impl->ops->run_callable(impl, c->handle, &run, st)) {
         for (int i = 0; i < signature->fetch_count; i++)
             fetches[i] = bd_session_box(&values[i]);
@@ -160,9 +166,16 @@ static braid_code run_callable(const braid_callable *c, const braid_tensor *cons
 braid_code braid_callable_run(braid_callable *callable, const braid_tensor *const *feeds,
                               braid_tensor **fetches, braid_run_metadata *metadata, braid_status *status)
 {
+    return braid_callable_run_with(callable, feeds, fetches, metadata, NULL, status);
+}
+
+braid_code braid_callable_run_with(braid_callable *callable, const braid_tensor *const *feeds,
+                                   braid_tensor **fetches, braid_run_metadata *metadata,
+                                   braid_cancellation *cancellation, braid_status *status)
+{
     BD_STATUS(st);
     if (bd_session_enter(callable->session, st)) {
-        run_callable(callable, feeds, fetches, metadata, st);
+        run_callable(callable, feeds, fetches, metadata, cancellation, st);
         bd_session_leave(callable->session, st);
     }
     return bd_session_report(status, st);
@@ -189,7 +202,7 @@ struct braid_partial_run {
 
 static braid_partial_run *partial_new(braid_session *s, const braid_signature *signature, braid_status *st)
 {
-    if (braid_graph_status(s->graph, st) || check_signature(s, signature, st) ||
+    if (bd_session_check_graph(s, st) || check_signature(s, signature, st) ||
         bd_session_send_new_nodes(s, st))
         return NULL;
     signature_copy copy = {0};
@@ -225,12 +238,15 @@ static braid_code call_partial(const braid_partial_run *r, const braid_run_args 
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "A call of a partial run has %s: only the signature may have them",
                        args->metadata ? "metadata" : "targets");
+    bd_cancellation *cancellation;
+    if (bd_session_check_cancellation(s, args->cancellation, &cancellation, st)) return st->code;
     bd_session_request q;
     bd_session_request_open(&q, args);
     const bd_session_run run = {.signature = &q.signature,
                                 .feeds = q.feed_values,
                                 .fetches = q.fetch_values,
-                                .timeout_ms = args->timeout_ms};
+                                .timeout_ms = args->timeout_ms,
+                                .cancellation = cancellation};
     if (!s->impl->ops->run_partial(s->impl, r->handle, &run, st))
         bd_session_store_fetches(args, q.fetch_values);
     bd_session_request_close(&q);

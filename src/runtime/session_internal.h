@@ -31,6 +31,11 @@ void bd_session_unref(braid_session *s);
 // Hands `from` to the caller's status, which may be NULL.
 braid_code bd_session_report(braid_status *to, braid_status *from);
 
+// The error of the graph, if it has one.
+braid_code bd_session_check_graph(const braid_session *s, braid_status *st);
+// The token of a call's cancellation. InvalidArgument when that is of another session.
+braid_code bd_session_check_cancellation(const braid_session *s, const braid_cancellation *c,
+                                         bd_cancellation **token, braid_status *st);
 // Sends the nodes that the implementation does not have yet.
 braid_code bd_session_send_new_nodes(braid_session *s, braid_status *st);
 

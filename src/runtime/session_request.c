@@ -2,6 +2,7 @@
 #include "runtime/session_internal.h"
 
 #include "base/alloc.h"
+#include "graph/turns.h"
 #include <string.h>
 
 // ---- Checking ----
@@ -27,7 +28,7 @@ braid_code bd_session_check_feed(int i, braid_out out, const braid_tensor *value
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Cannot feed a value of type %s for '%s:%d', which has type %s",
                        braid_dtype_name(value->dtype), out.op->name, out.index, braid_dtype_name(dtype));
-    const braid_shape shape = braid_out_shape(out);
+    const braid_shape shape = bd_node_read_shape(out.op, out.index);
     braid_shape merged;
     if (bd_shape_merge(&shape, &value->shape, &merged)) return BRAID_OK;
     return bd_fail(st, BRAID_INVALID_ARGUMENT,

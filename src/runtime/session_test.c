@@ -3,6 +3,7 @@
 #include "runtime/testing/test_ops.h"
 
 #include "base/alloc.h"
+#include "graph/turns.h"
 #include "runtime/testing/test_graph.h"
 
 // ---- A session whose calls last until they are cancelled ----
@@ -43,7 +44,8 @@ static braid_code last(bd_session *base, braid_status *st)
 
 static braid_code lasting_extend(bd_session *base, const braid_graph *graph, int from, braid_status *st)
 {
-    (void)graph, (void)from;
+    (void)from;
+    bd_graph_unlock(graph);
     return is_sent_at_once ? BRAID_OK : last(base, st);
 }
 

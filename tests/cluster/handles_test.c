@@ -1,5 +1,5 @@
-// Callables and partial runs, the same on every kind of session: in this process, on its server's master, on
-// a server elsewhere.
+// Callables, partial runs and cancellations, the same on every kind of session: in this process, on its
+// server's master, on a server elsewhere.
 // labels: concurrent
 #include "base/alloc.h"
 #include "support/test_cluster.h"
@@ -403,6 +403,168 @@ static void a_call_ends_at_its_timeout(void **state)
     braid_partial_run_free(r);
 }
 
+// ---- Cancelling one call ----
+
+typedef enum call_kind {
+    A_RUN,
+    A_CALLABLE,
+    A_PARTIAL_RUN
+} call_kind;
+
+typedef struct waiting_call {
+    fixture *f;
+    call_kind kind;
+    braid_out never;
+    braid_cancellation *cancellation;
+    bd_thread thread;
+    braid_status st; // of the call
+} waiting_call;
+
+static void make_call(void *arg)
+{
+    waiting_call *w = arg;
+    const braid_signature signature = {.fetches = &w->never, .fetch_count = 1};
+    braid_tensor *out = NULL;
+    const braid_fetch fetch = {w->never, &out};
+    const braid_run_args args = {.fetches = &fetch, .fetch_count = 1, .cancellation = w->cancellation};
+    if (w->kind == A_RUN) {
+        braid_session_run(w->f->s, &args, &w->st);
+    } else if (w->kind == A_CALLABLE) {
+        braid_callable *c = braid_callable_new(w->f->s, &signature, NULL, &w->st);
+        if (c) braid_callable_run_with(c, NULL, &out, NULL, w->cancellation, &w->st);
+        braid_callable_free(c);
+    } else {
+        braid_partial_run *r = braid_partial_run_new(w->f->s, &signature, &w->st);
+        if (r) braid_partial_run_call(r, &args, &w->st);
+        braid_partial_run_free(r);
+    }
+    assert_null(out);
+}
+
+// Begins a call and returns when its step is waiting.
+static void begin_call(waiting_call *w, fixture *f, call_kind call, braid_cancellation *cancellation)
+{
+    BD_STATUS(st);
+    const float before = test_fetch(f->s, f->counter);
+    *w = (waiting_call){.f = f, .kind = call, .cancellation = cancellation};
+    w->never = test_never(f->g, "never", place(PS), f->count);
+    assert_int_equal(bd_thread_start(&w->thread, "call", make_call, w, st), BRAID_OK);
+    const int64_t deadline_ns = bd_deadline_after_ms(PATIENCE_MS);
+    while (test_fetch(f->s, f->counter) == before)
+        assert_true(bd_now_ns() < deadline_ns);
+}
+
+static void assert_call_is_cancelled(waiting_call *w)
+{
+    bd_thread_join(&w->thread);
+    assert_error(&w->st, BRAID_CANCELLED, "cancelled by the program");
+    bd_status_fini(&w->st);
+}
+
+static void cancelling_a_call_leaves_the_others(void **state)
+{
+    fixture *f = *state;
+    waiting_call other, w;
+    braid_cancellation *last = braid_cancellation_new(f->s);
+    begin_call(&other, f, A_RUN, last);
+    for (call_kind call = A_RUN; call <= A_PARTIAL_RUN; call++) {
+        braid_cancellation *c = braid_cancellation_new(f->s);
+        begin_call(&w, f, call, c);
+        braid_cancellation_cancel(c);
+        assert_call_is_cancelled(&w);
+        make_call(&w); // again: at once
+        assert_int_equal(w.st.code, BRAID_CANCELLED);
+        bd_status_fini(&w.st);
+        braid_cancellation_free(c);
+        test_fetch(f->s, f->counter);
+    }
+    braid_cancellation_cancel(last);
+    assert_call_is_cancelled(&other);
+    braid_cancellation_free(last);
+}
+
+static void a_cancellation_belongs_to_its_session(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    braid_cancellation *c = braid_cancellation_new(NULL);
+    braid_session_run(f->s, &(braid_run_args){.targets = &f->count, .target_count = 1, .cancellation = c},
+                      st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "of another session");
+    braid_cancellation_free(c);
+    braid_cancellation_free(NULL);
+    c = braid_cancellation_new(f->s); // outlives the session
+    braid_session_close(f->s, st);
+    f->s = NULL;
+    braid_cancellation_cancel(c);
+    braid_cancellation_free(c);
+}
+
+typedef struct opening {
+    test_cluster *cluster;
+    braid_graph *g;
+    bool is_remote;
+    braid_cancellation *cancellation;
+    braid_status st;
+} opening;
+
+static void open_session(void *arg)
+{
+    opening *o = arg;
+    const braid_session_options options = {.cancellation = o->cancellation};
+    assert_null(o->is_remote ? test_remote_session(o->cluster, o->g, "worker", 0, &options, &o->st)
+                             : test_session(o->cluster, o->g, "worker", 0, &options, &o->st));
+}
+
+static void opening_a_session_can_be_cancelled(void **state)
+{
+    (void)state;
+    for (int is_remote = 0; is_remote <= 1; is_remote++) {
+        BD_STATUS(st);
+        test_cluster *cluster = test_cluster_new(TEST_GRPC, 1, 1);
+        test_start(cluster, "worker", 0, NULL); // and no parameter server
+        opening o = {.cluster = cluster,
+                     .g = braid_graph_new(),
+                     .is_remote = is_remote,
+                     .cancellation = braid_cancellation_new(NULL)};
+        bd_thread thread;
+        assert_int_equal(bd_thread_start(&thread, "opening", open_session, &o, st), BRAID_OK);
+        braid_cancellation_cancel(o.cancellation);
+        bd_thread_join(&thread);
+        assert_int_equal(o.st.code, BRAID_CANCELLED);
+        bd_status_fini(&o.st);
+        braid_cancellation_free(o.cancellation);
+        braid_graph_free(o.g);
+        test_cluster_free(cluster);
+    }
+}
+
+// ---- Reset ----
+
+static void reset_closes_sessions_and_clears_their_variables(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    if (kind < ON_SERVER) {
+        braid_session_reset(NULL, NULL, 0, st);
+        assert_error(st, BRAID_INVALID_ARGUMENT, "target of a server");
+        return;
+    }
+    char *target = bd_asprintf("grpc://%s", braid_cluster_address(f->cluster->spec, "worker", 0));
+    const braid_session_options options = {
+        .target = target, .server = kind == ON_SERVER ? test_server(f->cluster, "worker", 0) : NULL};
+    if (braid_session_reset(&options, NULL, 0, st)) fail_msg("%s", st->message);
+    float value;
+    assert_int_not_equal(test_fetch_status(f->s, f->counter, PATIENCE_MS, &value, st), BRAID_OK);
+    braid_session_close(f->s, NULL);
+    bd_status_fini(st);
+    f->s = braid_session_open(f->g, &options, st);
+    if (!f->s) fail_msg("%s", st->message);
+    test_fetch_status(f->s, f->counter, PATIENCE_MS, &value, st);
+    assert_error(st, BRAID_FAILED_PRECONDITION, "uninitialized");
+    bd_free(target);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -419,10 +581,14 @@ int main(void)
         TEST(a_step_may_be_given_up),
         TEST(an_error_of_the_step_ends_it),
         TEST(a_call_ends_at_its_timeout),
+        TEST(cancelling_a_call_leaves_the_others),
+        TEST(a_cancellation_belongs_to_its_session),
+        TEST(reset_closes_sessions_and_clears_their_variables),
     };
+    const struct CMUnitTest of_opening[] = {cmocka_unit_test(opening_a_session_can_be_cancelled)};
     static const char *const names[] = {"in this process", "on two devices of this process", "on its server",
                                         "on a server elsewhere"};
-    int failed = 0;
+    int failed = cmocka_run_group_tests(of_opening, NULL, NULL);
     for (kind = IN_PROCESS; kind <= ELSEWHERE; kind++)
         failed += _cmocka_run_group_tests(names[kind], tests, sizeof tests / sizeof tests[0], NULL, NULL);
     return failed;

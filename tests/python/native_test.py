@@ -1,6 +1,10 @@
 # The extension module braid._native: tensors share memory with numpy, and graphs and sessions are the C ones.
+import contextlib
+import os
+import signal
 import sys
 import threading
+import time
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
@@ -555,6 +559,87 @@ class SessionTest(unittest.TestCase):
         for _ in range(500):
             once()
         self.assertLess(pages() - before, 500)  # 2 MB
+
+
+class InterruptTest(unittest.TestCase):
+    """Ctrl-C ends the step of the main thread."""
+
+    def setUp(self):
+        b = Builder()
+        types = protos.AttrValue()
+        types.list.type.append(FLOAT)
+        types = types.SerializeToString()
+        begun, never = (
+            (b.node("FIFOQueueV2", name=name, component_types=types), 0) for name in ("begun", "never")
+        )
+        one = (b.node("Const", dtype=attr(type=FLOAT), value=tensor_attr(np.float32(1))), 0)
+        self.one = one
+        begin = b.node("QueueEnqueueV2", [begun, [one]])
+        self.has_begun = (b.node("QueueDequeueV2", [begun], component_types=types), 0)
+        self.waits = (b.node("QueueDequeueV2", [never], controls=[begin], component_types=types), 0)
+        self.session = native.Session(b.graph)
+
+    @contextlib.contextmanager
+    def signalled(self, number=signal.SIGINT):
+        """Sends a signal when the step waits."""
+        sent = []
+
+        def send():
+            self.session.run([], [self.has_begun], [])
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), number)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        yield sent
+        thread.join()
+
+    def assert_is_usable(self):
+        (one,) = self.session.run([], [self.one], [])
+        self.assertEqual(np.asarray(one), 1)
+
+    def test_it_ends_the_step_and_leaves_the_session(self):
+        waits = self.session.make_callable([], [self.waits], [])
+        for run in (
+            lambda: self.session.run([], [self.waits], []),
+            lambda: waits.run([]),
+            lambda: self.session.partial_run([], [self.waits], []).run([], [self.waits]),
+        ) * 2:
+            with self.signalled() as sent, self.assertRaises(KeyboardInterrupt):
+                run()
+            self.assertLess(time.monotonic() - sent[0], 5)  # 4 ms on a machine that has time
+            self.assert_is_usable()
+
+    def test_a_handler_of_the_program_runs_when_the_step_has_ended(self):
+        calls = []
+        before = signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))
+        try:
+            with self.signalled(), self.assertRaises(native.Error) as caught:
+                self.session.run([], [self.waits], [], 200)
+            self.assertEqual(caught.exception.args[0], DEADLINE_EXCEEDED)
+            self.assertEqual(calls, [signal.SIGINT])
+        finally:
+            signal.signal(signal.SIGINT, before)
+        with self.signalled(), self.assertRaises(KeyboardInterrupt):
+            self.session.run([], [self.waits], [])
+
+    def test_steps_of_other_threads_go_on(self):
+        codes, ended = [], threading.Event()
+
+        def run():
+            with self.assertRaises(native.Error) as caught:
+                self.session.run([], [self.waits], [], 300)
+            codes.append(caught.exception.args[0])
+            ended.set()
+
+        thread = threading.Thread(target=run)
+        with self.signalled(), self.assertRaises(KeyboardInterrupt):
+            thread.start()
+            ended.wait()
+        ended.wait()
+        thread.join()
+        self.assertEqual(codes, [DEADLINE_EXCEEDED])
+        self.assert_is_usable()
 
 
 if __name__ == "__main__":

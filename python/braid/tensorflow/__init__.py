@@ -43,6 +43,8 @@ def _make_namespaces():
     names = {"": set()}
     for full in _NAMES:
         path, _, name = full.rpartition(".")
+        if path.startswith("contrib."):  # a package, which has its own names
+            continue
         names.setdefault(path, set()).add(name)
         while path and path not in spaces:
             space = _Namespace(f"{__name__}.{path}", f"The public names tf.{path}.")

@@ -25,6 +25,12 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
 braid_code bd_remote_session_new(const braid_session_options *options, bd_transport *transport,
                                  bd_session **out, braid_status *st);
 
+// braid_session_reset, by the master of a server in this process and by that of another process.
+braid_code bd_server_session_reset(const bd_server_session_env *env, const braid_session_options *options,
+                                   const char *const *containers, int count, braid_status *st);
+braid_code bd_remote_session_reset(const braid_session_options *options, const char *const *containers,
+                                   int count, braid_status *st);
+
 // A list of devices with names as one block (bd_free).
 bd_device_info *bd_device_infos_copy(const bd_device_info *devices, int count);
 

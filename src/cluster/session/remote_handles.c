@@ -130,6 +130,7 @@ braid_code bd_remote_run_callable(bd_session *base, int64_t handle, const bd_ses
         bd_tensor_proto_put(run->feeds[i], 3, &writer);
     bd_wire_writer_finish(&writer);
     bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "RunCallable");
+    if (run->cancellation) options.cancellation = run->cancellation;
     // the server knows the callable's timeout, and reports when it has passed
     bd_remote_limit(s, 0, &options);
     if (!bd_remote_call(s, &options, &request, NULL, &response, st))

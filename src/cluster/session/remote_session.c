@@ -18,6 +18,7 @@
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/spec/graph_options.h"
 #include "cluster/transport/shm.h"
+#include "graph/turns.h"
 #include "proto/pack.h"
 #include "tensor/named_tensor.h"
 #include "tensorflow/core/protobuf/master.pb-c.h"
@@ -92,6 +93,7 @@ static braid_code create(bd_remote_session *s, const braid_session_options *o, b
     request.target = s->target;
     bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "CreateSession");
     options.wait_for_ready = true;
+    if (o->cancellation) options.cancellation = bd_cancellation_of(o->cancellation);
     // Without a connection to the server only the client can watch the timeout.
     if (o->operation_timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(o->operation_timeout_ms);
     if (o->open_timeout_ms > 0)
@@ -127,6 +129,7 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
     bd_wire_put_tag(&writer, 2, BD_WIRE_BYTES); // graph_def
     bd_wire_put_varint(&writer, bd_graph_write_size(graph, from, false));
     bd_graph_write(graph, from, false, &writer);
+    bd_graph_unlock(graph);
     bd_wire_writer_finish(&writer);
     const bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "ExtendSession");
     BD_PROTO_ARENA(arena);
@@ -229,6 +232,7 @@ braid_code bd_remote_run_step(bd_remote_session *s, const bd_session_run *run, c
     bd_message_init(&request);
     write_run(s, run, partial_run, &request);
     bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "RunStep");
+    if (run->cancellation) options.cancellation = run->cancellation;
     bd_remote_limit(s, run->timeout_ms, &options);
     if (!bd_remote_call(s, &options, &request, NULL, &response, st))
         take_fetches(&response, run->signature, run->fetches, run->metadata, st);
@@ -361,6 +365,11 @@ static void destroy(bd_remote_session *s)
     bd_free(s);
 }
 
+static bd_cancellation *cancellation(bd_session *base)
+{
+    return bd_remote_of(base)->cancellation;
+}
+
 static void cancel(bd_session *base)
 {
     BD_STATUS(why);
@@ -397,6 +406,32 @@ static braid_code check_target(const char *target, braid_status *st)
     return code;
 }
 
+// A session that is not created yet.
+static bd_remote_session *connect_to(const braid_session_options *options, bd_transport *transport,
+                                     braid_status *st)
+{
+    if (check_target(options->target, st)) return NULL;
+    const bool owns_transport = transport == NULL;
+    braid_role role;
+    if (owns_transport) transport = bd_grpc_transport_new(st);
+    if (!transport) return NULL;
+    if (owns_transport && bd_grpc_transport_use_tls(transport, options->tls_dir, &role, st)) {
+        transport->free(transport);
+        return NULL;
+    }
+    if (owns_transport && role == BRAID_ROLE_NONE) transport = bd_shm_transport_new(transport, NULL);
+    bd_remote_session *s = bd_calloc(1, sizeof *s);
+    s->target = bd_strdup(options->target);
+    s->transport = transport;
+    s->owns_transport = owns_transport;
+    s->operation_timeout_ms = options->operation_timeout_ms;
+    s->channel = transport->connect(transport, s->target + strlen(SCHEME));
+    s->cancellation = bd_cancellation_new(NULL);
+    bd_rpc_count_init(&s->calls);
+    bd_mutex_init(&s->mu);
+    return s;
+}
+
 braid_code bd_remote_session_new(const braid_session_options *options, bd_transport *transport,
                                  bd_session **out, braid_status *st)
 {
@@ -411,28 +446,12 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
                                        .list_devices = list_devices,
                                        .notify = notify,
                                        .wait_notification = wait_notification,
+                                       .cancellation = cancellation,
                                        .cancel = cancel,
                                        .close = close_session};
-    if (check_target(options->target, st)) return st->code;
-    const bool owns_transport = transport == NULL;
-    braid_role role;
-    if (owns_transport) transport = bd_grpc_transport_new(st);
-    if (!transport) return st->code;
-    if (owns_transport && bd_grpc_transport_use_tls(transport, options->tls_dir, &role, st)) {
-        transport->free(transport);
-        return st->code;
-    }
-    if (owns_transport && role == BRAID_ROLE_NONE) transport = bd_shm_transport_new(transport, NULL);
-    bd_remote_session *s = bd_calloc(1, sizeof *s);
+    bd_remote_session *s = connect_to(options, transport, st);
+    if (!s) return st->code;
     s->base.ops = &ops;
-    s->target = bd_strdup(options->target);
-    s->transport = transport;
-    s->owns_transport = owns_transport;
-    s->operation_timeout_ms = options->operation_timeout_ms;
-    s->channel = transport->connect(transport, s->target + strlen(SCHEME));
-    s->cancellation = bd_cancellation_new(NULL);
-    bd_rpc_count_init(&s->calls);
-    bd_mutex_init(&s->mu);
     if (create(s, options, st)) {
         destroy(s);
         return st->code;
@@ -440,4 +459,23 @@ braid_code bd_remote_session_new(const braid_session_options *options, bd_transp
     hold(s);
     *out = &s->base;
     return BRAID_OK;
+}
+
+braid_code bd_remote_session_reset(const braid_session_options *options, const char *const *containers,
+                                   int count, braid_status *st)
+{
+    bd_remote_session *s = connect_to(options, NULL, st);
+    if (!s) return st->code;
+    Tensorflow__ResetRequest request = TENSORFLOW__RESET_REQUEST__INIT;
+    request.container = (char **)containers;
+    request.n_container = (size_t)count;
+    request.device_filters = (char **)options->device_filters;
+    request.n_device_filters = (size_t)options->device_filter_count;
+    bd_rpc_options rpc = bd_remote_rpc(s, BD_MASTER_SERVICE "Reset");
+    if (s->operation_timeout_ms > 0) rpc.deadline_ns = bd_deadline_after_ms(s->operation_timeout_ms);
+    bd_message message;
+    bd_remote_call_proto(s, &rpc, &request.base, "Reset", &message, st);
+    bd_message_fini(&message);
+    destroy(s);
+    return st->code;
 }

@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/wire.h"
 #include "cluster/session/client_session.h"
+#include "graph/turns.h"
 
 typedef struct server_session {
     bd_session base;
@@ -52,11 +53,17 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &graph_def);
     bd_graph_write(graph, from, false, &writer);
+    bd_graph_unlock(graph);
     bd_wire_writer_finish(&writer);
     int64_t version = -1;
     bd_master_extend(of(base)->session, &graph_def, &version, st);
     bd_message_fini(&graph_def);
     return st->code;
+}
+
+static bd_cancellation *cancellation_of(const server_session *s, const bd_session_run *run)
+{
+    return run->cancellation ? run->cancellation : bd_master_session_cancellation(s->session);
 }
 
 static braid_code run(bd_session *base, const bd_session_run *run, braid_status *st)
@@ -73,7 +80,7 @@ static braid_code run(bd_session *base, const bd_session_run *run, braid_status 
     };
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_master_run(s->session, &args, bd_master_session_cancellation(s->session), set_done, &r);
+    bd_master_run(s->session, &args, cancellation_of(s, run), set_done, &r);
     return wait(&r);
 }
 
@@ -118,7 +125,7 @@ static braid_code run_callable(bd_session *base, int64_t handle, const bd_sessio
     if (args.wants_stats) args.metadata = run->metadata ? run->metadata : &unwanted;
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_master_run(s->session, &args, bd_master_session_cancellation(s->session), set_done, &r);
+    bd_master_run(s->session, &args, cancellation_of(s, run), set_done, &r);
     wait(&r);
     bd_callable_unref(c);
     bd_message_fini(&unwanted);
@@ -163,8 +170,7 @@ static braid_code run_partial(bd_session *base, const char *handle, const bd_ses
     };
     result r = {.st = st};
     bd_event_init(&r.event);
-    bd_master_run_partial(s->session, handle, &args, bd_master_session_cancellation(s->session), set_done,
-                          &r);
+    bd_master_run_partial(s->session, handle, &args, cancellation_of(s, run), set_done, &r);
     return wait(&r);
 }
 
@@ -235,6 +241,11 @@ static braid_code wait_notification(bd_session *base, const braid_notification_w
     return st->code;
 }
 
+static bd_cancellation *cancellation(bd_session *base)
+{
+    return bd_master_session_cancellation(of(base)->session);
+}
+
 // Closes the master's session, which ends its steps. A Reset or the end of the server may have closed it
 // before.
 static void cancel(bd_session *base)
@@ -262,6 +273,31 @@ static void set_session(void *arg, bd_master_session *session, const braid_statu
     set_done(r, st);
 }
 
+// Opening a session ends with the server, or when the program cancels it.
+typedef struct opening {
+    bd_cancel_hook hook;
+    bd_cancellation *token, *by; // `by`: the program's; NULL
+} opening;
+
+static void opening_cancelled(bd_cancel_hook *hook, const braid_status *why)
+{
+    bd_cancellation_cancel(BD_CONTAINER_OF(hook, opening, hook)->token, why);
+}
+
+static void opening_begin(opening *o, bd_cancellation *by)
+{
+    BD_STATUS(why);
+    o->by = by;
+    if (by && !bd_cancellation_add(by, &o->hook) && bd_cancellation_status(by, why))
+        bd_cancellation_cancel(o->token, why);
+}
+
+static void opening_end(opening *o)
+{
+    if (o->by) bd_cancellation_remove(o->by, &o->hook);
+    bd_cancellation_unref(o->token);
+}
+
 braid_code bd_server_session_new(const bd_server_session_env *env, const braid_session_options *options,
                                  bd_session **out, braid_status *st)
 {
@@ -276,6 +312,7 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
                                        .list_devices = list_devices,
                                        .notify = notify,
                                        .wait_notification = wait_notification,
+                                       .cancellation = cancellation,
                                        .cancel = cancel,
                                        .close = close_session};
     const bd_session_config config = {
@@ -294,8 +331,12 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
     bd_event_init(&r.event);
     const int64_t deadline_ns =
         options->open_timeout_ms > 0 ? bd_deadline_after_ms(options->open_timeout_ms) : BD_FOREVER;
-    bd_master_create_session(env->master, &empty, &config, deadline_ns, env->cancellation, set_session, &r);
-    if (wait(&r)) return st->code;
+    opening o = {.hook = {.fn = opening_cancelled}, .token = bd_cancellation_new(env->cancellation)};
+    opening_begin(&o, bd_cancellation_of(options->cancellation));
+    bd_master_create_session(env->master, &empty, &config, deadline_ns, o.token, set_session, &r);
+    wait(&r);
+    opening_end(&o);
+    if (st->code) return st->code;
     server_session *s = bd_calloc(1, sizeof *s);
     s->base.ops = &ops;
     s->env = *env;
@@ -303,4 +344,15 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
     bd_master_hold(r.session); // its client is this process
     *out = &s->base;
     return BRAID_OK;
+}
+
+braid_code bd_server_session_reset(const bd_server_session_env *env, const braid_session_options *options,
+                                   const char *const *containers, int count, braid_status *st)
+{
+    const bd_caller self = {.role = BRAID_ROLE_TASK};
+    result r = {.st = st};
+    bd_event_init(&r.event);
+    bd_master_reset(env->master, &self, containers, count, options->device_filters,
+                    options->device_filter_count, env->cancellation, set_done, &r);
+    return wait(&r);
 }

@@ -352,7 +352,7 @@ def constant_value_as_shape(tensor):
     return tensor_shape.unknown_shape(rank)
 
 
-@tf_export("is_tensor", "contrib.framework.is_tensor")
+@tf_export("is_tensor")
 def is_tensor(x):
     """Whether it is a tensor, or what converts to one without a copy: a variable, a sparse tensor."""
     return isinstance(x, (ops._TensorLike, *ops._dense_types)) or hasattr(x, "_as_graph_element")

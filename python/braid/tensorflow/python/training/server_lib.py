@@ -4,19 +4,18 @@ import atexit
 import json
 import os
 import sys
-import weakref
 
 from braid import _native, protos
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
-_servers = weakref.WeakSet()  # that this process has started
+_servers = []  # that this process has started; they serve until it ends, as in TensorFlow
 
 
 def _allow_files(directory):
     """Lets graphs on the servers of this process use the files of a directory, as the program itself does."""
-    for server in list(_servers):
+    for server in _servers:
         server._allow_files(directory)
 
 
@@ -188,7 +187,7 @@ class Server:
         """Starts to listen. It does not wait for other tasks."""
         if self._server is None:
             self._server = _call(_start, self._server_def)
-            _servers.add(self)
+            _servers.append(self)
             _end_with_process()
 
     def join(self):
@@ -251,26 +250,33 @@ def _call(function, *args):
 
 # ---- The end of the process ----
 
-_is_prepared = False
+_end = None  # of this process
+
+
+class _End:
+    """The end of a process with servers: an error that ends it is not the end of its work."""
+
+    def __init__(self):
+        self._has_failed = False
+        self._show = sys.excepthook
+        sys.excepthook = self._fail
+        atexit.register(self._stop)
+
+    def _fail(self, kind, value, trace):
+        self._has_failed = True
+        self._show(kind, value, trace)
+
+    def _stop(self):
+        for server in _servers:
+            if self._has_failed:
+                server._server.failed()
+            else:
+                server._server.done()
+            server._server.close()
 
 
 def _end_with_process():
-    """Arranges that the servers say at the end of the process whether its work is done or has failed."""
-    global _is_prepared
-    if _is_prepared:
-        return
-    _is_prepared = True
-    atexit.register(_stop_all)
-    show = sys.excepthook
-
-    def failed(kind, value, trace):
-        for server in list(_servers):
-            server._server.failed()
-        show(kind, value, trace)
-
-    sys.excepthook = failed
-
-
-def _stop_all():
-    for server in list(_servers):
-        server._server.close()
+    """Arranges that the servers say at the end of the process that its work is done, unless it has failed."""
+    global _end
+    if _end is None:
+        _end = _End()

@@ -1,0 +1,22 @@
+"""tf.contrib.framework: arg_scope, variables of models and the names of what tf has."""
+
+from braid.tensorflow.contrib.framework.python.framework.tensor_util import *  # noqa: F401,F403
+from braid.tensorflow.contrib.framework.python.ops.arg_scope import *  # noqa: F401,F403
+from braid.tensorflow.contrib.framework.python.ops.variables import *  # noqa: F401,F403
+from braid.tensorflow.python.framework.smart_cond import smart_case  # noqa: F401
+from braid.tensorflow.python.framework.smart_cond import smart_cond  # noqa: F401
+from braid.tensorflow.python.framework.smart_cond import smart_constant_value  # noqa: F401
+from braid.tensorflow.python.framework.tensor_spec import TensorSpec  # noqa: F401
+from braid.tensorflow.python.ops.init_ops import convolutional_delta_orthogonal  # noqa: F401
+from braid.tensorflow.python.ops.sort_ops import argsort  # noqa: F401
+from braid.tensorflow.python.ops.sort_ops import sort  # noqa: F401
+from braid.tensorflow.python.training.checkpoint_utils import init_from_checkpoint  # noqa: F401
+from braid.tensorflow.python.training.checkpoint_utils import list_variables  # noqa: F401
+from braid.tensorflow.python.training.checkpoint_utils import load_checkpoint  # noqa: F401
+from braid.tensorflow.python.training.checkpoint_utils import load_variable  # noqa: F401
+from braid.tensorflow.python.util import nest  # noqa: F401
+from braid.tensorflow.python.util.deprecation import deprecated  # noqa: F401
+from braid.tensorflow.python.util.deprecation import deprecated_arg_values  # noqa: F401
+from braid.tensorflow.python.util.deprecation import deprecated_args  # noqa: F401
+
+

@@ -1,0 +1,1 @@
+"""Scopes of arguments, and tensors that are checked."""
