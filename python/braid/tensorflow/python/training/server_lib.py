@@ -191,8 +191,13 @@ class Server:
             _end_with_process()
 
     def join(self):
-        """Blocks until the workers of the cluster are done, or the server is stopped."""
+        """Blocks until the workers of the cluster are done, and then ends the program (SystemExit).
+
+        TensorFlow's join() never returns, so that programs go on as a worker behind it. UnavailableError: workers are
+        gone without having said that they are done.
+        """
         _call(self._server.join)
+        raise SystemExit(0)
 
     @property
     def server_def(self):
