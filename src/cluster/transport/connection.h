@@ -45,6 +45,7 @@ typedef struct bd_connection {
 
     atomic_bool has_called;  // a call that was allowed
     atomic_bool has_refused; // a call: more of its message may arrive
+    atomic_bool is_ended;    // by the server, which may still have calls of it
     atomic_uint progress;    // counts calls, messages and answers
     atomic_uint arrived;     // counts calls, also those that are refused
     atomic_int receiving;    // calls whose message has not arrived

@@ -353,7 +353,8 @@ void bd_acceptor_end(bd_acceptor *a, bd_connection *c, const char *why)
     bd_caller caller = {0};
     bd_connection_caller(c, &caller);
     bd_mutex_lock(&a->mu);
-    const bool is_open = find_locked(a, c->fd) == c;
+    const bool is_open =
+        find_locked(a, c->fd) == c && !atomic_exchange_explicit(&c->is_ended, true, memory_order_relaxed);
     if (is_open) discard(c->watch);
     bd_mutex_unlock(&a->mu);
     if (is_open)
