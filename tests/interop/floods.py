@@ -131,22 +131,22 @@ def begin(connection):
     connection.recv(len(frame(SETTINGS, 0, 0)))
 
 
-def answers(connection, calls):
-    """How many of so many correct calls at once the server answers."""
+def answers(connection, calls, times):
+    """How many of so many correct calls at once, again and again, the server answers."""
     connection.sendall(
         PREFACE + frame(SETTINGS, 0, 0) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30))
     )
-    count, has_begun = 0, False
+    sent, count = 0, 0
     with connection.makefile("rb") as stream:
-        while count < calls:
+        while count < calls * times:
             head = stream.read(9)
             if len(head) < 9:
                 break
             stream.read(int.from_bytes(head[:3], "big"))
             count += head[3] == HEADERS and head[4] & END_STREAM
-            if not has_begun:  # as in begin()
-                has_begun = True
-                connection.sendall(b"".join(call(CALL, s) for s in range(1, 2 * calls, 2)))
+            if count == sent:  # first when the server has begun, as in begin()
+                connection.sendall(b"".join(call(CALL, 2 * i + 1) for i in range(sent, sent + calls)))
+                sent += calls
     return count
 
 

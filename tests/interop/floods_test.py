@@ -66,7 +66,7 @@ class FloodsTest(FloodedTest):
 
     def test_many_calls_at_once_are_no_flood(self):
         """As when a program has thousands of blocked steps: each is answered."""
-        self.work_of_many_calls()
+        self.work_of_a_call()
 
     @unittest.skipUnless(os.geteuid() == 0, "only root runs processes as other users")
     def test_floods_of_another_user_do_not_reach_grpc(self):
