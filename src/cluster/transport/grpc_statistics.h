@@ -21,8 +21,8 @@ typedef struct bd_grpc_counts {
 grpc_server *bd_grpc_server_create(const grpc_channel_args *args, bd_grpc_counts *counts);
 // Before gRPC gets a connection.
 void bd_grpc_count_connection(void);
-// What names the counts of the newest connection whose name matches. 0: there is none. It takes some 50 us for
-// each connection that is newer.
+// What names the counts of the newest connection whose name matches. 0: there is none. It takes some 50 us
+// for each connection that is newer.
 int64_t bd_grpc_find_connection(const bd_grpc_counts *counts,
                                 bool (*matches)(const void *arg, const char *name), const void *arg);
 // Calls of the connection that gRPC has begun and not ended, handed over or not. 0 when it has ended.
