@@ -5,7 +5,9 @@ braid.tensorflow.X.
 with the environment of `child_environment()` do the same. A TensorFlow that is installed is not touched, and
 is not found any more. ImportError: one is in use already. `tf.__braid__` tells Braid from TensorFlow.
 
-`absl` (flags, app, logging), which came with TensorFlow, is braid.absl where it is not installed.
+`absl` (flags, app, logging, testing) and `six`, which came with TensorFlow, are braid.absl and braid.six
+where they are not installed. Names that numpy and Python had then and have no more are back: see
+braid.old_names.
 """
 
 import importlib
@@ -14,11 +16,13 @@ import importlib.util
 import os
 import sys
 
+from braid import old_names
+
 _SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 VARIABLE = "BRAID_AS_TENSORFLOW"
 
 
-class _Aliases:
+class Aliases:
     """Finds the modules of one package under another name. A module stays one object: it runs once."""
 
     def __init__(self, name, real):
@@ -61,8 +65,11 @@ def _install():
         raise ImportError(
             "TensorFlow has been imported already: import braid.as_tensorflow, or call braid.install(), first"
         )
-    sys.meta_path.insert(0, _Aliases("tensorflow", "braid.tensorflow"))
-    sys.meta_path.append(_Aliases("absl", "braid.absl"))
+    sys.meta_path.insert(0, Aliases("tensorflow", "braid.tensorflow"))
+    # TensorFlow brought these with it: programs import them without saying so.
+    sys.meta_path.append(Aliases("absl", "braid.absl"))
+    sys.meta_path.append(Aliases("six", "braid.six"))
+    old_names.install()
 
 
 def child_environment(environment=None):

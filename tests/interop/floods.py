@@ -5,22 +5,12 @@
 # over TLS with the certificate in TLS_DIR, or with none (-), and prints how many bytes it has sent before the
 # connection ended. NAME "handshakes" is COUNT connections that end after the handshake.
 import itertools
-import os
 import socket
 import ssl
 import struct
 import sys
-import threading
-import time
 
 SENT_MAX = 400 << 20  # bytes that a flood sends when nothing stops it
-# How much longer a step may take than twice its time without a flood: 50 ms on a quiet machine. Tests run
-# beside others, on few processors.
-SLACK_S = float(os.environ.get("BRAID_FLOOD_SLACK_S", "2"))
-
-# gRPC takes as long to end the 20,000 calls of a client that may make them; another client's step waits.
-SLACK_OF_CALLS_S = 45 if os.environ.get("BRAID_SANITIZE") else 8
-
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 8, 9
 END_STREAM, END_HEADERS = 1, 4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -117,12 +107,13 @@ def wrong_calls_without_reading():
     return calls(CALL_WITHOUT_AUTHORITY)
 
 
+def call(headers, stream):
+    return frame(HEADERS, END_HEADERS, stream, headers) + frame(DATA, END_STREAM, stream, b"\0" * 5)
+
+
 def calls(headers):
     for first in range(1, 1 << 31, 2000):
-        yield b"".join(
-            frame(HEADERS, END_HEADERS, s, headers) + frame(DATA, END_STREAM, s, b"\0" * 5)
-            for s in range(first, first + 2000, 2)
-        )
+        yield b"".join(call(headers, s) for s in range(first, first + 2000, 2))
 
 
 def unknown_frames():
@@ -134,44 +125,29 @@ def connect(address):
     return socket.create_connection((host, int(port)), 60)
 
 
-def peak_memory(server):
-    """The most that the process has had, in bytes."""
-    with open(f"/proc/{server.process.pid}/status") as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
+def begin(connection):
+    """Until the server has, too: with TLS, gRPC ends a connection that sends much before."""
+    connection.sendall(PREFACE + frame(SETTINGS, 0, 0))
+    connection.recv(len(frame(SETTINGS, 0, 0)))
 
 
-class Steps(threading.Thread):
-    """Runs steps of a session until it is stopped. `times` has how long each took."""
-
-    def __init__(self, session):
-        super().__init__()
-        self.session, self.times, self.is_over, self.error = session, [], False, None
-        self.start()
-
-    def run(self):
-        try:
-            while not self.is_over:
-                start = time.monotonic()
-                self.session.run("b:0")
-                self.times.append(time.monotonic() - start)
-        except Exception as e:
-            self.error = e
-
-    def stop(self):
-        self.is_over = True
-        self.join()
-        if self.error:
-            raise self.error
-        return self.times
-
-
-def p99(times):
-    return sorted(times)[int(len(times) * 0.99)]
-
-
-def slack(names):
-    """That of these floods together."""
-    return SLACK_S + (SLACK_OF_CALLS_S if calls_without_reading.__name__ in names else 0)
+def answers(connection, calls, times):
+    """How many of so many correct calls at once, again and again, the server answers."""
+    connection.sendall(
+        PREFACE + frame(SETTINGS, 0, 0) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30))
+    )
+    sent, count = 0, 0
+    with connection.makefile("rb") as stream:
+        while count < calls * times:
+            head = stream.read(9)
+            if len(head) < 9:
+                break
+            stream.read(int.from_bytes(head[:3], "big"))
+            count += head[3] == HEADERS and head[4] & END_STREAM
+            if count == sent:  # first when the server has begun, as in begin()
+                connection.sendall(b"".join(call(CALL, 2 * i + 1) for i in range(sent, sent + calls)))
+                sent += calls
+    return count
 
 
 FLOODS = (
@@ -217,7 +193,10 @@ def send(name, address, tls_dir=None, count=0):
     try:
         if tls_dir:
             connection = over_tls(connection, tls_dir)
-        connection.sendall(PREFACE + frame(SETTINGS, 0, 0))
+        if tls_dir in (None, "", "-"):  # a stranger, who gets no answer
+            connection.sendall(PREFACE + frame(SETTINGS, 0, 0))
+        else:
+            begin(connection)
         for piece in globals()[name]():
             connection.sendall(piece)
             sent += len(piece)

@@ -114,6 +114,20 @@ class ProgramTest(unittest.TestCase):
             self.output("-c", "import tensorflow; print(tensorflow.__name__)"), ["braid.tensorflow"]
         )
 
+    def test_programs_find_what_their_time_had(self):
+        code = (
+            "import collections, numpy as np\n"
+            "print(np.float is float, np.zeros(1, np.int).dtype.kind, issubclass(dict, collections.Mapping))\n"
+            "import braid.six as six, urllib.parse\n"
+            "from braid.six.moves import xrange\n"
+            "import braid.six.moves.urllib.parse as parse\n"
+            "print(list(xrange(2)), parse is urllib.parse, list(six.iteritems({1: 2})))\n"
+        )
+        self.assertEqual(self.output("-c", code), ["True i True", "[0, 1] True [(1, 2)]"])
+        environment = {"BRAID_OLD_NAMES": "0"}
+        code = "import collections; print(hasattr(collections, 'Mapping'))"
+        self.assertEqual(self.run_braid("-c", code, **environment).stdout, "False\n")
+
     def test_flags_of_absl_and_tensorflow_are_the_same(self):
         self.write(
             "flags.py",

@@ -204,14 +204,13 @@ bool bd_connection_is_starved(const bd_connection *c)
     return bytes_unread(c->watch) > 0 && bytes_read(c->watch) == c->bytes_looked_at;
 }
 
-// Bytes of messages make little of gRPC's work; they cannot be told from others while one is expected.
-static void count_load(bd_connection *c, uint64_t new_bytes, unsigned backlog)
+// Few bytes of messages are of calls; they cannot be told from others while a message is expected.
+static void count_load(bd_connection *c, uint64_t new_bytes)
 {
     const unsigned arrived = atomic_load_explicit(&c->arrived, memory_order_relaxed);
     const bool has_message = atomic_load_explicit(&c->receiving, memory_order_relaxed) > 0;
-    c->load = bd_connection_load(c, backlog) + (arrived - c->arrived_seen) * BD_LOAD_OF_A_CALL / 2 +
-              (double)new_bytes / (has_message ? MESSAGE_FACTOR : 1);
-    c->backlog = backlog;
+    c->load += (arrived - c->arrived_seen) * BD_LOAD_OF_A_CALL +
+               (double)new_bytes / (has_message ? MESSAGE_FACTOR : 1);
     c->arrived_seen = arrived;
 }
 
@@ -235,12 +234,12 @@ static const char *check_control(bd_connection *c, uint64_t bytes)
                : "it sends headers without an end, or frames of no call";
 }
 
-const char *bd_connection_check(bd_connection *c, const bd_transport_limits *limits, unsigned backlog)
+const char *bd_connection_check(bd_connection *c, const bd_transport_limits *limits)
 {
     const unsigned progress = atomic_load_explicit(&c->progress, memory_order_relaxed);
     const uint64_t read = bytes_read(c->watch), new_bytes = read > c->bytes_seen ? read - c->bytes_seen : 0;
     c->bytes_seen = read;
-    count_load(c, new_bytes, backlog);
+    count_load(c, new_bytes);
     if (progress != c->progress_seen) {
         c->progress_seen = progress;
         c->message_bytes = 0;

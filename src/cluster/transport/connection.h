@@ -16,8 +16,8 @@
 
 extern const bd_transport_limits bd_transport_limits_default;
 
-// Of headers and frames, about, in bytes.
-#define BD_LOAD_OF_A_CALL 200.0
+// What a call has at least of headers and frames, in bytes.
+#define BD_LOAD_OF_A_CALL 29.0
 
 // An allowance that is used up and comes back with time. All zero: unused.
 typedef struct bd_allowance {
@@ -45,6 +45,7 @@ typedef struct bd_connection {
 
     atomic_bool has_called;  // a call that was allowed
     atomic_bool has_refused; // a call: more of its message may arrive
+    atomic_bool is_ended;    // by the server, which may still have calls of it
     atomic_uint progress;    // counts calls, messages and answers
     atomic_uint arrived;     // counts calls, also those that are refused
     atomic_int receiving;    // calls whose message has not arrived
@@ -62,8 +63,8 @@ typedef struct bd_connection {
     int64_t control_ns;     // since when
     int64_t accepted_ns;
     unsigned arrived_seen;
-    double load; // how much work it has made for gRPC since `backlog` began, in bytes of headers
-    unsigned backlog;
+    double load;                // the calls that it may have begun since gRPC's count was asked for, in bytes
+    int64_t count_id;           // of gRPC's count; 0: not known yet
     bool is_active, is_waiting; // in these lists
     struct bd_connection *next_active, *next_waiting, *previous_waiting;
 } bd_connection;
@@ -105,11 +106,7 @@ void bd_connection_look(bd_connection *c);
 // Whether nothing was read since that, and more is there.
 bool bd_connection_is_starved(const bd_connection *c);
 // Looks at the bytes that have arrived since the last look. Returns why the connection is to be ended;
-// NULL: it is not. `backlog` tells the times apart for which bd_connection_load is counted.
-const char *bd_connection_check(bd_connection *c, const bd_transport_limits *limits, unsigned backlog);
-static inline double bd_connection_load(const bd_connection *c, unsigned backlog)
-{
-    return c->backlog == backlog ? c->load : 0;
-}
+// NULL: it is not.
+const char *bd_connection_check(bd_connection *c, const bd_transport_limits *limits);
 
 #endif

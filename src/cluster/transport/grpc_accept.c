@@ -39,8 +39,10 @@
 #define EVENTS 64                          // taken at once
 #define PAUSE_MS 100 // without accepting, when the system has no memory for a connection
 #define TICK_MS 20
-// Calls that gRPC may hold beside those in progress, as when a client makes many at once.
-#define BACKLOG_MAX 1000
+// Beyond the limit of calls, which a client keeps once it knows it.
+#define OPEN_CALLS_SPARE 1000
+// gRPC's counts of so many connections are asked for at a tick: each takes some 50 us.
+#define COUNTS_OF_A_TICK 4
 #define WARNING_NS INT64_C(10000000000) // between two of the same kind
 
 typedef struct stranger {
@@ -67,7 +69,6 @@ struct bd_acceptor {
     int stranger_count;
     bd_connection *active;                       // have sent something since they were looked at
     int64_t tick_ns;                             // when they are; BD_FOREVER: there are none
-    unsigned backlogs;                           // so many times gRPC has begun to hold many calls
     bd_connection *first_waiting, *last_waiting; // for their first call, the oldest first
 
     bd_mutex mu;
@@ -353,7 +354,8 @@ void bd_acceptor_end(bd_acceptor *a, bd_connection *c, const char *why)
     bd_caller caller = {0};
     bd_connection_caller(c, &caller);
     bd_mutex_lock(&a->mu);
-    const bool is_open = find_locked(a, c->fd) == c;
+    const bool is_open =
+        find_locked(a, c->fd) == c && !atomic_exchange_explicit(&c->is_ended, true, memory_order_relaxed);
     if (is_open) discard(c->watch);
     bd_mutex_unlock(&a->mu);
     if (is_open)
@@ -371,25 +373,23 @@ static void activate(bd_acceptor *a, bd_connection *c)
     a->active = c;
 }
 
-// While gRPC holds many calls, because they arrive faster than they are answered or the answers are not read,
-// the connection that has made most of its work ends when that is more than a client with all the calls that
-// it may have in progress makes.
-static void check_backlog(bd_acceptor *a)
+// Of a connection that may have begun many calls since they were counted. Returns false when none has.
+static bool check_open_calls(bd_acceptor *a)
 {
-    const bool is_calm = a->events.backlog(a->arg) <= BACKLOG_MAX;
-    if (is_calm) a->backlogs++;
     bd_connection *most = NULL;
     for (bd_connection *c = a->active; c; c = c->next_active)
-        if (!most || bd_connection_load(c, a->backlogs) > bd_connection_load(most, a->backlogs)) most = c;
-    if (is_calm || !most || bd_connection_load(most, a->backlogs) <= a->limits.calls * BD_LOAD_OF_A_CALL)
-        return;
-    bd_acceptor_end(a, most, "it makes calls faster than they are answered, or does not read the answers");
-    a->backlogs++;
+        if (!most || c->load > most->load) most = c;
+    if (!most || most->load < OPEN_CALLS_SPARE * BD_LOAD_OF_A_CALL) return false;
+    most->load = 0;
+    if (a->events.open_calls(a->arg, most) > a->limits.calls + 2 * OPEN_CALLS_SPARE)
+        bd_acceptor_end(a, most,
+                        "it makes calls faster than they are answered, or does not read the answers");
+    return true;
 }
 
 static void check_active(bd_acceptor *a)
 {
-    check_backlog(a);
+    for (int i = 0; i < COUNTS_OF_A_TICK && check_open_calls(a); i++) {}
     bd_connection *next = a->active;
     a->active = NULL;
     a->tick_ns = BD_FOREVER;
@@ -397,7 +397,7 @@ static void check_active(bd_acceptor *a)
         next = c->next_active;
         c->is_active = false;
         if (bd_connection_is_starved(c)) a->events.starved(a->arg);
-        const char *why = bd_connection_check(c, &a->limits, a->backlogs);
+        const char *why = bd_connection_check(c, &a->limits);
         if (why) bd_acceptor_end(a, c, why);
         struct epoll_event again = {.events = EPOLLRDHUP | EPOLLIN | EPOLLONESHOT, .data.ptr = c};
         epoll_ctl(a->epoll, EPOLL_CTL_MOD, c->watch, &again);

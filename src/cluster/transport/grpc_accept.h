@@ -21,8 +21,8 @@ braid_code bd_acceptor_new(const char *host, int *port, const bd_users *users, b
 braid_code bd_acceptor_new_unix(const char *path, const bd_users *users, bd_acceptor **out, braid_status *st);
 // Called on the thread of the acceptor, with the argument of `accepted`.
 typedef struct bd_acceptor_events {
-    void (*starved)(void *arg);    // what has arrived at a connection is not read
-    int64_t (*backlog)(void *arg); // returns the calls that gRPC holds beside those in progress
+    void (*starved)(void *arg);                         // what has arrived at a connection is not read
+    int64_t (*open_calls)(void *arg, bd_connection *c); // returns how many gRPC has of it
 } bd_acceptor_events;
 
 // Before the start, for a server of gRPC: connections that flood the server end, as do those over which

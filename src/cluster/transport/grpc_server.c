@@ -47,7 +47,7 @@ struct bd_listener {
     grpc_server_credentials *credentials;
     void *external; // gRPC's handler for connections that speak TLS; NULL: they do not
     bd_acceptor *acceptor;
-    int64_t statistics;      // names gRPC's counts
+    bd_grpc_counts counts;
     bd_listener *next, **at; // of the transport; guarded by its mutex
     bd_handler_fn handler;
     void *arg;
@@ -548,6 +548,7 @@ static void hand_over(void *arg)
     const handover h = *(handover *)arg;
     bd_listener *l = h.listener;
     bd_free(arg);
+    bd_grpc_count_connection();
     if (l->external)
         bd_grpc_hand_over(l->external, h.fd);
     else
@@ -576,14 +577,22 @@ static void starved(void *arg)
     bd_grpc_help(((bd_listener *)arg)->transport);
 }
 
-static int64_t backlog(void *arg)
+// gRPC's name of the connection, as in connection_of().
+static bool is_name_of(const void *connection, const char *name)
 {
-    bd_listener *l = arg;
-    const int64_t open = bd_grpc_open_calls(l->statistics);
-    bd_mutex_lock(&l->mu);
-    const int64_t in_progress = l->live - POSTED_REQUESTS;
-    bd_mutex_unlock(&l->mu);
-    return open - in_progress;
+    const bd_connection *c = connection;
+    if (bd_str_starts_with(name, "fd:")) return atoi(name + 3) == c->fd;
+    char *peer = decode_peer(name);
+    const bool is_it = strcmp(peer, c->peer) == 0;
+    bd_free(peer);
+    return is_it;
+}
+
+static int64_t open_calls(void *arg, bd_connection *c)
+{
+    const bd_listener *l = arg;
+    if (!c->count_id) c->count_id = bd_grpc_find_connection(&l->counts, is_name_of, c);
+    return bd_grpc_open_calls(c->count_id);
 }
 
 // gRPC stores the handler of connections from outside in its argument when the port is added. The quota
@@ -609,7 +618,7 @@ static grpc_server *create_server(bd_listener *l)
     BD_ASSERT(common->num_args + OWN_ARGS <= SERVER_ARGS_MAX);
     memcpy(args + OWN_ARGS, common->args, common->num_args * sizeof *args);
     grpc_server *server =
-        bd_grpc_server_create(&(grpc_channel_args){common->num_args + OWN_ARGS, args}, &l->statistics);
+        bd_grpc_server_create(&(grpc_channel_args){common->num_args + OWN_ARGS, args}, &l->counts);
     grpc_resource_quota_unref(quota);
     return server;
 }
@@ -667,7 +676,7 @@ braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn ha
     if (path ? bd_acceptor_new_unix(path, g->users, &acceptor, st)
              : bd_acceptor_new(host, &port, uses_tls ? NULL : g->users, &acceptor, st))
         return st->code;
-    bd_acceptor_watch(acceptor, &g->limits, &(bd_acceptor_events){starved, backlog});
+    bd_acceptor_watch(acceptor, &g->limits, &(bd_acceptor_events){starved, open_calls});
     bd_listener *l = listener_new(g, acceptor, uses_tls, handler, arg, st);
     for (int i = 0; i < POSTED_REQUESTS; i++)
         post_request(l);

@@ -1,10 +1,17 @@
-// Counts of a gRPC server, which gRPC gives as JSON.
+// Counts of gRPC servers and their connections, which gRPC gives as JSON.
 #include "cluster/transport/grpc_statistics.h"
 
 #include "base/thread.h"
 #include <grpc/support/alloc.h>
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+// gRPC numbers all that it counts: a server, the port of one that speaks TLS, connections.
+#define NUMBERS_OF_A_SERVER 2
+
+static atomic_int_fast64_t numbers; // about as many as gRPC has used, from some time on
 
 static json_t *parsed(char *text)
 {
@@ -35,22 +42,50 @@ static int64_t newest_server(void)
     return newest;
 }
 
-grpc_server *bd_grpc_server_create(const grpc_channel_args *args, int64_t *id)
+grpc_server *bd_grpc_server_create(const grpc_channel_args *args, bd_grpc_counts *counts)
 {
     static bd_mutex mu = BD_MUTEX_INIT; // no other server comes between the two
     bd_mutex_lock(&mu);
     grpc_server *server = grpc_server_create(args, NULL);
-    *id = newest_server();
+    counts->server_id = newest_server();
+    counts->numbers_before = atomic_fetch_add_explicit(&numbers, NUMBERS_OF_A_SERVER, memory_order_relaxed);
     bd_mutex_unlock(&mu);
     return server;
 }
 
-int64_t bd_grpc_open_calls(int64_t server_id)
+void bd_grpc_count_connection(void)
 {
-    json_t *root = parsed(grpc_channelz_get_server((intptr_t)server_id));
-    const json_t *data = json_object_get(json_object_get(root, "server"), "data");
+    atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed);
+}
+
+// A connection is named as "chttp2 ipv4:127.0.0.1:4321".
+static bool is_connection(int64_t id, bool (*matches)(const void *arg, const char *name), const void *arg)
+{
+    json_t *root = parsed(grpc_channelz_get_socket((intptr_t)id));
+    const json_t *ref = json_object_get(json_object_get(root, "socket"), "ref");
+    const char *name = json_string_value(json_object_get(ref, "name"));
+    const char *space = name ? strchr(name, ' ') : NULL;
+    const bool is_it = space && matches(arg, space + 1);
+    json_decref(root);
+    return is_it;
+}
+
+int64_t bd_grpc_find_connection(const bd_grpc_counts *counts,
+                                bool (*matches)(const void *arg, const char *name), const void *arg)
+{
+    int64_t id =
+        counts->server_id + atomic_load_explicit(&numbers, memory_order_relaxed) - counts->numbers_before;
+    while (id > counts->server_id && !is_connection(id, matches, arg)) // ends: at the server
+        id--;
+    return id > counts->server_id ? id : 0;
+}
+
+int64_t bd_grpc_open_calls(int64_t connection_id)
+{
+    json_t *root = parsed(grpc_channelz_get_socket((intptr_t)connection_id));
+    const json_t *data = json_object_get(json_object_get(root, "socket"), "data");
     const int64_t open =
-        number(data, "callsStarted") - number(data, "callsSucceeded") - number(data, "callsFailed");
+        number(data, "streamsStarted") - number(data, "streamsSucceeded") - number(data, "streamsFailed");
     json_decref(root);
     return open;
 }

@@ -18,5 +18,3 @@ from braid.tensorflow.python.util import nest  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated_arg_values  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated_args  # noqa: F401
-
-

@@ -2,4 +2,3 @@
 
 from braid.tensorflow.contrib.framework.python.ops.arg_scope import *  # noqa: F401,F403
 from braid.tensorflow.contrib.layers.python.layers import *  # noqa: F401,F403
-

@@ -53,7 +53,9 @@ def _building_error(error):
 # ---- Where a node was built ----
 
 
-_PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep
+_PACKAGE_DIR = (
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep
+)
 
 
 def _frames():

@@ -12,6 +12,7 @@ from braid.tensorflow.python.ops import candidate_sampling_ops
 from braid.tensorflow.python.ops import embedding_ops
 from braid.tensorflow.python.ops import gen_nn_ops
 from braid.tensorflow.python.ops import gen_sparse_ops
+from braid.tensorflow.python.ops import linalg_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import variables
@@ -124,6 +125,16 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     """x by its norm along the dimensions of `axis`; epsilon: the least square of the norm."""
     axis = deprecation.deprecated_argument_lookup("axis", axis, "dim", dim)
     return l2_normalize_v2(x, axis, epsilon, name)
+
+
+@tf_export("linalg.normalize", v1=["linalg.normalize"])
+def normalize(tensor, ord="euclidean", axis=None, name=None):
+    """(the tensor by its norm, the norm); the arguments are those of tf.norm."""
+    with ops.name_scope(name, "normalize", [tensor]) as name:
+        tensor = ops.convert_to_tensor(tensor)
+        norm = linalg_ops.norm(tensor, ord, axis, keepdims=True)
+        norm = math_ops.cast(norm, tensor.dtype)
+        return tensor / norm, norm
 
 
 @tf_export("math.zero_fraction", "nn.zero_fraction")

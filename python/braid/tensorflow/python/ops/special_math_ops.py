@@ -4,6 +4,7 @@ import re
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import gen_linalg_ops
+from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import gen_special_math_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -17,6 +18,12 @@ def lbeta(x, name=None):
         product = math_ops.reduce_sum(math_ops.lgamma(x), axis=[-1])
         total = math_ops.lgamma(math_ops.reduce_sum(x, axis=[-1]))
         return product - total
+
+
+def __getattr__(name):
+    if name in ("bessel_i0e", "bessel_i1e"):
+        return getattr(gen_math_ops, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _unary(build, default_name, x, name):
@@ -34,18 +41,6 @@ def bessel_i0(x, name=None):
 def bessel_i1(x, name=None):
     """The modified Bessel function of order 1."""
     return _unary(gen_special_math_ops.bessel_i1, "bessel_i1", x, name)
-
-
-@tf_export("math.bessel_i0e")
-def bessel_i0e(x, name=None):
-    """tf.math.bessel_i0 times exp(-|x|)."""
-    return _unary(gen_special_math_ops.bessel_i0e, "bessel_i0e", x, name)
-
-
-@tf_export("math.bessel_i1e")
-def bessel_i1e(x, name=None):
-    """tf.math.bessel_i1 times exp(-|x|)."""
-    return _unary(gen_special_math_ops.bessel_i1e, "bessel_i1e", x, name)
 
 
 @tf_export("einsum", "linalg.einsum")

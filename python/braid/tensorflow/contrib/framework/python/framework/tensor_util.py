@@ -55,7 +55,9 @@ def remove_squeezable_dimensions(predictions, labels, name=None):
 def _assert_shape(expected, tensor, message="Wrong shape"):
     actual = array_ops.shape(tensor)
     is_same = math_ops.reduce_all(math_ops.equal(actual, expected))
-    return control_flow_ops.Assert(is_same, [f"{message} for {tensor.name} [expected] [actual].", expected, actual])
+    return control_flow_ops.Assert(
+        is_same, [f"{message} for {tensor.name} [expected] [actual].", expected, actual]
+    )
 
 
 def with_same_shape(expected_tensor, tensor):

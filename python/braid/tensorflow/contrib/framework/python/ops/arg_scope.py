@@ -38,7 +38,9 @@ def arg_scope(list_ops_or_scope, **kwargs):
     """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
-            raise ValueError(f"When attempting to re-use a scope by suppling a dictionary, kwargs must be empty: {kwargs}")
+            raise ValueError(
+                f"When attempting to re-use a scope by suppling a dictionary, kwargs must be empty: {kwargs}"
+            )
         scope = list_ops_or_scope.copy()
     else:
         if not isinstance(list_ops_or_scope, (list, tuple)):

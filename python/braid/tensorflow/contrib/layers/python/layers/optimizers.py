@@ -90,8 +90,10 @@ def optimize_loss(
         if gradient_multipliers is not None:
             gradients = _multiply_gradients(gradients, gradient_multipliers)
             if not gradients:
-                raise ValueError("Empty list of (gradient, var) pairs encountered. This is most likely to be "
-                                 "caused by an improper value of gradient_multipliers.")
+                raise ValueError(
+                    "Empty list of (gradient, var) pairs encountered. This is most likely to be "
+                    "caused by an improper value of gradient_multipliers."
+                )
         if "global_gradient_norm" in summaries or "gradient_norm" in summaries:
             summary.scalar("global_norm/gradient_norm", clip_ops.global_norm([g for g, _ in gradients]))
         if isinstance(clip_gradients, float):
@@ -142,7 +144,9 @@ def _learning_rate(learning_rate, decay, global_step, summaries):
 def _optimizer(optimizer, lr):
     if isinstance(optimizer, str):
         if lr is None:
-            raise ValueError("Learning rate is None, but should be specified if optimizer is string (%s)." % optimizer)
+            raise ValueError(
+                "Learning rate is None, but should be specified if optimizer is string (%s)." % optimizer
+            )
         if optimizer not in OPTIMIZER_CLS_NAMES:
             raise ValueError(
                 f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided {optimizer}."
@@ -150,7 +154,9 @@ def _optimizer(optimizer, lr):
         return OPTIMIZER_CLS_NAMES[optimizer](learning_rate=lr)
     if isinstance(optimizer, type) and issubclass(optimizer, optimizer_.Optimizer):
         if lr is None:
-            raise ValueError(f"Learning rate is None, but should be specified if optimizer is class ({optimizer}).")
+            raise ValueError(
+                f"Learning rate is None, but should be specified if optimizer is class ({optimizer})."
+            )
         return optimizer(learning_rate=lr)
     if isinstance(optimizer, optimizer_.Optimizer):
         return optimizer
@@ -227,9 +233,7 @@ def adaptive_clipping_fn(
         max_norm, log_mean = _adaptive_max_norm(norm, std_factor, decay, global_step, epsilon, name)
         if report_summary:
             summary.scalar("global_norm/adaptive_max_gradient_norm", max_norm)
-        factor = array_ops.where(
-            norm < max_norm, array_ops.ones_like(norm), math_ops.exp(log_mean) / norm
-        )
+        factor = array_ops.where(norm < max_norm, array_ops.ones_like(norm), math_ops.exp(log_mean) / norm)
         if static_max_norm is not None:
             factor = math_ops.minimum(static_max_norm / norm, factor)
         clipped = []
@@ -266,9 +270,11 @@ def _multiply_gradients(grads_and_vars, gradient_multipliers):
             if key is var or key == var.name:
                 multiplier = value
         if grad is not None and multiplier is not None:
-            factor = constant_op.constant(multiplier, dtype=dtypes.float32) if not isinstance(
-                multiplier, ops.Tensor
-            ) else multiplier
+            factor = (
+                constant_op.constant(multiplier, dtype=dtypes.float32)
+                if not isinstance(multiplier, ops.Tensor)
+                else multiplier
+            )
             if isinstance(grad, ops.IndexedSlices):
                 grad = ops.IndexedSlices(grad.values * factor, grad.indices, grad.dense_shape)
             else:

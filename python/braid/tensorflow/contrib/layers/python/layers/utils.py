@@ -124,5 +124,3 @@ def n_positive_integers(n, value):
     if len(values) != n or any(v is None or v < 1 for v in values):
         raise ValueError(f"value must be {n} positive integers: {value}")
     return values
-
-

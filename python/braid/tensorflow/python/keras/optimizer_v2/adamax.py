@@ -1,0 +1,3 @@
+"""Adamax."""
+
+from braid.tensorflow.python.keras.optimizer_v2.others import Adamax  # noqa: F401
