@@ -465,6 +465,10 @@ class Estimator:
     def _call_input_fn(self, input_fn, mode):
         names = estimator_util.fn_args(input_fn)
         known = {"mode": mode, "params": self.params, "config": self.config}
+        if "input_context" in names:
+            from braid.tensorflow.python.distribute import distribute_lib
+
+            known["input_context"] = distribute_lib.InputContext()
         kwargs = {name: known[name] for name in names if name in known}
         with ops.device("/cpu:0"):
             return input_fn(**kwargs)
@@ -523,6 +527,9 @@ class Estimator:
     def _scope(self, strategy):
         return strategy.scope() if strategy is not None else contextlib.nullcontext()
 
+    def _in_replica(self, strategy, fn, *args):
+        return fn(*args) if strategy is None else strategy.extended.call_for_each_replica(fn, args)
+
     # Training.
 
     def _train_model(self, input_fn, hooks, saving_listeners):
@@ -535,7 +542,9 @@ class Estimator:
             features, labels, input_hooks = self._get_features_and_labels_from_input_fn(
                 input_fn, ModeKeys.TRAIN
             )
-            spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
+            spec = self._in_replica(
+                self._train_distribution, self._call_model_fn, features, labels, ModeKeys.TRAIN, self.config
+            )
             return self._train_with_estimator_spec(
                 spec, list(input_hooks), hooks, global_step, saving_listeners
             )
@@ -623,7 +632,9 @@ class Estimator:
         random_seed.set_random_seed(self._config.tf_random_seed)
         global_step = self._create_and_assert_global_step(graph)
         features, labels, input_hooks = self._get_features_and_labels_from_input_fn(input_fn, ModeKeys.EVAL)
-        spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
+        spec = self._in_replica(
+            self._eval_distribution, self._call_model_fn, features, labels, ModeKeys.EVAL, self.config
+        )
         metrics = dict(spec.eval_metric_ops)
         if model_fn_lib.LOSS_METRIC_KEY in metrics:
             raise ValueError(

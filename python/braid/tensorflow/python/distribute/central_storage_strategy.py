@@ -1,0 +1,3 @@
+"""CentralStorageStrategy."""
+
+from braid.tensorflow.python.distribute.distribute_lib import CentralStorageStrategy  # noqa: F401

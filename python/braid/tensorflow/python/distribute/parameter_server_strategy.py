@@ -1,0 +1,3 @@
+"""ParameterServerStrategy."""
+
+from braid.tensorflow.python.distribute.distribute_lib import ParameterServerStrategy  # noqa: F401
