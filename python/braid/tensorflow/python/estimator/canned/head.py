@@ -148,24 +148,22 @@ class _Head(metaclass=abc.ABCMeta):
             loss = spec.training_loss
             if regularization_loss is not None:
                 loss = loss + regularization_loss
-            if mode == ModeKeys.EVAL:
-                return model_fn.EstimatorSpec(
-                    mode=ModeKeys.EVAL,
-                    predictions=predictions,
-                    loss=loss,
-                    eval_metric_ops=self._metrics(
-                        predictions,
-                        spec.processed_labels,
-                        spec.weights,
-                        spec.unreduced_loss,
-                        regularization_loss,
-                    ),
-                )
-            train_op = _train_op(loss, optimizer, train_op_fn, trainable_variables, update_ops)
             mean_loss = None
-            if self._loss_reduction == losses.Reduction.SUM:
+            if mode == ModeKeys.TRAIN:
+                train_op = _train_op(loss, optimizer, train_op_fn, trainable_variables, update_ops)
+            if mode == ModeKeys.TRAIN and self._loss_reduction == losses.Reduction.SUM:
                 ones = array_ops.ones_like(spec.unreduced_loss)
                 mean_loss = spec.training_loss / math_ops.reduce_sum(spec.weights * ones)
+        if mode == ModeKeys.EVAL:
+            # The metrics' variables are in the scope around the head's.
+            return model_fn.EstimatorSpec(
+                mode=ModeKeys.EVAL,
+                predictions=predictions,
+                loss=loss,
+                eval_metric_ops=self._metrics(
+                    predictions, spec.processed_labels, spec.weights, spec.unreduced_loss, regularization_loss
+                ),
+            )
         with ops.name_scope(""):
             summary.scalar(_summary_key(self._name, _Keys.LOSS), loss)
             if mean_loss is not None:
