@@ -1032,12 +1032,12 @@ dilation2d = dilation2d_v1
 @tf_export(v1=["nn.erosion2d"])
 def erosion2d(value, kernel, strides, rates, padding, name=None):
     """The least difference of a window and the mirrored kernel, as in morphology."""
-    with ops.name_scope(name, "erosion2d", [value, kernel]) as name:
+    with ops.name_scope(name, "erosion2d", [value, kernel]):
         mirrored = array_ops.reverse_v2(kernel, [0, 1])
         made = gen_nn_ops.dilation2d(
             input=math_ops.negative(value), filter=mirrored, strides=strides, rates=rates, padding=padding
         )
-        return math_ops.negative(made, name=name)
+        return math_ops.negative(made)
 
 
 # ---- Activations ----
