@@ -1,4 +1,5 @@
-"""Shapes, slices, joining and selection of tensors: values as numpy's, names of nodes as TensorFlow 1.15's."""
+"""Shapes, slices, joining and selection of tensors: values as numpy's, names of nodes as TensorFlow
+1.15's."""
 
 import unittest
 

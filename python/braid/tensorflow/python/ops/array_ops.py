@@ -267,7 +267,8 @@ ops.Tensor._override_operator("__getitem__", _slice_helper)
 
 @tf_export("slice")
 def slice(input_, begin, size, name=None):
-    """The part of a tensor that begins at `begin` and has the sizes `size`, of which -1 is all that is left."""
+    """The part of a tensor that begins at `begin` and has the sizes `size`, of which -1 is all that is
+    left."""
     return gen_array_ops._slice(input_, begin, size, name=name)
 
 
@@ -287,8 +288,8 @@ def strided_slice(
 ):
     """What tensor[...] makes: the elements from `begin` to before `end` in steps of `strides`.
 
-    A bit of a mask is for the index at its place: begin and end of which are not looked at, an ellipsis, a new
-    axis, one element whose dimension goes. var: the variable for the result's `assign`.
+    A bit of a mask is for the index at its place: begin and end of which are not looked at, an ellipsis, a
+    new axis, one element whose dimension goes. var: the variable for the result's `assign`.
     """
     if strides is None:
         strides = ones_like(begin)
@@ -402,7 +403,10 @@ ops.register_tensor_conversion_function((list, tuple), _autopacking_conversion_f
 
 @tf_export("unstack")
 def unstack(value, num=None, axis=0, name="unstack"):
-    """The list of the parts of a tensor along a dimension, which they lack. num: how many; None: as is known."""
+    """The list of the parts of a tensor along a dimension, which they lack.
+
+    num: how many; None: as is known.
+    """
     if num is None:
         value = ops.convert_to_tensor(value)
         known = value.get_shape()
@@ -462,7 +466,10 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
 
 @tf_export(v1=["transpose"])
 def transpose(a, perm=None, name="transpose", conjugate=False):
-    """Permutes the dimensions; without `perm` it reverses their order. conjugate: the complex conjugate too."""
+    """Permutes the dimensions; without `perm` it reverses their order.
+
+    conjugate: the complex conjugate too.
+    """
     with ops.name_scope(name, "transpose", [a]) as name:
         if not tensor_util.is_tensor(a):
             a = ops.convert_to_tensor(a, name="a")
@@ -662,7 +669,8 @@ def fill(dims, value, name=None):
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
     """`on_value` (1) at each index of a new dimension of size `depth`, and `off_value` (0) elsewhere.
 
-    axis: where the dimension goes; None or -1: last. dtype: of the result, float32 where nothing says otherwise.
+    axis: where the dimension goes; None or -1: last. dtype: of the result, float32 where nothing says
+    otherwise.
     """
     with ops.name_scope(name, "one_hot", [indices, depth, on_value, off_value, axis, dtype]) as name:
         given = {}
@@ -691,8 +699,8 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
 def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     """Adds elements before and after those of each dimension.
 
-    paddings: [rank, 2], the numbers before and after. mode: "CONSTANT" adds `constant_values`, "REFLECT" mirrors
-    the tensor without its outermost elements, "SYMMETRIC" with them.
+    paddings: [rank, 2], the numbers before and after. mode: "CONSTANT" adds `constant_values`, "REFLECT"
+    mirrors the tensor without its outermost elements, "SYMMETRIC" with them.
     """
     mode = mode.upper()
     if mode == "CONSTANT":
@@ -722,7 +730,10 @@ def placeholder_with_default(input, shape, name=None):
 
 @tf_export(v1=["sparse.placeholder", "sparse_placeholder"])
 def sparse_placeholder(dtype, shape=None, name=None):
-    """A SparseTensor that each step is fed. shape: numbers of which some may be None, or a vector of int64."""
+    """A SparseTensor that each step is fed.
+
+    shape: numbers of which some may be None, or a vector of int64.
+    """
 
     def part(what):
         return None if name is None else f"{name}/{what}"
@@ -799,7 +810,8 @@ def sparse_mask(a, mask_indices, name=None):
 
 @tf_export(v1=["where"])
 def where(condition, x=None, y=None, name=None):
-    """x where the condition holds and y elsewhere; without them, the coordinates of what is true, [count, rank].
+    """x where the condition holds and y elsewhere; without them, the coordinates of what is true, [count,
+    rank].
 
     The condition has the shape of x and y, or is a vector that selects rows.
     """
@@ -920,7 +932,8 @@ def batch_gather_nd(params, indices, batch_dims, name=None):
 
 @tf_export("sequence_mask")
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
-    """True (or 1) for the first elements, as many as each length says, of a new last dimension of size `maxlen`.
+    """True (or 1) for the first elements, as many as each length says, of a new last dimension of size
+    `maxlen`.
 
     maxlen: None is the greatest length.
     """
@@ -950,7 +963,8 @@ def _all_dimensions(x):
 
 @tf_export("unique")
 def unique(x, out_idx=dtypes.int32, name=None):
-    """The different elements of a vector in the order in which they come, and where each element is in them."""
+    """The different elements of a vector in the order in which they come, and where each element is in
+    them."""
     return gen_array_ops.unique(x, out_idx, name)
 
 
@@ -1091,7 +1105,8 @@ def batch_to_space(input, crops, block_size, name=None, block_shape=None):
 
 @tf_export("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
-    """Paddings and crops with which a plane can be cut into blocks: (paddings, crops), each [dimensions, 2]."""
+    """Paddings and crops with which a plane can be cut into blocks: (paddings, crops), each [dimensions,
+    2]."""
     with ops.name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         input_shape = ops.convert_to_tensor(input_shape, dtype=dtypes.int32, name="input_shape")
         block_shape = ops.convert_to_tensor(block_shape, dtype=dtypes.int32, name="block_shape")

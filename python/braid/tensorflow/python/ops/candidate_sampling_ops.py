@@ -1,7 +1,7 @@
 """Samplers of classes, for losses over many of them.
 
-A sampler returns (sampled classes, [num_sampled]; how often each true class, [batch, num_true], and each sampled one
-is expected among the sampled ones).
+A sampler returns (sampled classes, [num_sampled]; how often each true class, [batch, num_true], and each
+sampled one is expected among the sampled ones).
 """
 
 from braid.tensorflow.python.framework import random_seed
@@ -35,7 +35,8 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
 def log_uniform_candidate_sampler(
     true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None
 ):
-    """Class k with probability log((k + 2) / (k + 1)) / log(range_max + 1): for classes by falling frequency."""
+    """Class k with probability log((k + 2) / (k + 1)) / log(range_max + 1): for classes by falling
+    frequency."""
     seed1, seed2 = random_seed.get_seed(seed)
     return gen_candidate_sampling_ops.log_uniform_candidate_sampler(
         true_classes,

@@ -196,7 +196,8 @@ def assert_non_positive(x, data=None, summarize=None, message=None, name=None):
 
 @tf_export(v1=["debugging.assert_near", "assert_near"])
 def assert_near(x, y, rtol=None, atol=None, data=None, summarize=None, message=None, name=None):
-    """Checks that |x - y| < atol + rtol * |y| for all elements; both are 10 times the type's epsilon by default."""
+    """Checks that |x - y| < atol + rtol * |y| for all elements; both are 10 times the type's epsilon by
+    default."""
     message = message or ""
     with ops.name_scope(name, "assert_near", [x, y, rtol, atol, data]):
         x = ops.convert_to_tensor(x, name="x")
@@ -342,8 +343,8 @@ def _symbols_of(shape):
 def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
     """Checks that dimensions with one symbol have one size, and those with a number that size.
 
-    shapes: {tensor: (dimensions)} or pairs; a dimension is a number, None (any) or a string; "*" or ... stands at an
-    end for any number of dimensions.
+    shapes: {tensor: (dimensions)} or pairs; a dimension is a number, None (any) or a string; "*" or ...
+    stands at an end for any number of dimensions.
     """
     pairs = list(shapes.items()) if isinstance(shapes, dict) else list(shapes)
     with ops.name_scope(name, "assert_shapes", [pair[0] for pair in pairs]):
@@ -371,7 +372,8 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
                 if static is not None and wanted[0] is not None:
                     if static != wanted[0]:
                         raise ValueError(
-                            "%s.  Specified by tensor %s dimension %d. Tensor %s dimension %d must have size %d. "
+                            "%s.  Specified by tensor %s dimension %d. Tensor %s dimension %d must have "
+                            "size %d. "
                             "Received size %d, shape %s"
                             % (message or "", wanted[2].name, i, x.name, place, wanted[0], static, x.shape)
                         )

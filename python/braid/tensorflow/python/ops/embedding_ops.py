@@ -1,4 +1,5 @@
-"""Rows of tables by their numbers: tables in one piece or in partitions, lists of numbers in SparseTensors."""
+"""Rows of tables by their numbers: tables in one piece or in partitions, lists of numbers in
+SparseTensors."""
 
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
@@ -129,8 +130,8 @@ def _shaped(made, ids, params, transform_fn):
 def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
     """The rows of a table, [..., n] for ids [...].
 
-    params: the table, or its partitions along the rows. partition_strategy: "mod" has row i in partition i % count,
-    "div" has consecutive rows in each. max_norm: longer rows are scaled down.
+    params: the table, or its partitions along the rows. partition_strategy: "mod" has row i in partition i %
+    count, "div" has consecutive rows in each. max_norm: longer rows are scaled down.
     """
     return _embedding_lookup_and_transform(
         params, ids, partition_strategy=partition_strategy, name=name, max_norm=max_norm
@@ -167,8 +168,8 @@ def embedding_lookup_sparse(
 ):
     """For each row of a SparseTensor of ids, the rows of a table that it names, combined.
 
-    sp_weights: their weights, a SparseTensor with the same places, or None. combiner: "sum", "mean" (the default: by
-    the sum of the weights) or "sqrtn" (by the square root of the sum of their squares).
+    sp_weights: their weights, a SparseTensor with the same places, or None. combiner: "sum", "mean" (the
+    default: by the sum of the weights) or "sqrtn" (by the square root of the sum of their squares).
     """
     combiner = "mean" if combiner is None else combiner
     if combiner not in ("mean", "sqrtn", "sum"):
@@ -235,7 +236,8 @@ def safe_embedding_lookup_sparse(
 ):
     """As tf.nn.embedding_lookup_sparse, for ids that may be negative (not taken) and rows that may be empty.
 
-    An empty row gives row `default_id` of the table, or zeros. sparse_ids: [d0, ..., dn], the result [d0, ..., dn-1, n].
+    An empty row gives row `default_id` of the table, or zeros. sparse_ids: [d0, ..., dn], the result [d0,
+    ..., dn-1, n].
     """
     if embedding_weights is None:
         raise ValueError("Missing embedding_weights %s." % embedding_weights)

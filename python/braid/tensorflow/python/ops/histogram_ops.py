@@ -12,7 +12,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 @tf_export("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
-    """The number of each value's bin; values outside of the range [low, high] are in the first and the last."""
+    """The number of each value's bin; values outside of the range [low, high] are in the first and the
+    last."""
     with ops.name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         values = ops.convert_to_tensor(values, name="values")
         flat = array_ops.reshape(values, [-1])

@@ -1,7 +1,7 @@
 """Pictures: sizes, crops, flips, colours, boxes and measures of quality.
 
-A picture is [height, width, channels], a batch of them [batch, height, width, channels]. Floating-point pictures have
-values from 0 to 1, others up to the type's greatest number.
+A picture is [height, width, channels], a batch of them [batch, height, width, channels]. Floating-point
+pictures have values from 0 to 1, others up to the type's greatest number.
 """
 
 import numpy as np
@@ -393,7 +393,8 @@ ResizeMethod = ResizeMethodV1
 
 
 def _kept_aspect(image_size, size):
-    """The size in which a picture of image_size fits into `size` with its proportions, and what is known of it."""
+    """The size in which a picture of image_size fits into `size` with its proportions, and what is known of
+    it."""
     height, width = (math_ops.cast(n, dtypes.float32) for n in image_size)
     by_height = math_ops.cast(size[0], dtypes.float32) / height
     by_width = math_ops.cast(size[1], dtypes.float32) / width
@@ -450,8 +451,8 @@ def resize_images(
     """The picture (or pictures) in another size, [height, width].
 
     method: of tf.image.ResizeMethod. align_corners: the centres of the corners' pixels stay at the corners.
-    preserve_aspect_ratio: the picture is made to fit into the size. The result is float32, except by NEAREST_NEIGHBOR
-    and where the size is the same.
+    preserve_aspect_ratio: the picture is made to fit into the size. The result is float32, except by
+    NEAREST_NEIGHBOR and where the size is the same.
     """
     return resize_images_v1(images, size, method, align_corners, False, preserve_aspect_ratio, name)
 
@@ -566,7 +567,8 @@ def crop_and_resize_v1(
 ):
     """Boxes of pictures in one size, [count, height, width, channels].
 
-    boxes: [y1, x1, y2, x2] from 0 to 1; box_ind: the picture of each; extrapolation_value: for what is outside.
+    boxes: [y1, x1, y2, x2] from 0 to 1; box_ind: the picture of each; extrapolation_value: for what is
+    outside.
     """
     box_ind = deprecation.deprecated_argument_lookup("box_indices", box_indices, "box_ind", box_ind)
     return gen_image_ops.crop_and_resize(image, boxes, box_ind, crop_size, method, extrapolation_value, name)
@@ -594,7 +596,10 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, unifor
 
 @tf_export("image.convert_image_dtype")
 def convert_image_dtype(image, dtype, saturate=False, name=None):
-    """The picture with values of another type, scaled to its range. saturate: what is out of range is clipped."""
+    """The picture with values of another type, scaled to its range.
+
+    saturate: what is out of range is clipped.
+    """
     image = ops.convert_to_tensor(image, name="image")
     dtype = dtypes.as_dtype(dtype)
     if dtype == image.dtype:
@@ -906,7 +911,8 @@ def non_max_suppression_with_scores(
     soft_nms_sigma=0.0,
     name=None,
 ):
-    """As tf.image.non_max_suppression: (numbers, scores), the latter lowered by overlaps if sigma is positive."""
+    """As tf.image.non_max_suppression: (numbers, scores), the latter lowered by overlaps if sigma is
+    positive."""
     with ops.name_scope(name, "non_max_suppression_with_scores"):
         indices, selected_scores, _ = gen_image_ops.non_max_suppression_v5(
             boxes,
@@ -930,7 +936,8 @@ def non_max_suppression_padded(
     pad_to_max_output_size=False,
     name=None,
 ):
-    """As tf.image.non_max_suppression: (numbers, how many there are), the former padded with zeros on request."""
+    """As tf.image.non_max_suppression: (numbers, how many there are), the former padded with zeros on
+    request."""
     with ops.name_scope(name, "non_max_suppression_padded"):
         iou_threshold = ops.convert_to_tensor(iou_threshold, name="iou_threshold")
         score_threshold = ops.convert_to_tensor(score_threshold, name="score_threshold")
@@ -1023,7 +1030,8 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes=None,
     name=None,
 ):
-    """A random part of the picture that has enough of an object: (begin, size, box), for tf.slice and for drawing."""
+    """A random part of the picture that has enough of an object: (begin, size, box), for tf.slice and for
+    drawing."""
     options = dict(
         seed=seed,
         seed2=seed2,
@@ -1067,7 +1075,8 @@ def total_variation(images, name=None):
 
 @tf_export("image.image_gradients")
 def image_gradients(image):
-    """(dy, dx) of pictures [batch, height, width, channels]: differences to the next pixel, 0 in the last one."""
+    """(dy, dx) of pictures [batch, height, width, channels]: differences to the next pixel, 0 in the last
+    one."""
     if image.get_shape().ndims != 4:
         raise ValueError(
             "image_gradients expects a 4D tensor [batch_size, h, w, d], not %s." % image.get_shape()
@@ -1125,7 +1134,8 @@ def _verify_compatible_image_shapes(img1, img2):
 
 @tf_export("image.psnr")
 def psnr(a, b, max_val, name=None):
-    """The peak signal-to-noise ratio of pictures in decibels; max_val: the greatest value's distance from the least."""
+    """The peak signal-to-noise ratio of pictures in decibels; max_val: the greatest value's distance from the
+    least."""
     with ops.name_scope(name, "PSNR", [a, b]):
         max_val = math_ops.cast(max_val, a.dtype)
         max_val = convert_image_dtype(max_val, dtypes.float32)
@@ -1236,7 +1246,8 @@ def ssim_multiscale(
     k1=0.01,
     k2=0.03,
 ):
-    """The structural similarity over several scales (Wang et al. 2003), each with half the size of the one before."""
+    """The structural similarity over several scales (Wang et al. 2003), each with half the size of the one
+    before."""
     with ops.name_scope(None, "MS-SSIM", [img1, img2]):
         img1 = ops.convert_to_tensor(img1, name="img1")
         img2 = ops.convert_to_tensor(img2, name="img2")

@@ -55,7 +55,8 @@ def _stream_name(output_stream):
             return name
     raise ValueError(
         "Unsupported output stream, logging level, or file." + str(output_stream) + ". Supported streams are "
-        "sys.stdout, sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error. File needs to be in the "
+        "sys.stdout, sys.stderr, tf.logging.info, tf.logging.warning, tf.logging.error. File needs to be "
+        "in the "
         "form of 'file://<filepath>'."
     )
 

@@ -1073,7 +1073,8 @@ def matmul(
 ):
     """The products of the matrices in the last two dimensions; the other dimensions are broadcast.
 
-    transpose_a, adjoint_a: a is transposed (and conjugated) first. a_is_sparse: many of its elements are zero.
+    transpose_a, adjoint_a: a is transposed (and conjugated) first. a_is_sparse: many of its elements are
+    zero.
     """
     with ops.name_scope(name, "MatMul", [a, b]) as name:
         for which, transposes, conjugates in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):

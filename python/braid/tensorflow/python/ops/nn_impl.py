@@ -154,7 +154,8 @@ def zero_fraction(value, name=None):
 
 @tf_export(v1=["nn.depthwise_conv2d"])
 def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data_format=None, dilations=None):
-    """Convolution of each channel by itself; filter: [y, x, in, multiplier], the result [batch, y, x, in * multiplier].
+    """Convolution of each channel by itself; filter: [y, x, in, multiplier], the result [batch, y, x, in *
+    multiplier].
 
     rate: how far apart the filter's elements are.
     """

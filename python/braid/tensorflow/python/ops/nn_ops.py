@@ -29,7 +29,8 @@ def __getattr__(name):
 
 def _no_volumes(symbol):
     return NotImplementedError(
-        f"tf.nn.{symbol}: Braid has no kernels for three spatial dimensions. A dimension of size 1 can be squeezed, and "
+        f"tf.nn.{symbol}: Braid has no kernels for three spatial dimensions. A dimension of size 1 can be "
+        f"squeezed, and "
         "the two-dimensional function used."
     )
 
@@ -193,7 +194,8 @@ def conv2d_transpose(
     filters=None,
     dilations=None,
 ):
-    """What goes back through a convolution: [batch, y, x, out] with a filter [y, x, in, out] to `output_shape`."""
+    """What goes back through a convolution: [batch, y, x, out] with a filter [y, x, in, out] to
+    `output_shape`."""
     value = deprecation.deprecated_argument_lookup("input", input, "value", value)
     filter = deprecation.deprecated_argument_lookup("filters", filters, "filter", filter)
     with ops.name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as name:
@@ -428,7 +430,8 @@ def with_space_to_batch(
 ):
     """op(x, number of spatial dimensions, padding) with its window's elements `dilation_rate` apart.
 
-    Places that are as far apart are put next to each other: into the batch, op with padding "VALID", and back.
+    Places that are as far apart are put next to each other: into the batch, op with padding "VALID", and
+    back.
     """
     input = ops.convert_to_tensor(input, name="input")
     build = _WithSpaceToBatch(
@@ -757,7 +760,8 @@ def pool(
             raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
         if np.any(np.array(window_shape) < np.array(strides)):
             raise ValueError(
-                "strides > window_shape not supported due to inconsistency between CPU and GPU implementations"
+                "strides > window_shape not supported due to inconsistency between CPU and GPU "
+                "implementations"
             )
         build = {
             ("AVG", 1): avg_pool1d,
@@ -1133,8 +1137,8 @@ def _softmax(logits, compute_op, dim=-1, name=None):
             raise errors_impl.InvalidArgumentError(
                 None,
                 None,
-                "Dimension (%d) must be in the range [%d, %d) where %d is the number of dimensions in the input."
-                % (dim, -known.ndims, known.ndims, known.ndims),
+                "Dimension (%d) must be in the range [%d, %d) where %d is the number of dimensions in the "
+                "input." % (dim, -known.ndims, known.ndims, known.ndims),
             )
     count = array_ops.rank(logits)
     dim = dim % (count if known.ndims is None else known.ndims)
@@ -1224,7 +1228,8 @@ def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, 
 
 @tf_export(v1=["nn.sparse_softmax_cross_entropy_with_logits"])
 def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-    """The cross entropy of classes, given as int32 or int64 numbers, and the softmax of logits [..., classes]."""
+    """The cross entropy of classes, given as int32 or int64 numbers, and the softmax of logits [...,
+    classes]."""
     _ensure_xent_args("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with ops.name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         labels = ops.convert_to_tensor(labels)
@@ -1241,12 +1246,13 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
             labels_static.ndims is not None and labels_static.ndims != logits_static.ndims - 1
         ):
             raise ValueError(
-                "Rank mismatch: Rank of labels (received %s) should equal rank of logits minus 1 (received %s)."
-                % (labels_static.ndims, logits_static.ndims)
+                "Rank mismatch: Rank of labels (received %s) should equal rank of logits minus 1 (received "
+                "%s)." % (labels_static.ndims, logits_static.ndims)
             )
         if sizes_known and labels_static != logits_static[:-1]:
             raise ValueError(
-                "Shape mismatch: The shape of labels (received %s) should equal the shape of logits except for "
+                "Shape mismatch: The shape of labels (received %s) should equal the shape of logits except "
+                "for "
                 "the last dimension (received %s)." % (labels_static, logits_static)
             )
         if logits_static.ndims == 2:
@@ -1317,7 +1323,8 @@ def dropout_v2(x, rate, noise_shape=None, seed=None, name=None):
             if rate > 0.5:
                 logging.log_first_n(
                     logging.WARN,
-                    "Large dropout rate: %g (>0.5). In TensorFlow 2.x, dropout() uses dropout rate instead of "
+                    "Large dropout rate: %g (>0.5). In TensorFlow 2.x, dropout() uses dropout rate instead "
+                    "of "
                     "keep_prob. Please ensure that this is intended.",
                     5,
                     rate,

@@ -47,8 +47,8 @@ def bessel_i1(x, name=None):
 def einsum(equation, *inputs, **kwargs):
     """Sums of products of tensors' elements, by an equation in Einstein's notation: "ij,jk->ik".
 
-    "..." stands for any dimensions, which are broadcast. Without "->" the result has the letters that are there once,
-    in alphabetical order.
+    "..." stands for any dimensions, which are broadcast. Without "->" the result has the letters that are
+    there once, in alphabetical order.
     """
     name = kwargs.pop("name", None)
     if kwargs:

@@ -53,7 +53,8 @@ def adjoint(matrix, name=None):
 
 def _no_kernel(symbol):
     return NotImplementedError(
-        f"tf.linalg.{symbol}: Braid has no kernel for it. scipy.linalg has it, by way of tf.py_func, without a gradient."
+        f"tf.linalg.{symbol}: Braid has no kernel for it. scipy.linalg has it, by way of tf.py_func, "
+        f"without a gradient."
     )
 
 
@@ -87,8 +88,9 @@ def tridiagonal_solve(
 ):
     """The solutions of systems whose matrices have three diagonals.
 
-    diagonals_format: "compact" has [..., 3, n] (above, main, below; the last and first number are not looked at),
-    "sequence" three tensors [..., n] or [..., n - 1], "matrix" [..., n, n]. rhs: [..., n] or [..., n, k].
+    diagonals_format: "compact" has [..., 3, n] (above, main, below; the last and first number are not looked
+    at), "sequence" three tensors [..., n] or [..., n - 1], "matrix" [..., n, n]. rhs: [..., n] or [..., n,
+    k].
     """
     with ops.name_scope(name, "tridiagonal_solve", [diagonals, rhs]):
         compact = _compact(diagonals, diagonals_format)

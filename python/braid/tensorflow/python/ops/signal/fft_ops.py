@@ -1,7 +1,8 @@
 """Fourier's transform, as products with matrices of roots of unity.
 
-A length n1 * n2 is transformed in two steps, of the lengths n1 and n2 (Cooley and Tukey 1965); the products have
-gradients, and the nodes are those of products, not TensorFlow's FFT. The length must be known when the graph is built.
+A length n1 * n2 is transformed in two steps, of the lengths n1 and n2 (Cooley and Tukey 1965); the products
+have gradients, and the nodes are those of products, not TensorFlow's FFT. The length must be known when the
+graph is built.
 """
 
 import functools
@@ -38,7 +39,8 @@ def _transform(x, n, sign):
     if first == 1:
         if n > _PRIME_MAX:
             raise NotImplementedError(
-                f"Fourier's transform of length {n}: Braid has it for lengths whose prime factors are at most "
+                f"Fourier's transform of length {n}: Braid has it for lengths whose prime factors are at "
+                f"most "
                 f"{_PRIME_MAX}; pad to a power of two"
             )
         return _product(x, _roots(n, n, n, sign, x.dtype))
@@ -198,7 +200,8 @@ def _irfft_wrapper(default_name, rank):
             for axis, size in zip(range(-rank, -1), lengths):
                 z = _along(z, axis, functools.partial(_transform, n=size, sign=1))
                 count *= size
-            # x[j] = sum of w[k] * (Re z[k] cos - Im z[k] sin), where all k but the first and the middle count twice.
+            # x[j] = sum of w[k] * (Re z[k] cos - Im z[k] sin), where all k but the first and the middle count
+            # twice.
             angles = 2 * np.pi * (np.outer(np.arange(n // 2 + 1), np.arange(n)) % n) / n
             weights = np.full((n // 2 + 1, 1), 2.0)
             weights[0] = 1

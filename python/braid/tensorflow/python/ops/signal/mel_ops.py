@@ -33,7 +33,8 @@ def _validate_arguments(num_mel_bins, sample_rate, lower_edge_hertz, upper_edge_
             raise ValueError("sample_rate must be positive. Got: %s" % rate)
         if upper_edge_hertz > rate / 2:
             raise ValueError(
-                "upper_edge_hertz must not be larger than the Nyquist frequency (sample_rate / 2). Got %s for "
+                "upper_edge_hertz must not be larger than the Nyquist frequency (sample_rate / 2). Got %s "
+                "for "
                 "sample_rate: %s" % (upper_edge_hertz, rate)
             )
     if not dtype.is_floating:

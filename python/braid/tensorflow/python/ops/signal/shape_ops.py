@@ -15,8 +15,8 @@ def _number(value):
 def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
     """The frames of a signal: the dimension `axis` becomes two, [frames, frame_length].
 
-    A frame begins `frame_step` after the one before. pad_end: frames that reach beyond the end are there too, with
-    `pad_value` in them.
+    A frame begins `frame_step` after the one before. pad_end: frames that reach beyond the end are there too,
+    with `pad_value` in them.
     """
     with ops.name_scope(name, "frame", [signal, frame_length, frame_step, pad_value]):
         signal = ops.convert_to_tensor(signal, name="signal")

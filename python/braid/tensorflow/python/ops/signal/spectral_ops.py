@@ -35,7 +35,8 @@ def stft(
 ):
     """Fourier's transform of frames of signals [..., samples]: [..., frames, fft_length / 2 + 1].
 
-    fft_length: None is the next power of two. window_fn: of the window for frames, window_fn(length, dtype=...).
+    fft_length: None is the next power of two. window_fn: of the window for frames, window_fn(length,
+    dtype=...).
     """
     with ops.name_scope(name, "stft", [signals, frame_length, frame_step]):
         signals = ops.convert_to_tensor(signals, name="signals")
