@@ -1,0 +1,25 @@
+"""Statistics of pipelines."""
+
+from braid.tensorflow.python.data.ops import dataset_ops
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import gen_experimental_dataset_ops
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+def _with_tag(op, tag):
+    return lambda dataset: dataset_ops._Unchanged(
+        dataset, op, tag=ops.convert_to_tensor(tag, dtype=dtypes.string)
+    )
+
+
+@tf_export("data.experimental.bytes_produced_stats")
+def bytes_produced_stats(tag):
+    """The bytes of each element go to a histogram: for Dataset.apply."""
+    return _with_tag(gen_experimental_dataset_ops.bytes_produced_stats_dataset, tag)
+
+
+@tf_export("data.experimental.latency_stats")
+def latency_stats(tag):
+    """The microseconds that each element took go to a histogram: for Dataset.apply."""
+    return _with_tag(gen_experimental_dataset_ops.latency_stats_dataset, tag)
