@@ -5,6 +5,14 @@ from braid.tensorflow.contrib.training.python.training.device_setter import (  #
     RandomStrategy,
     byte_size_load_fn,
 )
+from braid.tensorflow.contrib.training.python.training.training import (  # noqa: F401
+    add_gradients_summaries,
+    clip_gradient_norms,
+    clip_gradient_norms_fn,
+    create_train_op,
+    multiply_gradients,
+    train,
+)
 from braid.tensorflow.python.training.checkpoint_utils import (  # noqa: F401
     checkpoints_iterator,
     wait_for_new_checkpoint,

@@ -1,0 +1,3 @@
+"""tf.contrib.losses: tf.losses with the arguments of before."""
+
+from braid.tensorflow.contrib.losses.python.losses import *  # noqa: F401,F403

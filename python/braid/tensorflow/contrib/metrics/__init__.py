@@ -1,0 +1,3 @@
+"""tf.contrib.metrics: tf.metrics under the names of before, several at once, and metrics of one batch."""
+
+from braid.tensorflow.contrib.metrics.python.ops.metric_ops import *  # noqa: F401,F403
