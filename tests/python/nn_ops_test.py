@@ -100,8 +100,15 @@ class NNOpsTest(unittest.TestCase):
         depthwise = tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "VALID")
         expected = np.concatenate([convolved(x[..., i : i + 1], w[:, :, i : i + 1]) for i in range(3)], -1)
         self.check(depthwise, expected, rtol=1e-3, atol=1e-4)
-        with self.assertRaisesRegex(NotImplementedError, "three spatial dimensions"):
-            tf.nn.conv3d(x, w, [1, 1, 1, 1, 1], "SAME")
+
+    def test_volumes_are_sums_over_planes(self):
+        x = self.rng.randn(1, 4, 5, 5, 2).astype(np.float32)
+        w = self.rng.randn(2, 3, 3, 2, 3).astype(np.float32)
+        planes = [convolved(x[:, d], w[0]) + convolved(x[:, d + 1], w[1]) for d in range(3)]
+        self.check(tf.nn.conv3d(x, w, [1, 1, 1, 1, 1], "VALID"), np.stack(planes, 1), rtol=1e-3, atol=1e-4)
+        blocks = x[:, :, :4, :4].reshape(1, 2, 2, 2, 2, 2, 2, 2)
+        self.check(tf.nn.max_pool3d(x, 2, 2, "VALID"), blocks.max((2, 4, 6)))
+        self.check(tf.nn.avg_pool3d(x, 2, 2, "VALID"), blocks.mean((2, 4, 6)))
 
     def test_pools(self):
         x = self.rng.randn(1, 4, 6, 2).astype(np.float32)

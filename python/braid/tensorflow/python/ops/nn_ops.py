@@ -27,14 +27,6 @@ def __getattr__(name):
     return getattr(gen_nn_ops, name)
 
 
-def _no_volumes(symbol):
-    return NotImplementedError(
-        f"tf.nn.{symbol}: Braid has no kernels for three spatial dimensions. A dimension of size 1 can be "
-        f"squeezed, and "
-        "the two-dimensional function used."
-    )
-
-
 # ---- Arguments of convolutions and pools ----
 
 
@@ -307,9 +299,7 @@ def conv_transpose(
             n = len(output_shape) - 2
         if not 1 <= n <= 3:
             raise ValueError("output_shape must be of length 3, 4 or 5 but was {}.".format(n + 2))
-        if n == 3:
-            raise _no_volumes("conv_transpose")
-        build = conv1d_transpose if n == 1 else conv2d_transpose_v2
+        build = (conv1d_transpose, conv2d_transpose_v2, conv3d_transpose_v2)[n - 1]
         return build(
             input,
             filters,
@@ -320,6 +310,49 @@ def conv_transpose(
             dilations=dilations,
             name=name,
         )
+
+
+# ---- Three spatial dimensions, by way of two ----
+
+
+def _channels_last(x, data_format):
+    """The volumes as [batch, depth, height, width, channels]."""
+    _check_data_format(data_format, ("NDHWC", "NCDHW"))
+    return array_ops.transpose(x, [0, 2, 3, 4, 1]) if data_format == "NCDHW" else x
+
+
+def _channels_as(x, data_format, name):
+    if data_format == "NCDHW":
+        return array_ops.transpose(x, [0, 4, 1, 2, 3], name=name)
+    return array_ops.identity(x, name=name)
+
+
+def _padded_depth(x, size, stride, padding):
+    """The volumes with zeros before and after in depth, as "SAME" has them."""
+    if padding != "SAME":
+        return x
+    depth = x.get_shape().dims[1].value
+    depth = array_ops.shape(x)[1] if depth is None else depth
+    missing = (-(-depth // stride) - 1) * stride + size - depth
+    missing = math_ops.maximum(missing, 0) if tensor_util.is_tensor(missing) else max(missing, 0)
+    rows = [[0, 0], [missing // 2, missing - missing // 2], [0, 0], [0, 0], [0, 0]]
+    return array_ops.pad(x, array_ops.stack(rows))
+
+
+def _planes(x):
+    """Volumes as pictures, one for each place in depth, and what makes pictures volumes again."""
+    sizes = array_ops.shape(x)
+    known = x.get_shape().as_list()
+
+    def volumes(pictures):
+        inner = array_ops.shape(pictures)[1:]
+        made = array_ops.reshape(pictures, array_ops.concat([sizes[:2], inner], 0))
+        made.set_shape(known[:2] + pictures.get_shape().as_list()[1:])
+        return made
+
+    pictures = array_ops.reshape(x, array_ops.concat([[-1], sizes[2:]], 0))
+    pictures.set_shape([None, *known[2:]])
+    return pictures, volumes
 
 
 @tf_export(v1=["nn.conv3d"])
@@ -333,8 +366,38 @@ def conv3d_v1(
     name=None,
     filters=None,
 ):
-    """Not there: Braid has no kernels for three spatial dimensions."""
-    raise _no_volumes("conv3d")
+    """Convolution of volumes [batch, z, y, x, in] with a filter [z, y, x, in, out].
+
+    It is one of pictures: the planes under the filter are put side by side into the channels.
+    """
+    filter = deprecation.deprecated_argument_lookup("filters", filters, "filter", filter)
+    if any(d != 1 for d in _get_sequence(dilations, 3, _channel_index(data_format, 3), "dilations")):
+        raise NotImplementedError("tf.nn.conv3d: Braid has no dilations in three spatial dimensions")
+    with ops.name_scope(name, "Conv3D", [input, filter]) as name:
+        x = _channels_last(ops.convert_to_tensor(input, name="input"), data_format)
+        w = ops.convert_to_tensor(filter, name="filter")
+        x.get_shape().assert_has_rank(5)
+        size = w.get_shape().with_rank(5).dims[0].value
+        if size is None:
+            raise NotImplementedError("tf.nn.conv3d: Braid needs to know the filter's depth")
+        channel_index = _channel_index(data_format, 3)
+        strides = [
+            n
+            for i, n in enumerate(_get_sequence(strides, 3, channel_index, "strides"))
+            if i not in (0, channel_index)
+        ]
+        x = _padded_depth(x, size, strides[0], padding)
+        depth = array_ops.shape(x)[1] if x.get_shape().dims[1].value is None else x.get_shape().dims[1].value
+        last = depth - size + 1
+        x = array_ops.concat([x[:, i : i + last : strides[0]] for i in range(size)], 4)
+        pictures, volumes = _planes(x)
+        w = array_ops.transpose(w, [1, 2, 0, 3, 4])
+        height, width, _, depth_in, depth_out = w.get_shape().as_list()
+        sizes = array_ops.shape(w)
+        w = array_ops.reshape(w, array_ops.stack([sizes[0], sizes[1], -1, sizes[4]]))
+        w.set_shape([height, width, None if depth_in is None else size * depth_in, depth_out])
+        made = gen_nn_ops.conv2d(pictures, w, strides=[1, strides[1], strides[2], 1], padding=padding)
+        return _channels_as(volumes(made), data_format, name)
 
 
 conv3d = conv3d_v1
@@ -353,8 +416,52 @@ def conv3d_transpose(
     filters=None,
     dilations=None,
 ):
-    """Not there: Braid has no kernels for three spatial dimensions."""
-    raise _no_volumes("conv3d_transpose")
+    """What goes back through a convolution of volumes, with a filter [z, y, x, out, in] to `output_shape`."""
+    from braid.tensorflow.python.ops import gradients_impl
+
+    filter = deprecation.deprecated_argument_lookup("filters", filters, "filter", filter)
+    value = deprecation.deprecated_argument_lookup("input", input, "value", value)
+    with ops.name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as name:
+        value = ops.convert_to_tensor(value, name="value")
+        zeros = array_ops.zeros(output_shape, value.dtype.base_dtype)
+        made = conv3d_v1(
+            zeros, filter, strides, padding, data_format, [1] * 5 if dilations is None else dilations
+        )
+        (back,) = gradients_impl.gradients(made, zeros, grad_ys=value)
+        back.set_shape(zeros.get_shape())
+        return array_ops.identity(back, name=name)
+
+
+def conv3d_transpose_v2(
+    input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None
+):
+    return conv3d_transpose(
+        input, filters, output_shape, strides, padding, data_format or "NDHWC", name, dilations=dilations
+    )
+
+
+def _pool3d(pool2d, scope, input, ksize, strides, padding, data_format, name):
+    """Height and width first, and then the depth: the greatest of greatest ones, and the mean of means."""
+    with ops.name_scope(name, scope, [input]) as name:
+        data_format = data_format or "NDHWC"
+        x = _channels_last(ops.convert_to_tensor(input, name="input"), data_format)
+        c = _channel_index(data_format, 3)
+        ksize, strides = (
+            [n for i, n in enumerate(_get_sequence(v, 3, c, what)) if i not in (0, c)]
+            for v, what in ((ksize, "ksize"), (strides, "strides"))
+        )
+        pictures, volumes = _planes(x)
+        x = volumes(pool2d(pictures, [1, *ksize[1:], 1], [1, *strides[1:], 1], padding=padding))
+        sizes = array_ops.shape(x)
+        known = x.get_shape().as_list()
+        flat = array_ops.reshape(x, array_ops.stack([sizes[0], sizes[1], sizes[2] * sizes[3], sizes[4]]))
+        flat.set_shape([known[0], known[1], None, known[4]])
+        made = pool2d(flat, [1, ksize[0], 1, 1], [1, strides[0], 1, 1], padding=padding)
+        depth = array_ops.shape(made)[1]
+        made_depth = made.get_shape().dims[1].value
+        made = array_ops.reshape(made, array_ops.stack([sizes[0], depth, sizes[2], sizes[3], sizes[4]]))
+        made.set_shape([known[0], made_depth, *known[2:]])
+        return _channels_as(made, data_format, name)
 
 
 @tf_export(v1=["nn.depthwise_conv2d_native"])
@@ -566,7 +673,7 @@ def convolution(
     filters=None,
     dilations=None,
 ):
-    """Convolution in one or two spatial dimensions, with strides or with the filter's elements apart."""
+    """Convolution in one to three spatial dimensions, with strides or with the filter's elements apart."""
     filter = deprecation.deprecated_argument_lookup("filters", filters, "filter", filter)
     dilation_rate = deprecation.deprecated_argument_lookup(
         "dilations", dilations, "dilation_rate", dilation_rate
@@ -632,8 +739,6 @@ class Convolution:
             raise ValueError(
                 "num_spatial_dims (input.shape.ndims - 2) must be one of 1, 2 or 3 but saw {}.".format(n)
             )
-        if n == 3:
-            raise _no_volumes("convolution")
         is_first = data_format is not None and data_format.startswith("NC")
         spatial = range(2, n + 2) if is_first else range(1, n + 1)
         channels = input_shape[1 if is_first else n + 1]
@@ -659,6 +764,10 @@ class Convolution:
             stride = self.strides[0]
             return lambda x, f: conv1d(
                 x, f, stride, padding, data_format=self.data_format or "NWC", name=self.name
+            )
+        if n == 3:
+            return lambda x, f: conv3d_v1(
+                x, f, self.strides, padding, self.data_format or "NDHWC", name=self.name
             )
         data_format = self.data_format or "NHWC"
         c = _channel_index(data_format, 2)
@@ -743,7 +852,7 @@ def pool(
     data_format=None,
     dilations=None,
 ):
-    """The "AVG" or "MAX" of each window, in one or two spatial dimensions."""
+    """The "AVG" or "MAX" of each window, in one to three spatial dimensions."""
     dilation_rate = deprecation.deprecated_argument_lookup(
         "dilations", dilations, "dilation_rate", dilation_rate
     )
@@ -752,8 +861,6 @@ def pool(
         n = len(window_shape)
         if not 1 <= n <= 3:
             raise ValueError("input spatial dimensions must be at least 1 and at most 3")
-        if n == 3:
-            raise _no_volumes("pool")
         input.get_shape().with_rank(n + 2)
         strides, dilation_rate = _strides_and_dilations(n, strides, dilation_rate)
         if padding == "SAME" and any(d > 1 for d in dilation_rate):
@@ -768,13 +875,15 @@ def pool(
             ("MAX", 1): max_pool1d,
             ("AVG", 2): _avg_pool2d,
             ("MAX", 2): _max_pool2d,
+            ("AVG", 3): avg_pool3d,
+            ("MAX", 3): max_pool3d,
         }.get((pooling_type, n))
         if build is None:
             raise ValueError("pooling_type must be AVG or MAX, not %r" % (pooling_type,))
         is_first = data_format is not None and data_format.startswith("NC")
         full = [1, 1] if is_first else [1]
         last = [] if is_first else [1]
-        op_format = data_format or ("NWC" if n == 1 else "NHWC")
+        op_format = data_format or ("NWC", "NHWC", "NDHWC")[n - 1]
 
         def op(x, _, padding):
             return build(
@@ -860,27 +969,27 @@ def _pool_v2(which, input, ksize, strides, padding, data_format, name):
     if known is None and data_format is None:
         raise ValueError("The rank of the input must be known, or data_format given")
     n = len(data_format) - 2 if data_format is not None else known - 2
-    if n == 3:
-        raise _no_volumes(which)
     build = {
         ("avg_pool", 1): avg_pool1d,
         ("avg_pool", 2): _avg_pool2d,
+        ("avg_pool", 3): avg_pool3d,
         ("max_pool", 1): max_pool1d,
         ("max_pool", 2): _max_pool2d,
+        ("max_pool", 3): max_pool3d,
     }[which, n]
-    data_format = data_format or ("NWC" if n == 1 else "NHWC")
+    data_format = data_format or ("NWC", "NHWC", "NDHWC")[n - 1]
     return build(input, ksize, strides, padding, data_format=data_format, name=name)
 
 
 @tf_export("nn.max_pool", v1=["nn.max_pool_v2"])
 def max_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
-    """The greatest element of each window, in one or two spatial dimensions."""
+    """The greatest element of each window, in one to three spatial dimensions."""
     return _pool_v2("max_pool", ops.convert_to_tensor(input), ksize, strides, padding, data_format, name)
 
 
 @tf_export("nn.avg_pool", v1=["nn.avg_pool_v2"])
 def avg_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
-    """The mean of each window, in one or two spatial dimensions."""
+    """The mean of each window, in one to three spatial dimensions."""
     return _pool_v2("avg_pool", ops.convert_to_tensor(input), ksize, strides, padding, data_format, name)
 
 
@@ -911,14 +1020,14 @@ def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
 
 @tf_export("nn.max_pool3d")
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """Not there: Braid has no kernels for three spatial dimensions."""
-    raise _no_volumes("max_pool3d")
+    """The greatest element of each window, of volumes [batch, z, y, x, channels]."""
+    return _pool3d(gen_nn_ops.max_pool, "MaxPool3D", input, ksize, strides, padding, data_format, name)
 
 
 @tf_export("nn.avg_pool3d")
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """Not there: Braid has no kernels for three spatial dimensions."""
-    raise _no_volumes("avg_pool3d")
+    """The mean of each window, of volumes [batch, z, y, x, channels]."""
+    return _pool3d(gen_nn_ops.avg_pool, "AvgPool3D", input, ksize, strides, padding, data_format, name)
 
 
 @tf_export(v1=["nn.max_pool_with_argmax"])
