@@ -250,6 +250,7 @@ def _options(config):
         "isolate_session_state": config.isolate_session_state,
         "operation_timeout_ms": config.operation_timeout_in_ms,
         "cpu_devices": dict(config.device_count).get("CPU", 0),
+        "device_filters": list(config.device_filters),
     }
     return {key: value for key, value in options.items() if value}
 

@@ -7,6 +7,7 @@ import sys
 
 from braid import _native, protos
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -262,6 +263,7 @@ class _End:
     """The end of a process with servers: an error that ends it is not the end of its work."""
 
     def __init__(self):
+        self.last_acts = []  # functions of a server
         self._has_failed = False
         self._show = sys.excepthook
         sys.excepthook = self._fail
@@ -276,8 +278,16 @@ class _End:
             if self._has_failed:
                 server._server.failed()
             else:
+                self._act(server)
                 server._server.done()
             server._server.close()
+
+    def _act(self, server):
+        for act in self.last_acts:
+            try:
+                act(server)
+            except Exception as e:
+                logging.warning("At the end of the work: %s", e)  # the work itself has succeeded
 
 
 def _end_with_process():
@@ -285,3 +295,9 @@ def _end_with_process():
     global _end
     if _end is None:
         _end = _End()
+
+
+def _at_end(act):
+    """Calls act(server) at the end of the process, unless it has failed, while the other tasks still serve."""
+    if _end is not None:
+        _end.last_acts.append(act)

@@ -3,9 +3,15 @@
 Each worker applies its gradients to accumulators beside the variables, and then waits for a token. A thread of the
 chief takes the averages when enough gradients have come, updates the variables and the global step, and puts tokens
 with the new step into the queue `sync_token_q`. A gradient whose local step is older than the global step is dropped.
+
+The end: with the last update there are tokens for all, but one worker may have taken more than its share, and another
+one would wait for ever. So a worker that is done puts a few more tokens into the queue, by which the others see the
+last step, and closes it when they cannot go on without this one: a step that then waits for a token gets OutOfRange.
 """
 
-from braid.tensorflow.python.framework import dtypes, ops
+from braid import protos
+from braid.tensorflow.python.client import session as session_lib
+from braid.tensorflow.python.framework import dtypes, errors, graph_util, importer, ops
 from braid.tensorflow.python.ops import (
     array_ops,
     control_flow_ops,
@@ -18,10 +24,36 @@ from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import (
     optimizer,
     queue_runner,
+    server_lib,
     session_manager,
     session_run_hook,
 )
 from braid.tensorflow.python.util.tf_export import tf_export
+
+
+class _UpdatesRunner(queue_runner.QueueRunner):
+    """The thread of the chief's updates. It waits for gradients until the session is closed, so nobody waits for it."""
+
+    def create_threads(self, sess, coord=None, daemon=False, start=False):
+        threads = super().create_threads(sess, coord=coord, daemon=daemon, start=start)
+        if coord:
+            coord._registered_threads.difference_update(threads[: len(self.enqueue_ops)])
+        return threads
+
+
+_RELEASE_TIMEOUT_MS = 5000  # the parameter servers may be gone
+
+
+def _filters(server):
+    """The device filters of a session that needs the parameter servers and the server's own task alone."""
+    definition = server.server_def
+    return ["/job:ps", f"/job:{definition.job_name}/task:{definition.task_index}"]
+
+
+def _read_of(variable):
+    """The node that reads a variable."""
+    tensor = getattr(variable, "_snapshot", None)
+    return (variable._graph_element if tensor is None else tensor).op.name
 
 
 @tf_export(v1=["train.SyncReplicasOptimizer"])
@@ -67,6 +99,8 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
         self._sync_token_queue = None
         self._chief_queue_runner = None
         self._accumulator_list = []  # pairs (accumulator, device)
+        self._graph = None
+        self._has_released = False
 
     def compute_gradients(self, *args, **kwargs):
         """As the other optimizer's."""
@@ -121,12 +155,14 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
                 if self._variable_averages is not None:
                     with ops.control_dependencies([sync_op]), ops.name_scope(""):
                         sync_op = self._variable_averages.apply(self._variables_to_average)
-                self._chief_queue_runner = queue_runner.QueueRunner(dummy_queue, [sync_op])
+                self._chief_queue_runner = _UpdatesRunner(dummy_queue, [sync_op])
             for accumulator, device in self._accumulator_list:
                 with ops.device(device):
                     chief_init_ops.append(accumulator.set_global_step(global_step, name="SetGlobalStep"))
             self.chief_init_op = control_flow_ops.group(*chief_init_ops)
             self._gradients_applied = True
+            self._graph = ops.get_default_graph()
+            server_lib._at_end(lambda server: self._release_others(server.target, _filters(server)))
             return train_op
 
     def _accumulate(self, grad, var, train_ops):
@@ -150,6 +186,31 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
             raise ValueError("Unknown grad type!")
         self._accumulator_list.append((accumulator, var.device))
         return average
+
+    def _release_others(self, target, filters):
+        """Lets the other workers end, once this one is done. They share the queue on a parameter server."""
+        if self._has_released or not self._global_step.device:
+            return
+        self._has_released = True
+        queue = self._sync_token_queue.queue_ref.op.name
+        step = _read_of(self._global_step)
+        part = graph_util.extract_sub_graph(self._graph.as_graph_def(), [queue, step])
+        with ops.Graph().as_default() as graph:
+            importer.import_graph_def(part, name="")
+            tokens = array_ops.fill([2 * self._total_num_replicas], graph.get_tensor_by_name(f"{step}:0"))
+            with ops.device(self._global_step.device):
+                dtype = self._global_step.dtype.base_dtype
+                shared = data_flow_ops.FIFOQueue(-1, dtype, shapes=(), shared_name="sync_token_q")
+                release = shared.enqueue_many((tokens,))
+                with ops.control_dependencies([release]):
+                    close = shared.close()
+            is_needed = self._replicas_to_aggregate >= self._total_num_replicas
+            config = protos.ConfigProto(device_filters=filters, operation_timeout_in_ms=_RELEASE_TIMEOUT_MS)
+            try:
+                with session_lib.Session(target, config=config) as sess:
+                    sess.run(close if is_needed else release)
+            except (errors.CancelledError, errors.DeadlineExceededError) as e:
+                logging.debug("Another worker has ended the training before: %s", e)
 
     def get_chief_queue_runner(self):
         """The queue runner that the chief starts. ValueError: apply_gradients() was not called yet."""
@@ -232,3 +293,7 @@ class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
             session.run(self._init_tokens_op)
         if self._q_runner is not None:
             self._q_runner.create_threads(session, coord=coord, daemon=True, start=True)
+
+    def end(self, session):
+        config = session._config
+        self._sync_optimizer._release_others(session.sess_str, list(config.device_filters) if config else [])
