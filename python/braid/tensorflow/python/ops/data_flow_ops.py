@@ -137,7 +137,7 @@ class QueueBase:
 
     @property
     def name(self):
-        return self._name
+        return self._queue_ref.op.name
 
     @property
     def dtypes(self):
@@ -392,7 +392,7 @@ class Barrier:
 
     @property
     def name(self):
-        return self._name
+        return self._barrier_ref.op.name
 
     def insert_many(self, component_index, keys, values, name=None):
         """The operation that gives the elements of `keys` their component of that index."""
@@ -471,7 +471,7 @@ class ConditionalAccumulatorBase:
 
     @property
     def name(self):
-        return self._name
+        return self._accumulator_ref.op.name
 
     @property
     def dtype(self):

@@ -363,9 +363,10 @@ def _store_sparse_tensors_join(tensor_list_list, enqueue_many, keep_input):
 def _restore_sparse(handles, info):
     """The SparseTensor of handles that came out of a queue."""
     map_op = info.map_op
+    handles = array_ops.squeeze(handles, [1])
     with ops.colocate_with(map_op):
         parts = gen_sparse_ops.take_many_sparse_from_tensors_map(
-            array_ops.squeeze(handles, [1]),
+            handles,
             dtype=map_op.get_attr("T"),
             shared_name=map_op.get_attr("shared_name").decode() or map_op.name,
         )
