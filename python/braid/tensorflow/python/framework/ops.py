@@ -999,14 +999,29 @@ class RegisterShape:
         return f
 
 
+_statistics = {}  # (op type, "flops"): function(graph, NodeDef) that gives an OpStats
+
+
 class RegisterStatistics:
-    """A decorator without effect: the engine has no statistics that programs register."""
+    """A decorator: the function gives a statistic of the nodes of an op ("flops"), which tf.profiler shows.
+    """
 
     def __init__(self, op_type, statistic_type):
-        pass
+        if not isinstance(op_type, str) or "," in op_type:
+            raise TypeError("op_type must be a string without a comma.")
+        self._key = (op_type, statistic_type)
 
     def __call__(self, f):
+        if self._key in _statistics:
+            raise KeyError(f"Statistics of {self._key} are there already")
+        _statistics[self._key] = f
         return f
+
+
+def get_stats_for_node_def(graph, node, statistic_type):
+    """The OpStats of a NodeDef; its value is None if nothing is registered."""
+    function = _statistics.get((node.op, statistic_type))
+    return function(graph, node) if function else OpStats(statistic_type)
 
 
 # ---- Graphs ----
@@ -1552,7 +1567,10 @@ class Graph:
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing=False):
-        """New nodes are placed with `op`; device scopes do not apply. `op` None, ignore_existing: anywhere."""
+        """New nodes are placed with `op`; device scopes do not apply.
+
+        `op` None, ignore_existing: anywhere.
+        """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
         op = _op_to_colocate_with(op)
@@ -1616,7 +1634,10 @@ class Graph:
             return op in self._seen
 
     def control_dependencies(self, control_inputs):
-        """New nodes run after `control_inputs`: operations and tensors. None: outer scopes do not apply either."""
+        """New nodes run after `control_inputs`: operations and tensors.
+
+        None: outer scopes do not apply either.
+        """
         if control_inputs is None:
             return self._ControlDependenciesController(self, None)
         ops = []
@@ -1864,7 +1885,10 @@ class _DefaultStack(threading.local):
 
 
 class _DefaultScope:
-    """A context manager in which an object is the default. `enforce_nesting`: it must end as the innermost."""
+    """A context manager in which an object is the default.
+
+    `enforce_nesting`: it must end as the innermost.
+    """
 
     def __init__(self, stack, default):
         self._stack, self._default = stack, default

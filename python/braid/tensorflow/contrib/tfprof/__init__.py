@@ -1,0 +1,4 @@
+"""tf.profiler under its old name (tf.contrib.tfprof)."""
+
+from braid.tensorflow.contrib.tfprof import model_analyzer  # noqa: F401
+from braid.tensorflow.python.profiler import tfprof_logger  # noqa: F401

@@ -1,0 +1,83 @@
+# tf.profiler: parameters, operations, time and memory by scope and by type of op.
+import contextlib
+import io
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import numpy as np
+
+import braid.tensorflow as tf
+from braid.tensorflow.python.framework import ops
+
+Options = tf.profiler.ProfileOptionBuilder
+
+
+def quiet(options):
+    return Options(options).with_empty_output().build()
+
+
+class ProfilerTest(unittest.TestCase):
+    def setUp(self):
+        graph = tf.Graph()
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        stack.enter_context(graph.as_default())
+        self.x = tf.placeholder(tf.float32, [8, 6, 6, 2], name="x")
+        with tf.variable_scope("net"):
+            filters = tf.get_variable("w", [3, 3, 2, 4])
+            h = tf.nn.conv2d(self.x, filters, [1, 1, 1, 1], "SAME")
+            with tf.variable_scope("fc"):
+                weights = tf.get_variable("w", [144, 5])
+                self.y = tf.matmul(tf.reshape(h, [8, 144]), weights)
+        tf.get_variable("fixed", [7], trainable=False)
+
+    def test_parameters_of_what_is_trained_by_scope(self):
+        root = tf.profiler.profile(options=quiet(Options.trainable_variables_parameter()))
+        self.assertEqual((root.total_parameters, [c.name for c in root.children]), (792, ["net"]))
+        fc, w = root.children[0].children
+        self.assertEqual((fc.name, fc.parameters, fc.total_parameters), ("net/fc", 0, 720))
+        self.assertEqual(
+            (w.name, w.parameters, [d.size for d in w.shapes[0].dim]), ("net/w", 72, [3, 3, 2, 4])
+        )
+
+    def test_operations_by_type(self):
+        root = tf.profiler.profile(cmd="op", options=quiet(Options.float_operation()))
+        conv = root.children[0]
+        self.assertEqual((conv.name, conv.float_ops), ("Conv2D", 2 * 8 * 6 * 6 * 4 * 3 * 3 * 2))
+        matmul = conv.children[0]
+        self.assertEqual((matmul.name, matmul.float_ops), ("MatMul", 2 * 8 * 144 * 5))
+        self.assertEqual(root.total_float_ops, conv.total_float_ops)
+        only = Options(Options.float_operation()).with_accounted_types(["MatMul"]).build()
+        self.assertEqual(tf.profiler.profile(options=quiet(only)).total_float_ops, matmul.float_ops)
+
+    def test_time_and_memory_of_a_step(self):
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            metadata = tf.RunMetadata()
+            full = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+            session.run(self.y, {self.x: np.zeros([8, 6, 6, 2])}, options=full, run_metadata=metadata)
+        profiler = tf.profiler.Profiler()
+        profiler.add_step(0, metadata)
+        root = profiler.profile_name_scope(quiet(Options.time_and_memory()))
+        self.assertGreater(root.total_exec_micros, 0)
+        self.assertGreaterEqual(root.total_requested_bytes, 8 * 6 * 6 * 4 * 4)  # of the convolution
+
+    def test_it_is_shown(self):
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            tf.profiler.profile()
+        self.assertIn("net/fc/w (144x5, 720/720 params)", shown.getvalue())
+        self.assertRaises(NotImplementedError, tf.profiler.profile, cmd="code")
+
+    def test_programs_count_operations_of_their_ops(self):
+        @ops.RegisterStatistics("Reshape", "flops")
+        def reshape(graph, node):
+            return ops.OpStats("flops", 11)
+
+        self.addCleanup(ops._statistics.pop, ("Reshape", "flops"))
+        only = Options(Options.float_operation()).with_accounted_types(["Reshape"]).build()
+        self.assertEqual(tf.profiler.profile(options=quiet(only)).total_float_ops, 11)
+
+
+if __name__ == "__main__":
+    unittest.main()
