@@ -4,6 +4,7 @@
 
 #include <braid/algorithms.h>
 #include <braid/attributes.h>
+#include <braid/callback.h>
 #include <braid/candidate_sampling.h>
 #include <braid/canned_estimators.h>
 #include <braid/checkpoint.h>

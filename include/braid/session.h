@@ -112,7 +112,7 @@ BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_sess
 
 /// Runs the nodes that fetches and targets need, and blocks until they have run. On an error no fetch is
 /// stored. A fetch that is also fed returns the fed value. Several threads may run steps of one session at
-/// once, while the graph does not change.
+/// once, also while another thread builds (graph.h).
 BRAID_API braid_code braid_session_run(braid_session *session, const braid_run_args *args,
                                        braid_status *status);
 

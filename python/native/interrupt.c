@@ -191,13 +191,13 @@ braid_cancellation *native_watch_cancellation(const native_watch *w)
     return w->interrupt ? w->interrupt->cancellation : NULL;
 }
 
-bool native_watch_end(native_watch *w)
+bool native_watch_end(native_watch *w, bool has_failed)
 {
     if (!w->interrupt) return true;
     current = w->outer;
     const bool is_cancelled = w->interrupt->is_cancelled;
     unref(w->interrupt);
-    return !is_cancelled || PyErr_CheckSignals() == 0;
+    return (!is_cancelled && !has_failed) || PyErr_CheckSignals() == 0;
 }
 
 bool native_interrupt_init(void)

@@ -172,6 +172,14 @@ PyMODINIT_FUNC PyInit__native(void)
          "The definitions of all ops as the bytes of an OpList, sorted by name."},
         {"op_doc", native_op_doc, METH_VARARGS,
          "op_doc(name): a page (Markdown) on an op; with * for any characters, on several; None: on all."},
+        {"reset", (PyCFunction)(void (*)(void))native_reset, METH_VARARGS | METH_KEYWORDS,
+         "reset(target, containers=(), device_filters=(), tls_dir=None, operation_timeout_ms=0): clears containers "
+         "on the tasks of a cluster, and closes the sessions of its masters."},
+        {"register_py_func", native_register_py_func, METH_VARARGS,
+         "register_py_func(token, function): nodes PyFunc with this token call the function, which takes a list of "
+         "Tensors and returns one. The token must be free."},
+        {"unregister_py_func", native_unregister_py_func, METH_VARARGS,
+         "unregister_py_func(token): nodes call the function no more."},
         {0},
     };
     static struct PyModuleDef definition = {

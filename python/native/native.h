@@ -95,8 +95,13 @@ bool native_interrupt_init(void);
 // opening one. False: a signal came before, whose exception is set.
 bool native_watch_begin(native_watch *w, native_interrupt **of, braid_session *session);
 braid_cancellation *native_watch_cancellation(const native_watch *w); // NULL: none
-// False: KeyboardInterrupt is set, whatever the call has returned.
-bool native_watch_end(native_watch *w);
+// False: an exception of a signal is set, and counts more than an error of the call.
+bool native_watch_end(native_watch *w, bool has_failed);
+
+// ---- callback.c: functions of the module ----
+
+PyObject *native_register_py_func(PyObject *module, PyObject *args);
+PyObject *native_unregister_py_func(PyObject *module, PyObject *args);
 
 // ---- tensor.c ----
 
@@ -153,6 +158,8 @@ bool native_session_init(PyObject *module);
 // Closing waits for the calls.
 braid_session *native_session_enter(PyObject *session);
 void native_session_leave(PyObject *session);
+
+PyObject *native_reset(PyObject *module, PyObject *args, PyObject *keywords); // a function of the module
 
 // Calls that use an object without the interpreter's lock. Closing the object waits for their end.
 typedef struct {

@@ -99,7 +99,7 @@ static bool open_session(session_object *s, braid_graph *g, braid_session_option
     if (is_good) {
         o->cancellation = native_watch_cancellation(&w);
         Py_BEGIN_ALLOW_THREADS s->session = braid_session_open(g, o, st);
-        Py_END_ALLOW_THREADS is_good = native_watch_end(&w);
+        Py_END_ALLOW_THREADS is_good = native_watch_end(&w, !s->session);
         if (is_good && !s->session) native_raise(st);
     }
     native_interrupt_free(interrupt);
@@ -209,6 +209,30 @@ static PyObject *list_devices(PyObject *self, PyObject *args)
     Py_END_ALLOW_THREADS PyObject *list = code ? native_raise(st) : device_list(devices, count);
     native_session_leave(self);
     return list;
+}
+
+PyObject *native_reset(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    (void)module;
+    static char *names[] = {"target",  "containers",           "device_filters",
+                            "tls_dir", "operation_timeout_ms", NULL};
+    braid_session_options o = {0};
+    PyObject *containers = NULL, *filters = NULL;
+    long long timeout_ms = 0;
+    NATIVE_STRINGS(contained);
+    NATIVE_STRINGS(filtered);
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|OOzL", names, &o.target, &containers, &filters,
+                                     &o.tls_dir, &timeout_ms) ||
+        (containers && !native_strings_init(&contained, containers)) ||
+        (filters && !native_strings_init(&filtered, filters)))
+        return NULL;
+    o.device_filters = filtered.items;
+    o.device_filter_count = filtered.count;
+    o.operation_timeout_ms = timeout_ms;
+    NATIVE_STATUS(st);
+    braid_code code;
+    Py_BEGIN_ALLOW_THREADS code = braid_session_reset(&o, contained.items, contained.count, st);
+    Py_END_ALLOW_THREADS return native_none(code, st);
 }
 
 // ---- The type ----

@@ -139,7 +139,7 @@ static PyObject *run_step(PyObject *session, step *s, long long timeout_ms)
         Py_BEGIN_ALLOW_THREADS code = braid_session_run(open, &args, st);
         Py_END_ALLOW_THREADS native_session_leave(session);
     }
-    if (!native_watch_end(&w) || !open) return NULL;
+    if (!native_watch_end(&w, code) || !open) return NULL;
     return code ? native_raise(st) : result(s->fetched, s->fetch_count, s->metadata);
 }
 
@@ -307,7 +307,7 @@ static PyObject *run_callable(callable_object *c, values *v)
         Py_BEGIN_ALLOW_THREADS code =
             braid_callable_run_with(c->callable, v->feeds, v->fetches, metadata, cancellation, st);
         Py_END_ALLOW_THREADS native_calls_leave(&c->calls);
-        if (native_watch_end(&w))
+        if (native_watch_end(&w, code))
             results = code ? native_raise(st) : result(v->fetches, c->fetch_count, metadata);
     }
     braid_run_metadata_free(metadata);
@@ -397,7 +397,7 @@ static PyObject *call_partial(partial_object *p, step *s, long long timeout_ms)
     native_calls_enter(&p->calls);
     Py_BEGIN_ALLOW_THREADS code = braid_partial_run_call(p->run, &args, st);
     Py_END_ALLOW_THREADS native_calls_leave(&p->calls);
-    if (!native_watch_end(&w)) return NULL;
+    if (!native_watch_end(&w, code)) return NULL;
     return code ? native_raise(st) : result(s->fetched, s->fetch_count, NULL);
 }
 

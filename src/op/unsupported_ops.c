@@ -29,7 +29,7 @@ static const family families[] = {
     {"MatrixLogarithm", false, "decompositions of matrices are not part of Braid"},
     {"MatrixExponential", false, "decompositions of matrices are not part of Braid"},
     {"CreateSummaryDbWriter", true, "Braid writes no summaries to databases: see CreateSummaryFileWriter"},
-    {"PyFunc", false, "a server cannot call functions of the client's Python"},
+    {"EagerPyFunc", true, "Braid has no eager execution: see PyFunc"},
 };
 
 const char *bd_op_unsupported(const char *op_type)

@@ -1,7 +1,9 @@
 # The extension module braid._native: tensors share memory with numpy, and graphs and sessions are the C ones.
 import contextlib
+import itertools
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -640,6 +642,183 @@ class InterruptTest(unittest.TestCase):
         thread.join()
         self.assertEqual(codes, [DEADLINE_EXCEEDED])
         self.assert_is_usable()
+
+
+counter = itertools.count()
+
+
+class PyFuncTest(unittest.TestCase):
+    """Nodes that call functions of Python."""
+
+    def node(self, b, function, inputs, types, op="PyFunc"):
+        """The node, whose function is registered until the test ends."""
+        token = f"{self.id()}/{next(counter)}"
+        native.register_py_func(token, function)
+        self.addCleanup(native.unregister_py_func, token)
+        out = protos.AttrValue()
+        out.list.type.extend(types)
+        types = {"Tout": out.SerializeToString()}
+        if not inputs:
+            types["Tin"] = protos.AttrValue(list={}).SerializeToString()
+        return b.node(op, [inputs], token=attr(s=token.encode()), **types)
+
+    def test_a_function_computes_in_the_step(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        seen = []
+
+        def function(inputs):
+            array = np.asarray(inputs[0])
+            seen.append((threading.get_ident(), array.ctypes.data))
+            return [tensor(array + 1), native.Tensor.from_strings([b"text"], ())]
+
+        y = self.node(b, function, [x], [FLOAT, STRING])
+        fed = np.arange(3, dtype=np.float32)
+        session = native.Session(b.graph)
+        for _ in range(3):
+            got = session.run([(*x, tensor(fed))], [(y, 0), (y, 1)], [])
+            np.testing.assert_array_equal(np.asarray(got[0]), fed + 1)
+            self.assertEqual(got[1].strings(), [b"text"])
+        self.assertEqual({place for _, place in seen}, {fed.ctypes.data})  # no copy
+
+    def test_an_exception_is_the_error_of_the_node(self):
+        for exception, code in (
+            (ValueError("bad value"), INVALID_ARGUMENT),
+            (TypeError("bad value"), INVALID_ARGUMENT),
+            (StopIteration("bad value"), 11),
+            (NotImplementedError("bad value"), 12),
+            (KeyError("bad value"), 2),
+        ):
+
+            def function(inputs):
+                raise exception
+
+            b = Builder()
+            y = self.node(b, function, [], [FLOAT])
+            with self.assertRaises(native.Error) as caught:
+                native.Session(b.graph).run([], [(y, 0)], [])
+            self.assertEqual(caught.exception.args[0], code)
+            text = caught.exception.args[1]
+            self.assertTrue(text.startswith(type(exception).__name__ + ": "), text)
+            self.assertIn("bad value", text)
+            self.assertIn("in function", text)  # the traceback
+            self.assertIn(y.name, text)
+
+    def test_wrong_results_are_errors(self):
+        for result, words in (
+            ([], "returns 0 values, but expects to see 1"),
+            ([tensor(np.int32(1))], "0-th value returned by .* is int32, but expects float"),
+            ([1.0], "Tensor is needed"),
+            (None, "not iterable"),
+        ):
+            b = Builder()
+            y = self.node(b, lambda inputs: result, [], [FLOAT], "PyFuncStateless")
+            with self.assertRaisesRegex(native.Error, words):
+                native.Session(b.graph).run([], [(y, 0)], [])
+
+    def test_a_function_that_is_gone_is_an_error(self):
+        b = Builder()
+        y = self.node(b, lambda inputs: [tensor(np.float32(1))], [], [FLOAT])
+        session = native.Session(b.graph)
+        session.run([], [(y, 0)], [])
+        native.unregister_py_func(protos.AttrValue.FromString(y.attr("token")).s.decode())
+        with self.assertRaisesRegex(native.Error, "is not found"):
+            session.run([], [(y, 0)], [])
+        self.assertRaises(TypeError, native.register_py_func, "token", 7)
+
+    def test_a_function_may_run_steps(self):
+        b = Builder()
+        x = b.placeholder(FLOAT)
+        negative = (b.node("Neg", [x]), 0)
+        session = native.Session(b.graph)
+        y = self.node(b, lambda inputs: session.run([(*x, inputs[0])], [negative], []), [x], [FLOAT])
+        (got,) = session.run([(*x, tensor(np.float32(3)))], [(y, 0)], [])
+        self.assertEqual(np.asarray(got), -3)
+
+    def test_many_threads_call_at_once(self):
+        b = Builder()
+        x = b.placeholder(INT64)
+        y = self.node(b, lambda inputs: [tensor(np.asarray(inputs[0]) * 2 + np.int64(0))], [x], [INT64])
+        z = self.node(b, lambda inputs: [tensor(np.asarray(inputs[0]) * 3 + np.int64(0))], [x], [INT64])
+        sum_ = (b.node("Add", [(y, 0), (z, 0)]), 0)
+        session = native.Session(b.graph)
+        got = {}
+
+        def run(i):
+            array = np.full(4, i)
+            for _ in range(50):
+                (value,) = session.run([(*x, tensor(array))], [sum_], [])
+            got[i] = list(np.asarray(value))
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(got, {i: [5 * i] * 4 for i in range(4)})
+
+    def test_it_works_on_a_server_of_the_process(self):
+        b = Builder()
+        y = self.node(b, lambda inputs: [tensor(np.float32(os.getpid()))], [], [FLOAT])
+        server = native.Server()
+        session = native.Session(b.graph, server.target)
+        (got,) = session.run([], [(y, 0)], [])
+        self.assertEqual(np.asarray(got), np.float32(os.getpid()))
+        session.close()
+        server.close()
+
+    def test_ctrl_c_in_a_function_ends_the_step(self):
+        b = Builder()
+
+        def function(inputs):
+            signal.raise_signal(signal.SIGINT)
+            return [tensor(np.float32(1))]
+
+        y = self.node(b, function, [], [FLOAT])
+        with self.assertRaises(KeyboardInterrupt):
+            native.Session(b.graph, inter_op_threads=1).run([], [(y, 0)], [])
+
+
+class ServerTest(unittest.TestCase):
+    def test_ctrl_c_ends_a_step_on_a_server(self):
+        b = Builder()
+        one = (b.node("Const", dtype=attr(type=FLOAT), value=tensor_attr(np.float32(1))), 0)
+        server = native.Server()
+        test = InterruptTest()
+        test.setUp()
+        test.session.close()
+        test.session = native.Session(test.one[0].graph, server.target)
+        for _ in range(2):
+            with test.signalled() as sent, self.assertRaises(KeyboardInterrupt):
+                test.session.run([], [test.waits], [])
+            self.assertLess(time.monotonic() - sent[0], 5)
+            test.assert_is_usable()
+        test.session.close()
+        server.close()
+
+    def test_ctrl_c_ends_the_opening_of_a_session(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            nowhere = "grpc://127.0.0.1:%d" % taken.getsockname()[1]  # nothing listens
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            self.assertRaises(KeyboardInterrupt, native.Session, native.Graph(), nowhere)
+
+    def test_reset_clears_variables(self):
+        b = Builder()
+        shape = attr(shape={})
+        v = (b.node("VariableV2", dtype=attr(type=FLOAT), shape=shape), 0)
+        one = (b.node("Const", dtype=attr(type=FLOAT), value=tensor_attr(np.float32(1))), 0)
+        assign = b.node("Assign", [v, one])
+        server = native.Server()
+        session = native.Session(b.graph, server.target)
+        session.run([], [], [assign])
+        native.reset(server.target)
+        with self.assertRaises(native.Error):
+            session.run([], [v], [])
+        with self.assertRaisesRegex(native.Error, "uninitialized"):
+            native.Session(b.graph, server.target).run([], [v], [])
+        self.assertRaises(native.Error, native.reset, "")
+        server.close()
 
 
 if __name__ == "__main__":
