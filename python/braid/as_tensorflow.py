@@ -37,10 +37,15 @@ class Aliases:
 
     def find_spec(self, fullname, path=None, target=None):
         real = self._real_name(fullname)
-        if real is None or not _exists(real):
+        if real is None:
             return None
+        if not _exists(real):
+            return self._missing(fullname)
         is_package = getattr(sys.modules.get(real), "__path__", None) is not None
         return importlib.machinery.ModuleSpec(fullname, self, origin=real, is_package=is_package)
+
+    def _missing(self, fullname):
+        return None
 
     def create_module(self, spec):
         module = importlib.import_module(spec.origin)
@@ -50,6 +55,18 @@ class Aliases:
     def exec_module(self, module):
         """It has run. The import gave it the specification of the alias: takes that back."""
         module.__spec__ = module.__spec__.loader_state
+
+
+class _TensorFlow(Aliases):
+    """Says of a module that TensorFlow has and Braid has not what to use in its place."""
+
+    def _missing(self, fullname):
+        from braid.tensorflow import missing
+
+        name = fullname.partition(".")[2]
+        is_public = name.partition(".")[0] not in ("core", "python")
+        text = missing.message(name) if is_public else "Braid has no such module"
+        raise ModuleNotFoundError(f"No module named {fullname!r}: {text}", name=fullname)
 
 
 def _exists(name):
@@ -65,7 +82,7 @@ def _install():
         raise ImportError(
             "TensorFlow has been imported already: import braid.as_tensorflow, or call braid.install(), first"
         )
-    sys.meta_path.insert(0, Aliases("tensorflow", "braid.tensorflow"))
+    sys.meta_path.insert(0, _TensorFlow("tensorflow", "braid.tensorflow"))
     # TensorFlow brought these with it: programs import them without saying so.
     sys.meta_path.append(Aliases("absl", "braid.absl"))
     sys.meta_path.append(Aliases("six", "braid.six"))
