@@ -103,6 +103,10 @@ bool native_watch_end(native_watch *w, bool has_failed);
 PyObject *native_register_py_func(PyObject *module, PyObject *args);
 PyObject *native_unregister_py_func(PyObject *module, PyObject *args);
 
+// ---- checkpoint.c ----
+
+bool native_checkpoint_init(PyObject *module);
+
 // ---- tensor.c ----
 
 bool native_tensor_init(PyObject *module);
