@@ -255,13 +255,13 @@ class DatasetV2(composite_tensor.CompositeTensor):
             raise TypeError("`generator` must be callable.")
         spec = structure.spec_of_types(output_types, output_shapes)
         args = () if args is None else tuple(ops.convert_n_to_tensor(args, name="args"))
-        state = _Generators(generator, spec)
-        id_dataset = Dataset.from_tensors(args).map(state.begin)
+        state = _Generators(generator, spec, args)
 
-        def elements(generator_id):
-            return _GeneratorDataset(generator_id, lambda i: i, state.next, state.finalize, spec)
+        def elements(unused):
+            return _GeneratorDataset(unused, state.begin, state.next, state.finalize, spec)
 
-        return id_dataset.flat_map(elements)
+        # An iteration begins with the element of this dataset.
+        return Dataset.from_tensors(0).flat_map(elements)
 
     @staticmethod
     def range(*args):
@@ -974,8 +974,8 @@ class _GeneratorDataset(DatasetSource):
 class _Generators:
     """The Python iterators of `Dataset.from_generator`, by number, and the nodes that use them."""
 
-    def __init__(self, generator, spec):
-        self._generator, self._spec = generator, spec
+    def __init__(self, generator, spec, args):
+        self._generator, self._spec, self._given = generator, spec, args
         self._types = structure.get_flat_tensor_types(spec)
         self._args, self._iterators, self._next_id = {}, {}, 0
 
@@ -984,10 +984,10 @@ class _Generators:
         self._args[self._next_id] = args
         return np.array(self._next_id, dtype=np.int64)
 
-    def begin(self, *args):
+    def begin(self, unused):
         from braid.tensorflow.python.ops import script_ops
 
-        number = script_ops.numpy_function(self._begin, args, dtypes.int64)
+        number = script_ops.numpy_function(self._begin, self._given, dtypes.int64)
         number.set_shape([])
         return number
 
