@@ -545,6 +545,53 @@ class SessionTest(unittest.TestCase):
         ):
             self.assertEqual([float(np.asarray(g)) for g in got], want)
 
+    def test_threads_build_and_run_at_once(self):
+        b = Builder()
+        x = b.placeholder(FLOAT, "x")
+        y = (b.node("Square", [x]), 0)
+        session = native.Session(b.graph)
+        feed = tensor(np.float32(3))
+        errors = []
+
+        def run(out, want):
+            (got,) = session.run([(*x, feed)], [out], [])
+            self.assertEqual(np.asarray(got), want)
+
+        def gradient(op, grads):
+            run(y, 9)  # of what was there; lets other threads run
+            b.node("NoOp")
+
+        def build():
+            for i in range(60):
+                (dx,) = b.graph.gradients([y], [x], fn=gradient)
+                self.assertRaises(native.Error, b.node, "NoSuchOp")
+                x[0].set_shape(0, ())
+                run((b.node("Neg", [dx]), 0), -6)
+
+        def guarded(function):
+            try:
+                function()
+            except BaseException as e:
+                errors.append(e)
+
+        run(y, 9)
+        is_over = threading.Event()
+
+        def run_steps():
+            while not is_over.is_set():
+                run(y, 9)
+
+        builders = [threading.Thread(target=guarded, args=(build,)) for _ in range(3)]
+        runners = [threading.Thread(target=guarded, args=(run_steps,)) for _ in range(2)]
+        for t in builders + runners:
+            t.start()
+        for t in builders:
+            t.join()
+        is_over.set()
+        for t in runners:
+            t.join()
+        self.assertEqual(errors, [])
+
     def test_graphs_and_sessions_leave_nothing(self):
         def pages():
             with open("/proc/self/statm") as f:
