@@ -150,27 +150,29 @@ def _matching(serialized, graph):
     serialized = serialized if isinstance(serialized, bytes) else serialized.item()
     saved = object_graph.object_graph_class().FromString(serialized)
     own = graph.message
-    found, todo, seen = {}, [(0, 0)], set()
+    pairs, todo = {0: 0}, [0]  # from numbers of own nodes to those of saved ones
     while todo:
-        a, b = todo.pop()
-        if (a, b) in seen:
-            continue
-        seen.add((a, b))
-        for mine in own.nodes[b].attributes:
-            for theirs in saved.nodes[a].attributes:
-                if mine.name == theirs.name:
-                    found[theirs.checkpoint_key] = graph.variables[mine.checkpoint_key]
-        names = {c.local_name: c.node_id for c in saved.nodes[a].children}
-        todo.extend((names[c.local_name], c.node_id) for c in own.nodes[b].children if c.local_name in names)
-        ids = {
+        number = todo.pop()
+        names = {c.local_name: c.node_id for c in saved.nodes[pairs[number]].children}
+        for child in own.nodes[number].children:
+            if child.local_name in names and child.node_id not in pairs:
+                pairs[child.node_id] = names[child.local_name]
+                todo.append(child.node_id)
+    for number, theirs in list(pairs.items()):
+        slots = {
             (s.original_variable_node_id, s.slot_name): s.slot_variable_node_id
-            for s in saved.nodes[a].slot_variables
+            for s in saved.nodes[theirs].slot_variables
         }
-        pairs = {y: x for x, y in seen | set(todo)}
-        for s in own.nodes[b].slot_variables:
-            theirs = ids.get((pairs.get(s.original_variable_node_id), s.slot_name))
-            if theirs is not None:
-                todo.append((theirs, s.slot_variable_node_id))
+        for s in own.nodes[number].slot_variables:
+            key = (pairs.get(s.original_variable_node_id), s.slot_name)
+            if key in slots:
+                pairs[s.slot_variable_node_id] = slots[key]
+    found = {}
+    for number, theirs in pairs.items():
+        keys = {a.name: a.checkpoint_key for a in saved.nodes[theirs].attributes}
+        for attribute in own.nodes[number].attributes:
+            if attribute.name in keys:
+                found[keys[attribute.name]] = graph.variables[attribute.checkpoint_key]
     return found
 
 
