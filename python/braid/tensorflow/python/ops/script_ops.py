@@ -120,7 +120,8 @@ def py_func(func, inp, Tout, stateful=True, name=None):
       stateful: whether calls with equal arguments may differ; if not, the engine may call it less often.
       name: of the node, "PyFunc" if None.
 
-    A step fails where the function raises: with InvalidArgumentError for ValueError and TypeError, OutOfRangeError
+    A step fails where the function raises: with InvalidArgumentError for ValueError and TypeError,
+    OutOfRangeError
     for StopIteration, else UnknownError. Static shapes of the results are not known.
     """
     return _make(func, inp, Tout, stateful, name)

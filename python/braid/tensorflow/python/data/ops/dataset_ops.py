@@ -1,7 +1,7 @@
 """Datasets: pipelines of elements, which nodes of the graph describe (tf.data.Dataset).
 
-A dataset is a tensor of variants; what runs is an iterator (iterator_ops.py). Functions of elements are functions
-of the graph's library, and what they use from outside is an input of the dataset's node.
+A dataset is a tensor of variants; what runs is an iterator (iterator_ops.py). Functions of elements are
+functions of the graph's library, and what they use from outside is an input of the dataset's node.
 """
 
 import abc
@@ -64,7 +64,10 @@ class StatsOptions(options_lib.OptionsBase):
 
 @tf_export("data.experimental.OptimizationOptions")
 class OptimizationOptions(options_lib.OptionsBase):
-    """How pipelines are rewritten in TensorFlow. Braid's engine does not rewrite them: elements are the same."""
+    """How pipelines are rewritten in TensorFlow.
+
+    Braid's engine does not rewrite them: elements are the same.
+    """
 
     _OPTIONS = {
         name: (bool, None)
@@ -368,7 +371,10 @@ class DatasetV2(composite_tensor.CompositeTensor):
     # -- Functions --
 
     def map(self, map_func, num_parallel_calls=None):
-        """`map_func` of each element. num_parallel_calls: how many calls run at a time; AUTOTUNE: the engine says."""
+        """`map_func` of each element.
+
+        num_parallel_calls: how many calls run at a time; AUTOTUNE: the engine says.
+        """
         if num_parallel_calls is None:
             return MapDataset(self, map_func, preserve_cardinality=True)
         return ParallelMapDataset(self, map_func, num_parallel_calls, preserve_cardinality=True)
@@ -417,7 +423,10 @@ class DatasetV2(composite_tensor.CompositeTensor):
 
 @tf_export(v1=["data.Dataset"])
 class DatasetV1(DatasetV2):
-    """A dataset with the iterators and properties of TensorFlow 1. A class of a program may give `_as_variant_tensor`."""
+    """A dataset with the iterators and properties of TensorFlow 1.
+
+    A class of a program may give `_as_variant_tensor`.
+    """
 
     def __init__(self, variant_tensor=None):
         if variant_tensor is None:
@@ -456,7 +465,10 @@ class DatasetV1(DatasetV2):
     # -- Iterators --
 
     def make_one_shot_iterator(self):
-        """An iterator that needs no initializer. ValueError: the pipeline uses a variable, a table or a placeholder."""
+        """An iterator that needs no initializer.
+
+        ValueError: the pipeline uses a variable, a table or a placeholder.
+        """
         return self._make_one_shot_iterator()
 
     def _make_one_shot_iterator(self):
@@ -723,7 +735,8 @@ class _CopiedFunction(function._DefinedFunction):
 
 
 def _state_function(func, name, dataset, initial_state, returns_state_only):
-    """A function of (state, element) whose results keep the state's types; its shapes are what stays the same.
+    """A function of (state, element) whose results keep the state's types; its shapes are what stays the
+    same.
 
     Returns the TypeSpecs of the state, and the function.
     """
@@ -944,7 +957,9 @@ class RangeDataset(DatasetSource):
 
 
 class _GeneratorDataset(DatasetSource):
-    """init_func(init_args) makes a state, next_func(state) the elements until OutOfRange, finalize_func(state) ends."""
+    """init_func(init_args) makes a state, next_func(state) the elements until OutOfRange,
+    finalize_func(state) ends.
+    """
 
     def __init__(self, init_args, init_func, next_func, finalize_func, output_spec=None):
         spec = structure.type_spec_from_value(init_args)
