@@ -1,6 +1,6 @@
 # What `cmake --install` copies, by component (each a Debian package): runtime (the shared library),
-# development (headers, both libraries, pkg-config file, CMake package) and program (braid, the examples,
-# manual pages, completion).
+# development (headers, both libraries, pkg-config file, CMake package), program (braid, the examples,
+# manual pages, completion) and python (the Python package).
 include(CMakePackageConfigHelpers)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
 set(generated ${BRAID_GENERATED_DIR}/packaging)
@@ -69,3 +69,18 @@ install(FILES ${packaging}/completion/_braid
     DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
 install(FILES ${packaging}/completion/braid.fish
     DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+
+# ---- Python ----
+
+# Where Debian has the packages of all its versions of Python.
+if(TARGET braid_python)
+    set(python_dir lib/python3/dist-packages)
+    file(RELATIVE_PATH libdir /${python_dir}/braid /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(braid_python PROPERTIES INSTALL_RPATH "$ORIGIN/${libdir}")
+    install(TARGETS braid_python LIBRARY DESTINATION ${python_dir}/braid COMPONENT python)
+    foreach(file IN LISTS python_copies)
+        file(RELATIVE_PATH name ${BRAID_PYTHON_DIR} ${file})
+        cmake_path(GET name PARENT_PATH directory)
+        install(FILES ${file} DESTINATION ${python_dir}/${directory} COMPONENT python)
+    endforeach()
+endif()

@@ -1,5 +1,5 @@
-# Debian packages by CPack: libbraid0, libbraid-dev and braid, from the components that are installed (`./dev
-# package`).
+# Debian packages by CPack: libbraid0, libbraid-dev, braid and python3-braid, from the components that are
+# installed (`./dev package`).
 #
 # BRAID_PACKAGE lays the installation out as Debian wants it; it is for this and nothing else.
 option(BRAID_PACKAGE "Lay the installation out for Debian packages" OFF)
@@ -48,7 +48,7 @@ function(braid_gzip source name out)
 endfunction()
 braid_gzip(${generated}/changelog.Debian changelog.Debian debian_changelog)
 braid_gzip(${CMAKE_SOURCE_DIR}/CHANGELOG.md changelog changelog)
-foreach(pair runtime:libbraid0 development:libbraid-dev program:braid)
+foreach(pair runtime:libbraid0 development:libbraid-dev program:braid python:python3-braid)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 component)
     list(GET pair 1 name)
@@ -75,7 +75,7 @@ set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${braid_deb_release})
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime development program)
+set(CPACK_COMPONENTS_ALL runtime development program python)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -107,4 +107,16 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libcairo2") # plots of braid compare
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "distributed TensorFlow graphs - servers and launcher\n${about}\
 This package has the braid program, which runs and serves clusters, and two\n\
 example programs that train on images of digits.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-braid)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+    "libbraid0 (= ${braid_deb_version}), python3 (>= 3.9), python3-numpy (>= 1:1.24), python3-protobuf (>= 3.21)")
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION "distributed TensorFlow graphs - Python interface\n${about}\
+This package runs programs written for TensorFlow 1 in Python\n\
+(python3 -m braid PROGRAM).")
+file(WRITE ${generated}/postinst "#!/bin/sh\nset -e\nif command -v py3compile >/dev/null; then py3compile -p python3-braid; fi\n")
+file(WRITE ${generated}/prerm "#!/bin/sh\nset -e\nif command -v py3clean >/dev/null; then py3clean -p python3-braid; fi\n")
+file(CHMOD ${generated}/postinst ${generated}/prerm
+     PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA "${generated}/postinst;${generated}/prerm")
 include(CPack)

@@ -1,10 +1,23 @@
 # The Python package: python/braid/, and the extension module braid._native of python/native/*.c, which is
 # built for the stable ABI. In build/PRESET/python, as Python finds it with that directory in its path.
 #
-# Left out where Python's headers are missing, and under sanitizers, with which Python would have to start.
+# Left out where Python's headers are missing, and under sanitizers other than gcc's AddressSanitizer, whose
+# library the tests give to Python (BRAID_PYTHON_PRELOAD).
 pkg_check_modules(PYTHON python3)
-if(NOT PYTHON_FOUND OR BRAID_SANITIZE)
+if(NOT PYTHON_FOUND)
     return()
+endif()
+if(BRAID_SANITIZE)
+    if(BRAID_FUZZ OR BRAID_SANITIZE MATCHES "thread" OR NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        return()
+    endif()
+    # The C++ library too, because AddressSanitizer looks for the function that throws when Python begins.
+    foreach(library IN ITEMS libasan.so libstdc++.so)
+        execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${library} OUTPUT_VARIABLE path
+                        OUTPUT_STRIP_TRAILING_WHITESPACE)
+        list(APPEND BRAID_PYTHON_PRELOAD ${path})
+    endforeach()
+    string(REPLACE ";" ":" BRAID_PYTHON_PRELOAD "${BRAID_PYTHON_PRELOAD}")
 endif()
 
 set(BRAID_PYTHON_DIR ${CMAKE_BINARY_DIR}/python)

@@ -207,6 +207,11 @@ foreach(source IN LISTS script_tests)
     add_test(NAME ${test} COMMAND ${interpreter} ${source} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     braid_test_properties(${test} ${source})
+    if(BRAID_PYTHON_PRELOAD AND group STREQUAL "python")
+        # Python itself keeps memory until it ends.
+        set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "LD_PRELOAD=${BRAID_PYTHON_PRELOAD}"
+                     "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")
+    endif()
 endforeach()
 
 # Sanitizers have no part in what follows.

@@ -66,8 +66,14 @@ build_example() {
     train 0 ./examples/my_mnist --train_steps=50
 }
 
+train_in_python() {
+    install "$(deb python3-braid)"
+    as_user python3 -m braid project/train.py | tee "$work/train"
+    grep -x "y = 3.00 x + 2.00" "$work/train" >&3
+}
+
 remove() {
-    apt_get purge braid libbraid0 libbraid-dev
+    apt_get purge braid libbraid0 libbraid-dev python3-braid
     local left
     left=$(in_debian find /usr /etc /var/lib -name '*braid*' -not -path '/var/lib/apt/*')
     [ -z "$left" ] || { echo "left behind: $left"; return 1; }
@@ -90,7 +96,8 @@ case ${1:-} in
     step "install libbraid-dev and compilers" "$network" install_development
     step "build and run a project" "$look" build_project
     step "build and run the example in libbraid-dev" "$look" build_example
-    step "purge all three" "A file that a package writes at run time belongs into its postrm." remove
+    step "install python3-braid and train by it" "$look" train_in_python
+    step "purge all four" "A file that a package writes at run time belongs into its postrm." remove
     echo "The packages install, run and can be removed."
     ;;
 *)

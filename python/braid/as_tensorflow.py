@@ -52,6 +52,11 @@ class Aliases:
         spec.loader_state = module.__spec__
         return module
 
+    def get_code(self, fullname):
+        """For `python3 -m braid -m tensorflow.python.tools.freeze_graph`."""
+        real = self._real_name(fullname)
+        return importlib.util.find_spec(real).loader.get_code(real)
+
     def exec_module(self, module):
         """It has run. The import gave it the specification of the alias: takes that back."""
         module.__spec__ = module.__spec__.loader_state

@@ -102,12 +102,14 @@ static PyObject *call(PyObject *self, braid_gradients_options *o, const braid_ou
     if (!grads) return PyErr_NoMemory();
     braid_graph *g = native_graph(self);
     NATIVE_STATUS(st);
+    native_graph_begin_walk(self);
     braid_graph_lock(g); // not while the program's functions run
     braid_here(a->file, a->line);
     braid_gradients_sparse(g, ys, num_ys, xs, num_xs, o, grads);
     braid_here(NULL, 0);
     const braid_code code = braid_graph_take_error(g, st);
     braid_graph_unlock(g);
+    native_graph_end_walk(self);
     if (a->has_raised) return NULL;
     return code ? native_raise(st) : gradient_list(self, grads, num_xs);
 }
@@ -162,6 +164,7 @@ PyObject *native_op_gradient(PyObject *self, PyObject *args)
         calloc((size_t)input_count + 1, sizeof *input_grads);
     if (!input_grads) return PyErr_NoMemory();
     NATIVE_STATUS(st);
+    native_graph_wait(native_op_graph(self));
     braid_graph_lock(braid_op_graph(op));
     braid_here(file, line);
     braid_op_gradient(op, output_grads, count, input_grads);
@@ -177,6 +180,7 @@ PyObject *native_gradient_to_dense(PyObject *self, PyObject *gradient)
     if (!gradient_item(gradient, &g)) return NULL;
     braid_graph *graph = native_graph(self);
     NATIVE_STATUS(st);
+    native_graph_wait(self);
     braid_graph_lock(graph);
     braid_here(NULL, 0);
     const braid_out whole = braid_gradient_to_dense(graph, &g);

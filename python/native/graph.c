@@ -4,6 +4,9 @@
 
 typedef struct {
     PyObject_HEAD braid_graph *graph;
+    unsigned long walker;    // the thread in native_graph_begin_walk
+    int walks;               // its calls inside each other; 0: there is none
+    PyThread_type_lock walk; // held while there are any
 } graph_object;
 
 static PyObject *graph_type;
@@ -13,6 +16,32 @@ braid_graph *native_graph(PyObject *object)
     if ((PyObject *)Py_TYPE(object) == graph_type) return ((graph_object *)object)->graph;
     PyErr_SetString(PyExc_TypeError, "a braid._native.Graph is needed");
     return NULL;
+}
+
+// ---- Turns ----
+
+void native_graph_wait(PyObject *graph)
+{
+    const graph_object *g = (graph_object *)graph;
+    while (g->walks > 0 && g->walker != PyThread_get_thread_ident()) {
+        Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(g->walk, WAIT_LOCK);
+        PyThread_release_lock(g->walk);
+        Py_END_ALLOW_THREADS
+    }
+}
+
+void native_graph_begin_walk(PyObject *graph)
+{
+    graph_object *g = (graph_object *)graph;
+    native_graph_wait(graph);
+    g->walker = PyThread_get_thread_ident();
+    if (g->walks++ == 0) PyThread_acquire_lock(g->walk, WAIT_LOCK);
+}
+
+void native_graph_end_walk(PyObject *graph)
+{
+    graph_object *g = (graph_object *)graph;
+    if (--g->walks == 0) PyThread_release_lock(g->walk);
 }
 
 // ---- Building ----
@@ -124,6 +153,7 @@ static PyObject *add(PyObject *self, PyObject *args)
         !take_attrs(&n, attrs))
         return NULL;
     NATIVE_STATUS(st);
+    native_graph_wait(self);
     braid_op *op = make(native_graph(self), &n, st);
     return op ? native_op_new(self, op) : native_raise(st);
 }
@@ -135,13 +165,19 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     static char *names[] = {NULL};
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "", names)) return NULL;
     graph_object *g = (graph_object *)PyType_GenericAlloc(type, 0);
-    if (g) g->graph = braid_graph_new();
-    return (PyObject *)g;
+    if (!g) return NULL;
+    g->graph = braid_graph_new();
+    g->walk = PyThread_allocate_lock();
+    if (g->walk) return (PyObject *)g;
+    Py_DECREF(g);
+    return PyErr_NoMemory();
 }
 
 static void graph_dealloc(PyObject *self)
 {
-    braid_graph_free(((graph_object *)self)->graph);
+    graph_object *g = (graph_object *)self;
+    braid_graph_free(g->graph);
+    if (g->walk) PyThread_free_lock(g->walk);
     native_free(self);
 }
 
@@ -151,6 +187,7 @@ static PyObject *import_graph_def(PyObject *self, PyObject *args)
     Py_ssize_t len;
     if (!PyArg_ParseTuple(args, "y#", &data, &len)) return NULL;
     NATIVE_STATUS(st);
+    native_graph_wait(self);
     if (braid_graph_import(((graph_object *)self)->graph, data, (size_t)len, st)) return native_raise(st);
     Py_RETURN_NONE;
 }
@@ -181,6 +218,7 @@ static PyObject *unique_name(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "sp", &name, &marks_used)) return NULL;
     braid_graph *g = native_graph(self);
     NATIVE_STATUS(st);
+    native_graph_wait(self);
     braid_graph_lock(g);
     const char *unique = braid_graph_unique_name(g, name, marks_used);
     const braid_code code = braid_graph_take_error(g, st);

@@ -112,6 +112,7 @@ import i __attribute__((cleanup(import_end))) = {0 };
     i.options.uniquify_names = uniquify_names;
     const braid_import_results r = {i.outputs, i.ops, i.unknown};
     NATIVE_STATUS(st);
+    native_graph_wait(self);
     if (braid_graph_import_with(native_graph(self), data, (size_t)len, &i.options, &r, st))
         return native_raise(st);
     return results(&i, self);

@@ -36,6 +36,7 @@ PyObject *native_add_function(PyObject *self, PyObject *args)
     Py_ssize_t len;
     if (!PyArg_ParseTuple(args, "y#|z", &data, &len, &gradient)) return NULL;
     NATIVE_STATUS(st);
+    native_graph_wait(self);
     return native_none(braid_graph_add_function(native_graph(self), data, (size_t)len, gradient, st), st);
 }
 

@@ -197,7 +197,7 @@ PyMODINIT_FUNC PyInit__native(void)
     if (error_class && native_interrupt_init() && PyModule_AddObject(module, "Error", error_class) == 0 &&
         native_tensor_init(module) && native_graph_init(module) && native_op_init(module) &&
         native_session_init(module) && native_step_init(module) && native_record_init(module) &&
-        native_server_init(module))
+        native_server_init(module) && native_checkpoint_init(module))
         return module;
     Py_DECREF(module);
     return NULL;

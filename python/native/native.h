@@ -103,6 +103,10 @@ bool native_watch_end(native_watch *w, bool has_failed);
 PyObject *native_register_py_func(PyObject *module, PyObject *args);
 PyObject *native_unregister_py_func(PyObject *module, PyObject *args);
 
+// ---- checkpoint.c ----
+
+bool native_checkpoint_init(PyObject *module);
+
 // ---- tensor.c ----
 
 bool native_tensor_init(PyObject *module);
@@ -114,6 +118,11 @@ const braid_tensor *native_tensor(PyObject *object);
 
 bool native_graph_init(PyObject *module);
 braid_graph *native_graph(PyObject *object); // as native_tensor
+// A walk builds gradients and calls Python meanwhile, in scopes of its own: other threads wait before they
+// build. The thread of the walk does not.
+void native_graph_wait(PyObject *graph);
+void native_graph_begin_walk(PyObject *graph);
+void native_graph_end_walk(PyObject *graph);
 
 // ---- op.c ----
 

@@ -10,7 +10,7 @@ typedef struct bd_graph_turns {
     int depth;           // guarded by mu
     int suspended;       // turns that were given up half-way; guarded by mu
     bd_cond whole;       // there are none
-    atomic_size_t nodes; // visible; written under mu
+    atomic_size_t nodes; // visible; SIZE_MAX: there are more in a half-built graph; written under mu
     atomic_int error;    // visible; written under mu
 } turns;
 
@@ -67,10 +67,8 @@ void bd_graph_unlock(const braid_graph *g)
 {
     turns *t = g ? g->turns : NULL;
     if (!t || --t->depth > 0) return;
-    if (t->suspended == 0) {
-        atomic_store_explicit(&t->nodes, g->nodes.len, memory_order_release);
-        atomic_store_explicit(&t->error, (int)g->status.code, memory_order_release);
-    }
+    atomic_store_explicit(&t->nodes, t->suspended ? SIZE_MAX : g->nodes.len, memory_order_release);
+    if (!t->suspended) atomic_store_explicit(&t->error, (int)g->status.code, memory_order_release);
     give_up(t);
 }
 

@@ -37,8 +37,8 @@ void bd_graph_lock_whole(const braid_graph *g);
 // This thread has suspended its turn, at any graph.
 bool bd_graph_is_half_built_here(void);
 
-// What sessions may see, on any thread, without a turn: the number of nodes, and the code of the graph's
-// error.
+// What sessions may see, on any thread, without a turn: the number of nodes (SIZE_MAX: there are more in a
+// graph that is half built), and the code of the graph's error.
 size_t bd_graph_visible_nodes(const braid_graph *g);
 braid_code bd_graph_visible_error(const braid_graph *g);
 

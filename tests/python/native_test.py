@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -16,7 +17,7 @@ from braid import _native as native
 from braid import protos
 
 FLOAT, INT32, STRING, INT64, BOOL = 1, 3, 7, 9, 10
-INVALID_ARGUMENT, DEADLINE_EXCEEDED, CANCELLED = 3, 4, 1
+INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, CANCELLED = 3, 4, 5, 1
 NUMPY = {
     "float32": FLOAT,
     "float64": 2,
@@ -544,6 +545,53 @@ class SessionTest(unittest.TestCase):
         ):
             self.assertEqual([float(np.asarray(g)) for g in got], want)
 
+    def test_threads_build_and_run_at_once(self):
+        b = Builder()
+        x = b.placeholder(FLOAT, "x")
+        y = (b.node("Square", [x]), 0)
+        session = native.Session(b.graph)
+        feed = tensor(np.float32(3))
+        errors = []
+
+        def run(out, want):
+            (got,) = session.run([(*x, feed)], [out], [])
+            self.assertEqual(np.asarray(got), want)
+
+        def gradient(op, grads):
+            run(y, 9)  # of what was there; lets other threads run
+            b.node("NoOp")
+
+        def build():
+            for i in range(60):
+                (dx,) = b.graph.gradients([y], [x], fn=gradient)
+                self.assertRaises(native.Error, b.node, "NoSuchOp")
+                x[0].set_shape(0, ())
+                run((b.node("Neg", [dx]), 0), -6)
+
+        def guarded(function):
+            try:
+                function()
+            except BaseException as e:
+                errors.append(e)
+
+        run(y, 9)
+        is_over = threading.Event()
+
+        def run_steps():
+            while not is_over.is_set():
+                run(y, 9)
+
+        builders = [threading.Thread(target=guarded, args=(build,)) for _ in range(3)]
+        runners = [threading.Thread(target=guarded, args=(run_steps,)) for _ in range(2)]
+        for t in builders + runners:
+            t.start()
+        for t in builders:
+            t.join()
+        is_over.set()
+        for t in runners:
+            t.join()
+        self.assertEqual(errors, [])
+
     def test_graphs_and_sessions_leave_nothing(self):
         def pages():
             with open("/proc/self/statm") as f:
@@ -819,6 +867,43 @@ class ServerTest(unittest.TestCase):
             native.Session(b.graph, server.target).run([], [v], [])
         self.assertRaises(native.Error, native.reset, "")
         server.close()
+
+
+class CheckpointTest(unittest.TestCase):
+    def test_both_formats_are_read(self):
+        b = Builder()
+
+        def strings(values):
+            value = protos.AttrValue()
+            value.tensor.dtype = STRING
+            value.tensor.tensor_shape.dim.add(size=len(values))
+            value.tensor.string_val.extend(values)
+            return (b.node("Const", dtype=attr(type=STRING), value=value.SerializeToString()), 0)
+
+        prefix = b.placeholder(STRING)
+        x, y = b.placeholder(FLOAT), b.placeholder(INT64)
+        names = strings([b"b/x", b"a/y"])
+        v2 = b.node("SaveV2", [prefix, names, strings([b"", b""]), [x, y]])
+        v1 = b.node("Save", [prefix, names, [x, y]])
+        session = native.Session(b.graph)
+        arrays = np.arange(6, dtype=np.float32).reshape(2, 3), np.int64(7)
+        with tempfile.TemporaryDirectory() as directory:
+            for save in (v2, v1):
+                path = os.path.join(directory, save.type)
+                at = native.Tensor.from_strings([path.encode()], ())
+                session.run([(*prefix, at), (*x, tensor(arrays[0])), (*y, tensor(arrays[1]))], [], [save])
+                reader = native.CheckpointReader(path)
+                self.assertEqual(reader.prefix, path)
+                self.assertEqual(reader.entries(), [("a/y", INT64, ()), ("b/x", FLOAT, (2, 3))])
+                self.assertEqual([reader.has_tensor(name) for name in ("b/x", "x")], [True, False])
+                np.testing.assert_array_equal(np.asarray(reader.read("b/x")), arrays[0])
+                self.assertEqual(np.asarray(reader.read("a/y")), 7)
+                with self.assertRaises(native.Error) as caught:
+                    reader.read("x")
+                self.assertEqual(caught.exception.args[0], NOT_FOUND)
+            with self.assertRaises(native.Error) as caught:
+                native.CheckpointReader(os.path.join(directory, "none"))
+            self.assertEqual(caught.exception.args[0], NOT_FOUND)
 
 
 if __name__ == "__main__":

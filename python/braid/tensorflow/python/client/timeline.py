@@ -1,8 +1,8 @@
 """Traced steps as JSON for chrome://tracing.
 
-The format is the Trace Event Format: an event is a dict with its phase "ph" ("M" names a process, "X" is a region,
-"s" and "t" are the ends of an arrow, "C" is a counter, "N", "O", "D" are objects), its process "pid", its lane "tid"
-and its time "ts" in microseconds.
+The format is the Trace Event Format: an event is a dict with its phase "ph" ("M" names a process, "X" is a
+region, "s" and "t" are the ends of an arrow, "C" is a counter, "N", "O", "D" are objects), its process
+"pid", its lane "tid" and its time "ts" in microseconds.
 """
 
 import collections
@@ -77,7 +77,9 @@ class Timeline:
         self._allocators = {}
 
     def _parse_op_label(self, label):
-        """(name, op, inputs) of "name = Op(input, input)"; of another label the label itself twice, and nothing."""
+        """(name, op, inputs) of "name = Op(input, input)"; of another label the label itself twice, and
+        nothing.
+        """
         match = re.match(r"(.*) = (.*)\((.*)\)", label)
         if match is None:
             return "unknown", "unknown", []
@@ -168,6 +170,8 @@ class Timeline:
         return StepStatsAnalysis(chrome_trace=trace, allocator_maximums=maximums)
 
     def generate_chrome_trace_format(self, show_dataflow=True, show_memory=False, op_time="schedule"):
-        """The trace as text. show_dataflow: with arrows from nodes to their consumers. show_memory: with counters."""
+        """The trace as text. show_dataflow: with arrows from nodes to their consumers. show_memory: with
+        counters.
+        """
         analysis = self.analyze_step_stats(show_dataflow, show_memory, op_time)
         return analysis.chrome_trace.format_to_string(pretty=True)

@@ -41,6 +41,8 @@ def view(tensor):
     wanted = dtypes.as_dtype(number).as_numpy_dtype
     if isinstance(wanted, np.dtype) and wanted.names:
         array = array.view(wanted)
+    elif array.dtype.type is np.longlong or array.dtype.type is np.ulonglong:
+        array = array.view(wanted)  # numpy has two types of 64 bits: that of its name
     return array
 
 

@@ -101,7 +101,10 @@ class Defun:
 
 
 class _DefinedFunction:
-    """A function of the library. Its body is built when it is first needed, within the default graph of then."""
+    """A function of the library.
+
+    Its body is built when it is first needed, within the default graph of then.
+    """
 
     def __init__(
         self,

@@ -35,7 +35,9 @@ SAVE_AND_RESTORE_OPS = [
 
 
 def _node_def(from_node_def, export_scope, unbound_inputs, clear_devices=False):
-    """A copy of a node with names relative to the scope. Inputs from outside are added to `unbound_inputs`."""
+    """A copy of a node with names relative to the scope. Inputs from outside are added to
+    `unbound_inputs`.
+    """
     node = protos.NodeDef()
     node.CopyFrom(from_node_def)
     for i, name in enumerate(node.input):
@@ -126,7 +128,9 @@ def _is_default_attr_value(op_def, attr_name, attr_value):
 
 
 def strip_graph_default_valued_attrs(meta_graph_def):
-    """Removes attributes that have their default value, so that programs before the attribute can read the graph."""
+    """Removes attributes that have their default value, so that programs before the attribute can read the
+    graph.
+    """
     functions = {f.signature.name for f in meta_graph_def.graph_def.library.function}
 
     def strip(node):
@@ -236,7 +240,8 @@ def create_meta_graph_def(
     clear_extraneous_savers=False,
     strip_default_attrs=False,
 ):
-    """A MetaGraphDef of a graph (by default that of `graph`, by default the default graph) and its collections.
+    """A MetaGraphDef of a graph (by default that of `graph`, by default the default graph) and its
+    collections.
 
     collection_list: the keys of the collections; None for all.
     """
@@ -354,8 +359,8 @@ def import_scoped_meta_graph_with_return_elements(
 ):
     """Adds the nodes and collections of a MetaGraphDef, or a file of one, to the graph, below `import_scope`.
 
-    input_map: tensors for the unbound inputs, by their names. Returns (variables by their names without the scope,
-    what return_elements names).
+    input_map: tensors for the unbound inputs, by their names. Returns (variables by their names without the
+    scope, what return_elements names).
     """
     if isinstance(meta_graph_or_file, protos.MetaGraphDef):
         meta_graph_def = meta_graph_or_file
@@ -392,7 +397,9 @@ def import_scoped_meta_graph_with_return_elements(
 
 
 def _find_extraneous_saver_nodes(graph_def, saver_def):
-    """The names of the nodes of savers other than that of `saver_def`: all in the scopes of their Save and Restore."""
+    """The names of the nodes of savers other than that of `saver_def`: all in the scopes of their Save and
+    Restore.
+    """
 
     def scope_of(name):
         return name.rpartition("/")[0]
@@ -423,7 +430,8 @@ def export_scoped_meta_graph(
 ):
     """A MetaGraphDef of the nodes below `export_scope`, with names relative to it, also as a file.
 
-    Inputs from outside are listed in the collection `unbound_inputs`. Returns (MetaGraphDef, variables by name).
+    Inputs from outside are listed in the collection `unbound_inputs`. Returns (MetaGraphDef, variables by
+    name).
     """
     graph = graph or ops.get_default_graph()
     excluded, unbound_inputs = None, []
@@ -460,7 +468,9 @@ def export_scoped_meta_graph(
 
 
 def copy_scoped_meta_graph(from_scope, to_scope, from_graph=None, to_graph=None):
-    """Copies the nodes below one scope to another, of the same graph or of another. Returns variables by name."""
+    """Copies the nodes below one scope to another, of the same graph or of another. Returns variables by
+    name.
+    """
     from_graph = from_graph or ops.get_default_graph()
     to_graph = to_graph or ops.get_default_graph()
     if from_graph == to_graph and from_scope == to_scope:

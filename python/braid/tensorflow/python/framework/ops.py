@@ -1003,8 +1003,7 @@ _statistics = {}  # (op type, "flops"): function(graph, NodeDef) that gives an O
 
 
 class RegisterStatistics:
-    """A decorator: the function gives a statistic of the nodes of an op ("flops"), which tf.profiler shows.
-    """
+    """A decorator: the function gives a statistic of the nodes of an op ("flops"), which tf.profiler shows."""
 
     def __init__(self, op_type, statistic_type):
         if not isinstance(op_type, str) or "," in op_type:
@@ -1369,6 +1368,7 @@ class Graph:
 
     def _make(self, op_type, inputs, flat, name, attrs, output_types):
         scopes = self._scopes
+        self._check_contexts(op_type, name, flat)
         input_ops = {t._op for t in flat}
         controls = self._control_dependencies_for_inputs(input_ops)
         attrs = self._with_scope_attrs(op_type, name, attrs)
@@ -1404,6 +1404,16 @@ class Graph:
         for controller in scopes.controls:
             controller.add_op(op)
         return op
+
+    def _check_contexts(self, op_type, name, inputs):
+        """ValueError: an input is a value of a loop that the node is not in. Gradients may take those."""
+        ctx = self._control_flow_context
+        for tensor in inputs:
+            other = tensor._op._control_flow_context
+            if other is not None and other is not ctx and self._default_original_op is None:
+                from braid.tensorflow.python.ops import control_flow_util
+
+                control_flow_util.check_input(name, op_type, ctx, tensor._op)
 
     def _sync(self, end=None):
         """Makes objects of the nodes that the engine has added, up to number `end`."""

@@ -33,7 +33,8 @@ class SparseTensor(ops._TensorLike, composite_tensor.CompositeTensor):
     def __init__(self, indices, values, dense_shape):
         with ops.name_scope(None, "SparseTensor", [indices, values, dense_shape]):
             indices = ops.convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
-            values = ops.internal_convert_to_tensor(values, name="values", as_ref=True)
+            is_list = isinstance(values, (list, tuple))  # which may have tensors in it
+            values = ops.internal_convert_to_tensor(values, name="values", as_ref=not is_list)
             dense_shape = ops.convert_to_tensor(dense_shape, name="dense_shape", dtype=dtypes.int64)
         self._indices = indices
         self._values = values

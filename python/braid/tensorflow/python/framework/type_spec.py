@@ -128,7 +128,10 @@ def register_type_spec_from_value_converter(type_object, converter_fn, allow_sub
 
 
 def type_spec_from_value(value):
-    """The TypeSpec of a value: of a tensor, of a value made of several, of what becomes a tensor. TypeError: none."""
+    """The TypeSpec of a value: of a tensor, of a value made of several, of what becomes a tensor.
+
+    TypeError: none.
+    """
     from braid.tensorflow.python.framework import composite_tensor, ops, tensor_spec
 
     if isinstance(value, ops.Tensor):

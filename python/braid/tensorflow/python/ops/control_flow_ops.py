@@ -1,10 +1,10 @@
 """Conditionals, loops and order: nodes that decide which nodes run.
 
 A conditional is made of Switch and Merge nodes, a loop of Enter, Merge, LoopCond, Switch, NextIteration and
-Exit nodes (Yu et al., Dynamic Control Flow in Large-Scale Machine Learning, EuroSys 2018). While a branch or a
-body is built, the graph has a context; each new node is handed to it (`AddOp`), and it brings the node's inputs
-in: through a Switch into a branch, through an Enter into a loop. Gradients are built by the engine from these
-nodes alone, so the contexts serve building only.
+Exit nodes (Yu et al., Dynamic Control Flow in Large-Scale Machine Learning, EuroSys 2018). While a branch or
+a body is built, the graph has a context; each new node is handed to it (`AddOp`), and it brings the node's
+inputs in: through a Switch into a branch, through an Enter into a loop. Gradients are built by the engine
+from these nodes alone, so the contexts serve building only.
 """
 
 import abc
@@ -187,8 +187,8 @@ def _ShapeLessThanOrEqual(shape1, shape2):
 def _get_shape_invariant(var, shape=None):
     """The shapes that the tensors of a loop's variable keep; a list where it is made of several tensors.
 
-    `shape` is the caller's: of a Tensor its shape, of a SparseTensor its dense shape, of IndexedSlices the shape
-    of the values.
+    `shape` is the caller's: of a Tensor its shape, of a SparseTensor its dense shape, of IndexedSlices the
+    shape of the values.
     """
     if isinstance(var, sparse_tensor.SparseTensor):
         given = var.dense_shape.get_shape() if shape is None else None
@@ -212,7 +212,9 @@ def _get_shape_invariant(var, shape=None):
 
 
 def _SetShapeInvariants(input_vars, enter_vars, shapes):
-    """Gives the Enters of a loop's variables the shapes that these keep; ValueError where they begin otherwise."""
+    """Gives the Enters of a loop's variables the shapes that these keep; ValueError where they begin
+    otherwise.
+    """
     for value, entered, shape in zip(input_vars, enter_vars, shapes):
         if not _ShapeLessThanOrEqual(value.get_shape(), shape):
             raise ValueError(
@@ -267,8 +269,8 @@ def _names_of(value):
 class ControlFlowContext(metaclass=abc.ABCMeta):
     """What new nodes are in: a branch or a loop.
 
-    `_values` has the names of the tensors that may be used within; `_external_values` leads from the name of a
-    tensor outside to the tensor that it is within.
+    `_values` has the names of the tensors that may be used within; `_external_values` leads from the name of
+    a tensor outside to the tensor that it is within.
     """
 
     def __init__(self, values_def=None, import_scope=None):
@@ -578,7 +580,9 @@ class CondContext(ControlFlowContext):
         self._announce(op)
 
     def _ProcessOutputTensor(self, val):
-        """A result of the branch as a tensor within it: also where the branch's function returns what is outside."""
+        """A result of the branch as a tensor within it: also where the branch's function returns what is
+        outside.
+        """
         if val.name in self._values:
             within = self._external_values.get(val.name)
             return val if within is None else within
@@ -808,7 +812,9 @@ class WhileContext(ControlFlowContext):
         self._announce(op)
 
     def _MaybeAddControlDependency(self, op):
-        """Keeps a node that takes only the loop's constants from running in an iteration that does not happen."""
+        """Keeps a node that takes only the loop's constants from running in an iteration that does not
+        happen.
+        """
         if not op.control_inputs and all(util.IsLoopConstantEnter(x.op) for x in op.inputs):
             op._add_control_input(self.GetControlPivot().op)
 
@@ -858,7 +864,8 @@ class WhileContext(ControlFlowContext):
         while context is not None and pivot is None:
             pivot, context = context.GetControlPivot(), context.outer_context
         if pivot is not None:
-            # A constant of the loop around is there in iterations that do not happen: this loop must not begin.
+            # A constant of the loop around is there in iterations that do not happen: this loop must not
+            # begin.
             for x in enters:
                 if util.IsLoopConstantEnter(x.op.inputs[0].op):
                     x.op._add_control_input(pivot.op)
@@ -1080,7 +1087,8 @@ def while_loop(
       cond: a function of the variables; returns a boolean scalar.
       body: a function of the variables; returns their next values, in the same structure.
       loop_vars: the first values: a list, a tuple or a structure of tensors and TensorArrays.
-      shape_invariants: the shapes that the variables keep, in their structure; None: those of the first values.
+      shape_invariants: the shapes that the variables keep, in their structure; None: those of the first
+      values.
       parallel_iterations: how many iterations may run at a time.
       back_prop: whether gradients go through the loop.
       swap_memory: accepted; values are not moved off a device.
@@ -1088,8 +1096,8 @@ def while_loop(
       maximum_iterations: a scalar: the most iterations; None: no bound.
       return_same_structure: whether a list of one value stays a list.
 
-    Raises TypeError where `cond` or `body` is no function or `parallel_iterations` no positive number, ValueError
-    where there are no variables or their shapes change against the invariants.
+    Raises TypeError where `cond` or `body` is no function or `parallel_iterations` no positive number,
+    ValueError where there are no variables or their shapes change against the invariants.
     """
     if not callable(cond):
         raise TypeError("cond must be callable.")

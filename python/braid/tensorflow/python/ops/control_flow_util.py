@@ -189,19 +189,25 @@ def GetWhileContext(op):
 
 def CheckInputFromValidContext(op, input_op):
     """Raises ValueError where `op` takes a value of a loop that it is not in."""
-    op_context = op._get_control_flow_context()
+    check_input(op.name, op.type, op._get_control_flow_context(), input_op)
+
+
+def check_input(name, op_type, context, input_op):
+    """As `CheckInputFromValidContext`, of a node that is to be made in a context."""
     input_context = GetOutputContext(input_op)
-    if input_context is None or input_context is op_context:
+    if input_context is None or input_context is context:
         return
-    loop, input_loop = GetContainingWhileContext(op_context), GetContainingWhileContext(input_context)
+    loop, input_loop = GetContainingWhileContext(context), GetContainingWhileContext(input_context)
     # A value of a branch may be used outside of it: the step fails if the branch is not taken.
     if input_loop is None or IsContainingContext(loop, input_loop):
         return
     # The Enter of a loop and the Switch of a branch are made outside of all contexts and get theirs later.
-    if loop is None and (IsLoopEnter(op) or IsSwitch(op)):
+    if loop is None and op_type in ("Enter", "RefEnter", "Switch", "RefSwitch"):
         return
-    where = "is in a while loop" if loop is None else "they are in different while loops"
-    raise ValueError(
-        f"Cannot use '{input_op.name}' as input to '{op.name}' because "
-        f"{repr(input_op.name) + ' ' if loop is None else ''}{where}. See info log for more details."
-    )
+    if loop is None:
+        why = f"'{input_op.name}' is in a while loop"
+    elif IsContainingContext(input_loop, loop):
+        why = f"'{input_op.name}' is in a while loop within that of '{name}'"
+    else:
+        why = "they are in different while loops"
+    raise ValueError(f"Cannot use '{input_op.name}' as input to '{name}' because {why}.")

@@ -1,4 +1,6 @@
-"""Functions whose gradients the program gives (tf.custom_gradient), or that are computed again (tf.recompute_grad)."""
+"""Functions whose gradients the program gives (tf.custom_gradient), or that are computed again
+(tf.recompute_grad).
+"""
 
 import functools
 
@@ -17,8 +19,10 @@ from braid.tensorflow.python.util.tf_export import tf_export
 def custom_gradient(f):
     """A decorator: `f` returns its result and the function that makes the gradients of its arguments.
 
-    That function takes the gradients of the results. Where `f` uses resource variables it also takes `variables`,
-    and returns two lists: of the arguments and of these. Raises TypeError at a call that uses other variables.
+    That function takes the gradients of the results. Where `f` uses resource variables it also takes
+    `variables`,
+    and returns two lists: of the arguments and of these. Raises TypeError at a call that uses other
+    variables.
     """
 
     @functools.wraps(f)
@@ -29,7 +33,9 @@ def custom_gradient(f):
 
 
 def _variables_used(graph, first, given):
-    """The trainable resource variables that nodes from number `first` on take, but not those that are arguments."""
+    """The trainable resource variables that nodes from number `first` on take, but not those that are
+    arguments.
+    """
     handles = {}
     for op in graph.get_operations()[first:]:
         for t in op.inputs:

@@ -182,7 +182,10 @@ class QueueBase:
         return vals.values() if isinstance(vals, dict) else [vals]
 
     def enqueue(self, vals, name=None):
-        """The operation that adds an element: a tensor, a list of components, or a dict. It waits while the queue is full."""
+        """The operation that adds an element: a tensor, a list of components, or a dict.
+
+        It waits while the queue is full.
+        """
         with ops.name_scope(name, "%s_enqueue" % self._name, self._scope_vals(vals)) as scope:
             vals = self._check_enqueue_dtypes(vals)
             for val, shape in zip(vals, self._shapes):
@@ -318,7 +321,9 @@ class FIFOQueue(QueueBase):
 
 @tf_export("queue.PaddingFIFOQueue", v1=["queue.PaddingFIFOQueue", "io.PaddingFIFOQueue", "PaddingFIFOQueue"])
 class PaddingFIFOQueue(QueueBase):
-    """A FIFOQueue whose elements may differ in sizes that `shapes` has as None: those of a batch are padded with zeros."""
+    """A FIFOQueue whose elements may differ in sizes that `shapes` has as None: those of a batch are padded
+    with zeros.
+    """
 
     def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
         dtypes = _as_type_list(dtypes)
@@ -337,7 +342,9 @@ class PaddingFIFOQueue(QueueBase):
 
 @tf_export("queue.PriorityQueue", v1=["queue.PriorityQueue", "io.PriorityQueue", "PriorityQueue"])
 class PriorityQueue(QueueBase):
-    """A queue whose elements leave by their first component, an int64 that is not among `types`: the least first."""
+    """A queue whose elements leave by their first component, an int64 that is not among `types`: the least
+    first.
+    """
 
     def __init__(self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"):
         types = _as_type_list(types)
@@ -536,7 +543,10 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     v1=["sparse.SparseConditionalAccumulator", "SparseConditionalAccumulator"],
 )
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """An accumulator of gradients of some rows. reduction_type: "MEAN" or "SUM"; each row's over those that have it."""
+    """An accumulator of gradients of some rows.
+
+    reduction_type: "MEAN" or "SUM"; each row's over those that have it.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""Functions over the slices of tensors (tf.foldl, tf.foldr, tf.scan), and nodes that call functions of the graph."""
+"""Functions over the slices of tensors (tf.foldl, tf.foldr, tf.scan), and nodes that call functions of the
+graph.
+"""
 
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
@@ -91,7 +93,8 @@ def scan(
     """All results of `foldl`, stacked: of the first slices, one more each time.
 
     Args:
-      fn: a function of the result so far and a slice; returns the next result, in the structure of `initializer`.
+      fn: a function of the result so far and a slice; returns the next result, in the structure of
+      `initializer`.
       elems: a tensor or a structure of tensors with one size of dimension 0.
       initializer: the first result so far, which is not among the results; None: slice 0, which is.
       parallel_iterations, back_prop, swap_memory: as in `tf.while_loop`.

@@ -2,6 +2,7 @@
 
 from braid import _native
 from braid.tensorflow.python.framework import dtypes, ops
+from braid.tensorflow.python.ops import control_flow_util
 from braid.tensorflow.python.ops.unconnected_gradients import UnconnectedGradients
 
 
@@ -56,6 +57,8 @@ class _Caller:
         graph = self.graph
         graph._sync()
         op = graph._nodes[native.index]
+        if self._enters_this_loop(op):
+            return list(grads)
         function = self._function(op)
         if function is ops._NOT_REGISTERED:
             return None
@@ -77,6 +80,13 @@ class _Caller:
             )
         return [_to_native(g) for g in made]
 
+    def _enters_this_loop(self, op):
+        """Whether a value comes into the loop that the program is building: gradients are built within it too."""
+        context = self.graph._get_control_flow_context()
+        if context is None or op.type not in ("Enter", "RefEnter"):
+            return False
+        return control_flow_util.IsContainingContext(context, op._get_control_flow_context())
+
     def _function(self, op):
         own = getattr(op, "_gradient_function", None)
         if own is not None:
@@ -94,7 +104,12 @@ _WITH_GRADIENT = frozenset(
 
 def _needs_caller(graph):
     """Whether any node may have a gradient function of the program's."""
-    return bool(ops._gradient_registry._registry or graph._functions or graph._uses_own_gradients)
+    return bool(
+        ops._gradient_registry._registry
+        or graph._functions
+        or graph._uses_own_gradients
+        or graph._get_control_flow_context()
+    )
 
 
 def _listed(value):

@@ -18,7 +18,10 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 
 def _save(filename, tensor_names, tensors, tensor_slices=None, name="save"):
-    """Saves tensors under names in a V1 checkpoint. tensor_slices: which part each is of a whole, "shape slice"."""
+    """Saves tensors under names in a V1 checkpoint.
+
+    tensor_slices: which part each is of a whole, "shape slice".
+    """
     if tensor_slices is None:
         return gen_io_ops.save(filename, tensor_names, tensors, name=name)
     return gen_io_ops.save_slices(filename, tensor_names, tensor_slices, tensors, name=name)

@@ -168,7 +168,9 @@ class _Features:
 
 
 def _features_to_raw_params(features, types):
-    """(sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes) of a dict of features."""
+    """(sparse_keys, sparse_types, dense_keys, dense_types, dense_defaults, dense_shapes) of a dict of
+    features.
+    """
     f = _Features(features, types)
     return f.sparse_keys, f.sparse_types, f.dense_keys, f.dense_types, f.dense_defaults, f.dense_shapes
 

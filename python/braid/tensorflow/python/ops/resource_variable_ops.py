@@ -10,7 +10,13 @@ from braid.tensorflow.python.ops import gen_resource_variable_ops
 from braid.tensorflow.python.ops import gen_state_ops
 from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.ops import variables
-from braid.tensorflow.python.ops.gen_resource_variable_ops import *  # noqa: F401,F403
+
+
+def __getattr__(name):
+    # Ops without a wrapper here (assign_add_variable_op).
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(gen_resource_variable_ops, name)
 
 
 def variable_shape(handle, out_type=dtypes.int32, name=None):

@@ -14,7 +14,6 @@ from braid.tensorflow.python.framework import arrays
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -98,17 +97,16 @@ def _make(func, inp, Tout, stateful, name):
     if not callable(func):
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     is_list = isinstance(Tout, (list, tuple))
-    structure = Tout if is_list or nest.is_sequence(Tout) else [Tout]
-    types = [dtypes.as_dtype(t) for t in nest.flatten(structure)]
+    types = [dtypes.as_dtype(t) for t in (Tout if is_list else [Tout])]
     function = _Function(func, types)
     token = _py_funcs.insert(function)
     _kept_by_graph(function)
-    results = op_def_library.apply_op(
+    op = op_def_library._apply_op_helper(
         "PyFunc" if stateful else "PyFuncStateless", name=name, input=list(inp), token=token, Tout=types
-    )
-    if not is_list and not nest.is_sequence(Tout):
-        return results[0]
-    return results
+    )[3]
+    if not types:
+        return op
+    return list(op.outputs) if is_list else op.outputs[0]
 
 
 @tf_export(v1=["py_func"])
@@ -122,7 +120,8 @@ def py_func(func, inp, Tout, stateful=True, name=None):
       stateful: whether calls with equal arguments may differ; if not, the engine may call it less often.
       name: of the node, "PyFunc" if None.
 
-    A step fails where the function raises: with InvalidArgumentError for ValueError and TypeError, OutOfRangeError
+    A step fails where the function raises: with InvalidArgumentError for ValueError and TypeError,
+    OutOfRangeError
     for StopIteration, else UnknownError. Static shapes of the results are not known.
     """
     return _make(func, inp, Tout, stateful, name)

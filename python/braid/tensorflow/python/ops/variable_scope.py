@@ -170,6 +170,9 @@ class _VariableStore:
         if custom_getter is not None and not callable(custom_getter):
             raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter}")
         dtype = _base_type(dtype)
+        synchronization, aggregation, trainable = variables.validate_synchronization_aggregation_trainable(
+            synchronization, aggregation, trainable, name
+        )
         arguments = dict(
             name=name,
             shape=shape,

@@ -18,7 +18,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 @tf_export(v1=["saved_model.Builder", "saved_model.builder.SavedModelBuilder"])
 class SavedModelBuilder:
-    """Writes a saved model: the first graph with the variables' values, then other graphs of the same variables.
+    """Writes a saved model: the first graph with the variables' values, then other graphs of the same
+    variables.
 
     builder = tf.saved_model.Builder(export_dir)
     builder.add_meta_graph_and_variables(sess, [tf.saved_model.SERVING], {"predict": signature})
@@ -128,7 +129,9 @@ class SavedModelBuilder:
         strip_default_attrs=False,
         saver=None,
     ):
-        """Adds the default graph. AssertionError: the variables are not saved yet (add_meta_graph_and_variables)."""
+        """Adds the default graph. AssertionError: the variables are not saved yet
+        (add_meta_graph_and_variables).
+        """
         if not self._has_saved_variables:
             raise AssertionError(
                 "Graph state including variables and assets has not been saved yet. "
@@ -159,9 +162,9 @@ class SavedModelBuilder:
     ):
         """Adds the default graph, and saves the session's variables.
 
-        tags: of the graph, by which loading finds it. signature_def_map: SignatureDefs by name. assets_collection:
-        string tensors with the paths of files to copy. main_op: run when the model is loaded. saver: None for one of
-        all variables. AssertionError: variables were saved before.
+        tags: of the graph, by which loading finds it. signature_def_map: SignatureDefs by name.
+        assets_collection: string tensors with the paths of files to copy. main_op: run when the model is
+        loaded. saver: None for one of all variables. AssertionError: variables were saved before.
         """
         if self._has_saved_variables:
             raise AssertionError(

@@ -42,7 +42,8 @@ def freeze_graph_with_def_protos(
     saved_model_tags=None,
     checkpoint_version=protos.SaverDef.V2,
 ):
-    """The frozen GraphDef of a graph, also written to the file output_graph. Names are in strings with commas.
+    """The frozen GraphDef of a graph, also written to the file output_graph. Names are in strings with
+    commas.
 
     ValueError: the checkpoint does not exist, or no output node is named.
     """

@@ -8,7 +8,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 def basic_train_loop(supervisor, train_step_fn, args=None, kwargs=None, master=""):
     """Calls train_step_fn(session, *args, **kwargs) until supervisor.should_stop().
 
-    When workers or parameter servers are restarted (AbortedError), a new session is made and the loop goes on.
+    When workers or parameter servers are restarted (AbortedError), a new session is made and the loop goes
+    on.
     """
     should_retry = True
     while should_retry:

@@ -28,7 +28,9 @@ class _HookTimer:
         raise NotImplementedError
 
     def update_last_triggered_step(self, step):
-        """Notes that the hook is triggered now. Returns the seconds and the steps since it was last, or None, None."""
+        """Notes that the hook is triggered now. Returns the seconds and the steps since it was last, or
+        None, None.
+        """
         raise NotImplementedError
 
     def last_triggered_step(self):
@@ -134,8 +136,8 @@ class LoggingTensorHook(session_run_hook.SessionRunHook):
     def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False, formatter=None):
         """tensors: names or tensors, or a dict of them by the name to print.
 
-        One of every_n_iter and every_n_secs is given, unless it is only `at_end`. formatter: a function that makes
-        the text of the dict of values.
+        One of every_n_iter and every_n_secs is given, unless it is only `at_end`. formatter: a function that
+        makes the text of the dict of values.
         """
         if not isinstance(tensors, dict):
             self._tag_order = tensors
@@ -546,7 +548,9 @@ class FeedFnHook(session_run_hook.SessionRunHook):
 
 @tf_export(v1=["train.ProfilerHook"])
 class ProfilerHook(session_run_hook.SessionRunHook):
-    """Traces a run every so many steps or seconds, and writes it as timeline-STEP.json for chrome://tracing."""
+    """Traces a run every so many steps or seconds, and writes it as timeline-STEP.json for
+    chrome://tracing.
+    """
 
     def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False):
         self._output_file = os.path.join(output_dir, "timeline-{}.json")

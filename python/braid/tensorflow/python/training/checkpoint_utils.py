@@ -86,11 +86,12 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 
 @tf_export(v1=["train.init_from_checkpoint"])
 def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
-    """Makes variables begin with values of a checkpoint: replaces their initializers. Call it before the init op is made.
+    """Makes variables begin with values of a checkpoint: replaces their initializers. Call it before the
+    init op is made.
 
     assignment_map: {name in the checkpoint: variable, its name, or the list of its parts}, or
-    {"scope_in_the_checkpoint/": "scope/"} for all variables of a scope; "/" is the root. ValueError: the checkpoint
-    lacks a tensor, or its shape is another one.
+    {"scope_in_the_checkpoint/": "scope/"} for all variables of a scope; "/" is the root. ValueError: the
+    checkpoint lacks a tensor, or its shape is another one.
     """
     ckpt_file = _get_checkpoint_filename(ckpt_dir_or_file)
     shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
@@ -112,7 +113,9 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
 
 
 def _find_variable(given, store):
-    """The variable, or the list of its parts, that a value of an assignment map stands for; None: it is a scope."""
+    """The variable, or the list of its parts, that a value of an assignment map stands for; None: it is a
+    scope.
+    """
     if _is_variable(given) or (isinstance(given, list) and all(_is_variable(v) for v in given)):
         return given
     if isinstance(given, variables.PartitionedVariable):

@@ -70,10 +70,12 @@ def replica_device_setter(
     ps_ops=None,
     ps_strategy=None,
 ):
-    """A function for tf.device() that places variables on parameter servers, in turn; None without such tasks.
+    """A function for tf.device() that places variables on parameter servers, in turn; None without such
+    tasks.
 
-    ps_tasks: their number, or else cluster: a ClusterSpec that tells it. ps_ops: the types of ops that go to them.
-    ps_strategy: a function of the op that chooses the task. TypeError: the cluster or the strategy is none.
+    ps_tasks: their number, or else cluster: a ClusterSpec that tells it. ps_ops: the types of ops that go to
+    them. ps_strategy: a function of the op that chooses the task. TypeError: the cluster or the strategy is
+    none.
     """
     if cluster is not None:
         if isinstance(cluster, server_lib.ClusterSpec):

@@ -76,7 +76,8 @@ def _evaluate_once(
     hooks=None,
     config=None,
 ):
-    """Restores a checkpoint, runs eval_ops until a hook stops or the input ends, then final_ops. Returns their values.
+    """Restores a checkpoint, runs eval_ops until a hook stops or the input ends, then final_ops. Returns
+    their values.
 
     eval_ops: a tensor, a list or a dict.
     """

@@ -378,7 +378,10 @@ def _restore_sparse(handles, info):
 
 
 def _restore_sparse_tensors(stored_list, sparse_info_list):
-    """SparseTensors in place of their handles. All tensors are evaluated if one is, or what is kept would stay."""
+    """SparseTensors in place of their handles.
+
+    All tensors are evaluated if one is, or what is kept would stay.
+    """
     is_list = isinstance(stored_list, (list, tuple))
     stored_list = list(stored_list) if is_list else [stored_list]
     if all(i is None for i in sparse_info_list):
@@ -599,7 +602,8 @@ def batch(
       shared_name: the name by which sessions share the queue.
       name: of the nodes, "batch" if None.
 
-    Returns tensors as `tensors`, with a dimension of the batch in front. Raises ValueError where a shape is not
+    Returns tensors as `tensors`, with a dimension of the batch in front. Raises ValueError where a shape is
+    not
     known.
     """
     return _batch(

@@ -115,7 +115,9 @@ def polynomial_decay(
 
 @tf_export(v1=["train.natural_exp_decay"])
 def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    """learning_rate * exp(-decay_rate * global_step / decay_steps). staircase: the fraction is rounded down."""
+    """learning_rate * exp(-decay_rate * global_step / decay_steps). staircase: the fraction is rounded
+    down.
+    """
     _require(global_step, "natural_exp_decay")
     base = math_ops.exp(math_ops.negative(decay_rate))
     return exponential_decay(learning_rate, global_step, decay_steps, base, staircase=staircase, name=name)
@@ -123,7 +125,9 @@ def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, stair
 
 @tf_export(v1=["train.inverse_time_decay"])
 def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    """learning_rate / (1 + decay_rate * global_step / decay_steps). staircase: the fraction is rounded down."""
+    """learning_rate / (1 + decay_rate * global_step / decay_steps). staircase: the fraction is rounded
+    down.
+    """
     _require(global_step, "inverse_time_decay")
     with ops.name_scope(name or "InverseTimeDecay") as name:
         rate = _initial(learning_rate)
@@ -136,7 +140,9 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
 
 @tf_export(v1=["train.cosine_decay"])
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
-    """From learning_rate to alpha * learning_rate in decay_steps, by a half cosine (Loshchilov and Hutter, 2016)."""
+    """From learning_rate to alpha * learning_rate in decay_steps, by a half cosine (Loshchilov and Hutter,
+    2016).
+    """
     _require(global_step, "cosine_decay")
     with ops.name_scope(name or "CosineDecay"):
         rate = _initial(learning_rate)
@@ -152,8 +158,8 @@ def cosine_decay_restarts(
 ):
     """Cosine decay with warm restarts (SGDR; Loshchilov and Hutter, 2016).
 
-    t_mul: how much longer each period is than the one before. m_mul: how much the rate at the start of a period is
-    of that of the one before. alpha: the smallest rate, as a fraction of learning_rate.
+    t_mul: how much longer each period is than the one before. m_mul: how much the rate at the start of a
+    period is of that of the one before. alpha: the smallest rate, as a fraction of learning_rate.
     """
     _require(global_step, "cosine_decay_restarts")
     with ops.name_scope(name or "SGDRDecay") as name:
@@ -186,7 +192,9 @@ def cosine_decay_restarts(
 
 
 def _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, noise):
-    """rate * ((alpha + linear) * cosine + beta). noise: a function of step that makes the deviation of linear."""
+    """rate * ((alpha + linear) * cosine + beta). noise: a function of step that makes the deviation of
+    linear.
+    """
     dtype = rate.dtype
     steps = math_ops.cast(decay_steps, dtype)
     step = math_ops.minimum(math_ops.cast(global_step, dtype), steps)
@@ -201,7 +209,9 @@ def _linear_cosine(rate, global_step, decay_steps, num_periods, alpha, beta, noi
 def linear_cosine_decay(
     learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None
 ):
-    """learning_rate * ((alpha + linear) * cosine + beta) (Bello et al., 2017). linear: from 1 to 0 in decay_steps."""
+    """learning_rate * ((alpha + linear) * cosine + beta) (Bello et al., 2017). linear: from 1 to 0 in
+    decay_steps.
+    """
     _require(global_step, "linear_cosine_decay")
     with ops.name_scope(name or "LinearCosineDecay") as name:
         rate = _initial(learning_rate)
@@ -221,7 +231,9 @@ def noisy_linear_cosine_decay(
     beta=0.001,
     name=None,
 ):
-    """As linear_cosine_decay, with noise of the variance initial_variance / (1 + global_step) ^ variance_decay."""
+    """As linear_cosine_decay, with noise of the variance initial_variance / (1 + global_step) ^
+    variance_decay.
+    """
     _require(global_step, "noisy_linear_cosine_decay")
     with ops.name_scope(name or "NoisyLinearCosineDecay") as name:
         rate = _initial(learning_rate)

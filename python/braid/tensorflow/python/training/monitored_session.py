@@ -1,8 +1,8 @@
 """Sessions that are watched: hooks, threads of queue runners, and recovery when a task is lost.
 
-A MonitoredSession has layers around the tf.Session, from the outside in: _RecoverableSession makes a new session
-when the inner one fails by the loss of a task; _CoordinatedSession reports errors of the threads and stops them;
-_HookedSession calls the hooks around each run.
+A MonitoredSession has layers around the tf.Session, from the outside in: _RecoverableSession makes a new
+session when the inner one fails by the loss of a task; _CoordinatedSession reports errors of the threads and
+stops them; _HookedSession calls the hooks around each run.
 """
 
 import abc
@@ -31,7 +31,8 @@ USE_DEFAULT = object()
 
 @tf_export(v1=["train.Scaffold"])
 class Scaffold:
-    """What a session needs of the graph: ops that initialize, ops that say what is ready, summaries, the saver.
+    """What a session needs of the graph: ops that initialize, ops that say what is ready, summaries, the
+    saver.
 
     What is not given is taken from the collections, or made, by finalize().
     """
@@ -205,10 +206,11 @@ def MonitoredTrainingSession(
     save_checkpoint_steps=USE_DEFAULT,
     summary_dir=None,
 ):
-    """A MonitoredSession for training. The chief initializes or restores, saves, and writes summaries; others wait.
+    """A MonitoredSession for training. The chief initializes or restores, saves, and writes summaries;
+    others wait.
 
-    checkpoint_dir: None for no checkpoints. By default they are saved every 600 seconds, and summaries every 100
-    steps; None for both of steps and secs turns that off. summary_dir: None for checkpoint_dir.
+    checkpoint_dir: None for no checkpoints. By default they are saved every 600 seconds, and summaries every
+    100 steps; None for both of steps and secs turns that off. summary_dir: None for checkpoint_dir.
     """
     if save_summaries_steps == USE_DEFAULT and save_summaries_secs == USE_DEFAULT:
         save_summaries_steps, save_summaries_secs = 100, None
@@ -343,7 +345,9 @@ class WorkerSessionCreator(_ManagedSessionCreator):
 
 
 class _MonitoredSession:
-    """A session with hooks; a context manager that ends it. OutOfRange and StopIteration end it without an error."""
+    """A session with hooks; a context manager that ends it. OutOfRange and StopIteration end it without an
+    error.
+    """
 
     def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
         self._graph_was_finalized = ops.get_default_graph().finalized
@@ -417,7 +421,9 @@ class _MonitoredSession:
         return exception_type is None
 
     class _CoordinatedSessionCreator(SessionCreator):
-        """Makes the session with the layers inside _RecoverableSession, and starts the threads of queue runners."""
+        """Makes the session with the layers inside _RecoverableSession, and starts the threads of queue
+        runners.
+        """
 
         def __init__(self, session_creator, hooks, stop_grace_period_secs):
             self._session_creator = session_creator
@@ -464,10 +470,11 @@ class _MonitoredSession:
 
 @tf_export(v1=["train.MonitoredSession"])
 class MonitoredSession(_MonitoredSession):
-    """A session with hooks that goes on with a new session when a task was lost (AbortedError, UnavailableError).
+    """A session with hooks that goes on with a new session when a task was lost (AbortedError,
+    UnavailableError).
 
-    On entry the graph is finalized and the variables are initialized. On exit the hooks end, threads are joined,
-    the session is closed. An error is raised again unless it is OutOfRangeError or StopIteration.
+    On entry the graph is finalized and the variables are initialized. On exit the hooks end, threads are
+    joined, the session is closed. An error is raised again unless it is OutOfRangeError or StopIteration.
     """
 
     def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
@@ -598,7 +605,9 @@ class _RecoverableSession(_WrappedSession):
 
 
 class _CoordinatedSession(_WrappedSession):
-    """Stops the coordinator's threads at the end, and raises their errors in place of those that follow from them."""
+    """Stops the coordinator's threads at the end, and raises their errors in place of those that follow from
+    them.
+    """
 
     def __init__(self, sess, coord, stop_grace_period_secs=120):
         super().__init__(sess)
@@ -706,7 +715,9 @@ class _HookedSession(_WrappedSession):
             raise RuntimeError(f"{message} Conflict(s): {both}")
 
     def _merge_run_options(self, options, incoming_options):
-        """Merges options into others: the higher level of tracing, the longer timeout, all that is watched."""
+        """Merges options into others: the higher level of tracing, the longer timeout, all that is
+        watched.
+        """
         options.trace_level = max(options.trace_level, incoming_options.trace_level)
         options.timeout_in_ms = max(options.timeout_in_ms, incoming_options.timeout_in_ms)
         options.inter_op_thread_pool = max(

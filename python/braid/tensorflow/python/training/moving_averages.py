@@ -16,8 +16,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
     """An op: variable -= (1 - decay) * (variable - value). Returns the variable's new value.
 
-    zero_debias: corrects the bias of a variable that begins with 0 (Kingma and Ba, 2014, section 3), with the help
-    of the variables VARIABLE/biased and VARIABLE/local_step.
+    zero_debias: corrects the bias of a variable that begins with 0 (Kingma and Ba, 2014, section 3), with
+    the help of the variables VARIABLE/biased and VARIABLE/local_step.
     """
     with ops.name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope:
         rate = ops.convert_to_tensor(1.0 - decay, name="decay")
@@ -93,7 +93,8 @@ def weighted_moving_average(value, decay, weight, truediv=True, collections=None
 
 @tf_export("train.ExponentialMovingAverage")
 class ExponentialMovingAverage:
-    """Keeps averages of variables: average = decay * average + (1 - decay) * variable at each run of apply()'s op.
+    """Keeps averages of variables: average = decay * average + (1 - decay) * variable at each run of
+    apply()'s op.
 
     The average of a variable "w" is the variable "w/ExponentialMovingAverage" on the same device.
     """
@@ -163,7 +164,9 @@ class ExponentialMovingAverage:
         return ops.get_default_graph().unique_name(f"{var.op.name}/{self.name}", mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables=None):
-        """A dict for a Saver that restores averages into their variables, and all other variables as they are."""
+        """A dict for a Saver that restores averages into their variables, and all other variables as they
+        are.
+        """
         if moving_avg_variables is None:
             moving_avg_variables = variables.trainable_variables() + variables.moving_average_variables()
         averaged = list(dict.fromkeys(moving_avg_variables))

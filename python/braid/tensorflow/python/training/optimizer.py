@@ -118,13 +118,14 @@ def _get_processor(v):
 class Optimizer:
     """The base of optimizers.
 
-    An optimizer overrides _apply_dense and _apply_sparse for variables of reference type, _resource_apply_dense
-    and _resource_apply_sparse for resource variables; _create_slots to make its slots, _prepare to make the
-    tensors of its hyperparameters, and _finish to do something after all variables have been updated.
+    An optimizer overrides _apply_dense and _apply_sparse for variables of reference type,
+    _resource_apply_dense and _resource_apply_sparse for resource variables; _create_slots to make its slots,
+    _prepare to make the tensors of its hyperparameters, and _finish to do something after all variables have
+    been updated.
 
     Gates say what waits for what: with GATE_NONE an update waits for its own gradient only; with GATE_OP the
-    gradients of all inputs of an op are computed before one is used; with GATE_GRAPH all gradients are computed
-    before one is used.
+    gradients of all inputs of an op are computed before one is used; with GATE_GRAPH all gradients are
+    computed before one is used.
     """
 
     GATE_NONE = 0
@@ -182,7 +183,8 @@ class Optimizer:
         colocate_gradients_with_ops=False,
         grad_loss=None,
     ):
-        """A list of pairs (gradient, variable); the gradient is a tensor, IndexedSlices, or None where there is none.
+        """A list of pairs (gradient, variable); the gradient is a tensor, IndexedSlices, or None where there
+        is none.
 
         loss: the tensor to minimize, or a function that makes it. var_list: None for all trainable variables.
         aggregation_method: one of AggregationMethod. grad_loss: the gradient of `loss`; None for ones.
@@ -347,7 +349,9 @@ class Optimizer:
         return self._slots.setdefault(slot_name, {})
 
     def _get_or_make_slot(self, var, val, slot_name, op_name):
-        """The slot of the variable, made with the initial value `val` and the name VARIABLE/op_name at first."""
+        """The slot of the variable, made with the initial value `val` and the name VARIABLE/op_name at
+        first.
+        """
         slots, key = self._slot_dict(slot_name), _var_key(var)
         if key not in slots:
             slots[key] = slot_creator.create_slot(var, val, op_name)

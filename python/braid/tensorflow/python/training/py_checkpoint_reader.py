@@ -1,7 +1,7 @@
 """Reading checkpoints without a graph."""
 
 from braid import _native
-from braid.tensorflow.python.framework import dtypes, ops
+from braid.tensorflow.python.framework import arrays, dtypes, ops
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -28,7 +28,7 @@ class CheckpointReader:
 
     def get_tensor(self, tensor_str):
         """The value as an array. NotFoundError: there is no such tensor."""
-        return _call(self._reader.read, compat.as_str(tensor_str))
+        return arrays.to_numpy(_call(self._reader.read, compat.as_str(tensor_str)))
 
     def debug_string(self):
         """The list of tensors with their types and shapes, as bytes."""

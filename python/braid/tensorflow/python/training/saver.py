@@ -177,7 +177,9 @@ class BaseSaverBuilder:
         restore_sequentially=False,
         filename="model",
     ):
-        """Adds the nodes to the graph. Returns the SaverDef that names them. The arguments are those of Saver."""
+        """Adds the nodes to the graph. Returns the SaverDef that names them. The arguments are those of
+        Saver.
+        """
         return self._build_internal(
             names_to_saveables,
             reshape,
@@ -299,13 +301,13 @@ class Saver:
     ):
         """Adds the nodes to the graph, unless saver_def names them.
 
-        var_list: a list of variables (or SaveableObjects), or a dict of them by their names in the checkpoint; None
-        for all that can be saved. ValueError: there are none (unless allow_empty), or two have one name.
-        reshape: a tensor of another shape with as many elements is accepted. sharded: each device writes its own
-        part. max_to_keep: older checkpoints are deleted; None or 0 for none. keep_checkpoint_every_n_hours: one in
-        so many hours stays for ever. name: of the scope of the nodes. defer_build: build() adds the nodes, by then
-        of all variables. pad_step_number: steps in names have 8 digits. save_relative_paths: the file `checkpoint`
-        has paths relative to its directory.
+        var_list: a list of variables (or SaveableObjects), or a dict of them by their names in the
+        checkpoint; None for all that can be saved. ValueError: there are none (unless allow_empty), or two
+        have one name. reshape: a tensor of another shape with as many elements is accepted. sharded: each
+        device writes its own part. max_to_keep: older checkpoints are deleted; None or 0 for none.
+        keep_checkpoint_every_n_hours: one in so many hours stays for ever. name: of the scope of the nodes.
+        defer_build: build() adds the nodes, by then of all variables. pad_step_number: steps in names have 8
+        digits. save_relative_paths: the file `checkpoint` has paths relative to its directory.
         """
         if defer_build and var_list:
             raise ValueError(
@@ -440,7 +442,9 @@ class Saver:
         return [self._CheckpointFilename(p) for p in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints):
-        """Sets the list of checkpoints that max_to_keep is about. Without their times none of them stays for ever."""
+        """Sets the list of checkpoints that max_to_keep is about. Without their times none of them stays for
+        ever.
+        """
         assert isinstance(last_checkpoints, list)
         self._last_checkpoints = [(path, np.inf) for path in last_checkpoints]
 
@@ -484,9 +488,9 @@ class Saver:
     ):
         """Saves the variables of a session. Returns the checkpoint's prefix, or None with nothing to save.
 
-        save_path: the prefix. global_step: a number, or a tensor, to add to it. latest_filename: the file that
-        lists checkpoints, "checkpoint". write_meta_graph: also writes the graph, as PREFIX.meta. write_state: lists
-        the checkpoint, and deletes old ones. ValueError: the directory does not exist.
+        save_path: the prefix. global_step: a number, or a tensor, to add to it. latest_filename: the file
+        that lists checkpoints, "checkpoint". write_meta_graph: also writes the graph, as PREFIX.meta.
+        write_state: lists the checkpoint, and deletes old ones. ValueError: the directory does not exist.
         """
         if not self._is_built:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
@@ -553,8 +557,8 @@ class Saver:
     def restore(self, sess, save_path):
         """Gives the variables of a session the values of a checkpoint; they need not be initialized.
 
-        ValueError: there is no such checkpoint. NotFoundError: it does not have a variable. InvalidArgumentError: a
-        shape is another one.
+        ValueError: there is no such checkpoint. NotFoundError: it does not have a variable.
+        InvalidArgumentError: a shape is another one.
         """
         if self._is_empty:
             return
@@ -592,7 +596,8 @@ def _wrap_restore_error_with_msg(err, extra_verbiage):
 
 @tf_export(v1=["train.import_meta_graph"])
 def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
-    """Adds a graph and its collections, of a MetaGraphDef or a file, to the default graph. Returns its saver, or None.
+    """Adds a graph and its collections, of a MetaGraphDef or a file, to the default graph. Returns its
+    saver, or None.
 
     import_scope: the scope of the new nodes. kwargs: of meta_graph.import_scoped_meta_graph.
     """
@@ -652,8 +657,8 @@ def export_meta_graph(
     """A MetaGraphDef of the graph, also as a file: nodes, collections, saver.
 
     export_scope: only the nodes of this scope, with names relative to it. clear_devices: without devices.
-    clear_extraneous_savers: without the nodes of other savers. strip_default_attrs: without attributes that have
-    their default value.
+    clear_extraneous_savers: without the nodes of other savers. strip_default_attrs: without attributes that
+    have their default value.
     """
     if kwargs:
         raise TypeError(f"export_meta_graph() got unexpected arguments: {', '.join(sorted(kwargs))}")

@@ -62,7 +62,9 @@ class ClusterSpec:
     """The jobs of a cluster and the addresses of their tasks."""
 
     def __init__(self, cluster):
-        """cluster: {job: list of "host:port"}, {job: {task index: "host:port"}}, a ClusterDef or a ClusterSpec."""
+        """cluster: {job: list of "host:port"}, {job: {task index: "host:port"}}, a ClusterDef or a
+        ClusterSpec.
+        """
         self._cluster_spec = {}  # job -> {task index: address}
         if isinstance(cluster, dict):
             for job, tasks in cluster.items():
@@ -168,8 +170,8 @@ _LOCAL = {"localhost": {"0": "localhost:0"}}  # a cluster of one task on a free 
 class Server:
     """A task of a cluster, in this process: it executes the parts of graphs that are placed on it.
 
-    At the end of the process it tells the parameter servers that its work is done, unless an error ends the process;
-    join() of a parameter server returns when all workers are done.
+    At the end of the process it tells the parameter servers that its work is done, unless an error ends the
+    process; join() of a parameter server returns when all workers are done.
     """
 
     def __init__(
@@ -194,8 +196,8 @@ class Server:
     def join(self):
         """Blocks until the workers of the cluster are done, and then ends the program (SystemExit).
 
-        TensorFlow's join() never returns, so that programs go on as a worker behind it. UnavailableError: workers are
-        gone without having said that they are done.
+        TensorFlow's join() never returns, so that programs go on as a worker behind it. UnavailableError:
+        workers are gone without having said that they are done.
         """
         _call(self._server.join)
         raise SystemExit(0)
@@ -229,8 +231,8 @@ class Server:
 def _start(server_def):
     """The engine's server of a ServerDef.
 
-    Without a certificate only processes of this user call it, so that graphs may use all files which these may:
-    they could do so themselves. BRAID_FILE_ROOT and BRAID_INSECURE=1 say otherwise.
+    Without a certificate only processes of this user call it, so that graphs may use all files which these
+    may: they could do so themselves. BRAID_FILE_ROOT and BRAID_INSECURE=1 say otherwise.
     """
     insecure = os.environ.get("BRAID_INSECURE") == "1"
     is_ours = not insecure and not os.environ.get("BRAID_TLS_DIR") and "BRAID_FILE_ROOT" not in os.environ
@@ -298,6 +300,8 @@ def _end_with_process():
 
 
 def _at_end(act):
-    """Calls act(server) at the end of the process, unless it has failed, while the other tasks still serve."""
+    """Calls act(server) at the end of the process, unless it has failed, while the other tasks still
+    serve.
+    """
     if _end is not None:
         _end.last_acts.append(act)

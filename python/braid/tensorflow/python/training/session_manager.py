@@ -1,4 +1,6 @@
-"""Making a session whose variables have values: from a checkpoint, by the init op, or by waiting for the chief."""
+"""Making a session whose variables have values: from a checkpoint, by the init op, or by waiting for the
+chief.
+"""
 
 import threading
 import time
@@ -29,8 +31,8 @@ def _wait(seconds):
 class SessionManager:
     """Makes sessions that are ready to train.
 
-    The chief calls prepare_session, which restores or initializes the variables; workers call wait_for_session,
-    which returns when the chief has done that.
+    The chief calls prepare_session, which restores or initializes the variables; workers call
+    wait_for_session, which returns when the chief has done that.
     """
 
     def __init__(
@@ -69,7 +71,9 @@ class SessionManager:
         max_wait_secs=7200,
         config=None,
     ):
-        """Makes a session, with the variables of the newest checkpoint. Returns (session, whether there was one)."""
+        """Makes a session, with the variables of the newest checkpoint. Returns (session, whether there was
+        one).
+        """
         self._target = master
         sess = session.Session(self._target, graph=self._graph, config=config)
         if checkpoint_dir and checkpoint_filename_with_path:
@@ -105,7 +109,8 @@ class SessionManager:
         init_feed_dict=None,
         init_fn=None,
     ):
-        """A session with the variables of the newest checkpoint, or else as init_op and init_fn(session) make them.
+        """A session with the variables of the newest checkpoint, or else as init_op and init_fn(session)
+        make them.
 
         RuntimeError: the model is not ready after that.
         """
@@ -127,7 +132,8 @@ class SessionManager:
                 sess.run(init_op, feed_dict=init_feed_dict)
             if init_fn:
                 init_fn(sess)
-        given = f"Init op: {_maybe_name(init_op)}, init fn: {init_fn}, local_init_op: {_maybe_name(self._local_init_op)}"
+        local_init = _maybe_name(self._local_init_op)
+        given = f"Init op: {_maybe_name(init_op)}, init fn: {init_fn}, local_init_op: {local_init}"
         is_done, message = self._try_run_local_init_op(sess)
         if not is_done:
             raise RuntimeError(
@@ -175,7 +181,9 @@ class SessionManager:
         return sess, True
 
     def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
-        """A session in which the model is ready, made anew until it is. DeadlineExceededError after max_wait_secs."""
+        """A session in which the model is ready, made anew until it is. DeadlineExceededError after
+        max_wait_secs.
+        """
         self._target = master
         if max_wait_secs is None:
             max_wait_secs = float("Inf")

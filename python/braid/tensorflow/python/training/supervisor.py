@@ -1,4 +1,6 @@
-"""The Supervisor: a session with services around it (summaries, checkpoints, threads) for one process of a training."""
+"""The Supervisor: a session with services around it (summaries, checkpoints, threads) for one process of a
+training.
+"""
 
 import contextlib
 import os
@@ -24,7 +26,8 @@ class Supervisor:
             while not sv.should_stop():
                 sess.run(train_op)
 
-    With is_chief=False, as in the workers of a cluster but the first, it only waits for the chief to initialize.
+    With is_chief=False, as in the workers of a cluster but the first, it only waits for the chief to
+    initialize.
     """
 
     USE_DEFAULT = 0  # in place of what may also be None
@@ -54,8 +57,9 @@ class Supervisor:
     ):
         """What is left out comes from the graph's collections or is made; the graph is finalized.
 
-        logdir: of checkpoints, events and the graph; None for no services. save_model_secs, save_summaries_secs: 0
-        for none. recovery_wait_secs: how often a worker looks whether the model is ready.
+        logdir: of checkpoints, events and the graph; None for no services. save_model_secs,
+        save_summaries_secs: 0 for none. recovery_wait_secs: how often a worker looks whether the model is
+        ready.
         """
         graph = ops.get_default_graph() if graph is None else graph
         with graph.as_default():
@@ -116,7 +120,9 @@ class Supervisor:
         return elements[0] if elements else None
 
     def _given_or_default(self, given, key, make):
-        """What was given; else the first of the collection; else what make() returns, added to the collection."""
+        """What was given; else the first of the collection; else what make() returns, added to the
+        collection.
+        """
         if given is not Supervisor.USE_DEFAULT:
             return given
         found = self._get_first_op_from_collection(key)
@@ -308,7 +314,9 @@ class Supervisor:
         return threads
 
     def loop(self, timer_interval_secs, target, args=None, kwargs=None):
-        """Starts a thread that calls target(*args, **kwargs) every so many seconds until the stop; None: all the time."""
+        """Starts a thread that calls target(*args, **kwargs) every so many seconds until the stop; None: all
+        the time.
+        """
         looper = coordinator.LooperThread(
             self._coord, timer_interval_secs, target=target, args=args, kwargs=kwargs
         )

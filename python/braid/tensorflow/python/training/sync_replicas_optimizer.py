@@ -1,12 +1,14 @@
 """Synchronous training: the gradients of several workers are averaged before they are applied.
 
-Each worker applies its gradients to accumulators beside the variables, and then waits for a token. A thread of the
-chief takes the averages when enough gradients have come, updates the variables and the global step, and puts tokens
-with the new step into the queue `sync_token_q`. A gradient whose local step is older than the global step is dropped.
+Each worker applies its gradients to accumulators beside the variables, and then waits for a token. A thread
+of the chief takes the averages when enough gradients have come, updates the variables and the global step,
+and puts tokens with the new step into the queue `sync_token_q`. A gradient whose local step is older than
+the global step is dropped.
 
-The end: with the last update there are tokens for all, but one worker may have taken more than its share, and another
-one would wait for ever. So a worker that is done puts a few more tokens into the queue, by which the others see the
-last step, and closes it when they cannot go on without this one: a step that then waits for a token gets OutOfRange.
+The end: with the last update there are tokens for all, but one worker may have taken more than its share,
+and another one would wait for ever. So a worker that is done puts a few more tokens into the queue, by which
+the others see the last step, and closes it when they cannot go on without this one: a step that then waits
+for a token gets OutOfRange.
 """
 
 from braid import protos
@@ -32,7 +34,9 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 
 class _UpdatesRunner(queue_runner.QueueRunner):
-    """The thread of the chief's updates. It waits for gradients until the session is closed, so nobody waits for it."""
+    """The thread of the chief's updates. It waits for gradients until the session is closed, so nobody waits
+    for it.
+    """
 
     def create_threads(self, sess, coord=None, daemon=False, start=False):
         threads = super().create_threads(sess, coord=coord, daemon=daemon, start=start)
@@ -60,9 +64,9 @@ def _read_of(variable):
 class SyncReplicasOptimizer(optimizer.Optimizer):
     """Averages the gradients of several workers, and applies them by another optimizer.
 
-    make_session_run_hook() makes the hook that initializes it; without it, a Supervisor gets local_step_init_op (or
-    chief_init_op) and ready_for_local_init_op, and the chief runs get_init_tokens_op() and starts
-    get_chief_queue_runner().
+    make_session_run_hook() makes the hook that initializes it; without it, a Supervisor gets
+    local_step_init_op (or chief_init_op) and ready_for_local_init_op, and the chief runs
+    get_init_tokens_op() and starts get_chief_queue_runner().
     """
 
     def __init__(
@@ -77,8 +81,9 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
     ):
         """opt: the optimizer that applies averages. replicas_to_aggregate: how many gradients make one.
 
-        total_num_replicas: workers; None for replicas_to_aggregate. With more, the last ones' gradients are dropped.
-        variable_averages: an ExponentialMovingAverage, updated by the chief for variables_to_average.
+        total_num_replicas: workers; None for replicas_to_aggregate. With more, the last ones' gradients are
+        dropped. variable_averages: an ExponentialMovingAverage, updated by the chief for
+        variables_to_average.
         """
         if total_num_replicas is None:
             total_num_replicas = replicas_to_aggregate
@@ -107,7 +112,9 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """The op of a worker's step: hands its gradients in, and waits for a token. ValueError: no global step."""
+        """The op of a worker's step: hands its gradients in, and waits for a token. ValueError: no global
+        step.
+        """
         if not grads_and_vars:
             raise ValueError("Must supply at least one variable")
         if global_step is None:
@@ -141,7 +148,8 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
                     name="sync_token_q",
                     shared_name="sync_token_q",
                 )
-                # The queue runner closes its queue at the end, and other workers still need the one of tokens.
+                # The queue runner closes its queue at the end, and other workers still need the one of
+                # tokens.
                 dummy_queue = data_flow_ops.FIFOQueue(
                     1, dtypes.int32, shapes=(), name="dummy_queue", shared_name="dummy_queue"
                 )

@@ -25,7 +25,9 @@ class VocabInfo(
         ],
     )
 ):
-    """The vocabularies of a variable whose rows (axis 0) or columns (axis 1) belong to words, now and before."""
+    """The vocabularies of a variable whose rows (axis 0) or columns (axis 1) belong to words, now and
+    before.
+    """
 
     def __new__(
         cls,
@@ -87,9 +89,9 @@ def warm_start(
 ):
     """Makes variables begin with the values of a checkpoint.
 
-    vars_to_warm_start: a regular expression for trainable variables, a list of them for all variables, a list of
-    variables, or None. var_name_to_prev_var_name: names in the checkpoint, where they differ. ValueError: a name of
-    these dicts is not used.
+    vars_to_warm_start: a regular expression for trainable variables, a list of them for all variables, a
+    list of variables, or None. var_name_to_prev_var_name: names in the checkpoint, where they differ.
+    ValueError: a name of these dicts is not used.
     """
     if var_name_to_vocab_info:
         raise NotImplementedError(

@@ -1,7 +1,7 @@
 """Datasets: pipelines of elements, which nodes of the graph describe (tf.data.Dataset).
 
-A dataset is a tensor of variants; what runs is an iterator (iterator_ops.py). Functions of elements are functions
-of the graph's library, and what they use from outside is an input of the dataset's node.
+A dataset is a tensor of variants; what runs is an iterator (iterator_ops.py). Functions of elements are
+functions of the graph's library, and what they use from outside is an input of the dataset's node.
 """
 
 import abc
@@ -64,7 +64,10 @@ class StatsOptions(options_lib.OptionsBase):
 
 @tf_export("data.experimental.OptimizationOptions")
 class OptimizationOptions(options_lib.OptionsBase):
-    """How pipelines are rewritten in TensorFlow. Braid's engine does not rewrite them: elements are the same."""
+    """How pipelines are rewritten in TensorFlow.
+
+    Braid's engine does not rewrite them: elements are the same.
+    """
 
     _OPTIONS = {
         name: (bool, None)
@@ -255,13 +258,13 @@ class DatasetV2(composite_tensor.CompositeTensor):
             raise TypeError("`generator` must be callable.")
         spec = structure.spec_of_types(output_types, output_shapes)
         args = () if args is None else tuple(ops.convert_n_to_tensor(args, name="args"))
-        state = _Generators(generator, spec)
-        id_dataset = Dataset.from_tensors(args).map(state.begin)
+        state = _Generators(generator, spec, args)
 
-        def elements(generator_id):
-            return _GeneratorDataset(generator_id, lambda i: i, state.next, state.finalize, spec)
+        def elements(unused):
+            return _GeneratorDataset(unused, state.begin, state.next, state.finalize, spec)
 
-        return id_dataset.flat_map(elements)
+        # An iteration begins with the element of this dataset.
+        return Dataset.from_tensors(0).flat_map(elements)
 
     @staticmethod
     def range(*args):
@@ -368,7 +371,10 @@ class DatasetV2(composite_tensor.CompositeTensor):
     # -- Functions --
 
     def map(self, map_func, num_parallel_calls=None):
-        """`map_func` of each element. num_parallel_calls: how many calls run at a time; AUTOTUNE: the engine says."""
+        """`map_func` of each element.
+
+        num_parallel_calls: how many calls run at a time; AUTOTUNE: the engine says.
+        """
         if num_parallel_calls is None:
             return MapDataset(self, map_func, preserve_cardinality=True)
         return ParallelMapDataset(self, map_func, num_parallel_calls, preserve_cardinality=True)
@@ -417,7 +423,10 @@ class DatasetV2(composite_tensor.CompositeTensor):
 
 @tf_export(v1=["data.Dataset"])
 class DatasetV1(DatasetV2):
-    """A dataset with the iterators and properties of TensorFlow 1. A class of a program may give `_as_variant_tensor`."""
+    """A dataset with the iterators and properties of TensorFlow 1.
+
+    A class of a program may give `_as_variant_tensor`.
+    """
 
     def __init__(self, variant_tensor=None):
         if variant_tensor is None:
@@ -456,7 +465,10 @@ class DatasetV1(DatasetV2):
     # -- Iterators --
 
     def make_one_shot_iterator(self):
-        """An iterator that needs no initializer. ValueError: the pipeline uses a variable, a table or a placeholder."""
+        """An iterator that needs no initializer.
+
+        ValueError: the pipeline uses a variable, a table or a placeholder.
+        """
         return self._make_one_shot_iterator()
 
     def _make_one_shot_iterator(self):
@@ -723,7 +735,8 @@ class _CopiedFunction(function._DefinedFunction):
 
 
 def _state_function(func, name, dataset, initial_state, returns_state_only):
-    """A function of (state, element) whose results keep the state's types; its shapes are what stays the same.
+    """A function of (state, element) whose results keep the state's types; its shapes are what stays the
+    same.
 
     Returns the TypeSpecs of the state, and the function.
     """
@@ -944,7 +957,9 @@ class RangeDataset(DatasetSource):
 
 
 class _GeneratorDataset(DatasetSource):
-    """init_func(init_args) makes a state, next_func(state) the elements until OutOfRange, finalize_func(state) ends."""
+    """init_func(init_args) makes a state, next_func(state) the elements until OutOfRange,
+    finalize_func(state) ends.
+    """
 
     def __init__(self, init_args, init_func, next_func, finalize_func, output_spec=None):
         spec = structure.type_spec_from_value(init_args)
@@ -974,8 +989,8 @@ class _GeneratorDataset(DatasetSource):
 class _Generators:
     """The Python iterators of `Dataset.from_generator`, by number, and the nodes that use them."""
 
-    def __init__(self, generator, spec):
-        self._generator, self._spec = generator, spec
+    def __init__(self, generator, spec, args):
+        self._generator, self._spec, self._given = generator, spec, args
         self._types = structure.get_flat_tensor_types(spec)
         self._args, self._iterators, self._next_id = {}, {}, 0
 
@@ -984,10 +999,10 @@ class _Generators:
         self._args[self._next_id] = args
         return np.array(self._next_id, dtype=np.int64)
 
-    def begin(self, *args):
+    def begin(self, unused):
         from braid.tensorflow.python.ops import script_ops
 
-        number = script_ops.numpy_function(self._begin, args, dtypes.int64)
+        number = script_ops.numpy_function(self._begin, self._given, dtypes.int64)
         number.set_shape([])
         return number
 

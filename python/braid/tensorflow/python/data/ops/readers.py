@@ -130,7 +130,9 @@ TFRecordDataset = TFRecordDatasetV2 = TFRecordDatasetV1
 
 @tf_export(v1=["data.FixedLengthRecordDataset"])
 class FixedLengthRecordDatasetV1(_Reader):
-    """Pieces of `record_bytes` bytes of files, between a header and a footer; arguments as of TextLineDataset."""
+    """Pieces of `record_bytes` bytes of files, between a header and a footer; arguments as of
+    TextLineDataset.
+    """
 
     def __init__(
         self,

@@ -9,7 +9,9 @@ from braid.tensorflow.python.ops import math_ops
 
 
 def get_seed(seed):
-    """The two seeds of a dataset, int64 scalars: (0, 0) lets the engine choose, so it does not stand for given seeds."""
+    """The two seeds of a dataset, int64 scalars: (0, 0) lets the engine choose, so it does not stand for
+    given seeds.
+    """
     seed, seed2 = random_seed.get_seed(seed)
     zero = None
     if seed is None:

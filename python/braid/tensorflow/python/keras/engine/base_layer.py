@@ -56,6 +56,7 @@ class Layer:
         self._trainable_weights = []
         self._non_trainable_weights = []
         self._updates = []
+        self._unconditional_updates = set()
         self._losses = []
         self._callable_losses = []
         self._metrics = []
@@ -357,7 +358,7 @@ class Layer:
                 self._callable_losses.append(_called_once_a_graph(loss))
             elif loss is not None:
                 loss = ops.convert_to_tensor(loss)
-                loss._unconditional_loss = inputs is None
+                loss._unconditional_loss = inputs is None and not self._depends_on_call(loss)
                 self._losses.append(loss)
 
     @property
@@ -378,15 +379,38 @@ class Layer:
                 continue
             if not isinstance(update, ops.Operation) and hasattr(update, "op"):
                 update = update.op
+            if inputs is None and not self._depends_on_call(update):
+                self._unconditional_updates.add(update)
             self._updates.append(update)
+
+    def _depends_on_call(self, thing):
+        """Whether it is computed from the inputs of the call that is under way, or of earlier ones."""
+        context = base_layer_utils.call_context()
+        if context.in_call:
+            starts = nest.flatten(context.inputs)
+        else:
+            starts = [t for n in self._inbound_nodes for t in nest.flatten(n.input_tensors)]
+        starts = [t for t in starts if isinstance(t, ops.Tensor)]
+        return bool(starts) and id(thing) in _reached(starts, [thing])
 
     def get_updates_for(self, inputs):
         """The updates that depend on `inputs`; those that depend on none of the layer's inputs if None."""
-        return _by_inputs(self.updates, inputs, self)
+        updates = self.updates
+        free = {id(u) for layer in (self,) + self.submodules for u in layer._unconditional_updates}
+        if inputs is None:
+            return [u for u in updates if id(u) in free]
+        bound = [u for u in updates if id(u) not in free]
+        reached = _reached(nest.flatten(inputs), bound)
+        return [u for u in bound if id(u) in reached]
 
     def get_losses_for(self, inputs):
         """The losses that depend on `inputs`; those that depend on none of the layer's inputs if None."""
-        return _by_inputs(self.losses, inputs, self)
+        losses = self.losses
+        if inputs is None:
+            return [t for t in losses if getattr(t, "_unconditional_loss", True)]
+        bound = [t for t in losses if not getattr(t, "_unconditional_loss", True)]
+        reached = _reached(nest.flatten(inputs), bound)
+        return [t for t in bound if id(t) in reached]
 
     @property
     def metrics(self):
@@ -743,6 +767,7 @@ _UNTRACKED = {
     "_trainable_weights",
     "_non_trainable_weights",
     "_updates",
+    "_unconditional_updates",
     "_losses",
     "_callable_losses",
     "_metrics",
@@ -822,17 +847,6 @@ def _called_once_a_graph(make):
         return loss
 
     return once
-
-
-def _by_inputs(things, inputs, layer):
-    if inputs is None:
-        starts = [t for n in layer._inbound_nodes for t in nest.flatten(n.input_tensors)]
-        if not starts:
-            return [t for t in things if getattr(t, "_unconditional_loss", True)]
-        reached = _reached(starts, things)
-        return [t for t in things if id(t) not in reached]
-    reached = _reached(nest.flatten(inputs), things)
-    return [t for t in things if id(t) in reached]
 
 
 def _reached(starts, things):

@@ -1,4 +1,4 @@
-"""Dense, Dropout and Flatten, for keras and for tf.layers."""
+"""Dense, Dropout, Flatten, for keras and for tf.layers; activations, shapes, masks and functions as layers."""
 
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import smart_cond
@@ -12,6 +12,7 @@ from braid.tensorflow.python.keras import regularizers
 from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.keras.utils import conv_utils
+from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import math_ops
@@ -187,3 +188,263 @@ class Flatten(Layer):
 
     def get_config(self):
         return {**super().get_config(), "data_format": self.data_format}
+
+
+@keras_export("keras.layers.Masking")
+class Masking(Layer):
+    """Masks the steps whose values are all mask_value."""
+
+    def __init__(self, mask_value=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.mask_value = mask_value
+        self._compute_output_and_mask_jointly = True
+
+    def compute_mask(self, inputs, mask=None):
+        return backend.any(math_ops.not_equal(inputs, self.mask_value), axis=-1)
+
+    def call(self, inputs):
+        mask = backend.any(math_ops.not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
+        outputs = inputs * math_ops.cast(mask, inputs.dtype)
+        outputs._keras_mask = array_ops.squeeze(mask, axis=[-1])
+        return outputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "mask_value": self.mask_value}
+
+
+class SpatialDropout(Dropout):
+    """Dropout of whole channels."""
+
+    def __init__(self, rank, rate, data_format=None, **kwargs):
+        super().__init__(rate, **kwargs)
+        self.data_format = data_format or backend.image_data_format()
+        if self.data_format not in {"channels_last", "channels_first"}:
+            raise ValueError('data_format must be in {"channels_last", "channels_first"}')
+        self.input_spec = InputSpec(ndim=rank + 2)
+
+    def _get_noise_shape(self, inputs):
+        sizes = array_ops.shape(inputs)
+        inner = [1] * (inputs.shape.ndims - 2)
+        if self.data_format == "channels_first":
+            return array_ops.stack([sizes[0], sizes[1]] + inner)
+        return array_ops.stack([sizes[0]] + inner + [sizes[inputs.shape.ndims - 1]])
+
+
+@keras_export("keras.layers.SpatialDropout1D")
+class SpatialDropout1D(SpatialDropout):
+    """SpatialDropout of [batch, steps, channels]."""
+
+    def __init__(self, rate, **kwargs):
+        super().__init__(1, rate, data_format="channels_last", **kwargs)
+
+
+@keras_export("keras.layers.SpatialDropout2D")
+class SpatialDropout2D(SpatialDropout):
+    """SpatialDropout of images."""
+
+    def __init__(self, rate, data_format=None, **kwargs):
+        super().__init__(2, rate, data_format=data_format, **kwargs)
+
+
+@keras_export("keras.layers.SpatialDropout3D")
+class SpatialDropout3D(SpatialDropout):
+    """SpatialDropout of volumes."""
+
+    def __init__(self, rate, data_format=None, **kwargs):
+        super().__init__(3, rate, data_format=data_format, **kwargs)
+
+
+@keras_export("keras.layers.Activation")
+class Activation(Layer):
+    """A function of each element."""
+
+    def __init__(self, activation, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.activation = activations.get(activation)
+
+    def call(self, inputs):
+        return self.activation(inputs)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "activation": activations.serialize(self.activation)}
+
+
+@keras_export("keras.layers.Reshape")
+class Reshape(Layer):
+    """Another shape for each example. target_shape: without the batch; -1 for one length that follows."""
+
+    def __init__(self, target_shape, **kwargs):
+        super().__init__(**kwargs)
+        self.target_shape = tuple(target_shape)
+
+    def compute_output_shape(self, input_shape):
+        sizes = tensor_shape.TensorShape(input_shape).as_list()
+        if None in sizes[1:]:
+            return tensor_shape.TensorShape([sizes[0]] + [None if n == -1 else n for n in self.target_shape])
+        total = 1
+        for n in sizes[1:]:
+            total *= n
+        known = 1
+        for n in self.target_shape:
+            known *= n if n != -1 else 1
+        if (-1 in self.target_shape and (known == 0 or total % known)) or (
+            -1 not in self.target_shape and known != total
+        ):
+            raise ValueError("total size of new array must be unchanged")
+        return tensor_shape.TensorShape(
+            [sizes[0]] + [total // known if n == -1 else n for n in self.target_shape]
+        )
+
+    def call(self, inputs):
+        outputs = array_ops.reshape(inputs, (array_ops.shape(inputs)[0],) + self.target_shape)
+        outputs.set_shape(self.compute_output_shape(inputs.shape))
+        return outputs
+
+    def get_config(self):
+        return {**super().get_config(), "target_shape": self.target_shape}
+
+
+@keras_export("keras.layers.Permute")
+class Permute(Layer):
+    """Another order of dimensions. dims: beginning with 1, without the batch."""
+
+    def __init__(self, dims, **kwargs):
+        super().__init__(**kwargs)
+        self.dims = tuple(dims)
+        if sorted(dims) != list(range(1, len(dims) + 1)):
+            raise ValueError(
+                f"Invalid permutation `dims` for Permute Layer: {dims}. The set of indices in `dims` must be "
+                f"consecutive and start from 1."
+            )
+        self.input_spec = InputSpec(ndim=len(self.dims) + 1)
+
+    def compute_output_shape(self, input_shape):
+        sizes = tensor_shape.TensorShape(input_shape).as_list()
+        return tensor_shape.TensorShape([sizes[0]] + [sizes[d] for d in self.dims])
+
+    def call(self, inputs):
+        return array_ops.transpose(inputs, perm=(0,) + self.dims)
+
+    def get_config(self):
+        return {**super().get_config(), "dims": self.dims}
+
+
+@keras_export("keras.layers.RepeatVector")
+class RepeatVector(Layer):
+    """[batch, n, features] of [batch, features]."""
+
+    def __init__(self, n, **kwargs):
+        super().__init__(**kwargs)
+        self.n = n
+        self.input_spec = InputSpec(ndim=2)
+
+    def compute_output_shape(self, input_shape):
+        sizes = tensor_shape.TensorShape(input_shape).as_list()
+        return tensor_shape.TensorShape([sizes[0], self.n, sizes[1]])
+
+    def call(self, inputs):
+        return backend.repeat(inputs, self.n)
+
+    def get_config(self):
+        return {**super().get_config(), "n": self.n}
+
+
+@keras_export("keras.layers.Lambda")
+class Lambda(Layer):
+    """A function of tensors as a layer. Variables that it uses are not the layer's."""
+
+    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+        super().__init__(**kwargs)
+        self.function = function
+        self.arguments = dict(arguments or {})
+        self.mask = mask
+        self.supports_masking = mask is not None
+        self._output_shape = output_shape
+        names = generic_utils.has_arg
+        self._fn_expects_mask_arg = names(function, "mask")
+        self._fn_expects_training_arg = names(function, "training")
+
+    def compute_output_shape(self, input_shape):
+        if self._output_shape is None:
+            return super().compute_output_shape(input_shape)
+        if callable(self._output_shape):
+            return self._output_shape(input_shape)
+        batch = tensor_shape.TensorShape(input_shape)[0]
+        return tensor_shape.TensorShape([batch] + list(self._output_shape))
+
+    def call(self, inputs, mask=None, training=None):
+        arguments = dict(self.arguments)
+        if self._fn_expects_mask_arg:
+            arguments["mask"] = mask
+        if self._fn_expects_training_arg:
+            arguments["training"] = training
+        return self.function(inputs, **arguments)
+
+    def compute_mask(self, inputs, mask=None):
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def get_config(self):
+        function, kind = self._written(self.function)
+        shape, shape_kind = self._written(self._output_shape)
+        return {
+            **super().get_config(),
+            "function": function,
+            "function_type": kind,
+            "module": getattr(self.function, "__module__", None),
+            "output_shape": shape,
+            "output_shape_type": shape_kind if callable(self._output_shape) else "raw",
+            "output_shape_module": None,
+            "arguments": self.arguments,
+        }
+
+    @staticmethod
+    def _written(fn):
+        if callable(fn) and getattr(fn, "__name__", "") == "<lambda>":
+            return generic_utils.func_dump(fn), "lambda"
+        if callable(fn):
+            return fn.__name__, "function"
+        return fn, "raw"
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        module = config.pop("module", None)
+        config.pop("output_shape_module", None)
+        for key in ("function", "output_shape"):
+            kind = config.pop(key + "_type", "raw")
+            value = config.get(key)
+            if kind == "lambda":
+                config[key] = generic_utils.func_load(value, globs=globals())
+            elif kind == "function":
+                import sys
+
+                found = (custom_objects or {}).get(value) or generic_utils.get_custom_objects().get(value)
+                config[key] = found or getattr(sys.modules.get(module), value)
+        return cls(**config)
+
+
+@keras_export("keras.layers.ActivityRegularization")
+class ActivityRegularization(Layer):
+    """Adds a loss of its inputs, which it gives back."""
+
+    def __init__(self, l1=0.0, l2=0.0, **kwargs):
+        super().__init__(activity_regularizer=regularizers.L1L2(l1=l1, l2=l2), **kwargs)
+        self.supports_masking = True
+        self.l1, self.l2 = l1, l2
+
+    def call(self, inputs):
+        return inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "l1": self.l1, "l2": self.l2}

@@ -1,4 +1,6 @@
-"""Elastic averaging SGD (Zhang, Choromanska and LeCun, 2015): workers train copies that a center draws together."""
+"""Elastic averaging SGD (Zhang, Choromanska and LeCun, 2015): workers train copies that a center draws
+together.
+"""
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import (
@@ -18,7 +20,8 @@ GLOBAL_STEP = "global_step"
 
 
 class ElasticAverageCustomGetter:
-    """A getter for variable scopes: trainable variables are the worker's own, each with a center of all workers.
+    """A getter for variable scopes: trainable variables are the worker's own, each with a center of all
+    workers.
 
     with tf.variable_scope("", custom_getter=ElasticAverageCustomGetter(worker_device)): ...
     """
@@ -57,7 +60,9 @@ class ElasticAverageCustomGetter:
 
 
 class ElasticAverageOptimizer(optimizer.Optimizer):
-    """Trains a worker's variables by another optimizer; every communication_period steps they and the center approach."""
+    """Trains a worker's variables by another optimizer; every communication_period steps they and the center
+    approach.
+    """
 
     BETA = 0.9  # the paper's default of moving_rate * communication_period * num_worker
 

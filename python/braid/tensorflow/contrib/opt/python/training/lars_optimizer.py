@@ -6,7 +6,8 @@ from braid.tensorflow.python.training import optimizer, training_ops
 
 
 class LARSOptimizer(optimizer.Optimizer):
-    """Momentum whose rate of each variable is scaled by eeta * |var| / (|gradient| + weight_decay * |var| + epsilon).
+    """Momentum whose rate of each variable is scaled by eeta * |var| / (|gradient| + weight_decay * |var| +
+    epsilon).
 
     Its slot is "momentum".
     """
@@ -22,7 +23,9 @@ class LARSOptimizer(optimizer.Optimizer):
         skip_list=None,
         use_nesterov=False,
     ):
-        """skip_list: parts of names of variables that are neither scaled nor decayed. ValueError: momentum is negative."""
+        """skip_list: parts of names of variables that are neither scaled nor decayed. ValueError: momentum
+        is negative.
+        """
         if momentum < 0.0:
             raise ValueError(f"momentum should be positive: {momentum}")
         if weight_decay < 0.0:

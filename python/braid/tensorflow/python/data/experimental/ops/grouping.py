@@ -190,7 +190,9 @@ class _GroupByWindowDataset(dataset_ops._WithSpec):
 
 @tf_export("data.experimental.Reducer")
 class Reducer:
-    """init_func(key) makes a state, reduce_func(state, element) the next one, finalize_func(state) the result."""
+    """init_func(key) makes a state, reduce_func(state, element) the next one, finalize_func(state) the
+    result.
+    """
 
     def __init__(self, init_func, reduce_func, finalize_func):
         self._init_func, self._reduce_func, self._finalize_func = init_func, reduce_func, finalize_func

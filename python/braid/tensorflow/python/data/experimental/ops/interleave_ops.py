@@ -28,7 +28,8 @@ def parallel_interleave(
       map_func: a dataset, of an element.
       cycle_length, block_length: how many datasets take turns, of how many elements.
       sloppy: whether order may change; the engine keeps it.
-      buffer_output_elements, prefetch_input_elements: how far each dataset prefetches, and how many more are begun.
+      buffer_output_elements, prefetch_input_elements: how far each dataset prefetches, and how many more are
+      begun.
     """
     return lambda dataset: readers.ParallelInterleaveDataset(
         dataset, map_func, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements

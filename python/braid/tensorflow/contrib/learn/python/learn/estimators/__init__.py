@@ -1,0 +1,1 @@
+"""Modules of tf.contrib.learn that programs import from inside."""

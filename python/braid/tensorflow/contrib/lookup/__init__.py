@@ -1,0 +1,3 @@
+"""Tables under their names in tf.contrib.lookup."""
+
+from braid.tensorflow.contrib.lookup.lookup_ops import *

@@ -1,0 +1,111 @@
+"""Dirichlet's distribution."""
+
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import random_ops
+from braid.tensorflow.python.ops import special_math_ops
+from braid.tensorflow.python.ops.distributions import distribution
+from braid.tensorflow.python.ops.distributions import kullback_leibler
+from braid.tensorflow.python.ops.distributions import util
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+class VectorDistribution(distribution.Distribution):
+    """A distribution of vectors, whose parameters are in the last dimension of the tensor `_vector`."""
+
+    def _batch_shape_tensor(self):
+        return array_ops.shape(self._vector)[:-1]
+
+    def _batch_shape(self):
+        return self._vector.get_shape()[:-1]
+
+    def _event_shape_tensor(self):
+        return array_ops.shape(self._vector)[-1:]
+
+    def _event_shape(self):
+        return self._vector.get_shape().with_rank_at_least(1)[-1:]
+
+
+def outer(x):
+    """The products of all pairs of elements of vectors."""
+    return array_ops.expand_dims(x, -1) * array_ops.expand_dims(x, -2)
+
+
+@tf_export(v1=["distributions.Dirichlet"])
+class Dirichlet(VectorDistribution):
+    """Vectors of probabilities with a density of the product of x ** (concentration - 1)."""
+
+    def __init__(self, concentration, validate_args=False, allow_nan_stats=True, name="Dirichlet"):
+        parameters = dict(locals())
+        with ops.name_scope(name, values=[concentration]) as name:
+            self._concentration = util.positive_parameter(concentration, "concentration", validate_args)
+            self._total_concentration = math_ops.reduce_sum(self._concentration, -1)
+        self._vector = self._concentration
+        super().__init__(
+            dtype=self._concentration.dtype,
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats,
+            reparameterization_type=distribution.FULLY_REPARAMETERIZED,
+            parameters=parameters,
+            graph_parents=[self._concentration, self._total_concentration],
+            name=name,
+        )
+
+    @property
+    def concentration(self):
+        return self._concentration
+
+    @property
+    def total_concentration(self):
+        return self._total_concentration
+
+    def _sample_n(self, n, seed=None):
+        gammas = random_ops.random_gamma(shape=[n], alpha=self.concentration, dtype=self.dtype, seed=seed)
+        return gammas / math_ops.reduce_sum(gammas, -1, keepdims=True)
+
+    def _log_prob(self, x):
+        unnormalized = math_ops.reduce_sum((self.concentration - 1.0) * math_ops.log(x), -1)
+        return unnormalized - special_math_ops.lbeta(self.concentration)
+
+    def _entropy(self):
+        count = math_ops.cast(self.event_shape_tensor()[0], self.dtype)
+        return (
+            special_math_ops.lbeta(self.concentration)
+            + (self.total_concentration - count) * math_ops.digamma(self.total_concentration)
+            - math_ops.reduce_sum((self.concentration - 1.0) * math_ops.digamma(self.concentration), -1)
+        )
+
+    def _mean(self):
+        return self.concentration / array_ops.expand_dims(self.total_concentration, -1)
+
+    def _scaled_mean(self):
+        """The mean times the square root of 1 / (1 + total concentration)."""
+        return self._mean() * math_ops.rsqrt(1.0 + array_ops.expand_dims(self.total_concentration, -1))
+
+    def _variance(self):
+        scale = 1.0 + array_ops.expand_dims(self.total_concentration, -1)
+        mean = self._mean()
+        return mean * (1.0 - mean) / scale
+
+    def _covariance(self):
+        return array_ops.matrix_set_diag(-outer(self._scaled_mean()), self._variance())
+
+    def _mode(self):
+        count = math_ops.cast(self.event_shape_tensor()[0], self.dtype)
+        mode = (self.concentration - 1.0) / (array_ops.expand_dims(self.total_concentration, -1) - count)
+        nan = array_ops.fill(array_ops.shape(mode), float("nan"))
+        has_one = math_ops.reduce_all(self.concentration > 1.0, axis=-1, keepdims=True)
+        return array_ops.where_v2(has_one, mode, nan)
+
+
+@kullback_leibler.RegisterKL(Dirichlet, Dirichlet)
+def _kl_dirichlet_dirichlet(d1, d2, name=None):
+    with ops.name_scope(name, "kl_dirichlet_dirichlet", values=[d1.concentration, d2.concentration]):
+        total = math_ops.reduce_sum(d1.concentration, axis=-1, keepdims=True)
+        digammas = math_ops.digamma(d1.concentration) - math_ops.digamma(total)
+        return (
+            math_ops.reduce_sum((d1.concentration - d2.concentration) * digammas, axis=-1)
+            - special_math_ops.lbeta(d1.concentration)
+            + special_math_ops.lbeta(d2.concentration)
+        )

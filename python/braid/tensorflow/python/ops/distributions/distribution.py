@@ -1,0 +1,380 @@
+"""The base of all distributions: what users call, by way of the methods with an underscore of the
+subclasses."""
+
+import contextlib
+
+import numpy as np
+
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_util
+from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops.distributions import kullback_leibler
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+@tf_export(v1=["distributions.ReparameterizationType"])
+class ReparameterizationType:
+    """Whether gradients go through samples to the parameters."""
+
+    def __init__(self, rep_type):
+        self._rep_type = rep_type
+
+    def __repr__(self):
+        return "<Reparameterization Type: %s>" % self._rep_type
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return id(self)
+
+
+FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
+NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
+tf_export(v1=["distributions.FULLY_REPARAMETERIZED"]).export_constant(__name__, "FULLY_REPARAMETERIZED")
+tf_export(v1=["distributions.NOT_REPARAMETERIZED"]).export_constant(__name__, "NOT_REPARAMETERIZED")
+
+
+@tf_export(v1=["distributions.Distribution"])
+class Distribution:
+    """A batch of distributions of events. A sample's shape is sample_shape + batch_shape + event_shape.
+
+    A subclass defines _sample_n, _log_prob (or _prob), _batch_shape, _event_shape and those of _mean,
+    _entropy, ... that it has.
+    """
+
+    def __init__(
+        self,
+        dtype,
+        reparameterization_type,
+        validate_args,
+        allow_nan_stats,
+        parameters=None,
+        graph_parents=None,
+        name=None,
+    ):
+        for i, tensor in enumerate(graph_parents or []):
+            if tensor is None or not tensor_util.is_tensor(tensor):
+                raise ValueError("Graph parent item %d is not a Tensor; %s." % (i, tensor))
+        if not name or not name.endswith("/"):
+            with ops.name_scope(name or type(self).__name__) as name:
+                pass
+        self._dtype = dtype
+        self._reparameterization_type = reparameterization_type
+        self._validate_args = validate_args
+        self._allow_nan_stats = allow_nan_stats
+        self._parameters = {
+            k: v
+            for k, v in (parameters or {}).items()
+            if k not in ("self", "__class__") and not k.startswith("_")
+        }
+        self._graph_parents = list(graph_parents or [])
+        self._name = name
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def dtype(self):
+        return self._dtype
+
+    @property
+    def parameters(self):
+        """The arguments of the constructor."""
+        return {k: v for k, v in self._parameters.items() if v is not self}
+
+    @property
+    def reparameterization_type(self):
+        return self._reparameterization_type
+
+    @property
+    def allow_nan_stats(self):
+        return self._allow_nan_stats
+
+    @property
+    def validate_args(self):
+        return self._validate_args
+
+    def __str__(self):
+        return 'tfp.distributions.{}("{}", batch_shape={}, event_shape={}, dtype={})'.format(
+            type(self).__name__, self.name, self.batch_shape, self.event_shape, self.dtype.name
+        ).replace("tfp.", "tf.")
+
+    def __repr__(self):
+        return "<tf.distributions.{} '{}' batch_shape={} event_shape={} dtype={}>".format(
+            type(self).__name__, self.name, self.batch_shape, self.event_shape, self.dtype.name
+        )
+
+    def copy(self, **override_parameters_kwargs):
+        """A distribution with other parameters in place of some."""
+        return type(self)(**{**self.parameters, **override_parameters_kwargs})
+
+    @contextlib.contextmanager
+    def _name_scope(self, name=None, values=None):
+        with ops.name_scope(self.name):
+            with ops.name_scope(name, values=(values or []) + self._graph_parents) as scope:
+                yield scope
+
+    def _missing(self, what):
+        return NotImplementedError("{} is not implemented: {}".format(what, type(self).__name__))
+
+    def _has(self, method):
+        """Whether a class below this one defines the method."""
+        return getattr(type(self), method) is not getattr(Distribution, method)
+
+    # ---- Shapes ----
+
+    def _batch_shape_tensor(self):
+        raise self._missing("batch_shape_tensor")
+
+    def _batch_shape(self):
+        return tensor_shape.unknown_shape()
+
+    def _event_shape_tensor(self):
+        raise self._missing("event_shape_tensor")
+
+    def _event_shape(self):
+        return tensor_shape.unknown_shape()
+
+    @property
+    def batch_shape(self):
+        """The TensorShape of the batch of distributions."""
+        return tensor_shape.as_shape(self._batch_shape())
+
+    def batch_shape_tensor(self, name="batch_shape_tensor"):
+        with self._name_scope(name):
+            if self.batch_shape.is_fully_defined():
+                return ops.convert_to_tensor(self.batch_shape.as_list(), dtypes.int32, name="batch_shape")
+            return self._batch_shape_tensor()
+
+    @property
+    def event_shape(self):
+        """The TensorShape of one event."""
+        return tensor_shape.as_shape(self._event_shape())
+
+    def event_shape_tensor(self, name="event_shape_tensor"):
+        with self._name_scope(name):
+            if self.event_shape.is_fully_defined():
+                return ops.convert_to_tensor(self.event_shape.as_list(), dtypes.int32, name="event_shape")
+            return self._event_shape_tensor()
+
+    def _is_scalar(self, static, dynamic):
+        if static.ndims is not None:
+            return ops.convert_to_tensor(static.ndims == 0)
+        return math_ops.equal(array_ops.shape(dynamic())[0], 0)
+
+    def is_scalar_event(self, name="is_scalar_event"):
+        with self._name_scope(name):
+            return ops.convert_to_tensor(
+                self._is_scalar(self.event_shape, self.event_shape_tensor), name="is_scalar_event"
+            )
+
+    def is_scalar_batch(self, name="is_scalar_batch"):
+        with self._name_scope(name):
+            return ops.convert_to_tensor(
+                self._is_scalar(self.batch_shape, self.batch_shape_tensor), name="is_scalar_batch"
+            )
+
+    # ---- Samples ----
+
+    def _sample_n(self, n, seed=None):
+        raise self._missing("sample_n")
+
+    def sample(self, sample_shape=(), seed=None, name="sample"):
+        """Samples, of the shape sample_shape + batch_shape + event_shape."""
+        return self._call_sample_n(sample_shape, seed, name)
+
+    def _call_sample_n(self, sample_shape, seed, name, **kwargs):
+        with self._name_scope(name, values=[sample_shape]):
+            sample_shape = ops.convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
+            static = tensor_util.constant_value(sample_shape)
+            if sample_shape.get_shape().ndims == 0:
+                sample_shape = array_ops.reshape(sample_shape, [1])
+            count = (
+                math_ops.reduce_prod(sample_shape) if static is None else int(np.prod(static, dtype=np.int64))
+            )
+            samples = self._sample_n(count, seed, **kwargs)
+            inner = array_ops.shape(samples)[1:]
+            samples = array_ops.reshape(samples, array_ops.concat([sample_shape, inner], 0))
+            if static is not None:
+                known = tensor_shape.TensorShape(np.reshape(static, [-1]).tolist())
+                samples.set_shape(known.concatenate(self.batch_shape).concatenate(self.event_shape))
+            return samples
+
+    # ---- Probabilities ----
+
+    def _log_prob(self, value):
+        raise self._missing("log_prob")
+
+    def _prob(self, value):
+        raise self._missing("prob")
+
+    def _log_cdf(self, value):
+        raise self._missing("log_cdf")
+
+    def _cdf(self, value):
+        raise self._missing("cdf")
+
+    def _log_survival_function(self, value):
+        raise self._missing("log_survival_function")
+
+    def _survival_function(self, value):
+        raise self._missing("survival_function")
+
+    def _quantile(self, value):
+        raise self._missing("quantile")
+
+    def _first_of(self, value, name, *ways):
+        """The first of the ways, pairs of a method and of what is made of its result, that the class has."""
+        with self._name_scope(name, values=[value]):
+            value = ops.convert_to_tensor(value, dtype=self._value_dtype(value), name="value")
+            for method, finish in ways:
+                if self._has(method):
+                    return finish(getattr(self, method)(value))
+            raise self._missing(name)
+
+    def _value_dtype(self, value):
+        return None if hasattr(value, "dtype") else self.dtype
+
+    def log_prob(self, value, name="log_prob"):
+        """The logarithm of the density (or of the probability)."""
+        return self._first_of(value, name, ("_log_prob", _same), ("_prob", math_ops.log))
+
+    def prob(self, value, name="prob"):
+        """The density (or the probability)."""
+        return self._first_of(value, name, ("_prob", _same), ("_log_prob", math_ops.exp))
+
+    def log_cdf(self, value, name="log_cdf"):
+        """The logarithm of the probability of at most this value."""
+        return self._first_of(value, name, ("_log_cdf", _same), ("_cdf", math_ops.log))
+
+    def cdf(self, value, name="cdf"):
+        """The probability of at most this value."""
+        return self._first_of(value, name, ("_cdf", _same), ("_log_cdf", math_ops.exp))
+
+    def log_survival_function(self, value, name="log_survival_function"):
+        """The logarithm of the probability of more than this value."""
+        return self._first_of(
+            value,
+            name,
+            ("_log_survival_function", _same),
+            ("_survival_function", math_ops.log),
+            ("_cdf", lambda p: math_ops.log1p(-p)),
+        )
+
+    def survival_function(self, value, name="survival_function"):
+        """The probability of more than this value."""
+        return self._first_of(
+            value,
+            name,
+            ("_survival_function", _same),
+            ("_log_survival_function", math_ops.exp),
+            ("_cdf", lambda p: 1.0 - p),
+        )
+
+    def quantile(self, value, name="quantile"):
+        """The value that is not exceeded with this probability."""
+        return self._first_of(value, name, ("_quantile", _same))
+
+    # ---- Statistics ----
+
+    def _entropy(self):
+        raise self._missing("entropy")
+
+    def _mean(self):
+        raise self._missing("mean")
+
+    def _variance(self):
+        raise self._missing("variance")
+
+    def _stddev(self):
+        raise self._missing("stddev")
+
+    def _covariance(self):
+        raise self._missing("covariance")
+
+    def _mode(self):
+        raise self._missing("mode")
+
+    def entropy(self, name="entropy"):
+        """Shannon's entropy in nats."""
+        with self._name_scope(name):
+            return self._entropy()
+
+    def mean(self, name="mean"):
+        with self._name_scope(name):
+            return self._mean()
+
+    def variance(self, name="variance"):
+        with self._name_scope(name):
+            return self._variance() if self._has("_variance") else math_ops.square(self._stddev())
+
+    def stddev(self, name="stddev"):
+        """The standard deviation."""
+        with self._name_scope(name):
+            return self._stddev() if self._has("_stddev") else math_ops.sqrt(self._variance())
+
+    def covariance(self, name="covariance"):
+        with self._name_scope(name):
+            return self._covariance()
+
+    def mode(self, name="mode"):
+        """The most likely value."""
+        with self._name_scope(name):
+            return self._mode()
+
+    def _cross_entropy(self, other):
+        return kullback_leibler.cross_entropy(self, other, allow_nan_stats=self.allow_nan_stats)
+
+    def _kl_divergence(self, other):
+        return kullback_leibler.kl_divergence(self, other, allow_nan_stats=self.allow_nan_stats)
+
+    def cross_entropy(self, other, name="cross_entropy"):
+        """The mean of -log(p_other) under this distribution."""
+        with self._name_scope(name):
+            return self._cross_entropy(other)
+
+    def kl_divergence(self, other, name="kl_divergence"):
+        """The Kullback-Leibler divergence from the other distribution."""
+        with self._name_scope(name):
+            return self._kl_divergence(other)
+
+
+def _same(x):
+    return x
+
+
+class ScalarDistribution(Distribution):
+    """A distribution of numbers, whose batch has the shape of its parameters, the tensors `_tensors`."""
+
+    _tensors = ()
+
+    def _batch_shape_tensor(self):
+        shape = array_ops.shape(self._tensors[0])
+        for tensor in self._tensors[1:]:
+            shape = array_ops.broadcast_dynamic_shape(shape, array_ops.shape(tensor))
+        return shape
+
+    def _batch_shape(self):
+        shape = self._tensors[0].get_shape()
+        for tensor in self._tensors[1:]:
+            shape = array_ops.broadcast_static_shape(shape, tensor.get_shape())
+        return shape
+
+    def _event_shape_tensor(self):
+        return ops.convert_to_tensor([], dtype=dtypes.int32)
+
+    def _event_shape(self):
+        return tensor_shape.scalar()
+
+    def _sample_shape(self, n):
+        """The shape of n samples."""
+        return array_ops.concat([[n], self.batch_shape_tensor()], 0)
+
+    def _broadcast(self, x):
+        """x in the shape of the batch."""
+        return x * array_ops.ones(self.batch_shape_tensor(), dtype=x.dtype)

@@ -1,0 +1,94 @@
+"""The normal distribution."""
+
+import math
+
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import nn_ops
+from braid.tensorflow.python.ops import random_ops
+from braid.tensorflow.python.ops.distributions import distribution
+from braid.tensorflow.python.ops.distributions import kullback_leibler
+from braid.tensorflow.python.ops.distributions import util
+from braid.tensorflow.python.util.tf_export import tf_export
+
+
+@tf_export(v1=["distributions.Normal"])
+class Normal(distribution.ScalarDistribution):
+    """Gauss's distribution with the mean `loc` and the standard deviation `scale`."""
+
+    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Normal"):
+        parameters = dict(locals())
+        with ops.name_scope(name, values=[loc, scale]) as name:
+            self._loc = array_ops.identity(ops.convert_to_tensor(loc), name="loc")
+            self._scale = util.positive_parameter(scale, "scale", validate_args, self._loc.dtype)
+            util.same_float_dtype(self._loc, self._scale)
+        self._tensors = (self._loc, self._scale)
+        super().__init__(
+            dtype=self._scale.dtype,
+            reparameterization_type=distribution.FULLY_REPARAMETERIZED,
+            validate_args=validate_args,
+            allow_nan_stats=allow_nan_stats,
+            parameters=parameters,
+            graph_parents=[self._loc, self._scale],
+            name=name,
+        )
+
+    @property
+    def loc(self):
+        return self._loc
+
+    @property
+    def scale(self):
+        return self._scale
+
+    def _sample_n(self, n, seed=None):
+        shape = self._sample_shape(n)
+        sampled = random_ops.random_normal(shape=shape, mean=0.0, stddev=1.0, dtype=self.dtype, seed=seed)
+        return sampled * self.scale + self.loc
+
+    def _z(self, x):
+        return (x - self.loc) / self.scale
+
+    def _log_prob(self, x):
+        normalization = 0.5 * math.log(2.0 * math.pi) + math_ops.log(self.scale)
+        return -0.5 * math_ops.square(self._z(x)) - normalization
+
+    def _cdf(self, x):
+        return 0.5 * math_ops.erfc(-self._z(x) / math.sqrt(2.0))
+
+    def _survival_function(self, x):
+        return 0.5 * math_ops.erfc(self._z(x) / math.sqrt(2.0))
+
+    def _quantile(self, p):
+        return self.loc + self.scale * math_ops.ndtri(p)
+
+    def _entropy(self):
+        scale = self._broadcast(self.scale)
+        return 0.5 * math.log(2.0 * math.pi) + 0.5 + math_ops.log(scale)
+
+    def _mean(self):
+        return self._broadcast(self.loc)
+
+    def _stddev(self):
+        return self._broadcast(self.scale)
+
+    def _mode(self):
+        return self._mean()
+
+
+class NormalWithSoftplusScale(Normal):
+    """Normal whose standard deviation is the softplus of `scale`."""
+
+    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="NormalWithSoftplusScale"):
+        with ops.name_scope(name, values=[scale]) as name:
+            scale = nn_ops.softplus(scale, name="softplus_scale")
+        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
+
+
+@kullback_leibler.RegisterKL(Normal, Normal)
+def _kl_normal_normal(n_a, n_b, name=None):
+    with ops.name_scope(name, "kl_normal_normal", [n_a.loc, n_b.loc]):
+        ratio = math_ops.square(n_a.scale / n_b.scale)
+        distance = math_ops.square(n_a.loc - n_b.loc) / (2.0 * math_ops.square(n_b.scale))
+        return distance + 0.5 * (ratio - 1.0 - math_ops.log(ratio))

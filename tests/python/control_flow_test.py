@@ -1,0 +1,327 @@
+# Conditionals, loops and order: values, gradients, and the nodes that TensorFlow 1.15 makes.
+import collections
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import numpy as np
+
+import braid.tensorflow as tf
+from braid.tensorflow.python.ops import control_flow_ops
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+class ControlFlowTest(unittest.TestCase):
+    def setUp(self):
+        graph = tf.Graph()
+        entered = graph.as_default()
+        entered.__enter__()
+        self.addCleanup(entered.__exit__, None, None, None)
+        self.graph = graph
+
+    def run_(self, fetches, feeds=None):
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            return session.run(fetches, feeds)
+
+    def edges(self, prefix):
+        """{name: (op, inputs, control inputs)} of the nodes of a scope."""
+        return {
+            op.name: (op.type, [t.name for t in op.inputs], sorted(c.name for c in op.control_inputs))
+            for op in self.graph.get_operations()
+            if op.name.startswith(prefix)
+        }
+
+
+class OrderTest(ControlFlowTest):
+    def test_group_has_a_node_for_each_device(self):
+        with tf.device("/cpu:0"):
+            a = tf.no_op()
+        tf.group(a, tf.no_op())
+        self.assertEqual(
+            self.edges("group_deps"),
+            {
+                "group_deps/NoOp": ("NoOp", [], ["NoOp_1"]),
+                "group_deps/NoOp_1": ("NoOp", [], ["NoOp"]),
+                "group_deps": ("NoOp", [], ["group_deps/NoOp", "group_deps/NoOp_1"]),
+            },
+        )
+        with self.assertRaisesRegex(TypeError, "Expected tf.group"):
+            tf.group(7)
+
+    def test_tuple_waits_for_all(self):
+        x, nothing, op = tf.tuple([tf.placeholder(tf.float32), None, tf.no_op()])
+        self.assertIsNone(nothing)
+        self.assertEqual(x.op.control_inputs[0].name, "tuple/group_deps")
+        self.assertEqual(op.name, "tuple/group_deps_1")
+        self.assertRaises(ValueError, tf.tuple, [None])
+
+    def test_with_dependencies_runs_them_first(self):
+        v = tf.Variable(1.0)
+        after = control_flow_ops.with_dependencies([tf.assign(v, 5.0)], tf.constant(2.0))
+        with tf.Session() as session:
+            session.run(v.initializer)
+            self.assertEqual((session.run(after), session.run(v)), (2, 5))
+
+
+class CondTest(ControlFlowTest):
+    def test_the_nodes_are_those_of_tensorflow(self):
+        x = tf.placeholder(tf.float32, [], "x")
+        p = tf.placeholder(tf.bool, [], "p")
+        tf.cond(p, lambda: x + 1, lambda: x)
+        self.assertEqual(
+            self.edges("cond"),
+            {
+                "cond/Switch": ("Switch", ["p:0", "p:0"], []),
+                "cond/switch_t": ("Identity", ["cond/Switch:1"], []),
+                "cond/switch_f": ("Identity", ["cond/Switch:0"], []),
+                "cond/pred_id": ("Identity", ["p:0"], []),
+                "cond/add/y": ("Const", [], ["cond/switch_t"]),
+                "cond/add": ("AddV2", ["cond/add/Switch:1", "cond/add/y:0"], []),
+                "cond/add/Switch": ("Switch", ["x:0", "cond/pred_id:0"], []),
+                "cond/Switch_1": ("Switch", ["x:0", "cond/pred_id:0"], []),
+                "cond/Merge": ("Merge", ["cond/Switch_1:0", "cond/add:0"], []),
+            },
+        )
+        self.assertEqual(self.graph.get_operation_by_name("cond/add/Switch").colocation_groups(), [b"loc:@x"])
+
+    def test_only_the_branch_taken_has_effects(self):
+        p, v = tf.placeholder(tf.bool, []), tf.Variable(1.0)
+        taken = tf.cond(p, lambda: tf.group(tf.assign_add(v, 1.0)), tf.no_op)
+        with tf.Session() as session:
+            session.run(v.initializer)
+            for value in (True, False, True):
+                session.run(taken, {p: value})
+            self.assertEqual(session.run(v), 3)
+
+    def test_structures_come_back(self):
+        p, x = tf.placeholder(tf.bool, []), tf.constant(3.0)
+        rows = tf.constant([0, 1])
+
+        def branch(k):
+            return Pair(
+                {"d": x * k, "sparse": tf.SparseTensor([[0, k]], [x], [2, 3])},
+                [tf.IndexedSlices(tf.fill([2, 1], x * k), rows)],
+            )
+
+        got = self.run_(tf.cond(p, lambda: branch(1), lambda: branch(2)), {p: False})
+        self.assertIsInstance(got, Pair)
+        self.assertEqual(got.a["d"], 6)
+        np.testing.assert_array_equal(got.a["sparse"].indices, [[0, 2]])
+        np.testing.assert_array_equal(got.b[0].values, [[6], [6]])
+        self.assertIsInstance(tf.cond(p, lambda: [x], lambda: [x]), tf.Tensor)
+        self.assertIsInstance(tf.cond(p, lambda: [x], lambda: [x], strict=True), list)
+
+    def test_gradients_go_through_the_branch_taken(self):
+        x = tf.placeholder(tf.float32, [])
+        y = tf.cond(x > 1, lambda: x * x, lambda: tf.cond(x > 0, lambda: 3 * x, lambda: -x))
+        grad = tf.gradients(y, x)[0]
+        for value, want in ((2.0, 4), (0.5, 3), (-1.0, -1)):
+            self.assertEqual(self.run_(grad, {x: value}), want)
+
+    def test_what_does_not_fit_is_refused(self):
+        p = tf.placeholder(tf.bool, [])
+        for true, false, error, text in (
+            (lambda: 1, lambda: 2.0, ValueError, "must have the same type"),
+            (lambda: 1, lambda: (1, 2), ValueError, "same nested structure"),
+            (lambda: None, lambda: 1, ValueError, "true_fn must have a return value"),
+            (None, lambda: 1, TypeError, "true_fn"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                tf.cond(p, true, false)
+        with self.assertRaisesRegex(TypeError, "Python bool"):
+            tf.cond(True, lambda: 1, lambda: 2)
+
+    def test_a_summary_within_is_evaluated_with_the_result(self):
+        tf.summary.scalar("outside", 1.0)
+        merged = len(tf.get_collection("_SUMMARY_V2"))
+        tf.cond(tf.placeholder(tf.bool, []), lambda: tf.summary.scalar("within", 1.0), lambda: "")
+        self.assertEqual(len(tf.get_collection("_SUMMARY_V2")), merged)
+
+    def test_cases(self):
+        x = tf.placeholder(tf.float32, [])
+        pairs = [(x > 5, lambda: x * 10), (x > 0, lambda: x + 1)]
+        first = tf.case(pairs, default=lambda: -x)
+        for value, want in ((7.0, 70), (1.0, 2), (-3.0, 3)):
+            self.assertEqual(self.run_(first, {x: value}), want)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "more than 1 conditions"):
+            self.run_(tf.case(pairs, default=lambda: -x, exclusive=True), {x: 7.0})
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "None of conditions evaluated as True"):
+            self.run_(tf.case(pairs), {x: -1.0})
+        i = tf.placeholder(tf.int32, [])
+        chosen = tf.switch_case(i, {0: lambda: x, 3: lambda: x * 3}, default=lambda: x * 0)
+        self.assertEqual([self.run_(chosen, {x: 2.0, i: k}) for k in (0, 1, 3)], [2, 0, 6])
+
+    def test_assertions(self):
+        x = tf.placeholder(tf.float32, [])
+        check = tf.Assert(x > 0, ["x is", x])
+        self.assertEqual((check.name, check.type), ("Assert/AssertGuard/Merge", "Merge"))
+        self.run_(check, {x: 1.0})
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"\[x is\]\s*\[-1\]"):
+            self.run_(check, {x: -1.0})
+
+
+class WhileTest(ControlFlowTest):
+    def test_the_nodes_are_those_of_tensorflow(self):
+        x = tf.placeholder(tf.float32, [], "x")
+        with tf.control_dependencies([tf.no_op("first")]):
+            tf.while_loop(lambda a: a < 9, lambda a: a * x, [tf.constant(1.0, name="one")])
+        self.assertEqual(
+            self.edges("while"),
+            {
+                "while/Enter": ("Enter", ["one:0"], []),
+                "while/Merge": ("Merge", ["while/Enter:0", "while/NextIteration:0"], []),
+                "while/Less/y": ("Const", [], ["while/Merge"]),
+                "while/Less": ("Less", ["while/Merge:0", "while/Less/y:0"], []),
+                "while/LoopCond": ("LoopCond", ["while/Less:0"], []),
+                "while/Switch": ("Switch", ["while/Merge:0", "while/LoopCond:0"], []),
+                "while/Identity": ("Identity", ["while/Switch:1"], []),
+                "while/mul": ("Mul", ["while/Identity:0", "while/mul/Enter:0"], []),
+                "while/mul/Enter": ("Enter", ["x:0"], ["first"]),
+                "while/NextIteration": ("NextIteration", ["while/mul:0"], []),
+                "while/Exit": ("Exit", ["while/Switch:0"], []),
+            },
+        )
+        enter = self.graph.get_operation_by_name("while/mul/Enter")
+        self.assertEqual(enter.get_attr("frame_name"), b"while/while_context")
+        self.assertTrue(enter.get_attr("is_constant"))
+
+    def test_nested_loops_and_branches_have_gradients(self):
+        x = tf.placeholder(tf.float32, [2])
+
+        def body(i, a):
+            inner = tf.while_loop(lambda j, b: j < 2, lambda j, b: (j + 1, b * x), [0, a])[1]
+            return i + 1, tf.cond(i > 0, lambda: inner, lambda: inner + x)
+
+        y = tf.while_loop(lambda i, a: i < 2, body, [0, tf.ones([2])])[1]
+        # (x^2 + x) x^2
+        value = np.array([1.0, 2.0], np.float32)
+        got, grad = self.run_([y, tf.gradients(y, x)[0]], {x: value})
+        np.testing.assert_allclose(got, value**4 + value**3)
+        np.testing.assert_allclose(grad, 4 * value**3 + 3 * value**2)
+
+    def test_gradients_within_a_loop_reach_what_is_outside(self):
+        x = tf.constant([1.0, 2.0])
+        rows = tf.map_fn(lambda k: tf.gradients(x**k, x)[0], tf.constant([2.0, 3.0]))
+        np.testing.assert_allclose(self.run_(rows), [[2, 4], [3, 12]])
+        np.testing.assert_allclose(self.run_(tf.hessians(tf.reduce_sum(x**3), x)[0]), [[6, 0], [0, 12]])
+
+    def test_structures_and_bounds(self):
+        loop = tf.while_loop(
+            lambda d: d["i"] < 5,
+            lambda d: [{"i": d["i"] + 1, "rows": d["rows"].write(d["i"], d["i"] * 2)}],
+            [{"i": tf.constant(0), "rows": tf.TensorArray(tf.int32, 5)}],
+        )
+        self.assertEqual(self.run_(loop[0]["rows"].stack()).tolist(), [0, 2, 4, 6, 8])
+        sparse = tf.while_loop(
+            lambda i, s: i < 3,
+            lambda i, s: (i + 1, tf.SparseTensor(s.indices, s.values * 2, s.dense_shape)),
+            (0, tf.SparseTensor([[0, 1]], [1.0], [2, 2])),
+        )[1]
+        self.assertEqual(self.run_(sparse).values, 8)
+        bounded = tf.while_loop(lambda i: True, lambda i: i + 1, [0], maximum_iterations=4)
+        self.assertEqual(self.run_(bounded), 4)
+        same = tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [0], return_same_structure=True)
+        self.assertIsInstance(same, list)
+
+    def test_shapes_are_kept_unless_invariants_allow_more(self):
+        def grow(**kwargs):
+            return tf.while_loop(
+                lambda i, a: i < 3, lambda i, a: (i + 1, tf.concat([a, a], 0)), [0, tf.ones([1])], **kwargs
+            )[1]
+
+        with self.assertRaisesRegex(ValueError, "shape_invariants"):
+            grow()
+        grown = grow(shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])])
+        self.assertEqual(grown.shape.as_list(), [None])
+        self.assertEqual(self.run_(grown).shape, (8,))
+        with self.assertRaisesRegex(ValueError, "not compatible with the initial shape"):
+            grow(shape_invariants=[tf.TensorShape([]), tf.TensorShape([2])])
+
+    def test_values_of_another_loop_are_refused(self):
+        inside = []
+        tf.while_loop(lambda i: i < 3, lambda i: inside.append(i + 1) or inside[0], [0])
+        with self.assertRaisesRegex(ValueError, "'while/add' is in a while loop"):
+            inside[0] * 2
+        with self.assertRaisesRegex(ValueError, "different while loops"):
+            tf.while_loop(lambda i: i < 3, lambda i: i + inside[0], [0])
+        with self.assertRaisesRegex(ValueError, "not fetchable"):
+            self.run_(inside[0])
+
+    def test_contexts_survive_a_meta_graph(self):
+        x = tf.placeholder(tf.float32, [], "x")
+        loop = tf.while_loop(lambda a: a < 20, lambda a: tf.cond(a > 5, lambda: a + 1, lambda: a * x), [1.0])
+        tf.identity(loop, "y")
+        meta = tf.train.export_meta_graph()
+        with tf.Graph().as_default() as other:
+            tf.train.import_meta_graph(meta, import_scope="scope")
+            (context,) = other.get_collection("while_context")
+            self.assertEqual(context.name, "scope/while/while_context")
+            self.assertEqual(context._nested_contexts[0].name, "scope/while/cond/cond_text")
+            self.assertIs(context.loop_exits[0].op._get_control_flow_context(), context)
+            y, x = (other.get_tensor_by_name(f"scope/{n}:0") for n in "yx")
+            grad = tf.gradients(y, x)[0]
+            with tf.Session() as session:  # x^2 + 11: 9, 10, ... 20
+                self.assertEqual(session.run([y, grad], {x: 3.0}), [20, 6])
+
+
+class TensorArrayTest(ControlFlowTest):
+    def test_elements(self):
+        array = tf.TensorArray(tf.float32, size=3, clear_after_read=False, element_shape=[2])
+        array = array.unstack(tf.constant([[1.0, 2], [3, 4], [5, 6]]))
+        got = self.run_([array.read(1), array.stack(), array.gather([2, 0]), array.concat(), array.size()])
+        self.assertEqual(got[0].tolist(), [3, 4])
+        self.assertEqual(got[1].tolist(), [[1, 2], [3, 4], [5, 6]])
+        self.assertEqual(got[2].tolist(), [[5, 6], [1, 2]])
+        self.assertEqual(got[3].tolist(), [1, 2, 3, 4, 5, 6])
+        self.assertEqual(got[4], 3)
+        self.assertEqual(array.stack().shape.as_list(), [3, 2])
+        with self.assertRaisesRegex(ValueError, "Inconsistent shapes"):
+            array.write(0, tf.zeros([3]))
+        with self.assertRaisesRegex(TypeError, "Expected float32, got int32"):
+            array.write(0, tf.zeros([2], tf.int32))
+
+    def test_names_of_nodes(self):
+        array = tf.TensorArray(tf.float32, size=1).write(0, tf.ones([]))
+        array.stack()
+        names = set(self.edges("TensorArray"))
+        for name in (
+            "TensorArray",
+            "TensorArrayWrite/TensorArrayWriteV3",
+            "TensorArrayStack/range",
+            "TensorArrayStack/TensorArrayGatherV3",
+        ):
+            self.assertIn(name, names)
+
+    def test_gradients(self):
+        x = tf.constant([1.0, 2, 3])
+        array = tf.TensorArray(tf.float32, size=3).unstack(x)
+        y = array.read(0) * array.read(2)
+        self.assertEqual(self.run_(tf.gradients(y, x)[0]).tolist(), [3, 0, 1])
+
+
+class MapTest(ControlFlowTest):
+    def test_maps_folds_and_scans(self):
+        x = tf.placeholder(tf.float32, [None, 2])
+        value = np.array([[1, 2], [3, 4.0]])
+        for made, want in (
+            (tf.map_fn(lambda r: tf.reduce_sum(r) * r, x), [[3, 6], [21, 28]]),
+            (tf.map_fn(lambda r: tf.cast(r[0], tf.int32), x, dtype=tf.int32), [1, 3]),
+            (tf.foldl(lambda a, r: a * r, x), [3, 8]),
+            (tf.foldr(lambda a, r: a - r, x), [2, 2]),
+            (tf.scan(lambda a, r: a * r, x), [[1, 2], [3, 8]]),
+            (tf.scan(lambda a, r: a + r, x, initializer=tf.ones([2]), reverse=True), [[5, 7], [4, 5]]),
+        ):
+            np.testing.assert_array_equal(self.run_(made, {x: value}), want)
+        pair = tf.map_fn(lambda p: (p[0] + p[1], p[0]), (x, x), dtype=(tf.float32, tf.float32))
+        np.testing.assert_array_equal(self.run_(pair, {x: value})[0], value * 2)
+
+    def test_gradients(self):
+        x, v = tf.constant([1.0, 2, 3]), tf.Variable(2.0)
+        y = tf.reduce_sum(tf.map_fn(lambda e: e * e * v, x))
+        gx, gv = self.run_(tf.gradients(y, [x, v]))
+        self.assertEqual((gx.tolist(), gv), ([4, 8, 12], 14))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,287 @@
+# Datasets and iterators of tf.data: elements, their static types, and the ways to iterate.
+import os
+import tempfile
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import numpy as np
+
+import braid.tensorflow as tf
+from braid import protos
+
+D = tf.data.Dataset
+E = tf.data.experimental
+
+
+def plain(value):
+    """Arrays as lists."""
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(plain(v) for v in value) if not hasattr(value, "_fields") else value
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+class DatasetTest(unittest.TestCase):
+    def setUp(self):
+        entered = tf.Graph().as_default()
+        entered.__enter__()
+        self.addCleanup(entered.__exit__, None, None, None)
+        self.session = tf.Session()
+        self.addCleanup(self.session.close)
+        self.run_ = self.session.run
+
+    def rest(self, element, most=50):
+        got = []
+        try:
+            while len(got) < most:
+                got.append(plain(self.run_(element)))
+        except tf.errors.OutOfRangeError:
+            pass
+        return got
+
+    def elements(self, dataset, most=50):
+        return self.rest(dataset.make_one_shot_iterator().get_next(), most)
+
+    def initialized(self, dataset):
+        iterator = dataset.make_initializable_iterator()
+        element = iterator.get_next()
+        self.run_(iterator.initializer)
+        return self.rest(element)
+
+    def file(self, text):
+        fd, name = tempfile.mkstemp()
+        self.addCleanup(os.remove, name)
+        with open(fd, "w") as f:
+            f.write(text)
+        return name
+
+
+class SourceTest(DatasetTest):
+    def test_tensors_and_slices(self):
+        self.assertEqual(self.elements(D.range(5)), [0, 1, 2, 3, 4])
+        self.assertEqual(self.elements(D.range(2, 9, 3)), [2, 5, 8])
+        self.assertEqual(self.elements(D.from_tensors({"a": [1, 2]})), [{"a": [1, 2]}])
+        slices = D.from_tensor_slices(({"a": np.arange(2)}, [[1.0], [2.0]]))
+        self.assertEqual(self.elements(slices), [({"a": 0}, [1.0]), ({"a": 1}, [2.0])])
+        self.assertEqual(slices.output_types, ({"a": tf.int64}, tf.float32))
+        self.assertEqual(slices.output_shapes[1].as_list(), [1])
+        rows = D.from_tensor_slices(tf.SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [2, 2])).batch(2)
+        self.assertEqual(rows.output_classes, tf.SparseTensor)
+        got = self.run_(rows.make_one_shot_iterator().get_next())
+        self.assertEqual(got.indices.tolist(), [[0, 1], [1, 0]])
+        with self.assertRaises(ValueError):
+            D.from_tensor_slices(([1, 2], [1, 2, 3]))
+
+    def test_generators(self):
+        def numbers(n=3):
+            for i in range(n):
+                yield i, [i] * i
+
+        dataset = D.from_generator(numbers, (tf.int32, tf.float32), ([], [None]))
+        self.assertEqual(self.elements(dataset), [(0, []), (1, [1.0]), (2, [2.0, 2.0])])
+        again = D.from_generator(numbers, (tf.int32, tf.float32), args=[2]).repeat(2)
+        self.assertEqual([n for n, _ in self.elements(again)], [0, 1, 0, 1])
+        wrong = D.from_generator(lambda: iter([[1, 2]]), tf.int32, [])
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "element of shape"):
+            self.run_(wrong.make_one_shot_iterator().get_next())
+
+    def test_files(self):
+        names = [self.file("a\nb\n"), self.file("c\nd\n")]
+        self.assertEqual(self.elements(tf.data.TextLineDataset(names)), [b"a", b"b", b"c", b"d"])
+        in_turns = tf.data.TextLineDataset(D.from_tensor_slices(names), num_parallel_reads=2)
+        self.assertEqual(self.elements(in_turns), [b"a", b"c", b"b", b"d"])
+        self.assertEqual(self.elements(tf.data.FixedLengthRecordDataset(names[0], 2)), [b"a\n", b"b\n"])
+        self.assertEqual(self.elements(D.list_files(names[0])), [names[0].encode()])
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "No files matched pattern: .*none"):
+            self.elements(D.list_files(names[0] + "none*"))
+        out = self.file("")
+        self.run_(E.TFRecordWriter(out).write(D.from_tensor_slices(["x", "y"])))
+        self.assertEqual(self.elements(tf.data.TFRecordDataset(out)), [b"x", b"y"])
+
+
+class TransformationTest(DatasetTest):
+    def test_order_and_number(self):
+        for dataset, want in (
+            (D.range(3).concatenate(D.range(5, 6)), [0, 1, 2, 5]),
+            (D.range(10).skip(2).take(5).shard(2, 1), [3, 5]),
+            (D.range(2).cache().repeat(2).prefetch(1), [0, 1, 0, 1]),
+            (D.from_tensors(7).enumerate(5), [(5, 7)]),
+            (D.zip((D.range(2), {"x": D.range(4, 9)})), [(0, {"x": 4}), (1, {"x": 5})]),
+        ):
+            self.assertEqual(self.elements(dataset), want)
+        shuffled = self.elements(D.range(20).shuffle(20, seed=1))
+        self.assertEqual(sorted(shuffled), list(range(20)))
+        self.assertNotEqual(shuffled, list(range(20)))
+        for make, error in (
+            (lambda: D.range(3).shard(2, 2), ValueError),
+            (lambda: D.range(3).concatenate(D.from_tensors(1.0)), TypeError),
+            (lambda: D.zip([D.range(3)]), TypeError),
+            (lambda: D.range(3).apply(lambda d: None), TypeError),
+            (lambda: iter(D.range(3)), RuntimeError),
+        ):
+            self.assertRaises(error, make)
+
+    def test_batches(self):
+        lengths = D.range(1, 4).map(lambda n: tf.fill([tf.cast(n, tf.int32)], n))
+        for dataset, want in (
+            (D.range(5).batch(2), [[0, 1], [2, 3], [4]]),
+            (D.range(5).batch(2, drop_remainder=True), [[0, 1], [2, 3]]),
+            (lengths.padded_batch(2, [None]), [[[1, 0], [2, 2]], [[3, 3, 3]]]),
+            (lengths.padded_batch(3, [4], np.int64(-1)), [[[1, -1, -1, -1], [2, 2, -1, -1], [3, 3, 3, -1]]]),
+            (D.range(5).batch(3).unbatch(), [0, 1, 2, 3, 4]),
+            (
+                D.range(6).window(3, 2, drop_remainder=True).flat_map(lambda w: w.batch(3)),
+                [[0, 1, 2], [2, 3, 4]],
+            ),
+        ):
+            self.assertEqual(self.elements(dataset), want)
+        self.assertEqual(D.range(5).batch(2).output_shapes.as_list(), [None])
+        self.assertEqual(D.range(5).batch(2, True).output_shapes.as_list(), [2])
+
+    def test_functions(self):
+        ten = tf.constant(10, tf.int64)
+        for dataset, want in (
+            (D.range(3).map(lambda x: x + ten), [10, 11, 12]),
+            (
+                D.range(4).map(lambda x: (x, x * x), num_parallel_calls=2).filter(lambda x, y: y > 1),
+                [(2, 4), (3, 9)],
+            ),
+            (D.range(4).flat_map(D.range), [0, 0, 1, 0, 1, 2]),
+            (D.range(3).interleave(lambda x: D.from_tensors(x).repeat(2), 2), [0, 1, 0, 1, 2, 2]),
+            (D.range(2).map(lambda x: {"y": [x, x]}), [{"y": [0, 0]}, {"y": [1, 1]}]),
+            (D.range(3).map(lambda x: tf.py_func(lambda v: v * 2, [x], tf.int64)), [0, 2, 4]),
+        ):
+            self.assertEqual(self.elements(dataset), want)
+        self.assertEqual(self.run_(D.range(5).reduce(np.int64(0), lambda s, x: s + x)), 10)
+        for make, error, text in (
+            (lambda: D.range(3).map(lambda x: None), TypeError, "Unsupported return value"),
+            (lambda: D.range(3).flat_map(lambda x: x), TypeError, "must return a `Dataset`"),
+            (lambda: D.range(3).filter(lambda x: x), ValueError, "scalar boolean"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                make()
+
+    def test_experimental_ones(self):
+        length = E.bucket_by_sequence_length(lambda e: tf.shape(e)[0], [3], [2, 2])
+        lengths = D.range(1, 5).map(lambda n: tf.fill([tf.cast(n, tf.int32)], n)).apply(length)
+        sums = E.Reducer(lambda k: np.int64(0), lambda s, x: s + x, lambda s: s)
+        for dataset, want in (
+            (D.range(5).apply(E.map_and_batch(lambda x: x * x, 2)), [[0, 1], [4, 9], [16]]),
+            (
+                D.range(6).apply(E.group_by_window(lambda x: x % 2, lambda k, w: w.batch(3), 3)),
+                [[0, 2, 4], [1, 3, 5]],
+            ),
+            (D.range(6).apply(E.group_by_reducer(lambda x: x % 2, sums)), [6, 9]),
+            (lengths, [[[1, 0], [2, 2]], [[3, 3, 3, 0], [4, 4, 4, 4]]]),
+            (D.range(4).apply(E.scan(np.int64(0), lambda s, x: (s + x, s + x))), [0, 1, 3, 6]),
+            (D.range(9).apply(E.take_while(lambda x: x < 3)), [0, 1, 2]),
+            (E.Counter(3, 2).take(3), [3, 5, 7]),
+            (D.from_tensor_slices([1, 2, 1]).apply(E.unique()), [1, 2]),
+            (
+                D.range(3).apply(E.parallel_interleave(lambda x: D.from_tensors(x).repeat(2), 2)),
+                [0, 1, 0, 1, 2, 2],
+            ),
+            (
+                E.choose_from_datasets(
+                    [D.range(3), D.range(10, 13)], D.from_tensor_slices(np.array([0, 1, 1]))
+                ),
+                [0, 10, 11],
+            ),
+        ):
+            self.assertEqual(self.elements(dataset), want)
+        division = D.from_tensor_slices([1.0, 0.0, 2.0]).map(lambda x: tf.check_numerics(1 / x, "bad"))
+        self.assertEqual(self.elements(division.apply(E.ignore_errors())), [1, 0.5])
+        sampled = E.sample_from_datasets([D.range(9), D.range(10, 19)], [0.2, 0.8], seed=1)
+        self.assertEqual(sorted(self.elements(sampled)), [*range(9), *range(10, 19)])
+        self.assertEqual(self.run_([E.cardinality(D.range(3)), E.cardinality(D.range(3).repeat())]), [3, -1])
+        self.assertEqual(self.run_(E.get_single_element(D.range(7, 8))), 7)
+
+    def test_resampling(self):
+        resample = E.rejection_resample(lambda x: tf.cast(x, tf.int32), [0.9, 0.1], [0.5, 0.5], seed=1)
+        dataset = D.range(1000).repeat().map(lambda x: x % 2).apply(resample)
+        classes = [c for c, _ in self.elements(dataset, 500)]
+        self.assertAlmostEqual(np.mean(classes), 0.1, delta=0.05)
+
+    def test_files_of_columns_and_examples(self):
+        name = self.file("x,y,z\n1,2.5,a\n2,3.5,b\n3,,c\n")
+        columns = E.CsvDataset(name, [tf.int32, [7.0], tf.string], header=True)
+        self.assertEqual(self.elements(columns), [(1, 2.5, b"a"), (2, 3.5, b"b"), (3, 7.0, b"c")])
+        batches = E.make_csv_dataset(name, 2, label_name="z", num_epochs=1, shuffle=False)
+        first = self.elements(batches)[0]
+        self.assertEqual((dict(first[0]), first[1]), ({"x": [1, 2], "y": [2.5, 3.5]}, [b"a", b"b"]))
+        self.assertEqual(batches.output_types[0]["x"], tf.int32)
+        message = protos.Example()
+        message.features.feature["n"].int64_list.value.append(4)
+        message.features.feature["label"].int64_list.value.append(1)
+        self.run_(E.TFRecordWriter(name).write(D.from_tensors(message.SerializeToString())))
+        features = {k: tf.FixedLenFeature([], tf.int64) for k in ("n", "label")}
+        batches = E.make_batched_features_dataset(name, 2, features, label_key="label", num_epochs=1)
+        self.assertEqual(self.elements(batches), [({"n": [4]}, [1])])
+
+    def test_options(self):
+        options = tf.data.Options()
+        options.experimental_deterministic = False
+        options.experimental_threading.private_threadpool_size = 2
+        dataset = D.range(2).with_options(options).map(lambda x: x)
+        self.assertEqual(dataset.options().experimental_threading.private_threadpool_size, 2)
+        self.assertEqual(self.elements(dataset), [0, 1])
+        with self.assertRaisesRegex(AttributeError, "Cannot set the property"):
+            options.unknown = 1
+        with self.assertRaises(TypeError):
+            options.experimental_deterministic = 5
+
+
+class IteratorTest(DatasetTest):
+    def test_variables_and_placeholders_need_an_initializer(self):
+        v, p = tf.Variable(5, dtype=tf.int64), tf.placeholder(tf.int64, [])
+        self.run_(v.initializer)
+        for dataset in (D.range(2).map(lambda x: x + v), D.from_tensors(p)):
+            with self.assertRaisesRegex(ValueError, "make_initializable_iterator"):
+                dataset.make_one_shot_iterator()
+        self.assertEqual(self.initialized(D.range(2).map(lambda x: x + v)), [5, 6])
+        iterator = D.range(p).make_initializable_iterator()
+        element = iterator.get_next()
+        for n in (1, 3):
+            self.run_(iterator.initializer, {p: n})
+            self.assertEqual(self.rest(element), list(range(n)))
+
+    def test_one_iterator_for_several_datasets(self):
+        iterator = tf.data.Iterator.from_structure(tf.int64, [])
+        element = iterator.get_next()
+        for dataset, want in ((D.range(2), [0, 1]), (D.range(5, 6), [5])):
+            self.run_(iterator.make_initializer(dataset))
+            self.assertEqual(self.rest(element), want)
+        with self.assertRaisesRegex(TypeError, "types"):
+            iterator.make_initializer(D.from_tensors(1.0))
+        with self.assertRaisesRegex(ValueError, "does not have an initializer"):
+            iterator.initializer
+
+    def test_an_iterator_may_be_fed(self):
+        handle = tf.placeholder(tf.string, [])
+        element = tf.data.Iterator.from_string_handle(handle, tf.int64, []).get_next()
+        a, b = D.range(3).make_one_shot_iterator(), D.range(5, 8).make_initializable_iterator()
+        self.run_(b.initializer)
+        ha, hb = self.run_([a.string_handle(), b.string_handle()])
+        self.assertEqual([self.run_(element, {handle: h}) for h in (ha, hb, ha)], [0, 5, 1])
+
+    def test_elements_that_may_be_missing(self):
+        optional = E.get_next_as_optional(D.range(1).make_one_shot_iterator())
+        self.assertEqual(self.run_([optional.has_value(), optional.get_value()]), [True, 0])
+        self.assertFalse(self.run_(optional.has_value()))
+
+    def test_a_checkpoint_has_how_far_it_is(self):
+        iterator = D.range(10).make_initializable_iterator()
+        element = iterator.get_next()
+        saver = tf.train.Saver([E.make_saveable_from_iterator(iterator)])
+        self.run_(iterator.initializer)
+        self.run_(element)
+        with tempfile.TemporaryDirectory() as directory:
+            path = saver.save(self.session, os.path.join(directory, "model"))
+            self.assertEqual(self.run_(element), 1)
+            saver.restore(self.session, path)
+            self.assertEqual(self.run_(element), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
