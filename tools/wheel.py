@@ -53,6 +53,7 @@ import sys
 
 (package,) = importlib.util.find_spec("braid").submodule_search_locations
 program = os.path.join(package, "bin", "braid")
+os.environ.setdefault("BRAID_PYTHON", sys.executable)  # braid run NAME.py
 os.execv(program, [program, *sys.argv[1:]])
 """
 
