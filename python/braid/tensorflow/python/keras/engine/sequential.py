@@ -106,7 +106,9 @@ class Sequential(training.Model):
             batch_shape=shape, dtype=dtype, name=(layers[0].name + "_input") if layers else None
         )
         self._stack = [x._keras_history[0]] + layers
+        compiled = self._is_compiled
         self._connect(x, layers)
+        self._is_compiled = compiled
 
     def _set_inputs_of_data(self, x):
         """Builds from the first data."""

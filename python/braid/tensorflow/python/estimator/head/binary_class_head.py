@@ -1,0 +1,3 @@
+"""BinaryClassHead."""
+
+from braid.tensorflow.python.estimator.head.base_head import BinaryClassHead  # noqa: F401

@@ -1,0 +1,3 @@
+"""MultiHead."""
+
+from braid.tensorflow.python.estimator.head.base_head import MultiHead  # noqa: F401

@@ -1,0 +1,3 @@
+"""MultiLabelHead."""
+
+from braid.tensorflow.python.estimator.head.base_head import MultiLabelHead  # noqa: F401

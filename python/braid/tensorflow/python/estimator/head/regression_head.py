@@ -1,0 +1,3 @@
+"""RegressionHead."""
+
+from braid.tensorflow.python.estimator.head.base_head import RegressionHead  # noqa: F401

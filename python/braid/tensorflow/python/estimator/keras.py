@@ -1,0 +1,194 @@
+"""model_to_estimator: a model of Keras as an estimator."""
+
+import os
+
+from braid.tensorflow.python.estimator import estimator as estimator_lib
+from braid.tensorflow.python.estimator import model_fn as model_fn_lib
+from braid.tensorflow.python.estimator.export import export_output
+from braid.tensorflow.python.estimator.mode_keys import ModeKeys
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.keras import backend as K
+from braid.tensorflow.python.keras import models
+from braid.tensorflow.python.keras import optimizers
+from braid.tensorflow.python.keras.utils import generic_utils
+from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.saved_model import signature_constants
+from braid.tensorflow.python.training import checkpoint_management
+from braid.tensorflow.python.training import saver as saver_lib
+from braid.tensorflow.python.training import training_util
+from braid.tensorflow.python.util.tf_export import keras_export
+
+_DEFAULT_SERVING_KEY = signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+
+
+def _as_list(values, names, what):
+    """Tensors in the order of names, of a tensor, a list or a dict."""
+    if isinstance(values, dict):
+        missing = [n for n in names if n not in values]
+        if missing:
+            raise KeyError(
+                f"The dictionary passed into {what} does not have the expected {what} keys defined in the keras "
+                f"model.\n\tExpected keys: {sorted(names)}\n\t{what} keys: {sorted(values)}\n\tDifference: "
+                f"{missing}"
+            )
+        values = [values[n] for n in names]
+    elif isinstance(values, (list, tuple)):
+        values = list(values)
+    else:
+        values = [values]
+    if len(values) != len(names):
+        raise ValueError(f"Cannot find {what}: the model has {names}, but {len(values)} tensors are given")
+    return values
+
+
+def _cloned_optimizer(optimizer):
+    """The same optimizer in the current graph; it counts the estimator's global step."""
+    step = training_util.get_global_step()
+    if isinstance(optimizer, optimizers.TFOptimizer):
+        return optimizers.TFOptimizer(optimizer.optimizer, iterations=step)
+    clone = type(optimizer).from_config(optimizer.get_config())
+    clone.iterations = step
+    return clone
+
+
+def _create_keras_model_fn(keras_model, settings, custom_objects=None):
+    """The model function. settings: what the model's optimizer was configured with, read in its own graph."""
+
+    def model_fn(features, labels, mode):
+        with generic_utils.CustomObjectScope(custom_objects or {}):
+            return _spec(keras_model, settings, features, labels, mode)
+
+    return model_fn
+
+
+def _spec(keras_model, settings, features, labels, mode):
+    K.set_learning_phase(mode == ModeKeys.TRAIN)
+    inputs = [
+        math_ops.cast(ops.convert_to_tensor(f), K.dtype(own))
+        for f, own in zip(_as_list(features, keras_model.input_names, "features"), keras_model.inputs)
+    ]
+    inputs = [
+        array_ops.expand_dims(f, -1) if f.shape.ndims == 1 and K.ndim(own) == 2 else f
+        for f, own in zip(inputs, keras_model.inputs)
+    ]
+    model = models.clone_model(keras_model, input_tensors=inputs)
+    predictions = dict(zip(model.output_names, model.outputs))
+    loss = train_op = eval_metric_ops = None
+    if mode != ModeKeys.PREDICT:
+        targets = []
+        for label, output in zip(_as_list(labels, keras_model.output_names, "labels"), model.outputs):
+            label = ops.convert_to_tensor(label)
+            if label.shape.ndims is not None and label.shape.ndims == K.ndim(output) - 1:
+                label = array_ops.expand_dims(label, -1)
+            targets.append(label)
+        model.compile(
+            optimizer=settings() if mode == ModeKeys.TRAIN else "sgd",
+            loss=keras_model.loss,
+            metrics=_plain_metrics(keras_model._compile_metrics),
+            loss_weights=keras_model.loss_weights,
+            weighted_metrics=_plain_metrics(keras_model._compile_weighted_metrics),
+            target_tensors=targets,
+        )
+        loss = model.total_loss
+    if mode == ModeKeys.TRAIN:
+        train_op = model._make_train().updates_op
+    elif mode == ModeKeys.EVAL:
+        eval_metric_ops = dict(zip(model._metric_names, model._metric_objects))
+        for metric in model._metric_objects:
+            for v in metric.variables:
+                ops.add_to_collection(ops.GraphKeys.LOCAL_VARIABLES, v)
+    return model_fn_lib.EstimatorSpec(
+        mode=mode,
+        predictions=predictions,
+        loss=loss,
+        train_op=train_op,
+        eval_metric_ops=eval_metric_ops,
+        export_outputs={_DEFAULT_SERVING_KEY: export_output.PredictOutput(predictions)},
+    )
+
+
+def _plain_metrics(metrics):
+    """Metrics whose objects are those of another graph."""
+    from braid.tensorflow.python.keras import metrics as metrics_module
+
+    if isinstance(metrics, dict):
+        return {k: _plain_metrics(v) for k, v in metrics.items()}
+    if isinstance(metrics, (list, tuple)):
+        return [_plain_metrics(m) for m in metrics]
+    return metrics_module.clone_metric(metrics)
+
+
+def _save_first_checkpoint(keras_model, model_dir):
+    """Writes the weights that the model has, for the first training. Returns (path, names of variables)."""
+    names = [w.op.name for w in keras_model.weights]
+    directory = os.path.join(model_dir, "keras")
+    latest = checkpoint_management.latest_checkpoint(directory)
+    if latest:
+        return latest, names
+    os.makedirs(directory, exist_ok=True)
+    with keras_model.outputs[0].graph.as_default():
+        saver = saver_lib.Saver(keras_model.weights)
+        path = saver.save(
+            K.get_session(), os.path.join(directory, "keras_model.ckpt"), write_meta_graph=False
+        )
+    return path, names
+
+
+@keras_export(v1=["keras.estimator.model_to_estimator"])
+def model_to_estimator(
+    keras_model=None,
+    keras_model_path=None,
+    custom_objects=None,
+    model_dir=None,
+    config=None,
+    checkpoint_format="saver",
+    use_v2_estimator=False,
+):
+    """An estimator of a compiled model, which begins with the weights that the model has.
+
+    keras_model_path: an HDF5 file with the model, in place of keras_model. Features are tensors by the names of the
+    model's inputs, or a tensor. model_dir: that of config, or a temporary one, if None.
+    """
+    if not (keras_model or keras_model_path):
+        raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided.")
+    if keras_model and keras_model_path:
+        raise ValueError("Please specity either `keras_model` or `keras_model_path`, but not both.")
+    if checkpoint_format not in (None, "saver"):
+        raise NotImplementedError(
+            f"model_to_estimator(checkpoint_format={checkpoint_format!r}): only 'saver'"
+        )
+    if keras_model is None:
+        keras_model = models.load_model(keras_model_path, custom_objects=custom_objects)
+    if not getattr(keras_model, "optimizer", None):
+        raise ValueError(
+            "The given keras model has not been compiled yet. Please compile the model with "
+            "`model.compile()` before calling `model_to_estimator()`."
+        )
+    if not keras_model._is_graph_network:
+        raise NotImplementedError(
+            "model_to_estimator of a subclass of Model: use a functional or a Sequential model"
+        )
+    config = estimator_lib.maybe_overwrite_model_dir_and_session_config(config, model_dir)
+    path, names = _save_first_checkpoint(keras_model, config.model_dir)
+    optimizer = keras_model.optimizer
+    if isinstance(optimizer, optimizers.TFOptimizer):
+        settings = lambda: _cloned_optimizer(optimizer)  # noqa: E731
+    else:
+        # Hyperparameters are variables of the model's graph: they are read here.
+        kind, values = type(optimizer), optimizer.get_config()
+
+        def settings():
+            clone = kind.from_config(values)
+            clone.iterations = training_util.get_global_step()
+            return clone
+
+    return estimator_lib.Estimator(
+        _create_keras_model_fn(keras_model, settings, custom_objects),
+        config=config,
+        warm_start_from=estimator_lib.WarmStartSettings(
+            ckpt_to_initialize_from=path, vars_to_warm_start=names
+        )
+        if names
+        else None,
+    )
