@@ -227,7 +227,7 @@ class VarianceScaling(Initializer):
 
 @tf_export(v1=["initializers.orthogonal", "orthogonal_initializer", "keras.initializers.Orthogonal"])
 class Orthogonal(Initializer):
-    """`gain` times an orthogonal matrix of all sizes but the last to the last (Saxe, McClelland, Ganguli 2013).
+    """`gain` times an orthogonal matrix of all sizes but the last to the last (Saxe et al. 2013).
 
     It is Q of the QR decomposition of a normal matrix, with the signs that make the distribution uniform.
     """

@@ -1,7 +1,7 @@
-"""Metrics over many batches (tf.metrics): each has local variables, a value of them, and an op that updates them.
+"""Metrics over many batches (tf.metrics): each has local variables, a value of them, and an op that updates.
 
-Each function returns (value, update_op), both also added to the collections that are named. `weights` is None (1),
-or of the shape of what it weighs with sizes of 1 where it is broadcast.
+Each function returns (value, update_op), both also added to the collections that are named. `weights` is
+None (1), or of the shape of what it weighs with sizes of 1 where it is broadcast.
 """
 
 import functools

@@ -173,7 +173,8 @@ def bidirectional_dynamic_rnn(
 ):
     """dynamic_rnn() forwards with one cell and backwards with another.
 
-    Returns the pairs (forward, backward) of outputs and of final states; outputs of both are in order of time.
+    Returns the pairs (forward, backward) of outputs and of final states; outputs of both are in order of
+    time.
     """
     rnn_cell_impl.assert_like_rnncell("cell_fw", cell_fw)
     rnn_cell_impl.assert_like_rnncell("cell_bw", cell_bw)
@@ -256,8 +257,9 @@ def dynamic_rnn(
 ):
     """Runs a cell over sequences [batch, time, ...] ([time, batch, ...] if `time_major`), in a loop.
 
-    Returns the outputs of all steps, in the layout of the inputs, and the final state. Beyond `sequence_length`
-    [batch] outputs are zeros and the state stays. `dtype` is needed where `initial_state` is not given.
+    Returns the outputs of all steps, in the layout of the inputs, and the final state. Beyond
+    `sequence_length` [batch] outputs are zeros and the state stays. `dtype` is needed where `initial_state`
+    is not given.
     """
     rnn_cell_impl.assert_like_rnncell("cell", cell)
     with vs.variable_scope(scope or "rnn") as varscope:
@@ -410,9 +412,9 @@ def _dynamic_rnn_loop(
 def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
     """A loop in which `loop_fn(time, output, state, loop_state)` chooses the inputs, and when to end.
 
-    It returns (finished [batch], next input, next state, output to emit, next loop_state); the first time with
-    output None, for the initial state and the structure of what is emitted. Returns (a TensorArray, or a structure
-    of them, of what was emitted; the final state; the final loop_state).
+    It returns (finished [batch], next input, next state, output to emit, next loop_state); the first time
+    with output None, for the initial state and the structure of what is emitted. Returns (a TensorArray, or
+    a structure of them, of what was emitted; the final state; the final loop_state).
     """
     rnn_cell_impl.assert_like_rnncell("cell", cell)
     if not callable(loop_fn):

@@ -391,8 +391,8 @@ class LSTMStateTuple(_LSTMStateTuple):
 class BasicLSTMCell(LayerRNNCell):
     """An LSTM (Zaremba et al. 2014) without peepholes, clipping and projection.
 
-    `forget_bias` is added to the bias of forget gates. The state is an LSTMStateTuple, or if `state_is_tuple` is
-    False a tensor of c and h side by side.
+    `forget_bias` is added to the bias of forget gates. The state is an LSTMStateTuple, or if
+    `state_is_tuple` is False a tensor of c and h side by side.
     """
 
     def __init__(
@@ -463,7 +463,7 @@ class BasicLSTMCell(LayerRNNCell):
 
 @tf_export(v1=["nn.rnn_cell.LSTMCell"])
 class LSTMCell(LayerRNNCell):
-    """An LSTM (Sak et al. 2014) with peepholes, clipping of cells and a projection of the output, if asked for.
+    """An LSTM (Sak et al. 2014) with peepholes, clipping of cells and a projection of the output, as asked for.
 
     `num_proj` is the size of the projection, `cell_clip` and `proj_clip` the largest absolute values.
     """

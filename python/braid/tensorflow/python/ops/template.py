@@ -13,8 +13,8 @@ __all__ = ["make_template"]
 def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
     """`func_` (with `kwargs`) with variables of its own in the scope `name_`, made unique.
 
-    The scope is opened at the first call, or here with `create_scope_now_`. `unique_name_` is the scope's name
-    as it is. Variables that the first call has not made are an error in later ones.
+    The scope is opened at the first call, or here with `create_scope_now_`. `unique_name_` is the scope's
+    name as it is. Variables that the first call has not made are an error in later ones.
     """
     return make_template_internal(
         name_, func_, create_scope_now_, unique_name_, custom_getter_, create_graph_function_=False, **kwargs

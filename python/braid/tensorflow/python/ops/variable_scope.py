@@ -986,9 +986,10 @@ class _pure_variable_scope:
 class variable_scope:
     """A context in which get_variable has a prefix and defaults; it also opens the name scope.
 
-    `name_or_scope` is a name, or a VariableScope to come back to, whose settings then hold. If it is None the
-    scope has the name `default_name`, made unique. `values` are tensors of the graph to use. `reuse` is True,
-    False, None (as the scope around) or AUTO_REUSE. With `auxiliary_name_scope` False no name scope is opened.
+    `name_or_scope` is a name, or a VariableScope to come back to, whose settings then hold. If it is None
+    the scope has the name `default_name`, made unique. `values` are tensors of the graph to use. `reuse` is
+    True, False, None (as the scope around) or AUTO_REUSE. With `auxiliary_name_scope` False no name scope
+    is opened.
     """
 
     def __init__(

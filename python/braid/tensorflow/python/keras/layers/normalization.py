@@ -21,11 +21,11 @@ from braid.tensorflow.python.util.tf_export import keras_export
 class BatchNormalizationBase(Layer):
     """Inputs less their mean by their deviation, times gamma plus beta (Ioffe and Szegedy 2015).
 
-    The mean and deviation are those of the batch in training, and their moving averages otherwise. axis: the axis,
-    or axes, with a mean each. fused: whether the kernel that does all at once is used; None: where it can be.
-    virtual_batch_size: the batch is normalized in parts of that size. renorm: batch renormalization (Ioffe 2017),
-    with renorm_clipping of "rmin", "rmax" and "dmax". adjustment: a function of the shape of the inputs that gives
-    a factor and a term for normalized values, in training alone.
+    The mean and deviation are those of the batch in training, and their moving averages otherwise. axis:
+    the axis, or axes, with a mean each. fused: whether the kernel that does all at once is used; None:
+    where it can be. virtual_batch_size: the batch is normalized in parts of that size. renorm: batch
+    renormalization (Ioffe 2017), with renorm_clipping of "rmin", "rmax" and "dmax". adjustment: a function
+    of the shape of the inputs that gives a factor and a term for normalized values, in training alone.
     """
 
     def __init__(

@@ -299,8 +299,8 @@ def _by_name(var_list):
 def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
     """An op and a dict to feed it, which write the values of a checkpoint into variables.
 
-    `var_list` is a list, or a dict from names in the checkpoint. ValueError: a shape differs, or a variable is
-    missing there and `ignore_missing_vars` is False.
+    `var_list` is a list, or a dict from names in the checkpoint. ValueError: a shape differs, or a variable
+    is missing there and `ignore_missing_vars` is False.
     """
     from braid.tensorflow.python.training import checkpoint_utils
 
@@ -343,7 +343,8 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
 def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, reshape_variables=False):
     """A function of a session that restores variables from a checkpoint; None if none of them are there.
 
-    See assign_from_checkpoint(). `reshape_variables`: only the number of elements must be that of the checkpoint.
+    See assign_from_checkpoint(). `reshape_variables`: only the number of elements must be that of the
+    checkpoint.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")

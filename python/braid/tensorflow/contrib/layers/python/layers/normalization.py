@@ -51,9 +51,9 @@ def batch_norm(
 ):
     """Batch normalization (Ioffe and Szegedy 2015).
 
-    The updates of the moving averages go to `updates_collections`; if that is None they are done when the outputs
-    are computed. `batch_weights` [batch] weigh the examples. `zero_debias_moving_mean` takes from the moving mean
-    what its beginning at 0 adds.
+    The updates of the moving averages go to `updates_collections`; if that is None they are done when the
+    outputs are computed. `batch_weights` [batch] weigh the examples. `zero_debias_moving_mean` takes from
+    the moving mean what its beginning at 0 adds.
     """
     if data_format not in (DATA_FORMAT_NCHW, DATA_FORMAT_NHWC):
         raise ValueError("data_format has to be either NCHW or NHWC.")

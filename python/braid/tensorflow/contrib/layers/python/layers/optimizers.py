@@ -55,8 +55,8 @@ def optimize_loss(
 ):
     """A tensor of the loss that, when it is run, has trained the variables by one step.
 
-    optimizer: a name of OPTIMIZER_CLS_NAMES, a class, an object, or a function of the learning rate or of nothing.
-    clip_gradients: the largest norm of all gradients, or a function of (gradient, variable) pairs.
+    optimizer: a name of OPTIMIZER_CLS_NAMES, a class, an object, or a function of the learning rate or of
+    nothing. clip_gradients: the largest norm of all gradients, or a function of (gradient, variable) pairs.
     learning_rate_decay_fn: a function of the rate and the global step. update_ops: UPDATE_OPS if None.
     """
     loss = ops.convert_to_tensor(loss)

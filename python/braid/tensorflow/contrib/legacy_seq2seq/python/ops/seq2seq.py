@@ -1,7 +1,7 @@
 """Networks that read a sequence and write another (Sutskever et al. 2014; Bahdanau et al. 2014).
 
-Sequences are lists of tensors [batch, ...]. A `loop_function(output, number of the step)` gives the next input of
-a decoder in place of `decoder_inputs`.
+Sequences are lists of tensors [batch, ...]. A `loop_function(output, number of the step)` gives the next
+input of a decoder in place of `decoder_inputs`.
 """
 
 import copy

@@ -321,8 +321,9 @@ def _compute_attention(attention_mechanism, cell_output, attention_state, attent
 class AttentionWrapper(rnn_cell_impl.RNNCell):
     """A cell whose inputs have the last attention beside them, and which attends with its outputs.
 
-    attention_mechanism: one, or a list. attention_layer_size: the size of a layer over outputs and contexts; the
-    contexts themselves are the attention if it is None. output_attention: whether the output is the attention.
+    attention_mechanism: one, or a list. attention_layer_size: the size of a layer over outputs and
+    contexts; the contexts themselves are the attention if it is None. output_attention: whether the output
+    is the attention.
     """
 
     def __init__(

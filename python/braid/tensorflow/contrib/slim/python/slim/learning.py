@@ -119,9 +119,9 @@ def train(
 ):
     """Trains until `number_of_steps`, or until a queue ends. Returns the last loss.
 
-    Checkpoints and summaries go to `logdir`. `train_step_fn(session, train_op, global_step, train_step_kwargs)`
-    runs a step and returns the loss and whether to stop. `init_fn(session)` is called after the variables have
-    been initialized. `sync_optimizer`: SyncReplicasOptimizers that the op uses.
+    Checkpoints and summaries go to `logdir`. `train_step_fn(session, train_op, global_step,
+    train_step_kwargs)` runs a step and returns the loss and whether to stop. `init_fn(session)` is called
+    after the variables have been initialized. `sync_optimizer`: SyncReplicasOptimizers that the op uses.
     """
     if train_op is None:
         raise ValueError("train_op cannot be None.")

@@ -95,8 +95,8 @@ def create_train_op(
 ):
     """A tensor of the loss that, when it is run, has trained the variables by one step.
 
-    The update ops (UPDATE_OPS if None) are run before. `transform_grads_fn` changes (gradient, variable) pairs.
-    `global_step` None: there is none to increment.
+    The update ops (UPDATE_OPS if None) are run before. `transform_grads_fn` changes (gradient, variable)
+    pairs. `global_step` None: there is none to increment.
     """
     if global_step is _USE_GLOBAL_STEP:
         global_step = training_util.get_or_create_global_step()

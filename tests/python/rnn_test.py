@@ -1,0 +1,162 @@
+"""Recurrent networks: values (those of TensorFlow), names of weights, states, and gradients through loops."""
+
+import unittest
+
+import support
+import braid.tensorflow as tf
+import numpy as np
+
+INPUTS = np.arange(2 * 3 * 4).reshape([2, 3, 4]).astype(np.float32) / 10
+
+
+def names(variables):
+    return [v.op.name for v in variables]
+
+
+class RnnTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+        tf.get_variable_scope().set_initializer(tf.constant_initializer(0.1))
+
+    def run_after_initialization(self, fetches):
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            return session.run(fetches)
+
+    def test_values_are_those_of_tensorflow(self):
+        lstm, state = tf.nn.dynamic_rnn(
+            tf.nn.rnn_cell.BasicLSTMCell(1), INPUTS, sequence_length=[3, 2], dtype=tf.float32
+        )
+        gru, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(1), INPUTS, dtype=tf.float32)
+        peeping = tf.nn.rnn_cell.LSTMCell(2, use_peepholes=True, num_proj=1, cell_clip=0.5)
+        projected, _ = tf.nn.dynamic_rnn(peeping, INPUTS, dtype=tf.float32)
+        gradient = tf.gradients(tf.reduce_sum(lstm), tf.trainable_variables()[0])[0]
+        lstm, state, gru, projected, gradient = self.run_after_initialization(
+            [lstm, state, gru, projected, gradient]
+        )
+        np.testing.assert_allclose(
+            lstm[:, :, 0], [[0.01588911, 0.07987611, 0.19306855], [0.19066779, 0.39710677, 0]], rtol=1e-5
+        )
+        np.testing.assert_allclose(state.c[:, 0], [0.336166, 0.678556], rtol=1e-5)
+        np.testing.assert_allclose(state.h[:, 0], [0.19306855, 0.39710677], rtol=1e-5)
+        np.testing.assert_allclose(
+            gru[:, :, 0],
+            [[0.01542007, 0.06146144, 0.12257034], [0.08702976, 0.16706818, 0.23830852]],
+            rtol=1e-5,
+        )
+        np.testing.assert_allclose(
+            projected[:, :, 0],
+            [[0.00318258, 0.01600688, 0.03872503], [0.03856906, 0.06284964, 0.06601663]],
+            rtol=1e-5,
+        )
+        np.testing.assert_allclose(gradient[0], [0.28768316, 1.2770998, 0.04016034, 0.3729005], rtol=1e-5)
+        np.testing.assert_allclose(gradient[4], [0.01597557, 0.06506454, 0.00442372, 0.03162553], rtol=1e-4)
+
+    def test_names_and_shapes(self):
+        x = tf.placeholder(tf.float32, [None, None, 4])
+        cells = [tf.nn.rnn_cell.GRUCell(3), tf.nn.rnn_cell.BasicLSTMCell(2)]
+        outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.MultiRNNCell(cells), x, dtype=tf.float32)
+        self.assertEqual((outputs.name, outputs.shape.as_list()), ("rnn/transpose_1:0", [None, None, 2]))
+        self.assertEqual(state[1].c.shape.as_list(), [None, 2])
+        self.assertEqual(
+            names(tf.trainable_variables()),
+            [
+                "rnn/multi_rnn_cell/cell_0/gru_cell/gates/kernel",
+                "rnn/multi_rnn_cell/cell_0/gru_cell/gates/bias",
+                "rnn/multi_rnn_cell/cell_0/gru_cell/candidate/kernel",
+                "rnn/multi_rnn_cell/cell_0/gru_cell/candidate/bias",
+                "rnn/multi_rnn_cell/cell_1/basic_lstm_cell/kernel",
+                "rnn/multi_rnn_cell/cell_1/basic_lstm_cell/bias",
+            ],
+        )
+
+    def test_loops_and_lists_agree(self):
+        cell = tf.nn.rnn_cell.BasicLSTMCell(2)
+        steps = tf.unstack(tf.constant(INPUTS), axis=1)
+        lengths = [1, 3]
+        with tf.variable_scope("net"):
+            looped, looped_state = tf.nn.dynamic_rnn(cell, INPUTS, lengths, dtype=tf.float32)
+        with tf.variable_scope("net", reuse=True):
+            listed, listed_state = tf.nn.static_rnn(cell, steps, dtype=tf.float32, sequence_length=lengths)
+        values = self.run_after_initialization(
+            [looped, tf.stack(listed, axis=1), looped_state.c, listed_state.c]
+        )
+        np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
+        np.testing.assert_allclose(values[2], values[3], rtol=1e-6)
+        self.assertEqual(len(tf.trainable_variables()), 2)
+
+    def test_both_directions(self):
+        cells = tf.nn.rnn_cell.GRUCell(2), tf.nn.rnn_cell.GRUCell(2)
+        (forward, backward), states = tf.nn.bidirectional_dynamic_rnn(
+            *cells, INPUTS, sequence_length=[2, 3], dtype=tf.float32
+        )
+        reverse = tf.reverse_sequence(INPUTS, [2, 3], seq_axis=1)
+        with tf.variable_scope("bidirectional_rnn/bw", reuse=True):
+            pass
+        self.assertEqual(
+            names(tf.trainable_variables())[::4],
+            ["bidirectional_rnn/fw/gru_cell/gates/kernel", "bidirectional_rnn/bw/gru_cell/gates/kernel"],
+        )
+        again, _ = tf.nn.dynamic_rnn(cells[0], reverse, sequence_length=[2, 3], dtype=tf.float32)
+        values = self.run_after_initialization(
+            [backward, tf.reverse_sequence(again, [2, 3], seq_axis=1), states]
+        )
+        np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
+        np.testing.assert_array_equal(values[0][0, 2], [0, 0])
+
+    def test_wrappers(self):
+        cell = tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.BasicRNNCell(4))
+        cell = tf.nn.rnn_cell.DropoutWrapper(cell, output_keep_prob=0.5, seed=1)
+        outputs, _ = tf.nn.dynamic_rnn(cell, INPUTS, dtype=tf.float32)
+        self.assertEqual(
+            names(cell.trainable_weights), ["rnn/basic_rnn_cell/kernel", "rnn/basic_rnn_cell/bias"]
+        )
+        values = self.run_after_initialization(outputs)
+        self.assertTrue((values == 0).any() and (values > INPUTS).any())
+
+    def test_a_cell_of_the_program_and_a_loop_of_its_own(self):
+        class Sum(tf.nn.rnn_cell.RNNCell):
+            state_size = output_size = 4
+
+            def call(self, inputs, state):
+                scale = tf.get_variable("scale", [], initializer=tf.ones_initializer())
+                return scale * (inputs + state), scale * (inputs + state)
+
+        cell = Sum()
+        steps = tf.transpose(tf.constant(INPUTS), [1, 0, 2])
+
+        def loop(time, output, state, loop_state):
+            inputs = tf.gather(steps, tf.minimum(time, 2))
+            state = cell.zero_state(2, tf.float32) if state is None else state
+            return time >= [3, 2], inputs, state, output, None
+
+        emitted, state, _ = tf.nn.raw_rnn(cell, loop)
+        emitted, state = self.run_after_initialization([emitted.stack(), state])
+        np.testing.assert_allclose(state[0], INPUTS[0].sum(0), rtol=1e-6)
+        np.testing.assert_allclose(state[1], INPUTS[1, :2].sum(0), rtol=1e-6)
+        self.assertEqual(names(cell.trainable_weights), ["rnn/sum/scale"])
+
+    def test_attention_and_beams(self):
+        seq2seq = tf.contrib.seq2seq
+        memory = tf.constant(INPUTS)
+        embedding = tf.get_variable("embedding", [5, 3])
+        attention = seq2seq.LuongAttention(4, seq2seq.tile_batch(memory, 2))
+        cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(4), attention)
+        decoder = seq2seq.BeamSearchDecoder(
+            cell, embedding, [1, 1], 0, cell.zero_state(4, tf.float32), 2, tf.layers.Dense(5)
+        )
+        decoded, _, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=4)
+        tree = seq2seq.gather_tree(
+            [[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]],
+            [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]],
+            [3],
+            10,
+        )
+        self.assertEqual(decoded.predicted_ids.shape.as_list(), [2, None, 2])
+        ids, tree = self.run_after_initialization([decoded.predicted_ids, tree])
+        self.assertTrue(((0 <= ids) & (ids < 5)).all())
+        np.testing.assert_array_equal(tree[:, 0], [[2, 2, 2], [6, 5, 6], [7, 8, 9]])
+
+
+if __name__ == "__main__":
+    unittest.main()
