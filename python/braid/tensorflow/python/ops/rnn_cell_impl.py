@@ -463,7 +463,7 @@ class BasicLSTMCell(LayerRNNCell):
 
 @tf_export(v1=["nn.rnn_cell.LSTMCell"])
 class LSTMCell(LayerRNNCell):
-    """An LSTM (Sak et al. 2014) with peepholes, clipping of cells and a projection of the output, as asked for.
+    """An LSTM (Sak et al. 2014) with peepholes, clipping of cells and a projection, as asked for.
 
     `num_proj` is the size of the projection, `cell_clip` and `proj_clip` the largest absolute values.
     """
