@@ -8,6 +8,7 @@ import numpy as np
 
 import braid.tensorflow as tf
 from braid import protos
+from braid.tensorflow.python.data.ops import multi_device_iterator_ops
 
 D = tf.data.Dataset
 E = tf.data.experimental
@@ -269,6 +270,15 @@ class IteratorTest(DatasetTest):
         optional = E.get_next_as_optional(D.range(1).make_one_shot_iterator())
         self.assertEqual(self.run_([optional.has_value(), optional.get_value()]), [True, 0])
         self.assertFalse(self.run_(optional.has_value()))
+
+    def test_devices_take_turns(self):
+        iterator = multi_device_iterator_ops.MultiDeviceIterator(D.range(5), ["/cpu:0", "/cpu:1"])
+        element = iterator.get_next()
+        with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+            self.run_ = session.run
+            for _ in range(2):
+                session.run(iterator.initializer)
+                self.assertEqual(self.rest(element), [[0, 1], [2, 3]])
 
     def test_a_checkpoint_has_how_far_it_is(self):
         iterator = D.range(10).make_initializable_iterator()
