@@ -88,6 +88,8 @@ def _install():
             "TensorFlow has been imported already: import braid.as_tensorflow, or call braid.install(), first"
         )
     sys.meta_path.insert(0, _TensorFlow("tensorflow", "braid.tensorflow"))
+    # A package of its own in 1.15; here its modules are beside TensorFlow's.
+    sys.meta_path.insert(0, Aliases("tensorflow_estimator", "braid.tensorflow"))
     # TensorFlow brought these with it: programs import them without saying so.
     sys.meta_path.append(Aliases("absl", "braid.absl"))
     sys.meta_path.append(Aliases("six", "braid.six"))

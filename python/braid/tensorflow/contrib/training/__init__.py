@@ -5,6 +5,14 @@ from braid.tensorflow.contrib.training.python.training.device_setter import (  #
     RandomStrategy,
     byte_size_load_fn,
 )
+from braid.tensorflow.contrib.training.python.training.evaluation import (  # noqa: F401
+    StopAfterNEvalsHook,
+    SummaryAtEndHook,
+    evaluate_once,
+    evaluate_repeatedly,
+    get_or_create_eval_step,
+)
+from braid.tensorflow.contrib.training.python.training.hparam import HParams, parse_values  # noqa: F401
 from braid.tensorflow.contrib.training.python.training.training import (  # noqa: F401
     add_gradients_summaries,
     clip_gradient_norms,

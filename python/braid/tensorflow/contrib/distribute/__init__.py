@@ -1,0 +1,82 @@
+"""tf.contrib.distribute: the strategies of tf.distribute under their older names."""
+
+from braid.tensorflow.python.distribute import distribute_lib
+from braid.tensorflow.python.distribute.cross_device_ops import (  # noqa: F401
+    CrossDeviceOps,
+    HierarchicalCopyAllReduce as AllReduceCrossDeviceOps,
+    ReductionToOneDevice as ReductionToOneDeviceCrossDeviceOps,
+)
+from braid.tensorflow.python.distribute.distribute_lib import (  # noqa: F401
+    DistributionStrategy,
+    OneDeviceStrategy,
+    Strategy,
+    get_loss_reduction,
+    get_replica_context,
+    get_strategy,
+    has_strategy,
+    in_cross_replica_context,
+)
+
+AllReduceCrossTowerOps = AllReduceCrossDeviceOps
+get_distribution_strategy = get_strategy
+in_cross_tower_context = in_cross_replica_context
+
+
+def _refuse_gpus(what, *counts):
+    if any(n and n > 1 for n in counts):
+        raise NotImplementedError(
+            f"tf.contrib.distribute.{what} with several GPUs: Braid has one replica in a process; start a process for "
+            "each, with parameter servers (tf.estimator.train_and_evaluate)"
+        )
+
+
+class MirroredStrategy(distribute_lib.MirroredStrategy):
+    """Replicas on the devices of a machine: on one. Several are refused."""
+
+    def __init__(
+        self,
+        devices=None,
+        num_gpus=None,
+        num_gpus_per_worker=None,
+        cross_device_ops=None,
+        auto_shard_dataset=False,
+        cross_tower_ops=None,
+        prefetch_on_device=None,
+    ):
+        _refuse_gpus("MirroredStrategy", num_gpus, num_gpus_per_worker)
+        super().__init__(devices, cross_device_ops)
+
+
+class ParameterServerStrategy(distribute_lib.ParameterServerStrategy):
+    """Workers and parameter servers, for tf.estimator, which reads TF_CONFIG."""
+
+    def __init__(self, num_gpus_per_worker=0):
+        _refuse_gpus("ParameterServerStrategy", num_gpus_per_worker)
+        super().__init__()
+
+
+class CollectiveAllReduceStrategy(distribute_lib.CollectiveAllReduceStrategy):
+    """Workers without parameter servers. Refused for more than one worker."""
+
+    def __init__(self, num_gpus_per_worker=0, communication=None):
+        _refuse_gpus("CollectiveAllReduceStrategy", num_gpus_per_worker)
+        super().__init__()
+
+
+class DistributeConfig:
+    """The strategies of training and evaluation, for RunConfig(experimental_distribute=...)."""
+
+    def __new__(cls, train_distribute=None, eval_distribute=None, remote_cluster=None):
+        import collections
+
+        if remote_cluster is not None:
+            raise NotImplementedError("DistributeConfig(remote_cluster=): use TF_CONFIG in each process")
+        return collections.namedtuple("DistributeConfig", "train_distribute eval_distribute remote_cluster")(
+            train_distribute, eval_distribute, remote_cluster
+        )
+
+
+def __getattr__(name):
+    from braid.tensorflow import missing
+
+    raise AttributeError(missing.message(f"contrib.distribute.{name}"))
