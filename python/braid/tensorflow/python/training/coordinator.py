@@ -126,9 +126,9 @@ class Coordinator:
         return self._joined
 
     def raise_requested_exception(self):
-        """Raises the exception that was reported, if one was."""
+        """Raises the exception that was reported, if one was; `join` raises it, too."""
         with self._changed:
-            error, self._exc_info_to_raise = self._exc_info_to_raise, None
+            error = self._exc_info_to_raise
         if error is not None:
             raise error[1].with_traceback(error[2])
 

@@ -1,0 +1,308 @@
+"""Savers, checkpoints, graphs with collections, saved models: names, files, what is refused."""
+
+import os
+import tempfile
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import braid.tensorflow as tf
+import numpy as np
+from braid.tensorflow.python.tools import freeze_graph
+from braid.tensorflow.python.training import checkpoint_management
+
+train = tf.train
+
+
+def _names(graph_def):
+    return [node.name for node in graph_def.node]
+
+
+class Directory(unittest.TestCase):
+    """Tests with a directory and a new graph with the variables w, of shape [2, 3], and l/b."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.directory = holder.name
+        tf.reset_default_graph()
+        self.w = tf.get_variable("w", initializer=np.arange(6, dtype=np.float32).reshape(2, 3))
+        with tf.variable_scope("l"):
+            self.b = tf.get_variable("b", initializer=np.float64(2.5))
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def session(self):
+        session = tf.Session()
+        self.addCleanup(session.close)
+        session.run(tf.global_variables_initializer())
+        return session
+
+
+class SaverTest(Directory):
+    def test_nodes_have_the_names_that_programs_feed(self):
+        definition = train.Saver().saver_def
+        self.assertEqual(definition.filename_tensor_name, "save/Const:0")
+        self.assertEqual(definition.save_tensor_name, "save/control_dependency:0")
+        self.assertEqual(definition.restore_op_name, "save/restore_all")
+        names = _names(tf.get_default_graph().as_graph_def())
+        for name in ("save/SaveV2", "save/RestoreV2", "save/Assign", "save/Assign_1", "save/filename/input"):
+            self.assertIn(name, names)
+        restore = tf.get_default_graph().get_operation_by_name("save/RestoreV2")
+        self.assertEqual(restore.device, "/device:CPU:0")
+
+    def test_keeps_the_newest_and_lists_them(self):
+        session, saver = self.session(), train.Saver(max_to_keep=2)
+        paths = [saver.save(session, self.path("model"), global_step=step) for step in (1, 2, 3)]
+        self.assertEqual(paths[-1], self.path("model-3"))
+        self.assertEqual(saver.last_checkpoints, paths[1:])
+        self.assertEqual(train.latest_checkpoint(self.directory), paths[-1])
+        self.assertFalse(any("model-1" in name for name in os.listdir(self.directory)))
+        state = train.get_checkpoint_state(self.directory)
+        self.assertEqual(list(state.all_model_checkpoint_paths), paths[1:])
+        after_restart = train.Saver(max_to_keep=2, name="other")
+        after_restart.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        after_restart.save(session, self.path("model"), global_step=4)
+        self.assertEqual(after_restart.last_checkpoints, [paths[-1], self.path("model-4")])
+
+    def test_restores_without_initialization(self):
+        saver = train.Saver()
+        path = saver.save(self.session(), self.path("model"), write_state=False)
+        with tf.Session() as session:
+            saver.restore(session, path)
+            self.assertEqual(session.run(self.w)[1, 2], 5.0)
+        self.assertIsNone(train.latest_checkpoint(self.directory))
+
+    def test_names_in_a_dict(self):
+        path = train.Saver({"other": self.w}).save(self.session(), self.path("model"))
+        self.assertEqual(train.list_variables(path), [("other", [2, 3])])
+        self.assertEqual(train.load_variable(path, "other")[1, 2], 5.0)
+        reader = train.NewCheckpointReader(path)
+        self.assertTrue(reader.has_tensor("other"))
+        self.assertEqual(reader.get_variable_to_dtype_map(), {"other": tf.float32})
+        with self.assertRaises(tf.errors.NotFoundError):
+            reader.get_tensor("w")
+
+    def test_parts_of_a_variable_are_one_tensor(self):
+        tf.reset_default_graph()
+        for use_resource in (False, True):
+            tf.get_variable(
+                f"whole{use_resource}",
+                [10, 3],
+                partitioner=tf.fixed_size_partitioner(3),
+                initializer=tf.ones_initializer(),
+                use_resource=use_resource,
+            )
+        saver = train.Saver()
+        session = self.session()
+        path = saver.save(session, self.path("model"))
+        self.assertEqual(train.list_variables(path), [("wholeFalse", [10, 3]), ("wholeTrue", [10, 3])])
+        saver.restore(session, path)
+
+    def test_sharded_and_reshaped(self):
+        with tf.device("/cpu:0"):
+            tf.get_variable("x", [6])
+        saver = train.Saver(sharded=True)
+        path = saver.save(self.session(), self.path("model"))
+        self.assertTrue(os.path.exists(f"{path}.data-00001-of-00002"))
+        self.assertEqual(saver.saver_def.save_tensor_name, "save/Identity:0")
+        tf.reset_default_graph()
+        flat = tf.get_variable("w", [6])
+        with tf.Session() as session:
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "mismatch between the current graph"):
+                train.Saver().restore(session, path)
+            train.Saver(reshape=True).restore(session, path)
+            self.assertEqual(session.run(flat)[5], 5.0)
+
+    def test_errors(self):
+        saver, session = train.Saver(), self.session()
+        path = saver.save(session, self.path("model"))
+        for arguments, error in (
+            (([self.w, self.w],), "same name"),
+            (({"a": self.w, "b": self.w},), "two names"),
+            (([self.w], False, False, 5, 1.0, None, False, None, None, True), "deferred"),
+        ):
+            with self.assertRaisesRegex(ValueError, error):
+                train.Saver(*arguments)
+        with self.assertRaisesRegex(TypeError, "not a Variable"):
+            train.Saver([tf.constant(1)])
+        with self.assertRaisesRegex(ValueError, "not a valid checkpoint"):
+            saver.restore(session, self.path("other"))
+        with self.assertRaisesRegex(ValueError, "collides"):
+            saver.save(session, self.path("checkpoint"))
+        with self.assertRaisesRegex(TypeError, "must be a Session"):
+            saver.save(None, self.path("model"))
+        more = tf.get_variable("more", [2])
+        with self.assertRaisesRegex(tf.errors.NotFoundError, "graph key that is missing"):
+            train.Saver([more]).restore(session, path)
+        tf.reset_default_graph()
+        with self.assertRaisesRegex(ValueError, "No variables to save"):
+            train.Saver()
+        self.assertIsNone(train.Saver(allow_empty=True).saver_def)
+
+    def test_programs_save_objects_of_their_own(self):
+        from braid.tensorflow.python.training.saver import BaseSaverBuilder
+
+        class Twice(BaseSaverBuilder.SaveableObject):
+            def __init__(self, var, name):
+                super().__init__(var, [BaseSaverBuilder.SaveSpec(var * 2.0, "", name)], name)
+
+            def restore(self, restored_tensors, restored_shapes):
+                return self.op.assign(restored_tensors[0] / 2.0)
+
+        saver = train.Saver([Twice(self.w, "twice")])
+        session = self.session()
+        path = saver.save(session, self.path("model"))
+        self.assertEqual(train.load_variable(path, "twice")[1, 2], 10.0)
+        session.run(self.w.assign(tf.zeros([2, 3])))
+        saver.restore(session, path)
+        self.assertEqual(session.run(self.w)[1, 2], 5.0)
+
+
+class StateTest(Directory):
+    def test_relative_paths_can_be_moved(self):
+        checkpoint_management.update_checkpoint_state_internal(
+            self.directory, self.path("m-2"), [self.path("m-1"), self.path("m-2")], save_relative_paths=True
+        )
+        with open(self.path("checkpoint"), encoding="utf-8") as f:
+            self.assertIn('model_checkpoint_path: "m-2"\n', f.read())
+        state = train.get_checkpoint_state(self.directory)
+        self.assertEqual(state.model_checkpoint_path, self.path("m-2"))
+        self.assertIsNone(train.latest_checkpoint(self.directory))  # it has no files
+
+    def test_a_damaged_list_is_ignored(self):
+        with open(self.path("checkpoint"), "w", encoding="utf-8") as f:
+            f.write("no text format")
+        self.assertIsNone(train.get_checkpoint_state(self.directory))
+
+
+class InitializeTest(Directory):
+    def test_by_variables_scopes_and_parts(self):
+        path = train.Saver().save(self.session(), self.path("model"))
+        tf.reset_default_graph()
+        with tf.variable_scope("n"):
+            w = tf.get_variable("w", [2, 3])
+            b = tf.get_variable("b", [], tf.float64)
+        parts = tf.get_variable("parts", [2, 3], partitioner=tf.fixed_size_partitioner(2))
+        train.init_from_checkpoint(self.directory, {"w": "n/w", "l/b": b})
+        train.init_from_checkpoint(path, {"w": list(parts)})
+        with self.assertRaisesRegex(ValueError, "is not found in"):
+            train.init_from_checkpoint(path, {"v": "n/w"})
+        with self.assertRaisesRegex(ValueError, "doesn't match with shape"):
+            train.init_from_checkpoint(path, {"w": b})
+        session = self.session()
+        np.testing.assert_array_equal(session.run(w), session.run(tf.convert_to_tensor(parts)))
+        self.assertEqual(session.run([w[1, 2], b]), [5.0, 2.5])
+
+    def test_warm_start(self):
+        path = train.Saver().save(self.session(), self.path("model"))
+        tf.reset_default_graph()
+        with tf.variable_scope("l"):
+            b = tf.get_variable("b", [], tf.float64)
+        other = tf.get_variable("other", [2, 3])
+        train.warm_start(path, var_name_to_prev_var_name={"other": "w"})
+        self.assertEqual(self.session().run([b, other[1, 2]]), [2.5, 5.0])
+
+
+class GraphTest(Directory):
+    def setUp(self):
+        super().setUp()
+        self.y = tf.multiply(tf.reduce_sum(self.w), 2.0, name="y")
+        tf.add_to_collection("numbers", 3)
+        tf.add_to_collection("texts", "a")
+        tf.add_to_collection("nodes", self.y)
+
+    def test_import_brings_variables_collections_and_the_saver(self):
+        path = train.Saver().save(self.session(), self.path("model"))
+        tf.reset_default_graph()
+        saver = train.import_meta_graph(path + ".meta", import_scope="imported")
+        self.assertEqual(saver.saver_def.restore_op_name, "imported/save/restore_all")
+        self.assertEqual([v.name for v in tf.trainable_variables()], ["imported/w:0", "imported/l/b:0"])
+        self.assertEqual(tf.get_collection("numbers"), [3])
+        self.assertEqual([t.name for t in tf.get_collection("nodes")], ["imported/y:0"])
+        with tf.Session() as session:
+            saver.restore(session, path)
+            self.assertEqual(session.run("imported/y:0"), 30.0)
+
+    def test_export_of_a_scope_needs_its_inputs_again(self):
+        with tf.name_scope("part"):
+            tf.negative(self.y, name="negative")
+        exported = train.export_meta_graph(export_scope="part")
+        self.assertEqual(_names(exported.graph_def), ["negative"])
+        self.assertEqual(list(exported.graph_def.node[0].input), ["$unbound_inputs_y"])
+        tf.reset_default_graph()
+        with self.assertRaisesRegex(ValueError, "unbound inputs"):
+            train.import_meta_graph(exported)
+        train.import_meta_graph(
+            exported, import_scope="new", input_map={"$unbound_inputs_y": tf.constant(4.0)}
+        )
+        self.assertEqual(tf.Session().run("new/negative:0"), -4.0)
+
+    def test_frozen_graphs_have_constants(self):
+        path = train.Saver().save(self.session(), self.path("model"))
+        frozen = freeze_graph.freeze_graph(
+            None,
+            "",
+            True,
+            path,
+            "y",
+            None,
+            None,
+            self.path("frozen.pb"),
+            True,
+            "",
+            input_meta_graph=path + ".meta",
+        )
+        self.assertNotIn("VariableV2", [node.op for node in frozen.node])
+        tf.reset_default_graph()
+        (y,) = tf.import_graph_def(frozen, return_elements=["y:0"])
+        self.assertEqual(tf.Session().run(y), 30.0)
+        smaller = tf.graph_util.remove_training_nodes(frozen)
+        self.assertNotIn("w/read", _names(smaller))
+        with self.assertRaises(AssertionError):
+            tf.graph_util.extract_sub_graph(frozen, ["none"])
+
+    def test_graphs_as_text(self):
+        path = train.write_graph(tf.get_default_graph(), self.directory, "graph.pbtxt")
+        with open(path, encoding="utf-8") as f:
+            self.assertTrue(f.read().startswith('node {\n  name: "w'))
+
+
+class SavedModelTest(Directory):
+    def test_signature_variables_and_files_come_back(self):
+        with open(self.path("words"), "w", encoding="utf-8") as f:
+            f.write("one")
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        y = tf.matmul(x, self.w, name="y")
+        asset = tf.constant(self.path("words"))
+        read = tf.Variable(b"", collections=[tf.GraphKeys.LOCAL_VARIABLES], name="read_words")
+        main = tf.group(tf.assign(read, tf.read_file(asset)))
+        signature = tf.saved_model.predict_signature_def({"x": x}, {"y": y})
+        self.assertTrue(tf.saved_model.is_valid_signature(signature))
+        place = self.path("model")
+        builder = tf.saved_model.Builder(place)
+        with self.assertRaises(AssertionError):
+            builder.add_meta_graph(["other"])
+        builder.add_meta_graph_and_variables(
+            self.session(),
+            [tf.saved_model.SERVING],
+            {"s": signature},
+            assets_collection=[asset],
+            main_op=main,
+        )
+        self.assertEqual(builder.save(), os.path.join(place, "saved_model.pb").encode())
+        os.remove(self.path("words"))
+        with self.assertRaises(AssertionError):
+            tf.saved_model.Builder(place)
+        self.assertTrue(tf.saved_model.contains_saved_model(place))
+        with tf.Session(graph=tf.Graph()) as session:
+            with self.assertRaisesRegex(RuntimeError, "could not be found"):
+                tf.saved_model.load(session, ["other"], place)
+            loaded = tf.saved_model.load(session, [tf.saved_model.SERVING], place).signature_def["s"]
+            got = session.run(loaded.outputs["y"].name, {loaded.inputs["x"].name: [[1.0, 2.0]]})
+            np.testing.assert_array_equal(got, [[6.0, 9.0, 12.0]])
+            self.assertEqual(session.run("read_words:0"), b"one")
+
+
+if __name__ == "__main__":
+    unittest.main()
