@@ -1,0 +1,275 @@
+"""Estimators with fit(), evaluate() and predict() of arrays, over those of tf.estimator."""
+
+import collections
+
+import numpy as np
+
+from braid.tensorflow.python.estimator import estimator as core
+from braid.tensorflow.python.estimator import model_fn as core_model_fn
+from braid.tensorflow.python.estimator.canned import dnn
+from braid.tensorflow.python.estimator.canned import dnn_linear_combined
+from braid.tensorflow.python.estimator.canned import linear
+from braid.tensorflow.python.estimator.inputs import numpy_io
+from braid.tensorflow.python.estimator.mode_keys import ModeKeys
+from braid.tensorflow.python.feature_column import feature_column_v2 as fc
+
+# The name of the one feature of an array.
+_FEATURE = ""
+
+ModelFnOps = collections.namedtuple(
+    "ModelFnOps",
+    [
+        "mode",
+        "predictions",
+        "loss",
+        "train_op",
+        "eval_metric_ops",
+        "output_alternatives",
+        "training_chief_hooks",
+        "training_hooks",
+        "scaffold",
+    ],
+    defaults=[None] * 8,
+)
+
+
+def infer_real_valued_columns_from_input(x):
+    """The columns of an array [examples, n]: one numeric column."""
+    return [fc.numeric_column(_FEATURE, shape=np.shape(x)[1:] or (1,))]
+
+
+def infer_real_valued_columns_from_input_fn(input_fn):
+    """The columns of what an input function gives."""
+    from braid.tensorflow.python.framework import ops
+
+    with ops.Graph().as_default():
+        features = input_fn()
+        features = features[0] if isinstance(features, tuple) else features
+        if not isinstance(features, dict):
+            features = {_FEATURE: features}
+        return [
+            fc.numeric_column(k, shape=v.shape.as_list()[1:] or (1,)) for k, v in sorted(features.items())
+        ]
+
+
+def _as_features(x):
+    return x if isinstance(x, dict) else {_FEATURE: np.asarray(x)}
+
+
+def _input_of(x, y, input_fn, batch_size, epochs, shuffle):
+    if input_fn is not None:
+        if x is not None or y is not None:
+            raise ValueError("Can not provide both input_fn and x or y.")
+        return _with_dict(input_fn)
+    if x is None:
+        raise ValueError("Either x or input_fn must be provided.")
+    x = _as_features(x)
+    count = len(next(iter(x.values())))
+    y = np.asarray(y) if y is not None and not isinstance(y, dict) else y
+    return numpy_io.numpy_input_fn(x, y, batch_size=batch_size or count, num_epochs=epochs, shuffle=shuffle)
+
+
+def _with_dict(input_fn):
+    """An input function whose single tensor of features has the name of the one feature."""
+
+    def wrapped():
+        result = input_fn()
+        if isinstance(result, tuple) and len(result) == 2 and not isinstance(result[0], dict):
+            return {_FEATURE: result[0]}, result[1]
+        return result
+
+    return wrapped
+
+
+class _Fit:
+    """fit, evaluate and predict of arrays."""
+
+    def fit(self, x=None, y=None, input_fn=None, steps=None, batch_size=None, monitors=None, max_steps=None):
+        """Trains. x, y: arrays; or input_fn. Returns self."""
+        inputs = _input_of(x, y, input_fn, batch_size, None, True)
+        return self.train(inputs, hooks=monitors, steps=steps, max_steps=max_steps)
+
+    partial_fit = fit
+
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        input_fn=None,
+        feed_fn=None,
+        batch_size=None,
+        steps=None,
+        metrics=None,
+        name=None,
+        checkpoint_path=None,
+        hooks=None,
+        log_progress=True,
+    ):
+        """The metrics, as a dict."""
+        if feed_fn is not None or metrics is not None:
+            raise NotImplementedError(
+                "tf.contrib.learn evaluate(feed_fn=, metrics=): use tf.estimator.add_metrics"
+            )
+        if callable(x):
+            input_fn, x = x, None
+        inputs = _input_of(x, y, input_fn, batch_size, 1, False)
+        return super().evaluate(inputs, steps=steps, hooks=hooks, checkpoint_path=checkpoint_path, name=name)
+
+    def predict(
+        self,
+        x=None,
+        input_fn=None,
+        batch_size=None,
+        outputs=None,
+        as_iterable=True,
+        iterate_batches=False,
+        **kwargs,
+    ):
+        """The predictions, one after another, or as an array."""
+        if callable(x):
+            input_fn, x = x, None
+        inputs = _input_of(x, None, input_fn, batch_size, 1, False)
+        found = super().predict(inputs, predict_keys=outputs, **kwargs)
+        key = getattr(self, "_PREDICTION", None)
+        values = (p[key] if key and not outputs else p for p in found)
+        if key:
+            values = (v[0] if np.ndim(v) and np.shape(v)[0] == 1 else v for v in values)
+        return values if as_iterable else np.array(list(values))
+
+
+class _Classifier(_Fit):
+    _PREDICTION = "class_ids"
+
+    def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
+        """The class of each example."""
+        return self.predict(x, input_fn, batch_size, as_iterable=as_iterable)
+
+    def predict_proba(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
+        """The probabilities of each example."""
+        found = (p["probabilities"] for p in self.predict(x, input_fn, batch_size, outputs=["probabilities"]))
+        return found if as_iterable else np.array(list(found))
+
+
+class _Regressor(_Fit):
+    _PREDICTION = "predictions"
+
+    def predict_scores(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
+        """The prediction of each example."""
+        return self.predict(x, input_fn, batch_size, as_iterable=as_iterable)
+
+
+def _renamed(kwargs):
+    """Arguments as tf.estimator calls them."""
+    for name in (
+        "gradient_clip_norm",
+        "enable_centered_bias",
+        "feature_engineering_fn",
+        "embedding_lr_multipliers",
+    ):
+        if kwargs.pop(name, None):
+            raise NotImplementedError(
+                f"tf.contrib.learn's argument {name}: use tf.estimator, and an optimizer that does so "
+                "(tf.contrib.estimator.clip_gradients_by_norm)"
+            )
+    if "weight_column_name" in kwargs:
+        kwargs["weight_column"] = kwargs.pop("weight_column_name")
+    if "label_keys" in kwargs:
+        kwargs["label_vocabulary"] = kwargs.pop("label_keys")
+    if kwargs.get("optimizer", 0) is None:
+        del kwargs["optimizer"]
+    return kwargs
+
+
+class DNNClassifier(_Classifier, dnn.DNNClassifier):
+    """tf.estimator.DNNClassifier with fit()."""
+
+    def __init__(self, hidden_units, feature_columns, model_dir=None, n_classes=2, **kwargs):
+        super().__init__(hidden_units, feature_columns, model_dir, n_classes, **_renamed(kwargs))
+
+
+class DNNRegressor(_Regressor, dnn.DNNRegressor):
+    """tf.estimator.DNNRegressor with fit()."""
+
+    def __init__(self, hidden_units, feature_columns, model_dir=None, **kwargs):
+        super().__init__(hidden_units, feature_columns, model_dir, **_renamed(kwargs))
+
+
+class LinearClassifier(_Classifier, linear.LinearClassifier):
+    """tf.estimator.LinearClassifier with fit()."""
+
+    def __init__(self, feature_columns, model_dir=None, n_classes=2, **kwargs):
+        super().__init__(feature_columns, model_dir, n_classes, **_renamed(kwargs))
+
+
+class LinearRegressor(_Regressor, linear.LinearRegressor):
+    """tf.estimator.LinearRegressor with fit()."""
+
+    def __init__(self, feature_columns, model_dir=None, **kwargs):
+        super().__init__(feature_columns, model_dir, **_renamed(kwargs))
+
+
+class DNNLinearCombinedClassifier(_Classifier, dnn_linear_combined.DNNLinearCombinedClassifier):
+    """tf.estimator.DNNLinearCombinedClassifier with fit()."""
+
+    def __init__(self, model_dir=None, **kwargs):
+        super().__init__(model_dir, **_renamed(kwargs))
+
+
+class DNNLinearCombinedRegressor(_Regressor, dnn_linear_combined.DNNLinearCombinedRegressor):
+    """tf.estimator.DNNLinearCombinedRegressor with fit()."""
+
+    def __init__(self, model_dir=None, **kwargs):
+        super().__init__(model_dir, **_renamed(kwargs))
+
+
+class Estimator(_Fit, core.Estimator):
+    """tf.estimator.Estimator with fit(), and model functions that return (predictions, loss, train_op)."""
+
+    def __init__(self, model_fn=None, model_dir=None, config=None, params=None, feature_engineering_fn=None):
+        if feature_engineering_fn is not None:
+            raise NotImplementedError(
+                "tf.contrib.learn.Estimator(feature_engineering_fn=): do so in model_fn"
+            )
+        from braid.tensorflow.python.estimator import util
+
+        names = util.fn_args(model_fn)
+
+        def new_model_fn(features, labels, mode, params, config):
+            if isinstance(features, dict) and list(features) == [_FEATURE]:
+                features = features[_FEATURE]
+            known = {"mode": mode, "params": params, "config": config}
+            kwargs = {n: known[n] for n in names if n in known}
+            return _as_spec(mode, model_fn(features, labels, **kwargs))
+
+        super().__init__(new_model_fn, model_dir=model_dir, config=config, params=params or {})
+
+
+def _as_spec(mode, result):
+    if isinstance(result, core_model_fn.EstimatorSpec):
+        return result
+    if isinstance(result, ModelFnOps):
+        predictions, loss, train_op, metrics = (
+            result.predictions,
+            result.loss,
+            result.train_op,
+            result.eval_metric_ops,
+        )
+        more = dict(
+            training_chief_hooks=result.training_chief_hooks,
+            training_hooks=result.training_hooks,
+            scaffold=result.scaffold,
+        )
+    elif isinstance(result, (list, tuple)) and len(result) == 3:
+        (predictions, loss, train_op), metrics, more = result, None, {}
+    else:
+        raise ValueError("Unrecognized value returned by model_fn, please return ModelFnOps.")
+    if mode == ModeKeys.PREDICT:
+        return core_model_fn.EstimatorSpec(mode, predictions=predictions, **more)
+    return core_model_fn.EstimatorSpec(
+        mode,
+        predictions=predictions,
+        loss=loss,
+        train_op=train_op if mode == ModeKeys.TRAIN else None,
+        eval_metric_ops=metrics,
+        **more,
+    )

@@ -1,0 +1,182 @@
+"""Experiment: an estimator with its inputs, and the work of each task."""
+
+import os
+import time
+
+from braid.tensorflow.python.estimator import estimator as core_estimator
+from braid.tensorflow.python.estimator import training as core_training
+from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.training import checkpoint_management
+from braid.tensorflow.python.training import server_lib
+
+
+class Experiment:
+    """An estimator with its inputs.
+
+    train_steps: up to which global step; without end if None. eval_steps: batches of an evaluation; until the input
+    ends if None. train_monitors: hooks. min_eval_frequency: not used, evaluations follow checkpoints.
+    """
+
+    def __init__(
+        self,
+        estimator,
+        train_input_fn,
+        eval_input_fn,
+        eval_metrics=None,
+        train_steps=None,
+        eval_steps=100,
+        train_monitors=None,
+        eval_hooks=None,
+        local_eval_frequency=None,
+        eval_delay_secs=120,
+        continuous_eval_throttle_secs=60,
+        min_eval_frequency=None,
+        delay_workers_by_global_step=False,
+        export_strategies=None,
+        train_steps_per_iteration=None,
+        checkpoint_and_export=False,
+        saving_listeners=None,
+        check_interval_secs=5,
+    ):
+        if not isinstance(estimator, core_estimator.Estimator):
+            raise ValueError(
+                "`estimator` must implement `tf.contrib.learn.Evaluable` and `tf.contrib.learn.Trainable`, or "
+                "`tf.estimator.Estimator`."
+            )
+        if eval_metrics is not None:
+            raise ValueError(
+                "`eval_metrics` must be `None` with `tf.estimator.Estimator`. Use `eval_metric_ops` in "
+                "`tf.estimator.EstimatorSpec` instead."
+            )
+        self._estimator = estimator
+        self._train_input_fn, self._eval_input_fn = train_input_fn, eval_input_fn
+        self._train_steps, self._eval_steps = train_steps, eval_steps
+        self._train_hooks, self._eval_hooks = list(train_monitors or []), list(eval_hooks or [])
+        self._eval_delay_secs, self._throttle_secs = eval_delay_secs, continuous_eval_throttle_secs
+        self._delay_by_step = delay_workers_by_global_step
+        self._saving_listeners = list(saving_listeners or [])
+        self.reset_export_strategies(export_strategies)
+
+    @property
+    def estimator(self):
+        return self._estimator
+
+    @property
+    def train_steps(self):
+        return self._train_steps
+
+    @property
+    def eval_steps(self):
+        return self._eval_steps
+
+    def reset_export_strategies(self, new_export_strategies=None):
+        """Sets the exporters (tf.estimator.Exporter). Returns those before."""
+        old = getattr(self, "_exporters", [])
+        new = new_export_strategies or []
+        self._exporters = list(new) if isinstance(new, (list, tuple)) else [new]
+        return old
+
+    def extend_train_hooks(self, additional_hooks):
+        self._train_hooks.extend(additional_hooks)
+
+    def extend_eval_hooks(self, additional_hooks):
+        self._eval_hooks.extend(additional_hooks)
+
+    def train(self, delay_secs=None, saving_listeners=None):
+        """Trains as this task: workers of a cluster begin `delay_secs` later, 5 seconds for each by default."""
+        config = self._estimator.config
+        server = None
+        if config.cluster_spec and config.cluster_spec.as_dict() and config.master:
+            server = self._start_server()
+        if delay_secs is None:
+            # Only workers of a cluster wait.
+            delay_secs = min(60, config.task_id * 5) if server is not None and not self._delay_by_step else 0
+        if delay_secs > 0:
+            logging.info("Waiting %d secs before starting training.", delay_secs)
+            time.sleep(delay_secs)
+        result = self._estimator.train(
+            input_fn=self._train_input_fn,
+            max_steps=self._train_steps,
+            hooks=list(self._train_hooks),
+            saving_listeners=list(saving_listeners or []) + self._saving_listeners,
+        )
+        # At its end the server says that this task is done: the parameter servers wait for it.
+        if server is not None and hasattr(server, "close"):
+            server.close()
+        return result
+
+    def _start_server(self):
+        config = self._estimator.config
+        return server_lib.Server(
+            config.cluster_spec,
+            job_name=config.task_type,
+            task_index=config.task_id,
+            config=config.session_config,
+            protocol=config.protocol,
+        )
+
+    def evaluate(self, delay_secs=None, name=None):
+        """Evaluates the newest checkpoint once. Returns the metrics."""
+        if delay_secs:
+            time.sleep(delay_secs)
+        return self._estimator.evaluate(
+            input_fn=self._eval_input_fn,
+            steps=self._eval_steps,
+            hooks=list(self._eval_hooks),
+            name=name or "one_pass",
+        )
+
+    def _eval_spec(self):
+        return core_training.EvalSpec(
+            self._eval_input_fn,
+            steps=self._eval_steps,
+            hooks=self._eval_hooks,
+            exporters=self._exporters,
+            start_delay_secs=self._eval_delay_secs,
+            throttle_secs=self._throttle_secs,
+        )
+
+    def continuous_eval(
+        self,
+        delay_secs=None,
+        throttle_delay_secs=None,
+        evaluate_checkpoint_only_once=True,
+        continuous_eval_predicate_fn=None,
+        name="continuous",
+    ):
+        """Evaluates checkpoints as they come, until the last one."""
+        executor = core_training._TrainingExecutor(
+            self._estimator,
+            core_training.TrainSpec(self._train_input_fn, max_steps=self._train_steps),
+            self._eval_spec(),
+        )
+        return executor.run_evaluator()
+
+    def train_and_evaluate(self):
+        """Trains, and evaluates after checkpoints. Returns (metrics, results of the exporters)."""
+        evaluator = core_training._Evaluator(self._estimator, self._eval_spec(), self._train_steps)
+        listener = core_training._NewCheckpointListener(evaluator, self._throttle_secs)
+        self.train(delay_secs=0, saving_listeners=[listener])
+        if listener.eval_result is None:
+            result, exports = evaluator.evaluate_and_export()
+            return result.metrics, exports
+        return listener.eval_result.metrics, listener.export_results
+
+    continuous_train_and_eval = train_and_evaluate
+    local_run = train_and_evaluate
+
+    def run_std_server(self):
+        """Serves until the others are done."""
+        self._start_server().join()
+
+    def test(self):
+        """One step, one evaluation, one export."""
+        self._estimator.train(self._train_input_fn, steps=1, hooks=list(self._train_hooks))
+        metrics = self._estimator.evaluate(self._eval_input_fn, steps=1, name="one_pass")
+        base = os.path.join(self._estimator.model_dir, "export")
+        latest = checkpoint_management.latest_checkpoint(self._estimator.model_dir)
+        exports = [
+            e.export(self._estimator, os.path.join(base, e.name), latest, metrics, True)
+            for e in self._exporters
+        ]
+        return metrics, exports
