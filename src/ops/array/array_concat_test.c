@@ -212,6 +212,7 @@ static void gradients_match_finite_differences(void **state)
         {"Pack", "axis=1", "double[2] 1 2; double[2] 3 4", NULL},
         {"Unpack", "num=2", "double[2,2] 1 2 3 4", NULL},
         {"Split", "num_split=2", "int32[] 0; double[4] 1 2 3 4", NULL},
+        {"Split", "num_split=1", "int32[] 0; double[2] 1 2", NULL},
         {"SplitV", "num_split=2", "double[3] 1 2 3; int32[2] 1 2; int32[] 0", NULL},
     };
     OP_TEST_GRADIENTS(cases);

@@ -67,6 +67,7 @@ static void split_run(bd_op_ctx *c)
 // tf.concat(grads, axis)
 static braid_out concat_grads(bd_grad_ctx *c, braid_out axis)
 {
+    if (braid_op_num_outputs(c->op) == 1) return c->output_grads[0]; // ConcatV2 takes two or more
     braid_op_desc *d = braid_op_begin(c->graph, "ConcatV2", "concat");
     braid_op_input_list(d, c->output_grads, braid_op_num_outputs(c->op));
     braid_op_input(d, axis);
