@@ -430,7 +430,7 @@ class FlagValues:
     """The flags of a program: FLAGS.name is a value, FLAGS["name"] the Flag, FLAGS(argv) parses."""
 
     def __init__(self):
-        self.__dict__["_flags"] = {}
+        self.__dict__["_flags"] = self.__dict__["__flags"] = {}  # programs print FLAGS.__flags
         self.__dict__["_modules"] = {}  # module: its flags in the order of definition
         self.__dict__["_validators"] = []
         self.__dict__["_is_parsed"] = False
