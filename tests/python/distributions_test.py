@@ -1,0 +1,96 @@
+"""Probability distributions: densities sum to 1, samples have the moments, divergences are those of
+samples."""
+
+import unittest
+
+import support
+import braid.tensorflow as tf
+import numpy as np
+
+ds = tf.distributions
+
+
+class DistributionsTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+        tf.set_random_seed(1)
+
+    def run_all(self, tensors):
+        with tf.Session() as session:
+            return session.run(tensors)
+
+    def test_densities_integrate_to_the_cumulative_probability(self):
+        x = np.linspace(-30, 30, 60001)
+        for d in (
+            ds.Normal(np.float64(0.5), 1.5),
+            ds.Uniform(np.float64(-1), 2.0),
+            ds.Laplace(np.float64(0.5), 0.7),
+            ds.StudentT(np.float64(7.0), 0.2, 1.3),
+        ):
+            density, below, above = self.run_all([d.prob(x), d.cdf(x), d.survival_function(x)])
+            np.testing.assert_allclose(np.cumsum(density) * 1e-3, below, atol=2e-3, err_msg=d.name)
+            np.testing.assert_allclose(below + above, 1, atol=1e-6)
+
+    def test_samples_have_the_mean_and_the_variance(self):
+        for d in (
+            ds.Normal([0.0, 1.0], [1.0, 2.0]),
+            ds.Uniform(1.0, 3.0),
+            ds.Exponential([0.5, 2.0]),
+            ds.Gamma([2.0, 3.0], 2.0),
+            ds.Beta(2.0, [1.0, 3.0]),
+            ds.Laplace(1.0, 0.5),
+            ds.StudentT(9.0, 1.0, 2.0),
+            ds.Dirichlet([1.0, 2.0, 3.0]),
+            ds.Multinomial(5.0, probs=[0.2, 0.8]),
+            ds.DirichletMultinomial(5.0, [1.0, 2.0]),
+        ):
+            sampled = d.sample(20000)
+            self.assertEqual(
+                sampled.shape.as_list(), [20000] + d.batch_shape.as_list() + d.event_shape.as_list()
+            )
+            sampled, mean, variance = self.run_all([sampled, d.mean(), d.variance()])
+            np.testing.assert_allclose(sampled.mean(0), mean, rtol=0.05, atol=0.05, err_msg=d.name)
+            np.testing.assert_allclose(sampled.var(0), variance, rtol=0.12, atol=0.05, err_msg=d.name)
+
+    def test_divergences_are_means_of_the_logarithms_of_ratios(self):
+        pairs = [
+            (ds.Normal(0.0, 1.0), ds.Normal(1.0, 2.0)),
+            (ds.Bernoulli(probs=0.3), ds.Bernoulli(probs=0.6)),
+            (ds.Categorical(logits=[0.0, 1.0, 2.0]), ds.Categorical(logits=[1.0, 1.0, 0.0])),
+            (ds.Gamma(2.0, 1.0), ds.Gamma(3.0, 2.0)),
+            (ds.Beta(2.0, 3.0), ds.Beta(1.0, 1.0)),
+            (ds.Dirichlet([1.0, 2.0]), ds.Dirichlet([2.0, 2.0])),
+        ]
+        for a, b in pairs:
+            x = a.sample(20000)
+            ratios, divergence = self.run_all([a.log_prob(x) - b.log_prob(x), ds.kl_divergence(a, b)])
+            self.assertAlmostEqual(float(ratios.mean()), float(divergence), delta=0.05, msg=a.name)
+        with self.assertRaisesRegex(NotImplementedError, "No KL"):
+            ds.kl_divergence(ds.Normal(0.0, 1.0), ds.Uniform())
+
+    def test_classes(self):
+        d = ds.Categorical(logits=[[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]])
+        p = np.exp([[0, 1, 2], [3, 0, 0]])
+        p /= p.sum(1, keepdims=True)
+        got = self.run_all([d.prob([2, 0]), d.entropy(), d.mode(), d.sample(5)])
+        np.testing.assert_allclose(got[0], [p[0, 2], p[1, 0]], rtol=1e-5)
+        np.testing.assert_allclose(got[1], -(p * np.log(p)).sum(1), rtol=1e-5)
+        self.assertEqual(got[2].tolist(), [2, 0])
+        self.assertEqual(got[3].shape, (5, 2))
+
+    def test_gradients_go_through_samples_to_the_parameters(self):
+        loc = tf.constant(0.0)
+        self.assertIsNotNone(tf.gradients(ds.Normal(loc, 1.0).sample(3), loc)[0])
+        logits = tf.constant(0.0)
+        self.assertIsNone(tf.gradients(tf.to_float(ds.Bernoulli(logits).sample(3)), logits)[0])
+
+    def test_arguments_are_checked_on_request(self):
+        d = ds.Normal(0.0, -1.0, validate_args=False)
+        self.run_all(d.sample())
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            self.run_all(ds.Normal(0.0, -1.0, validate_args=True).sample())
+        self.assertEqual(d.copy(scale=2.0).parameters["scale"], 2.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
