@@ -1,0 +1,148 @@
+"""Programs of several processes: parameter servers and workers train together, and each ends by itself."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import braid
+
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(braid.__file__)))
+_LIMIT_S = 120  # of a process, on a loaded machine
+
+# argv: job, task, ps hosts, worker hosts, directory, mode
+_PROGRAM = """
+import sys
+import tensorflow as tf
+
+job, task, ps, workers, directory, mode = sys.argv[1:]
+task = int(task)
+cluster = tf.train.ClusterSpec({"ps": ps.split(","), "worker": workers.split(",")})
+server = tf.train.Server(cluster, job_name=job, task_index=task)
+if job == "ps":
+    server.join()
+is_chief = task == 0
+device = "/job:worker/task:%d" % task
+with tf.device(tf.train.replica_device_setter(worker_device=device, cluster=cluster)):
+    step = tf.train.get_or_create_global_step()
+    w = tf.get_variable("w", [3], initializer=tf.zeros_initializer())
+    b = tf.get_variable("b", [3], initializer=tf.zeros_initializer())
+    loss = tf.reduce_sum(tf.square(w + b - [1.0, 2.0, 3.0]))
+    optimizer = tf.train.MomentumOptimizer(0.02, 0.5)
+    hooks = [tf.train.StopAtStepHook(last_step=60)]
+    if mode == "sync":
+        count = len(workers.split(","))
+        optimizer = tf.train.SyncReplicasOptimizer(optimizer, count)
+        train_op = optimizer.minimize(loss, global_step=step)
+        hooks.append(optimizer.make_session_run_hook(is_chief))
+    else:
+        train_op = optimizer.minimize(loss, global_step=step)
+if mode == "killed" and not is_chief:
+    hooks.append(tf.train.FinalOpsHook(step))
+with tf.train.MonitoredTrainingSession(
+    server.target, is_chief, directory if is_chief else None, hooks=hooks,
+    config=tf.ConfigProto(device_filters=["/job:ps", device]),
+) as session:
+    print("ready", flush=True)
+    if mode == "killed" and task == 1 and not sys.stdin.readline():
+        sys.exit(3)
+    while not session.should_stop():
+        value = session.run([train_op, loss])[1]
+print("loss %.3f" % value)
+"""
+
+
+def _free_addresses(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+    for s in sockets:
+        s.close()
+    return addresses
+
+
+class ClusterTest(unittest.TestCase):
+    def start(self, job, task):
+        command = [sys.executable, "-m", "braid", self.program, job, str(task)]
+        process = subprocess.Popen(
+            [*command, ",".join(self.ps), ",".join(self.workers), self.directory, self.mode],
+            env={**os.environ, "PYTHONPATH": _PACKAGES, "BRAID_GRACE_SECONDS": "60"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def begin(self, mode, ps, workers):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.mode = mode
+        self.directory = os.path.join(holder.name, "model")
+        self.program = os.path.join(holder.name, "program.py")
+        with open(self.program, "w", encoding="utf-8") as f:
+            f.write(_PROGRAM)
+        addresses = _free_addresses(ps + workers)
+        self.ps, self.workers = addresses[:ps], addresses[ps:]
+        return [self.start("ps", i) for i in range(ps)] + [self.start("worker", i) for i in range(workers)]
+
+    def check_ends(self, processes):
+        """All processes end without an error; returns the losses that the workers print."""
+        losses = []
+        for process in processes:
+            out, err = process.communicate("go\n", timeout=_LIMIT_S)
+            self.assertEqual(process.returncode, 0, err)
+            losses += [float(line.split()[1]) for line in out.splitlines() if line.startswith("loss")]
+        self.assertEqual(len(losses), len(self.workers))
+        return losses
+
+    def test_asynchronous(self):
+        self.check_ends(self.begin("async", 2, 2))
+        self.assertIn("model.ckpt-0.index", os.listdir(self.directory))
+
+    def test_synchronous(self):
+        losses = self.check_ends(self.begin("sync", 1, 3))
+        self.assertLess(max(losses), 0.5)
+
+    def test_a_killed_worker_is_started_anew(self):
+        server, chief, worker = self.begin("killed", 1, 2)
+        self.assertEqual(worker.stdout.readline(), "ready\n")
+        worker.send_signal(signal.SIGKILL)
+        self.assertEqual(worker.wait(_LIMIT_S), -signal.SIGKILL)
+        self.check_ends([chief, self.start("worker", 1), server])
+
+
+class LocalServerTest(unittest.TestCase):
+    def test_sessions_of_one_server_share_variables(self):
+        import braid.tensorflow as tf
+
+        server = tf.train.Server.create_local_server()
+        self.assertTrue(server.target.startswith("grpc://"))
+        self.assertEqual(server.server_def.job_name, "localhost")
+        for expected in (1.0, 2.0):
+            with tf.Graph().as_default(), tf.Session(server.target) as session:
+                v = tf.get_variable("v", initializer=0.0)
+                if expected == 1.0:
+                    session.run(v.initializer)
+                self.assertEqual(session.run(tf.assign_add(v, 1.0)), expected)
+
+    def test_which_task_must_be_clear(self):
+        import braid.tensorflow as tf
+
+        jobs = {"ps": ["localhost:1"], "worker": ["localhost:2"]}
+        for arguments in ({}, {"job_name": "ps"}):
+            with self.assertRaisesRegex(ValueError, "explicit"):
+                tf.train.Server(jobs, **arguments)
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            tf.train.Server(jobs, job_name="other", task_index=0)
+
+
+if __name__ == "__main__":
+    unittest.main()
