@@ -3,13 +3,11 @@
 import glob
 import os
 import re
-import time
 
 from google.protobuf import text_format
 
 from braid import protos
 from braid.tensorflow.python.platform import tf_logging as logging
-from braid.tensorflow.python.training import training_util
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -202,97 +200,3 @@ def meta_graph_filename(checkpoint_filename, meta_graph_suffix="meta"):
     """The file of a checkpoint's graph: PREFIX.meta, also for a part of a sharded checkpoint."""
     prefix = re.sub(r"-[\d\?]+-of-\d+$", "", checkpoint_filename)
     return f"{prefix}.{meta_graph_suffix}"
-
-
-@tf_export("train.CheckpointManager")
-class CheckpointManager:
-    """Keeps the newest checkpoints of an object with save(prefix, checkpoint_number), and deletes the others."""
-
-    def __init__(
-        self, checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours=None, checkpoint_name="ckpt"
-    ):
-        """max_to_keep: None for all. keep_checkpoint_every_n_hours: one in so many hours stays for ever."""
-        if max_to_keep is not None and max_to_keep <= 0:
-            raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
-        self._checkpoint = checkpoint
-        self._save_counter_assign = None
-        self._max_to_keep = max_to_keep
-        self._keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
-        self._directory = directory
-        self._checkpoint_prefix = os.path.join(directory, checkpoint_name)
-        state = get_checkpoint_state(directory)
-        self._maybe_delete = {}  # prefix -> when it was saved, the oldest first
-        now = time.time()
-        self._last_preserved_timestamp = now
-        self._latest_checkpoint = None
-        if state:
-            self._latest_checkpoint = state.model_checkpoint_path
-            # No time of the future: the clock may have been set back.
-            self._last_preserved_timestamp = min(state.last_preserved_timestamp or now, now)
-            paths = list(state.all_model_checkpoint_paths)
-            times = list(state.all_model_checkpoint_timestamps) or [now] * len(paths)
-            self._maybe_delete = dict(zip(paths, times))
-            # The newest is not deleted before there is a newer one.
-            self._maybe_delete[self._latest_checkpoint] = self._maybe_delete.pop(self._latest_checkpoint, now)
-
-    @property
-    def latest_checkpoint(self):
-        return self._latest_checkpoint
-
-    @property
-    def checkpoints(self):
-        """The prefixes of those that are kept and may be deleted later, the oldest first."""
-        return list(self._maybe_delete)
-
-    def _sweep(self):
-        if not self._max_to_keep:
-            return
-        hours = self._keep_checkpoint_every_n_hours
-        while len(self._maybe_delete) > self._max_to_keep:
-            prefix = next(iter(self._maybe_delete))
-            saved = self._maybe_delete.pop(prefix)
-            if hours and saved - hours * 3600.0 >= self._last_preserved_timestamp:
-                self._last_preserved_timestamp = saved
-            else:
-                remove_checkpoint(prefix)
-
-    def _record_state(self):
-        update_checkpoint_state_internal(
-            self._directory,
-            model_checkpoint_path=self._latest_checkpoint,
-            all_model_checkpoint_paths=list(self._maybe_delete),
-            all_model_checkpoint_timestamps=list(self._maybe_delete.values()),
-            last_preserved_timestamp=self._last_preserved_timestamp,
-            save_relative_paths=True,
-        )
-
-    @property
-    def _prefix(self):
-        return self._checkpoint_prefix
-
-    def save(self, checkpoint_number=None):
-        """Saves, and deletes what need not be kept. Returns the new checkpoint's prefix.
-
-        checkpoint_number: a number or variable for its name; None for the checkpoint's own counter of saves.
-        """
-        if checkpoint_number is None:
-            number = getattr(self._checkpoint, "_next_save_number")()
-        elif isinstance(checkpoint_number, int):
-            number = checkpoint_number
-        else:
-            number = training_util.global_step(_default_session(), checkpoint_number)
-        path = self._checkpoint.write(f"{self._prefix}-{number}")
-        self._maybe_delete.pop(path, None)
-        self._maybe_delete[path] = time.time()
-        self._latest_checkpoint = path
-        # The list is written before files are deleted: it never names one that is gone.
-        self._record_state()
-        self._sweep()
-        self._record_state()
-        return path
-
-
-def _default_session():
-    from braid.tensorflow.python.framework import ops
-
-    return ops.get_default_session()
