@@ -47,6 +47,16 @@ class NNOpsTest(unittest.TestCase):
         with self.assertRaises(tf.errors.InvalidArgumentError):
             tf.nn.softmax(tf.constant(x), 3)
 
+    def test_the_gradient_of_softmax_of_any_rank(self):
+        for shape in ([3], [2, 3], [2, 2, 3], [2, 1, 2, 3]):
+            x, w = self.rng.randn(*shape), self.rng.randn(*shape)
+            t = tf.constant(x)
+            s = softmax(x)
+            (got,) = tf.gradients(tf.reduce_sum(tf.nn.softmax(t) * w), t)
+            self.check(got, s * (w - (w * s).sum(-1, keepdims=True)))
+            (got,) = tf.gradients(tf.reduce_sum(tf.nn.log_softmax(t) * w), t)
+            self.check(got, w - s * w.sum(-1, keepdims=True))
+
     def test_cross_entropies(self):
         x = self.rng.randn(5, 4).astype(np.float32)
         p = softmax(self.rng.randn(5, 4)).astype(np.float32)
@@ -81,6 +91,13 @@ class NNOpsTest(unittest.TestCase):
         loss = tf.nn.softmax_cross_entropy_with_logits(labels=p, logits=x)
         self.assertIsNone(tf.gradients(loss, p)[0])
         self.assertIsNotNone(tf.gradients(loss, x)[0])
+
+    def test_computed_labels_get_a_gradient_in_the_second_version(self):
+        x = tf.constant(self.rng.randn(2, 3))
+        entropy = tf.nn.softmax_cross_entropy_with_logits_v2(labels=tf.nn.softmax(x), logits=x)
+        p = self.run_all(tf.nn.softmax(x))
+        expected = -p * (np.log(p) - (p * np.log(p)).sum(1, keepdims=True))
+        self.check(tf.gradients(entropy, x)[0], expected)
 
     def test_convolutions(self):
         x = self.rng.randn(2, 7, 6, 3).astype(np.float32)

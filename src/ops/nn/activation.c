@@ -304,11 +304,11 @@ static void log_softmax_run(bd_op_ctx *c)
 }
 
 // tf.reduce_sum(x, axes, keep_dims), where the axes are a constant in the name scope of the Sum.
-static braid_out sum_axis_1(braid_graph *g, braid_out x, bool keep_dims)
+static braid_out sum_axis(braid_graph *g, braid_out x, int32_t axis, bool keep_dims)
 {
     const char *scope = braid_push_name_scope(g, "Sum");
-    braid_out axes = keep_dims ? bd_b_const_i32(g, "reduction_indices", 1)
-                               : bd_b_const_i32_vector(g, "reduction_indices", (int32_t[]){1}, 1);
+    braid_out axes = keep_dims ? bd_b_const_i32(g, "reduction_indices", axis)
+                               : bd_b_const_i32_vector(g, "reduction_indices", &axis, 1);
     braid_op_desc *d = braid_op_begin(g, "Sum", scope);
     braid_op_input(d, x);
     braid_op_input(d, axes);
@@ -318,16 +318,26 @@ static braid_out sum_axis_1(braid_graph *g, braid_out x, bool keep_dims)
     return sum;
 }
 
-// (grad - reshape(sum(grad * softmax, [1]), [-1, 1])) * softmax
+static bool is_matrix(braid_out x)
+{
+    return braid_out_shape(x).rank == 2;
+}
+
+// (grad - sum(grad * softmax)) * softmax, where the sums of a matrix are made a column by a Reshape.
 static void softmax_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out grad = c->output_grads[0], softmax = braid_output(c->op, 0);
-    braid_out sum = sum_axis_1(g, bd_grad_mul(g, grad, softmax), false);
-    const char *scope = braid_push_name_scope(g, "Reshape");
-    braid_out column =
-        bd_b2(g, "Reshape", scope, sum, bd_b_const_i32_vector(g, "shape", (int32_t[]){-1, 1}, 2));
-    braid_pop_name_scope(g);
+    braid_out product = bd_grad_mul(g, grad, softmax);
+    braid_out column;
+    if (is_matrix(softmax)) {
+        braid_out sum = sum_axis(g, product, 1, false);
+        const char *scope = braid_push_name_scope(g, "Reshape");
+        column = bd_b2(g, "Reshape", scope, sum, bd_b_const_i32_vector(g, "shape", (int32_t[]){-1, 1}, 2));
+        braid_pop_name_scope(g);
+    } else {
+        column = sum_axis(g, product, -1, true);
+    }
     c->input_grads[0] = bd_grad_mul(g, bd_b2(g, "Sub", "sub", grad, column), softmax);
 }
 
@@ -337,17 +347,17 @@ BD_OP(Softmax) = {
     .shape = softmax_shape,
     .gradient = softmax_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = softmax_run}),
-    .doc = "Computes e^x / sum(e^x) along the last dimension. (The gradient is defined for matrices.)",
+    .doc = "Computes e^x / sum(e^x) along the last dimension.",
 };
 
-// grad - sum(grad, 1, keep_dims) * exp(log_softmax)
+// grad - sum(grad, keep_dims) * exp(log_softmax)
 static void log_softmax_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out grad = c->output_grads[0];
-    braid_out softmax = bd_b1(g, "Exp", NULL, braid_output(c->op, 0));
-    braid_out part = bd_grad_mul(g, sum_axis_1(g, grad, true), softmax);
-    c->input_grads[0] = bd_b2(g, "Sub", "sub", grad, part);
+    braid_out grad = c->output_grads[0], log_softmax = braid_output(c->op, 0);
+    braid_out softmax = bd_b1(g, "Exp", NULL, log_softmax);
+    braid_out sum = sum_axis(g, grad, is_matrix(log_softmax) ? 1 : -1, true);
+    c->input_grads[0] = bd_b2(g, "Sub", "sub", grad, bd_grad_mul(g, sum, softmax));
 }
 
 BD_OP(LogSoftmax) = {
@@ -356,5 +366,5 @@ BD_OP(LogSoftmax) = {
     .shape = softmax_shape,
     .gradient = log_softmax_gradient,
     .kernels = BD_KERNELS({.types = BD_FLOATS, .flags = BD_KERNEL_WIDENS, .run = log_softmax_run}),
-    .doc = "Computes x - log(sum(e^x)) along the last dimension. (The gradient is defined for matrices.)",
+    .doc = "Computes x - log(sum(e^x)) along the last dimension.",
 };

@@ -131,6 +131,10 @@ static void softmax_follows_its_definition(void **state)
     static const op_grad_case gradients[] = {
         {"Softmax", NULL, "double[2,3] 1 2 3 0 -1 0.5"},
         {"LogSoftmax", NULL, "double[2,3] 1 2 3 0 -1 0.5"},
+        {"Softmax", NULL, "double[2,2,2] 1 2 3 0 -1 0.5 2 -2"},
+        {"LogSoftmax", NULL, "double[2,2,2] 1 2 3 0 -1 0.5 2 -2"},
+        {"Softmax", NULL, "double[3] 1 2 0"},
+        {"LogSoftmax", NULL, "double[3] 1 2 0"},
     };
     OP_TEST_GRADIENTS(gradients);
 }
