@@ -265,6 +265,69 @@ class WhileTest(ControlFlowTest):
                 self.assertEqual(session.run([y, grad], {x: 3.0}), [20, 6])
 
 
+class GradientsWithinTest(ControlFlowTest):
+    """Gradients that are built within a branch or a loop."""
+
+    def in_branch(self, build):
+        """What a branch gives where it is taken, and where it is not (-1)."""
+        v, p = tf.Variable(2.0), tf.placeholder(tf.bool, [])
+        got = tf.cond(p, build(v), lambda: tf.constant(-1.0))
+        return [self.run_(got, {p: taken}) for taken in (True, False)]
+
+    @staticmethod
+    def cube(v):
+        return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * v), (0, 1.0))[1]
+
+    @staticmethod
+    def square(v):
+        return tf.cond(v > 1, lambda: v * v, lambda: v)
+
+    def test_of_a_loop_outside_of_the_branch(self):
+        def build(v):
+            y = self.cube(v)
+            return lambda: tf.gradients(y, v)[0]
+
+        self.assertEqual(self.in_branch(build), [12, -1])
+
+    def test_of_a_loop_in_the_branch(self):
+        self.assertEqual(self.in_branch(lambda v: lambda: tf.gradients(self.cube(v), v)[0]), [12, -1])
+
+    def test_of_a_conditional_in_the_branch(self):
+        self.assertEqual(self.in_branch(lambda v: lambda: tf.gradients(self.square(v), v)[0]), [4, -1])
+
+    def test_of_a_conditional_in_a_loop(self):
+        v = tf.Variable(2.0)
+        loop = tf.while_loop(
+            lambda i, a: i < 2, lambda i, a: (i + 1, a + tf.gradients(a * self.square(v), v)[0]), (0, 1.0)
+        )
+        self.assertEqual(self.run_(loop[1]), 25)
+
+    def test_a_step_of_training_may_depend_on_a_condition(self):
+        v, p = tf.Variable([1.0, 2.0]), tf.placeholder(tf.bool, [])
+        loss = tf.reduce_sum(v * v)
+        step = tf.cond(p, lambda: tf.group(tf.train.AdamOptimizer(0.1).minimize(loss)), tf.no_op)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(step, {p: False})
+            self.assertEqual(session.run(v).tolist(), [1, 2])
+            session.run(step, {p: True})
+            np.testing.assert_allclose(session.run(v), [0.9, 1.9], rtol=1e-5)
+
+    def test_a_loop_of_training(self):
+        v = tf.get_variable("v", initializer=[1.0, 2.0], use_resource=True)
+
+        def body(i):
+            step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum((v - 3) ** 2))
+            with tf.control_dependencies([step]):
+                return i + 1
+
+        loop = tf.while_loop(lambda i: i < 3, body, [0], parallel_iterations=1)
+        with tf.Session() as session:
+            session.run(v.initializer)
+            session.run(loop)
+            np.testing.assert_allclose(session.run(v), [1.976, 2.488], rtol=1e-5)
+
+
 class TensorArrayTest(ControlFlowTest):
     def test_elements(self):
         array = tf.TensorArray(tf.float32, size=3, clear_after_read=False, element_shape=[2])

@@ -1429,15 +1429,17 @@ class Graph:
         self._sync()
         ctx = self._control_flow_context
         frames = _frames()
-        for op in self._nodes[first:]:
+        new = self._nodes[first:]
+        for op in new:
             if op._frames is None:
                 op._frames = frames
-            if ctx is not None and op._control_flow_context is None:
-                op._control_flow_context = ctx
-                ctx.AddOp(op)
             for controller in self._scopes.controls:
                 controller.add_op(op)
-        return self._nodes[first:]
+        if ctx is not None:
+            from braid.tensorflow.python.ops import control_flow_ops
+
+            control_flow_ops.adopt(ctx, [op for op in new if op._control_flow_context is None])
+        return new
 
     def _with_scope_attrs(self, op_type, name, attrs):
         attrs = dict(attrs)

@@ -545,10 +545,11 @@ class CondContext(ControlFlowContext):
                 self._outer_context.AddInnerOp(result.op)
         result.op.graph.prevent_fetching(result.op)
         result.op.graph.prevent_feeding(result)
-        # The contexts around know it, so that a context within this one does not bring it in again.
+        # The contexts around know it, so that a context within this one does not bring it in again; and the other
+        # output, which gradients take.
         context = self
         while context is not None:
-            context._values.add(result.name)
+            context._values.update(x.name for x in result.op.outputs)
             context = context._outer_context
         self._external_values[val.name] = result
         return result
@@ -937,6 +938,106 @@ class WhileContext(ControlFlowContext):
         if return_same_structure:
             return packed
         return packed[0] if len(exits) == 1 else packed
+
+
+class _Frames:
+    """Which loop the outputs of nodes are in, by the name of its frame; None: in none."""
+
+    def __init__(self):
+        self._of, self._enters = {}, {}
+        self.loops = {}  # the WhileContexts by their names
+
+    def of_context(self, context):
+        loop = context.GetWhileContext() if context is not None else None
+        if loop is None:
+            return None
+        self.loops[loop.name] = loop
+        return loop.name
+
+    def around(self, frame):
+        """The frame that a frame is in."""
+        loop = self.loops.get(frame)
+        if loop is not None:
+            return self.of_context(loop.outer_context)
+        enter = self._enters.get(frame)
+        return None if enter is None else self.of_output(enter.inputs[0].op)
+
+    def of_output(self, op):
+        passed = []
+        while op not in self._of:
+            context = util.GetOutputContext(op)
+            source = op.inputs[0].op if op.inputs else next(iter(op.control_inputs), None)
+            if context is not None or source is None:
+                self._of[op] = self.of_context(context)
+            elif util.IsLoopEnter(op):
+                self._of[op] = op.get_attr("frame_name").decode()
+                self._enters.setdefault(self._of[op], op)
+            else:
+                passed.append(op)
+                op = source
+        frame = self._of[op]
+        for op in reversed(passed):
+            if util.IsLoopExit(op):
+                frame = self.around(frame)
+            self._of[op] = frame
+        return frame
+
+    def of_node(self, op):
+        """The frame that a node runs in, or brings a value into."""
+        return self.of_output(op.inputs[0].op) if util.IsLoopExit(op) else self.of_output(op)
+
+
+def adopt(context, new):
+    """Takes the nodes of gradients, which the engine made outside of all contexts, into a context.
+
+    They may have loops of their own: what is in them stays as it is. Nodes that were added to a loop outside of
+    the context, and what these need, stay outside.
+    """
+    frames, here, loop = _Frames(), {None}, context.GetWhileContext()
+    while loop is not None:
+        here.add(loop.name)
+        loop = loop.outer_context.GetWhileContext() if loop.outer_context is not None else None
+    made = set(new)
+    outside = set()
+    waiting = [op for op in new if _is_outside(frames, here, context, op)]
+    while waiting:
+        op = waiting.pop()
+        if op not in outside:
+            outside.add(op)
+            waiting += [x for x in [t.op for t in op.inputs] + op.control_inputs if x in made]
+    # Where they are is asked before any is changed.
+    runs_in = {op: frames.of_node(op) for op in new if op not in outside}
+    leaves_to = {op: frames.of_output(op) for op in runs_in if util.IsLoopExit(op)}
+    for op, frame in runs_in.items():
+        if frame in here:
+            op._set_control_flow_context(context)
+            context.AddOp(op)
+        elif util.IsLoopEnter(op):
+            if frames.around(frame) in here:
+                _enter_from(context, op)
+        elif op in leaves_to and leaves_to[op] in here:
+            around = context
+            while around is not None:
+                around.AddName(op.outputs[0].name)
+                around = around.outer_context
+
+
+def _is_outside(frames, here, context, op):
+    """Whether a node was added to a loop that is not within `context`."""
+    frame = frames.of_node(op)
+    loop = frames.loops.get(frame)
+    return loop is not None and frame not in here and not util.IsContainingContext(loop, context)
+
+
+def _enter_from(context, op):
+    """Brings the input of an Enter into the context that its loop is in."""
+    value = op.inputs[0]
+    within = context.AddValue(value)
+    if within is not value:
+        op._update_input(0, within)
+    pivot = context.GetControlPivot()
+    if pivot is not None and not op.control_inputs and util.IsLoopConstantEnter(within.op):
+        op._add_control_input(pivot.op)
 
 
 def _mutation_lock(graph):
