@@ -21,7 +21,6 @@ static const family families[] = {
     {"CudnnRNN", true, "cuDNN's ops are not part of Braid"},
     {"Nccl", true, "NCCL's ops are not part of Braid"},
     {"CTC", true, "connectionist temporal classification is not part of Braid"},
-    {"FFT", false, "Fourier transforms are not part of Braid"},
     {"3D", false, "3-D convolution and pooling are not part of Braid"},
     {"Svd", false, "decompositions of matrices are not part of Braid"},
     {"SelfAdjointEig", false, "decompositions of matrices are not part of Braid"},
