@@ -850,17 +850,15 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
         except AttributeError:
             pass
     if batch_dims and not tensor_util.is_tensor(axis):
-        with ops.name_scope(name, "GatherV2", [params, indices]):
+        with ops.name_scope(name, "GatherV2", [params, indices]) as scope:
             indices = ops.convert_to_tensor(indices, name="indices")
             params = ops.convert_to_tensor(params, name="params")
             counts = indices.shape.ndims, params.shape.ndims
             if None not in counts:
-                return _gather_with_batch_dims(
-                    params,
-                    indices,
-                    axis % counts[1],
-                    batch_dims if batch_dims > 0 else batch_dims + counts[0],
-                )
+                if batch_dims < 0:
+                    batch_dims += counts[0]
+                made = _gather_with_batch_dims(params, indices, axis % counts[1], batch_dims)
+                return identity(made, name=scope)
     return gen_array_ops.gather_v2(params, indices, axis, batch_dims=batch_dims, name=name)
 
 
