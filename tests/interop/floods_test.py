@@ -5,7 +5,7 @@
 # (CVE-2024-27316 and its kin), floods of settings, pings and empty frames (CVE-2019-9512, 9515, 9518), HPACK
 # bombs, clients that do not read (CVE-2019-9517) or hardly send.
 # labels: concurrent
-# timeout: 240
+# timeout: 480
 import os
 import subprocess
 import unittest

@@ -55,6 +55,26 @@ with tf.train.MonitoredTrainingSession(
 print("loss %.3f" % value)
 """
 
+# Worker 0 builds a graph for all workers; the others only serve.
+_IN_GRAPH = """
+import sys
+import tensorflow as tf
+
+job, task, ps, workers, directory, mode = sys.argv[1:]
+workers = workers.split(",")
+server = tf.train.Server({"worker": workers}, job_name=job, task_index=int(task))
+if task != "0":
+    server.join()
+parts = []
+for i in range(len(workers)):
+    with tf.device("/job:worker/task:%d" % i):
+        parts.append(tf.constant(float(i)))
+with tf.Session(server.target) as session:
+    print("loss %f" % session.run(tf.add_n(parts)))
+for i in range(1, len(workers)):
+    print("loss 0")  # of the others
+"""
+
 
 def _free_addresses(count):
     sockets = [socket.socket() for _ in range(count)]
@@ -81,14 +101,14 @@ class ClusterTest(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
-    def begin(self, mode, ps, workers):
+    def begin(self, mode, ps, workers, program=_PROGRAM):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.mode = mode
         self.directory = os.path.join(holder.name, "model")
         self.program = os.path.join(holder.name, "program.py")
         with open(self.program, "w", encoding="utf-8") as f:
-            f.write(_PROGRAM)
+            f.write(program)
         addresses = _free_addresses(ps + workers)
         self.ps, self.workers = addresses[:ps], addresses[ps:]
         return [self.start("ps", i) for i in range(ps)] + [self.start("worker", i) for i in range(workers)]
@@ -110,6 +130,9 @@ class ClusterTest(unittest.TestCase):
     def test_synchronous(self):
         losses = self.check_ends(self.begin("sync", 1, 3))
         self.assertLess(max(losses), 0.5)
+
+    def test_workers_that_only_serve_end_with_the_others(self):
+        self.assertEqual(self.check_ends(self.begin("", 0, 3, _IN_GRAPH)), [3.0, 0.0, 0.0])
 
     def test_a_killed_worker_is_started_anew(self):
         server, chief, worker = self.begin("killed", 1, 2)

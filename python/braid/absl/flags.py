@@ -4,6 +4,7 @@ import csv
 import difflib
 import enum
 import io
+import numbers
 import shutil
 import sys
 import textwrap
@@ -106,7 +107,8 @@ class NumericParser(ArgumentParser):
 
 class FloatParser(NumericParser):
     def convert(self, argument):
-        if isinstance(argument, (int, float, str)) and not isinstance(argument, bool):
+        # numpy's numbers too, which TensorFlow before 1.5 took.
+        if isinstance(argument, (numbers.Real, str)) and not isinstance(argument, bool):
             return float(argument)
         raise TypeError("Expect argument to be a string, int, or float, found %s" % type(argument))
 
@@ -120,8 +122,8 @@ class IntegerParser(NumericParser):
     article, word = "an", "integer"
 
     def convert(self, argument):
-        if isinstance(argument, int) and not isinstance(argument, bool):
-            return argument
+        if isinstance(argument, numbers.Integral) and not isinstance(argument, bool):
+            return int(argument)
         if not isinstance(argument, str):
             raise TypeError("Expect argument to be a string or int, found %s" % type(argument))
         bases = {"0x": 16, "0o": 8}

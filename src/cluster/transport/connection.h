@@ -63,8 +63,9 @@ typedef struct bd_connection {
     int64_t control_ns;     // since when
     int64_t accepted_ns;
     unsigned arrived_seen;
-    double load;                // the calls that it may have begun since gRPC's count was asked for, in bytes
-    int64_t count_id;           // of gRPC's count; 0: not known yet
+    double load;      // the calls that it may have begun since gRPC's count was asked for, in bytes
+    int64_t count_id; // of gRPC's count; 0: not known
+    int count_searches;
     bool is_active, is_waiting; // in these lists
     struct bd_connection *next_active, *next_waiting, *previous_waiting;
 } bd_connection;

@@ -38,6 +38,8 @@
 #define OWN_ARGS 3
 // gRPC holds up to three times the bytes of a message that arrives in small pieces.
 #define QUOTA_OF_MESSAGES 4
+// Of a connection in gRPC's counts: it is not there before the handshake of TLS has ended.
+#define COUNT_SEARCHES_MAX 10
 // Calls beyond the limit of calls that a connection may begin nevertheless, to be told so.
 #define STREAMS_SPARE 100
 
@@ -591,7 +593,8 @@ static bool is_name_of(const void *connection, const char *name)
 static int64_t open_calls(void *arg, bd_connection *c)
 {
     const bd_listener *l = arg;
-    if (!c->count_id) c->count_id = bd_grpc_find_connection(&l->counts, is_name_of, c);
+    if (!c->count_id && c->count_searches++ < COUNT_SEARCHES_MAX)
+        c->count_id = bd_grpc_find_connection(&l->counts, is_name_of, c);
     return bd_grpc_open_calls(c->count_id);
 }
 

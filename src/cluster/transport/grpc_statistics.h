@@ -3,8 +3,8 @@
 // gRPC parses calls faster than it hands them to the server, and keeps those that it has not handed over, as
 // well as answers that a client does not read, without a limit: its bound on the calls of a connection
 // (GRPC_ARG_MAX_CONCURRENT_STREAMS) holds only once the client has acknowledged it. Its counts are what shows
-// of them. (Those of the whole server would not do: a call that is cancelled before it is handed over stays in
-// them as begun for good.)
+// of them. (Those of the whole server would not do: in them a call that is cancelled before it is handed over
+// stays as begun for good.)
 #ifndef BD_CLUSTER_GRPC_STATISTICS_H
 #define BD_CLUSTER_GRPC_STATISTICS_H
 

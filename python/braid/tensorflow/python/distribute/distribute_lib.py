@@ -1,8 +1,8 @@
 """tf.distribute's strategies, with one replica in each process.
 
-A strategy of one replica changes nothing in the graph: its scope says that variables are the strategy's, and its
-replica's function is called once. Training on several processes is what tf.estimator and parameter servers do. What
-would need several replicas in one process is refused by name.
+A strategy of one replica changes nothing in the graph: its scope says that variables are the strategy's, and
+its replica's function is called once. Training on several processes is what tf.estimator and parameter
+servers do. What would need several replicas in one process is refused by name.
 """
 
 import contextlib
@@ -348,8 +348,8 @@ class CentralStorageStrategy(StrategyV1):
 class ParameterServerStrategy(StrategyV1):
     """Workers, each with a graph of its own, and variables on parameter servers.
 
-    For tf.estimator, which reads the cluster from TF_CONFIG and places the variables. Workers do not wait for each
-    other.
+    For tf.estimator, which reads the cluster from TF_CONFIG and places the variables. Workers do not wait for
+    each other.
     """
 
     def __init__(self, cluster_resolver=None):

@@ -1,7 +1,7 @@
 """Estimator: a model function with the loops around it.
 
-Each call of train, evaluate or predict makes a graph of its own: the input function and the model function build
-into it, and a session restores the newest checkpoint of the model directory.
+Each call of train, evaluate or predict makes a graph of its own: the input function and the model function
+build into it, and a session restores the newest checkpoint of the model directory.
 """
 
 import collections
@@ -64,9 +64,9 @@ class WarmStartSettings(
 ):
     """Which variables begin with the values of a checkpoint.
 
-    ckpt_to_initialize_from: a checkpoint, or a directory with one. vars_to_warm_start: a regular expression, a list
-    of them or of variables; None for embeddings only. var_name_to_vocab_info: VocabInfo by the variable's name.
-    var_name_to_prev_var_name: names in the checkpoint, by those in the graph.
+    ckpt_to_initialize_from: a checkpoint, or a directory with one. vars_to_warm_start: a regular expression,
+    a list of them or of variables; None for embeddings only. var_name_to_vocab_info: VocabInfo by the
+    variable's name. var_name_to_prev_var_name: names in the checkpoint, by those in the graph.
     """
 
     def __new__(
@@ -91,9 +91,9 @@ class WarmStartSettings(
 class Estimator:
     """Trains, evaluates and uses the model that `model_fn` builds.
 
-    model_fn: a function of features, and of those of labels, mode, params and config that it takes by these names.
-    It returns an EstimatorSpec. model_dir: where checkpoints and events are written; that of config, or a temporary
-    directory, if None. config: a RunConfig. params: what the model function gets as params.
+    model_fn: a function of features, and of those of labels, mode, params and config that it takes by these
+    names. It returns an EstimatorSpec. model_dir: where checkpoints and events are written; that of config,
+    or a temporary directory, if None. config: a RunConfig. params: what the model function gets as params.
     warm_start_from: a checkpoint, a directory with one, or WarmStartSettings, for the first training.
     """
 
@@ -156,9 +156,9 @@ class Estimator:
     def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
         """Trains, from the newest checkpoint on. Returns self.
 
-        input_fn: a function that returns a Dataset of (features, labels), or (features, labels). steps: how many
-        more steps; until the input ends if None. max_steps: up to which global step; not both.
-        hooks: SessionRunHooks. saving_listeners: CheckpointSaverListeners.
+        input_fn: a function that returns a Dataset of (features, labels), or (features, labels). steps: how
+        many more steps; until the input ends if None. max_steps: up to which global step; not both. hooks:
+        SessionRunHooks. saving_listeners: CheckpointSaverListeners.
         """
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
@@ -296,10 +296,12 @@ class Estimator:
         checkpoint_path=None,
         experimental_mode=ModeKeys.PREDICT,
     ):
-        """Writes a SavedModel to a directory below `export_dir_base` that is named by the time. Returns it (bytes).
+        """Writes a SavedModel to a directory below `export_dir_base` that is named by the time. Returns it
+        (bytes).
 
-        serving_input_receiver_fn: a function that returns a ServingInputReceiver. assets_extra: a dict from paths
-        below assets.extra to files to copy. as_text: as saved_model.pbtxt. checkpoint_path: the newest if None.
+        serving_input_receiver_fn: a function that returns a ServingInputReceiver. assets_extra: a dict from
+        paths below assets.extra to files to copy. as_text: as saved_model.pbtxt. checkpoint_path: the newest
+        if None.
         """
         if not serving_input_receiver_fn:
             raise ValueError("An input_receiver_fn must be defined.")
@@ -336,7 +338,8 @@ class Estimator:
     def experimental_export_all_saved_models(
         self, export_dir_base, input_receiver_fn_map, assets_extra=None, as_text=False, checkpoint_path=None
     ):
-        """A SavedModel with a graph for each mode in `input_receiver_fn_map`, a dict from modes to functions."""
+        """A SavedModel with a graph for each mode in `input_receiver_fn_map`, a dict from modes to
+        functions."""
         return self._export_all_saved_models(
             export_dir_base,
             input_receiver_fn_map,

@@ -22,7 +22,8 @@ class Exporter(metaclass=abc.ABCMeta):
 
     @abc.abstractmethod
     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
-        """Exports the checkpoint to a directory below `export_path`, or not. Returns the directory, or None."""
+        """Exports the checkpoint to a directory below `export_path`, or not. Returns the directory, or
+        None."""
 
 
 class _SavedModelExporter(Exporter):
@@ -73,9 +74,9 @@ def _verify_compare_fn_args(compare_fn):
 class BestExporter(Exporter):
     """Exports when an evaluation is better than all before.
 
-    event_file_pattern: files below the model directory from which earlier evaluations are known; None for none.
-    compare_fn: a function of best_eval_result and current_eval_result, true if the current one is better.
-    exports_to_keep: how many exports stay; all if None.
+    event_file_pattern: files below the model directory from which earlier evaluations are known; None for
+    none. compare_fn: a function of best_eval_result and current_eval_result, true if the current one is
+    better. exports_to_keep: how many exports stay; all if None.
     """
 
     def __init__(

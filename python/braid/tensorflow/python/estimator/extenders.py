@@ -12,8 +12,8 @@ _VALID_METRIC_FN_ARGS = {"features", "labels", "predictions", "config"}
 def add_metrics(estimator, metric_fn):
     """An estimator like `estimator` that computes further metrics.
 
-    metric_fn: a function of those of features, labels, predictions and config that it takes by these names; it
-    returns a dict of metrics, which take the place of those with the same names.
+    metric_fn: a function of those of features, labels, predictions and config that it takes by these names;
+    it returns a dict of metrics, which take the place of those with the same names.
     """
     _verify_metric_fn_args(metric_fn)
 

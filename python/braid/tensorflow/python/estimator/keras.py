@@ -147,8 +147,8 @@ def model_to_estimator(
 ):
     """An estimator of a compiled model, which begins with the weights that the model has.
 
-    keras_model_path: an HDF5 file with the model, in place of keras_model. Features are tensors by the names of the
-    model's inputs, or a tensor. model_dir: that of config, or a temporary one, if None.
+    keras_model_path: an HDF5 file with the model, in place of keras_model. Features are tensors by the names
+    of the model's inputs, or a tensor. model_dir: that of config, or a temporary one, if None.
     """
     if not (keras_model or keras_model_path):
         raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided.")

@@ -44,8 +44,8 @@ class EstimatorSpec(collections.namedtuple("EstimatorSpec", _FIELDS)):
     """Ops and objects of a model, for one mode.
 
     mode: a ModeKeys. predictions: a tensor or a dict of them. loss: a scalar. train_op: makes a step.
-    eval_metric_ops: a dict from names to (value, update op) or Metric objects. export_outputs: a dict from names of
-    signatures to ExportOutputs. Hooks are lists of SessionRunHook. scaffold: a Scaffold.
+    eval_metric_ops: a dict from names to (value, update op) or Metric objects. export_outputs: a dict from
+    names of signatures to ExportOutputs. Hooks are lists of SessionRunHook. scaffold: a Scaffold.
 
     Training needs loss and train_op, evaluation loss, prediction predictions.
     """
@@ -216,7 +216,8 @@ def _check_same_graph(train_op, loss, predictions):
 
 @estimator_export(v1=["estimator.experimental.call_logit_fn"])
 def call_logit_fn(logit_fn, features, mode, params, config):
-    """logit_fn(features, ...) with those of mode, params and config that it takes. Returns a tensor, or a dict."""
+    """logit_fn(features, ...) with those of mode, params and config that it takes. Returns a tensor, or a
+    dict."""
     known = {"mode": mode, "params": params, "config": config}
     kwargs = {name: known[name] for name in util.fn_args(logit_fn) if name in known}
     result = logit_fn(features=features, **kwargs)

@@ -1,8 +1,8 @@
 """RunConfig: where and how an estimator runs, from arguments and the environment variable TF_CONFIG.
 
-TF_CONFIG is JSON: {"cluster": {job: [addresses]}, "task": {"type": job, "index": n}}, with further keys "environment",
-"master" and "eval_session_master", "service". A cluster of more than one task has a chief (or a master), workers and
-parameter servers; an evaluator is a task outside of the cluster's addresses.
+TF_CONFIG is JSON: {"cluster": {job: [addresses]}, "task": {"type": job, "index": n}}, with further keys
+"environment", "master" and "eval_session_master", "service". A cluster of more than one task has a chief (or
+a master), workers and parameter servers; an evaluator is a task outside of the cluster's addresses.
 """
 
 import copy
@@ -102,12 +102,12 @@ def _task_of(tf_config, cluster):
 class RunConfig:
     """The settings of an estimator's runs.
 
-    model_dir: where checkpoints and events are. tf_random_seed: the graph's seed. save_summary_steps: how often
-    summaries are written. save_checkpoints_steps, save_checkpoints_secs: how often checkpoints are, 600 seconds if
-    neither is given; both None for never. session_config: a ConfigProto. keep_checkpoint_max: how many recent
-    checkpoints stay; 0 for all. log_step_count_steps: how often loss and steps per second are logged.
-    train_distribute, eval_distribute: a tf.distribute.Strategy. device_fn: a function from operations to devices.
-    protocol: "grpc" if None.
+    model_dir: where checkpoints and events are. tf_random_seed: the graph's seed. save_summary_steps: how
+    often summaries are written. save_checkpoints_steps, save_checkpoints_secs: how often checkpoints are, 600
+    seconds if neither is given; both None for never. session_config: a ConfigProto. keep_checkpoint_max: how
+    many recent checkpoints stay; 0 for all. log_step_count_steps: how often loss and steps per second are
+    logged. train_distribute, eval_distribute: a tf.distribute.Strategy. device_fn: a function from operations
+    to devices. protocol: "grpc" if None.
     """
 
     def __init__(
@@ -317,7 +317,8 @@ class RunConfig:
 
     @property
     def global_id_in_cluster(self):
-        """The number of the task among chief, workers, parameter servers, in this order. None for an evaluator."""
+        """The number of the task among chief, workers, parameter servers, in this order. None for an
+        evaluator."""
         return self._global_id_in_cluster
 
     @property

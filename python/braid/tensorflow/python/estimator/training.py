@@ -1,8 +1,8 @@
 """train_and_evaluate: the work of a task of a cluster, or of all tasks in turn.
 
-What the task is comes from the estimator's RunConfig, thus from TF_CONFIG: a chief and workers train, a parameter
-server serves until they are done, an evaluator evaluates checkpoints as they come. Without a cluster, training and
-evaluation take turns: a hook evaluates after a checkpoint was saved.
+What the task is comes from the estimator's RunConfig, thus from TF_CONFIG: a chief and workers train, a
+parameter server serves until they are done, an evaluator evaluates checkpoints as they come. Without a
+cluster, training and evaluation take turns: a hook evaluates after a checkpoint was saved.
 """
 
 import collections
@@ -105,9 +105,9 @@ class EvalSpec(
 ):
     """How to evaluate.
 
-    steps: how many batches; until the input ends if None. name: of the directory of events. exporters: Exporters,
-    after each evaluation. start_delay_secs: when the first begins. throttle_secs: the time between the beginnings
-    of two evaluations, at least.
+    steps: how many batches; until the input ends if None. name: of the directory of events. exporters:
+    Exporters, after each evaluation. start_delay_secs: when the first begins. throttle_secs: the time between
+    the beginnings of two evaluations, at least.
     """
 
     def __new__(
@@ -355,7 +355,8 @@ class _TrainingExecutor:
         if config.master and not _runs_in_google_environment():
             server = self._start_std_server(config)
         if config.task_type == run_config_lib.TaskType.WORKER:
-            # A worker waits, so that the chief finds a quiet server: the usual five seconds for each before it.
+            # A worker waits, so that the chief finds a quiet server: the usual five seconds for each before
+            # it.
             limit = config.experimental_max_worker_delay_secs
             limit = _MAX_DELAY_SECS if limit is None else int(limit)
             delay = min(limit, (config.task_id + 1) * _DELAY_SECS_PER_WORKER)

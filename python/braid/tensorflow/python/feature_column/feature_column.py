@@ -120,8 +120,8 @@ def input_layer(
 ):
     """Dense columns side by side, in the order of their names, as a tensor [batch, sum of their sizes].
 
-    features: a dict from names to tensors. weight_collections: collections for the variables, besides those of
-    global and model variables. cols_to_vars, cols_to_output_tensors: dicts to be filled.
+    features: a dict from names to tensors. weight_collections: collections for the variables, besides those
+    of global and model variables. cols_to_vars, cols_to_output_tensors: dicts to be filled.
     """
     return _internal_input_layer(
         features,

@@ -1,12 +1,12 @@
 """Feature columns: how a feature of the input becomes numbers for a model.
 
 A column is a tuple of its settings. Two kinds of layers use them: `input_layer` takes dense columns (numeric,
-bucketized, indicator, embedding), `linear_model` takes categorical ones, too. A FeatureTransformationCache computes
-each column once for a set of features.
+bucketized, indicator, embedding), `linear_model` takes categorical ones, too. A FeatureTransformationCache
+computes each column once for a set of features.
 
 Columns have the methods of both of TensorFlow's interfaces: get_dense_tensor(cache, state_manager) of classes
-like DenseFeatures, and _get_dense_tensor(cache, weight_collections, trainable) of input_layer. A variable is found
-by a state manager in the first, and made in the current variable scope in the second.
+like DenseFeatures, and _get_dense_tensor(cache, weight_collections, trainable) of input_layer. A variable is
+found by a state manager in the first, and made in the current variable scope in the second.
 """
 
 import collections
@@ -1087,8 +1087,9 @@ def _in_steps(sparse):
 def numeric_column(key, shape=(1,), default_value=None, dtype=dtypes.float32, normalizer_fn=None):
     """Numbers of a feature.
 
-    key: the feature's name. shape: the shape for one example. default_value: for examples without the feature;
-    a scalar or of that shape. dtype: of the feature. normalizer_fn: a function of the tensor, as x - 3.
+    key: the feature's name. shape: the shape for one example. default_value: for examples without the
+    feature; a scalar or of that shape. dtype: of the feature. normalizer_fn: a function of the tensor, as x -
+    3.
     """
     shape = _check_shape(shape, key)
     if not (dtype.is_integer or dtype.is_floating):
@@ -1189,7 +1190,8 @@ def categorical_column_with_vocabulary_list(
 ):
     """Ids by the places in a list of strings or integers.
 
-    default_value: the id of values outside. num_oov_buckets: ids for them by a hash; not with a default_value.
+    default_value: the id of values outside. num_oov_buckets: ids for them by a hash; not with a
+    default_value.
     """
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
@@ -1214,7 +1216,8 @@ def categorical_column_with_vocabulary_list(
 
 @tf_export("feature_column.categorical_column_with_identity")
 def categorical_column_with_identity(key, num_buckets, default_value=None):
-    """Integers as ids. default_value: in place of those outside [0, num_buckets), which are errors if None."""
+    """Integers as ids. default_value: in place of those outside [0, num_buckets), which are errors if
+    None."""
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
     if default_value is not None and not 0 <= default_value < num_buckets:
@@ -1293,8 +1296,8 @@ def embedding_column(
 ):
     """A vector [dimension] for each id, which is learned.
 
-    combiner: "mean", "sqrtn" or "sum" of the vectors of an example. initializer: a truncated normal of deviation
-    1/sqrt(dimension) if None. ckpt_to_load_from, tensor_name_in_ckpt: where the weights begin.
+    combiner: "mean", "sqrtn" or "sum" of the vectors of an example. initializer: a truncated normal of
+    deviation 1/sqrt(dimension) if None. ckpt_to_load_from, tensor_name_in_ckpt: where the weights begin.
     max_norm: longer vectors are scaled down to it.
     """
     _check_embedding(dimension, ckpt_to_load_from, tensor_name_in_ckpt)
@@ -1390,7 +1393,8 @@ def _sanitize_column_name_for_variable_scope(name):
 
 
 def _normalize_feature_columns(feature_columns):
-    """The columns as a list in the order of their names. ValueError for what is none, or has no name of its own."""
+    """The columns as a list in the order of their names. ValueError for what is none, or has no name of its
+    own."""
     if isinstance(feature_columns, FeatureColumn):
         feature_columns = [feature_columns]
     if isinstance(feature_columns, collections.abc.Iterator):

@@ -1121,7 +1121,8 @@ def reverse(x, axes):
 
 @keras_export("keras.backend.switch")
 def switch(condition, then_expression, else_expression):
-    """One of two tensors, or of what two functions give; element by element for conditions that are no scalars."""
+    """One of two tensors, or of what two functions give; element by element for conditions that are no
+    scalars."""
     if condition.dtype != dtypes_module.bool:
         condition = math_ops.cast(condition, "bool")
     rank = ndim(condition)
@@ -1197,9 +1198,9 @@ def rnn(
 ):
     """Steps over the time of inputs [batch, time, ...].
 
-    step_function: (inputs of a step, states + constants) -> (output, new states). mask: [batch, time], bool: where
-    it is false, states stay, and the output is the last one, or zero. Returns (the last output, all outputs
-    [batch, time, ...], the last states).
+    step_function: (inputs of a step, states + constants) -> (output, new states). mask: [batch, time], bool:
+    where it is false, states stay, and the output is the last one, or zero. Returns (the last output, all
+    outputs [batch, time, ...], the last states).
     """
 
     def swap(t):

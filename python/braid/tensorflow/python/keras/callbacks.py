@@ -341,8 +341,8 @@ def _comparison(mode, monitor, what):
 class ModelCheckpoint(Callback):
     """Saves the model, or its weights, after epochs.
 
-    filepath: may have {epoch:02d} and names of logs. save_best_only: only when `monitor` is better than before.
-    save_freq: "epoch", or after how many samples. period: every how many epochs.
+    filepath: may have {epoch:02d} and names of logs. save_best_only: only when `monitor` is better than
+    before. save_freq: "epoch", or after how many samples. period: every how many epochs.
     """
 
     def __init__(
@@ -660,8 +660,8 @@ class LambdaCallback(Callback):
 class TensorBoard(Callback):
     """Writes events for TensorBoard: the graph, losses and metrics, histograms of weights.
 
-    histogram_freq: every how many epochs histograms are written; 0 for never. update_freq: "epoch", "batch", or after
-    how many samples.
+    histogram_freq: every how many epochs histograms are written; 0 for never. update_freq: "epoch", "batch",
+    or after how many samples.
     """
 
     def __init__(

@@ -849,13 +849,30 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
             return params.sparse_read(indices, name=name)  # a resource variable: only the rows are read
         except AttributeError:
             pass
-    if batch_dims and not tensor_util.is_tensor(axis) and axis == batch_dims > 0:
-        with ops.name_scope(name, "GatherV2", [params, indices]):
+    if batch_dims and not tensor_util.is_tensor(axis):
+        with ops.name_scope(name, "GatherV2", [params, indices]) as scope:
             indices = ops.convert_to_tensor(indices, name="indices")
             params = ops.convert_to_tensor(params, name="params")
-            if indices.shape.ndims is not None:
-                return _batch_gather(params, indices, batch_dims)
+            counts = indices.shape.ndims, params.shape.ndims
+            if None not in counts:
+                if batch_dims < 0:
+                    batch_dims += counts[0]
+                made = _gather_with_batch_dims(params, indices, axis % counts[1], batch_dims)
+                return identity(made, name=scope)
     return gen_array_ops.gather_v2(params, indices, axis, batch_dims=batch_dims, name=name)
+
+
+def _gather_with_batch_dims(params, indices, axis, batch_dims):
+    """gather along any dimension after the first `batch_dims` ones, in ops that have gradients."""
+    if axis == batch_dims:
+        return _batch_gather(params, indices, batch_dims)
+    count, new = params.shape.ndims, indices.shape.ndims - batch_dims
+    order = list(range(batch_dims)) + [axis] + [i for i in range(batch_dims, count) if i != axis]
+    made = _batch_gather(transpose(params, order), indices, batch_dims)
+    before = axis - batch_dims  # how many dimensions go back in front of the new ones
+    first = batch_dims + new
+    back = list(range(batch_dims)) + list(range(first, first + before)) + list(range(batch_dims, first))
+    return transpose(made, back + list(range(first + before, count - 1 + new)))
 
 
 def gather_v2(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):

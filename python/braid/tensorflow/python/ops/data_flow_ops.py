@@ -12,7 +12,6 @@ from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gen_data_flow_ops
 from braid.tensorflow.python.ops import math_ops
-from braid.tensorflow.python.ops.gen_data_flow_ops import *  # noqa: F401,F403
 from braid.tensorflow.python.ops.gen_data_flow_ops import (  # noqa: F401
     dynamic_partition,
     dynamic_stitch,
@@ -940,3 +939,8 @@ class RecordInput:
             for i, record in enumerate(array_ops.split(records, self._batch_size, 0)):
                 batches[i % self._batches].append(array_ops.reshape(record, []))
             return batches
+
+
+def __getattr__(name):
+    """The functions of gen_data_flow_ops, which TensorFlow's module of this name has too."""
+    return getattr(gen_data_flow_ops, name)

@@ -5,7 +5,6 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.lib.io import tf_record
 from braid.tensorflow.python.ops import gen_data_flow_ops  # noqa: F401
 from braid.tensorflow.python.ops import gen_io_ops
-from braid.tensorflow.python.ops.gen_io_ops import *  # noqa: F401,F403
 from braid.tensorflow.python.ops.gen_io_ops import (  # noqa: F401
     matching_files,
     merge_v2_checkpoints,
@@ -165,3 +164,8 @@ class IdentityReader(ReaderBase):
 
     def __init__(self, name=None):
         super().__init__(gen_io_ops.identity_reader_v2(name=name), supports_serialize=True)
+
+
+def __getattr__(name):
+    """The functions of gen_io_ops, which TensorFlow's module of this name has too."""
+    return getattr(gen_io_ops, name)

@@ -12,7 +12,6 @@ from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gen_parsing_ops
 from braid.tensorflow.python.ops import math_ops
-from braid.tensorflow.python.ops.gen_parsing_ops import *  # noqa: F401,F403
 from braid.tensorflow.python.ops.gen_parsing_ops import parse_tensor  # noqa: F401
 from braid.tensorflow.python.platform import tf_logging
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -505,3 +504,8 @@ def decode_csv_v2(
     name=None,
 ):
     return decode_csv(records, record_defaults, field_delim, use_quote_delim, name, na_value, select_cols)
+
+
+def __getattr__(name):
+    """The functions of gen_parsing_ops, which TensorFlow's module of this name has too."""
+    return getattr(gen_parsing_ops, name)

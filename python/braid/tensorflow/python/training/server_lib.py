@@ -196,9 +196,12 @@ class Server:
     def join(self):
         """Blocks until the workers of the cluster are done, and then ends the program (SystemExit).
 
-        TensorFlow's join() never returns, so that programs go on as a worker behind it. UnavailableError:
-        workers are gone without having said that they are done.
+        TensorFlow's join() never returns, so that programs go on as a worker behind it. A worker that calls it
+        only serves the graphs of others, and waits until these have ended. UnavailableError: workers are gone
+        without having said that they are done.
         """
+        if self._server_def.job_name != "ps":
+            self._server.done()
         _call(self._server.join)
         raise SystemExit(0)
 

@@ -9,14 +9,24 @@ import multiprocessing
 import numpy as np
 
 from braid.tensorflow.python.data.ops import iterator_ops
+from braid.tensorflow.python.data.ops.dataset_options import (  # noqa: F401
+    DistributeOptions,
+    OptimizationOptions,
+    Options,
+    StatsOptions,
+    ThreadingOptions,
+)
+from braid.tensorflow.python.data.ops.structured_function import (  # noqa: F401
+    _CopiedFunction,
+    _state_function,
+    StructuredFunctionWrapper,
+)
 from braid.tensorflow.python.data.util import convert
 from braid.tensorflow.python.data.util import nest
-from braid.tensorflow.python.data.util import options as options_lib
 from braid.tensorflow.python.data.util import random_seed
 from braid.tensorflow.python.data.util import structure
 from braid.tensorflow.python.framework import composite_tensor
 from braid.tensorflow.python.framework import dtypes
-from braid.tensorflow.python.framework import function
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import random_seed as core_random_seed
 from braid.tensorflow.python.framework import sparse_tensor as sparse_tensor_lib
@@ -38,87 +48,6 @@ tf_export("data.experimental.AUTOTUNE").export_constant(__name__, "AUTOTUNE")
 INFINITE, UNKNOWN = -1, -2
 tf_export("data.experimental.INFINITE_CARDINALITY").export_constant(__name__, "INFINITE")
 tf_export("data.experimental.UNKNOWN_CARDINALITY").export_constant(__name__, "UNKNOWN")
-
-
-# ---- Options ----
-
-
-@tf_export("data.experimental.ThreadingOptions")
-class ThreadingOptions(options_lib.OptionsBase):
-    """On how many threads a pipeline runs: within an op, and in a pool of its own."""
-
-    _OPTIONS = {"max_intra_op_parallelism": (int, None), "private_threadpool_size": (int, None)}
-
-
-@tf_export("data.experimental.StatsOptions")
-class StatsOptions(options_lib.OptionsBase):
-    """Where the statistics of a pipeline go."""
-
-    _OPTIONS = {
-        "aggregator": (object, None),
-        "prefix": (str, ""),
-        "counter_prefix": (str, ""),
-        "latency_all_edges": (bool, None),
-    }
-
-
-@tf_export("data.experimental.OptimizationOptions")
-class OptimizationOptions(options_lib.OptionsBase):
-    """How pipelines are rewritten in TensorFlow.
-
-    Braid's engine does not rewrite them: elements are the same.
-    """
-
-    _OPTIONS = {
-        name: (bool, None)
-        for name in (
-            "apply_default_optimizations",
-            "autotune",
-            "autotune_buffers",
-            "filter_fusion",
-            "filter_with_random_uniform_fusion",
-            "hoist_random_uniform",
-            "map_and_batch_fusion",
-            "map_and_filter_fusion",
-            "map_fusion",
-            "map_parallelization",
-            "noop_elimination",
-            "parallel_batch",
-            "shuffle_and_repeat_fusion",
-        )
-    }
-    _OPTIONS.update(autotune_cpu_budget=(int, None), map_vectorization=(object, None))
-
-
-@tf_export("data.experimental.DistributeOptions")
-class DistributeOptions(options_lib.OptionsBase):
-    """How a dataset is shared out to replicas."""
-
-    _OPTIONS = {
-        "auto_shard": (bool, True),
-        "auto_shard_policy": (object, None),
-        "num_devices": (int, None),
-        "make_stateless": (bool, None),
-    }
-
-
-@tf_export("data.Options")
-class Options(options_lib.OptionsBase):
-    """Options of a pipeline: Dataset.with_options."""
-
-    _OPTIONS = {
-        "experimental_deterministic": (bool, None),
-        "experimental_distribute": (DistributeOptions, DistributeOptions),
-        "experimental_optimization": (OptimizationOptions, OptimizationOptions),
-        "experimental_slack": (bool, None),
-        "experimental_stats": (StatsOptions, StatsOptions),
-        "experimental_threading": (ThreadingOptions, ThreadingOptions),
-        "experimental_stateful_whitelist": (object, None),
-    }
-
-    def merge(self, options):
-        """These options with those of another, which decides."""
-        return options_lib.merge_options(self, options)
 
 
 # ---- Datasets ----
@@ -631,142 +560,6 @@ class DatasetSpec(type_spec.TypeSpec):
 
     def _to_legacy_output_classes(self):
         return self
-
-
-# ---- Functions of elements ----
-
-
-class StructuredFunctionWrapper:
-    """A Python function of elements as one of the graph's library.
-
-    Args:
-      func: of an element; a tuple's parts are its arguments.
-      transformation_name: what uses it, for messages.
-      dataset: whose elements it takes; or
-      input_structure: their TypeSpecs.
-    """
-
-    def __init__(
-        self,
-        func,
-        transformation_name,
-        dataset=None,
-        input_structure=None,
-        add_to_graph=True,
-        use_legacy_function=False,
-        defun_kwargs=None,
-    ):
-        del use_legacy_function, defun_kwargs
-        self._func = func
-        self._input_structure = dataset.element_spec if input_structure is None else input_structure
-        self._transformation_name = transformation_name
-        self._output_structure = None
-        specs = structure.flat_tensor_specs(self._input_structure)
-        name = "_".join(
-            ["Dataset", transformation_name.replace("()", "").split(".")[-1], function._get_func_name(func)]
-        )
-        self._function = _ElementFunction(self._call, specs, f"{name}_{ops.uid()}")
-        if add_to_graph:
-            self._function.add_to_graph(ops.get_default_graph())
-
-    def _call(self, *tensors):
-        element = structure.from_tensor_list(self._input_structure, tensors)
-        result = self._func(*element) if type(element) is tuple else self._func(element)
-        if isinstance(result, list):
-            result = tuple(result)  # or its parts would become one tensor
-        try:
-            result = structure.normalize_element(result)
-            self._output_structure = structure.type_spec_from_value(result)
-        except (ValueError, TypeError) as error:
-            raise TypeError(
-                f"Unsupported return value from function passed to {self._transformation_name}: {result}."
-            ) from error
-        return structure.to_tensor_list(self._output_structure, result)
-
-    @property
-    def output_structure(self):
-        """The TypeSpecs of the result."""
-        return self._output_structure
-
-    @property
-    def output_types(self):
-        return structure.get_legacy_output_types(self._output_structure)
-
-    @property
-    def output_shapes(self):
-        return structure.get_legacy_output_shapes(self._output_structure)
-
-    @property
-    def output_classes(self):
-        return structure.get_legacy_output_classes(self._output_structure)
-
-    @property
-    def function(self):
-        return self._function
-
-    @property
-    def captured_inputs(self):
-        """The tensors from outside that it uses."""
-        return self._function.captured_inputs
-
-
-class _ElementFunction(function._DefinedFunction):
-    """A function of the library whose arguments have static shapes."""
-
-    def __init__(self, func, specs, name):
-        super().__init__(func, [f"args_{i}" for i in range(len(specs))], [s.dtype for s in specs], name)
-        self._shapes = [s.shape for s in specs]
-        graph = function.func_graph_from_py_func(
-            func,
-            [n for n, _ in self._args],
-            [t for _, t in self._args],
-            name=name,
-            arg_shapes=self._shapes,
-            capture_resource_var_by_value=False,
-        )
-        self._set_body(graph)
-
-
-class _CopiedFunction(function._DefinedFunction):
-    """A function without arguments whose body has copies of the nodes outside that make a dataset."""
-
-    def __init__(self, func):
-        super().__init__(func, [], [], f"_make_dataset_{ops.uid()}", capture_by_value=True)
-
-
-def _state_function(func, name, dataset, initial_state, returns_state_only):
-    """A function of (state, element) whose results keep the state's types; its shapes are what stays the
-    same.
-
-    Returns the TypeSpecs of the state, and the function.
-    """
-    spec = structure.type_spec_from_value(initial_state)
-    while True:
-        wrapped = StructuredFunctionWrapper(
-            func, name, input_structure=(spec, dataset.element_spec), add_to_graph=False
-        )
-        found = wrapped.output_structure
-        if not returns_state_only:
-            if not isinstance(found, tuple) or len(found) != 2:
-                raise TypeError(
-                    "The scan function must return a pair comprising the new state and the output value."
-                )
-            found = found[0]
-        for mine, its in zip(nest.flatten(spec), nest.flatten(found)):
-            if mine._to_legacy_output_classes() != its._to_legacy_output_classes():
-                raise TypeError(
-                    f"The element classes for the new state must match the initial state. Expected {spec}; got {found}."
-                )
-            if mine._to_legacy_output_types() != its._to_legacy_output_types():
-                raise TypeError(
-                    f"The element types for the new state must match the initial state. Expected {spec}; got {found}."
-                )
-        nest.assert_same_structure(spec, found)
-        common = structure.most_specific_common(spec, found)
-        if common == spec or all(a == b for a, b in zip(nest.flatten(common), nest.flatten(spec))):
-            wrapped.function.add_to_graph(ops.get_default_graph())
-            return spec, wrapped
-        spec = common
 
 
 # ---- Kinds of datasets ----

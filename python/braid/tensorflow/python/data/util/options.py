@@ -13,7 +13,7 @@ class OptionsBase:
         if name.startswith("_") or name not in type(self)._OPTIONS:
             raise AttributeError(f"{type(self).__name__} has no option {name}")
         default = type(self)._OPTIONS[name][1]
-        if callable(default):
+        if isinstance(default, type):
             # Options within options can be set before they are there.
             default = self._options[name] = default()
             return default

@@ -187,9 +187,10 @@ class _DNN(estimator.Estimator):
 class DNNClassifier(_DNN):
     """A network that chooses one of n_classes classes.
 
-    hidden_units: the sizes of the hidden layers. feature_columns: dense columns. label_vocabulary: the values of
-    labels that are strings. weight_column: the feature with the weights of examples. optimizer: an Optimizer, a
-    function that makes one, or "Adagrad", "Adam", "Ftrl", "RMSProp", "SGD". dropout: the rate, in training.
+    hidden_units: the sizes of the hidden layers. feature_columns: dense columns. label_vocabulary: the values
+    of labels that are strings. weight_column: the feature with the weights of examples. optimizer: an
+    Optimizer, a function that makes one, or "Adagrad", "Adam", "Ftrl", "RMSProp", "SGD". dropout: the rate,
+    in training.
     """
 
     def __init__(

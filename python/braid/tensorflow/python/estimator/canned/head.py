@@ -1,7 +1,7 @@
 """Heads: from logits to predictions, loss, training and metrics.
 
-A head computes for one or several logits of an example. The losses of examples are weighted by a column of the
-features, if the head has one, and reduced to a scalar.
+A head computes for one or several logits of an example. The losses of examples are weighted by a column of
+the features, if the head has one, and reduced to a scalar.
 """
 
 import abc
@@ -52,7 +52,8 @@ def _summary_key(head_name, val):
 class _Head(metaclass=abc.ABCMeta):
     """The base of heads.
 
-    A subclass has logits_dimension, and says what is computed of the logits: _predictions, _losses_of, _metrics.
+    A subclass has logits_dimension, and says what is computed of the logits: _predictions, _losses_of,
+    _metrics.
     """
 
     def __init__(self, weight_column=None, loss_reduction=losses.Reduction.SUM, loss_fn=None, name=None):
@@ -131,8 +132,8 @@ class _Head(metaclass=abc.ABCMeta):
     ):
         """The EstimatorSpec of a model with these logits.
 
-        labels are needed for training and evaluation; for training also an optimizer, or train_op_fn, a function
-        from the loss to an op. regularization_losses: scalars that are added to the loss.
+        labels are needed for training and evaluation; for training also an optimizer, or train_op_fn, a
+        function from the loss to an op. regularization_losses: scalars that are added to the loss.
         """
         with ops.name_scope(self._name, "head"):
             logits = _check_logits_final_dim(logits, self.logits_dimension, self._logits_scope)

@@ -125,7 +125,8 @@ class SupervisedInputReceiver(
 
 @estimator_export("estimator.export.build_parsing_serving_input_receiver_fn")
 def build_parsing_serving_input_receiver_fn(feature_spec, default_batch_size=None):
-    """A function that makes a receiver of serialized Examples, parsed by `feature_spec` (see parse_example)."""
+    """A function that makes a receiver of serialized Examples, parsed by `feature_spec` (see
+    parse_example)."""
 
     def serving_input_receiver_fn():
         serialized = array_ops.placeholder(
@@ -224,7 +225,8 @@ def _valid(signature):
 def build_all_signature_defs(
     receiver_tensors, export_outputs, receiver_tensors_alternatives=None, serving_only=True
 ):
-    """A dict from names to SignatureDefs, for all outputs; those of alternatives are named ALTERNATIVE:OUTPUT.
+    """A dict from names to SignatureDefs, for all outputs; those of alternatives are named
+    ALTERNATIVE:OUTPUT.
 
     serving_only: leaves out, with a message, those that do not serve the default signature's method.
     """

@@ -28,8 +28,8 @@ def pandas_input_fn(
 ):
     """An input function that gives batches of the rows of a data frame, a tensor for each column.
 
-    y: labels, a Series or a data frame with the same index; none if None. num_epochs: how often the rows are given;
-    for ever if None. shuffle: must be True or False. target_column: the name of y among the columns.
+    y: labels, a Series or a data frame with the same index; none if None. num_epochs: how often the rows are
+    given; for ever if None. shuffle: must be True or False. target_column: the name of y among the columns.
     """
     if not HAS_PANDAS:
         raise TypeError("pandas_input_fn should not be called without pandas installed")

@@ -32,9 +32,9 @@ _ALLOWED = {
 class Layer:
     """A layer. Subclasses make their weights in build() and compute in call().
 
-    trainable: whether its weights are trained. name: the scope of its weights and ops; made from the class if None.
-    dtype: the type of the weights; that of the first input if None. kwargs: input_shape, batch_input_shape,
-    batch_size, weights (initial values), activity_regularizer.
+    trainable: whether its weights are trained. name: the scope of its weights and ops; made from the class if
+    None. dtype: the type of the weights; that of the first input if None. kwargs: input_shape,
+    batch_input_shape, batch_size, weights (initial values), activity_regularizer.
     """
 
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
@@ -179,8 +179,8 @@ class Layer:
     ):
         """Makes a weight.
 
-        shape: () if None. dtype: the layer's, or floatx. initializer: Glorot's uniform one for floats, zeros for
-        integers and booleans, if None. regularizer: a function of the weight that gives a loss.
+        shape: () if None. dtype: the layer's, or floatx. initializer: Glorot's uniform one for floats, zeros
+        for integers and booleans, if None. regularizer: a function of the weight that gives a loss.
         constraint: a function applied after each update. kwargs: getter, collections.
         """
         from braid.tensorflow.python.keras import backend, initializers
@@ -420,7 +420,8 @@ class Layer:
         return metrics
 
     def add_metric(self, value, aggregation=None, name=None):
-        """Adds a metric of the value of a tensor. aggregation: "mean"; None for the result of a Metric object."""
+        """Adds a metric of the value of a tensor. aggregation: "mean"; None for the result of a Metric
+        object."""
         if aggregation is not None and aggregation != "mean":
             raise ValueError(
                 "We currently support only `mean` sample-wise metric aggregation. "
@@ -703,7 +704,8 @@ class Layer:
         return tuple(_unique(found))
 
     def _checkpoint_children(self):
-        """(name, object) of each variable, layer and list of layers that an attribute holds, for checkpoints."""
+        """(name, object) of each variable, layer and list of layers that an attribute holds, for
+        checkpoints."""
         return [(name, value) for name, value in self._track if not name.startswith("_self_")]
 
 

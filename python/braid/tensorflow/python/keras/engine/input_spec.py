@@ -10,8 +10,8 @@ from braid.tensorflow.python.util.tf_export import keras_export, tf_export
 class InputSpec:
     """Rank, dtype and axes that an input must have; None stands for any.
 
-    dtype: the type of the elements. shape: the shape, None for any length. ndim, max_ndim, min_ndim: the rank.
-    axes: lengths by axis.
+    dtype: the type of the elements. shape: the shape, None for any length. ndim, max_ndim, min_ndim: the
+    rank. axes: lengths by axis.
     """
 
     def __init__(self, dtype=None, shape=None, ndim=None, max_ndim=None, min_ndim=None, axes=None):

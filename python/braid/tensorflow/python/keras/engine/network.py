@@ -534,8 +534,8 @@ def _jsonable(value):
 def _map_graph(inputs, outputs):
     """(nodes in the order of computation, layers): all between inputs and outputs.
 
-    Layers come by their distance from the outputs, the farthest first, and then in the order in which a walk back
-    from the outputs finds them. Weights are in this order, too.
+    Layers come by their distance from the outputs, the farthest first, and then in the order in which a walk
+    back from the outputs finds them. Weights are in this order, too.
     """
     order, found, finished, active = [], {}, set(), set()
 

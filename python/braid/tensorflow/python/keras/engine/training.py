@@ -1,7 +1,7 @@
 """Model: a network that is trained, evaluated and used on arrays, datasets and generators.
 
-compile() builds targets, losses and metrics on the model's outputs. The functions for training, evaluation and
-prediction are made at their first use; each runs one batch in Keras' session.
+compile() builds targets, losses and metrics on the model's outputs. The functions for training, evaluation
+and prediction are made at their first use; each runs one batch in Keras' session.
 """
 
 import numpy as np
@@ -39,10 +39,10 @@ class Model(Network):
     ):
         """Says how the model is trained.
 
-        optimizer: a name, one of tf.keras.optimizers or of tf.train. loss, loss_weights: one for all outputs, a list,
-        or a dict by their names. metrics: a list, or a dict by outputs; "accuracy" is the one that fits the loss.
-        weighted_metrics: metrics with the weights of examples. sample_weight_mode: "temporal" for weights of steps.
-        target_tensors: tensors to use as labels.
+        optimizer: a name, one of tf.keras.optimizers or of tf.train. loss, loss_weights: one for all outputs,
+        a list, or a dict by their names. metrics: a list, or a dict by outputs; "accuracy" is the one that
+        fits the loss. weighted_metrics: metrics with the weights of examples. sample_weight_mode: "temporal"
+        for weights of steps. target_tensors: tensors to use as labels.
         """
         run_eagerly = kwargs.pop("run_eagerly", None)
         kwargs.pop("experimental_run_tf_function", None)
@@ -456,10 +456,11 @@ class Model(Network):
     ):
         """Trains for some epochs. Returns a History.
 
-        x, y: arrays, lists of them, or dicts by names; or x is a Dataset, a Sequence or a generator of (x, y) or
-        (x, y, weights). batch_size: 32 if None. validation_split: the part of the arrays' end to validate on.
-        validation_data: (x, y) or (x, y, weights), a Dataset or a Sequence. steps_per_epoch: for data without an end.
-        max_queue_size, workers, use_multiprocessing: of TensorFlow; batches of generators are taken in this thread.
+        x, y: arrays, lists of them, or dicts by names; or x is a Dataset, a Sequence or a generator of (x, y)
+        or (x, y, weights). batch_size: 32 if None. validation_split: the part of the arrays' end to validate
+        on. validation_data: (x, y) or (x, y, weights), a Dataset or a Sequence. steps_per_epoch: for data
+        without an end. max_queue_size, workers, use_multiprocessing: of TensorFlow; batches of generators are
+        taken in this thread.
         """
         if "nb_epoch" in kwargs:
             epochs = kwargs.pop("nb_epoch")

@@ -232,7 +232,8 @@ def metrics_of_outputs(metrics, names):
 class Batches:
     """What a training loop takes from: batches of arrays, a Dataset, a Sequence or a generator.
 
-    Iterating gives (inputs, targets, weights or None, number of examples). `steps` is None where it is not known.
+    Iterating gives (inputs, targets, weights or None, number of examples). `steps` is None where it is not
+    known.
     """
 
     def __init__(self, model, x, y, sample_weight, batch_size, steps, shuffle, class_weight, what):

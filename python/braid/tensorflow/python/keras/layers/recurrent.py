@@ -103,8 +103,8 @@ class RNN(Layer):
     """Steps a cell over the time of [batch, time, ...].
 
     cell: an object with call(inputs, states) -> (output, states) and state_size, or a list of them.
-    return_sequences: the outputs of all steps, else the last. return_state: also the states. stateful: the next
-    batch begins with the states of the last. unroll: no loop, but each step's nodes.
+    return_sequences: the outputs of all steps, else the last. return_state: also the states. stateful: the
+    next batch begins with the states of the last. unroll: no loop, but each step's nodes.
     """
 
     def __init__(

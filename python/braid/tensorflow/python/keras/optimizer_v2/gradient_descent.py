@@ -7,7 +7,8 @@ from braid.tensorflow.python.util.tf_export import keras_export
 
 @keras_export("keras.optimizers.SGD")
 class SGD(optimizer_v2.OptimizerV2):
-    """var -= learning_rate * gradient, with momentum: velocity = momentum * velocity - learning_rate * gradient."""
+    """var -= learning_rate * gradient, with momentum: velocity = momentum * velocity - learning_rate *
+    gradient."""
 
     def __init__(self, learning_rate=0.01, momentum=0.0, nesterov=False, name="SGD", **kwargs):
         super().__init__(name, **kwargs)
@@ -29,7 +30,8 @@ class SGD(optimizer_v2.OptimizerV2):
         rate = self._decayed_lr(dtype)
         if self._momentum:
             slot = self.get_slot(var, "momentum")
-            # The op adds momentum and takes the rate's sign: accum = momentum * accum - lr * grad; var += accum.
+            # The op adds momentum and takes the rate's sign: accum = momentum * accum - lr * grad; var +=
+            # accum.
             if optimizer_v2.is_resource(var):
                 return optimizer_v2.run_apply(
                     "keras_momentum",

@@ -1,7 +1,7 @@
 """OptimizerV2: the base of tf.keras' optimizers.
 
-Hyperparameters are variables, so that callbacks may change them. Slots are variables named after those that they
-belong to. A step is one op, after which `iterations` is one more.
+Hyperparameters are variables, so that callbacks may change them. Slots are variables named after those that
+they belong to. A step is one op, after which `iterations` is one more.
 """
 
 import abc
@@ -52,7 +52,8 @@ def _ref(var):
 
 @keras_export("keras.optimizers.Optimizer")
 class OptimizerV2(metaclass=abc.ABCMeta):
-    """The base. Subclasses define _create_slots, _resource_apply_dense, _resource_apply_sparse and get_config.
+    """The base. Subclasses define _create_slots, _resource_apply_dense, _resource_apply_sparse and
+    get_config.
 
     kwargs: clipnorm, clipvalue: limits of each gradient; lr for learning_rate; decay.
     """

@@ -1,7 +1,8 @@
 """Weights in TensorFlow's checkpoints of objects.
 
-A variable's name in the checkpoint is its path from the model: layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE.
-The graph of objects is beside it, as a message, so that TensorFlow loads the checkpoint, too.
+A variable's name in the checkpoint is its path from the model:
+layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE. The graph of objects is beside it, as a message, so
+that TensorFlow loads the checkpoint, too.
 """
 
 from braid.tensorflow.python.keras.saving import object_graph
@@ -129,7 +130,8 @@ def _directory(path):
 
 
 def load_weights(model, filepath):
-    """Sets the variables that the checkpoint has. Those of an optimizer that is not there yet are left out."""
+    """Sets the variables that the checkpoint has. Those of an optimizer that is not there yet are left
+    out."""
     from braid.tensorflow.python.training import checkpoint_utils
 
     graph = _Graph(model)

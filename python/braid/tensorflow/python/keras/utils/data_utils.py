@@ -37,7 +37,8 @@ def get_file(
     archive_format="auto",
     cache_dir=None,
 ):
-    """The path of a file that is in the cache already, ~/.keras/datasets by default. FileNotFoundError otherwise.
+    """The path of a file that is in the cache already, ~/.keras/datasets by default. FileNotFoundError
+    otherwise.
 
     Braid downloads nothing: put the file there.
     """

@@ -16,7 +16,8 @@ _GLOBAL_CUSTOM_OBJECTS = {}
 
 @keras_export("keras.utils.CustomObjectScope")
 class CustomObjectScope:
-    """A context in which names of the program's own classes and functions are known: dicts from names to them."""
+    """A context in which names of the program's own classes and functions are known: dicts from names to
+    them."""
 
     def __init__(self, *args):
         self.custom_objects = args
@@ -139,8 +140,8 @@ def has_arg(fn, name, accept_all=False):
 class Progbar:
     """A progress bar on the standard output.
 
-    target: how many steps, or None. verbose: 0 silent, 1 a bar, 2 a line at the end. stateful_metrics: names of
-    values that are shown as they are; the others are averaged. interval: seconds between two updates.
+    target: how many steps, or None. verbose: 0 silent, 1 a bar, 2 a line at the end. stateful_metrics: names
+    of values that are shown as they are; the others are averaged. interval: seconds between two updates.
     """
 
     def __init__(self, target, width=30, verbose=1, interval=0.05, stateful_metrics=None, unit_name="step"):

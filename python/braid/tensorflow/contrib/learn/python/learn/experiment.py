@@ -13,8 +13,8 @@ from braid.tensorflow.python.training import server_lib
 class Experiment:
     """An estimator with its inputs.
 
-    train_steps: up to which global step; without end if None. eval_steps: batches of an evaluation; until the input
-    ends if None. train_monitors: hooks. min_eval_frequency: not used, evaluations follow checkpoints.
+    train_steps: up to which global step; without end if None. eval_steps: batches of an evaluation; until the
+    input ends if None. train_monitors: hooks. min_eval_frequency: not used, evaluations follow checkpoints.
     """
 
     def __init__(
@@ -83,7 +83,8 @@ class Experiment:
         self._eval_hooks.extend(additional_hooks)
 
     def train(self, delay_secs=None, saving_listeners=None):
-        """Trains as this task: workers of a cluster begin `delay_secs` later, 5 seconds for each by default."""
+        """Trains as this task: workers of a cluster begin `delay_secs` later, 5 seconds for each by
+        default."""
         config = self._estimator.config
         server = None
         if config.cluster_spec and config.cluster_spec.as_dict() and config.master:

@@ -46,6 +46,9 @@ def map_and_batch(
 
 
 map_and_batch_with_legacy_function = map_and_batch
+tf_export(v1=["data.experimental.map_and_batch_with_legacy_function"]).export_constant(
+    __name__, "map_and_batch_with_legacy_function"
+)
 
 
 @tf_export("data.experimental.unbatch")

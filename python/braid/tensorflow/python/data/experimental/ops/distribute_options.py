@@ -1,3 +1,3 @@
 """DistributeOptions."""
 
-from braid.tensorflow.python.data.ops.dataset_ops import DistributeOptions  # noqa: F401
+from braid.tensorflow.python.data.ops.dataset_options import AutoShardPolicy, DistributeOptions  # noqa: F401

@@ -1,3 +1,6 @@
 """OptimizationOptions."""
 
-from braid.tensorflow.python.data.ops.dataset_ops import OptimizationOptions  # noqa: F401
+from braid.tensorflow.python.data.ops.dataset_options import (
+    MapVectorizationOptions,
+    OptimizationOptions,
+)  # noqa: F401

@@ -1,3 +1,3 @@
 """StatsOptions."""
 
-from braid.tensorflow.python.data.ops.dataset_ops import StatsOptions  # noqa: F401
+from braid.tensorflow.python.data.ops.dataset_options import StatsOptions  # noqa: F401

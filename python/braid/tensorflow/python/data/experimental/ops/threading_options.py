@@ -1,3 +1,3 @@
 """ThreadingOptions."""
 
-from braid.tensorflow.python.data.ops.dataset_ops import ThreadingOptions  # noqa: F401
+from braid.tensorflow.python.data.ops.dataset_options import ThreadingOptions  # noqa: F401

@@ -1,0 +1,281 @@
+# Estimators train, evaluate, predict and export; names and values are those of TensorFlow 1.15
+# (tensorflow_estimator).
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import support  # noqa: F401, before the others: where the package is
+import numpy as np
+
+import braid.tensorflow as tf
+
+fc = tf.feature_column
+X = {"x": np.random.RandomState(0).randn(64, 2).astype("f"), "c": np.array(list("abca") * 16)}
+Y = (np.arange(64) % 3).astype("int64")
+
+
+def inputs(labels=Y, epochs=1):
+    return tf.estimator.inputs.numpy_input_fn(X, labels, batch_size=16, shuffle=False, num_epochs=epochs)
+
+
+def columns():
+    x = fc.numeric_column("x", shape=(2,))
+    c = fc.categorical_column_with_vocabulary_list("c", ["a", "b", "c"])
+    return x, c, fc.bucketized_column(x, [0.0, 1.0])
+
+
+class Canned(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def test_a_linear_classifier_gives_the_values_of_tensorflow(self):
+        x, c, buckets = columns()
+        e = tf.estimator.LinearClassifier([x, c, buckets], n_classes=3, model_dir=self.directory)
+        e.train(inputs(epochs=None), steps=3)
+        metrics = e.evaluate(inputs())
+        self.assertEqual(3, metrics["global_step"])
+        self.assertAlmostEqual(0.4375, metrics["accuracy"], 6)
+        self.assertAlmostEqual(1.0717924, metrics["average_loss"], 5)
+        self.assertAlmostEqual(17.148678, metrics["loss"], 4)
+        first = next(e.predict(inputs(None)))
+        np.testing.assert_allclose([0.80437595, -0.503241, 0.12546729], first["logits"], atol=1e-5)
+        self.assertEqual([b"0"], first["classes"].tolist())
+
+    def test_a_baseline_learns_the_mean(self):
+        e = tf.estimator.BaselineRegressor(model_dir=self.directory)
+        e.train(inputs(X["x"].sum(1), None), steps=3)
+        self.assertAlmostEqual(0.08550436, next(e.predict(inputs(None)))["predictions"][0], 5)
+
+    def test_names_of_variables_are_those_in_tensorflows_checkpoints(self):
+        x, c, _ = columns()
+        deep = [x, fc.embedding_column(c, 4)]
+        e = tf.estimator.DNNLinearCombinedClassifier(
+            linear_feature_columns=[c],
+            dnn_feature_columns=deep,
+            dnn_hidden_units=[5],
+            n_classes=3,
+            model_dir=self.directory,
+        )
+        e.train(inputs(epochs=None), steps=1)
+        names = {n for n, _ in tf.train.list_variables(self.directory)}
+        self.assertLessEqual(
+            {
+                "dnn/hiddenlayer_0/kernel",
+                "dnn/input_from_feature_columns/input_layer/c_embedding/embedding_weights",
+                "dnn/logits/bias",
+                "global_step",
+                "linear/linear_model/bias_weights",
+                "linear/linear_model/c/weights",
+            },
+            names,
+        )
+        self.assertEqual((6, 5), e.get_variable_value("dnn/hiddenlayer_0/kernel").shape)
+
+    def test_an_export_serves_examples(self):
+        x, c, _ = columns()
+        e = tf.estimator.LinearClassifier([x, c], n_classes=3, model_dir=self.directory)
+        e.train(inputs(epochs=None), steps=1)
+        receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(
+            fc.make_parse_example_spec([x, c])
+        )
+        path = e.export_saved_model(os.path.join(self.directory, "export"), receiver)
+        with tf.Graph().as_default(), tf.Session() as session:
+            meta = tf.saved_model.loader.load(session, ["serve"], path.decode())
+            self.assertEqual({"serving_default", "classification", "predict"}, set(meta.signature_def))
+            signature = meta.signature_def["predict"]
+            example = tf.train.Example()
+            example.features.feature["x"].float_list.value.extend([1.0, -1.0])
+            example.features.feature["c"].bytes_list.value.append(b"b")
+            scores = session.run(
+                signature.outputs["probabilities"].name,
+                {signature.inputs["examples"].name: [example.SerializeToString()]},
+            )
+        self.assertAlmostEqual(1.0, scores.sum(), 5)
+
+
+def model(features, labels, mode, params):
+    logits = tf.layers.dense(features["x"], 2, name="logits")
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        return tf.estimator.EstimatorSpec(mode, predictions={"p": tf.nn.softmax(logits)})
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+    metrics = {"acc": tf.metrics.accuracy(labels, tf.argmax(logits, 1))}
+    step = tf.train.GradientDescentOptimizer(params["rate"]).minimize(loss, tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=step, eval_metric_ops=metrics)
+
+
+class Own(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.labels = (X["x"].sum(1) > 0).astype("int64")
+
+    def estimator(self, **kwargs):
+        config = tf.estimator.RunConfig(save_checkpoints_steps=10, **kwargs.pop("config", {}))
+        return tf.estimator.Estimator(
+            model, params={"rate": 0.5}, model_dir=self.directory, config=config, **kwargs
+        )
+
+    def test_steps_go_on_from_the_checkpoint(self):
+        e = self.estimator()
+        e.train(inputs(self.labels, None), steps=5)
+        e.train(inputs(self.labels, None), max_steps=8)
+        self.assertEqual(8, e.evaluate(inputs(self.labels))["global_step"])
+        kernel = e.get_variable_value("logits/kernel")
+        e.train(inputs(self.labels, None), max_steps=8)  # nothing is left to do
+        np.testing.assert_array_equal(kernel, e.get_variable_value("logits/kernel"))
+
+    def test_a_dataset_is_an_input_and_predictions_come_one_by_one(self):
+        e = self.estimator()
+        e.train(lambda: tf.data.Dataset.from_tensor_slices((X, self.labels)).repeat().batch(32), steps=30)
+        self.assertGreater(
+            e.evaluate(lambda: tf.data.Dataset.from_tensor_slices((X, self.labels)).batch(20))["acc"], 0.9
+        )
+        predicted = list(e.predict(lambda: tf.data.Dataset.from_tensor_slices(X).batch(10)))
+        self.assertEqual(64, len(predicted))
+
+    def test_a_warm_start_takes_the_values_over(self):
+        self.estimator().train(inputs(self.labels, None), steps=5)
+        kernel = self.estimator().get_variable_value("logits/kernel")
+        other = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, other, ignore_errors=True)
+        e = tf.estimator.Estimator(
+            model, params={"rate": 0.0}, model_dir=other, warm_start_from=self.directory
+        )
+        e.train(inputs(self.labels, None), steps=1)
+        np.testing.assert_array_equal(kernel, e.get_variable_value("logits/kernel"))
+
+    def test_training_and_evaluation_take_turns(self):
+        seen = []
+
+        class Seen(tf.estimator.Exporter):
+            name = "seen"
+
+            def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+                seen.append((int(eval_result["global_step"]), is_the_final_export))
+
+        spec = tf.estimator.EvalSpec(inputs(self.labels), steps=None, throttle_secs=0, exporters=Seen())
+        train = tf.estimator.TrainSpec(inputs(self.labels, None), max_steps=25)
+        metrics, _ = tf.estimator.train_and_evaluate(self.estimator(), train, spec)
+        self.assertEqual([(10, False), (20, False), (25, True)], seen)
+        self.assertEqual(25, metrics["global_step"])
+
+    def test_wrong_model_functions_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "not expected args"):
+            tf.estimator.Estimator(lambda features, labels, mode, extra: None)
+        with self.assertRaisesRegex(ValueError, "does not include params"):
+            tf.estimator.Estimator(lambda features, labels, mode: None, params={})
+        e = tf.estimator.Estimator(lambda features, labels, mode: 5, model_dir=self.directory)
+        with self.assertRaisesRegex(ValueError, "EstimatorSpec"):
+            e.train(inputs(), steps=1)
+        with self.assertRaisesRegex(ValueError, "Missing loss"):
+            tf.estimator.EstimatorSpec("train", train_op=tf.no_op())
+
+
+class Configuration(unittest.TestCase):
+    def config(self, **tf_config):
+        with mock.patch.dict(os.environ, {"TF_CONFIG": json.dumps(tf_config)}):
+            return tf.estimator.RunConfig()
+
+    cluster = {"chief": ["c:1"], "worker": ["w0:1", "w1:1"], "ps": ["p:1"]}
+
+    def test_tasks_of_a_cluster(self):
+        chief = self.config(cluster=self.cluster, task={"type": "chief", "index": 0})
+        self.assertTrue(chief.is_chief)
+        self.assertEqual(
+            ("grpc://c:1", 1, 3), (chief.master, chief.num_ps_replicas, chief.num_worker_replicas)
+        )
+        worker = self.config(cluster=self.cluster, task={"type": "worker", "index": 1})
+        self.assertEqual((False, 2), (worker.is_chief, worker.global_id_in_cluster))
+        self.assertEqual(["/job:ps", "/job:worker/task:1"], list(worker.session_config.device_filters))
+        evaluator = self.config(cluster=self.cluster, task={"type": "evaluator", "index": 0})
+        self.assertEqual(("", 0), (evaluator.master, evaluator.num_ps_replicas))
+
+    def test_wrong_clusters_are_refused(self):
+        for tf_config in (
+            {"cluster": {"worker": ["w:1"]}, "task": {"type": "worker", "index": 0}},
+            {"cluster": self.cluster, "task": {"type": "worker", "index": 2}},
+            {"cluster": self.cluster},
+            {"task": {"type": "ps", "index": 0}},
+        ):
+            with self.assertRaises(ValueError):
+                self.config(**tf_config)
+
+    def test_settings_are_checked(self):
+        with self.assertRaisesRegex(ValueError, "cannot be both set"):
+            tf.estimator.RunConfig(save_checkpoints_steps=1, save_checkpoints_secs=1)
+        with self.assertRaisesRegex(ValueError, "not supported"):
+            tf.estimator.RunConfig().replace(master="x")
+        self.assertIsNone(tf.estimator.RunConfig(save_checkpoints_steps=5).save_checkpoints_secs)
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def run_task(task, directory):
+    """The program of a task of the cluster test below."""
+    os.environ["TF_CONFIG"] = task
+    c = fc.categorical_column_with_hash_bucket("c", 20)
+    e = tf.estimator.DNNClassifier(
+        [4],
+        [fc.numeric_column("x", shape=(2,)), fc.embedding_column(c, 3)],
+        n_classes=3,
+        config=tf.estimator.RunConfig(
+            directory, save_checkpoints_steps=20, experimental_max_worker_delay_secs=3
+        ),
+    )
+    evaluation = tf.estimator.EvalSpec(inputs(), steps=None, start_delay_secs=0, throttle_secs=0)
+    tf.estimator.train_and_evaluate(e, tf.estimator.TrainSpec(inputs(epochs=None), max_steps=60), evaluation)
+
+
+class Cluster(unittest.TestCase):
+    def test_each_task_of_a_cluster_ends_by_itself(self):
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+        roles = ["chief", "worker", "ps"]
+        cluster = {role: [f"localhost:{port}"] for role, port in zip(roles, free_ports(3))}
+        tasks = {
+            role: subprocess.Popen(
+                [
+                    sys.executable,
+                    __file__,
+                    PROGRAMS,
+                    json.dumps({"cluster": cluster, "task": {"type": role, "index": 0}}),
+                    directory,
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            for role in roles + ["evaluator"]
+        }
+        try:
+            for role, task in tasks.items():
+                output, _ = task.communicate(timeout=120)
+                self.assertEqual(0, task.returncode, f"{role}: {output.decode()[-2000:]}")
+        finally:
+            for task in tasks.values():
+                task.kill()
+        reader = tf.train.load_checkpoint(directory)
+        self.assertGreaterEqual(reader.get_tensor("global_step"), 60)
+        self.assertTrue(os.listdir(os.path.join(directory, "eval")))
+
+
+# What support has taken from the arguments, for the tasks of a cluster.
+PROGRAMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(tf.__path__[0]))), "..", "bin")
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1].startswith("{"):
+        run_task(*sys.argv[1:])
+    else:
+        unittest.main()

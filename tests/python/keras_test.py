@@ -1,0 +1,233 @@
+# Models of Keras: values are those of TensorFlow's tf.keras (graph mode) for the same weights.
+import os
+import shutil
+import tempfile
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import numpy as np
+
+import braid.tensorflow as tf
+
+keras = tf.keras
+layers = keras.layers
+
+
+def set_weights(model):
+    """Weights that any TensorFlow can be given, too."""
+    r = np.random.RandomState(1)
+    model.set_weights(
+        [
+            r.randn(*w.shape).astype("f") * 0.3 if w.ndim > 1 else np.abs(r.randn(*w.shape)).astype("f")
+            for w in model.get_weights()
+        ]
+    )
+
+
+def classifier():
+    model = keras.Sequential(
+        [
+            layers.Dense(4, activation="relu", input_shape=(3,), name="a"),
+            layers.BatchNormalization(),
+            layers.Dense(2, activation="softmax"),
+        ]
+    )
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    set_weights(model)
+    return model
+
+
+class Keras(unittest.TestCase):
+    def setUp(self):
+        keras.backend.clear_session()
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        r = np.random.RandomState(0)
+        self.x = r.rand(20, 3).astype("f")
+        self.y = r.randint(0, 2, 20)
+
+    def fit(self, model, x=None, y=None, **kwargs):
+        x, y = self.x if x is None else x, self.y if y is None else y
+        return model.fit(x, y, verbose=0, shuffle=False, **kwargs).history
+
+    def close(self, expected, got):
+        self.assertEqual(set(expected), set(got))
+        for name, values in expected.items():
+            np.testing.assert_allclose(values, got[name], atol=2e-5, err_msg=name)
+
+    def test_a_classifier_learns_as_in_tensorflow(self):
+        model = classifier()
+        expected = {
+            "loss": [0.58539, 0.58412],
+            "acc": [0.75, 0.75],
+            "val_loss": [1.35757, 1.35838],
+            "val_acc": [0.0, 0.0],
+        }
+        self.close(expected, self.fit(model, epochs=2, batch_size=8, validation_split=0.2))
+        self.assertEqual(["loss", "acc"], model.metrics_names)
+        self.assertEqual("training/Adam/a/kernel/m:0", model.optimizer.weights[1].name)
+
+    def test_a_model_of_two_outputs(self):
+        a = keras.Input((3,))
+        b = layers.Dense(2, name="o1")(a)
+        c = layers.Dense(1, name="o2")(layers.concatenate([a, b]))
+        model = keras.Model(a, [b, c])
+        metrics = {"o1": "mae", "o2": ["mse", "mae"]}
+        model.compile("sgd", ["mse", "mae"], metrics=metrics, loss_weights=[1.0, 0.5])
+        set_weights(model)
+        expected = {
+            "loss": [2.45823],
+            "o1_loss": [2.13463],
+            "o2_loss": [0.6472],
+            "o1_mean_absolute_error": [1.13292],
+            "o2_mean_squared_error": [0.42869],
+            "o2_mean_absolute_error": [0.6472],
+        }
+        self.close(expected, self.fit(model, y=[np.zeros((20, 2)), np.zeros((20, 1))]))
+
+    def test_optimizers_make_the_steps_of_tensorflow(self):
+        expected = {
+            keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True): [0.69399, 0.69122, 0.68675],
+            keras.optimizers.Adam(0.01, amsgrad=True): [0.69155, 0.67883, 0.66146],
+            keras.optimizers.RMSprop(0.01, momentum=0.5, centered=True): [0.68244, 0.55288, 0.33757],
+            tf.train.AdamOptimizer(0.01): [0.69154, 0.6788, 0.66141],
+        }
+        ids, labels = np.arange(50).reshape(10, 5) % 10, np.arange(10) % 2
+        for optimizer, losses in expected.items():
+            model = keras.Sequential(
+                [
+                    layers.Embedding(10, 4, input_length=5, mask_zero=True),
+                    layers.LSTM(3),
+                    layers.Dense(1, activation="sigmoid"),
+                ]
+            )
+            model.compile(optimizer, "binary_crossentropy")
+            set_weights(model)
+            got = self.fit(model, ids, labels, epochs=3, batch_size=4)
+            np.testing.assert_allclose(losses, got["loss"], atol=5e-5, err_msg=type(optimizer).__name__)
+
+    def test_masked_steps_of_recurrent_layers_do_not_count(self):
+        x = np.random.RandomState(2).rand(2, 5, 3).astype("f")
+        x[0, 3:] = 0
+        for layer in (
+            layers.LSTM(4),
+            layers.GRU(4),
+            layers.SimpleRNN(4),
+            layers.Bidirectional(layers.LSTM(2)),
+            layers.LSTM(4, unroll=True),
+        ):
+            inputs = keras.Input((None if not getattr(layer, "unroll", False) else 5, 3))
+            model = keras.Model(inputs, layer(layers.Masking()(inputs)))
+            whole = model.predict(x)
+            if getattr(layer, "unroll", False):
+                continue
+            np.testing.assert_allclose(whole[:1], model.predict(x[:1, :3]), atol=1e-6, err_msg=layer.name)
+
+    def test_weights_survive_a_checkpoint_and_json(self):
+        model = classifier()
+        self.fit(model)
+        path = os.path.join(self.directory, "weights")
+        model.save_weights(path)
+        names = {name for name, _ in tf.train.list_variables(path)}
+        self.assertIn("layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE", names)
+        self.assertIn(
+            "layer_with_weights-0/kernel/.OPTIMIZER_SLOT/optimizer/m/.ATTRIBUTES/VARIABLE_VALUE", names
+        )
+        copy = keras.models.model_from_json(model.to_json())
+        copy.load_weights(path)
+        np.testing.assert_array_equal(model.predict(self.x), copy.predict(self.x))
+
+    def test_ops_between_layers_are_layers(self):
+        a = keras.Input((3,))
+        d = layers.Dense(3, name="d")
+        model = keras.Model(a, d(tf.nn.relu(d(a)) * 2.0))
+        self.assertEqual(
+            ["input_1", "d", "tf_op_layer_Relu", "tf_op_layer_mul"], [lay.name for lay in model.layers]
+        )
+        self.assertEqual(["d/kernel:0", "d/bias:0"], [w.name for w in model.weights])
+        b = keras.Input((3,))
+        again = keras.Model(b, model(b))
+        np.testing.assert_allclose(model.predict(self.x), again.predict(self.x), atol=1e-6)
+
+    def test_a_subclass_is_trained(self):
+        class Own(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.hidden = layers.Dense(
+                    5, activation="relu", kernel_regularizer=keras.regularizers.l2(0.1)
+                )
+                self.dropout = layers.Dropout(0.5)
+                self.rest = [layers.Dense(3), layers.Dense(1)]
+
+            def call(self, x, training=None):
+                h = self.dropout(self.hidden(x), training=training)
+                for layer in self.rest:
+                    h = layer(h)
+                return h
+
+        model = Own()
+        model.compile("sgd", "mse")
+        history = self.fit(model, y=self.x.sum(1), epochs=20)
+        self.assertLess(history["loss"][-1], history["loss"][0])
+        self.assertEqual(6, len(model.trainable_weights))
+        without = model.predict(self.x)
+        np.testing.assert_array_equal(without, model.predict(self.x))  # no dropout
+        hidden = keras.backend.get_value(model.hidden.kernel)
+        self.assertAlmostEqual(
+            0.1 * float((hidden**2).sum()), float(keras.backend.get_value(model.losses[0])), 5
+        )
+
+    def test_generators_datasets_and_weights_of_examples(self):
+        model = classifier()
+
+        def batches():
+            while True:
+                yield self.x[:10], self.y[:10]
+
+        model.fit_generator(batches(), steps_per_epoch=2, epochs=1, verbose=0)
+        data = tf.data.Dataset.from_tensor_slices((self.x, self.y)).batch(10)
+        self.assertEqual(2, len(model.evaluate(data, verbose=0)))
+        plain = model.evaluate(self.x, self.y, verbose=0)[0]
+        weighted = model.evaluate(self.x, self.y, sample_weight=np.full(20, 2.0), verbose=0)[0]
+        self.assertAlmostEqual(2 * plain, weighted, 4)
+
+    def test_callbacks(self):
+        model = classifier()
+        log = os.path.join(self.directory, "log.csv")
+        rates = []
+        history = self.fit(
+            model,
+            epochs=4,
+            validation_data=(self.x, self.y),
+            callbacks=[
+                keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (epoch + 1)),
+                keras.callbacks.CSVLogger(log),
+                keras.callbacks.ModelCheckpoint(
+                    os.path.join(self.directory, "{epoch}"), save_weights_only=True
+                ),
+                keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: rates.append(logs["lr"])),
+                keras.callbacks.EarlyStopping("loss", min_delta=10, patience=2),
+            ],
+        )
+        self.assertEqual(3, len(history["loss"]))  # the first loss is the best; two more are allowed
+        np.testing.assert_allclose([0.1, 0.05, 0.1 / 3], rates, rtol=1e-6)
+        with open(log) as file:
+            self.assertEqual("epoch,acc,loss,lr,val_acc,val_loss", file.readline().strip())
+        self.assertTrue(os.path.exists(os.path.join(self.directory, "3.index")))
+
+    def test_a_model_becomes_an_estimator_with_its_weights(self):
+        model = classifier()
+        self.fit(model, epochs=2)
+        loss, accuracy = model.evaluate(self.x, self.y, verbose=0)
+        e = keras.estimator.model_to_estimator(model, model_dir=self.directory)
+        data = lambda: tf.data.Dataset.from_tensor_slices(({"a_input": self.x}, self.y)).batch(
+            20
+        )  # noqa: E731
+        e.train(data, steps=1)
+        kernel = e.get_variable_value("a/kernel")
+        self.assertLess(np.abs(kernel - model.get_weights()[0]).max(), 2e-3)  # one step of Adam
+        self.assertAlmostEqual(loss, e.evaluate(data)["loss"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
