@@ -1,5 +1,6 @@
 """Recurrent networks: values (those of TensorFlow), names of weights, states, and gradients through loops."""
 
+import itertools
 import unittest
 
 import support
@@ -91,8 +92,6 @@ class RnnTest(unittest.TestCase):
             *cells, INPUTS, sequence_length=[2, 3], dtype=tf.float32
         )
         reverse = tf.reverse_sequence(INPUTS, [2, 3], seq_axis=1)
-        with tf.variable_scope("bidirectional_rnn/bw", reuse=True):
-            pass
         self.assertEqual(
             names(tf.trainable_variables())[::4],
             ["bidirectional_rnn/fw/gru_cell/gates/kernel", "bidirectional_rnn/bw/gru_cell/gates/kernel"],
@@ -156,6 +155,28 @@ class RnnTest(unittest.TestCase):
         ids, tree = self.run_after_initialization([decoded.predicted_ids, tree])
         self.assertTrue(((0 <= ids) & (ids < 5)).all())
         np.testing.assert_array_equal(tree[:, 0], [[2, 2, 2], [6, 5, 6], [7, 8, 9]])
+
+    def test_conditional_random_fields_agree_with_all_sequences(self):
+        random = np.random.RandomState(0)
+        inputs = random.randn(2, 4, 3).astype(np.float32)
+        transitions = random.randn(3, 3).astype(np.float32)
+        tags, lengths = random.randint(0, 3, [2, 4]), [4, 2]
+        likelihood, _ = tf.contrib.crf.crf_log_likelihood(inputs, tags, lengths, tf.constant(transitions))
+        best, score = tf.contrib.crf.crf_decode(
+            tf.constant(inputs), tf.constant(transitions), tf.constant(lengths)
+        )
+        likelihood, best, score = self.run_after_initialization([likelihood, best, score])
+        for i, length in enumerate(lengths):
+
+            def value(sequence, i=i):
+                own = sum(inputs[i, t, tag] for t, tag in enumerate(sequence))
+                return own + sum(transitions[a, b] for a, b in zip(sequence, sequence[1:]))
+
+            values = {s: value(s) for s in itertools.product(range(3), repeat=length)}
+            norm = np.log(sum(np.exp(v) for v in values.values()))
+            self.assertAlmostEqual(likelihood[i], value(tags[i, :length]) - norm, places=4)
+            self.assertEqual(tuple(best[i, :length]), max(values, key=values.get))
+            self.assertAlmostEqual(score[i], max(values.values()), places=4)
 
 
 if __name__ == "__main__":
