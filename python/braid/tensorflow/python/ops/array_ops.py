@@ -1061,6 +1061,13 @@ def _is_main_diagonal(*numbers):
     return all(isinstance(n, (int, np.integer)) for n in numbers)
 
 
+def _padding(value, dtype):
+    """The value around diagonals as a tensor; the default, 0, is False among bools."""
+    if dtype.base_dtype == dtypes.bool and not isinstance(value, ops.Tensor):
+        value = bool(value)
+    return ops.convert_to_tensor(value, dtype=dtype)
+
+
 @tf_export("linalg.diag", v1=["linalg.diag", "matrix_diag"])
 def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0):
     """Matrices with the given diagonals, and `padding_value` elsewhere.
@@ -1075,7 +1082,7 @@ def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_va
     ):
         return gen_array_ops.matrix_diag(diagonal, name=name)
     diagonal = ops.convert_to_tensor(diagonal)
-    padding_value = ops.convert_to_tensor(padding_value, dtype=diagonal.dtype)
+    padding_value = _padding(padding_value, diagonal.dtype)
     return gen_array_ops.matrix_diag_v2(diagonal, k, num_rows, num_cols, padding_value, name=name)
 
 
@@ -1085,7 +1092,7 @@ def matrix_diag_part(input, name="diag_part", k=0, padding_value=0):
     if _is_main_diagonal(k, padding_value) and (k, padding_value) == (0, 0):
         return gen_array_ops.matrix_diag_part(input, name=name)
     input = ops.convert_to_tensor(input)
-    padding_value = ops.convert_to_tensor(padding_value, dtype=input.dtype)
+    padding_value = _padding(padding_value, input.dtype)
     return gen_array_ops.matrix_diag_part_v2(input, k, padding_value, name=name)
 
 

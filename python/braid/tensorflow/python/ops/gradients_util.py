@@ -97,9 +97,14 @@ class _Caller:
         return ops._registered_gradient(op)
 
 
+# Types that have gradients: nothing flows through others.
 _WITH_GRADIENT = frozenset(
     dtypes.as_dtype(name) for name in ("float16", "float32", "float64", "bfloat16", "complex64", "complex128")
 )
+
+
+def _has_gradient(dtype):
+    return dtype.base_dtype in _WITH_GRADIENT or dtype.base_dtype in (dtypes.resource, dtypes.variant)
 
 
 def _needs_caller(graph):
@@ -157,10 +162,11 @@ def _GradientsHelper(
         grad_ys = [_initial_gradient(g, y) for g, y in zip(grad_ys, ys)]
         first = len(graph._native)
         caller = _Caller(graph, scope) if _needs_caller(graph) else None
+        differentiable = [x for x in sources if _has_gradient(x.dtype)]
         try:
             found = graph._native.gradients(
                 [y._pair for y in ys],
-                [x._pair for x in sources],
+                [x._pair for x in differentiable],
                 [_to_native(g) for g in grad_ys],
                 [s._pair for s in stops],
                 scope,
@@ -171,7 +177,8 @@ def _GradientsHelper(
         except _native.Error as error:
             raise _explained(error) from None
         graph._adopt(first)
-        results = [_from_native(graph, g) for g in found]
+        made = iter([_from_native(graph, g) for g in found])
+        results = [next(made) if _has_gradient(x.dtype) else None for x in sources]
         if unconnected is UnconnectedGradients.ZERO:
             from braid.tensorflow.python.ops import array_ops
 
