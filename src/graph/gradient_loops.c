@@ -2,6 +2,7 @@
 #include "graph/gradient_loops_internal.h"
 
 #include "base/alloc.h"
+#include "graph/builder.h"
 #include "graph/grad.h"
 
 bd_gradient_loops *bd_gradient_loops_new(braid_graph *g)
@@ -236,11 +237,14 @@ static bd_gradient_loop *add_loop(bd_gradient_loops *all, int32_t frame, const b
             const braid_op *n = all->g->nodes.items[id];
             if (bd_node_role(n) == BD_ROLE_EXIT && all->frames.of[id] == parent) outer_exit = n;
         }
-        if (!outer_exit) {
+        // A loop without an Exit is being built, and the gradients are part of its body: a front end that
+        // builds without regions takes them in (`adopt` in control_flow_contexts.py).
+        if (outer_exit) {
+            outer = add_loop(all, parent, outer_exit);
+        } else if (bd_graph_builder(all->g)->region) {
             unsupported(all, exit, "the loop around it has no Exit");
             return NULL;
         }
-        outer = add_loop(all, parent, outer_exit);
     }
     if (bd_gradient_has_failed(all)) return NULL;
     bd_gradient_loop *l = loop_new(all, frame, outer);

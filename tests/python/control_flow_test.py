@@ -302,6 +302,18 @@ class GradientsWithinTest(ControlFlowTest):
         )
         self.assertEqual(self.run_(loop[1]), 25)
 
+    def test_of_a_loop_in_a_loop(self):
+        v, x = tf.Variable(2.0), tf.constant([1.0, 2.0, 3.0])
+        rows = tf.map_fn(lambda r: tf.gradients(self.cube(r * v), r)[0], x)
+        np.testing.assert_allclose(self.run_(rows), 3 * 8 * np.array([1, 4, 9.0]))
+
+        def body(i, a):
+            y = tf.cond(i > 0, lambda: self.cube(v * a), lambda: v)
+            return i + 1, a + tf.gradients(y, v)[0]
+
+        loop = tf.while_loop(lambda i, a: i < 2, body, (0, 1.0))
+        self.assertEqual(self.run_(loop[1]), 2 + 3 * 2**2 * 2**3)
+
     def test_a_step_of_training_may_depend_on_a_condition(self):
         v, p = tf.Variable([1.0, 2.0]), tf.placeholder(tf.bool, [])
         loss = tf.reduce_sum(v * v)

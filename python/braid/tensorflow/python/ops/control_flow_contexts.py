@@ -1,8 +1,8 @@
 """What new nodes are in while a branch of a conditional or a loop's body is built.
 
-The graph has a context then, and each new node is handed to it (`AddOp`): it brings the node's inputs in, through
-a Switch into a branch, through an Enter into a loop. Gradients are built by the engine from the nodes alone, so
-contexts serve building only.
+The graph has a context then, and each new node is handed to it (`AddOp`): it brings the node's inputs in,
+through a Switch into a branch, through an Enter into a loop. Gradients are built by the engine from the nodes
+alone, so contexts serve building only.
 """
 
 import abc
@@ -311,8 +311,8 @@ class CondContext(ControlFlowContext):
                 self._outer_context.AddInnerOp(result.op)
         result.op.graph.prevent_fetching(result.op)
         result.op.graph.prevent_feeding(result)
-        # The contexts around know it, so that a context within this one does not bring it in again; and the other
-        # output, which gradients take.
+        # The contexts around know it, so that a context within this one does not bring it in again; and the
+        # other output, which gradients take.
         context = self
         while context is not None:
             context._values.update(x.name for x in result.op.outputs)
@@ -756,8 +756,8 @@ class _Frames:
 def adopt(context, new):
     """Takes the nodes of gradients, which the engine made outside of all contexts, into a context.
 
-    They may have loops of their own: what is in them stays as it is. Nodes that were added to a loop outside of
-    the context, and what these need, stay outside.
+    They may have loops of their own: what is in them stays as it is. Nodes that were added to a loop outside
+    of the context, and what these need, stay outside.
     """
     frames, here, loop = _Frames(), {None}, context.GetWhileContext()
     while loop is not None:

@@ -27,7 +27,9 @@ class StatsOptions(options_lib.OptionsBase):
 
 @tf_export("data.experimental.MapVectorizationOptions")
 class MapVectorizationOptions(options_lib.OptionsBase):
-    """How functions of elements become functions of batches in TensorFlow; Braid's engine does not change them."""
+    """How functions of elements become functions of batches in TensorFlow; Braid's engine does not change
+    them.
+    """
 
     _OPTIONS = {"enabled": (bool, None), "use_choose_fastest": (bool, None)}
 

@@ -59,7 +59,8 @@ def _chances(initial, target):
     """The chance that an element of each class is accepted, and that of taking one without asking.
 
     With r = target / initial, m its least and M its greatest value: elements are taken as they come with
-    chance m, else accepted with chance (r - m) / (M - m), which together gives a multiple of r for each class.
+    chance m, else accepted with chance (r - m) / (M - m), which together gives a multiple of r for each
+    class.
     m stays below 1, so that the end of the dataset ends both.
     """
     tiny = np.finfo(target.dtype.as_numpy_dtype).tiny
