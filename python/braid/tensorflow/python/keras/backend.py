@@ -1380,10 +1380,10 @@ def dropout(x, level, noise_shape=None, seed=None):
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     """-sum(target * log(output)) over the axis of classes."""
     if from_logits:
-        return nn.softmax_cross_entropy_with_logits_v2(labels=target, logits=output, dim=axis)
+        return nn.softmax_cross_entropy_with_logits_v2(labels=target, logits=output, axis=axis)
     if output.op.type == "Softmax":
         # The logits behind a softmax give the loss without a loss of precision.
-        return nn.softmax_cross_entropy_with_logits_v2(labels=target, logits=output.op.inputs[0], dim=axis)
+        return nn.softmax_cross_entropy_with_logits_v2(labels=target, logits=output.op.inputs[0], axis=axis)
     output = output / math_ops.reduce_sum(output, axis, True)
     output = clip(output, epsilon(), 1.0 - epsilon())
     return -math_ops.reduce_sum(target * math_ops.log(output), axis)

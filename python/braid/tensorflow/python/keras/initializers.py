@@ -59,6 +59,7 @@ normal = random_normal = RandomNormal
 truncated_normal = TruncatedNormal
 identity = Identity
 orthogonal = Orthogonal
+keras_export("keras.initializers.orthogonal").export_constant(__name__, "orthogonal")
 
 
 @keras_export("keras.initializers.serialize")

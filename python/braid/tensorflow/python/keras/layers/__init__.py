@@ -8,6 +8,7 @@ from braid.tensorflow.python.keras.layers.advanced_activations import ELU, Leaky
 from braid.tensorflow.python.keras.layers.advanced_activations import ThresholdedReLU
 from braid.tensorflow.python.keras.layers.convolutional import *
 from braid.tensorflow.python.keras.layers.core import *
+from braid.tensorflow.python.keras.layers.dense_attention import AdditiveAttention, Attention
 from braid.tensorflow.python.keras.layers.embeddings import Embedding
 from braid.tensorflow.python.keras.layers.merge import *
 from braid.tensorflow.python.keras.layers.noise import AlphaDropout, GaussianDropout, GaussianNoise
@@ -22,6 +23,12 @@ from braid.tensorflow.python.keras.layers.recurrent import (
     SimpleRNN,
     SimpleRNNCell,
 )
-from braid.tensorflow.python.keras.layers.recurrent import ConvLSTM2D, CuDNNGRU, CuDNNLSTM, StackedRNNCells
+from braid.tensorflow.python.keras.layers.recurrent import (
+    AbstractRNNCell,
+    ConvLSTM2D,
+    CuDNNGRU,
+    CuDNNLSTM,
+    StackedRNNCells,
+)
 from braid.tensorflow.python.keras.layers.serialization import deserialize, serialize
 from braid.tensorflow.python.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper

@@ -743,3 +743,27 @@ class ConvLSTM2D(RNN):
 
     def __init__(self, *args, **kwargs):
         _refuse("ConvLSTM2D", "use TimeDistributed(Conv2D) and LSTM, or a cell of the program's own with RNN")
+
+
+@keras_export("keras.layers.AbstractRNNCell")
+class AbstractRNNCell(Layer):
+    """The base of cells of a program's own: call(inputs, states), state_size, output_size."""
+
+    def call(self, inputs, states):
+        raise NotImplementedError("AbstractRNNCell.call")
+
+    @property
+    def state_size(self):
+        raise NotImplementedError("AbstractRNNCell.state_size")
+
+    @property
+    def output_size(self):
+        raise NotImplementedError("AbstractRNNCell.output_size")
+
+    def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+        if inputs is not None:
+            batch_size, dtype = array_ops.shape(inputs)[0], inputs.dtype
+        return nest.map_structure(
+            lambda size: array_ops.zeros(array_ops.stack([batch_size] + _length(size)), dtype=dtype),
+            self.state_size,
+        )

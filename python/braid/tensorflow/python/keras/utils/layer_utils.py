@@ -103,3 +103,15 @@ def get_source_inputs(tensor, layer=None, node_index=None):
             if not any(x is f for f in found):
                 found.append(x)
     return found
+
+
+@keras_export("keras.utils.plot_model")
+def plot_model(model, to_file="model.png", **kwargs):
+    """Refused: it needs Graphviz."""
+    raise NotImplementedError("tf.keras.utils.plot_model: use Model.summary, or the graph in TensorBoard")
+
+
+@keras_export("keras.utils.multi_gpu_model")
+def multi_gpu_model(model, gpus, cpu_merge=True, cpu_relocation=False):
+    """Refused: there is one device in a process."""
+    raise NotImplementedError("tf.keras.utils.multi_gpu_model: use tf.estimator with parameter servers")

@@ -1,0 +1,1 @@
+"""Preparing sequences, text and images."""
