@@ -50,8 +50,8 @@ def _explained(error):
 class _Caller:
     """Calls the program's gradient functions from the engine's walk."""
 
-    def __init__(self, graph, scope):
-        self.graph, self.scope = graph, scope
+    def __init__(self, graph):
+        self.graph = graph
 
     def __call__(self, native, grads):
         graph = self.graph
@@ -65,7 +65,7 @@ class _Caller:
         if function is None:
             return [None] * len(op.inputs)
         given = [_from_native(graph, g) for g in grads]
-        with graph.name_scope(f"{self.scope}{op.name}_grad"), graph._original_op(op):
+        with graph.name_scope(f"{op.name}_grad"), graph._original_op(op):
             for i, grad in enumerate(given):
                 if grad is None and op.outputs[i].dtype.base_dtype in _WITH_GRADIENT:
                     from braid.tensorflow.python.ops import array_ops
@@ -161,7 +161,7 @@ def _GradientsHelper(
         stops = [_as_source(s) for s in stops]
         grad_ys = [_initial_gradient(g, y) for g, y in zip(grad_ys, ys)]
         first = len(graph._native)
-        caller = _Caller(graph, scope) if _needs_caller(graph) else None
+        caller = _Caller(graph) if _needs_caller(graph) else None
         differentiable = [x for x in sources if _has_gradient(x.dtype)]
         try:
             found = graph._native.gradients(
