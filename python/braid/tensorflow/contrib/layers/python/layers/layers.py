@@ -14,9 +14,11 @@ from braid.tensorflow.python.layers import convolutional as convolutional_layers
 from braid.tensorflow.python.layers import core as core_layers
 from braid.tensorflow.python.layers import pooling as pooling_layers
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import init_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn
+from braid.tensorflow.python.ops import sparse_ops
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.ops import variables as tf_variables
 
@@ -830,6 +832,45 @@ def flatten(inputs, outputs_collections=None, scope=None):
         return utils.collect_named_outputs(outputs_collections, sc, outputs)
 
 
+def _inner_flatten(inputs, new_rank, output_collections=None, scope=None):
+    """`inputs` with its last axes made one, so that its rank is `new_rank`."""
+    with ops.name_scope(scope, "InnerFlatten", [inputs, new_rank]) as sc:
+        if isinstance(inputs, sparse_tensor.SparseTensor):
+            flattened = _sparse_inner_flatten(inputs, new_rank)
+        else:
+            inputs = ops.convert_to_tensor(inputs)
+            flattened = _dense_inner_flatten(inputs, new_rank)
+        return utils.collect_named_outputs(output_collections, sc, flattened)
+
+
+def _sparse_inner_flatten(inputs, new_rank):
+    rank = inputs.get_shape().ndims
+    if rank is not None and rank < new_rank:
+        raise ValueError(f"Inputs has rank less than new_rank. {inputs} must have rank at least {new_rank}")
+    outer = inputs.dense_shape[: new_rank - 1]
+    inner = math_ops.reduce_prod(inputs.dense_shape[new_rank - 1 :])
+    return sparse_ops.sparse_reshape(inputs, array_ops.concat((outer, [inner]), 0))
+
+
+def _dense_inner_flatten(inputs, new_rank):
+    rank_assertion = check_ops.assert_rank_at_least(
+        inputs, new_rank, message="inputs has rank less than new_rank"
+    )
+    with ops.control_dependencies([rank_assertion]):
+        outer = array_ops.strided_slice(array_ops.shape(inputs), [0], [new_rank - 1])
+        reshaped = array_ops.reshape(inputs, array_ops.concat((outer, [-1]), 0))
+    if inputs.get_shape().ndims is not None:
+        sizes = inputs.get_shape().as_list()
+        inner = sizes[new_rank - 1 :]
+        last = None
+        if None not in inner:
+            last = 1
+            for size in inner:
+                last *= size
+        reshaped.set_shape(sizes[: new_rank - 1] + [last])
+    return reshaped
+
+
 @add_arg_scope
 def fully_connected(
     inputs,
@@ -1162,3 +1203,9 @@ conv2d_transpose = convolution2d_transpose
 conv3d_transpose = convolution3d_transpose
 conv2d_in_plane = convolution2d_in_plane
 separable_conv2d = separable_convolution2d
+
+# Programs import them from here.
+from braid.tensorflow.contrib.layers.python.layers.normalization import batch_norm  # noqa: E402
+from braid.tensorflow.contrib.layers.python.layers.normalization import layer_norm  # noqa: E402
+
+__all__ += ["batch_norm", "layer_norm"]

@@ -474,8 +474,12 @@ def group_norm(
         raise ValueError(f"Inputs {inputs.name} has undefined rank.")
     axis = channels_axis + rank if channels_axis < 0 else channels_axis
     reduced = [a + rank if a < 0 else a for a in reduction_axes]
+    if any(not 0 <= a < rank for a in [axis, *reduced]):
+        raise ValueError("Axis is out of bounds.")
     if axis in reduced:
-        raise ValueError("reduction_axes must not contain channels_axis")
+        raise ValueError("reduction_axes and channels_axis must be mutually exclusive.")
+    if not all(tensor_shape.dimension_value(shape.dims[a]) for a in reduced):
+        raise ValueError(f"Inputs {inputs.name} has undefined dimensions: {shape} among reduction_axes")
     channels = tensor_shape.dimension_value(shape.dims[axis])
     if channels is None:
         raise ValueError(f"Inputs {inputs.name} has undefined channel dimension: {shape}")

@@ -113,14 +113,14 @@ def two_element_tuple(int_or_tuple):
 
 def n_positive_integers(n, value):
     """n positive integers: one n times, or n of them."""
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"n must be a positive integer: {n}")
     if isinstance(value, (list, tuple)):
         values = tuple(int(v) for v in value)
     elif isinstance(value, tensor_shape.TensorShape):
         values = tuple(value.as_list())
     else:
         values = (int(value),) * n
-    if len(values) == 1:
-        values *= n
     if len(values) != n or any(v is None or v < 1 for v in values):
         raise ValueError(f"value must be {n} positive integers: {value}")
     return values

@@ -1,6 +1,7 @@
 """Losses whose first argument is the predictions, and whose weights may be [batch]."""
 
 from braid.tensorflow.contrib.framework.python.ops.arg_scope import add_arg_scope
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
@@ -28,17 +29,28 @@ __all__ = [
 def _weights_of(weights, losses):
     """The weights with axes of size 1 for those that the losses have more."""
     weights = ops.convert_to_tensor(weights)
-    missing = (losses.get_shape().ndims or 0) - (weights.get_shape().ndims or 0)
-    if weights.get_shape().ndims and missing > 0:
+    if not weights.get_shape().ndims:
+        return weights
+    rank = losses.get_shape().ndims
+    if rank is None:
+        raise ValueError("losses.get_shape().ndims cannot be None")
+    missing = rank - weights.get_shape().ndims
+    if missing > 0:
         weights = array_ops.reshape(weights, array_ops.concat([array_ops.shape(weights), [1] * missing], 0))
     return weights
+
+
+def _added(loss):
+    add_loss(loss)
+    return loss
 
 
 @add_arg_scope
 def compute_weighted_loss(losses, weights=1.0, scope=None):
     """The sum of the losses times their weights, by how many weights are not 0, in the collection of losses."""
     losses = ops.convert_to_tensor(losses)
-    return losses_impl.compute_weighted_loss(losses, _weights_of(weights, losses), scope=scope)
+    weights = _weights_of(weights, losses)
+    return _added(losses_impl.compute_weighted_loss(losses, weights, scope=scope, loss_collection=None))
 
 
 @add_arg_scope
@@ -62,7 +74,9 @@ def _weighted(function, labels, predictions, weights, scope, **arguments):
     if labels is None:
         raise ValueError("labels must be given")
     predictions = ops.convert_to_tensor(predictions)
-    return function(labels, predictions, weights=_weights_of(weights, predictions), scope=scope, **arguments)
+    weights = _weights_of(weights, predictions)
+    loss = function(labels, predictions, weights=weights, scope=scope, loss_collection=None, **arguments)
+    return _added(loss)
 
 
 def absolute_difference(predictions, labels=None, weights=1.0, scope=None):
@@ -73,7 +87,8 @@ def _per_example(function, labels, logits, weights, scope, **arguments):
     weights = ops.convert_to_tensor(weights)
     if weights.get_shape().ndims == 2:
         weights = array_ops.squeeze(weights, [1])
-    return function(labels, logits, weights=weights, scope=scope, **arguments)
+    loss = function(labels, logits, weights=weights, scope=scope, loss_collection=None, **arguments)
+    return _added(loss)
 
 
 def sigmoid_cross_entropy(logits, multi_class_labels, weights=1.0, label_smoothing=0, scope=None):
@@ -123,10 +138,32 @@ def mean_squared_error(predictions, labels=None, weights=1.0, scope=None):
 
 
 def mean_pairwise_squared_error(predictions, labels=None, weights=1.0, scope=None):
-    return _weighted(losses_impl.mean_pairwise_squared_error, labels, predictions, weights, scope)
+    """The mean of squared differences between the errors of each two elements of an example, all ordered pairs."""
+    with ops.name_scope(scope, "mean_pairwise_squared_error", [predictions, labels]):
+        predictions = math_ops.cast(predictions, dtypes.float32)
+        labels = math_ops.cast(labels, dtypes.float32)
+        predictions.get_shape().assert_is_compatible_with(labels.get_shape())
+        weights = math_ops.cast(ops.convert_to_tensor(weights), dtypes.float32)
+        error = math_ops.subtract(predictions, labels)
+        rank = error.get_shape().ndims
+        if rank is None:
+            raise ValueError("diffs.get_shape().ndims cannot be None")
+        axes = list(range(1, rank))
+        squares = math_ops.reduce_sum(math_ops.square(error), axis=axes, keepdims=True)
+        weights = _weights_of(weights, error)
+        count = losses_impl._num_present(error, weights, per_batch=True)
+        total = math_ops.reduce_sum(error, axis=axes, keepdims=True)
+        term1 = 2.0 * math_ops.div_no_nan(squares, count)
+        term2 = 2.0 * math_ops.div_no_nan(math_ops.square(total), math_ops.square(count))
+        losses = math_ops.reduce_sum((term1 - term2) * weights)
+        return _added(
+            array_ops.where(
+                math_ops.reduce_sum(count) > 0, losses, array_ops.zeros_like(losses), name="value"
+            )
+        )
 
 
 def cosine_distance(predictions, labels=None, axis=None, weights=1.0, scope=None, dim=None):
-    return losses_impl.cosine_distance(
-        labels, predictions, axis=dim if axis is None else axis, weights=weights, scope=scope
-    )
+    """1 less the product along `axis` of what must be unit vectors."""
+    axis = dim if axis is None else axis
+    return _weighted(losses_impl.cosine_distance, labels, predictions, weights, scope, axis=axis)

@@ -1,10 +1,10 @@
 """create_train_op: gradients that are multiplied, clipped, summarized and applied in one op."""
 
-from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import clip_ops
 from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import variables as tf_variables
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.summary import summary
@@ -68,7 +68,7 @@ def multiply_gradients(grads_and_vars, gradient_multipliers):
                 continue
             if grad is None:
                 raise ValueError("Requested multiple of `None` gradient.")
-            factor = constant_op.constant(multiplier, dtype=grad.dtype)
+            factor = math_ops.cast(ops.convert_to_tensor(multiplier), grad.dtype)
             if isinstance(grad, ops.IndexedSlices):
                 grad = ops.IndexedSlices(grad.values * factor, grad.indices, grad.dense_shape)
             else:
