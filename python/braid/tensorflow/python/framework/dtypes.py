@@ -244,7 +244,7 @@ _BY_NUMPY = {
 def _of_numpy(value):
     try:
         dtype = np.dtype(value)
-    except TypeError:
+    except (TypeError, ValueError):  # numpy 2 raises the second for objects with a dtype of their own
         return None
     if dtype.kind in "SU":  # strings of any length
         return _BY_NAME["string"]

@@ -42,6 +42,15 @@ def _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, sh
 # ---- CSV ----
 
 
+def _default(value):
+    """The default of a column as tf.decode_csv takes it: an empty tensor for a type, where a field must be
+    there.
+    """
+    if isinstance(value, (dtypes.DType, type)) and value in _CSV_TYPES:
+        return constant_op.constant([], dtype=value)
+    return value
+
+
 @tf_export(v1=["data.experimental.CsvDataset"])
 class CsvDataset(dataset_ops.DatasetSource):
     """The records of CSV files, as tuples of scalars.
@@ -68,10 +77,7 @@ class CsvDataset(dataset_ops.DatasetSource):
         select_cols=None,
     ):
         self._filenames = ops.convert_to_tensor(filenames, dtype=dtypes.string, name="filenames")
-        defaults = [
-            constant_op.constant([], dtype=d) if isinstance(d, dtypes.DType) or d in _CSV_TYPES else d
-            for d in record_defaults
-        ]
+        defaults = [_default(d) for d in record_defaults]
         self._record_defaults = ops.convert_n_to_tensor(defaults, name="record_defaults")
 
         def text(name, value, default):
@@ -237,10 +243,7 @@ def make_csv_dataset(
     if select_columns is not None:
         select_columns = _column_numbers(select_columns, column_names)
     if column_defaults is not None:
-        column_defaults = [
-            constant_op.constant([], dtype=x) if isinstance(x, dtypes.DType) or x in _CSV_TYPES else x
-            for x in column_defaults
-        ]
+        column_defaults = [_default(d) for d in column_defaults]
     else:
         column_defaults = _inferred_defaults(
             names,
