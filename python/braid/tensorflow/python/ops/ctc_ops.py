@@ -3,6 +3,8 @@
 The loss is the forward recursion in logarithms; its gradient is the loop's.
 """
 
+import numpy as np
+
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
@@ -11,6 +13,7 @@ from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import functional_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
+from braid.tensorflow.python.ops import script_ops
 from braid.tensorflow.python.ops import sparse_ops
 from braid.tensorflow.python.util import deprecation
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -220,23 +223,130 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
         return [decoded], -math_ops.reduce_sum(logits, 1, keepdims=True)
 
 
-def _no_beam_search():
-    return NotImplementedError(
-        "tf.nn.ctc_beam_search_decoder: Braid has no kernel for it; tf.nn.ctc_greedy_decoder decodes "
-        "without beams"
-    )
+def _log_probs(logits):
+    most = logits.max(-1, keepdims=True)
+    return logits - most - np.log(np.exp(logits - most).sum(-1, keepdims=True))
+
+
+class _Beams:
+    """The best prefixes of one sequence so far.
+
+    For each there are its node, and the logarithms of the probabilities of paths that end in a blank, and in its
+    last label.
+    """
+
+    def __init__(self):
+        self.nodes = [(-1, -1)]  # of all prefixes: the node before, and the label
+        self.numbers = {}  # the node of a prefix by these two
+        self.node = np.zeros(1, np.int64)
+        self.blank = np.zeros(1)
+        self.label = np.full(1, -np.inf)
+
+    def _last(self):
+        return np.array([self.nodes[n][1] for n in self.node])
+
+    def step(self, log_probs, width):
+        """Goes on by the probabilities of the classes at one time; the last class is the blank."""
+        count, classes = len(self.node), len(log_probs) - 1
+        last, total = self._last(), np.logaddexp(self.blank, self.label)
+        longer = total[:, None] + log_probs[None, :classes]
+        has_label = np.flatnonzero(last >= 0)
+        longer[has_label, last[has_label]] = self.blank[has_label] + log_probs[last[has_label]]
+        label = np.where(last >= 0, self.label + log_probs[last], -np.inf)
+        place = {n: k for k, n in enumerate(self.node.tolist())}
+        for k in has_label.tolist():  # prefixes that go on from another one of the beam to one of the beam
+            before = place.get(self.nodes[self.node[k]][0])
+            if before is not None:
+                label[k] = np.logaddexp(label[k], longer[before, last[k]])
+                longer[before, last[k]] = -np.inf
+        blank = total + log_probs[classes]
+        scores = np.concatenate([np.logaddexp(blank, label), longer.ravel()])
+        kept = np.argsort(-scores, kind="stable")[:width]
+        kept = kept[scores[kept] > -np.inf]
+        old, new = kept[kept < count], kept[kept >= count] - count
+        made = [self._longer(self.node[k // classes], k % classes) for k in new]
+        self.node = np.concatenate([self.node[old], np.array(made, np.int64)])
+        self.blank = np.concatenate([blank[old], np.full(len(new), -np.inf)])
+        self.label = np.concatenate([label[old], longer.ravel()[new]])
+
+    def _longer(self, node, label):
+        key = (int(node), int(label))
+        if key not in self.numbers:
+            self.numbers[key] = len(self.nodes)
+            self.nodes.append(key)
+        return self.numbers[key]
+
+    def best(self, count):
+        """The labels of the best prefixes and the logarithms of their probabilities."""
+        total = np.logaddexp(self.blank, self.label)
+        found = []
+        for k in np.argsort(-total, kind="stable")[:count]:
+            labels, node = [], int(self.node[k])
+            while node > 0:
+                node, label = self.nodes[node]
+                labels.append(label)
+            found.append((labels[::-1], total[k]))
+        return found
+
+
+def _search(logits, lengths, width, top_paths, merge_repeated):
+    """The parts of the SparseTensors of the best paths, and their probabilities, of arrays."""
+    paths, scores = [[] for _ in range(top_paths)], []
+    for b, length in enumerate(lengths):
+        beams = _Beams()
+        for log_probs in _log_probs(logits[:length, b].astype(np.float64)):
+            beams.step(log_probs, width)
+        found = beams.best(top_paths)
+        if len(found) < top_paths:
+            raise ValueError("there are fewer than top_paths = %d paths: beam_width is too small" % top_paths)
+        scores.append([score for _, score in found])
+        for path, (labels, _) in zip(paths, found):
+            if merge_repeated:
+                labels = [k for i, k in enumerate(labels) if i == 0 or k != labels[i - 1]]
+            path.append(labels)
+    results = []
+    for path in paths:
+        places = [(b, i) for b, labels in enumerate(path) for i in range(len(labels))]
+        results.append(np.array(places, np.int64).reshape(-1, 2))
+        results.append(np.array([k for labels in path for k in labels], np.int64))
+        results.append(np.array([len(path), max(map(len, path), default=0)], np.int64))
+    return [*results, np.array(scores, logits.dtype).reshape(-1, top_paths)]
 
 
 @tf_export(v1=["nn.ctc_beam_search_decoder"])
 def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True):
-    """Not there: Braid has no kernel for it."""
-    raise _no_beam_search()
+    """The most likely sequences of labels: ([SparseTensor int64 [batch, time]], log probabilities [batch,
+    top_paths]).
+
+    inputs: logits [time, batch, classes], of which the last is the blank. merge_repeated: equal labels one
+    after another in a path are made one. A function of the program (tf.py_func) searches, not the engine.
+    """
+    if beam_width < top_paths:
+        raise ValueError("beam_width must be at least top_paths")
+    with ops.name_scope(None, "CTCBeamSearchDecoder", [inputs, sequence_length]):
+        inputs = ops.convert_to_tensor(inputs, name="inputs")
+        sequence_length = ops.convert_to_tensor(sequence_length, dtypes.int32, name="sequence_length")
+        parts = script_ops.py_func(
+            lambda logits, lengths: _search(logits, lengths, beam_width, top_paths, merge_repeated),
+            [inputs, sequence_length],
+            [dtypes.int64] * (3 * top_paths) + [inputs.dtype.base_dtype],
+            stateful=False,
+        )
+        decoded = []
+        for i in range(top_paths):
+            places, values, shape = parts[3 * i : 3 * i + 3]
+            places.set_shape([None, 2])
+            values.set_shape([None])
+            shape.set_shape([2])
+            decoded.append(sparse_tensor.SparseTensor(places, values, shape))
+        parts[-1].set_shape([inputs.get_shape().with_rank(3).dims[1].value, top_paths])
+        return decoded, parts[-1]
 
 
 @tf_export("nn.ctc_beam_search_decoder", v1=["nn.ctc_beam_search_decoder_v2"])
 def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_paths=1):
-    """Not there: Braid has no kernel for it."""
-    raise _no_beam_search()
+    """tf.nn.ctc_beam_search_decoder whose paths keep equal labels one after another."""
+    return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)
 
 
 @tf_export("nn.collapse_repeated")
