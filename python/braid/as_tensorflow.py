@@ -93,6 +93,7 @@ def _install():
     # TensorFlow brought these with it: programs import them without saying so.
     sys.meta_path.append(Aliases("absl", "braid.absl"))
     sys.meta_path.append(Aliases("six", "braid.six"))
+    sys.meta_path.append(Aliases("distutils", "braid.distutils"))  # which Python brought until 3.11
     old_names.install()
 
 

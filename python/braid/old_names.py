@@ -5,6 +5,7 @@ They are set where they are missing, in processes in which `import tensorflow` f
 not.
 """
 
+import base64
 import builtins
 import collections
 import collections.abc
@@ -58,6 +59,19 @@ def _set(module, name, value):
         setattr(module, name, value)
 
 
+def _fromstring(np):
+    """np.fromstring, which no longer takes bytes from numpy 2.3 on."""
+    of_text = np.fromstring
+
+    def fromstring(string, dtype=float, count=-1, *, sep="", **more):
+        if sep == "":
+            data = string.encode("latin-1") if isinstance(string, str) else string
+            return np.frombuffer(data, dtype, count).copy()
+        return of_text(string, dtype, count, sep=sep, **more)
+
+    return fromstring
+
+
 def install():
     if os.environ.get("BRAID_OLD_NAMES") == "0":
         return
@@ -66,6 +80,8 @@ def install():
     _set(inspect, "getargspec", _getargspec)
     _set(time, "clock", time.perf_counter)
     _set(fractions, "gcd", math.gcd)
+    _set(base64, "encodestring", base64.encodebytes)
+    _set(base64, "decodestring", base64.decodebytes)
 
     import numpy as np
 
@@ -76,3 +92,5 @@ def install():
             _set(np, name, getattr(np, new))
     _set(np, "NINF", -np.inf)
     _set(np, "asscalar", lambda a: a.item())
+    if tuple(int(n) for n in np.__version__.split(".")[:2]) >= (2, 3):
+        np.fromstring = _fromstring(np)

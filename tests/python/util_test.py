@@ -7,6 +7,7 @@ import unittest
 
 import support  # noqa: F401, before the others: where the package is
 
+from braid.distutils import version
 from braid.tensorflow.core.framework import graph_pb2, summary_pb2, types_pb2
 from braid.tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 from braid.tensorflow.python.platform import tf_logging
@@ -120,6 +121,14 @@ class LoggingTest(unittest.TestCase):
         )
         self.assertEqual({r.filename for r in logs.records}, {"util_test.py"})
         self.assertIs(tf_logging.get_logger(), logging.getLogger("tensorflow"))
+
+
+class OldTest(unittest.TestCase):
+    def test_versions_compare_by_their_numbers(self):
+        loose, strict = version.LooseVersion, version.StrictVersion
+        self.assertTrue(loose("1.15.0") > "1.4" and loose("1.10") > loose("1.9.1") and loose("1.4") == "1.4")
+        self.assertTrue(strict("1.4a2") < strict("1.4") == strict("1.4.0"))
+        self.assertRaises(ValueError, strict, "1.x")
 
 
 class MessagesTest(unittest.TestCase):
