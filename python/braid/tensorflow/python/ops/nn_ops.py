@@ -580,9 +580,8 @@ class _WithSpaceToBatch:
         if len(dims) != count or any(a >= b for a, b in zip(dims, dims[1:])) or min(dims, default=1) < 1:
             raise ValueError("spatial_dims must be a monotonically increasing sequence of positive integers")
         last = dims[-1] if dims else 0
-        needed = last + 2 if is_first else last + 1  # of the op's spatial dimensions and the ones before
         if input_shape.ndims is not None:
-            input_shape.with_rank_at_least(needed)
+            input_shape.with_rank_at_least(last + 1)
         self.spatial_dims = dims
         self.data_format = data_format
         self.input_shape = input_shape

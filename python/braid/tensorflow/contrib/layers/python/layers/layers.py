@@ -2,6 +2,8 @@
 
 import functools
 
+import numpy as np
+
 from braid.tensorflow.contrib.framework.python.ops import variables
 from braid.tensorflow.contrib.framework.python.ops.arg_scope import add_arg_scope
 from braid.tensorflow.contrib.layers.python.layers import initializers
@@ -10,6 +12,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.layers import base
 from braid.tensorflow.python.layers import convolutional as convolutional_layers
 from braid.tensorflow.python.layers import core as core_layers
 from braid.tensorflow.python.layers import pooling as pooling_layers
@@ -44,6 +47,8 @@ __all__ = [
     "elu",
     "flatten",
     "fully_connected",
+    "GDN",
+    "gdn",
     "images_to_sequence",
     "legacy_fully_connected",
     "legacy_linear",
@@ -1185,6 +1190,112 @@ def legacy_fully_connected(
             y = array_ops.reshape(y, array_ops.stack(out_shape))
             y.set_shape(sizes.as_list()[:-1] + [num_output_units])
         return _apply_activation(y, activation_fn, output_collections)
+
+
+class GDN(base.Layer):
+    """Generalized divisive normalization (Ballé, Laparra, Simoncelli 2015): x / sqrt(beta + gamma x²) of channels.
+
+    `inverse`: x * sqrt(beta + gamma x²). beta_min: the least beta. gamma_init: the diagonal of gamma at first.
+    reparam_offset: keeps gradients from vanishing where a parameter is 0.
+    """
+
+    def __init__(
+        self,
+        inverse=False,
+        beta_min=1e-6,
+        gamma_init=0.1,
+        reparam_offset=2**-18,
+        data_format="channels_last",
+        activity_regularizer=None,
+        trainable=True,
+        name=None,
+        **kwargs,
+    ):
+        super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
+        if data_format not in ("channels_first", "channels_last"):
+            raise ValueError(f"Unknown data format: '{data_format}'.")
+        self.inverse = inverse
+        self._beta_min = beta_min
+        self._gamma_init = gamma_init
+        self._reparam_offset = reparam_offset
+        self.data_format = data_format
+        self.input_spec = base.InputSpec(min_ndim=3, max_ndim=5)
+
+    def build(self, input_shape):
+        input_shape = tensor_shape.TensorShape(input_shape)
+        axis = 1 if self.data_format == "channels_first" else -1
+        channels = tensor_shape.dimension_value(input_shape[axis])
+        if channels is None:
+            raise ValueError("The channel dimension of the inputs to `GDN` must be defined.")
+        self.input_spec = base.InputSpec(ndim=input_shape.ndims, axes={axis: channels})
+        pedestal = self._reparam_offset**2
+
+        def reparametrized(name, initial, least):
+            def initializer(shape, dtype=None, partition_info=None):
+                values = ops.convert_to_tensor(initial, dtype=dtype)
+                return math_ops.sqrt(values + pedestal)
+
+            variable = self.add_variable(
+                f"reparam_{name}", shape=initial.shape, initializer=initializer, trainable=True
+            )
+            bound = (least + pedestal) ** 0.5
+            return math_ops.square(_lower_bound(variable, bound)) - pedestal
+
+        self.beta = reparametrized("beta", np.ones([channels], np.float32), self._beta_min)
+        self.gamma = reparametrized("gamma", self._gamma_init * np.eye(channels, dtype=np.float32), 0)
+        self.built = True
+
+    def call(self, inputs):
+        rank = inputs.shape.ndims
+        is_first = self.data_format == "channels_first"
+        x = array_ops.transpose(inputs, [0, *range(2, rank), 1]) if is_first else inputs
+        channels = tensor_shape.dimension_value(x.shape[-1])
+        flat = array_ops.reshape(math_ops.square(x), [-1, channels])
+        norm = nn.bias_add(math_ops.matmul(flat, self.gamma), self.beta)
+        norm = array_ops.reshape(norm, array_ops.shape(x))
+        outputs = x * (math_ops.sqrt(norm) if self.inverse else math_ops.rsqrt(norm))
+        if is_first:
+            outputs = array_ops.transpose(outputs, [0, rank - 1, *range(1, rank - 1)])
+        outputs.set_shape(inputs.get_shape())
+        return outputs
+
+    def compute_output_shape(self, input_shape):
+        return tensor_shape.TensorShape(input_shape)
+
+
+def _lower_bound(variable, bound):
+    """max(variable, bound), whose gradient is the variable's."""
+    value = ops.convert_to_tensor(variable)
+    return value + array_ops.stop_gradient(math_ops.maximum(value, bound) - value)
+
+
+def gdn(
+    inputs,
+    inverse=False,
+    beta_min=1e-6,
+    gamma_init=0.1,
+    reparam_offset=2**-18,
+    data_format="channels_last",
+    activity_regularizer=None,
+    trainable=True,
+    name=None,
+    reuse=None,
+):
+    """GDN, applied."""
+    layer = GDN(
+        inverse=inverse,
+        beta_min=beta_min,
+        gamma_init=gamma_init,
+        reparam_offset=reparam_offset,
+        data_format=data_format,
+        activity_regularizer=activity_regularizer,
+        trainable=trainable,
+        name=name,
+        dtype=inputs.dtype.base_dtype,
+        _scope=name,
+        _reuse=reuse,
+    )
+    return layer.apply(inputs)
 
 
 # Shorter names.

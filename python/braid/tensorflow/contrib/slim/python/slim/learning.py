@@ -1,9 +1,12 @@
 """slim.learning.train: the loop that trains a model, with checkpoints and summaries."""
 
+import os
 import threading
 import time
 
+from braid import protos
 from braid.tensorflow.contrib.training.python.training import training
+from braid.tensorflow.python.client import timeline
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.framework import ops
@@ -79,8 +82,21 @@ def create_train_op(
 def train_step(sess, train_op, global_step, train_step_kwargs):
     """Runs the op once and logs the loss when `train_step_kwargs` say. Returns the loss and whether to stop."""
     start_time = time.time()
-    total_loss, step = sess.run([train_op, global_step])
+    options = metadata = None
+    if "should_trace" in train_step_kwargs:
+        if "logdir" not in train_step_kwargs:
+            raise ValueError("logdir must be present in train_step_kwargs when should_trace is present")
+        if sess.run(train_step_kwargs["should_trace"]):
+            options = protos.RunOptions(trace_level=3)  # FULL_TRACE
+            metadata = protos.RunMetadata()
+    total_loss, step = sess.run([train_op, global_step], options=options, run_metadata=metadata)
     elapsed = time.time() - start_time
+    if metadata is not None:
+        trace = timeline.Timeline(metadata.step_stats).generate_chrome_trace_format()
+        path = os.path.join(train_step_kwargs["logdir"], f"tf_trace-{step}.json")
+        logging.info("Writing trace to %s", path)
+        with open(path, "w") as file:
+            file.write(trace)
     if "should_log" in train_step_kwargs and sess.run(train_step_kwargs["should_log"]):
         logging.info("global step %d: loss = %.4f (%.3f sec/step)", step, total_loss, elapsed)
     should_stop = False
@@ -138,10 +154,6 @@ def train(
         raise ValueError("startup_delay_steps must be zero when sync_optimizer is supplied.")
     if number_of_steps is not None and number_of_steps <= 0:
         raise ValueError("`number_of_steps` must be either None or a positive number.")
-    if trace_every_n_steps is not None:
-        raise NotImplementedError(
-            "slim.learning.train(trace_every_n_steps): use tf.train.ProfilerHook in a session"
-        )
 
     graph = graph or ops.get_default_graph()
     with graph.as_default():
@@ -170,6 +182,11 @@ def train(
                     train_step_kwargs["should_log"] = math_ops.equal(
                         math_ops.mod(global_step, log_every_n_steps), 0
                     )
+                if is_chief and trace_every_n_steps is not None:
+                    train_step_kwargs["should_trace"] = math_ops.equal(
+                        math_ops.mod(global_step, trace_every_n_steps), 0
+                    )
+                    train_step_kwargs["logdir"] = logdir
 
     def given(**arguments):
         return {key: value for key, value in arguments.items() if value is not _USE_DEFAULT}
