@@ -231,8 +231,8 @@ def _log_probs(logits):
 class _Beams:
     """The best prefixes of one sequence so far.
 
-    For each there are its node, and the logarithms of the probabilities of paths that end in a blank, and in its
-    last label.
+    For each there are its node, and the logarithms of the probabilities of paths that end in a blank, and in
+    its last label.
     """
 
     def __init__(self):
