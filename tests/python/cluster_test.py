@@ -62,8 +62,8 @@ import tensorflow as tf
 
 job, task, ps, workers, directory, mode = sys.argv[1:]
 workers = workers.split(",")
-server = tf.train.Server({"worker": workers}, job_name=job, task_index=int(task))
-if task != "0":
+server = tf.train.Server({"ps": ps.split(","), "worker": workers}, job_name=job, task_index=int(task))
+if job == "ps" or task != "0":
     server.join()
 parts = []
 for i in range(len(workers)):
@@ -132,7 +132,7 @@ class ClusterTest(unittest.TestCase):
         self.assertLess(max(losses), 0.5)
 
     def test_workers_that_only_serve_end_with_the_others(self):
-        self.assertEqual(self.check_ends(self.begin("", 0, 3, _IN_GRAPH)), [3.0, 0.0, 0.0])
+        self.assertEqual(self.check_ends(self.begin("", 1, 3, _IN_GRAPH)), [3.0, 0.0, 0.0])
 
     def test_a_killed_worker_is_started_anew(self):
         server, chief, worker = self.begin("killed", 1, 2)

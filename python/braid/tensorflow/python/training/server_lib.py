@@ -6,6 +6,7 @@ import os
 import sys
 
 from braid import _native, protos
+from braid.tensorflow.python.client import session
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import compat
@@ -196,14 +197,29 @@ class Server:
     def join(self):
         """Blocks until the workers of the cluster are done, and then ends the program (SystemExit).
 
-        TensorFlow's join() never returns, so that programs go on as a worker behind it. A worker that calls it
-        only serves the graphs of others, and waits until these have ended. UnavailableError: workers are gone
-        without having said that they are done.
+        TensorFlow's join() never returns, so that programs go on as a worker behind it. A worker that calls
+        it only serves the graphs of others, and waits until these have ended. UnavailableError: workers are
+        gone without having said that they are done.
         """
         if self._server_def.job_name != "ps":
+            self._await_leaders()
             self._server.done()
         _call(self._server.join)
         raise SystemExit(0)
+
+    def _await_leaders(self):
+        """Blocks until the tasks answer which note what all others do: the parameter servers, or the first
+        task.
+        """
+        jobs = {job.name: job for job in self._server_def.cluster.job}
+        leader = "/job:ps"
+        if "ps" not in jobs:
+            first = min(jobs)
+            leader = f"/job:{first}/task:{min(jobs[first].tasks)}"
+        own = f"/job:{self._server_def.job_name}/task:{self._server_def.task_index}"
+        with ops.Graph().as_default():
+            config = protos.ConfigProto(device_filters=[leader, own])
+            session.Session(self.target, config=config).close()
 
     @property
     def server_def(self):
