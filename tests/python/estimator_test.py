@@ -215,6 +215,67 @@ class Configuration(unittest.TestCase):
         self.assertIsNone(tf.estimator.RunConfig(save_checkpoints_steps=5).save_checkpoints_secs)
 
 
+class Contrib(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def test_hyperparameters_keep_their_types(self):
+        h = tf.contrib.training.HParams(rate=0.5, layers=[1, 2], name="x", on=True)
+        h.parse("rate=1,layers=[3,4],name=y,on=false")
+        self.assertEqual({"rate": 1.0, "layers": [3, 4], "name": "y", "on": False}, h.values())
+        h.parse("layers[1]=7")
+        self.assertEqual([3, 7], h.layers)
+        for wrong in ("rate=a", "unknown=1", "layers=5", "rate"):
+            with self.assertRaises(ValueError):
+                h.parse(wrong)
+
+    def test_an_experiment_runs_the_work_of_a_lone_task(self):
+        from braid.tensorflow.contrib import learn
+
+        def experiment(config, hparams):
+            e = tf.estimator.LinearClassifier(
+                [columns()[0]], n_classes=3, config=config, optimizer=hparams.optimizer
+            )
+            return learn.Experiment(e, inputs(epochs=None), inputs(), train_steps=5, eval_steps=None)
+
+        hparams = tf.contrib.training.HParams(optimizer="SGD")
+        config = learn.RunConfig(model_dir=self.directory)
+        metrics, _ = learn.learn_runner.run(experiment, run_config=config, hparams=hparams)
+        self.assertEqual(5, metrics["global_step"])
+
+    def test_the_first_worker_of_a_cluster_without_chief_is_the_chief_of_tf_contrib_learn(self):
+        from braid.tensorflow.contrib import learn
+
+        cluster = {"worker": ["w0:1", "w1:1"], "ps": ["p:1"]}
+        for index in (0, 1):
+            tf_config = {
+                "cluster": cluster,
+                "task": {"type": "worker", "index": index},
+                "environment": "cloud",
+            }
+            with mock.patch.dict(os.environ, {"TF_CONFIG": json.dumps(tf_config)}):
+                config = learn.RunConfig()
+            self.assertEqual((index == 0, f"grpc://w{index}:1"), (config.is_chief, config.master))
+
+    def test_estimators_of_tf_contrib_learn_take_arrays(self):
+        from braid.tensorflow.contrib import learn
+
+        x, y = X["x"], (X["x"][:, 0] > 0).astype("int64")
+        c = learn.DNNClassifier([8], learn.infer_real_valued_columns_from_input(x), model_dir=self.directory)
+        c.fit(x, y, steps=150, batch_size=32)
+        self.assertGreater(c.evaluate(x, y)["accuracy"], 0.9)
+        self.assertEqual(64, len(list(c.predict(x))))
+
+    def test_strategies_of_several_replicas_are_refused(self):
+        with tf.distribute.MirroredStrategy().scope():
+            self.assertTrue(tf.distribute.in_cross_replica_context())
+            self.assertEqual(1, tf.distribute.get_strategy().num_replicas_in_sync)
+        self.assertFalse(tf.distribute.has_strategy())
+        with self.assertRaisesRegex(NotImplementedError, "parameter servers"):
+            tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
+
+
 def free_ports(count):
     sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
     ports = [s.getsockname()[1] for s in sockets]

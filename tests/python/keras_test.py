@@ -106,6 +106,41 @@ class Keras(unittest.TestCase):
             got = self.fit(model, ids, labels, epochs=3, batch_size=4)
             np.testing.assert_allclose(losses, got["loss"], atol=5e-5, err_msg=type(optimizer).__name__)
 
+    def test_losses_are_those_of_tensorflow(self):
+        y_true = keras.backend.constant([[0.0, 1.0], [1.0, 0.0]])
+        y_pred = keras.backend.constant([[0.3, 0.7], [0.6, 0.4]])
+        expected = {
+            "mse": [0.09, 0.16],
+            "mae": [0.3, 0.4],
+            "hinge": [0.8, 0.9],
+            "categorical_crossentropy": [0.35667, 0.51083],
+            "binary_crossentropy": [0.35667, 0.51082],
+            "kld": [0.35667, 0.51082],
+        }
+        for name, values in expected.items():
+            got = keras.backend.eval(keras.losses.get(name)(y_true, y_pred))
+            np.testing.assert_allclose(values, got, atol=2e-5, err_msg=name)
+        weights = keras.backend.constant([1.0, 2.0])
+        loss = keras.losses.CategoricalCrossentropy(from_logits=True)(y_true, y_pred, sample_weight=weights)
+        self.assertAlmostEqual(0.85465, float(keras.backend.eval(loss)), 4)
+
+    def test_metrics_add_up_over_batches(self):
+        y_true, y_pred = np.array([0.0, 1, 1, 0, 1], "f"), np.array([0.1, 0.4, 0.8, 0.6, 0.9], "f")
+        expected = {
+            keras.metrics.AUC(): 0.83333,
+            keras.metrics.AUC(curve="PR"): 0.90411,
+            keras.metrics.Precision(): 0.66667,
+            keras.metrics.TruePositives(thresholds=[0.3, 0.7]): [6, 4],
+            keras.metrics.RootMeanSquaredError(): 0.39497,
+            keras.metrics.MeanIoU(2): 0.2,
+        }
+        for metric, value in expected.items():
+            update = metric.update_state(keras.backend.constant(y_true), keras.backend.constant(y_pred))
+            session = keras.backend.get_session()
+            session.run(update)
+            session.run(update)
+            np.testing.assert_allclose(value, session.run(metric.result()), atol=2e-5, err_msg=metric.name)
+
     def test_masked_steps_of_recurrent_layers_do_not_count(self):
         x = np.random.RandomState(2).rand(2, 5, 3).astype("f")
         x[0, 3:] = 0

@@ -443,12 +443,7 @@ def _auc(labels, predictions, weights=None, curve="ROC", name=None):
         if weights is not None:
             weights = weights_broadcast_ops.broadcast_weights(weights, predictions)
         return metrics_lib.auc(
-            labels=labels,
-            predictions=predictions,
-            weights=weights,
-            curve=curve,
-            name=scope,
-            summation_method="careful_interpolation",
+            labels=labels, predictions=predictions, weights=weights, curve=curve, name=scope
         )
 
 
