@@ -36,7 +36,7 @@ def _theoretical(x, x_data, y, y_shape, feeds):
     numbers = unit.reshape(-1).view(unit.real.dtype) if y.dtype.is_complex else unit.reshape(-1)
     for column in range(y_size):
         numbers[column] = 1
-        got = session.run(dx, {x: x_data, dy: unit, **feeds})
+        got = session.run(dx, {**feeds, x: x_data, dy: unit})
         if isinstance(got, ops.IndexedSlicesValue):
             dense = np.zeros(x_data.shape, got.values.dtype)
             np.add.at(dense, got.indices, got.values)
@@ -57,9 +57,9 @@ def _numeric(x, x_data, y, y_shape, delta, feeds):
     for row in range(numbers.size):
         kept = numbers[row]
         numbers[row] = kept - delta
-        low = session.run(y, {x: data, **feeds})
+        low = session.run(y, {**feeds, x: data})
         numbers[row] = kept + delta
-        high = session.run(y, {x: data, **feeds})
+        high = session.run(y, {**feeds, x: data})
         numbers[row] = kept
         jacobian[row] = _real((high - low) / scale)
     return jacobian

@@ -1,0 +1,144 @@
+"""TensorFlow's own Python tests on Braid.
+
+    run.py [--package DIR] [--timeout SECONDS] [--results DIR] SOURCE [PATTERN...]
+
+SOURCE is a source tree of TensorFlow 1.15 or 2.0, of which nothing is in this repository. PATTERN is a file below
+tensorflow/python, with * for any characters; without one, those of the parts that Braid has. Each file runs in a
+process of its own. A failure whose test, or whose message, is in differences.txt has its reason there. The exit
+code is 1 when fewer than 95 % of the tests of the files that can be imported pass or when failures have no reason.
+Needs absl-py (pip) in PYTHONPATH.
+"""
+
+import argparse
+import collections
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+PARTS = (
+    "client/*",
+    "framework/*",
+    "ops/*_test.py",
+    "kernel_tests/*",
+    "training/*_test.py",
+    "data/kernel_tests/*",
+    "layers/*",
+    "saved_model/*",
+    "summary/*",
+    "util/*_test.py",
+    "lib/*",
+    "feature_column/*",
+)
+
+
+class Differences:
+    """differences.txt: lines "FILE[:TEST] | REASON" and "/REGULAR EXPRESSION OF THE MESSAGE/ | REASON"."""
+
+    def __init__(self):
+        self._tests, self._messages = {}, []
+        for line in (HERE / "differences.txt").read_text().splitlines():
+            if not line or line.startswith("#"):
+                continue
+            what, _, reason = line.rpartition(" | ")
+            if what.startswith("/"):
+                self._messages.append((re.compile(what[1:-1], re.S), reason))
+            else:
+                self._tests[what] = reason
+
+    def reason(self, file, test, message):
+        for name in (file, f"{file}:{test}"):
+            if name in self._tests:
+                return self._tests[name]
+        return next((reason for pattern, reason in self._messages if pattern.search(message)), None)
+
+
+def run_file(path, args, scratch):
+    """What became of the tests of a file: the result of one_file.py."""
+    out = scratch / "result.json"
+    out.unlink(missing_ok=True)
+    path_of_python = os.pathsep.join(filter(None, [args.package, os.environ.get("PYTHONPATH")]))
+    env = {**os.environ, "PYTHONPATH": path_of_python, "TEST_TMPDIR": str(scratch)}
+    command = ["/usr/bin/python3", "-m", "braid", str(HERE / "one_file.py"), str(path), str(out)]
+    ended = "crashed"
+    try:
+        subprocess.run(command, env=env, capture_output=True, timeout=args.timeout, check=False)
+    except subprocess.TimeoutExpired:
+        ended = f"took more than {args.timeout:.0f} s"
+    result = (
+        json.loads(out.read_text()) if out.exists() else {"import_error": ended, "running": None, "tests": {}}
+    )
+    if result["running"]:
+        result["tests"][result["running"]] = ["failed", ended]
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--package", help="directory of the package, as build/release/python")
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--results", help="directory for a JSON file of each test file")
+    parser.add_argument("source")
+    parser.add_argument("patterns", nargs="*")
+    args = parser.parse_args()
+    root = pathlib.Path(args.source) / "tensorflow" / "python"
+    patterns = args.patterns or PARTS
+    files = [p for p in sorted(root.rglob("*_test.py")) if _matches(p.relative_to(root), patterns)]
+    if not files:
+        sys.exit(f"{root} has no test files like {', '.join(patterns)}")
+    differences, counts = Differences(), collections.Counter()
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in files:
+            result = run_file(path, args, pathlib.Path(scratch))
+            name = str(path.relative_to(root))
+            if args.results:
+                kept = pathlib.Path(args.results) / (name.replace("/", "__") + ".json")
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                kept.write_text(json.dumps(result))
+            report(name, result, differences, counts)
+    run = counts["passed"] + counts["explained"] + counts["unexplained"]
+    share = counts["passed"] / run if run else 0
+    print(
+        f"\n{len(files)} files, {counts['files not imported']} of them not imported. {counts['passed']} of {run} tests "
+        f"passed ({share:.1%}), {counts['explained']} failed for a known reason, {counts['unexplained']} without one; "
+        f"{counts['skipped']} skipped"
+    )
+    sys.exit(counts["unexplained"] > 0 or share < 0.95)
+
+
+def _matches(path, patterns):
+    return any(fnmatch.fnmatch(str(path), p) for p in patterns)
+
+
+def report(name, result, differences, counts):
+    """Prints a line for a file, and one for each failure without a reason."""
+    if result["import_error"]:
+        counts["files not imported"] += 1
+        print(f"{name}: not imported: {result['import_error']}", flush=True)
+        return
+    own, lines = collections.Counter(), []
+    for test, (state, message) in result["tests"].items():
+        if state == "failed":
+            reason = differences.reason(name, test, message)
+            state = "explained" if reason else "unexplained"
+            if not reason:
+                lines.append(f"    {test}: {message}")
+        own[state] += 1
+    counts.update(own)
+    print(
+        f"{name}: " + ", ".join(f"{n} {state}" for state, n in sorted(own.items())),
+        *lines,
+        sep="\n",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
