@@ -234,7 +234,7 @@ class SupervisorTest(Model):
         tf.summary.scalar("loss", self.loss)
         sv = train.Supervisor(
             logdir=self.directory, save_model_secs=0
-        )  # a thread of its own would save step 0
+        )  # no thread saves step 0
         calls = []
         with sv.managed_session() as session:
             sv.loop(None, lambda: calls.append(1) or sv.request_stop())
