@@ -7,12 +7,14 @@ import tempfile
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
+import braid
 import braid.tensorflow as tf
 import numpy as np
 from braid.tensorflow.python.tools import freeze_graph
 from braid.tensorflow.python.training import checkpoint_management
 
 train = tf.train
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(braid.__file__)))
 
 
 def _names(graph_def):
@@ -235,7 +237,7 @@ class GraphTest(Directory):
         )
         done = subprocess.run(
             [sys.executable, "-c", program, path + ".meta"],
-            env={**os.environ, "PYTHONPATH": sys.path[0]},
+            env={**os.environ, "PYTHONPATH": _PACKAGES},
             capture_output=True,
             text=True,
         )
