@@ -13,6 +13,10 @@ import unittest
 
 import numpy as np
 
+try:
+    from absl.testing import absltest
+except ImportError:
+    from braid.absl.testing import absltest
 from braid import protos
 from braid.tensorflow.python.client import session as session_lib
 from braid.tensorflow.python.framework import dtypes, errors, ops, random_seed, sparse_tensor
@@ -428,7 +432,7 @@ class ErrorLoggingSession(session_lib.Session):
 
 
 @tf_export("test.TestCase")
-class TensorFlowTestCase(unittest.TestCase):
+class TensorFlowTestCase(absltest.TestCase):
     """A test of graphs: the default graph is new, seeds are fixed, and arrays can be compared."""
 
     def __init__(self, methodName="runTest"):
