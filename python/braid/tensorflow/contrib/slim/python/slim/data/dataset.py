@@ -4,8 +4,9 @@
 class Dataset:
     """What DatasetDataProvider takes.
 
-    data_sources: files, or patterns of them. reader: a class of readers (tf.TFRecordReader). decoder: a DataDecoder.
-    num_samples: how many there are. items_to_descriptions: {item: what it is}. Others become attributes.
+    data_sources: files, or patterns of them. reader: a class of readers (tf.TFRecordReader). decoder: a
+    DataDecoder. num_samples: how many there are. items_to_descriptions: {item: what it is}. Others become
+    attributes.
     """
 
     def __init__(self, data_sources, reader, decoder, num_samples, items_to_descriptions, **kwargs):
