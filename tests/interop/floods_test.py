@@ -12,7 +12,7 @@ import unittest
 
 import floods
 from cluster import Cluster, main
-from flooded import MEMORY_MAX, OPTIONS, QUIET_STEPS, SANITIZED, FloodedTest, p99
+from flooded import MEMORY_MAX, OPTIONS, QUIET_STEPS, FloodedTest, p99
 from floods import FLOODS, PREFACE, SENT_MAX, begin, connect
 
 SLACK_S = 2  # a step may take so much longer than twice its time: tests run beside others
@@ -30,8 +30,7 @@ class FloodsTest(FloodedTest):
         return connect(self.address)
 
     def end(self):
-        if SANITIZED:  # gRPC may still work on what was sent, and that takes it long
-            self.cluster.kill("ps")
+        self.cluster.kill("ps")  # gRPC may still work on what was sent, and that takes it long
         self.cluster.stop()
 
     def send(self, pieces):

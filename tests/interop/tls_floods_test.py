@@ -12,7 +12,7 @@ import cluster
 import floods
 from client import CHANNEL_OPTIONS, master_service
 from cluster import Server, main, take_port
-from flooded import MEMORY_MAX, OPTIONS, SANITIZED, FloodedTest
+from flooded import MEMORY_MAX, OPTIONS, FloodedTest
 from floods import FLOODS, SENT_MAX, connect, over_tls
 from protos import grpc, master_pb2
 
@@ -74,10 +74,7 @@ class TlsFloodsTest(FloodedTest):
 
     def end(self):
         self.master.close()
-        if SANITIZED:  # gRPC may still work on what was sent, and that takes it long
-            self.server.kill()
-        else:
-            self.server.stop()
+        self.server.kill()  # gRPC may still work on what was sent, and that takes it long
         self.reservation.close()
 
     def flood(self, names, tls_dir, sent_max, memory_max, *more):

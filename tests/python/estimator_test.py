@@ -293,7 +293,7 @@ def run_task(task, directory):
         [fc.numeric_column("x", shape=(2,)), fc.embedding_column(c, 3)],
         n_classes=3,
         config=tf.estimator.RunConfig(
-            directory, save_checkpoints_steps=20, experimental_max_worker_delay_secs=3
+            directory, save_checkpoints_steps=20, experimental_max_worker_delay_secs=0
         ),
     )
     evaluation = tf.estimator.EvalSpec(inputs(), steps=None, start_delay_secs=0, throttle_secs=0)

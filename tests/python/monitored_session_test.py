@@ -232,7 +232,7 @@ class SessionManagerTest(Model):
 class SupervisorTest(Model):
     def test_services_and_restoring(self):
         tf.summary.scalar("loss", self.loss)
-        sv = train.Supervisor(logdir=self.directory, save_model_secs=600)
+        sv = train.Supervisor(logdir=self.directory, save_model_secs=0)  # no thread saves step 0
         calls = []
         with sv.managed_session() as session:
             sv.loop(None, lambda: calls.append(1) or sv.request_stop())

@@ -9,8 +9,8 @@ from braid.tensorflow.python.training import moving_averages, optimizer, slot_cr
 
 train = tf.train
 
-# w[0, 0], w[1, 0] and w[2, 2] after three steps of TensorFlow 2.15 from the model of _build, with a gradient for
-# all of w, and for rows 1, 2 and 1 again.
+# w[0, 0], w[1, 0] and w[2, 2] after three steps of TensorFlow 2.15 from the model of _build, with a gradient
+# for all of w, and for rows 1, 2 and 1 again.
 VALUES = {
     "sgd": ([0.3296, 0.4832, 0.7968], [0.0, 0.612, 0.8096]),
     "momentum": ([0.6212, 0.6398, 0.786], [0.0, 0.882, 0.8132]),

@@ -1,16 +1,20 @@
 """Savers, checkpoints, graphs with collections, saved models: names, files, what is refused."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
+import braid
 import braid.tensorflow as tf
 import numpy as np
 from braid.tensorflow.python.tools import freeze_graph
 from braid.tensorflow.python.training import checkpoint_management
 
 train = tf.train
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(braid.__file__)))
 
 
 def _names(graph_def):
@@ -223,6 +227,21 @@ class GraphTest(Directory):
         with tf.Session() as session:
             saver.restore(session, path)
             self.assertEqual(session.run("imported/y:0"), 30.0)
+
+    def test_a_new_process_knows_the_elements_of_collections(self):
+        train.string_input_producer(["a"])
+        path = train.Saver().save(self.session(), self.path("model"))
+        program = (
+            "import braid.tensorflow as tf, sys; tf.train.import_meta_graph(sys.argv[1]); "
+            "print(tf.get_collection('queue_runners')[0].name, tf.trainable_variables()[1].name)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, path + ".meta"],
+            env={**os.environ, "PYTHONPATH": _PACKAGES},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.stdout, "input_producer l/b:0\n", done.stderr)
 
     def test_export_of_a_scope_needs_its_inputs_again(self):
         with tf.name_scope("part"):

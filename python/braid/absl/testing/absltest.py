@@ -65,8 +65,40 @@ class TestCase(unittest.TestCase):
     def assertSequenceStartsWith(self, prefix, whole, msg=None):
         self.assertEqual(list(prefix), list(whole)[: len(prefix)], msg)
 
+    def assertSequenceAlmostEqual(self, expected_seq, actual_seq, places=None, msg=None, delta=None):
+        self.assertEqual(len(expected_seq), len(actual_seq), msg)
+        for expected, actual in zip(expected_seq, actual_seq):
+            self.assertAlmostEqual(expected, actual, places, msg, delta)
+
+    def assertRaisesWithLiteralMatch(
+        self, expected_exception, expected_exception_message, callable_obj=None, *args, **kwargs
+    ):
+        """The call, or what the with statement has, raises an exception with exactly this message."""
+        context = _RaisesWithMessage(self, expected_exception, expected_exception_message)
+        if callable_obj is None:
+            return context
+        with context:
+            callable_obj(*args, **kwargs)
+        return None
+
     def assertItemsEqual(self, expected_seq, actual_seq, msg=None):
         self.assertCountEqual(expected_seq, actual_seq, msg)
+
+
+class _RaisesWithMessage:
+    def __init__(self, test, expected_exception, message):
+        self._test = test
+        self._message = message
+        self._context = test.assertRaises(expected_exception)
+
+    def __enter__(self):
+        return self._context.__enter__()
+
+    def __exit__(self, *error):
+        is_expected = self._context.__exit__(*error)
+        if is_expected:
+            self._test.assertEqual(self._message, str(self._context.exception))
+        return is_expected
 
 
 class _TempPath:

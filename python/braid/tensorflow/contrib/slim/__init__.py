@@ -11,6 +11,13 @@ from braid.tensorflow.contrib.slim.python.slim import learning  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim import model_analyzer  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim import queues  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim import summaries  # noqa: F401
+from braid.tensorflow.contrib.slim.python.slim.data import data_decoder  # noqa: F401
+from braid.tensorflow.contrib.slim.python.slim.data import data_provider  # noqa: F401
+from braid.tensorflow.contrib.slim.python.slim.data import dataset  # noqa: F401
+from braid.tensorflow.contrib.slim.python.slim.data import dataset_data_provider  # noqa: F401
+from braid.tensorflow.contrib.slim.python.slim.data import parallel_reader  # noqa: F401
+from braid.tensorflow.contrib.slim.python.slim.data import prefetch_queue  # noqa: F401
+from braid.tensorflow.contrib.slim.python.slim.data import tfexample_decoder  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim.queues import *  # noqa: F401,F403
 
 

@@ -5,6 +5,7 @@ import re
 
 from braid import _native, protos
 from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import variable_scope
@@ -432,8 +433,10 @@ class _FuncGraph(ops.Graph):
 
     def _create(self, op_type, inputs, name, attrs, output_types=None):
         inputs = [[self.capture(t) for t in x] if isinstance(x, list) else self.capture(x) for x in inputs]
-        if self._outer_graph._is_function(op_type) and not self._is_function(op_type):
-            self._outer_graph._get_function(op_type).add_to_graph(self)
+        if op_def_library.op_def_or_none(op_type) is None and self._get_function(op_type) is None:
+            called = self._outer_graph._get_function(op_type)
+            if called is not None:
+                called.add_to_graph(self)
         return super()._create(op_type, inputs, name, attrs, output_types)
 
     def control_dependencies(self, control_inputs):

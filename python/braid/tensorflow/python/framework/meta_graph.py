@@ -1,5 +1,6 @@
 """Graphs with what belongs to them (collections, the saver) as MetaGraphDefs, whole or one scope of them."""
 
+import importlib
 import os
 import re
 
@@ -315,6 +316,15 @@ def _check_unbound_inputs(meta_graph_def, column, input_map):
         )
 
 
+# Modules that say how elements of collections become messages, and messages elements.
+_REGISTERING = (
+    "ops.control_flow_contexts",
+    "ops.resource_variable_ops",
+    "training.queue_runner_impl",
+    "training.saver",
+)
+
+
 def _restore_collection(graph, key, collection, scope, made):
     """Adds what a CollectionDef has to the graph's collection. made: variables by their bytes, made once."""
     kind = collection.WhichOneof("kind")
@@ -388,6 +398,8 @@ def import_scoped_meta_graph_with_return_elements(
             producer_op_list=op_list,
             return_elements=return_elements,
         )
+        for module in _REGISTERING:
+            importlib.import_module(f"braid.tensorflow.python.{module}")
         made = {}
         for key, collection in sorted(meta_graph_def.collection_def.items()):
             if key != unbound_inputs_col_name and restore_collections_predicate(key):

@@ -13,11 +13,16 @@ import unittest
 
 import numpy as np
 
+try:
+    from absl.testing import absltest
+except ImportError:
+    from braid.absl.testing import absltest
 from braid import protos
 from braid.tensorflow.python.client import session as session_lib
 from braid.tensorflow.python.framework import dtypes, errors, ops, random_seed, sparse_tensor
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.util import compat, nest
+from braid.tensorflow.python.util.protobuf import compare
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -428,7 +433,7 @@ class ErrorLoggingSession(session_lib.Session):
 
 
 @tf_export("test.TestCase")
-class TensorFlowTestCase(unittest.TestCase):
+class TensorFlowTestCase(absltest.TestCase):
     """A test of graphs: the default graph is new, seeds are fixed, and arrays can be compared."""
 
     def __init__(self, methodName="runTest"):
@@ -705,17 +710,13 @@ class TensorFlowTestCase(unittest.TestCase):
         self.assertEqual(len(container), 0, msg)
 
     def assertProtoEquals(self, expected_message_maybe_ascii, message, msg=None):
-        """A message equals another one, or a text."""
+        """A message equals another one, or a text, with numbers rounded to 6 digits behind the point."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, (str, bytes)):
             from google.protobuf import text_format
 
             expected = text_format.Merge(compat.as_str(expected), type(message)())
-        self.assertEqual(
-            expected.SerializeToString(deterministic=True),
-            message.SerializeToString(deterministic=True),
-            msg or f"{expected}\n!=\n{message}",
-        )
+        compare.assertProtoEqual(self, expected, message, normalize_numbers=True, msg=msg)
 
     def assertProtoEqualsVersion(
         self, expected, actual, producer=None, min_consumer=None, bad_consumers=None, msg=None

@@ -8,6 +8,7 @@ alone, so contexts serve building only.
 import abc
 import contextlib
 
+from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_util as util
@@ -337,7 +338,7 @@ class CondContext(ControlFlowContext):
                 if within is not x:
                     op._update_input(index, within)
             self._RemoveExternalControlEdges(op)
-            if op.graph._is_function(op.type) or op.type == "SymbolicGradient":
+            if op.type == "SymbolicGradient" or op_def_library.op_def_or_none(op.type) is None:
                 op._add_control_input(self._pivot.op)
         names = [x.name for x in op.outputs]
         context = self

@@ -705,6 +705,17 @@ def _has_fully_defined_shape(tensor):
 
 
 def _reduce(op, input_tensor, axis, keepdims, name):
+    if hasattr(input_tensor, "_ragged_reduce"):
+        kind = {
+            gen_math_ops._sum: "sum",
+            gen_math_ops.mean: "mean",
+            gen_math_ops._max: "max",
+            gen_math_ops._min: "min",
+            gen_math_ops.prod: "prod",
+        }.get(op)
+        return input_tensor._ragged_reduce(
+            kind, lambda flat: _reduce(op, flat, None, keepdims, name), axis, keepdims
+        )
     dims = _ReductionDims(input_tensor, axis)
     keepdims = bool(keepdims)
     return _may_reduce_to_scalar(keepdims, axis, op(input_tensor, dims, keepdims, name=name))

@@ -93,9 +93,10 @@ def reduce_join(
     return reduce_join_v2(inputs, axis, bool(keepdims), separator, name)
 
 
-_NO_RAGGED = NotImplementedError(
-    "result_type='RaggedTensor': Braid has no ragged tensors; result_type='SparseTensor' has the same content"
-)
+def _ragged_split(source, sep, maxsplit, name):
+    from braid.tensorflow.python.ops.ragged import ragged_string_ops  # which takes functions from here
+
+    return ragged_string_ops.string_split_v2(source, sep, maxsplit, name)
 
 
 @tf_export(v1=["string_split"])
@@ -106,7 +107,7 @@ def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type=
     """
     delimiter = deprecation.deprecated_argument_lookup("sep", sep, "delimiter", delimiter)
     if result_type == "RaggedTensor":
-        raise _NO_RAGGED
+        raise NotImplementedError("tf.string_split: tf.strings.split makes RaggedTensors")
     if result_type != "SparseTensor":
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
     with ops.name_scope(name, "StringSplit", [source]):
@@ -141,7 +142,7 @@ def strings_split_v1(input=None, sep=None, maxsplit=-1, result_type="SparseTenso
     """
     input = deprecation.deprecated_argument_lookup("input", input, "source", source)
     if result_type == "RaggedTensor":
-        raise _NO_RAGGED
+        return _ragged_split(input, sep, maxsplit, name)
     if result_type != "SparseTensor":
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
     with ops.name_scope(name, "StringSplit", [input]):

@@ -718,7 +718,7 @@ class PartitionedVariable:
         return iter(self._variable_list)
 
     def __len__(self):
-        return len(self._partition_axes()) and len(self._variable_list)
+        return len(self._variable_list)
 
     def _partition_axes(self):
         """The axes that are divided, [0] if none is."""

@@ -21,7 +21,7 @@ class Coordinator:
         if clean_stop_exception_types is None:
             clean_stop_exception_types = (errors.OutOfRangeError,)
         self._clean_stop_exception_types = tuple(clean_stop_exception_types)
-        self._changed = threading.Condition()
+        self._lock = threading.Condition()
         self._stop_event = threading.Event()
         self._exc_info_to_raise = None
         self._joined = False
@@ -38,7 +38,7 @@ class Coordinator:
 
         Once `join` has returned, the exception is raised here.
         """
-        with self._changed:
+        with self._lock:
             ex = self._filter_exception(ex) if ex is not None else None
             if self._joined:
                 if ex is not None:
@@ -50,11 +50,11 @@ class Coordinator:
                 logging.info("Error reported to Coordinator: %s, %s", ex[0], ex[1])
                 self._exc_info_to_raise = ex
             self._stop_event.set()
-            self._changed.notify_all()
+            self._lock.notify_all()
 
     def clear_stop(self):
         """Forgets that a stop was asked for, and why."""
-        with self._changed:
+        with self._lock:
             self._joined = False
             self._exc_info_to_raise = None
             self._stop_event.clear()
@@ -77,7 +77,7 @@ class Coordinator:
 
     def register_thread(self, thread):
         """Adds a thread to those that `join` waits for."""
-        with self._changed:
+        with self._lock:
             self._registered_threads.add(thread)
 
     def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
@@ -85,14 +85,14 @@ class Coordinator:
 
         Raises the exception that was reported. RuntimeError: threads go on, unless ignore_live_threads.
         """
-        with self._changed:
+        with self._lock:
             threads = list(self._registered_threads.union(threads or ()))
         self._wait_for_stop_or_end(threads)
         deadline = time.monotonic() + stop_grace_period_secs
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         stragglers = [thread.name for thread in threads if thread.is_alive()]
-        with self._changed:
+        with self._lock:
             self._joined = True
             self._registered_threads = set()
             error, self._exc_info_to_raise = self._exc_info_to_raise, None
@@ -112,14 +112,14 @@ class Coordinator:
         def watch():
             for thread in threads:
                 thread.join()
-            with self._changed:
+            with self._lock:
                 ended.set()
-                self._changed.notify_all()
+                self._lock.notify_all()
 
         if any(thread.is_alive() for thread in threads) and not self.should_stop():
             threading.Thread(target=watch, name="Coordinator", daemon=True).start()
-            with self._changed:
-                self._changed.wait_for(lambda: ended.is_set() or self.should_stop())
+            with self._lock:
+                self._lock.wait_for(lambda: ended.is_set() or self.should_stop())
 
     @property
     def joined(self):
@@ -127,7 +127,7 @@ class Coordinator:
 
     def raise_requested_exception(self):
         """Raises the exception that was reported, if one was; `join` raises it, too."""
-        with self._changed:
+        with self._lock:
             error = self._exc_info_to_raise
         if error is not None:
             raise error[1].with_traceback(error[2])

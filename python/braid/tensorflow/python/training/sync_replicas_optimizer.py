@@ -38,6 +38,11 @@ class _UpdatesRunner(queue_runner.QueueRunner):
     for it.
     """
 
+    def __init__(self, queue, enqueue_ops):
+        # The queue of tokens is closed when another worker is done.
+        ends = (errors.OutOfRangeError, errors.CancelledError)
+        super().__init__(queue, enqueue_ops, queue_closed_exception_types=ends)
+
     def create_threads(self, sess, coord=None, daemon=False, start=False):
         threads = super().create_threads(sess, coord=coord, daemon=daemon, start=start)
         if coord:

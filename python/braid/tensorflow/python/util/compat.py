@@ -1,5 +1,6 @@
 """Text and bytes, and the types that count as numbers (tf.compat)."""
 
+import collections.abc as collections_abc  # noqa: F401
 import numbers
 import os
 

@@ -1,5 +1,7 @@
 """Helpers for those who write decorators."""
 
+import inspect
+
 
 def get_qualified_name(function):
     """The name of a function with those of the classes around it."""
@@ -8,7 +10,7 @@ def get_qualified_name(function):
 
 def add_notice_to_docstring(doc, instructions, no_doc_str, suffix_str, notice, notice_type="Warning"):
     """A docstring with `suffix_str` behind its first line, and `notice` (lines) and `instructions` below it."""
-    first, _, rest = (doc or no_doc_str).partition("\n")
+    first, _, rest = inspect.cleandoc(doc or no_doc_str).partition("\n")
     below = [notice_type + ": " + notice[0], *notice[1:]] if notice_type else list(notice)
     text = first + " " + suffix_str if doc else first
     text += "\n\n" + "\n".join(below + ([instructions] if instructions else []))

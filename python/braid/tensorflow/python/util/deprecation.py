@@ -12,6 +12,7 @@ import re
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import decorator_utils
 from braid.tensorflow.python.util import tf_decorator
+from braid.tensorflow.python.util import tf_inspect
 
 _PRINT_DEPRECATION_WARNINGS = True
 _PRINTED_WARNING = {}
@@ -246,15 +247,19 @@ def deprecated_alias(deprecated_name, name, func_or_class, warn_once=True):
 
     if isinstance(func_or_class, type):
 
+        def __init__(self, *args, **kwargs):
+            warn(_call_location())
+            func_or_class.__init__(self, *args, **kwargs)
+
+        shown = tf_inspect.getfullargspec(func_or_class.__init__)
+
         class Alias(func_or_class):
             __doc__ = func_or_class.__doc__
-            __name__ = func_or_class.__name__
             __module__ = func_or_class.__module__
 
-            def __init__(self, *args, **kwargs):
-                warn(_call_location())
-                super().__init__(*args, **kwargs)
-
+        Alias.__init__ = tf_decorator.make_decorator(
+            func_or_class.__init__, __init__, "deprecated", decorator_argspec=shown
+        )
         Alias.__name__ = Alias.__qualname__ = func_or_class.__name__
         return Alias
 

@@ -46,22 +46,20 @@ def has_kwargs(fn):
 
 
 def get_func_name(func):
-    """The name of a function, with "<lambda>" for one, and its class for an object."""
+    """The name of a function or, with its class, of a method; the class of another object."""
     _, func = tf_decorator.unwrap(func)
     if not callable(func):
         raise ValueError("Argument must be callable")
-    if tf_inspect.isfunction(func) or tf_inspect.ismethod(func):
+    if tf_inspect.isfunction(func):
         return func.__name__
-    if isinstance(func, functools.partial):
-        return get_func_name(func.func)
+    if tf_inspect.ismethod(func):
+        return "%s.%s" % (type(func.__self__).__name__, func.__func__.__name__)
     return str(type(func))
 
 
 def get_func_code(func):
-    """The code of a function, of the function of a partial, or of an object's __call__; None: it has none."""
+    """The code of a function, or of an object's __call__; None: it has none."""
     _, func = tf_decorator.unwrap(func)
     if not callable(func):
         raise ValueError("Argument must be callable")
-    if isinstance(func, functools.partial):
-        return get_func_code(func.func)
     return getattr(func, "__code__", None) or getattr(getattr(func, "__call__"), "__code__", None)

@@ -13,7 +13,7 @@ def keyword_args_only(func):
     @functools.wraps(func)
     def new_func(*args, **kwargs):
         if args:
-            raise ValueError(f"The function {func.__name__} only accepts keyword arguments.")
+            raise ValueError(f"Must use keyword args to call {func.__name__}.")
         return func(**kwargs)
 
     return tf_decorator.make_decorator(func, new_func)

@@ -7,6 +7,11 @@ IndexedSlices) are structures of these.
 from braid.tensorflow.python.util import nest_util
 from braid.tensorflow.python.util.tf_export import tf_export
 
+_IF_SHALLOW_IS_SEQ_INPUT_MUST_BE_SEQ = nest_util.INPUT_IS_NO_SEQUENCE
+_STRUCTURES_HAVE_MISMATCHING_TYPES = nest_util.MISMATCHING_TYPES
+_STRUCTURES_HAVE_MISMATCHING_LENGTHS = nest_util.MISMATCHING_LENGTHS
+_INPUT_TREE_SMALLER_THAN_SHALLOW_TREE = nest_util.INPUT_IS_SMALLER
+_SHALLOW_TREE_HAS_INVALID_KEYS = nest_util.INVALID_KEYS
 _PLAIN = nest_util.Nest(nest_util.PlainKinds())
 _EXPANDED = nest_util.Nest(nest_util.CompositeKinds())
 
@@ -87,11 +92,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
         raise TypeError(f"flat_sequence must be a sequence, not {type(flat_sequence)}:\n{flat_sequence}")
     if not nest.is_nested(structure):
         if len(flat_sequence) != 1:
-            raise ValueError(
-                "The target structure is of type `%s`\n  %s\nHowever the input structure is a sequence (%s) of "
-                "length %d.\n  %s\nnest cannot guarantee that it is safe to map one to the other."
-                % (type(structure), structure, type(flat_sequence), len(flat_sequence), flat_sequence)
-            )
+            raise ValueError("Structure is a scalar but len(flat_sequence) == %d > 1" % len(flat_sequence))
         return flat_sequence[0]
     count = len(nest.flatten(structure))
     if count != len(flat_sequence):
@@ -159,33 +160,41 @@ def map_structure_with_tuple_paths_up_to(shallow_tree, func, *inputs, **kwargs):
     _check_callable(func)
     if not inputs:
         raise ValueError("Cannot map over no sequences")
+    check_lengths = kwargs.pop("check_subtrees_length", True)
     check_types, expand_composites = _options(kwargs)
-    found = [_up_to(shallow_tree, x, check_types, expand_composites) for x in inputs]
+    found = [_up_to(shallow_tree, x, check_types, expand_composites, check_lengths) for x in inputs]
     made = [func(parts[0][0], *[part for _, part in parts]) for parts in zip(*found)]
     return _nest(expand_composites).pack(shallow_tree, iter(made))
 
 
-def _up_to(shallow_tree, input_tree, check_types, expand_composites):
+def _up_to(shallow_tree, input_tree, check_types, expand_composites, check_lengths=True):
     nest = _nest(expand_composites)
-    nest.check_shallow(shallow_tree, input_tree, check_types)
+    nest.check_shallow(shallow_tree, input_tree, check_types, check_lengths)
     found = []
     nest.flatten_up_to(shallow_tree, input_tree, (), found)
     return found
 
 
-def assert_shallow_structure(shallow_tree, input_tree, check_types=True, expand_composites=False):
+def assert_shallow_structure(
+    shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True
+):
     """TypeError or ValueError: `input_tree` does not begin as `shallow_tree` does."""
-    _nest(expand_composites).check_shallow(shallow_tree, input_tree, check_types)
+    _nest(expand_composites).check_shallow(shallow_tree, input_tree, check_types, check_subtrees_length)
 
 
-def flatten_up_to(shallow_tree, input_tree, check_types=True, expand_composites=False):
+def flatten_up_to(
+    shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True
+):
     """The parts of `input_tree` where `shallow_tree` has a leaf."""
-    return [part for _, part in _up_to(shallow_tree, input_tree, check_types, expand_composites)]
+    found = _up_to(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
+    return [part for _, part in found]
 
 
-def flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types=True, expand_composites=False):
+def flatten_with_tuple_paths_up_to(
+    shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True
+):
     """As flatten_up_to, but pairs of path and part."""
-    return _up_to(shallow_tree, input_tree, check_types, expand_composites)
+    return _up_to(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
 
 
 def flatten_with_tuple_paths(structure, expand_composites=False):
@@ -220,8 +229,17 @@ def flatten_dict_items(dictionary):
     flat = {}
     for key, value in dictionary.items():
         if is_sequence(key):
-            assert_same_structure(key, value, check_types=False)
+            if not is_sequence(value):
+                raise ValueError(
+                    "Could not flatten dictionary: key %s is a sequence, but value %s is not." % (key, value)
+                )
             pairs = list(zip(flatten(key), flatten(value)))
+            if len(pairs) < max(len(flatten(key)), len(flatten(value))):
+                raise ValueError(
+                    "Could not flatten dictionary. Key had %d elements, but value had %d elements. Key: %s, value: "
+                    "%s." % (len(flatten(key)), len(flatten(value)), key, value)
+                )
+            assert_same_structure(key, value, check_types=False)
         else:
             pairs = [(key, value)]
         for k, v in pairs:
@@ -248,6 +266,8 @@ def get_traverse_shallow_structure(traverse_fn, structure, expand_composites=Fal
         if not answer:
             return False
         answers = [True] * len(children)
+    elif not nest.is_nested(answer):
+        raise TypeError(f"traverse_fn returned a non-bool scalar: {answer} for input: {structure}")
     else:
         assert_shallow_structure(answer, structure, expand_composites=expand_composites)
         answers = list(nest_util.values(nest.kind(answer), answer))

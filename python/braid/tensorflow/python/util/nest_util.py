@@ -9,6 +9,26 @@ import collections.abc
 import sys
 
 LEAF, SEQUENCE, NAMEDTUPLE, MAPPING, VIEW, ATTRS, COMPOSITE, SPEC = range(8)
+# What is wrong where one structure should begin as another, the shallow one, does.
+INPUT_IS_NO_SEQUENCE = (
+    "If shallow structure is a sequence, input must also be a sequence. Input has type: {}."
+)
+MISMATCHING_TYPES = (
+    "The two structures don't have the same sequence type. Input structure has type {input_type}, while shallow "
+    "structure has type {shallow_type}."
+)
+MISMATCHING_LENGTHS = (
+    "The two structures don't have the same sequence length. Input structure has length {input_length}, while "
+    "shallow structure has length {shallow_length}."
+)
+INPUT_IS_SMALLER = (
+    "The input_tree has fewer elements than the shallow_tree. Input structure has length {input_size}, while "
+    "shallow structure has length {shallow_size}."
+)
+INVALID_KEYS = (
+    "The shallow_tree's keys are not a subset of the input_tree's keys. The shallow_tree has the following keys "
+    "that are not in the input_tree: {}"
+)
 _FRAMEWORK = "braid.tensorflow.python.framework."
 
 
@@ -203,35 +223,28 @@ class Nest:
             part = parts[key] if key in parts else list(parts.values())[i]
             self.flatten_up_to(child, part, path + (key,), found)
 
-    def check_shallow(self, shallow, x, check_types):
-        """TypeError or ValueError: `x` does not begin as `shallow` does."""
+    def check_shallow(self, shallow, x, check_types, check_lengths=True):
+        """TypeError or ValueError: `x` does not begin as `shallow` does.
+
+        check_lengths: it may not have more.
+        """
         kind, other = self._kinds[type(shallow)], self._kinds[type(x)]
         if kind == LEAF:
             return
         if other == LEAF:
-            raise TypeError(
-                f"If shallow structure is {self._word}, input must also be {self._word}. "
-                f"Input has type: {type(x)}."
-            )
+            raise TypeError(INPUT_IS_NO_SEQUENCE.format(type(x)))
         if check_types and not isinstance(x, type(shallow)) and not _same_type(kind, shallow, x):
-            raise TypeError(
-                "The two structures don't have the same sequence type. "
-                f"Input structure has type {type(x)}, while shallow structure has type {type(shallow)}."
-            )
+            raise TypeError(MISMATCHING_TYPES.format(input_type=type(x), shallow_type=type(shallow)))
         inner, outer = items(kind, shallow), items(other, x)
-        if len(inner) != len(outer):
-            raise ValueError(
-                "The two structures don't have the same sequence length. "
-                f"Input structure has length {len(outer)}, while shallow structure has length {len(inner)}."
-            )
+        if check_lengths and len(inner) != len(outer):
+            raise ValueError(MISMATCHING_LENGTHS.format(input_length=len(outer), shallow_length=len(inner)))
+        if len(inner) > len(outer):
+            raise ValueError(INPUT_IS_SMALLER.format(input_size=len(outer), shallow_size=len(inner)))
         parts = dict(outer)
         if MAPPING in (kind, other) and any(key not in parts for key, _ in inner):
-            raise ValueError(
-                "The shallow_tree's keys are not a subset of the input_tree's keys. The shallow_tree has the "
-                f"following keys that are not in the input_tree: {[k for k, _ in inner if k not in parts]}"
-            )
+            raise ValueError(INVALID_KEYS.format([k for k, _ in inner if k not in parts]))
         for i, (key, child) in enumerate(inner):
-            self.check_shallow(child, parts.get(key, outer[i][1]), check_types)
+            self.check_shallow(child, parts.get(key, outer[i][1]), check_types, check_lengths)
 
     def check_same(self, a, b, check_types):
         """TypeError (types) or ValueError: the structures differ."""
@@ -250,11 +263,6 @@ class Nest:
                 f"First structure has type {type(a)}, while second structure has type {type(b)}."
             )
         inner, outer = items(kind, a), items(other, b)
-        if len(inner) != len(outer):
-            raise ValueError(
-                "The two structures don't have the same number of elements. "
-                f"First structure: {_describe(a)}. Second structure: {_describe(b)}"
-            )
         if check_types and kind == MAPPING and [k for k, _ in inner] != [k for k, _ in outer]:
             raise ValueError(
                 "The two dictionaries don't have the same set of keys. "
@@ -263,6 +271,11 @@ class Nest:
             )
         for (_, child), (_, part) in zip(inner, outer):
             self.check_same(child, part, check_types)
+        if len(inner) != len(outer):
+            raise ValueError(
+                "The two structures don't have the same number of elements. "
+                f"First structure: {_describe(a)}. Second structure: {_describe(b)}"
+            )
 
     def assert_same_structure(self, a, b, check_types):
         try:

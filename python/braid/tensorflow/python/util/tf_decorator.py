@@ -52,7 +52,9 @@ class TFDecorator:
 
 
 def fullargspec_to_signature(fullargspec):
-    """The inspect.Signature of an inspect.FullArgSpec."""
+    """The inspect.Signature of an inspect.FullArgSpec, or of a tf_inspect.ArgSpec."""
+    if not hasattr(fullargspec, "kwonlyargs"):
+        fullargspec = inspect.FullArgSpec(*fullargspec, [], None, {})
     defaults = dict(zip(reversed(fullargspec.args), reversed(fullargspec.defaults or ())))
     defaults.update(fullargspec.kwonlydefaults or {})
     kinds = inspect.Parameter

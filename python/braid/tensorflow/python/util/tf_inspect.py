@@ -39,7 +39,8 @@ def getfullargspec(obj):
     if isinstance(target, functools.partial):
         return _inspect.getfullargspec(target)
     if isinstance(target, type):
-        return _inspect.getfullargspec(target.__init__)
+        is_made_by_new = target.__init__ is object.__init__ and target.__new__ is not object.__new__
+        return _inspect.getfullargspec(target.__new__ if is_made_by_new else target.__init__)
     if not (_inspect.isroutine(target)) and hasattr(type(target), "__call__"):
         return _inspect.getfullargspec(type(target).__call__)
     return _inspect.getfullargspec(target)
@@ -58,7 +59,8 @@ def _partial_argspec(partial):
     missing = [name for name in args[first:] if name not in values]
     if missing:
         raise ValueError(
-            f"Some arguments {missing} do not have default value, but they follow one that is bound"
+            f"Some arguments {missing} do not have default value, but they are positioned after those with default "
+            "values. This can not be expressed with ArgSpec."
         )
     defaults = tuple(values[name] for name in args[first:])
     return ArgSpec(args, spec.varargs, spec.keywords, defaults or None)

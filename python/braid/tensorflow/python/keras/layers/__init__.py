@@ -10,6 +10,7 @@ from braid.tensorflow.python.keras.layers.convolutional import *
 from braid.tensorflow.python.keras.layers.core import *
 from braid.tensorflow.python.keras.layers.dense_attention import AdditiveAttention, Attention
 from braid.tensorflow.python.keras.layers.embeddings import Embedding
+from braid.tensorflow.python.keras.layers.local import LocallyConnected1D, LocallyConnected2D
 from braid.tensorflow.python.keras.layers.merge import *
 from braid.tensorflow.python.keras.layers.noise import AlphaDropout, GaussianDropout, GaussianNoise
 from braid.tensorflow.python.keras.layers.normalization import BatchNormalization, LayerNormalization

@@ -58,22 +58,24 @@ def _call(function, path, *args):
 
 
 class FileIO:
-    """A file. It is opened when it is first read or written.
+    """A file. It is opened when it is first read or written: reading begins at the start, wherever is
+    written.
 
-    mode: "r", "w", "a", "r+", "w+" or "a+"; with "b" what is read is bytes, else str.
+    mode: "r", "w", "a", "r+", "w+" or "a+"; with "b" what is read is bytes, else str. Writing begins an empty
+    file, but with "a" and "a+".
     """
 
     def __init__(self, name, mode):
         self.__name = name
         self.__mode = mode
-        self._file = None
+        self._reader = self._writer = None
         self._binary_mode = "b" in mode
         plain = mode.replace("b", "")
         if plain not in ("r", "w", "a", "r+", "w+", "a+"):
             raise ValueError("mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
-        self._system_mode = plain + "b"
-        self._may_read = plain != "w" and plain != "a"
+        self._may_read = plain not in ("w", "a")
         self._may_write = plain != "r"
+        self._appends = plain[0] == "a"
 
     @property
     def name(self):
@@ -83,22 +85,21 @@ class FileIO:
     def mode(self):
         return self.__mode
 
-    def _open(self):
-        if self._file is None:
-            if self._system_mode[0] == "r" and os.path.isdir(_local(self.__name)):
-                raise errors.FailedPreconditionError(None, None, f"{self.__name}; Is a directory")
-            self._file = _call(open, self.__name, self._system_mode)
-        return self._file
-
     def _preread_check(self):
         if not self._may_read:
             raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
-        return self._open()
+        if self._reader is None:
+            if os.path.isdir(_local(self.__name)):
+                raise errors.FailedPreconditionError(None, None, f"{self.__name}; Is a directory")
+            self._reader = _call(open, self.__name, "rb")
+        return self._reader
 
     def _prewrite_check(self):
         if not self._may_write:
             raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
-        return self._open()
+        if self._writer is None:
+            self._writer = _call(open, self.__name, "ab" if self._appends else "wb")
+        return self._writer
 
     def _prepare_value(self, val):
         return val if self._binary_mode else compat.as_str_any(val)
@@ -123,17 +124,18 @@ class FileIO:
         return [self._prepare_value(line) for line in self._preread_check().readlines()]
 
     def seek(self, offset=None, whence=0, position=None):
-        """Goes to an offset from the start (whence 0), from here (1) or from the end (2)."""
+        """Goes to an offset from the start (whence 0), from here (1) or from the end (2), to read there."""
         if offset is None and position is None:
             raise TypeError("seek(): offset argument required")
+        if offset is not None and position is not None:
+            raise TypeError("seek(): offset and position may not be set simultaneously.")
         if whence not in (0, 1, 2):
             raise errors.InvalidArgumentError(None, None, f"Invalid whence argument: {whence}")
-        self._preread_check().seek(offset if position is None else position, whence)
+        reader = self._preread_check()
+        _call(lambda _: reader.seek(offset if position is None else position, whence), self.__name)
 
     def tell(self):
-        if self._may_read:
-            return self._preread_check().tell()
-        return self._prewrite_check().tell()
+        return (self._preread_check() if self._may_read else self._prewrite_check()).tell()
 
     def seekable(self):
         return True
@@ -157,13 +159,14 @@ class FileIO:
 
     def flush(self):
         """Hands what was written to the system."""
-        if self._file is not None and self._may_write:
-            self._file.flush()
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self):
-        if self._file is not None:
-            file, self._file = self._file, None
-            file.close()
+        for file in (self._reader, self._writer):
+            if file is not None:
+                file.close()
+        self._reader = self._writer = None
 
 
 class FileStatistics:

@@ -74,8 +74,14 @@ def _number(options):
     return _NUMBERS[TFRecordOptions.get_compression_type_string(options)]
 
 
-def _raise(error):
-    raise errors.make_op_error(error) from None
+def _call(function, *args):
+    """function(...) with TensorFlow's errors."""
+    try:
+        return function(*args)
+    except _native.Error as e:
+        raise errors.make_op_error(e) from None
+    except ValueError:
+        raise errors.FailedPreconditionError(None, None, "Writer is closed.") from None
 
 
 @tf_export("io.TFRecordWriter", v1=["io.TFRecordWriter", "python_io.TFRecordWriter"])
@@ -83,30 +89,20 @@ class TFRecordWriter:
     """Writes records to a file, which it makes or empties."""
 
     def __init__(self, path, options=None):
-        try:
-            self._writer = _native.RecordWriter(compat.as_str_any(compat.path_to_str(path)), _number(options))
-        except _native.Error as e:
-            _raise(e)
+        self._writer = _call(
+            _native.RecordWriter, compat.as_str_any(compat.path_to_str(path)), _number(options)
+        )
 
     def write(self, record):
-        """Appends a record: bytes or a str."""
-        try:
-            self._writer.write(compat.as_bytes(record))
-        except _native.Error as e:
-            _raise(e)
+        """Appends a record: bytes or a str. FailedPreconditionError: the file is closed."""
+        _call(self._writer.write, compat.as_bytes(record))
 
     def flush(self):
         """Hands all records to the system."""
-        try:
-            self._writer.flush()
-        except _native.Error as e:
-            _raise(e)
+        _call(self._writer.flush)
 
     def close(self):
-        try:
-            self._writer.close()
-        except _native.Error as e:
-            _raise(e)
+        _call(self._writer.close)
 
     def __enter__(self):
         return self
@@ -124,4 +120,4 @@ def tf_record_iterator(path, options=None):
     try:
         yield from _native.RecordReader(compat.as_str_any(compat.path_to_str(path)), _number(options))
     except _native.Error as e:
-        _raise(e)
+        raise errors.make_op_error(e) from None

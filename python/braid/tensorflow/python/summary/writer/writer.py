@@ -1,5 +1,6 @@
 """Writers of summaries and graphs (tf.summary.FileWriter)."""
 
+import os
 import time
 import warnings
 
@@ -8,9 +9,13 @@ from braid.tensorflow.core.framework import summary_pb2
 from braid.tensorflow.core.protobuf import meta_graph_pb2
 from braid.tensorflow.core.util import event_pb2
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.platform import gfile
 from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.summary import plugin_asset
 from braid.tensorflow.python.summary.writer.event_file_writer import EventFileWriter
 from braid.tensorflow.python.util.tf_export import tf_export
+
+_PLUGINS_DIR = "plugins"
 
 
 class SummaryToEventTransformer:
@@ -54,6 +59,7 @@ class SummaryToEventTransformer:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
         if isinstance(graph, ops.Graph):
             self._add_graph_def(graph.as_graph_def(add_shapes=True), global_step)
+            self._write_plugin_assets(graph)
             return
         given = graph_def if graph_def is not None else graph
         if not isinstance(given, graph_pb2.GraphDef):
@@ -62,6 +68,15 @@ class SummaryToEventTransformer:
             "Passing a `GraphDef` to the SummaryWriter is deprecated. Pass a `Graph` object instead."
         )
         self._add_graph_def(given, global_step)
+
+    def _write_plugin_assets(self, graph):
+        """Writes the files of plugins of TensorBoard that are registered with the graph."""
+        for asset in plugin_asset.get_all_plugin_assets(graph):
+            directory = os.path.join(self.event_writer.get_logdir(), _PLUGINS_DIR, asset.plugin_name)
+            gfile.MakeDirs(directory)
+            for name, content in asset.assets().items():
+                with gfile.Open(os.path.join(directory, name), "w") as f:
+                    f.write(content)
 
     def add_meta_graph(self, meta_graph_def, global_step=None):
         """Adds a MetaGraphDef."""

@@ -1,7 +1,7 @@
 """Linear-chain conditional random fields (Lafferty et al. 2001): scores, likelihoods and the best tags.
 
-`inputs` are the scores [batch, length, tags] of the tags by themselves, `transition_params` [tags, tags] those of
-one after the other.
+`inputs` are the scores [batch, length, tags] of the tags by themselves, `transition_params` [tags, tags]
+those of one after the other.
 """
 
 import numpy as np

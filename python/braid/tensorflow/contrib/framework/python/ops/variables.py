@@ -13,6 +13,7 @@ from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.training import py_checkpoint_reader
 from braid.tensorflow.python.training import saver as tf_saver
 from braid.tensorflow.python.training import training_util
 from braid.tensorflow.python.util.deprecation import deprecated
@@ -302,9 +303,7 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
     `var_list` is a list, or a dict from names in the checkpoint. ValueError: a shape differs, or a variable
     is missing there and `ignore_missing_vars` is False.
     """
-    from braid.tensorflow.python.training import checkpoint_utils
-
-    reader = checkpoint_utils.load_checkpoint(model_path)
+    reader = py_checkpoint_reader.NewCheckpointReader(model_path)
     feed_dict = {}
     assign_ops = []
     for name, parts in _by_name(var_list).items():
@@ -349,9 +348,7 @@ def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, r
     if not var_list:
         raise ValueError("var_list cannot be empty")
     if ignore_missing_vars:
-        from braid.tensorflow.python.training import checkpoint_utils
-
-        reader = checkpoint_utils.load_checkpoint(model_path)
+        reader = py_checkpoint_reader.NewCheckpointReader(model_path)
         pairs = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
         available = {}
         for name, var in pairs.items():

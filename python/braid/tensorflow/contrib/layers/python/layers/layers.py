@@ -1193,10 +1193,10 @@ def legacy_fully_connected(
 
 
 class GDN(base.Layer):
-    """Generalized divisive normalization (Ballé, Laparra, Simoncelli 2015): x / sqrt(beta + gamma x²) of channels.
+    """Divisive normalization (Ballé et al. 2015): x / sqrt(beta + gamma x²), over channels.
 
-    `inverse`: x * sqrt(beta + gamma x²). beta_min: the least beta. gamma_init: the diagonal of gamma at first.
-    reparam_offset: keeps gradients from vanishing where a parameter is 0.
+    `inverse`: x * sqrt(beta + gamma x²). beta_min: the least beta. gamma_init: the diagonal of gamma at
+    first. reparam_offset: keeps gradients from vanishing where a parameter is 0.
     """
 
     def __init__(

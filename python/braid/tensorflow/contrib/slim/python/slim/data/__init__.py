@@ -1,0 +1,1 @@
+"""Data of slim: what is in files, decoded in parallel."""

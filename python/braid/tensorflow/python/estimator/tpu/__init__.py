@@ -1,0 +1,1 @@
+"""TPUEstimator, where no TPU is used."""

@@ -1,0 +1,1 @@
+"""Models of images. Their weights are read from files in ~/.keras/models; nothing is downloaded."""

@@ -1,0 +1,95 @@
+"""Linear algebra: what is decomposed is put together again, gradients are those of finite differences."""
+
+import unittest
+
+import support
+import braid.tensorflow as tf
+import numpy as np
+
+
+class LinalgTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+        rng = np.random.RandomState(5)
+        self.a = rng.randn(4, 3)
+        self.b = rng.randn(4, 2)
+        self.positive = self.a.T @ self.a + np.eye(3)
+
+    def check(self, tensor, expected):
+        with tf.Session() as session:
+            np.testing.assert_allclose(session.run(tensor), expected, rtol=1e-6, atol=1e-8)
+
+    def check_gradient(self, function, x):
+        t = tf.placeholder(tf.float64, x.shape)
+        y = tf.reduce_sum(function(t))
+        (g,) = tf.gradients(y, t)
+        with tf.Session() as session:
+            numeric = np.zeros_like(x)
+            for place in np.ndindex(*x.shape):
+                step = np.zeros_like(x)
+                step[place] = 1e-6
+                above, below = (session.run(y, {t: x + s}) for s in (step, -step))
+                numeric[place] = (above - below) / 2e-6
+            np.testing.assert_allclose(session.run(g, {t: x}), numeric, atol=1e-5, rtol=1e-5)
+
+    def test_singular_values(self):
+        for x in (self.a, self.a.T):
+            s, u, v = tf.svd(tf.constant(x))
+            self.check(tf.matmul(u * s, v, adjoint_b=True), x)
+            self.check(s, np.linalg.svd(x, compute_uv=False))
+            _, u, v = tf.svd(tf.constant(x), full_matrices=True)
+            self.assertEqual([u.shape.as_list()[1], v.shape.as_list()[1]], list(x.shape))
+            self.check_gradient(lambda t: tf.svd(t, compute_uv=False) * [1.0, 2.0, 3.0], x)
+            self.check_gradient(lambda t: tf.svd(t)[1] ** 4, x)
+        self.check(tf.norm(self.a, 2, axis=[0, 1]), np.linalg.norm(self.a, 2))
+
+    def test_eigenvalues(self):
+        values, vectors = tf.self_adjoint_eig(self.positive)
+        self.check(tf.matmul(vectors * values, vectors, adjoint_b=True), self.positive)
+        self.check(values, np.linalg.eigvalsh(self.positive))
+
+        def symmetric(t):
+            return t + tf.transpose(t)
+
+        x = self.a[:3]
+        self.check_gradient(lambda t: tf.self_adjoint_eigvals(symmetric(t)) ** 3, x)
+        self.check_gradient(lambda t: tf.self_adjoint_eig(symmetric(t))[1] ** 4 * [1.0, 2.0, 3.0], x)
+
+    def test_least_squares(self):
+        wanted = np.linalg.lstsq(self.a, self.b, rcond=None)[0]
+        self.check(tf.matrix_solve_ls(self.a, self.b), wanted)
+        self.check(tf.matrix_solve_ls(self.a, self.b, fast=False), wanted)
+        singular = np.outer(self.a[:, 0], [1.0, 2.0])
+        self.check(tf.linalg.lstsq(singular, self.b, fast=False), np.linalg.pinv(singular) @ self.b)
+        regular = np.linalg.solve(self.a.T @ self.a + 0.5 * np.eye(3), self.a.T @ self.b)
+        self.check(tf.linalg.lstsq(self.a, self.b, l2_regularizer=0.5), regular)
+
+    def test_solving(self):
+        rhs = self.b[:3]
+        x = np.linalg.solve(self.positive, rhs)
+        chol = tf.cholesky(self.positive)
+        self.check(tf.cholesky_solve(chol, rhs), x)
+        self.check(tf.matrix_solve(self.positive, rhs), x)
+        self.check(tf.linalg.logdet(self.positive), np.log(np.linalg.det(self.positive)))
+        three = np.diag([4.0] * 4) + np.diag([1.0, 2.0, 3.0], 1) + np.diag([3.0, 2.0, 1.0], -1)
+        for form, diagonals in (
+            ("matrix", three),
+            ("sequence", [[1.0, 2.0, 3.0], [4.0] * 4, [3.0, 2.0, 1.0]]),
+            ("compact", [[1.0, 2.0, 3.0, 0.0], [4.0] * 4, [0.0, 3.0, 2.0, 1.0]]),
+        ):
+            if form == "sequence":
+                diagonals = [tf.constant(d, tf.float64) for d in diagonals]
+            else:
+                diagonals = tf.constant(diagonals, tf.float64)
+            self.check(
+                tf.linalg.tridiagonal_solve(diagonals, self.b, diagonals_format=form),
+                np.linalg.solve(three, self.b),
+            )
+
+    def test_identity_matrices(self):
+        self.check(tf.eye(2, 3, [2]), np.tile(np.eye(2, 3), [2, 1, 1]))
+        self.assertEqual(tf.eye(tf.constant(2)).dtype, tf.float32)
+
+
+if __name__ == "__main__":
+    unittest.main()

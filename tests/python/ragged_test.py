@@ -1,0 +1,81 @@
+"""Ragged tensors: rows of different lengths, as nested lists."""
+
+import unittest
+
+import support
+import braid.tensorflow as tf
+import numpy as np
+
+
+class RaggedTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+        self.rows = [[1, 2], [], [3, 4, 5]]
+        self.ragged = tf.ragged.constant(self.rows)
+
+    def lists(self, tensor):
+        with tf.Session() as session:
+            value = session.run(tensor)
+        return value.to_list() if isinstance(value, tf.ragged.RaggedTensorValue) else value.tolist()
+
+    def test_ways_to_say_where_rows_are(self):
+        make = tf.RaggedTensor
+        for made in (
+            make.from_row_splits([1, 2, 3, 4, 5], [0, 2, 2, 5]),
+            make.from_row_lengths([1, 2, 3, 4, 5], [2, 0, 3]),
+            make.from_value_rowids([1, 2, 3, 4, 5], [0, 0, 2, 2, 2]),
+            make.from_row_starts([1, 2, 3, 4, 5], [0, 2, 2]),
+            make.from_row_limits([1, 2, 3, 4, 5], [2, 2, 5]),
+            make.from_tensor([[1, 2, 0], [0, 0, 0], [3, 4, 5]], padding=0),
+            make.from_sparse(self.ragged.to_sparse()),
+        ):
+            self.assertEqual(self.lists(made), self.rows)
+            self.assertEqual(made.shape.as_list()[1:], [None])
+
+    def test_parts_and_other_tensors(self):
+        self.assertEqual(self.lists(self.ragged.row_lengths()), [2, 0, 3])
+        self.assertEqual(self.lists(self.ragged.value_rowids()), [0, 0, 2, 2, 2])
+        self.assertEqual(self.lists(self.ragged.bounding_shape()), [3, 3])
+        self.assertEqual(self.lists(self.ragged.to_tensor(9)), [[1, 2, 9], [9, 9, 9], [3, 4, 5]])
+        deep = tf.ragged.constant([[[1], [2, 3]], []])
+        self.assertEqual(deep.ragged_rank, 2)
+        self.assertEqual(self.lists(deep), [[[1], [2, 3]], []])
+        self.assertEqual(self.lists(deep.to_tensor()), [[[1, 0], [2, 3]], [[0, 0], [0, 0]]])
+
+    def test_slices(self):
+        self.assertEqual(self.lists(self.ragged[2]), [3, 4, 5])
+        self.assertEqual(self.lists(self.ragged[1:]), [[], [3, 4, 5]])
+        self.assertEqual(self.lists(self.ragged[:, :1]), [[1], [], [3]])
+        self.assertEqual(self.lists(self.ragged[:, -2:]), [[1, 2], [], [4, 5]])
+        with self.assertRaisesRegex(ValueError, "inner ragged dimension"):
+            self.ragged[:, 0]
+
+    def test_operators_and_reductions(self):
+        self.assertEqual(self.lists(2 * self.ragged + 1), [[3, 5], [], [7, 9, 11]])
+        self.assertEqual(self.lists(self.ragged * self.ragged), [[1, 4], [], [9, 16, 25]])
+        self.assertEqual(
+            self.lists(tf.ragged.map_flat_values(tf.square, self.ragged)), [[1, 4], [], [9, 16, 25]]
+        )
+        self.assertEqual(self.lists(tf.reduce_sum(self.ragged, axis=1)), [3, 0, 12])
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            self.lists(self.ragged + tf.ragged.constant([[1, 2, 3], [], [4, 5]]))
+
+    def test_feeds(self):
+        fed = tf.ragged.placeholder(tf.float32, ragged_rank=1)
+        value = tf.ragged.constant_value([[1.0], [2.0, 3.0]], np.float32)
+        with tf.Session() as session:
+            self.assertEqual(session.run(-fed, {fed: value}).to_list(), [[-1], [-2, -3]])
+
+    def test_strings(self):
+        self.assertEqual(
+            self.lists(tf.strings.split(["a b", "c"], result_type="RaggedTensor")), [[b"a", b"b"], [b"c"]]
+        )
+        codes = tf.strings.unicode_decode(["h\u00e9", ""], "UTF-8")
+        self.assertEqual(self.lists(codes), [[104, 233], []])
+        self.assertEqual(self.lists(tf.strings.unicode_encode(codes, "UTF-8")), ["h\u00e9".encode(), b""])
+        words = tf.ragged.constant([["a", "b", "c"], ["d"]])
+        self.assertEqual(self.lists(tf.strings.ngrams(words, 2)), [[b"a b", b"b c"], []])
+
+
+if __name__ == "__main__":
+    unittest.main()
