@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import re
-import threading
 import warnings
 
 import numpy as np
@@ -126,7 +125,6 @@ def _slices_parts(key):
 
 
 _expansions = [
-    (object, lambda f: ([f], lambda r: r[0]), lambda k, v: [(k, v)], lambda k: [k]),
     (
         sparse_tensor.SparseTensor,
         _expand_sparse,
@@ -135,7 +133,6 @@ _expansions = [
     ),
     (ops.IndexedSlices, _expand_slices, lambda k, v: _feed_parts(_slices_parts(k), v), _slices_parts),
 ]
-_OBJECT = _expansions.pop(0)
 
 
 def register_session_run_conversion_functions(
@@ -323,8 +320,6 @@ class BaseSession(SessionInterface):
         self._closed = False
         self._session = None
         self._partial_runs = {}
-        self._default_session = None
-        self._lock = threading.Lock()
         try:
             self._session = _native.Session(graph._native, target=self._target, **_options(config))
         except _native.Error as error:

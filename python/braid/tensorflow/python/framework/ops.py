@@ -691,7 +691,6 @@ class Operation:
         "_inputs",
         "_control_inputs",
         "_gradient_function",
-        "_is_stateful_flag",
         "__weakref__",
         "__dict__",
     )
@@ -1048,21 +1047,11 @@ class Graph:
         self._gradient_override_map = {}
         self._op_to_kernel_label_map = {}
         self._container = ""
-        self._handle_feeders = {}
-        self._handle_readers = {}
-        self._handle_movers = {}
-        self._handle_deleters = {}
-        self._registered_ops = None
-        self._graph_control_dependencies_stack = []
         self._state = threading.local()
         self._is_thread_local = False
         self._shared = _GraphState()
-        self._add_control_dependencies = False
-        self._last_loss_reduction = None
-        self._seen_op_types = None
         self._uses_own_gradients = False
         self._versions_producer, self._versions_min_consumer = 134, 0
-        self._scoped_c_graph = self._native
 
     # -- State of scopes: the graph's, or each thread's --
 
@@ -1177,10 +1166,6 @@ class Graph:
     def get_operations(self):
         self._sync()
         return list(self._nodes)
-
-    @property
-    def _nodes_by_id(self):
-        return {op._id: op for op in self.get_operations()}
 
     @property
     def _nodes_by_name(self):
@@ -1395,8 +1380,6 @@ class Graph:
         self._nodes.append(op)
         op._original_op = self._default_original_op
         self._record_op_seen_by_control_dependencies(op)
-        if self._seen_op_types is not None:
-            self._seen_op_types.add(op_type)
         ctx = self._control_flow_context
         if ctx is not None:
             op._control_flow_context = ctx
@@ -1811,10 +1794,6 @@ class Graph:
             raise _building_error(error) from None
         self._functions[name] = function
 
-    @property
-    def _copy_functions_to_graph_def(self):
-        raise AttributeError("as_graph_def() has the functions")
-
 
 def _drop_newer_defaults(graph_def):
     """Leaves out attributes that TensorFlow 1.15 does not have, where they have their default."""
@@ -2096,11 +2075,6 @@ def colocate_with(op, ignore_existing=False):
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
-_colocate_with_for_gradient = lambda op, gradient_uid, ignore_existing=False: colocate_with(
-    op, ignore_existing
-)
-
-
 @tf_export("control_dependencies")
 def control_dependencies(control_inputs):
     """New nodes of the default graph run after `control_inputs`."""
@@ -2272,17 +2246,6 @@ class OpStats:
 
     def __init__(self, statistic_type, value=None):
         self.statistic_type, self.value = statistic_type, value
-
-
-class NullContextmanager:
-    def __init__(self, *args, **kwargs):
-        pass
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *unused):
-        return False
 
 
 def add_exit_callback_to_default_func_graph(fn):
