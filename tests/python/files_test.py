@@ -39,6 +39,10 @@ class GFileTest(FilesTest):
             self.assertRaises(tf.errors.PermissionDeniedError, f.write, "no")
         with tf.gfile.FastGFile(self.path("x"), "rb") as f:
             self.assertEqual(next(f), b"\xc3\xa4\n")
+        with tf.gfile.GFile(self.path("y"), "w+") as f:  # reading begins at the start
+            f.write("content")
+            f.flush()
+            self.assertEqual(f.read(), "content")
         self.assertRaises(tf.errors.NotFoundError, tf.gfile.GFile(self.path("none")).read)
 
     def test_directories(self):

@@ -76,6 +76,23 @@ class RaggedTest(unittest.TestCase):
         words = tf.ragged.constant([["a", "b", "c"], ["d"]])
         self.assertEqual(self.lists(tf.strings.ngrams(words, 2)), [[b"a b", b"b c"], []])
 
+    def test_joining_and_choosing_rows(self):
+        other = tf.ragged.constant([[6], [7, 8], []])
+        pair = [self.ragged, other]
+        self.assertEqual(self.lists(tf.concat(pair, 0)), self.rows + [[6], [7, 8], []])
+        self.assertEqual(self.lists(tf.concat(pair, 1)), [[1, 2, 6], [7, 8], [3, 4, 5]])
+        self.assertEqual(self.lists(tf.stack(pair)), [self.rows, [[6], [7, 8], []]])
+        self.assertEqual(self.lists(tf.stack(pair, 1)), [[[1, 2], [6]], [[], [7, 8]], [[3, 4, 5], []]])
+        self.assertEqual(self.lists(tf.ragged.stack([[1, 2], [3]])), [[1, 2], [3]])
+        self.assertEqual(self.lists(tf.gather(self.ragged, [2, 0, 2])), [[3, 4, 5], [1, 2], [3, 4, 5]])
+        self.assertEqual(self.lists(tf.gather([10.0, 20.0, 30.0], other - 6)), [[10.0], [20.0, 30.0], []])
+        self.assertEqual(self.lists(tf.gather(self.ragged, tf.ragged.constant([[2], []]))), [[[3, 4, 5]], []])
+        self.assertEqual(
+            self.lists(tf.ragged.boolean_mask(self.ragged, self.ragged > 1)), [[2], [], [3, 4, 5]]
+        )
+        self.assertEqual(self.lists(tf.boolean_mask(self.ragged, [True, True, False])), [[1, 2], []])
+        self.assertEqual(self.lists(tf.expand_dims(self.ragged, 1)), [[[1, 2]], [[]], [[3, 4, 5]]])
+
 
 if __name__ == "__main__":
     unittest.main()

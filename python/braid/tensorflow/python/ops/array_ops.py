@@ -119,7 +119,15 @@ def expand_dims(input, axis=None, name=None, dim=None):
     return expand_dims_v2(input, axis, name)
 
 
+def _is_ragged(*values):
+    return any(hasattr(value, "nested_row_splits") for value in values)
+
+
 def expand_dims_v2(input, axis, name=None):
+    if _is_ragged(input):
+        from braid.tensorflow.python.ops.ragged import ragged_array_ops
+
+        return ragged_array_ops.expand_dims(input, axis, name)
     return gen_array_ops.expand_dims(input, axis, name)
 
 
@@ -322,6 +330,10 @@ def strided_slice(
 @tf_export("stack")
 def stack(values, axis=0, name="stack"):
     """Joins tensors of one shape along a new dimension."""
+    if isinstance(values, (list, tuple)) and _is_ragged(*values):
+        from braid.tensorflow.python.ops.ragged import ragged_concat_ops
+
+        return ragged_concat_ops.stack(values, axis, None if name == "stack" else name)
     if axis == 0:
         try:  # one constant, where there is no tensor among them
             return ops.convert_to_tensor(values, name=name)
@@ -434,6 +446,10 @@ def concat(values, axis, name="concat"):
     """Joins tensors along one of their dimensions, in which alone their sizes may differ."""
     if not isinstance(values, (list, tuple)):
         values = [values]
+    if _is_ragged(*values):
+        from braid.tensorflow.python.ops.ragged import ragged_concat_ops
+
+        return ragged_concat_ops.concat(values, axis, None if name == "concat" else name)
     if len(values) == 1:
         with ops.name_scope(name):
             dim = ops.convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
@@ -769,6 +785,12 @@ def _number(value):
 @tf_export(v1=["boolean_mask"])
 def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
     """The elements (or parts) where the mask is true. The mask's dimensions are those from `axis` (0) on."""
+    if _is_ragged(tensor, mask):
+        from braid.tensorflow.python.ops.ragged import ragged_array_ops
+
+        if axis not in (None, 0):
+            raise NotImplementedError("tf.boolean_mask of ragged tensors: Braid has axis = 0")
+        return ragged_array_ops.boolean_mask(tensor, mask, None if name == "boolean_mask" else name)
     with ops.name_scope(name, values=[tensor, mask]):
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         mask = ops.convert_to_tensor(mask, name="mask")
@@ -844,6 +866,12 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
     if axis is None:
         axis = batch_dims
     is_first = not tensor_util.is_tensor(axis) and axis == 0
+    if _is_ragged(params, indices):
+        from braid.tensorflow.python.ops.ragged import ragged_gather_ops
+
+        if not is_first or batch_dims:
+            raise NotImplementedError("tf.gather of ragged tensors: Braid has axis = 0 without batch_dims")
+        return ragged_gather_ops.gather(params, indices, name)
     if is_first and batch_dims == 0:
         try:
             return params.sparse_read(indices, name=name)  # a resource variable: only the rows are read
