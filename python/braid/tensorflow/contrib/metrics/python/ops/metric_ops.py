@@ -1,15 +1,41 @@
 """streaming_accuracy and its kind, whose first argument is the predictions."""
 
 from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import confusion_matrix as _confusion_matrix
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import metrics_impl
+from braid.tensorflow.python.ops import nn
+from braid.tensorflow.python.ops import state_ops
+from braid.tensorflow.python.ops import variable_scope
 
 __all__ = [
     "accuracy",
     "aggregate_metric_map",
     "aggregate_metrics",
     "confusion_matrix",
+    "streaming_concat",
+    "streaming_covariance",
+    "streaming_pearson_correlation",
+    "count",
+    "sparse_recall_at_top_k",
+    "streaming_false_negative_rate",
+    "streaming_false_negative_rate_at_thresholds",
+    "streaming_false_negatives_at_thresholds",
+    "streaming_false_positive_rate",
+    "streaming_false_positive_rate_at_thresholds",
+    "streaming_false_positives_at_thresholds",
+    "streaming_mean_cosine_distance",
+    "streaming_precision_at_thresholds",
+    "streaming_recall_at_thresholds",
+    "streaming_sensitivity_at_specificity",
+    "streaming_sparse_average_precision_at_k",
+    "streaming_sparse_average_precision_at_top_k",
+    "streaming_sparse_precision_at_top_k",
+    "streaming_specificity_at_sensitivity",
+    "streaming_true_negatives_at_thresholds",
+    "streaming_true_positives_at_thresholds",
     "streaming_accuracy",
     "streaming_auc",
     "streaming_false_negatives",
@@ -36,8 +62,6 @@ confusion_matrix = _confusion_matrix.confusion_matrix_v1
 
 def accuracy(predictions, labels, weights=None, name=None):
     """How often predictions equal labels in this batch."""
-    from braid.tensorflow.python.framework import ops
-
     with ops.name_scope(name, "accuracy", [predictions, labels, weights]):
         is_correct = math_ops.cast(math_ops.equal(predictions, labels), dtypes.float32)
         if weights is None:
@@ -122,8 +146,6 @@ def streaming_recall_at_k(
     predictions, labels, k, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
     """How often the label (int64 [batch]) is among the k best of predictions [batch, classes]."""
-    from braid.tensorflow.python.ops import nn
-
     in_top_k = math_ops.cast(nn.in_top_k(predictions, labels, k), dtypes.float32)
     return metrics_impl.mean(
         in_top_k, weights, metrics_collections, updates_collections, name or f"recall_at_{k}"
@@ -158,6 +180,405 @@ def streaming_sparse_precision_at_k(
     return metrics_impl.precision_at_k(
         labels, predictions, k, class_id, weights, metrics_collections, updates_collections, name
     )
+
+
+def streaming_mean_cosine_distance(
+    predictions,
+    labels,
+    dim,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    return metrics_impl.mean_cosine_distance(
+        labels, predictions, dim, weights, metrics_collections, updates_collections, name
+    )
+
+
+def _with_thresholds(function, name):
+    def streaming(
+        predictions,
+        labels,
+        thresholds,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
+        return function(
+            labels, predictions, thresholds, weights, metrics_collections, updates_collections, name
+        )
+
+    streaming.__name__ = streaming.__qualname__ = name
+    streaming.__doc__ = f"tf.metrics.{function.__name__}, the predictions first."
+    return streaming
+
+
+streaming_precision_at_thresholds = _with_thresholds(
+    metrics_impl.precision_at_thresholds, "streaming_precision_at_thresholds"
+)
+streaming_recall_at_thresholds = _with_thresholds(
+    metrics_impl.recall_at_thresholds, "streaming_recall_at_thresholds"
+)
+streaming_true_positives_at_thresholds = _with_thresholds(
+    metrics_impl.true_positives_at_thresholds, "streaming_true_positives_at_thresholds"
+)
+streaming_true_negatives_at_thresholds = _with_thresholds(
+    metrics_impl.true_negatives_at_thresholds, "streaming_true_negatives_at_thresholds"
+)
+streaming_false_positives_at_thresholds = _with_thresholds(
+    metrics_impl.false_positives_at_thresholds, "streaming_false_positives_at_thresholds"
+)
+streaming_false_negatives_at_thresholds = _with_thresholds(
+    metrics_impl.false_negatives_at_thresholds, "streaming_false_negatives_at_thresholds"
+)
+
+
+def streaming_specificity_at_sensitivity(
+    predictions,
+    labels,
+    sensitivity,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    return metrics_impl.specificity_at_sensitivity(
+        labels,
+        predictions,
+        sensitivity,
+        weights,
+        num_thresholds,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
+
+
+def streaming_sensitivity_at_specificity(
+    predictions,
+    labels,
+    specificity,
+    weights=None,
+    num_thresholds=200,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    return metrics_impl.sensitivity_at_specificity(
+        labels,
+        predictions,
+        specificity,
+        weights,
+        num_thresholds,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
+
+
+def streaming_sparse_precision_at_top_k(
+    top_k_predictions,
+    labels,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.precision_at_top_k, the classes [..., k] first."""
+    with ops.name_scope(
+        name, metrics_impl._at_k_name("precision", class_id=class_id), (top_k_predictions, labels, weights)
+    ) as scope:
+        return metrics_impl.precision_at_top_k(
+            labels,
+            top_k_predictions,
+            class_id=class_id,
+            weights=weights,
+            metrics_collections=metrics_collections,
+            updates_collections=updates_collections,
+            name=scope,
+        )
+
+
+def sparse_recall_at_top_k(
+    labels,
+    top_k_predictions,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """tf.metrics.recall_at_top_k."""
+    with ops.name_scope(
+        name, metrics_impl._at_k_name("recall", class_id=class_id), (top_k_predictions, labels, weights)
+    ) as scope:
+        return metrics_impl.recall_at_top_k(
+            labels,
+            top_k_predictions,
+            class_id=class_id,
+            weights=weights,
+            metrics_collections=metrics_collections,
+            updates_collections=updates_collections,
+            name=scope,
+        )
+
+
+def streaming_sparse_average_precision_at_k(
+    predictions, labels, k, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
+    return metrics_impl.average_precision_at_k(
+        labels, predictions, k, weights, metrics_collections, updates_collections, name
+    )
+
+
+def streaming_sparse_average_precision_at_top_k(
+    top_k_predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
+    return metrics_impl._streaming_sparse_average_precision_at_top_k(
+        labels, top_k_predictions, weights, metrics_collections, updates_collections, name
+    )
+
+
+def _false_rate(scope, false, true, predictions, labels, weights, collections, name):
+    """What is falsely predicted, by it and what `true` counts."""
+    with variable_scope.variable_scope(name, scope, [predictions, labels, weights]):
+        predictions, labels, weights = metrics_impl._remove_squeezable_dimensions(
+            math_ops.cast(predictions, dtypes.bool), math_ops.cast(labels, dtypes.bool), weights
+        )
+        wrong, update_wrong = false(labels, predictions, weights)
+        right, update_right = true(labels, predictions, weights)
+        return metrics_impl._collect(
+            metrics_impl._quotient(wrong, right, "value"),
+            metrics_impl._quotient(update_wrong, update_right, "update_op"),
+            *collections,
+        )
+
+
+def streaming_false_positive_rate(
+    predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
+    """False positives by all that is negative."""
+    return _false_rate(
+        "false_positive_rate",
+        metrics_impl.false_positives,
+        metrics_impl.true_negatives,
+        predictions,
+        labels,
+        weights,
+        (metrics_collections, updates_collections),
+        name,
+    )
+
+
+def streaming_false_negative_rate(
+    predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
+    """False negatives by all that is positive."""
+    return _false_rate(
+        "false_negative_rate",
+        metrics_impl.false_negatives,
+        metrics_impl.true_positives,
+        predictions,
+        labels,
+        weights,
+        (metrics_collections, updates_collections),
+        name,
+    )
+
+
+def _false_rates_at_thresholds(
+    scope, false, true, predictions, labels, thresholds, weights, collections, name
+):
+    with variable_scope.variable_scope(name, scope, [predictions, labels, weights]):
+        values, updates = metrics_impl._confusion_matrix_at_thresholds(
+            labels, predictions, thresholds, weights, includes=(false, true)
+        )
+
+        def rate(counts, name):
+            return math_ops.div(counts[false], 1e-7 + counts[false] + counts[true], name=f"{scope}_{name}")
+
+        return metrics_impl._collect(rate(values, "value"), rate(updates, "update_op"), *collections)
+
+
+def streaming_false_positive_rate_at_thresholds(
+    predictions,
+    labels,
+    thresholds,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """streaming_false_positive_rate() of what is above each threshold."""
+    collections = metrics_collections, updates_collections
+    return _false_rates_at_thresholds(
+        "false_positive_rate_at_thresholds",
+        "fp",
+        "tn",
+        predictions,
+        labels,
+        thresholds,
+        weights,
+        collections,
+        name,
+    )
+
+
+def streaming_false_negative_rate_at_thresholds(
+    predictions,
+    labels,
+    thresholds,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """streaming_false_negative_rate() of what is above each threshold."""
+    collections = metrics_collections, updates_collections
+    return _false_rates_at_thresholds(
+        "false_negative_rate_at_thresholds",
+        "fn",
+        "tp",
+        predictions,
+        labels,
+        thresholds,
+        weights,
+        collections,
+        name,
+    )
+
+
+def count(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    """The sum of the weights of all values, or their number."""
+    with variable_scope.variable_scope(name, "count", (values, weights)):
+        count_ = metrics_impl.metric_variable([], dtypes.float32, name="count")
+        if weights is None:
+            number = math_ops.cast(array_ops.size(values), dtypes.float32)
+        else:
+            values = math_ops.cast(values, dtypes.float32)
+            values, _, weights = metrics_impl._remove_squeezable_dimensions(values, None, weights)
+            weights = metrics_impl._broadcast(weights, values)
+            number = math_ops.reduce_sum(weights)
+        with ops.control_dependencies([values]):
+            update_op = state_ops.assign_add(count_, number)
+        return metrics_impl._collect(
+            array_ops.identity(count_), update_op, metrics_collections, updates_collections
+        )
+
+
+def streaming_covariance(
+    predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
+    """The covariance of predictions and labels, without bias (Chan, Golub, LeVeque 1979)."""
+    with variable_scope.variable_scope(name, "covariance", (predictions, labels, weights)):
+        predictions, labels, weights = metrics_impl._remove_squeezable_dimensions(
+            math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32), weights
+        )
+        number, mean_prediction, mean_label, comoment = (
+            metrics_impl.metric_variable([], dtypes.float32, name=n)
+            for n in ("count", "mean_prediction", "mean_label", "comoment")
+        )
+        if weights is None:
+            batch_number = math_ops.cast(array_ops.size(labels), dtypes.float32)
+            weights = array_ops.ones_like(labels)
+        else:
+            weights = metrics_impl._broadcast(weights, labels)
+            batch_number = math_ops.reduce_sum(weights)
+        new_number = state_ops.assign_add(number, batch_number)
+
+        def moved(mean, values):
+            """The mean of the batch, and the means before and after it."""
+            batch_mean = math_ops.div_no_nan(math_ops.reduce_sum(values * weights), batch_number)
+            delta = math_ops.div_no_nan((batch_mean - mean) * batch_number, new_number)
+            new_mean = state_ops.assign_add(mean, delta)
+            return batch_mean, new_mean - delta
+
+        batch_prediction, old_prediction = moved(mean_prediction, predictions)
+        batch_label, old_label = moved(mean_label, labels)
+        batch_comoment = math_ops.reduce_sum(
+            (predictions - batch_prediction) * (labels - batch_label) * weights
+        )
+        between = (old_prediction - batch_prediction) * (old_label - batch_label)
+        share = math_ops.div_no_nan((new_number - batch_number) * batch_number, new_number)
+        new_comoment = state_ops.assign_add(comoment, batch_comoment + between * share)
+
+        def covariance(comoment, number, name):
+            return array_ops.where(
+                math_ops.less_equal(number, 1.0), float("nan"), comoment / (number - 1), name=name
+            )
+
+        value = covariance(comoment, number, "covariance")
+        update_op = covariance(new_comoment, new_number, "update_op")
+        return metrics_impl._collect(value, update_op, metrics_collections, updates_collections)
+
+
+def streaming_pearson_correlation(
+    predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
+    """The covariance by the standard deviations."""
+    with variable_scope.variable_scope(name, "pearson_r", (predictions, labels, weights)):
+        predictions, labels, weights = metrics_impl._remove_squeezable_dimensions(
+            math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32), weights
+        )
+        if weights is not None:
+            weights = metrics_impl._broadcast(weights, labels)
+        both = streaming_covariance(predictions, labels, weights, name="covariance")
+        of_predictions = streaming_covariance(predictions, predictions, weights, name="variance_predictions")
+        of_labels = streaming_covariance(labels, labels, weights, name="variance_labels")
+
+        def correlation(index, name):
+            deviations = math_ops.sqrt(of_predictions[index]) * math_ops.sqrt(of_labels[index])
+            return math_ops.truediv(both[index], deviations, name=name)
+
+        return metrics_impl._collect(
+            correlation(0, "pearson_r"),
+            correlation(1, "update_op"),
+            metrics_collections,
+            updates_collections,
+        )
+
+
+def streaming_concat(
+    values, axis=0, max_size=None, metrics_collections=None, updates_collections=None, name=None
+):
+    """All values so far along an axis, at most `max_size`. Each update writes them all again."""
+    with variable_scope.variable_scope(name, "streaming_concat", (values,)):
+        shape = values.get_shape()
+        if shape.ndims is None:
+            raise ValueError("`values` must have known statically known rank")
+        if not -shape.ndims <= axis < shape.ndims:
+            raise ValueError(f"axis = {axis} not in [0, {shape.ndims})")
+        axis += shape.ndims if axis < 0 else 0
+        sizes = shape.as_list()
+        sizes[axis] = 0
+        if None in sizes:
+            raise ValueError("all dimensions of `values` other than `axis` must be statically known")
+        array = variable_scope.variable(  # of reference type: its shape changes
+            lambda: array_ops.zeros(sizes, values.dtype),
+            trainable=False,
+            collections=[ops.GraphKeys.LOCAL_VARIABLES, ops.GraphKeys.METRIC_VARIABLES],
+            validate_shape=False,
+            use_resource=False,
+            name="array",
+        )
+        joined = array_ops.concat([array, values], axis)
+        if max_size is not None:
+            joined = array_ops.slice(
+                joined,
+                [0] * len(sizes),
+                array_ops.where(
+                    math_ops.equal(math_ops.range(len(sizes)), axis),
+                    math_ops.minimum(array_ops.shape(joined), max_size),
+                    array_ops.shape(joined),
+                ),
+            )
+        update_op = state_ops.assign(array, joined, validate_shape=False)
+        value = array_ops.identity(array, name="value")
+        return metrics_impl._collect(value, update_op.op, metrics_collections, updates_collections)
 
 
 def aggregate_metrics(*value_update_tuples):
