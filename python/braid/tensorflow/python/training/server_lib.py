@@ -286,6 +286,7 @@ class _End:
     def __init__(self):
         self.last_acts = []  # functions of a server
         self._has_failed = False
+        self._process = os.getpid()
         self._show = sys.excepthook
         sys.excepthook = self._fail
         atexit.register(self._stop)
@@ -295,6 +296,8 @@ class _End:
         self._show(kind, value, trace)
 
     def _stop(self):
+        if os.getpid() != self._process:
+            return  # a copy of the process, made by fork
         for server in _servers:
             if self._has_failed:
                 server._server.failed()
