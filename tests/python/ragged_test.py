@@ -60,6 +60,18 @@ class RaggedTest(unittest.TestCase):
         with self.assertRaises(tf.errors.InvalidArgumentError):
             self.lists(self.ragged + tf.ragged.constant([[1, 2, 3], [], [4, 5]]))
 
+    def test_reductions_along_other_dimensions(self):
+        self.assertEqual(self.lists(tf.reduce_sum(self.ragged, axis=0)), [4, 6, 5])
+        self.assertEqual(self.lists(tf.reduce_max(self.ragged, axis=[0, 1])), 5)
+        self.assertEqual(self.lists(tf.reduce_mean(self.ragged)), 3.0)
+        self.assertEqual(self.lists(tf.reduce_mean(self.ragged, axis=0)), [2.0, 3.0, 5.0])
+        self.assertEqual(self.lists(tf.reduce_sum(self.ragged, axis=1, keepdims=True)), [[3], [0], [12]])
+        self.assertEqual(self.lists(tf.reduce_any(self.ragged > 4, axis=1)), [False, False, True])
+        self.assertEqual(self.lists(tf.reduce_all(self.ragged > 2, axis=1)), [False, True, True])
+        deep = tf.ragged.constant([[[1, 2]], [[3, 4], [5, 6]]], ragged_rank=1)
+        self.assertEqual(self.lists(tf.reduce_sum(deep, axis=2)), [[3], [7, 11]])
+        self.assertEqual(self.lists(tf.reduce_sum(deep, axis=[1, 2])), [3, 18])
+
     def test_feeds(self):
         fed = tf.ragged.placeholder(tf.float32, ragged_rank=1)
         value = tf.ragged.constant_value([[1.0], [2.0, 3.0]], np.float32)

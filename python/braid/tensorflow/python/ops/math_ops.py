@@ -712,9 +712,11 @@ def _reduce(op, input_tensor, axis, keepdims, name):
             gen_math_ops._max: "max",
             gen_math_ops._min: "min",
             gen_math_ops.prod: "prod",
-        }.get(op)
+            gen_math_ops._any: "any",
+            gen_math_ops._all: "all",
+        }[op]
         return input_tensor._ragged_reduce(
-            kind, lambda flat: _reduce(op, flat, None, keepdims, name), axis, keepdims
+            kind, lambda values, axis: _reduce(op, values, axis, False, name), axis, keepdims
         )
     dims = _ReductionDims(input_tensor, axis)
     keepdims = bool(keepdims)

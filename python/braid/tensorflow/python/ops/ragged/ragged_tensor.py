@@ -390,30 +390,50 @@ class RaggedTensor:
         return RaggedTensor(array_ops.gather(inner, places), splits, internal=True)
 
     def _ragged_reduce(self, name, input_op, axis, keepdims):
-        """tf.reduce_...
+        """tf.reduce_sum and so on; input_op(values, axis) is that of a Tensor."""
+        count = self.shape.ndims
+        if axis is None and keepdims:
+            axis = range(count)
+        if axis is None and name != "mean":
+            return input_op(self.flat_values, None)
+        if name in ("any", "all"):
+            numbers = self.with_flat_values(math_ops.cast(self.flat_values, dtypes.int32))
+            made = (math_ops.reduce_sum if name == "any" else math_ops.reduce_prod)(numbers, axis, keepdims)
+            return map_flat_values(math_ops.cast, made, dtypes.bool) if is_ragged(made) else made > 0
+        if name == "mean":
+            ones = self.with_flat_values(array_ops.ones_like(self.flat_values))
+            return math_ops.reduce_sum(self, axis, keepdims) / math_ops.reduce_sum(ones, axis, keepdims)
+        axes = {int(i) for i in (axis if isinstance(axis, (list, tuple, range)) else [axis])}
+        if count is not None:
+            if any(not -count <= i < count for i in axes):
+                raise ValueError(f"axis={axis} out of bounds: expected {-count}<=axis<{count}")
+            axes = {i % count for i in axes}
+        elif min(axes) < 0:
+            raise ValueError("axis may only be negative if the number of dimensions is known")
+        made = self
+        for i in sorted(axes, reverse=True):
+            made = made._reduce_one(name, i, input_op) if is_ragged(made) else input_op(made, i)
+            if keepdims:
+                made = array_ops.expand_dims(made, i)
+        return made
 
-        of all values (axis None), or of the values of each row (1, or the innermost dimension).
-        """
-        if axis is None:
-            return input_op(self.flat_values)
-        if keepdims:
-            raise NotImplementedError("keepdims of reductions of ragged tensors: use tf.expand_dims")
-        if axis in (self.ragged_rank, -1) and self.ragged_rank > 1:
-            return self.with_values(self._values._ragged_reduce(name, input_op, self.ragged_rank - 1, False))
-        if axis not in (1, -1) or isinstance(self._values, RaggedTensor):
+    def _reduce_one(self, name, axis, input_op):
+        inner = self._values
+        if axis > 1:
+            if is_ragged(inner):
+                return self.with_values(inner._reduce_one(name, axis - 1, input_op))
+            return self.with_values(input_op(inner, axis - 1))
+        if is_ragged(inner):
             raise NotImplementedError(
-                "reductions of ragged tensors: Braid has those of the innermost dimension"
+                "reductions of ragged tensors: Braid has those of the last ragged dimension, and after it"
             )
-        segments = {
-            "sum": math_ops.unsorted_segment_sum,
-            "mean": math_ops.unsorted_segment_mean,
-            "max": math_ops.unsorted_segment_max,
-            "min": math_ops.unsorted_segment_min,
-            "prod": math_ops.unsorted_segment_prod,
-        }
-        if name not in segments:
-            raise NotImplementedError("reductions of ragged tensors: Braid has sum, mean, max, min and prod")
-        return segments[name](self._values, self.value_rowids(), self.nrows())
+        segments, size = self.value_rowids(), self.nrows()
+        if axis == 0:  # the places in the rows
+            starts, lengths = self._row_splits[:-1], self.row_lengths()
+            places = math_ops.range(self._row_splits[-1])
+            segments = places - array_ops.gather(starts, segments)
+            size = math_ops.maximum(math_ops.reduce_max(lengths), 0)
+        return getattr(math_ops, f"unsorted_segment_{name}")(inner, segments, size)
 
 
 def _is_all(key):
