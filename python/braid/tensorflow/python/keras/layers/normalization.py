@@ -13,6 +13,7 @@ from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_impl
+from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.ops import variable_scope as vs
 from braid.tensorflow.python.util.tf_export import keras_export
@@ -168,11 +169,16 @@ class BatchNormalizationBase(Layer):
             self.moving_mean = self._moving("moving_mean", shape, self.moving_mean_initializer)
             self.moving_variance = self._moving("moving_variance", shape, self.moving_variance_initializer)
             if self.renorm:
-                zeros = initializers.get("zeros")
-                self.renorm_mean = self._moving("renorm_mean", shape, zeros)
-                self.renorm_mean_weight = self._moving("renorm_mean_weight", (), zeros)
-                self.renorm_stddev = self._moving("renorm_stddev", shape, zeros)
-                self.renorm_stddev_weight = self._moving("renorm_stddev_weight", (), zeros)
+                # The deviation is averaged, and the variance made of it.
+                def stddev_initializer(*args, **kwargs):
+                    return math_ops.sqrt(self.moving_variance_initializer(*args, **kwargs))
+
+                with ops.colocate_with(self.moving_variance):
+                    self.moving_stddev = self._moving("moving_stddev", shape, stddev_initializer)
+                with ops.colocate_with(self.moving_mean):
+                    self.renorm_mean = self._moving("renorm_mean", shape, self.moving_mean_initializer)
+                with ops.colocate_with(self.moving_stddev):
+                    self.renorm_stddev = self._moving("renorm_stddev", shape, stddev_initializer)
         finally:
             if scope:
                 scope.set_partitioner(partitioner)
@@ -230,13 +236,11 @@ class BatchNormalizationBase(Layer):
         return output
 
     def _renorm_correction_and_moments(self, mean, variance, training):
-        """The factors r and d of batch renormalization, and the moments for the moving averages."""
+        """The factors r and d of batch renormalization, and the moments once its averages have been updated."""
         stddev = math_ops.sqrt(variance + self.epsilon)
-        # Averages that began at 0 are divided by their weight, which began at 0 too.
-        mixed_mean = self.renorm_mean + (1.0 - self.renorm_mean_weight) * mean
-        mixed_stddev = self.renorm_stddev + (1.0 - self.renorm_stddev_weight) * stddev
-        r = stddev / mixed_stddev
-        d = (mean - mixed_mean) / mixed_stddev
+        average = math_ops.maximum(self.renorm_stddev, math_ops.sqrt(self.epsilon))
+        r = stddev / average
+        d = (mean - self.renorm_mean) / average
         with ops.control_dependencies([r, d]):
             mean = array_ops.identity(mean)
             stddev = array_ops.identity(stddev)
@@ -250,21 +254,28 @@ class BatchNormalizationBase(Layer):
         r = smart.smart_cond(training, lambda: r, lambda: array_ops.ones_like(r))
         d = smart.smart_cond(training, lambda: d, lambda: array_ops.zeros_like(d))
 
-        def updated(variable, weight, value):
-            def compute():
-                new_variable = self._assign_moving_average(variable, value, self.renorm_momentum)
-                one = array_ops.constant(1.0, dtype=weight.dtype.base_dtype)
-                new_weight = self._assign_moving_average(weight, one, self.renorm_momentum)
-                return new_variable / new_weight
+        def updated(variable, value):
+            value = array_ops.identity(value)
+            return smart.smart_cond(
+                training,
+                lambda: self._assign_moving_average(variable, value, self.renorm_momentum),
+                lambda: array_ops.identity(variable),
+            )
 
-            return smart.smart_cond(training, compute, lambda: array_ops.identity(variable))
+        updates = [updated(self.renorm_mean, mean), updated(self.renorm_stddev, stddev)]
+        with ops.control_dependencies(updates):
+            return r, d, array_ops.identity(mean), array_ops.identity(variance)
 
-        with ops.colocate_with(self.moving_mean):
-            new_mean = updated(self.renorm_mean, self.renorm_mean_weight, mean)
-        with ops.colocate_with(self.moving_variance):
-            new_stddev = updated(self.renorm_stddev, self.renorm_stddev_weight, stddev)
-            new_variance = math_ops.square(new_stddev) - self.epsilon
-        return array_ops.stop_gradient(r), array_ops.stop_gradient(d), new_mean, new_variance
+    def _update_variance(self, variance):
+        """The op that has the moving variance follow that of a batch."""
+        if not self.renorm:
+            return self._assign_moving_average(self.moving_variance, variance, self.momentum)
+        stddev = self._assign_moving_average(
+            self.moving_stddev, math_ops.sqrt(variance + self.epsilon), self.momentum
+        )
+        value = nn_ops.relu(stddev * stddev - self.epsilon)
+        with ops.name_scope("AssignNewValue") as scope, ops.colocate_with(self.moving_variance):
+            return state_ops.assign(self.moving_variance, value, name=scope)
 
     def call(self, inputs, training=None):
         if training is None:
@@ -322,17 +333,22 @@ class BatchNormalizationBase(Layer):
                 r, d, new_mean, new_variance = self._renorm_correction_and_moments(
                     new_mean, new_variance, training
                 )
-                scale, offset = _compose(broadcast(r), broadcast(d), scale, offset)
+                r = broadcast(array_ops.stop_gradient(r, name="renorm_r"))
+                d = broadcast(array_ops.stop_gradient(d, name="renorm_d"))
+                scale, offset = _compose(r, d, scale, offset)
 
-            def update(variable, value):
-                return smart.smart_cond(
-                    training,
-                    lambda: self._assign_moving_average(variable, value, self.momentum),
-                    lambda: variable,
+            def update_of(variable, make):
+                return smart.smart_cond(training, make, lambda: variable)
+
+            self.add_update(
+                lambda: update_of(
+                    self.moving_mean,
+                    lambda: self._assign_moving_average(self.moving_mean, new_mean, self.momentum),
                 )
-
-            self.add_update(lambda: update(self.moving_mean, new_mean))
-            self.add_update(lambda: update(self.moving_variance, new_variance))
+            )
+            self.add_update(
+                lambda: update_of(self.moving_variance, lambda: self._update_variance(new_variance))
+            )
         mean = math_ops.cast(mean, inputs.dtype)
         variance = math_ops.cast(variance, inputs.dtype)
         if offset is not None:
