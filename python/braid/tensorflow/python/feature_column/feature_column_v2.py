@@ -338,10 +338,6 @@ def _assert_string_or_int(dtype, prefix):
         raise ValueError(f"{prefix} dtype must be string or integer. dtype: {dtype}.")
 
 
-def _assert_key_is_string(key):
-    _check_key(key)
-
-
 # Numbers.
 
 

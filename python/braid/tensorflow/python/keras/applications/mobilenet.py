@@ -6,6 +6,9 @@ from braid.tensorflow.python.keras.engine.training import Model
 from braid.tensorflow.python.util.tf_export import keras_export
 
 decode_predictions = imagenet_utils.decode_predictions
+keras_export("keras.applications.mobilenet.decode_predictions").export_constant(
+    __name__, "decode_predictions"
+)
 
 
 @keras_export("keras.applications.mobilenet.preprocess_input")

@@ -7,6 +7,12 @@ from braid.tensorflow.python.util.tf_export import keras_export
 
 decode_predictions = imagenet_utils.decode_predictions
 preprocess_input = imagenet_utils.preprocess_input
+keras_export(
+    "keras.applications.resnet.decode_predictions", "keras.applications.resnet50.decode_predictions"
+).export_constant(__name__, "decode_predictions")
+keras_export(
+    "keras.applications.resnet.preprocess_input", "keras.applications.resnet50.preprocess_input"
+).export_constant(__name__, "preprocess_input")
 
 _EPSILON = 1.001e-5
 

@@ -7,6 +7,12 @@ from braid.tensorflow.python.util.tf_export import keras_export
 
 decode_predictions = imagenet_utils.decode_predictions
 preprocess_input = imagenet_utils.preprocess_input
+keras_export(
+    "keras.applications.vgg16.decode_predictions", "keras.applications.vgg19.decode_predictions"
+).export_constant(__name__, "decode_predictions")
+keras_export(
+    "keras.applications.vgg16.preprocess_input", "keras.applications.vgg19.preprocess_input"
+).export_constant(__name__, "preprocess_input")
 
 
 def _vgg(name, depths, include_top, weights, input_tensor, input_shape, pooling, classes):
