@@ -116,6 +116,13 @@ def _show(error):
     sys.excepthook(type(error), error, traceback)
 
 
+def _tell_servers():
+    """The exit status says that the work has failed: the program's servers then do not say that it is done."""
+    servers = sys.modules.get("braid.tensorflow.python.training.server_lib")
+    if servers is not None:
+        servers._fail()
+
+
 def main(arguments):
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, end="", file=sys.stdout if arguments else sys.stderr)
@@ -133,7 +140,9 @@ def main(arguments):
     os.environ.update(as_tensorflow.child_environment())
     try:
         _run(arguments)
-    except SystemExit:
+    except SystemExit as e:
+        if e.code:
+            _tell_servers()
         raise
     except KeyboardInterrupt as e:
         _show(e)

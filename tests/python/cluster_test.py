@@ -115,10 +115,11 @@ class ClusterTest(unittest.TestCase):
 
     def check_ends(self, processes):
         """All processes end without an error; returns the losses that the workers print."""
-        losses = []
+        losses, self.errors = [], ""
         for process in processes:
             out, err = process.communicate("go\n", timeout=_LIMIT_S)
             self.assertEqual(process.returncode, 0, err)
+            self.errors += err
             losses += [float(line.split()[1]) for line in out.splitlines() if line.startswith("loss")]
         self.assertEqual(len(losses), len(self.workers))
         return losses
@@ -130,6 +131,14 @@ class ClusterTest(unittest.TestCase):
     def test_synchronous(self):
         losses = self.check_ends(self.begin("sync", 1, 3))
         self.assertLess(max(losses), 0.5)
+
+    def test_a_worker_that_fails_does_not_say_that_its_work_is_done(self):
+        server, chief, worker = self.begin("killed", 1, 2)
+        worker.stdin.close()  # it exits with status 3
+        worker.stdin = None
+        self.assertEqual(worker.wait(_LIMIT_S), 3)
+        self.check_ends([chief, self.start("worker", 1), server])
+        self.assertIn("Lost /job:worker/task:1", self.errors)
 
     def test_workers_that_only_serve_end_with_the_others(self):
         self.assertEqual(self.check_ends(self.begin("", 1, 3, _IN_GRAPH)), [3.0, 0.0, 0.0])

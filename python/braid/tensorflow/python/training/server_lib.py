@@ -285,21 +285,21 @@ class _End:
 
     def __init__(self):
         self.last_acts = []  # functions of a server
-        self._has_failed = False
+        self.has_failed = False
         self._process = os.getpid()
         self._show = sys.excepthook
         sys.excepthook = self._fail
         atexit.register(self._stop)
 
     def _fail(self, kind, value, trace):
-        self._has_failed = True
+        self.has_failed = True
         self._show(kind, value, trace)
 
     def _stop(self):
         if os.getpid() != self._process:
             return  # a copy of the process, made by fork
         for server in _servers:
-            if self._has_failed:
+            if self.has_failed:
                 server._server.failed()
             else:
                 self._act(server)
@@ -319,6 +319,12 @@ def _end_with_process():
     global _end
     if _end is None:
         _end = _End()
+
+
+def _fail():
+    """Notes that the work of this process has failed."""
+    if _end is not None:
+        _end.has_failed = True
 
 
 def _at_end(act):
