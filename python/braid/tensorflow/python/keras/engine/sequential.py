@@ -84,9 +84,9 @@ class Sequential(training.Model):
             raise TypeError("There are no layers in the model.")
         layer = self._stack.pop()
         if self._is_graph_network:
-            layer._inbound_nodes.pop()
+            before = layer._inbound_nodes.pop().input_tensors
             if len(self._stack) and self.layers:
-                self._set_graph(self.inputs[0], self._stack[-1].output)
+                self._set_graph(self.inputs[0], before)
             else:
                 self._is_graph_network, self.inputs, self.outputs, self.built = False, None, None, False
 

@@ -321,6 +321,8 @@ class Model(Network):
             if a is None:
                 raise ValueError(f"Model {self.name}: no target is given for the output {e.name}")
             e.check_target(a)
+            if hasattr(a, "ndim") and a.ndim == K.ndim(e.target) - 1:
+                a = np.expand_dims(a, -1)  # ids in place of classes
             targets[i] = a
         given = training_utils.by_output(sample_weight, names, "sample_weight") if names else []
         if isinstance(sample_weight, np.ndarray) or (
