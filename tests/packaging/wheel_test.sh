@@ -4,6 +4,7 @@
 set -u
 build=$(cd "$1/.." && pwd)
 version=$(sed -n 's/^project(braid VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+if grep -q '^BRAID_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then echo "skipped: sanitized libraries are not for others"; exit 77; fi
 if [ ! -e "$build/python" ]; then echo "skipped: the build has no Python package"; exit 77; fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
