@@ -56,6 +56,9 @@ class RaggedTest(unittest.TestCase):
         self.assertEqual(
             self.lists(tf.ragged.map_flat_values(tf.square, self.ragged)), [[1, 4], [], [9, 16, 25]]
         )
+        self.assertEqual(self.lists(tf.square(tf.cast(self.ragged, "float32"))), [[1, 4], [], [9, 16, 25]])
+        self.assertEqual(tf.square(self.ragged, name="squared").values.op.name, "squared")
+        self.assertEqual(self.lists(tf.maximum(self.ragged, 3)), [[3, 3], [], [3, 4, 5]])
         self.assertEqual(self.lists(tf.reduce_sum(self.ragged, axis=1)), [3, 0, 12])
         with self.assertRaises(tf.errors.InvalidArgumentError):
             self.lists(self.ragged + tf.ragged.constant([[1, 2, 3], [], [4, 5]]))

@@ -19,6 +19,7 @@ from braid.tensorflow.python.framework.constant_op import constant
 from braid.tensorflow.python.ops import gen_array_ops
 from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.util import deprecation
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -157,6 +158,7 @@ def broadcast_static_shape(shape_x, shape_y):
 
 
 @tf_export("identity")
+@dispatch.elementwise
 def identity(input, name=None):
     """A tensor with the same content. A SparseTensor's parts are copied one by one."""
     if _is_sparse(input):
@@ -549,6 +551,7 @@ def repeat_with_axis(data, repeats, axis, name=None):
 
 
 @tf_export("stop_gradient")
+@dispatch.elementwise
 def stop_gradient(input, name=None):
     """The same tensor, which no gradient goes through."""
     return gen_array_ops.stop_gradient(input, name=name)
@@ -636,6 +639,7 @@ def ones(shape, dtype=dtypes.float32, name=None):
 
 
 @tf_export(v1=["zeros_like"])
+@dispatch.elementwise
 def zeros_like(tensor, dtype=None, name=None, optimize=True):
     """Zeros in the shape, and the type unless another is given, of a tensor."""
     return zeros_like_impl(tensor, dtype, name, optimize)
@@ -657,6 +661,7 @@ def zeros_like_impl(tensor, dtype, name, optimize=True):
 
 
 @tf_export(v1=["ones_like"])
+@dispatch.elementwise
 def ones_like(tensor, dtype=None, name=None, optimize=True):
     """Ones in the shape, and the type unless another is given, of a tensor."""
     return ones_like_impl(tensor, dtype, name, optimize)

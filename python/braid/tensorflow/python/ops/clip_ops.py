@@ -6,6 +6,7 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_nn_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -18,6 +19,7 @@ def _like(t, values):
 
 
 @tf_export("clip_by_value")
+@dispatch.elementwise
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     """The elements of a Tensor or IndexedSlices, those out of bounds replaced by the bound."""
     with ops.name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as name:

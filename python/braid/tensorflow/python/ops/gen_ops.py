@@ -10,6 +10,21 @@ import types
 from braid import _native
 from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.ops import api_def
+from braid.tensorflow.python.util import dispatch
+
+# The ops whose functions take ragged tensors.
+_ELEMENTWISE = frozenset(
+    """
+    Abs Acos Acosh Add AddV2 Angle Asin Asinh Atan Atan2 Atanh BitwiseAnd BitwiseOr BitwiseXor Cast Ceil
+    Complex Conj Cos Cosh DecodeBase64 Digamma Div DivNoNan EncodeBase64 Equal Erf Erfc Exp Expm1 Floor
+    FloorDiv FloorMod Greater GreaterEqual Identity Imag Inv Invert IsFinite IsInf IsNan Less LessEqual
+    Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum Minimum Mod Mul Neg NotEqual Pow Real
+    RealDiv Reciprocal RegexFullMatch Relu Rint Round Rsqrt Sigmoid Sign Sin Sinh Sqrt Square
+    SquaredDifference StringLower StringStrip StringToHashBucketFast StringToHashBucketStrong
+    StringToNumber StringUpper AsString Sub Tan Tanh TruncateDiv TruncateMod UnicodeScript
+    UnicodeTranscode Xdivy Xlogy Zeta
+    """.split()
+)
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -70,7 +85,7 @@ def make_function(op_type, module, entry):
         [*parameters, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)]
     )
     function.__doc__ = _doc(definition)
-    return function
+    return dispatch.elementwise(function) if op_type in _ELEMENTWISE else function
 
 
 def _default(definition, key):

@@ -20,6 +20,7 @@ from braid.tensorflow.python.ops import gen_nn_ops
 from braid.tensorflow.python.ops import gen_sparse_ops
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import deprecation
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -41,6 +42,7 @@ _OTHER_NAMES = {
 
 
 @tf_export("math.abs", "abs")
+@dispatch.elementwise
 def abs(x, name=None):
     """The absolute value, of complex numbers the magnitude."""
     with ops.name_scope(name, "Abs", [x]) as name:
@@ -60,24 +62,28 @@ def _elementwise(op, x, name):
 
 
 @tf_export("math.sign", "sign")
+@dispatch.elementwise
 def sign(x, name=None):
     """-1, 0 or 1 for each element."""
     return _elementwise(gen_math_ops.sign, x, name)
 
 
 @tf_export("math.negative", "negative")
+@dispatch.elementwise
 def negative(x, name=None):
     """-x for each element."""
     return _elementwise(gen_math_ops.neg, x, name)
 
 
 @tf_export("math.square", "square")
+@dispatch.elementwise
 def square(x, name=None):
     """x * x for each element."""
     return _elementwise(gen_math_ops.square, x, name)
 
 
 @tf_export("math.tanh", "nn.tanh", "tanh")
+@dispatch.elementwise
 def tanh(x, name=None):
     """The hyperbolic tangent."""
     return _elementwise(gen_math_ops.tanh, x, name)
@@ -90,6 +96,7 @@ def erf(x, name=None):
 
 
 @tf_export("math.round", "round")
+@dispatch.elementwise
 def round(x, name=None):
     """The nearest whole number, the even one of two. Integers are as they are."""
     x = ops.convert_to_tensor(x, name="x")
@@ -97,6 +104,7 @@ def round(x, name=None):
 
 
 @tf_export("math.sigmoid", "nn.sigmoid", "sigmoid")
+@dispatch.elementwise
 def sigmoid(x, name=None):
     """1 / (1 + exp(-x))"""
     with ops.name_scope(name, "Sigmoid", [x]) as name:
@@ -105,6 +113,7 @@ def sigmoid(x, name=None):
 
 
 @tf_export("math.log_sigmoid", v1=["math.log_sigmoid", "log_sigmoid"])
+@dispatch.elementwise
 def log_sigmoid(x, name=None):
     """log(1 / (1 + exp(-x)))"""
     with ops.name_scope(name, "LogSigmoid", [x]) as name:
@@ -113,6 +122,7 @@ def log_sigmoid(x, name=None):
 
 
 @tf_export("dtypes.complex", "complex")
+@dispatch.elementwise
 def complex(real, imag, name=None):
     """Complex numbers from their real and imaginary parts, both float32 or both float64."""
     real = ops.convert_to_tensor(real, name="real")
@@ -129,6 +139,7 @@ def complex(real, imag, name=None):
 
 
 @tf_export("math.real", v1=["math.real", "real"])
+@dispatch.elementwise
 def real(input, name=None):
     """The real part; real numbers as they are."""
     with ops.name_scope(name, "Real", [input]) as name:
@@ -140,6 +151,7 @@ def real(input, name=None):
 
 
 @tf_export("math.imag", v1=["math.imag", "imag"])
+@dispatch.elementwise
 def imag(input, name=None):
     """The imaginary part; of real numbers zero."""
     with ops.name_scope(name, "Imag", [input]) as name:
@@ -150,6 +162,7 @@ def imag(input, name=None):
 
 
 @tf_export("math.angle", v1=["math.angle", "angle"])
+@dispatch.elementwise
 def angle(input, name=None):
     """The argument of complex numbers, in radians; of real numbers 0 or pi."""
     with ops.name_scope(name, "Angle", [input]) as name:
@@ -160,6 +173,7 @@ def angle(input, name=None):
 
 
 @tf_export("math.conj", v1=["math.conj", "conj"])
+@dispatch.elementwise
 def conj(x, name=None):
     """The complex conjugate; real numbers as they are."""
     if isinstance(x, ops.Tensor) and (x.dtype.is_floating or x.dtype.is_integer):
@@ -177,6 +191,7 @@ def conj(x, name=None):
 
 
 @tf_export("cast", "dtypes.cast")
+@dispatch.elementwise
 def cast(x, dtype, name=None):
     """The elements as numbers of another type; SparseTensor and IndexedSlices too."""
     base = dtypes.as_dtype(dtype).base_dtype
@@ -196,6 +211,7 @@ def cast(x, dtype, name=None):
 
 
 @tf_export("dtypes.saturate_cast", "saturate_cast")
+@dispatch.elementwise
 def saturate_cast(value, dtype, name=None):
     """As tf.cast; what the type cannot hold becomes its lowest or highest number."""
     with ops.name_scope(name, "saturate_cast", [value]) as name:
@@ -211,24 +227,28 @@ def saturate_cast(value, dtype, name=None):
 
 
 @tf_export(v1=["to_float"])
+@dispatch.elementwise
 def to_float(x, name="ToFloat"):
     """tf.cast to float32."""
     return cast(x, dtypes.float32, name=name)
 
 
 @tf_export(v1=["to_double"])
+@dispatch.elementwise
 def to_double(x, name="ToDouble"):
     """tf.cast to float64."""
     return cast(x, dtypes.float64, name=name)
 
 
 @tf_export(v1=["to_int32"])
+@dispatch.elementwise
 def to_int32(x, name="ToInt32"):
     """tf.cast to int32."""
     return cast(x, dtypes.int32, name=name)
 
 
 @tf_export(v1=["to_int64"])
+@dispatch.elementwise
 def to_int64(x, name="ToInt64"):
     """tf.cast to int64."""
     return cast(x, dtypes.int64, name=name)
@@ -289,6 +309,7 @@ def acos(x, name=None):
 
 
 @tf_export("math.softplus", "nn.softplus", v1=["math.softplus", "nn.softplus"])
+@dispatch.elementwise
 def softplus(features, name=None):
     """log(1 + exp(x))"""
     return gen_nn_ops.softplus(features, name=name)
@@ -310,6 +331,7 @@ def ndtri(x, name=None):
 
 
 @tf_export("math.add", "add")
+@dispatch.elementwise
 def add(x, y, name=None):
     """x + y for each element."""
     return gen_math_ops.add(x, y, name=name)
@@ -345,6 +367,7 @@ class DivideDelegateWithName:
 
 
 @tf_export("math.divide", "divide")
+@dispatch.elementwise
 def divide(x, y, name=None):
     """x / y, as Python divides tensors."""
     if name is not None:
@@ -353,12 +376,14 @@ def divide(x, y, name=None):
 
 
 @tf_export("math.multiply", "multiply")
+@dispatch.elementwise
 def multiply(x, y, name=None):
     """x * y for each element."""
     return gen_math_ops.mul(x, y, name)
 
 
 @tf_export("math.subtract", "subtract")
+@dispatch.elementwise
 def subtract(x, y, name=None):
     """x - y for each element."""
     return gen_math_ops.sub(x, y, name)
@@ -377,6 +402,7 @@ def scalar_mul(scalar, x, name=None):
 
 
 @tf_export("math.pow", "pow")
+@dispatch.elementwise
 def pow(x, y, name=None):
     """x to the power of y for each element."""
     with ops.name_scope(name, "Pow", [x]) as name:
@@ -436,18 +462,21 @@ def _div_python2(x, y, name=None):
 
 
 @tf_export("math.truediv", "truediv")
+@dispatch.elementwise
 def truediv(x, y, name=None):
     """x / y for each element; integers are divided as floating-point numbers."""
     return _truediv_python3(x, y, name)
 
 
 @tf_export(v1=["div"])
+@dispatch.elementwise
 def div(x, y, name=None):
     """x / y for each element; of integers the quotient that is rounded down."""
     return _div_python2(x, y, name)
 
 
 @tf_export("math.divide_no_nan", v1=["math.divide_no_nan", "div_no_nan"])
+@dispatch.elementwise
 def div_no_nan(x, y, name=None):
     """x / y for each element, and 0 where y is 0."""
     with ops.name_scope(name, "div_no_nan", [x, y]) as name:
@@ -475,6 +504,7 @@ def reciprocal_no_nan(x, name=None):
 
 
 @tf_export("math.floordiv", v1=["math.floordiv", "floordiv"])
+@dispatch.elementwise
 def floordiv(x, y, name=None):
     """x / y for each element, rounded down."""
     with ops.name_scope(name, "floordiv", [x, y]) as name:
@@ -482,6 +512,7 @@ def floordiv(x, y, name=None):
 
 
 @tf_export("math.logical_xor", v1=["math.logical_xor", "logical_xor"])
+@dispatch.elementwise
 def logical_xor(x, y, name="LogicalXor"):
     """Whether one of both is true."""
     return gen_math_ops.logical_and(
@@ -492,12 +523,14 @@ def logical_xor(x, y, name="LogicalXor"):
 
 
 @tf_export("math.equal", "equal")
+@dispatch.elementwise
 def equal(x, y, name=None):
     """x == y for each element."""
     return gen_math_ops.equal(x, y, name=name)
 
 
 @tf_export("math.not_equal", "not_equal")
+@dispatch.elementwise
 def not_equal(x, y, name=None):
     """x != y for each element."""
     return gen_math_ops.not_equal(x, y, name=name)

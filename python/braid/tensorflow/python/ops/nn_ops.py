@@ -18,6 +18,7 @@ from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import deprecation
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -1188,6 +1189,7 @@ def crelu(features, name=None, axis=-1):
 
 
 @tf_export("nn.relu6")
+@dispatch.elementwise
 def relu6(features, name=None):
     """min(max(x, 0), 6)"""
     with ops.name_scope(name, "Relu6", [features]) as name:
@@ -1196,6 +1198,7 @@ def relu6(features, name=None):
 
 
 @tf_export("nn.leaky_relu")
+@dispatch.elementwise
 def leaky_relu(features, alpha=0.2, name=None):
     """x where it is positive, and alpha * x elsewhere."""
     with ops.name_scope(name, "LeakyRelu", [features, alpha]) as name:
@@ -1402,6 +1405,7 @@ def _get_noise_shape(x, noise_shape):
 
 
 @tf_export(v1=["nn.dropout"])
+@dispatch.elementwise
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
     """Zero with probability `rate` (1 - keep_prob), and otherwise x / (1 - rate).
 

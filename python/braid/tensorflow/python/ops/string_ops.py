@@ -10,6 +10,7 @@ from braid.tensorflow.python.ops import gen_parsing_ops
 from braid.tensorflow.python.ops import gen_string_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util import deprecation
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -23,6 +24,7 @@ def __getattr__(name):
 
 
 @tf_export("strings.regex_full_match")
+@dispatch.elementwise
 def regex_full_match(input, pattern, name=None):
     """Whether each whole string matches a regular expression (of RE2)."""
     if isinstance(pattern, (str, bytes)):
@@ -31,6 +33,7 @@ def regex_full_match(input, pattern, name=None):
 
 
 @tf_export("strings.regex_replace", v1=["strings.regex_replace", "regex_replace"])
+@dispatch.elementwise
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
     """Replaces what matches a regular expression (of RE2) by `rewrite`, in which \\1 is the first group."""
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
@@ -164,6 +167,7 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=
 
 
 @tf_export(v1=["strings.length"])
+@dispatch.elementwise
 def string_length(input, name=None, unit="BYTE"):
     """The length of each string, in bytes ("BYTE") or in characters of UTF-8 ("UTF8_CHAR")."""
     return gen_string_ops.string_length(input, unit=unit, name=name)
@@ -174,12 +178,14 @@ def string_length_v2(input, unit="BYTE", name=None):
 
 
 @tf_export(v1=["substr"])
+@dispatch.elementwise
 def substr_deprecated(input, pos, len, name=None, unit="BYTE"):
     """The part of each string that begins at `pos` (from the end, if negative) and is `len` long at most."""
     return substr(input, pos, len, name=name, unit=unit)
 
 
 @tf_export(v1=["strings.substr"])
+@dispatch.elementwise
 def substr(input, pos, len, name=None, unit="BYTE"):
     """The part of each string that begins at `pos` (from the end, if negative) and is `len` long at most."""
     return gen_string_ops.substr(input, pos, len, unit=unit, name=name)
@@ -196,16 +202,19 @@ def string_to_number_v1(string_tensor=None, out_type=dtypes.float32, name=None, 
     return gen_parsing_ops.string_to_number(string_tensor, out_type, name)
 
 
+@dispatch.elementwise
 def string_to_number(input, out_type=dtypes.float32, name=None):
     return gen_parsing_ops.string_to_number(input, out_type, name)
 
 
 @tf_export(v1=["strings.to_hash_bucket", "string_to_hash_bucket"])
+@dispatch.elementwise
 def string_to_hash_bucket_v1(string_tensor=None, num_buckets=None, name=None, input=None):
     """A hash of each string, below `num_buckets`."""
     string_tensor = deprecation.deprecated_argument_lookup("input", input, "string_tensor", string_tensor)
     return gen_string_ops.string_to_hash_bucket(string_tensor, num_buckets, name)
 
 
+@dispatch.elementwise
 def string_to_hash_bucket(input, num_buckets, name=None):
     return gen_string_ops.string_to_hash_bucket(input, num_buckets, name)

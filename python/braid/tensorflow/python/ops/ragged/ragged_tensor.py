@@ -13,6 +13,7 @@ from braid.tensorflow.python.ops import gen_ragged_math_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops.ragged import ragged_tensor_value
 from braid.tensorflow.python.ops.ragged import segment_id_ops
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -491,6 +492,8 @@ def _define_operator(name):
 
     setattr(RaggedTensor, name, operator)
 
+
+dispatch.RAGGED_TYPES.update([RaggedTensor, ragged_tensor_value.RaggedTensorValue])
 
 for _name in ("add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor"):
     _define_operator(f"__{_name}__")
