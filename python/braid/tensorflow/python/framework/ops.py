@@ -1402,10 +1402,13 @@ class Graph:
         """Makes objects of the nodes that the engine has added, up to number `end`."""
         nodes = self._nodes
         end = len(self._native) if end is None else end
-        while len(nodes) < end:
-            native = self._native[len(nodes)]
-            nodes.append(Operation(native, self, None))
-            self._mark_name(native.name)
+        if len(nodes) >= end:
+            return
+        with self._lock:  # a thread that builds has made the node, and is going to make its object
+            while len(nodes) < end:
+                native = self._native[len(nodes)]
+                nodes.append(Operation(native, self, None))
+                self._mark_name(native.name)
 
     def _adopt(self, first):
         """Gives the nodes from number `first` on what the scopes give to new ones, and returns them."""
