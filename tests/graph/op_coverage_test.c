@@ -25,6 +25,8 @@ static const char differentiable[] =
     "SpaceToBatch SpaceToBatchND BatchToSpace BatchToSpaceND SpaceToDepth DepthToSpace MirrorPad MirrorPadGrad "
     "ExtractImagePatches ScatterNd ScatterNdNonAliasingAdd QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
     "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel "
+    // spectral_grad.py
+    "FFT IFFT FFT2D IFFT2D FFT3D IFFT3D RFFT IRFFT RFFT2D IRFFT2D RFFT3D IRFFT3D "
     // nn_grad.py
     "Conv2D Conv2DBackpropInput Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropInput "
     "DepthwiseConv2dNativeBackpropFilter Softmax LogSoftmax BiasAdd BiasAddGrad BiasAddV1 Relu ReluGrad Relu6 Relu6Grad Elu "

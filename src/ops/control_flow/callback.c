@@ -2,6 +2,7 @@
 #include "op/callback.h"
 
 #include "base/alloc.h"
+#include "graph/shape_fn.h"
 #include "op/kernel.h"
 
 // Takes the outputs of a call that has succeeded.
@@ -65,6 +66,7 @@ BD_OP(PyFunc) = {
     .signature = "(input: Tin...) -> (output: Tout...)",
     .attrs = "token:string; Tin:list(type)>=0; Tout:list(type)>=0",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS, .run = callback_run}),
     .doc = "Calls the function of the program that is registered under attr `token` "
            "(braid_callback_register), in the process that runs the node.",
@@ -74,6 +76,7 @@ BD_OP(PyFuncStateless) = {
     .signature = "(input: Tin...) -> (output: Tout...)",
     .attrs = "token:string; Tin:list(type)>=0; Tout:list(type)>=0",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_none,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_CALLS, .run = callback_run}),
     .doc = "PyFunc of a function that always returns the same for the same inputs, and has no effect.",
 };
