@@ -2,8 +2,9 @@
 
     front_end.py PYTHON_OF_TENSORFLOW PACKAGE_DIRECTORY [ROUNDS]
 
-Each measure runs in processes of its own, ROUNDS times (5) in turn; the table has the medians and the ratio, Braid's
-time by TensorFlow's. As a program (`front_end.py --run NAME`) it measures with whatever `import tensorflow` finds.
+Each measure runs in processes of its own, ROUNDS times (5) in turn; the table has the medians and the ratio,
+Braid's time by TensorFlow's. As a program (`front_end.py --run NAME`) it measures with whatever `import
+tensorflow` finds.
 """
 
 import os

@@ -44,8 +44,8 @@ endforeach()
 # The table of the public names: tf.nn.relu is in python/ops/gen_nn_ops.
 list(TRANSFORM python_modules PREPEND ${CMAKE_SOURCE_DIR}/python/ OUTPUT_VARIABLE python_paths)
 add_custom_command(OUTPUT ${BRAID_PYTHON_DIR}/braid/tensorflow/_api.py
-    COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/python_api.py ${CMAKE_SOURCE_DIR}/python/braid/tensorflow
-            ${BRAID_PYTHON_DIR}/braid/tensorflow/_api.py
+    COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/python_api.py
+            ${CMAKE_SOURCE_DIR}/python/braid/tensorflow ${BRAID_PYTHON_DIR}/braid/tensorflow/_api.py
     DEPENDS ${python_paths} ${CMAKE_SOURCE_DIR}/tools/python_api.py)
 list(APPEND python_copies ${BRAID_PYTHON_DIR}/braid/tensorflow/_api.py)
 

@@ -2,8 +2,8 @@
 """Writes the table of the public names of the Python package: python_api.py [PACKAGE [OUTPUT]], or with
 --page OUTPUT the page of docs that says which names of TensorFlow 1.15 Braid has.
 
-PACKAGE is the directory python/braid/tensorflow, OUTPUT a Python file in it (_api.py). The names come from the
-decorators @tf_export (keras_export, estimator_export) of the sources, which are not run, and from
+PACKAGE is the directory python/braid/tensorflow, OUTPUT a Python file in it (_api.py). The names come from
+the decorators @tf_export (keras_export, estimator_export) of the sources, which are not run, and from
 python/ops/api_def.txt.
 """
 
@@ -86,9 +86,9 @@ def main(package, output):
 
 _HEAD = """# TensorFlow 1.15's public names in Braid
 
-This page is made from the sources (`tools/python_api.py --page docs/python-api.md`). Of each module it lists the
-names that work as TensorFlow 1.15's do, and those that are not there, with what to use. The list of names is that
-of TensorFlow 1.15 without `tf.raw_ops`, which has [all ops of Braid](ops.md), and `tf.contrib`.
+This page is made from the sources (`tools/python_api.py --page docs/python-api.md`). Of each module it lists
+the names that work as TensorFlow 1.15's do, and those that are not there, with what to use. The list of names
+is that of TensorFlow 1.15 without `tf.raw_ops`, which has [all ops of Braid](ops.md), and `tf.contrib`.
 
 {count} of {total} names are there.
 """
@@ -139,7 +139,12 @@ def _absent(absent):
     for way, words in ways.items():
         text = ", ".join(words) + (f": {way}." if way else "")
         lines += textwrap.wrap(
-            text, 110, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            text,
+            110,
+            initial_indent="- ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     return lines
 

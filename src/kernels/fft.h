@@ -20,7 +20,8 @@ bd_fft_plan *bd_fft_plan_new(int64_t n);
 void bd_fft_plan_free(bd_fft_plan *plan); // NULL is accepted
 // How many numbers of memory a run needs for itself.
 int64_t bd_fft_plan_work(const bd_fft_plan *plan);
-// Replaces x_j by the sum over k of x_k e^(-+2 pi i j k / n): + when it is the inverse, without a division by n.
+// Replaces x_j by the sum over k of x_k e^(-+2 pi i j k / n): + when it is the inverse, without a division by
+// n.
 void bd_fft_plan_run(const bd_fft_plan *plan, bool is_inverse, double _Complex *x, double _Complex *work);
 
 #endif

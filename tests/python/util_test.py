@@ -1,4 +1,5 @@
-# Helpers: deprecated names and arguments, decorators that show signatures, sets by identity, tf.logging, messages.
+# Helpers: deprecated names and arguments, decorators that show signatures, sets by identity, tf.logging,
+# messages.
 import functools
 import gc
 import logging

@@ -1,4 +1,5 @@
-"""Runs one file of TensorFlow's own tests under `python3 -m braid` and writes what became of each test, as JSON.
+"""Runs one file of TensorFlow's own tests under `python3 -m braid` and writes what became of each test, as
+JSON.
 
     one_file.py FILE RESULT
 """

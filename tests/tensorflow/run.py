@@ -2,11 +2,11 @@
 
     run.py [--package DIR] [--timeout SECONDS] [--results DIR] SOURCE [PATTERN...]
 
-SOURCE is a source tree of TensorFlow 1.15 or 2.0, of which nothing is in this repository. PATTERN is a file below
-tensorflow/python, with * for any characters; without one, those of the parts that Braid has. Each file runs in a
-process of its own. A failure whose test, or whose message, is in differences.txt has its reason there. The exit
-code is 1 when fewer than 95 % of the tests of the files that can be imported pass or when failures have no reason.
-Needs absl-py (pip) in PYTHONPATH.
+SOURCE is a source tree of TensorFlow 1.15 or 2.0, of which nothing is in this repository. PATTERN is a file
+below tensorflow/python, with * for any characters; without one, those of the parts that Braid has. Each file
+runs in a process of its own. A failure whose test, or whose message, is in differences.txt has its reason
+there. The exit code is 1 when fewer than 95 % of the tests of the files that can be imported pass or when
+failures have no reason. Needs absl-py (pip) in PYTHONPATH.
 """
 
 import argparse

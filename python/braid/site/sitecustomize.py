@@ -1,8 +1,8 @@
-"""Python runs this as it starts, in programs that a program under `python3 -m braid` starts: they are under it
-too.
+"""Python runs this as it starts, in programs that a program under `python3 -m braid` starts: they are under
+it too.
 
-It is found by PYTHONPATH and acts where BRAID_AS_TENSORFLOW is 1: see braid.as_tensorflow, which is imported when
-the program imports tensorflow. Then it makes way for the sitecustomize that would have run without it.
+It is found by PYTHONPATH and acts where BRAID_AS_TENSORFLOW is 1: see braid.as_tensorflow, which is imported
+when the program imports tensorflow. Then it makes way for the sitecustomize that would have run without it.
 """
 
 import importlib.util

@@ -1,8 +1,8 @@
 """TensorFlow 1's interface for Python over Braid: `import braid.tensorflow as tf`.
 
 Public names are found when they are first used; _api.py, which the build makes, says which module has which.
-TensorFlow's own modules lie where TensorFlow has them (python/framework/ops.py), for programs that import from
-inside.
+TensorFlow's own modules lie where TensorFlow has them (python/framework/ops.py), for programs that import
+from inside.
 """
 
 import importlib

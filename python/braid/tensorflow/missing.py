@@ -11,8 +11,8 @@ _TPU = "Braid has no TPUs"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
 _BOOSTED = "Braid has no boosted trees: tf.estimator has networks and linear models"
 _SAVER = "Braid saves variables by their names: use tf.train.Saver, which keeps a number of checkpoints"
-# Names that Braid leaves out, with all below them, and what to do instead. Those that programs import are there
-# and say so when they are called.
+# Names that Braid leaves out, with all below them, and what to do instead. Those that programs import are
+# there and say so when they are called.
 REFUSED = {
     "function": _EAGER,
     "wrap_function": _EAGER,

@@ -31,7 +31,8 @@ def import_graph_def(
     """Adds the nodes of a GraphDef below the scope `name` ("import").
 
     `input_map`: tensors by the names of inputs of the GraphDef that they replace. Returns the tensors and
-    operations that `return_elements` names, or None. ValueError: the GraphDef is not one, or a name is not there.
+    operations that `return_elements` names, or None. ValueError: the GraphDef is not one, or a name is not
+    there.
     """
     graph_def = _message(graph_def)
     elements = _names(return_elements, "return_elements")

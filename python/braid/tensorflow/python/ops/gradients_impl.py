@@ -23,8 +23,8 @@ def gradients(
 ):
     """The derivatives of the sum of `ys` by each of `xs`: tensors, tf.IndexedSlices, or None without a path.
 
-    `grad_ys`: initial gradients in place of ones. Nothing flows through `stop_gradients`. LookupError: an op on a
-    path has no gradient.
+    `grad_ys`: initial gradients in place of ones. Nothing flows through `stop_gradients`. LookupError: an op
+    on a path has no gradient.
     """
     return gradients_util._GradientsHelper(
         ys,

@@ -50,8 +50,9 @@ extract_images, extract_labels, dense_to_one_hot = _extract_images, _extract_lab
 class _DataSet:
     """Images and labels, and batches of them.
 
-    images: uint8 [number, rows, columns, 1]. reshape: they become [number, pixels]. dtype: float32 brings them to
-    0.0 to 1.0, uint8 leaves them. fake_data: 10000 examples that are all the same. seed: of the shuffling.
+    images: uint8 [number, rows, columns, 1]. reshape: they become [number, pixels]. dtype: float32 brings
+    them to 0.0 to 1.0, uint8 leaves them. fake_data: 10000 examples that are all the same. seed: of the
+    shuffling.
     """
 
     def __init__(

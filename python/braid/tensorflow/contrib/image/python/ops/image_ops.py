@@ -1,7 +1,7 @@
 """Projective transformations of pictures.
 
-A transformation is a vector of 8 numbers [a0, a1, a2, b0, b1, b2, c0, c1]: the pixel (x, y) of the result is that at
-((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the picture, where k = c0 x + c1 y + 1.
+A transformation is a vector of 8 numbers [a0, a1, a2, b0, b1, b2, c0, c1]: the pixel (x, y) of the result is
+that at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the picture, where k = c0 x + c1 y + 1.
 """
 
 from braid.tensorflow.python.framework import dtypes

@@ -1,0 +1,46 @@
+# The public names: each one leads to something, and the page of docs about them is that of the sources.
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+import braid.tensorflow as tf
+from braid.tensorflow import _api
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class ApiTest(unittest.TestCase):
+    def test_each_public_name_is_found(self):
+        missing = []
+        for name in _api.NAMES:
+            value = tf
+            try:
+                for part in name.split("."):
+                    value = getattr(value, part)
+            except Exception as error:
+                missing.append(f"tf.{name}: {error}")
+        self.assertEqual(missing, [])
+
+    def test_a_name_that_is_not_there_says_so(self):
+        with self.assertRaisesRegex(AttributeError, "tf.lite is not in Braid"):
+            tf.lite
+        with self.assertRaisesRegex(AttributeError, "Similar names: .*tf.matmul"):
+            tf.matmull
+        with self.assertRaisesRegex(NotImplementedError, "tf.Session"):
+            tf.function(lambda: None)
+
+    def test_the_page_of_names_is_that_of_the_sources(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            page = pathlib.Path(scratch) / "page.md"
+            subprocess.run([sys.executable, "-B", ROOT / "tools/python_api.py", "--page", page], check=True)
+            self.assertTrue(
+                page.read_text() == (ROOT / "docs/python-api.md").read_text(),
+                "write it anew: tools/python_api.py --page docs/python-api.md",
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
