@@ -248,9 +248,12 @@ static void find_roots(bd_plan *p, const bool *folded)
 
 static void take_graph(bd_plan *p, braid_graph *g)
 {
+    struct bd_graph_turns *turns = g->turns; // they stay with the memory of the graph
     p->graph = *g;
+    p->graph.turns = NULL;
     memset(g, 0, sizeof *g);
     bd_graph_init(g);
+    g->turns = turns;
     for (size_t i = 0; i < p->graph.nodes.len; i++)
         p->graph.nodes.items[i]->graph = &p->graph;
 }

@@ -310,7 +310,8 @@ static void fft_gradient(bd_grad_ctx *c)
     transform t = transform_of(c->op);
     braid_out grad = c->output_grads[0];
     braid_out count = count_of(c, sizes_of(c, grad, t.rank), bd_dtype_base(braid_out_dtype(grad)));
-    braid_out other = like(c, (t.is_inverse ? forward_names : inverse_names)[t.rank - 1], grad, NULL);
+    braid_out other =
+        like(c, t.is_inverse ? forward_names[t.rank - 1] : inverse_names[t.rank - 1], grad, NULL);
     c->input_grads[0] = bd_b2(c->graph, t.is_inverse ? "RealDiv" : "Mul", NULL, other, count);
 }
 
