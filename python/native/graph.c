@@ -142,20 +142,27 @@ static braid_op *make(braid_graph *g, const node *n, braid_status *st)
     return op;
 }
 
-static PyObject *add(PyObject *self, PyObject *args)
+static PyObject *add_node(node *n, PyObject *self, PyObject *args)
 {
     PyObject *inputs, *controls, *attrs;
-    node n __attribute__((cleanup(node_end))) = {0};
-    if (!PyArg_ParseTuple(args, "szOOO!z|zi", &n.type, &n.name, &inputs, &controls, &PyDict_Type, &attrs,
-                          &n.device, &n.file, &n.line))
+    if (!PyArg_ParseTuple(args, "szOOO!z|zi", &n->type, &n->name, &inputs, &controls, &PyDict_Type, &attrs,
+                          &n->device, &n->file, &n->line))
         return NULL;
-    if (!take_inputs(&n, inputs) || !native_ops(controls, &n.controls, &n.control_count) ||
-        !take_attrs(&n, attrs))
+    if (!take_inputs(n, inputs) || !native_ops(controls, &n->controls, &n->control_count) ||
+        !take_attrs(n, attrs))
         return NULL;
     NATIVE_STATUS(st);
     native_graph_wait(self);
-    braid_op *op = make(native_graph(self), &n, st);
+    braid_op *op = make(native_graph(self), n, st);
     return op ? native_op_new(self, op) : native_raise(st);
+}
+
+static PyObject *add(PyObject *self, PyObject *args)
+{
+    node n = {0};
+    PyObject *result = add_node(&n, self, args);
+    node_end(&n);
+    return result;
 }
 
 // ---- The graph ----

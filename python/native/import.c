@@ -94,7 +94,7 @@ static PyObject *results(const import *i, PyObject *graph)
     return NULL;
 }
 
-PyObject *native_import_with(PyObject *self, PyObject *args, PyObject *keywords)
+static PyObject *run_import(import *i, PyObject *self, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"data",     "prefix",         "uniquify_prefix", "uniquify_names", "input_map",
                             "controls", "return_outputs", "return_ops",      "default_device", NULL};
@@ -102,18 +102,25 @@ PyObject *native_import_with(PyObject *self, PyObject *args, PyObject *keywords)
     Py_ssize_t len;
     int uniquify_prefix = 0, uniquify_names = 0;
     PyObject *map = NULL, *controls = NULL, *return_outputs = NULL, *return_ops = NULL;
-import i __attribute__((cleanup(import_end))) = {0 };
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "y#|zppO!OOOz", names, &data, &len, &i.options.prefix,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "y#|zppO!OOOz", names, &data, &len, &i->options.prefix,
                                      &uniquify_prefix, &uniquify_names, &PyDict_Type, &map, &controls,
-                                     &return_outputs, &return_ops, &i.options.default_device) ||
-        !take_map(&i, map) || !take_lists(&i, controls, return_outputs, return_ops))
+                                     &return_outputs, &return_ops, &i->options.default_device) ||
+        !take_map(i, map) || !take_lists(i, controls, return_outputs, return_ops))
         return NULL;
-    i.options.uniquify_prefix = uniquify_prefix;
-    i.options.uniquify_names = uniquify_names;
-    const braid_import_results r = {i.outputs, i.ops, i.unknown};
+    i->options.uniquify_prefix = uniquify_prefix;
+    i->options.uniquify_names = uniquify_names;
+    const braid_import_results r = {i->outputs, i->ops, i->unknown};
     NATIVE_STATUS(st);
     native_graph_wait(self);
-    if (braid_graph_import_with(native_graph(self), data, (size_t)len, &i.options, &r, st))
+    if (braid_graph_import_with(native_graph(self), data, (size_t)len, &i->options, &r, st))
         return native_raise(st);
-    return results(&i, self);
+    return results(i, self);
+}
+
+PyObject *native_import_with(PyObject *self, PyObject *args, PyObject *keywords)
+{
+import i = {0 };
+    PyObject *result = run_import(&i, self, args, keywords);
+    import_end(&i);
+    return result;
 }

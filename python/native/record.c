@@ -128,14 +128,17 @@ static PyObject *reader_next(PyObject *self)
     size_t len;
     PyObject *record = NULL;
     enter(r->mu);
-    Py_BEGIN_ALLOW_THREADS if (r->reader) code = braid_record_read(r->reader, &data, &len, st);
-    Py_END_ALLOW_THREADS if (code == BRAID_OK) record = PyBytes_FromStringAndSize(data, (Py_ssize_t)len);
-    else if (code == BRAID_OUT_OF_RANGE)
-    {
+    PyThreadState *state = PyEval_SaveThread();
+    if (r->reader) code = braid_record_read(r->reader, &data, &len, st);
+    PyEval_RestoreThread(state);
+    if (code == BRAID_OK) {
+        record = PyBytes_FromStringAndSize(data, (Py_ssize_t)len);
+    } else if (code == BRAID_OUT_OF_RANGE) {
         braid_record_reader_close(r->reader);
         r->reader = NULL;
+    } else {
+        native_raise(st);
     }
-    else native_raise(st);
     PyThread_release_lock(r->mu);
     return record;
 }

@@ -250,7 +250,8 @@ static void fft_run(bd_op_ctx *c)
     }
     f.count = product(&f, f.length);
     if (plan_all(&f)) {
-        bd_parallel_for(c, bd_shape_count_range(&shape, 0, outer), 1 + 4096 / f.count, transform_some, &f);
+        int64_t grain = f.count < 4096 ? 4096 / (f.count + 1) + 1 : 1;
+        bd_parallel_for(c, bd_shape_count_range(&shape, 0, outer), grain, transform_some, &f);
     } else {
         atomic_store(&f.has_failed, true);
     }
