@@ -8,6 +8,8 @@ import unittest
 import support
 import braid.tensorflow as tf
 from braid.tensorflow import _api
+from braid.tensorflow.python.framework import op_def_registry
+from braid.tensorflow.python.ops import api_def
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -23,6 +25,13 @@ class ApiTest(unittest.TestCase):
             except Exception as error:
                 missing.append(f"tf.{name}: {error}")
         self.assertEqual(missing, [])
+
+    def test_each_op_of_the_engine_has_a_function(self):
+        there = {e.op for functions in api_def.read_table().values() for e in functions.values()}
+        ops = [name for name in op_def_registry.get_registered_ops() if not name.startswith("_")]
+        self.assertEqual(
+            [name for name in ops if name not in there], [], "add lines to python/ops/api_def.txt"
+        )
 
     def test_a_name_that_is_not_there_says_so(self):
         with self.assertRaisesRegex(AttributeError, "tf.lite is not in Braid"):

@@ -66,7 +66,7 @@ def import_graph_def(
                 None,
             )
         except _native.Error as error:
-            raise _explained(error, elements) from None
+            raise ops._building_error(error) from None
     _finish(graph, first)
     if unknown:
         names = ", ".join(sorted(unknown))
@@ -78,19 +78,11 @@ def import_graph_def(
     return [found[e] for e in elements]
 
 
-def _explained(error, elements):
-    return ops._building_error(error)
-
-
 def _finish(graph, first):
-    """Gives the new nodes what scopes say: devices, control-flow context, functions of the library."""
+    """Gives the new nodes what the scopes say: devices and the control-flow context."""
     for op in graph._adopt(first):
         if graph._scopes.devices:
             node = ops._NodeView(op.name, op.type, op.device, list(op.inputs), graph, op._output_types)
-            for entry in reversed(graph._scopes.devices):
-                if entry.function is None:
-                    break
-                chosen = entry.function(node)
-                node.device = ops.device_name(chosen) if chosen is not None else ""
-            if node.device != op.device:
-                op._set_device_from_string(node.device)
+            device = graph._device_of(node)
+            if device != op.device:
+                op._set_device_from_string(device)

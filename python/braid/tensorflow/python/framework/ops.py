@@ -1454,6 +1454,15 @@ class Graph:
             if any(a.name == "container" for a in definition.attr):
                 attrs["container"] = protos.AttrValue(s=compat.as_bytes(self._container)).SerializeToString()
 
+    def _device_of(self, node):
+        """The device that the device scopes give to a node, which has the one that it asks for itself."""
+        for entry in reversed(self._scopes.devices):
+            if entry.function is None:
+                break
+            chosen = entry.function(node)
+            node.device = device_name(chosen) if chosen is not None else ""
+        return node.device
+
     def _placement(self, op_type, name, inputs, output_types, attrs):
         """The device that a new node asks for, and its colocation groups as an encoded attribute, or None."""
         scopes = self._scopes
@@ -1462,12 +1471,7 @@ class Graph:
             if output_types is None:
                 output_types = _output_types(op_type, inputs, attrs)
             node = _NodeView(name, op_type, "", inputs, self, output_types, attrs)
-            for entry in reversed(scopes.devices):
-                if entry.function is None:
-                    break
-                chosen = entry.function(node)
-                node.device = device_name(chosen) if chosen is not None else ""
-            device = node.device
+            device = self._device_of(node)
         if not scopes.colocation:
             return device or None, None
         groups = set()

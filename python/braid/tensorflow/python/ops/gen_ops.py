@@ -7,7 +7,6 @@ import inspect
 import sys
 import types
 
-from braid import _native
 from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.ops import api_def
 from braid.tensorflow.python.util import dispatch
@@ -139,10 +138,3 @@ def install():
         module.__dict__["_functions"] = functions
         sys.modules[module.__name__] = module
         setattr(package, name, module)
-
-
-def known_ops():
-    """The names of all ops of the engine."""
-    from braid import protos
-
-    return [op.name for op in protos.OpList.FromString(_native.op_def_list()).op]
