@@ -4,14 +4,17 @@ JSON.
     one_file.py FILE RESULT
 """
 
-import importlib.util
+import importlib.machinery
 import json
 import os
+import pathlib
 import sys
 import traceback
+import types
 import unittest
 
 path, result_path = sys.argv[1:3]
+root = next(p.parent for p in pathlib.Path(path).parents if p.name == "tensorflow")
 result = {"import_error": None, "running": None, "tests": {}}
 
 
@@ -28,10 +31,10 @@ def message(error):
 
 class Result(unittest.TestResult):
     def record(self, test, state, text=""):
-        result["tests"][test.id().replace("tested.", "")] = [state, text]
+        result["tests"][test.id().replace("__main__.", "")] = [state, text]
 
     def startTest(self, test):
-        result["running"] = test.id().replace("tested.", "")
+        result["running"] = test.id().replace("__main__.", "")
         save()
         super().startTest(test)
 
@@ -54,10 +57,24 @@ class Result(unittest.TestResult):
             self.record(subtest, "failed", message(error))
 
 
+class Helpers:
+    """Finds modules of the tests, as tensorflow.python.kernel_tests.random.util, in the source tree."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[:3] != ["tensorflow", "python", "kernel_tests"]:
+            return None
+        places = [str(root.joinpath(*name.split(".")[:-1]))]
+        return importlib.machinery.PathFinder.find_spec(name, places, target)
+
+
 def load():
-    spec = importlib.util.spec_from_file_location("tested", path)
-    module = sys.modules["tested"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """The tests of the file. It is run as a program is, because some make tests of their own at the end."""
+    sys.meta_path.insert(0, Helpers)
+    unittest.main = lambda *args, **kwargs: None
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    module.__file__ = path
+    exec(compile(pathlib.Path(path).read_bytes(), path, "exec"), module.__dict__)
     return unittest.defaultTestLoader.loadTestsFromModule(module)
 
 
