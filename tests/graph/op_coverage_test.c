@@ -45,6 +45,8 @@ static const char differentiable[] =
     "BlockLSTM BlockLSTMV2 "
     // contrib/rnn: lstm_ops.py, gru_ops.py
     "LSTMBlockCell GRUBlockCell "
+    // ctc_ops.py
+    "CTCLoss "
     // ops added by TensorFlow 2
     "QuantizeAndDequantizeV4 BatchMatMulV3 CheckNumericsV2 TensorScatterMax TensorScatterMin ImageProjectiveTransformV2 "
     "ImageProjectiveTransformV3 Xlog1py Erfinv Ndtri Dawsn Expint FresnelCos FresnelSin Spence BesselI0 BesselI1 BesselJ0 BesselJ1 "

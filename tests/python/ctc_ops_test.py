@@ -55,7 +55,7 @@ class CtcTest(unittest.TestCase):
                 self.assertAlmostEqual((above - below) / 2e-2, slope[place], delta=2e-3)
 
     def test_sequences_that_are_too_short_for_their_labels(self):
-        short = [3, 3, 1]  # the first labels, with a blank between equal ones, need 4
+        short = [2, 3, 1]  # there are 3 labels
         with tf.Session() as session:
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "Not enough time"):
                 session.run(tf.nn.ctc_loss(self.sparse(), self.logits, short))
@@ -63,6 +63,24 @@ class CtcTest(unittest.TestCase):
                 self.sparse(), self.logits, short, ignore_longer_outputs_than_inputs=True
             )
             self.assertEqual(session.run(ignored)[0], 0)
+            no_path = tf.nn.ctc_loss(self.sparse(), self.logits, [3, 3, 1])  # without a blank in 2, 2
+            self.assertEqual(session.run(no_path)[0], np.inf)
+
+    def test_the_loss_of_dense_labels_and_of_any_blank(self):
+        dense = np.array([[0, 2, 2], [1, 0, 0], [2, 0, 0]], np.int32)
+        moved = np.concatenate([self.logits[:, :, 3:], self.logits[:, :, :3]], 2)  # the blank comes first
+        ones = [3, 1, 1]
+        losses = [
+            tf.nn.ctc_loss_v2(dense, tf.constant(self.logits), ones, self.lengths, blank_index=-1),
+            tf.nn.ctc_loss_v2(dense + 1, tf.constant(moved), ones, self.lengths),
+            tf.nn.ctc_loss_v2(self.sparse(), tf.constant(self.logits), None, self.lengths, blank_index=3),
+        ]
+        shifted = tf.SparseTensor(self.sparse().indices, self.sparse().values + 1, [3, 3])
+        losses.append(tf.nn.ctc_loss_v2(shifted, tf.constant(moved), None, self.lengths, blank_index=0))
+        wanted = [-np.log(sums[row]) for sums, row in zip(self.likely, self.labels)]
+        with tf.Session() as session:
+            for value in session.run(losses):
+                np.testing.assert_allclose(value, wanted, rtol=1e-4)
 
     def test_decoders(self):
         (greedy,), _ = tf.nn.ctc_greedy_decoder(self.logits, self.lengths)

@@ -23,6 +23,14 @@ braid_out bd_grad_number_right(braid_graph *g, const char *op, const char *name,
     return number_op(g, op, name, x, number, false);
 }
 
+braid_out bd_grad_scale_rows(braid_graph *g, braid_out vector, braid_out rows)
+{
+    const char *scope = braid_push_name_scope(g, "ExpandDims");
+    braid_out column = bd_b2(g, "ExpandDims", scope, vector, bd_b_const_i32(g, "dim", -1));
+    braid_pop_name_scope(g);
+    return bd_grad_mul(g, column, rows);
+}
+
 braid_out bd_grad_conj(braid_graph *g, braid_out x)
 {
     return bd_dtype_is_complex(bd_dtype_base(braid_out_dtype(x))) ? bd_b1(g, "Conj", NULL, x) : x;

@@ -15,6 +15,9 @@ static inline braid_out bd_grad_mul(braid_graph *g, braid_out a, braid_out b)
     return bd_b2(g, "Mul", "mul", a, b);
 }
 
+// tf.expand_dims(vector, -1) * rows: each row times its number.
+braid_out bd_grad_scale_rows(braid_graph *g, braid_out vector, braid_out rows);
+
 // The conjugate of complex numbers; other types unchanged.
 braid_out bd_grad_conj(braid_graph *g, braid_out x);
 

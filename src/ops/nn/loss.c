@@ -9,21 +9,6 @@
 
 #include <string.h>
 
-// expand_dims(x, axis), where the axis is a constant in the name scope.
-static braid_out expand_dims(braid_graph *g, braid_out x, int32_t axis)
-{
-    const char *scope = braid_push_name_scope(g, "ExpandDims");
-    braid_out out = bd_b2(g, "ExpandDims", scope, x, bd_b_const_i32(g, "dim", axis));
-    braid_pop_name_scope(g);
-    return out;
-}
-
-// nn_grad._BroadcastMul: a vector times the rows of a matrix.
-static braid_out scale_rows(braid_graph *g, braid_out vector, braid_out matrix)
-{
-    return bd_grad_mul(g, expand_dims(g, vector, -1), matrix);
-}
-
 // ---- SoftmaxCrossEntropyWithLogits ----
 
 // The operands are two matrices of one shape (an unknown shape is compatible), or broadcast to a matrix.
@@ -135,7 +120,7 @@ static void cross_entropy_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out grad = {0};
-    if (c->output_grads[0].op) grad = scale_rows(g, c->output_grads[0], braid_output(c->op, 1));
+    if (c->output_grads[0].op) grad = bd_grad_scale_rows(g, c->output_grads[0], braid_output(c->op, 1));
     if (!is_zero(c->output_grads[1])) {
         braid_out second = second_derivative(g, c->op->inputs[0], c->output_grads[1]);
         grad = grad.op ? bd_b2(g, "Add", "add", grad, second) : second;
@@ -143,7 +128,7 @@ static void cross_entropy_gradient(bd_grad_ctx *c)
     c->input_grads[0] = grad;
     if (c->output_grads[0].op && are_computed(c->op->inputs[1])) {
         braid_out log_softmax = bd_b1(g, "LogSoftmax", NULL, c->op->inputs[0]);
-        c->input_grads[1] = scale_rows(g, c->output_grads[0], bd_b1(g, "Neg", NULL, log_softmax));
+        c->input_grads[1] = bd_grad_scale_rows(g, c->output_grads[0], bd_b1(g, "Neg", NULL, log_softmax));
     }
 }
 
@@ -258,7 +243,7 @@ static void sparse_cross_entropy_gradient(bd_grad_ctx *c)
         "Currently there is no way to take the second derivative of "
         "sparse_softmax_cross_entropy_with_logits due to the fused implementation's interaction with "
         "tf.gradients()");
-    c->input_grads[0] = scale_rows(g, c->output_grads[0], braid_op_end_out(d));
+    c->input_grads[0] = bd_grad_scale_rows(g, c->output_grads[0], braid_op_end_out(d));
 }
 
 BD_OP(SparseSoftmaxCrossEntropyWithLogits) = {
