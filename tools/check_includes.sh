@@ -48,7 +48,7 @@ ops_rooms=(
     "random=math sparse state"
     "string=sparse"
     "image=math random"
-    "nn=image linalg math random"
+    "nn=image linalg math random sparse"
     "training=state"
 )
 # Rooms of src/train, in the same form.

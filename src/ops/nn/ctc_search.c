@@ -135,7 +135,8 @@ static void read_row(search *s, int64_t t)
         s->log_y[k] -= most + log(sum);
 }
 
-// The probability of the paths that end in a label after prefix `p`: of its own last label only after a blank.
+// The probability of the paths that a label can follow after prefix `p`: its own last label follows a blank
+// only.
 static double before_label(const search *s, const prefix *p, int32_t label)
 {
     return s->nodes[p->node].label == label ? p->blank : p->total;
