@@ -131,22 +131,32 @@ def begin(connection):
     connection.recv(len(frame(SETTINGS, 0, 0)))
 
 
+def frames(connection):
+    """The stream of each frame that arrives, and whether it ends an answer."""
+    with connection.makefile("rb") as arriving:
+        while len(head := arriving.read(9)) == 9:
+            arriving.read(int.from_bytes(head[:3], "big"))
+            yield int.from_bytes(head[5:], "big"), head[3] == HEADERS and bool(head[4] & END_STREAM)
+
+
+def first_answer(connection):
+    """Its stream."""
+    return next(stream for stream, is_answer in frames(connection) if is_answer)
+
+
 def answers(connection, calls, times):
     """How many of so many correct calls at once, again and again, the server answers."""
     connection.sendall(
         PREFACE + frame(SETTINGS, 0, 0) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30))
     )
     sent, count = 0, 0
-    with connection.makefile("rb") as stream:
-        while count < calls * times:
-            head = stream.read(9)
-            if len(head) < 9:
-                break
-            stream.read(int.from_bytes(head[:3], "big"))
-            count += head[3] == HEADERS and head[4] & END_STREAM
-            if count == sent:  # first when the server has begun, as in begin()
-                connection.sendall(b"".join(call(CALL, 2 * i + 1) for i in range(sent, sent + calls)))
-                sent += calls
+    for _, is_answer in frames(connection):
+        count += is_answer
+        if count == calls * times:
+            break
+        if count == sent:  # first when the server has begun, as in begin()
+            connection.sendall(b"".join(call(CALL, 2 * i + 1) for i in range(sent, sent + calls)))
+            sent += calls
     return count
 
 

@@ -110,6 +110,7 @@ bd_connection *bd_connection_new(bd_callers *callers, char *peer)
     atomic_init(&c->refs, 1);
     c->callers = callers;
     c->peer = peer;
+    bd_turns_init(&c->turns);
     bd_mutex_init(&c->mu);
     return c;
 }
@@ -124,6 +125,7 @@ void bd_connection_unref(bd_connection *c)
     if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
     drop_usage(c->callers, c->usage);
     bd_mutex_fini(&c->mu);
+    bd_turns_fini(&c->turns);
     bd_free(c->peer);
     bd_free(c);
 }

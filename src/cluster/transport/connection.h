@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "cluster/transport/transport.h"
+#include "cluster/transport/turns.h"
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -49,6 +50,7 @@ typedef struct bd_connection {
     atomic_uint progress;    // counts calls, messages and answers
     atomic_uint arrived;     // counts calls, also those that are refused
     atomic_int receiving;    // calls whose message has not arrived
+    bd_turns turns;
     bd_mutex mu;
     bd_allowance cancelled; // calls; guarded by mu
     bool is_known;          // guarded by mu, as what follows, which is constant once it is true

@@ -3,16 +3,19 @@
 // A listener keeps a number of requests for calls posted. Life of an incoming call, by the tags of struct
 // incoming:
 //   posted     the request of a call is with gRPC (tag `arrived`); it fails when the server shuts down
-//   receiving  `arrived` ran: waits for the message (tag `received`) and the end of the call (tag `ended`)
+//   waiting    `arrived` ran, and many calls of its connection are before it (turns.h)
+//   receiving  it has its turn: waits for the message (tag `received`) and the end of the call (tag `ended`)
 //   handled    `received` ran: the handler has the call; a streaming method sends and receives messages
 //              (tags `streamed` and `next`)
 //   replied    bd_grpc_reply: response and status are being sent (tag `sent`)
 // It is freed when both the chain to `sent` and `ended` have run, so the handler's call is valid until its
 // reply whatever the client does. `ended` calls on_end; when it runs before the reply, the client is gone and
 // the reply fails by itself.
+#include "base/clock.h"
 #include "base/slab.h"
 #include "base/strbuf.h"
 #include "base/thread_pool.h"
+#include "base/timer.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/grpc_internal.h"
 #include "cluster/transport/grpc_statistics.h"
@@ -55,10 +58,11 @@ struct bd_listener {
     void *arg;
     bd_grpc_tag shut_down;
     bd_thread_pool *connecting; // gives connections to gRPC
+    bd_timers *timers;
     bd_mutex mu;
     bd_cond changed;
     int handovers;             // of connections, and one until the listener is closed; guarded by mu
-    int live;                  // struct incoming in existence, also those posted; guarded by mu
+    int live;                  // struct incoming in existence, also those posted, and timers; guarded by mu
     struct incoming *admitted; // calls over TLS; guarded by mu
     bool is_closed;            // guarded by mu
     bool is_shut_down;         // gRPC has no more calls; guarded by mu
@@ -70,8 +74,9 @@ typedef struct incoming {
     grpc_call *call;
     bd_connection *connection;
     struct incoming *next_admitted, **admitted_at; // guarded by the listener's mutex; NULL: in no list
-    bool counts;                                   // among the calls in progress of its caller
-    size_t request_bytes;                          // that count
+    bd_turn turn;
+    bool counts;          // among the calls in progress of its caller
+    size_t request_bytes; // that count
     grpc_call_details details;
     grpc_metadata_array metadata;
     bd_grpc_tag arrived, received, ended, sent;
@@ -97,8 +102,17 @@ typedef struct incoming {
 } incoming;
 
 static void post_request(bd_listener *l);
+static void end_turn(incoming *in);
 
 // ---- The end of a call ----
+
+static void add_live(bd_listener *l, int count)
+{
+    bd_mutex_lock(&l->mu);
+    l->live += count;
+    if (count < 0) bd_cond_broadcast(&l->changed);
+    bd_mutex_unlock(&l->mu);
+}
 
 static void leave_admitted(incoming *in)
 {
@@ -122,10 +136,7 @@ static void incoming_unref(incoming *in)
     grpc_metadata_array_destroy(&in->metadata);
     bd_mutex_fini(&in->mu);
     bd_slab_free(in);
-    bd_mutex_lock(&l->mu);
-    l->live--;
-    bd_cond_broadcast(&l->changed);
-    bd_mutex_unlock(&l->mu);
+    add_live(l, -1);
 }
 
 static void call_ended(bd_grpc_tag *tag, bool ok)
@@ -362,19 +373,14 @@ static void request_received(bd_grpc_tag *tag, bool ok)
         bd_grpc_reply(&in->base, NULL, st);
     else
         in->listener->handler(in->listener->arg, &in->base);
-    incoming_unref(in);
+    end_turn(in);
 }
 
 static void start_receiving(incoming *in)
 {
     in->received.run = request_received;
-    in->ended.run = call_ended;
-    atomic_init(&in->refs, 3); // until `ended`, until `sent`, and until the handler has returned
-    const grpc_op end = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
-                         .data.recv_close_on_server.cancelled = &in->cancelled};
     const grpc_op receive = {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &in->request};
-    const bool started =
-        bd_grpc_start(in->call, &end, 1, &in->ended) && bd_grpc_start(in->call, &receive, 1, &in->received);
+    const bool started = bd_grpc_start(in->call, &receive, 1, &in->received);
     BD_ASSERT(started);
 }
 
@@ -382,12 +388,6 @@ static void start_receiving(incoming *in)
 static void refuse(incoming *in, const braid_status *st)
 {
     atomic_store_explicit(&in->connection->has_refused, true, memory_order_relaxed);
-    in->ended.run = call_ended;
-    atomic_init(&in->refs, 2); // until `ended`, and until `sent`
-    const grpc_op end = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
-                         .data.recv_close_on_server.cancelled = &in->cancelled};
-    const bool started = bd_grpc_start(in->call, &end, 1, &in->ended);
-    BD_ASSERT(started);
     bd_grpc_reply(&in->base, NULL, st);
 }
 
@@ -417,6 +417,92 @@ static braid_code admit(incoming *in, braid_status *st)
     return BRAID_OK;
 }
 
+// ---- Turns ----
+
+static void await_end(incoming *in)
+{
+    in->ended.run = call_ended;
+    atomic_fetch_add_explicit(&in->refs, 2, memory_order_relaxed); // until `ended`, and until `sent`
+    const grpc_op end = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
+                         .data.recv_close_on_server.cancelled = &in->cancelled};
+    const bool started = bd_grpc_start(in->call, &end, 1, &in->ended);
+    BD_ASSERT(started);
+}
+
+// False: it is refused, and its turn is over.
+static bool begin_turn(incoming *in)
+{
+    BD_STATUS(st);
+    const bool is_admitted = admit(in, st) == BRAID_OK;
+    await_end(in);
+    if (is_admitted)
+        start_receiving(in);
+    else
+        refuse(in, st);
+    return is_admitted;
+}
+
+static void end_turn(incoming *in)
+{
+    while (in) { // ends: with those that wait, or the first that is not refused
+        bd_turn *next = bd_turns_end(&in->connection->turns, &in->turn);
+        incoming_unref(in);
+        in = next ? BD_CONTAINER_OF(next, incoming, turn) : NULL;
+        if (in && begin_turn(in)) break;
+    }
+}
+
+// Of BD_TURN_MS.
+typedef struct turn_timer {
+    bd_listener *listener;
+    bd_connection *connection; // a reference
+} turn_timer;
+
+static void turns_are_late(void *arg);
+
+static void start_turn_timer(turn_timer *t)
+{
+    bd_timer_add(t->listener->timers, bd_deadline_after_ms(BD_TURN_MS), turns_are_late, t);
+}
+
+static void turns_are_late(void *arg)
+{
+    turn_timer *t = arg;
+    bool time_it;
+    bd_turn *next, *turn = bd_turns_late(&t->connection->turns, &time_it);
+    for (; turn; turn = next) {
+        next = turn->next;
+        incoming *in = BD_CONTAINER_OF(turn, incoming, turn);
+        if (!begin_turn(in)) end_turn(in);
+    }
+    if (time_it) {
+        start_turn_timer(t);
+        return;
+    }
+    bd_listener *l = t->listener;
+    bd_connection_unref(t->connection);
+    bd_free(t);
+    add_live(l, -1);
+}
+
+static void time_turns(bd_listener *l, bd_connection *c)
+{
+    turn_timer *t = bd_malloc(sizeof *t);
+    *t = (turn_timer){l, c};
+    bd_connection_ref(c);
+    add_live(l, 1);
+    start_turn_timer(t);
+}
+
+static void take_turn(incoming *in)
+{
+    bool time_it;
+    atomic_fetch_add_explicit(&in->refs, 1, memory_order_relaxed); // until end_turn
+    const bool has_turn = bd_turns_take(&in->connection->turns, &in->turn, &time_it);
+    if (time_it) time_turns(in->listener, in->connection);
+    if (has_turn && !begin_turn(in)) end_turn(in);
+}
+
 static void call_arrived(bd_grpc_tag *tag, bool ok)
 {
     incoming *in = BD_CONTAINER_OF(tag, incoming, arrived);
@@ -430,17 +516,14 @@ static void call_arrived(bd_grpc_tag *tag, bool ok)
     in->base.deadline_ns = bd_grpc_deadline_ns(in->details.deadline);
     in->is_asked = bd_grpc_has_pings(&in->metadata);
     in->connection = connection_of(in->listener, in->call);
-    BD_STATUS(st);
     if (!in->connection) { // it has ended
         grpc_call_cancel_with_status(in->call, GRPC_STATUS_UNAVAILABLE, "The connection has ended", NULL);
         incoming_unref(in);
         return;
     }
     bd_connection_arrived(in->connection);
-    if (admit(in, st))
-        refuse(in, st);
-    else
-        start_receiving(in);
+    take_turn(in);
+    incoming_unref(in);
 }
 
 static void post_request(bd_listener *l)
@@ -455,9 +538,7 @@ static void post_request(bd_listener *l)
     atomic_init(&in->refs, 1);
     grpc_call_details_init(&in->details);
     grpc_metadata_array_init(&in->metadata);
-    bd_mutex_lock(&l->mu);
-    l->live++;
-    bd_mutex_unlock(&l->mu);
+    add_live(l, 1);
     bd_grpc_tag_publish(&in->arrived);
     grpc_completion_queue *cq = l->transport->cq;
     const grpc_call_error error =
@@ -653,6 +734,7 @@ static bd_listener *listener_new(bd_grpc *g, bd_acceptor *acceptor, bool uses_tl
     bd_cond_init(&l->changed);
     if (!make_server(l, uses_tls, st))
         bd_thread_pool_new("bd-connect", CONNECTING_THREADS, &l->connecting, st);
+    if (!st->code) bd_timers_new(&l->timers, st);
     bd_mutex_lock(&g->mu);
     l->next = g->listeners;
     l->at = &g->listeners;
@@ -733,6 +815,7 @@ void bd_grpc_listener_free(bd_listener *l)
     if (l->next) l->next->at = l->at;
     bd_mutex_unlock(&l->transport->mu);
     bd_thread_pool_free(l->connecting);
+    bd_timers_free(l->timers);
     grpc_server_destroy(l->server);
     grpc_server_credentials_release(l->credentials);
     bd_acceptor_free(l->acceptor);

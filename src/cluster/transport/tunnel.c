@@ -1,5 +1,5 @@
-// A tunnel has two threads. That of its acceptor prepares a connection: it reads the certificate and looks up
-// the target, which may take a while. The other one carries the bytes of all
+// A tunnel has three threads. That of its acceptor prepares a connection: it reads the certificate and looks
+// up the target, which may take a while. One reads the revocation list. The third carries the bytes of all
 // connections and waits for nothing but epoll.
 #include "base/alloc.h"
 #include "base/array.h"
@@ -10,6 +10,7 @@
 #include "cluster/keys/certificate.h"
 #include "cluster/spec/cluster_spec.h"
 #include "cluster/transport/grpc_accept.h"
+#include "cluster/transport/grpc_revocation.h"
 #include "cluster/transport/tunnel_link.h"
 #include <braid/tunnel.h>
 #include <errno.h>
@@ -30,6 +31,8 @@ struct braid_tunnel {
     char *address, *target, *tls_dir;
     bd_users users;
     bd_acceptor *acceptor;
+    bd_grpc_revocations *revocations;
+    atomic_bool has_new_list; // of revoked certificates
     int epoll, wake;
     bd_thread thread;
     bool is_started;
@@ -90,7 +93,7 @@ static struct addrinfo *look_up(const braid_tunnel *t, braid_status *st)
 
 static bd_tunnel_link *prepare(braid_tunnel *t, int fd, braid_status *st)
 {
-    bd_tunnel_tls *tls = bd_tunnel_tls_new(t->tls_dir, t->target, st);
+    bd_tunnel_tls *tls = bd_tunnel_tls_new(t->tls_dir, t->target, t->revocations, st);
     struct addrinfo *addresses = tls ? look_up(t, st) : NULL;
     if (addresses) return bd_tunnel_link_new(t->epoll, fd, tls, addresses, t->target);
     bd_tunnel_tls_free(tls);
@@ -140,6 +143,29 @@ static void finish(braid_tunnel *t, bd_tunnel_link *l, const braid_status *st)
     bd_tunnel_link_free(l);
 }
 
+static void take_list(void *arg)
+{
+    braid_tunnel *t = arg;
+    atomic_store(&t->has_new_list, true);
+    wake(t);
+}
+
+static void end_revoked(braid_tunnel *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->links.len; i++) {
+        BD_STATUS(st);
+        bd_tunnel_link *l = t->links.items[i];
+        if (!bd_tunnel_link_check_revoked(l, st)) {
+            t->links.items[kept++] = l;
+            continue;
+        }
+        report(t, st);
+        bd_tunnel_link_free(l);
+    }
+    t->links.len = kept;
+}
+
 // Steps the links that are due. Returns until when the thread may wait.
 static int64_t step_due(braid_tunnel *t)
 {
@@ -176,6 +202,7 @@ static void run(void *arg)
         for (int i = 0; i < count; i++)
             if (events[i].data.ptr) bd_tunnel_link_changed(events[i].data.ptr);
         if (!take_arrived(t)) break;
+        if (atomic_exchange(&t->has_new_list, false)) end_revoked(t);
         until_ns = step_due(t);
     } while (true);
     for (size_t i = 0; i < t->links.len; i++)
@@ -237,7 +264,9 @@ static braid_code use_certificate(braid_tunnel *t, const char *dir, braid_status
             "A tunnel needs a certificate: its directory is named by --tls-dir (tls_dir) or BRAID_TLS_DIR");
     if (bd_tls_dir_check(dir, &role, st)) return bd_status_prefix(st, "%s", from);
     t->tls_dir = bd_strdup(dir);
-    return BRAID_OK;
+    t->revocations = bd_grpc_revocations_new(dir, st);
+    if (t->revocations) bd_grpc_revocations_on_change(t->revocations, take_list, t);
+    return st->code;
 }
 
 static braid_code make_epoll(braid_tunnel *t, braid_status *st)
@@ -309,6 +338,7 @@ void braid_tunnel_free(braid_tunnel *t)
     for (size_t i = 0; i < t->arrived.len; i++)
         bd_tunnel_link_free(t->arrived.items[i]);
     bd_acceptor_free(t->acceptor);
+    bd_grpc_revocations_free(t->revocations);
     if (t->epoll >= 0) close(t->epoll);
     if (t->wake >= 0) close(t->wake);
     bd_array_free(&t->arrived);

@@ -89,6 +89,11 @@ int64_t bd_tunnel_link_due_ns(const bd_tunnel_link *l)
     return l->is_due ? 0 : l->deadline_ns;
 }
 
+braid_code bd_tunnel_link_check_revoked(const bd_tunnel_link *l, braid_status *st)
+{
+    return bd_tunnel_tls_check_revoked(l->tls, st);
+}
+
 bool bd_tunnel_link_has_answer(const bd_tunnel_link *l)
 {
     return l->has_answer;

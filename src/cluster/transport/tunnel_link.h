@@ -24,6 +24,8 @@ bool bd_tunnel_link_step(bd_tunnel_link *l, braid_status *st);
 void bd_tunnel_link_changed(bd_tunnel_link *l);
 // When it is to be stepped (bd_now_ns scale): 0: at once; BD_FOREVER: when it has changed.
 int64_t bd_tunnel_link_due_ns(const bd_tunnel_link *l);
+// Fails when the certificate of the server is revoked: the link is to be freed.
+braid_code bd_tunnel_link_check_revoked(const bd_tunnel_link *l, braid_status *st);
 // Whether the server has sent anything.
 bool bd_tunnel_link_has_answer(const bd_tunnel_link *l);
 

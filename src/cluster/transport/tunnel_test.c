@@ -297,6 +297,36 @@ static void a_server_whose_certificate_is_revoked_is_none(void **state)
     stop(&s);
 }
 
+static void a_connection_ends_when_the_certificate_of_its_server_is_revoked(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_keys_new(bd_test_certificates_dir("ending"), st);
+    braid_keys_add(bd_test_certificates_dir("ending"), "task", BRAID_ROLE_TASK, 30, st);
+    braid_keys_add(bd_test_certificates_dir("ending"), "other", BRAID_ROLE_TASK, 30, st);
+    braid_keys_add(bd_test_certificates_dir("ending"), "client", BRAID_ROLE_CLIENT, 30, st);
+    server revoked, other;
+    start(&revoked, ECHO, bd_test_certificates_dir("ending/task"), bd_test_certificates_dir("ending"));
+    start(&other, ECHO, bd_test_certificates_dir("ending/other"), bd_test_certificates_dir("ending"));
+    braid_tunnel *to_other = open_to(other.port, bd_test_certificates_dir("ending/client"));
+    braid_tunnel *to_revoked = open_to(revoked.port, bd_test_certificates_dir("ending/client"));
+    const int kept = connect_to(to_other), ended = connect_to(to_revoked);
+    expect_echo(kept);
+    expect_echo(ended);
+    braid_keys_revoke(bd_test_certificates_dir("ending"), "task", st);
+    assert_ok(st);
+    char byte;
+    assert_true(read(ended, &byte, 1) <= 0);
+    expect_echo(kept);
+    expect_one_warning("is revoked: it needs a new one");
+    close(kept);
+    close(ended);
+    braid_tunnel_free(to_revoked);
+    close_tunnel(to_other);
+    stop(&revoked);
+    stop(&other);
+}
+
 static void a_server_that_refuses_the_certificate_is_told(void **state)
 {
     (void)state;
@@ -465,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_server_that_does_not_run_is_told_once),
         cmocka_unit_test(a_server_needs_a_tasks_certificate_of_the_authority),
         cmocka_unit_test(a_server_whose_certificate_is_revoked_is_none),
+        cmocka_unit_test(a_connection_ends_when_the_certificate_of_its_server_is_revoked),
         cmocka_unit_test(a_server_that_refuses_the_certificate_is_told),
         cmocka_unit_test(a_server_that_does_not_read_stops_the_client),
         cmocka_unit_test(a_client_that_does_not_read_stops_the_server),

@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,7 +24,9 @@ static const unsigned char protocols[] = {2, 'h', '2'}; // of ALPN: gRPC's
 struct bd_tunnel_tls {
     SSL_CTX *context;
     SSL *connection;
-    X509_CRL *revoked; // NULL: nothing
+    X509_CRL *revoked; // when it was made; NULL: nothing
+    bd_grpc_revocations *revocations;
+    BIO *shown; // the server's certificate in PEM form; NULL: the server has not shown it
     int socket;
     char *dir, *server;
 };
@@ -67,13 +70,15 @@ static void set_up(SSL_CTX *context)
     SSL_CTX_set_alpn_protos(context, protocols, sizeof protocols);
 }
 
-bd_tunnel_tls *bd_tunnel_tls_new(const char *dir, const char *server, braid_status *st)
+bd_tunnel_tls *bd_tunnel_tls_new(const char *dir, const char *server, bd_grpc_revocations *revocations,
+                                 braid_status *st)
 {
     braid_role role;
     if (bd_tls_dir_check(dir, &role, st)) return NULL;
     bd_tunnel_tls *tls = bd_calloc(1, sizeof *tls);
     tls->dir = bd_strdup(dir);
     tls->server = bd_strdup(server);
+    tls->revocations = revocations;
     tls->context = SSL_CTX_new(TLS_client_method());
     if (tls->context) set_up(tls->context);
     if (tls->context && take_authority(tls->context, dir, &tls->revoked, st) &&
@@ -91,6 +96,7 @@ void bd_tunnel_tls_free(bd_tunnel_tls *tls)
     SSL_free(tls->connection);
     SSL_CTX_free(tls->context);
     X509_CRL_free(tls->revoked);
+    BIO_free(tls->shown);
     bd_free(tls->dir);
     bd_free(tls->server);
     bd_free(tls);
@@ -171,20 +177,41 @@ static bd_tunnel_io wrong_certificate(const bd_tunnel_tls *tls, long why, braid_
     return BD_TUNNEL_FAILED;
 }
 
-static bd_tunnel_io check_server(const bd_tunnel_tls *tls, braid_status *st)
+static braid_code is_revoked(const bd_tunnel_tls *tls, braid_status *st)
+{
+    return bd_fail(st, BRAID_UNAUTHENTICATED,
+                   "The certificate of %s is revoked: it needs a new one (braid keys add)", tls->server);
+}
+
+braid_code bd_tunnel_tls_check_revoked(const bd_tunnel_tls *tls, braid_status *st)
+{
+    char *pem;
+    const long len = tls->shown ? BIO_get_mem_data(tls->shown, &pem) : 0;
+    if (len > 0 && bd_grpc_revocations_have(tls->revocations, pem, (size_t)len)) return is_revoked(tls, st);
+    return BRAID_OK;
+}
+
+// Looks at the list that was there when the connection was begun, and at what was revoked since.
+static braid_code check_certificate(bd_tunnel_tls *tls, X509 *certificate, braid_status *st)
+{
+    if (bd_crl_has(tls->revoked, certificate)) return is_revoked(tls, st);
+    tls->shown = BIO_new(BIO_s_mem());
+    if (!tls->shown || PEM_write_bio_X509(tls->shown, certificate) != 1)
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OpenSSL cannot keep the certificate of %s",
+                       tls->server);
+    return bd_tunnel_tls_check_revoked(tls, st);
+}
+
+static bd_tunnel_io check_server(bd_tunnel_tls *tls, braid_status *st)
 {
     const unsigned char *protocol;
     unsigned len;
     braid_certificate description = {0};
     X509 *certificate = SSL_get1_peer_certificate(tls->connection);
     if (certificate) bd_free(bd_certificate_describe(certificate, &description));
-    const bool is_revoked = certificate && bd_crl_has(tls->revoked, certificate);
+    if (certificate) check_certificate(tls, certificate, st);
     X509_free(certificate);
-    if (is_revoked) {
-        bd_fail(st, BRAID_UNAUTHENTICATED,
-                "The certificate of %s is revoked: it needs a new one (braid keys add)", tls->server);
-        return BD_TUNNEL_FAILED;
-    }
+    if (st->code) return BD_TUNNEL_FAILED;
     if (description.role != BRAID_ROLE_TASK) return not_a_task(tls, st);
     SSL_get0_alpn_selected(tls->connection, &protocol, &len);
     if (len == 2 && memcmp(protocol, "h2", 2) == 0) return BD_TUNNEL_DONE;
