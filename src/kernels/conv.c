@@ -44,19 +44,30 @@ typedef struct bd_conv {
 
 // ---- Preparing ----
 
-static bool describe(dnnl_memory_desc_t *md, int64_t a, int64_t b, int64_t c, int64_t d,
-                     dnnl_format_tag_t tag)
+// The first of the dimensions that oneDNN is told of: 1 for images, whose kernels are faster, 0 for volumes.
+static int first_dimension(const bd_conv_shape *s)
 {
-    return dnnl_memory_desc_init_by_tag(md, 4, (dnnl_dims_t){a, b, c, d}, dnnl_f32, tag) == dnnl_success;
+    return s->in[0] == 1 && s->out[0] == 1 && s->filter[0] == 1 && s->pad_before[0] == 0;
 }
 
-static bool describe_filter(const bd_conv_shape *s, dnnl_memory_desc_t *md, dnnl_format_tag_t tag,
-                            dnnl_format_tag_t tag_of_groups)
+// Describes a tensor of dimensions a, b and the spatial ones; before them `groups` in a filter of groups.
+static bool describe(const bd_conv_shape *s, dnnl_memory_desc_t *md, int64_t a, int64_t b,
+                     const int64_t size[3], int64_t groups, dnnl_format_tag_t tag)
 {
-    if (s->groups == 1) return describe(md, s->out_channels, s->in_channels, s->filter[0], s->filter[1], tag);
-    dnnl_dims_t dims = {s->groups, s->out_channels / s->groups, s->in_channels / s->groups, s->filter[0],
-                        s->filter[1]};
-    return dnnl_memory_desc_init_by_tag(md, 5, dims, dnnl_f32, tag_of_groups) == dnnl_success;
+    dnnl_dims_t dims;
+    int n = 0;
+    if (groups > 1) dims[n++] = groups;
+    dims[n++] = a;
+    dims[n++] = b;
+    for (int d = first_dimension(s); d < 3; d++)
+        dims[n++] = size[d];
+    return dnnl_memory_desc_init_by_tag(md, n, dims, dnnl_f32, tag) == dnnl_success;
+}
+
+static bool describe_filter(const bd_conv_shape *s, dnnl_memory_desc_t *md, dnnl_format_tag_t tag)
+{
+    return describe(s, md, s->out_channels / s->groups, s->in_channels / s->groups, s->filter, s->groups,
+                    tag);
 }
 
 // The descriptions of the user's tensors; the filter's order is left open in `filter`.
@@ -67,17 +78,21 @@ typedef struct tensors {
 
 static bool describe_all(const bd_conv_shape *s, int64_t images, tensors *t)
 {
-    dnnl_format_tag_t tag = s->channels_first ? dnnl_nchw : dnnl_nhwc;
-    for (int d = 0; d < 2; d++) {
-        t->stride[d] = s->stride[d];
-        t->dilation[d] = s->dilation[d] - 1;
-        t->pad_before[d] = s->pad_before[d];
-        t->pad_after[d] = s->pad_after[d];
+    // By whether it is an image.
+    static const dnnl_format_tag_t first[] = {dnnl_ncdhw, dnnl_nchw}, last[] = {dnnl_ndhwc, dnnl_nhwc},
+                                   filter[] = {dnnl_dhwio, dnnl_hwio}, groups[] = {dnnl_dhwigo, dnnl_hwigo};
+    const int from = first_dimension(s);
+    dnnl_format_tag_t tag = (s->channels_first ? first : last)[from];
+    for (int d = from; d < 3; d++) {
+        t->stride[d - from] = s->stride[d];
+        t->dilation[d - from] = s->dilation[d] - 1;
+        t->pad_before[d - from] = s->pad_before[d];
+        t->pad_after[d - from] = s->pad_after[d];
     }
-    return describe(&t->input, images, s->in_channels, s->in[0], s->in[1], tag) &&
-           describe(&t->output, images, s->out_channels, s->out[0], s->out[1], tag) &&
-           describe_filter(s, &t->filter, dnnl_format_tag_any, dnnl_format_tag_any) &&
-           describe_filter(s, &t->user_filter, dnnl_hwio, dnnl_hwigo) &&
+    return describe(s, &t->input, images, s->in_channels, s->in, 1, tag) &&
+           describe(s, &t->output, images, s->out_channels, s->out, 1, tag) &&
+           describe_filter(s, &t->filter, dnnl_format_tag_any) &&
+           describe_filter(s, &t->user_filter, (s->groups > 1 ? groups : filter)[from]) &&
            dnnl_memory_desc_init_by_tag(&t->bias, 1, (dnnl_dims_t){s->out_channels}, dnnl_f32, dnnl_x) ==
                dnnl_success;
 }
@@ -140,8 +155,8 @@ static size_t scratch_beyond(const bd_conv_shape *s)
     enum {
         REGISTER_SIZE = 64
     };
-    bool is_strided_point = s->filter[0] == 1 && s->filter[1] == 1 && (s->stride[0] > 1 || s->stride[1] > 1);
-    return is_strided_point ? (size_t)(s->out[0] * s->out[1]) * REGISTER_SIZE : 0;
+    bool is_strided_point = bd_volume(s->filter) == 1 && bd_volume(s->stride) > 1;
+    return is_strided_point ? (size_t)bd_volume(s->out) * REGISTER_SIZE : 0;
 }
 
 static bool make_conv(bd_conv *c, const tensors *t)
@@ -161,16 +176,15 @@ static bool make_conv(bd_conv *c, const tensors *t)
 
 static bool has_elements(const bd_conv_shape *s)
 {
-    return s->batch > 0 && s->in_channels > 0 && s->out_channels > 0 && s->in[0] > 0 && s->in[1] > 0 &&
-           s->out[0] > 0 && s->out[1] > 0 && s->filter[0] > 0 && s->filter[1] > 0;
+    return s->batch > 0 && s->in_channels > 0 && s->out_channels > 0 && !bd_volume_is_empty(s->in) &&
+           !bd_volume_is_empty(s->out) && !bd_volume_is_empty(s->filter);
 }
 
 static void prepare_product(bd_conv *c)
 {
     const bd_conv_shape *s = &c->shape;
     c->by_product = true;
-    c->scratch_size =
-        sizeof(float) * (size_t)(s->filter[0] * s->filter[1] * s->in_channels * s->out[0] * s->out[1]);
+    c->scratch_size = sizeof(float) * (size_t)(bd_volume(s->filter) * s->in_channels * bd_volume(s->out));
 }
 
 static void conv_free(bd_primitive *p)
@@ -206,8 +220,8 @@ static int64_t images_of_call(const bd_conv *c)
     const bd_conv_shape *s = &c->shape;
     if (c->kind == BD_CONV_FILTER_GRAD) return s->batch;
     const int64_t channels = s->in_channels / s->groups; // of a filter
-    const double positions = (double)s->out[0] * (double)s->out[1] * (double)s->out_channels,
-                 all = positions * (double)s->filter[0] * (double)s->filter[1] * (double)channels;
+    const double positions = bd_volume_estimate(s->out) * (double)s->out_channels,
+                 all = positions * bd_volume_estimate(s->filter) * (double)channels;
     return bd_dnnl_images_of_call(
         s->batch, all < BD_DNNL_CALL_MULTIPLICATIONS ? (int64_t)all : BD_DNNL_CALL_MULTIPLICATIONS);
 }
@@ -264,28 +278,34 @@ static void add_row(const float *row, float *input, int64_t step, int64_t n)
         input[i * step] += row[i];
 }
 
-// Adds the contribution of element `k` of the filter to each position of an image, `parts` [channels,
-// positions].
-static void add_parts(const bd_conv_shape *s, const int64_t k[2], const float *parts, float *image)
+// The input's position for output position `at`, along dimension `d`, under element `k` of the filter.
+static int64_t input_at(const bd_conv_shape *s, int d, int64_t at, int64_t k)
 {
-    int64_t h, h_to, w, w_to, row = s->in[1] * s->in_channels;
-    positions(s, 0, k[0], &h, &h_to);
-    positions(s, 1, k[1], &w, &w_to);
+    return at * s->stride[d] - s->pad_before[d] + k * s->dilation[d];
+}
+
+// Adds the contribution of element `k` of the filter to each position of an image, `parts` [channels,
+// positions]. The image is one of a volume's, at its output's depth `depth`.
+static void add_parts(const bd_conv_shape *s, const int64_t k[3], int64_t depth, const float *parts,
+                      float *volume)
+{
+    int64_t h, h_to, w, w_to, row = s->in[2] * s->in_channels, all = bd_volume(s->out);
+    positions(s, 1, k[1], &h, &h_to);
+    positions(s, 2, k[2], &w, &w_to);
     if (w >= w_to) return;
-    int64_t at_w = w * s->stride[1] - s->pad_before[1] + k[1] * s->dilation[1];
+    float *image = volume + input_at(s, 0, depth, k[0]) * s->in[1] * row;
     for (; h < h_to; h++) {
-        int64_t at_h = h * s->stride[0] - s->pad_before[0] + k[0] * s->dilation[0];
-        float *to = image + at_h * row + at_w * s->in_channels;
-        const float *from = parts + h * s->out[1] + w;
+        float *to = image + input_at(s, 1, h, k[1]) * row + input_at(s, 2, w, k[2]) * s->in_channels;
+        const float *from = parts + (depth * s->out[1] + h) * s->out[2] + w;
         for (int64_t c = 0; c < s->in_channels; c++)
-            add_row(from + c * s->out[0] * s->out[1], to + c, s->stride[1] * s->in_channels, w_to - w);
+            add_row(from + c * all, to + c, s->stride[2] * s->in_channels, w_to - w);
     }
 }
 
 static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float *parts)
 {
-    int64_t positions_len = s->out[0] * s->out[1], image_len = s->in[0] * s->in[1] * s->in_channels;
-    bd_gemm_shape g = {.m = s->filter[0] * s->filter[1] * s->in_channels,
+    int64_t positions_len = bd_volume(s->out), image_len = bd_volume(s->in) * s->in_channels;
+    bd_gemm_shape g = {.m = bd_volume(s->filter) * s->in_channels,
                        .k = s->out_channels,
                        .n = positions_len,
                        .transpose_b = true};
@@ -295,9 +315,12 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
          n++, image += image_len, output += positions_len * s->out_channels) {
         bd_gemm(BD_F32, &g, data->filter, output, parts);
         const float *part = parts;
-        for (int64_t kh = 0; kh < s->filter[0]; kh++) {
-            for (int64_t kw = 0; kw < s->filter[1]; kw++, part += s->in_channels * positions_len)
-                add_parts(s, (int64_t[]){kh, kw}, part, image);
+        for (int64_t i = 0; i < bd_volume(s->filter); i++, part += s->in_channels * positions_len) {
+            int64_t k[3] = {i / (s->filter[1] * s->filter[2]), i / s->filter[2] % s->filter[1],
+                            i % s->filter[2]};
+            int64_t depth, to;
+            for (positions(s, 0, k[0], &depth, &to); depth < to; depth++)
+                add_parts(s, k, depth, part, image);
         }
     }
 }
@@ -306,8 +329,8 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
 static bool run_images(bd_conv *c, const bd_conv_data *data)
 {
     const bd_conv_shape *s = &c->shape;
-    const int64_t in = c->images * s->in[0] * s->in[1] * s->in_channels,
-                  out = c->images * s->out[0] * s->out[1] * s->out_channels;
+    const int64_t in = c->images * bd_volume(s->in) * s->in_channels,
+                  out = c->images * bd_volume(s->out) * s->out_channels;
     bool ok = true;
     for (int64_t i = 0; i < s->batch / c->images && ok && !bd_interrupted(); i++)
         ok = point_at(c->memory[INPUT], (float *)data->input + i * in) &&

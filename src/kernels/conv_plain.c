@@ -4,21 +4,23 @@
 #include "base/interrupt.h"
 #include <string.h>
 
-// Where things lie, in elements; [0] is height, [1] width.
+// Where things lie, in elements; steps are along depth, height and width.
 typedef struct layout {
-    int64_t in_image, in_step[2], in_channel;
-    int64_t out_image, out_step[2], out_channel;
+    int64_t in_image, in_step[3], in_channel;
+    int64_t out_image, out_step[3], out_channel;
 } layout;
 
 static layout layout_of(const bd_conv_shape *s)
 {
-    int64_t in_size = s->in[0] * s->in[1], out_size = s->out[0] * s->out[1];
+    int64_t in_size = bd_volume(s->in), out_size = bd_volume(s->out);
     layout l = {.in_image = in_size * s->in_channels, .out_image = out_size * s->out_channels};
-    l.in_step[1] = s->channels_first ? 1 : s->in_channels;
-    l.in_step[0] = l.in_step[1] * s->in[1];
+    l.in_step[2] = s->channels_first ? 1 : s->in_channels;
+    l.out_step[2] = s->channels_first ? 1 : s->out_channels;
+    for (int d = 1; d >= 0; d--) {
+        l.in_step[d] = l.in_step[d + 1] * s->in[d + 1];
+        l.out_step[d] = l.out_step[d + 1] * s->out[d + 1];
+    }
     l.in_channel = s->channels_first ? in_size : 1;
-    l.out_step[1] = s->channels_first ? 1 : s->out_channels;
-    l.out_step[0] = l.out_step[1] * s->out[1];
     l.out_channel = s->channels_first ? out_size : 1;
     return l;
 }
@@ -46,9 +48,9 @@ static int64_t filter_channels(const bd_conv_shape *s)
 void bd_conv_plain(bd_number type, bd_conv_kind kind, const bd_conv_shape *s, const bd_conv_data *d)
 {
     size_t size = bd_number_size(type);
-    int64_t filter = s->filter[0] * s->filter[1] * filter_channels(s);
-    int64_t input = s->batch * s->in[0] * s->in[1] * s->in_channels;
-    int64_t output = s->batch * s->out[0] * s->out[1] * s->out_channels;
+    int64_t filter = bd_volume(s->filter) * filter_channels(s);
+    int64_t input = s->batch * bd_volume(s->in) * s->in_channels;
+    int64_t output = s->batch * bd_volume(s->out) * s->out_channels;
     if (kind == BD_CONV_OUTPUT) {
         memset(d->output, 0, (size_t)output * size);
     } else if (kind == BD_CONV_INPUT_GRAD) {

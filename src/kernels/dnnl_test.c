@@ -48,13 +48,13 @@ static void convolve(bd_primitive_cache *cache, float *in, float *out, float *fi
     const bd_conv_shape shape = {.batch = BATCH,
                                  .in_channels = CHANNELS,
                                  .out_channels = CHANNELS,
-                                 .in = {SIDE, SIDE},
-                                 .out = {SIDE, SIDE},
-                                 .filter = {3, 3},
-                                 .stride = {1, 1},
-                                 .dilation = {1, 1},
-                                 .pad_before = {1, 1},
-                                 .pad_after = {1, 1},
+                                 .in = {1, SIDE, SIDE},
+                                 .out = {1, SIDE, SIDE},
+                                 .filter = {1, 3, 3},
+                                 .stride = {1, 1, 1},
+                                 .dilation = {1, 1, 1},
+                                 .pad_before = {0, 1, 1},
+                                 .pad_after = {0, 1, 1},
                                  .groups = 1};
     const bd_conv_data data = {.input = in, .filter = filter, .output = out};
     for (int kind = BD_CONV_OUTPUT; kind <= BD_CONV_FILTER_GRAD; kind++)
@@ -66,10 +66,10 @@ static void pool(bd_primitive_cache *cache, float *in, float *out, float *unused
     (void)unused;
     const bd_pooling_shape shape = {.batch = BATCH,
                                     .channels = CHANNELS,
-                                    .in = {SIDE, SIDE},
-                                    .out = {SIDE / 2, SIDE / 2},
-                                    .window = {2, 2},
-                                    .stride = {2, 2}};
+                                    .in = {1, SIDE, SIDE},
+                                    .out = {1, SIDE / 2, SIDE / 2},
+                                    .window = {1, 2, 2},
+                                    .stride = {1, 2, 2}};
     const bd_pooling_data data = {.x = in, .dx = in, .y = out, .dy = out};
     const bd_pooling_kind kinds[] = {BD_POOLING_MAX, BD_POOLING_MAX_GRAD, BD_POOLING_MEAN,
                                      BD_POOLING_MEAN_GRAD};

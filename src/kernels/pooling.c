@@ -39,20 +39,24 @@ static bool is_grad(bd_pooling_kind kind)
 static bool describe(const bd_pooling *p, images *i)
 {
     const bd_pooling_shape *s = &p->shape;
-    dnnl_format_tag_t tag = s->channels_first ? dnnl_nchw : dnnl_nhwc;
-    for (int d = 0; d < 2; d++) {
-        i->window[d] = s->window[d];
-        i->stride[d] = s->stride[d];
-        i->pad_before[d] = s->pad_before[d];
-        i->pad_after[d] = s->pad_after[d];
+    // oneDNN's kernels for images, of depth 1, are faster.
+    const int from = s->in[0] == 1 && s->out[0] == 1 && s->window[0] == 1;
+    static const dnnl_format_tag_t first[] = {dnnl_ncdhw, dnnl_nchw}, last[] = {dnnl_ndhwc, dnnl_nhwc};
+    dnnl_format_tag_t tag = (s->channels_first ? first : last)[from];
+    dnnl_dims_t in = {p->images, s->channels}, out = {p->images, s->channels};
+    for (int d = from; d < 3; d++) {
+        i->window[d - from] = s->window[d];
+        i->stride[d - from] = s->stride[d];
+        i->pad_before[d - from] = s->pad_before[d];
+        i->pad_after[d - from] = s->pad_after[d];
+        in[2 + d - from] = s->in[d];
+        out[2 + d - from] = s->out[d];
     }
     i->algorithm = p->kind == BD_POOLING_MAX || p->kind == BD_POOLING_MAX_GRAD
                        ? dnnl_pooling_max
                        : dnnl_pooling_avg_exclude_padding;
-    dnnl_dims_t in = {p->images, s->channels, s->in[0], s->in[1]},
-                out = {p->images, s->channels, s->out[0], s->out[1]};
-    return dnnl_memory_desc_init_by_tag(&i->input, 4, in, dnnl_f32, tag) == dnnl_success &&
-           dnnl_memory_desc_init_by_tag(&i->output, 4, out, dnnl_f32, tag) == dnnl_success;
+    return dnnl_memory_desc_init_by_tag(&i->input, 5 - from, in, dnnl_f32, tag) == dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&i->output, 5 - from, out, dnnl_f32, tag) == dnnl_success;
 }
 
 static bool make_descs(bd_pooling *p, const images *i)
@@ -130,7 +134,7 @@ static void pooling_free(bd_primitive *base)
 
 static bool has_elements(const bd_pooling_shape *s)
 {
-    return s->batch > 0 && s->channels > 0 && s->in[0] > 0 && s->in[1] > 0 && s->out[0] > 0 && s->out[1] > 0;
+    return s->batch > 0 && s->channels > 0 && !bd_volume_is_empty(s->in) && !bd_volume_is_empty(s->out);
 }
 
 // An element is worth some multiplications: it is loaded.
@@ -138,8 +142,8 @@ static bool has_elements(const bd_pooling_shape *s)
 
 static int64_t images_of_call(const bd_pooling_shape *s)
 {
-    const double all = ELEMENT_MULTIPLICATIONS * (double)s->out[0] * (double)s->out[1] * (double)s->channels *
-                       (double)s->window[0] * (double)s->window[1];
+    const double all = ELEMENT_MULTIPLICATIONS * bd_volume_estimate(s->out) * (double)s->channels *
+                       bd_volume_estimate(s->window);
     return bd_dnnl_images_of_call(
         s->batch, all < BD_DNNL_CALL_MULTIPLICATIONS ? (int64_t)all : BD_DNNL_CALL_MULTIPLICATIONS);
 }
@@ -189,8 +193,8 @@ static bool pooling_run(bd_primitive *base, const void *pooling_data, void *scra
     bool ok = point_at(p->workspace, at) && point_at(p->again_output, at + p->workspace_size) &&
               point_at(p->scratch, at + p->workspace_size + p->again_size);
     for (int64_t i = 0; i < s->batch && ok && !bd_interrupted(); i += p->images)
-        ok = run_images(p, pooling_data, i * s->in[0] * s->in[1] * s->channels,
-                        i * s->out[0] * s->out[1] * s->channels);
+        ok = run_images(p, pooling_data, i * bd_volume(s->in) * s->channels,
+                        i * bd_volume(s->out) * s->channels);
     return ok;
 }
 
@@ -200,7 +204,7 @@ bd_primitive *bd_pooling_take(bd_primitive_cache *cache, bd_pooling_kind kind, c
 {
     bd_primitive *found = bd_primitive_take(cache, shape, sizeof *shape);
     if (found) return found;
-    if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK) return NULL;
+    if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK || kind == BD_POOLING_MAX_GRAD_ALL) return NULL;
     bd_pooling *p = bd_calloc(1, sizeof *p);
     p->kind = kind;
     p->shape = *shape;

@@ -1,10 +1,11 @@
-// Pooling: the greatest or the mean element of windows that slide over images, and the gradients. Float by
-// oneDNN, all number types by plain loops.
+// Pooling: the greatest or the mean element of windows that slide over images or volumes, and the gradients.
+// Float by oneDNN, all number types by plain loops.
 #ifndef BD_KERNELS_POOLING_H
 #define BD_KERNELS_POOLING_H
 
 #include "kernels/number.h"
 #include "kernels/primitive_cache.h"
+#include "kernels/volume.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,17 +13,20 @@ typedef enum bd_pooling_kind {
     BD_POOLING_MAX, // y from x
     // dx from x and dy: the gradient of a window goes to its first maximum, row by row
     BD_POOLING_MAX_GRAD,
+    // dx from x, y and dy: the gradient of a window goes to all of its maxima; by plain loops only
+    BD_POOLING_MAX_GRAD_ALL,
     BD_POOLING_MAX_PICK, // dy from x and dx: from where that element was; by plain loops only
     BD_POOLING_MEAN,     // y from x: of the elements of the window that lie on the image
     BD_POOLING_MEAN_GRAD // dx from dy
 } bd_pooling_kind;
 
-// Pairs are height, width. Every window reaches into the image. All are 64 bits wide, so that shapes can be
+// Triples are depth, height, width. An image is a volume of depth 1 without padding, with a window of depth
+// 1 and a stride of 1. Every window reaches into the volume. All are 64 bits wide, so that shapes can be
 // compared as memory.
 typedef struct bd_pooling_shape {
     int64_t batch, channels;
-    int64_t in[2], out[2], window[2], stride[2], pad_before[2], pad_after[2];
-    int64_t channels_first; // 1: images are [batch, channels, height, width], 0: channels are last
+    int64_t in[3], out[3], window[3], stride[3], pad_before[3], pad_after[3];
+    int64_t channels_first; // 1: volumes are [batch, channels, depth, height, width], 0: channels are last
 } bd_pooling_shape;
 
 // The images that the kind uses; they do not overlap.

@@ -3,41 +3,80 @@
 // Parameters: T, the type; U, the type of sums (unsigned for integers, so that they wrap around); NAME(x),
 // the name of function x for the type.
 
-static void NAME(window)(bd_pooling_kind kind, const bd_pooling_shape *s, const plane *p, int64_t h,
-                         int64_t w, const bd_pooling_data *d)
+static void NAME(window)(bd_pooling_kind kind, const bd_pooling_shape *s, const plane *p, const int64_t at[3],
+                         const bd_pooling_data *d)
 {
-    int64_t row, row_to, from, to, y = p->y + h * p->y_step[0] + w * p->y_step[1], found = -1;
-    const T *xs = d->x;
-    T *dxs = d->dx, sum = 0;
-    reach(s, 0, h, &row, &row_to);
-    reach(s, 1, w, &from, &to);
-    T count = (T)((row_to - row) * (to - from));
-    for (; row < row_to; row++) {
-        for (int64_t column = from; column < to; column++) {
-            int64_t x = p->x + row * p->x_step[0] + column * p->x_step[1];
-            if (kind == BD_POOLING_MEAN) {
-                sum = (T)((U)sum + (U)xs[x]);
-            } else if (kind == BD_POOLING_MEAN_GRAD) {
-                dxs[x] += ((T *)d->dy)[y] / count;
-            } else if (found < 0 || xs[found] < xs[x]) {
-                found = x;
+    const box b = reach(s, p, at);
+    const T *xs = d->x, *dys = d->dy;
+    T *dxs = d->dx, sum = 0, count = 1;
+    int64_t found = -1;
+    for (int k = 0; k < 3; k++)
+        count = (T)(count * (T)(b.to[k] - b.from[k]));
+    for (int64_t depth = b.from[0]; depth < b.to[0]; depth++) {
+        for (int64_t row = b.from[1]; row < b.to[1]; row++) {
+            int64_t x = p->x + depth * p->x_step[0] + row * p->x_step[1] + b.from[2] * p->x_step[2];
+            for (int64_t column = b.from[2]; column < b.to[2]; column++, x += p->x_step[2]) {
+                if (kind == BD_POOLING_MEAN) {
+                    sum = (T)((U)sum + (U)xs[x]);
+                } else if (kind == BD_POOLING_MEAN_GRAD) {
+                    dxs[x] += dys[b.y] / count;
+                } else if (found < 0 || xs[found] < xs[x]) {
+                    found = x;
+                }
             }
         }
     }
-    if (kind == BD_POOLING_MEAN) ((T *)d->y)[y] = sum / count;
-    if (kind == BD_POOLING_MAX) ((T *)d->y)[y] = xs[found];
-    if (kind == BD_POOLING_MAX_GRAD) dxs[found] = (T)((U)dxs[found] + (U)((T *)d->dy)[y]);
-    if (kind == BD_POOLING_MAX_PICK) ((T *)d->dy)[y] = dxs[found];
+    if (kind == BD_POOLING_MEAN) ((T *)d->y)[b.y] = sum / count;
+    if (kind == BD_POOLING_MAX) ((T *)d->y)[b.y] = xs[found];
+    if (kind == BD_POOLING_MAX_GRAD) dxs[found] = (T)((U)dxs[found] + (U)dys[b.y]);
+    if (kind == BD_POOLING_MAX_PICK) ((T *)d->dy)[b.y] = dxs[found];
+}
+
+// Adds the gradients of one position's windows, a channel each, to the elements `x` that are their maxima.
+static inline void NAME(spread)(const bd_pooling_shape *s, int64_t x_step, int64_t y_step, const T *x,
+                                const T *y, const T *dy, T *dx)
+{
+    for (int64_t c = 0; c < s->channels; c++)
+        dx[c * x_step] = (T)((U)dx[c * x_step] + (U)(x[c * x_step] == y[c * y_step] ? dy[c * y_step] : (T)0));
+}
+
+// The channels are in the innermost loop, where they are last in memory.
+static void NAME(spread_all)(const bd_pooling_shape *s, const bd_pooling_data *d, const plane *p,
+                             const int64_t at[3])
+{
+    const box b = reach(s, p, at);
+    const T *ys = (const T *)d->y + b.y, *dys = (const T *)d->dy + b.y;
+    for (int64_t depth = b.from[0]; depth < b.to[0]; depth++) {
+        for (int64_t row = b.from[1]; row < b.to[1]; row++) {
+            for (int64_t column = b.from[2]; column < b.to[2]; column++) {
+                int64_t i = p->x + depth * p->x_step[0] + row * p->x_step[1] + column * p->x_step[2];
+                const T *x = (const T *)d->x + i;
+                T *dx = (T *)d->dx + i;
+                if (s->channels_first) {
+                    NAME(spread)(s, bd_volume(s->in), bd_volume(s->out), x, ys, dys, dx);
+                } else {
+                    NAME(spread)(s, 1, 1, x, ys, dys, dx);
+                }
+            }
+        }
+    }
 }
 
 static void NAME(pool)(bd_pooling_kind kind, const bd_pooling_shape *s, const bd_pooling_data *d)
 {
-    for (int64_t image = 0; image < s->batch; image++) {
-        for (int64_t channel = 0; channel < s->channels; channel++) {
-            plane p = plane_at(s, image, channel);
-            for (int64_t h = 0; h < s->out[0]; h++) {
-                for (int64_t w = 0; w < s->out[1] && !bd_interrupted(); w++)
-                    NAME(window)(kind, s, &p, h, w, d);
+    const int64_t channels = kind == BD_POOLING_MAX_GRAD_ALL ? 1 : s->channels; // that are walked over here
+    for (int64_t image = 0; image < s->batch * channels; image++) {
+        const plane p = plane_at(s, image / channels, image % channels);
+        int64_t at[3];
+        for (at[0] = 0; at[0] < s->out[0]; at[0]++) {
+            for (at[1] = 0; at[1] < s->out[1]; at[1]++) {
+                for (at[2] = 0; at[2] < s->out[2] && !bd_interrupted(); at[2]++) {
+                    if (kind == BD_POOLING_MAX_GRAD_ALL) {
+                        NAME(spread_all)(s, d, &p, at);
+                    } else {
+                        NAME(window)(kind, s, &p, at, d);
+                    }
+                }
             }
         }
     }

@@ -20,8 +20,6 @@ static const family families[] = {
     {"TensorForest", true, "Braid has no tensor forest"},
     {"CudnnRNN", true, "cuDNN's ops are not part of Braid"},
     {"Nccl", true, "NCCL's ops are not part of Braid"},
-    {"Conv3D", false, "3-D convolution and pooling are not part of Braid"},
-    {"Pool3D", false, "3-D convolution and pooling are not part of Braid"},
     {"Svd", false, "decompositions of matrices are not part of Braid"},
     {"SelfAdjointEig", false, "decompositions of matrices are not part of Braid"},
     {"MatrixSquareRoot", false, "decompositions of matrices are not part of Braid"},

@@ -31,7 +31,8 @@ static const char differentiable[] =
     "Conv2D Conv2DBackpropInput Conv2DBackpropFilter DepthwiseConv2dNative DepthwiseConv2dNativeBackpropInput "
     "DepthwiseConv2dNativeBackpropFilter Softmax LogSoftmax BiasAdd BiasAddGrad BiasAddV1 Relu ReluGrad Relu6 Relu6Grad Elu "
     "EluGrad Selu SeluGrad Softplus SoftplusGrad Softsign SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits LRN "
-    "AvgPool AvgPoolGrad MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 MaxPoolGradGrad L2Loss TopKV2 FusedBatchNorm "
+    "AvgPool AvgPoolGrad AvgPool3D AvgPool3DGrad Conv3D Conv3DBackpropInputV2 Conv3DBackpropFilterV2 MaxPool3D MaxPool3DGrad "
+    "MaxPool3DGradGrad ExtractVolumePatches MaxPool MaxPoolV2 MaxPoolGrad MaxPoolGradV2 MaxPoolGradGrad L2Loss TopKV2 FusedBatchNorm "
     "FusedBatchNormGrad FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGradV2 FusedBatchNormGradV3 "
     "BatchNormWithGlobalNormalization Dilation2D MaxPoolWithArgmax CropAndResize "
     "FractionalMaxPool FractionalAvgPool "
@@ -257,7 +258,8 @@ static const char checked_otherwise[] =
     // lstm_block_test, ...
     " CropAndResize "
     "FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 "
-    "FusedBatchNormV2 FusedBatchNormV3 LRN MaxPoolGradGrad "
+    "FusedBatchNormV2 FusedBatchNormV3 LRN MaxPoolGradGrad MaxPool3D MaxPool3DGrad "
+    "MaxPool3DGradGrad "
     "ResizeBicubic ResizeBilinear ResizeNearestNeighbor ScaleAndTranslate BlockLSTM BlockLSTMV2 LSTMBlockCell GRUBlockCell "
     // of resources, of values that live for a step, of branches, or of functions
     "PartitionedCall StatefulPartitionedCall ReadVariableOp ResourceGather ResourceGatherNd TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 "

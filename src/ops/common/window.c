@@ -1,4 +1,4 @@
-// How windows slide over images: attributes, positions and padding.
+// How windows slide over images and volumes: attributes, positions and padding.
 #include "ops/common/window.h"
 
 #include <string.h>
@@ -10,21 +10,21 @@ static bool has_attr(const braid_op *node, const char *name)
     return bd_node_attr(node, name) != NULL;
 }
 
-// Reads the height and width from a list of four. `what` is the attr's name in TensorFlow's messages.
-static braid_code read_pair(const braid_op *node, const bd_window *w, const char *name, const char *what,
-                            int64_t out[2], braid_status *st)
+// Reads the spatial dimensions from a list of all. `what` is the attr's name in TensorFlow's messages.
+static braid_code read_list(const braid_op *node, const bd_window *w, const char *name, const char *what,
+                            int64_t out[BD_SPATIAL_MAX], braid_status *st)
 {
     const bd_attr *attr = bd_node_attr(node, name);
-    if (attr->list.count != 4)
+    if (attr->list.count != bd_window_rank(w))
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "%s requires the %s attribute to contain 4 values, but got: %d", node->op_type, what,
-                       attr->list.count);
-    for (int i = 0; i < 4; i++) {
+                       "%s requires the %s attribute to contain %d values, but got: %d", node->op_type, what,
+                       bd_window_rank(w), attr->list.count);
+    for (int i = 0; i < attr->list.count; i++) {
         if (attr->list.i[i] > INT32_MAX)
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "Attr %s has value %lld out of range for an int32",
                            name, (long long)attr->list.i[i]);
     }
-    for (int d = 0; d < 2; d++)
+    for (int d = 0; d < w->spatial; d++)
         out[d] = attr->list.i[bd_window_axis(w, d)];
     return BRAID_OK;
 }
@@ -37,11 +37,12 @@ static braid_code read_explicit(const braid_op *node, bd_window *w, braid_status
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
     }
-    if (!attr || attr->list.count != 8)
+    const int count = 2 * bd_window_rank(w);
+    if (!attr || attr->list.count != count)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "explicit_paddings attribute must contain 8 values, but got: %d",
+                       "explicit_paddings attribute must contain %d values, but got: %d", count,
                        attr ? attr->list.count : 0);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < count; i++) {
         if (attr->list.i[i] < 0 || attr->list.i[i] > INT32_MAX)
             return bd_fail(st, BRAID_INVALID_ARGUMENT,
                            "All elements of explicit_paddings must be nonnegative and fit int32");
@@ -50,28 +51,31 @@ static braid_code read_explicit(const braid_op *node, bd_window *w, braid_status
     if (attr->list.i[0] || attr->list.i[1] || attr->list.i[2 * channel] || attr->list.i[2 * channel + 1])
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Nonzero explicit padding in the batch or depth dimensions is not supported");
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < w->spatial; d++) {
         w->before[d] = attr->list.i[2 * bd_window_axis(w, d)];
         w->after[d] = attr->list.i[2 * bd_window_axis(w, d) + 1];
     }
     return BRAID_OK;
 }
 
-static braid_code check_positive(const int64_t pair[2], const char *what, braid_status *st)
+static braid_code check_positive(const bd_window *w, const int64_t *numbers, const char *what,
+                                 braid_status *st)
 {
-    for (int d = 0; d < 2; d++) {
-        if (pair[d] <= 0)
+    for (int d = 0; d < w->spatial; d++) {
+        if (numbers[d] <= 0)
             return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s must be > 0, but got %lld", what,
-                           (long long)pair[d]);
+                           (long long)numbers[d]);
     }
     return BRAID_OK;
 }
 
-braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st)
+static braid_code read_window(const braid_op *node, const char *format, bd_window *w, braid_status *st)
 {
-    const char *padding = bd_node_attr_string(node, "padding"),
-               *format = has_attr(node, "data_format") ? bd_node_attr_string(node, "data_format") : "NHWC";
-    *w = (bd_window){.stride = {1, 1}, .dilation = {1, 1}, .channels_first = strncmp(format, "NC", 2) == 0};
+    const char *padding = bd_node_attr_string(node, "padding");
+    *w = (bd_window){.spatial = strchr(format, 'D') ? 3 : 2,
+                     .stride = {1, 1, 1},
+                     .dilation = {1, 1, 1},
+                     .channels_first = strncmp(format, "NC", 2) == 0};
     w->padding = strcmp(padding, "SAME") == 0    ? BD_PADDING_SAME
                  : strcmp(padding, "VALID") == 0 ? BD_PADDING_VALID
                                                  : BD_PADDING_EXPLICIT;
@@ -79,26 +83,37 @@ braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st)
         return bd_fail(st, BRAID_UNIMPLEMENTED, "%s on a CPU does not know the format NCHW_VECT_C",
                        node->op_type);
     braid_code code = BRAID_OK;
-    if (has_attr(node, "strides")) code = read_pair(node, w, "strides", "stride", w->stride, st);
+    if (has_attr(node, "strides")) code = read_list(node, w, "strides", "stride", w->stride, st);
     if (!code && has_attr(node, "ksize")) {
-        code = read_pair(node, w, "ksize", "ksize", w->size, st);
-        if (!code) code = check_positive(w->size, "Window size", st);
+        code = read_list(node, w, "ksize", "ksize", w->size, st);
+        if (!code) code = check_positive(w, w->size, "Window size", st);
     }
     if (!code && has_attr(node, "ksizes")) {
-        code = read_pair(node, w, "ksizes", "ksizes", w->size, st);
-        if (!code) code = check_positive(w->size, "Window size", st);
+        code = read_list(node, w, "ksizes", "ksizes", w->size, st);
+        if (!code) code = check_positive(w, w->size, "Window size", st);
     }
     if (!code && has_attr(node, "dilations"))
-        code = read_pair(node, w, "dilations", "dilation", w->dilation, st);
-    if (!code && has_attr(node, "rates")) code = read_pair(node, w, "rates", "rates", w->dilation, st);
-    if (!code) code = check_positive(w->stride, "Stride", st);
-    if (!code) code = check_positive(w->dilation, "Dilation rate", st);
+        code = read_list(node, w, "dilations", "dilation", w->dilation, st);
+    if (!code && has_attr(node, "rates")) code = read_list(node, w, "rates", "rates", w->dilation, st);
+    if (!code) code = check_positive(w, w->stride, "Stride", st);
+    if (!code) code = check_positive(w, w->dilation, "Dilation rate", st);
     return code ? code : read_explicit(node, w, st);
+}
+
+braid_code bd_window_read(const braid_op *node, bd_window *w, braid_status *st)
+{
+    const char *format = has_attr(node, "data_format") ? bd_node_attr_string(node, "data_format") : "NHWC";
+    return read_window(node, format, w, st);
+}
+
+braid_code bd_window_read_volumes(const braid_op *node, bd_window *w, braid_status *st)
+{
+    return read_window(node, "NDHWC", w, st);
 }
 
 void bd_window_set(bd_window *w, const int64_t size[4], const int64_t stride[4])
 {
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < w->spatial; d++) {
         w->size[d] = size[bd_window_axis(w, d)];
         w->stride[d] = stride[bd_window_axis(w, d)];
     }
@@ -116,7 +131,7 @@ braid_code bd_window_check_axes(const braid_op *node, const bd_window *w, braid_
     if (!stays(node, w, "ksize") || (has_attr(node, "ksize") && !stays(node, w, "strides")))
         return bd_fail(st, BRAID_UNIMPLEMENTED,
                        "Pooling is not yet supported on the batch or depth dimension.");
-    if (has_attr(node, "rates")) {
+    if (has_attr(node, "ksizes")) { // patches; dilation has rates
         const char *along = !stays(node, w, "ksizes")    ? "ksizes"
                             : !stays(node, w, "strides") ? "strides"
                             : !stays(node, w, "rates")   ? "rates"
@@ -214,6 +229,15 @@ braid_code bd_shape_ctx_window(bd_shape_ctx *c, const bd_window *w, int d, int64
     if (w->padding == BD_PADDING_SAME || room_beside(w, d, in, size) >= 0) return BRAID_OK;
     return bd_shape_ctx_fail(c, st, "Negative dimension size caused by subtracting %lld from %lld",
                              (long long)extent(w, d, size), (long long)in + w->before[d] + w->after[d]);
+}
+
+braid_code bd_window_shape_in_input(bd_shape_ctx *c, const bd_window *w, int i, braid_status *st)
+{
+    if (!bd_shape_ctx_constant_shape(c, i, &c->outputs[0]) || c->outputs[0].rank < 0)
+        c->outputs[0] = bd_window_unknown_shape(w);
+    if (c->outputs[0].rank == bd_window_rank(w)) return BRAID_OK;
+    return bd_shape_ctx_fail(c, st, "Shape must be rank %d but is rank %d", bd_window_rank(w),
+                             c->outputs[0].rank);
 }
 
 braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shape *shape)

@@ -7,6 +7,43 @@
 
 // Computed with numpy from the definitions.
 
+#define VOLUME "ksizes=[1,2,2,2,1]; strides=[1,1,1,1,1]; padding=VALID"
+
+// Values of TensorFlow 2.15.
+static void patches_of_volumes_follow_the_definition(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"ExtractVolumePatches", "ksizes=[1,2,2,2,1]; strides=[1,1,1,1,1]; padding=VALID",
+         "float[1,2,3,3,1] 53 89 57 14 56 22 25 8 47 34 58 21 30 7 20 55 50 30",
+         "float[1,1,2,2,8] 53 89 14 56 34 58 30 7 89 57 56 22 58 21 7 20 14 56 25 8 30 7 55 50 56 22 8 47 7 20 50 30"},
+        {"ExtractVolumePatches", "ksizes=[1,2,1,2,1]; strides=[1,2,1,1,1]; padding=SAME",
+         "int32[2,3,2,2,2] 78 87 16 41 80 55 34 21 85 8 41 12 51 31 14 71 13 1 9 17 84 25 77 60 51 41 52 52 63 22 83 64 71 10 51 12 2 29 45 21 51 58 16 44 73 20 34 30",
+         "int32[2,2,2,2,8] 78 87 16 41 85 8 41 12 16 41 0 0 41 12 0 0 80 55 34 21 51 31 14 71 34 21 0 0 14 71 0 0 13 1 9 17 0 0 0 0 9 17 0 0 0 0 0 0 84 25 77 60 0 0 0 0 77 60 0 0 0 0 0 0 51 41 52 52 71 10 51 12 52 52 0 0 51 12 0 0 63 22 83 64 2 29 45 21 83 64 0 0 45 21 0 0 51 58 16 44 0 0 0 0 16 44 0 0 0 0 0 0 73 20 34 30 0 0 0 0 34 30 0 0 0 0 0 0"},
+        {"ExtractVolumePatches", VOLUME, "half[0,3,3,3,1]", "half[0,2,2,2,8]"},
+        {"ExtractVolumePatches", VOLUME, "float[] 1", "InvalidArgument: input must be 5-dimensional"},
+        {"ExtractVolumePatches", "ksizes=[1,2,2,2,2]; strides=[1,1,1,1,1]; padding=VALID",
+         "float[1,3,3,3,2] 1", "Unimplemented: Only support ksizes across space."},
+        {"ExtractVolumePatches", "ksizes=[1,2,2,2,1]; strides=[2,1,1,1,1]; padding=VALID",
+         "float[1,3,3,3,2] 1", "Unimplemented: Only support strides across space."},
+        {"ExtractVolumePatches",
+         "ksizes=[1,2147483647,2147483647,2147483647,1]; strides=[1,1,1,1,1]; padding=SAME",
+         "float[1,3,3,3,2] 1", "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+    static const op_shape_case shapes[] = {
+        {"ExtractVolumePatches", VOLUME, "[?,3,4,5,2]", "[?,2,3,4,16]"},
+        {"ExtractVolumePatches", VOLUME, "?", "[?,?,?,?,?]"},
+    };
+    OP_TEST_SHAPES(shapes);
+    static const op_grad_case grads[] = {
+        {.op = "ExtractVolumePatches",
+         .attrs = "ksizes=[1,2,1,2,1]; strides=[1,1,2,1,1]; padding=SAME",
+         .inputs = "double[2,2,2,2,1] 1 -2 3 0.5 1 -1 2 0.25 1 1 -3 2 4 5 6 7"},
+    };
+    OP_TEST_GRADIENTS(grads);
+}
+
 static void patches_follow_the_definition(void **state)
 {
     (void)state;
@@ -303,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patches_follow_the_definition),
+        cmocka_unit_test(patches_of_volumes_follow_the_definition),
         cmocka_unit_test(dilation_follows_its_definition),
         cmocka_unit_test(dilation_at_strides_follow_the_definition),
         cmocka_unit_test(dilation_at_rates_follow_the_definition),

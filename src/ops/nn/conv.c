@@ -1,4 +1,4 @@
-// Conv2D, DepthwiseConv2dNative and their gradients.
+// Conv2D, DepthwiseConv2dNative, Conv3D and their gradients.
 #include "ops/nn/conv.h"
 
 #include "graph/grad.h"
@@ -8,12 +8,13 @@
 
 // ---- Shapes ----
 
-// [batch, height, width, channels] in the order of the window's data format.
-static braid_shape images(const bd_window *w, int64_t batch, const int64_t size[2], int64_t channels)
+// [batch, height, width, channels], of volumes with the depth before the height, in the order of the window's
+// data format.
+static braid_shape images(const bd_window *w, int64_t batch, const int64_t *size, int64_t channels)
 {
-    braid_shape s = {.rank = 4, .dims = {batch}};
-    s.dims[bd_window_axis(w, 0)] = size[0];
-    s.dims[bd_window_axis(w, 1)] = size[1];
+    braid_shape s = {.rank = bd_window_rank(w), .dims = {batch}};
+    for (int d = 0; d < w->spatial; d++)
+        s.dims[bd_window_axis(w, d)] = size[d];
     s.dims[bd_window_channel_axis(w)] = channels;
     return s;
 }
@@ -24,41 +25,35 @@ static bool is_depthwise(const braid_op *node)
     return strncmp(node->op_type, "Depthwise", strlen("Depthwise")) == 0;
 }
 
-// The output channels of a filter [height, width, in, out], or of a depthwise filter [height, width, in,
-// multiplier]; -1: unknown.
-static int64_t output_channels(const braid_op *node, const int64_t filter[4])
+// The output channels of a filter whose last two sizes are [in, out], or [in, multiplier] if it is
+// depthwise; -1: unknown.
+static int64_t output_channels(const braid_op *node, const int64_t filter[2])
 {
     int64_t channels;
-    if (!is_depthwise(node)) return filter[3];
-    if (filter[2] < 0 || filter[3] < 0) return -1;
-    return __builtin_mul_overflow(filter[2], filter[3], &channels) ? INT64_MAX : channels;
-}
-
-// All four sizes of a shape; -1 where unknown, also if the rank is.
-static void known_dims(const braid_shape *s, int64_t dims[4])
-{
-    for (int i = 0; i < 4; i++)
-        dims[i] = s->rank == 4 ? s->dims[i] : -1;
+    if (!is_depthwise(node)) return filter[1];
+    if (filter[0] < 0 || filter[1] < 0) return -1;
+    return __builtin_mul_overflow(filter[0], filter[1], &channels) ? INT64_MAX : channels;
 }
 
 // As in TensorFlow 1.15: a filter with fewer channels than the images makes a grouped convolution.
-static braid_code check_channels(bd_shape_ctx *c, int64_t channels, const int64_t filter[4], braid_status *st)
+// `filter` is [in, out].
+static braid_code check_channels(bd_shape_ctx *c, int64_t channels, const int64_t filter[2], braid_status *st)
 {
-    if (channels < 0 || filter[2] < 0 || channels == filter[2]) return BRAID_OK;
+    if (channels < 0 || filter[0] < 0 || channels == filter[0]) return BRAID_OK;
     if (is_depthwise(c->node))
         return bd_shape_ctx_fail(c, st, "Dimensions must be equal, but are %lld and %lld",
-                                 (long long)channels, (long long)filter[2]);
-    if (filter[2] == 0) return bd_shape_ctx_fail(c, st, "Depth of filter must not be 0");
-    if (channels % filter[2])
+                                 (long long)channels, (long long)filter[0]);
+    if (filter[0] == 0) return bd_shape_ctx_fail(c, st, "Depth of filter must not be 0");
+    if (channels % filter[0])
         return bd_shape_ctx_fail(c, st,
                                  "Depth of input (%lld) is not a multiple of input depth of filter (%lld)",
-                                 (long long)channels, (long long)filter[2]);
-    int64_t groups = channels / filter[2];
+                                 (long long)channels, (long long)filter[0]);
+    int64_t groups = channels / filter[0];
     if (groups == 0) return bd_shape_ctx_fail(c, st, "Number of groups must not be 0");
-    if (filter[3] >= 0 && filter[3] % groups)
+    if (filter[1] >= 0 && filter[1] % groups)
         return bd_shape_ctx_fail(c, st,
                                  "Depth of output (%lld) is not a multiple of the number of groups (%lld)",
-                                 (long long)filter[3], (long long)groups);
+                                 (long long)filter[1], (long long)groups);
     return BRAID_OK;
 }
 
@@ -66,30 +61,39 @@ braid_code bd_conv_shape_fn(bd_shape_ctx *c, braid_status *st)
 {
     bd_window w;
     braid_code code = bd_window_read(c->node, &w, st);
-    if (!code) code = bd_shape_ctx_rank(c, 0, 4, st);
-    if (!code) code = bd_shape_ctx_rank(c, 1, 4, st);
+    for (int i = 0; i < 2 && !code; i++)
+        code = bd_shape_ctx_rank(c, i, bd_window_rank(&w), st);
     if (code) return code;
-    int64_t in[4], filter[4], out[2];
-    known_dims(&c->inputs[0], in);
-    known_dims(&c->inputs[1], filter);
-    code = check_channels(c, in[bd_window_channel_axis(&w)], filter, st);
-    for (int d = 0; d < 2 && !code; d++)
+    const braid_shape unknown = bd_window_unknown_shape(&w);
+    const int64_t *in = (c->inputs[0].rank < 0 ? &unknown : &c->inputs[0])->dims,
+                  *filter = (c->inputs[1].rank < 0 ? &unknown : &c->inputs[1])->dims,
+                  *channels = filter + w.spatial;
+    int64_t out[BD_SPATIAL_MAX];
+    code = check_channels(c, in[bd_window_channel_axis(&w)], channels, st);
+    for (int d = 0; d < w.spatial && !code; d++)
         code = bd_shape_ctx_window(c, &w, d, in[bd_window_axis(&w, d)], filter[d], &out[d], st);
-    if (!code) c->outputs[0] = images(&w, in[0], out, output_channels(c->node, filter));
+    if (!code) c->outputs[0] = images(&w, in[0], out, output_channels(c->node, channels));
     return code;
 }
 
-// Sets the output's shape, of rank 4, to the value of input `i`.
+// Sets the output's shape to the value of input `i`.
 static braid_code shape_in_input(bd_shape_ctx *c, int i, braid_status *st)
 {
-    braid_shape unknown = {.rank = 4, .dims = {-1, -1, -1, -1}};
     bd_window w;
     braid_code code = bd_window_read(c->node, &w, st);
-    if (code) return code;
-    if (!bd_shape_ctx_constant_shape(c, i, &c->outputs[0])) c->outputs[0] = unknown;
-    if (c->outputs[0].rank < 0) c->outputs[0] = unknown;
-    if (c->outputs[0].rank == 4) return BRAID_OK;
-    return bd_shape_ctx_fail(c, st, "Shape must be rank 4 but is rank %d", c->outputs[0].rank);
+    return code ? code : bd_window_shape_in_input(c, &w, i, st);
+}
+
+static braid_code like_input_shape(bd_shape_ctx *c, braid_status *st)
+{
+    c->outputs[0] = c->inputs[0];
+    return bd_shape_ctx_rank(c, 0, 5, st);
+}
+
+static braid_code like_filter_shape(bd_shape_ctx *c, braid_status *st)
+{
+    c->outputs[0] = c->inputs[1];
+    return bd_shape_ctx_rank(c, 1, 5, st);
 }
 
 static braid_code input_grad_shape(bd_shape_ctx *c, braid_status *st)
@@ -107,10 +111,12 @@ static braid_code filter_grad_shape(bd_shape_ctx *c, braid_status *st)
 // Adds one of the three ops, of the given kind, with the window of the differentiated op.
 static braid_out conv_like(const bd_grad_ctx *c, bd_conv_kind kind, braid_out a, braid_out b, braid_out last)
 {
-    static const char *const names[2][3] = {{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
-                                            {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
-                                             "DepthwiseConv2dNativeBackpropFilter"}};
-    braid_op_desc *d = braid_op_begin(c->graph, names[is_depthwise(c->op)][kind], NULL);
+    static const char *const names[][3] = {{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
+                                           {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+                                            "DepthwiseConv2dNativeBackpropFilter"},
+                                           {"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"}};
+    int family = is_depthwise(c->op) ? 1 : strncmp(c->op->op_type, "Conv3D", strlen("Conv3D")) == 0 ? 2 : 0;
+    braid_op_desc *d = braid_op_begin(c->graph, names[family][kind], NULL);
     braid_op_input(d, a);
     braid_op_input(d, b);
     if (last.op) braid_op_input(d, last);
@@ -145,14 +151,20 @@ static void filter_grad_gradient(bd_grad_ctx *c)
 
 // ---- Kernels ----
 
-braid_code bd_conv_bind(const braid_op *node, bd_conv_state *s, braid_status *st)
+// The window has been read.
+static braid_code bind_window(const braid_op *node, bd_conv_state *s, braid_status *st)
 {
-    braid_code code = bd_window_read(node, &s->window, st);
-    if (!code) code = bd_window_check_axes(node, &s->window, st);
+    braid_code code = bd_window_check_axes(node, &s->window, st);
     if (code) return code;
     s->type = bd_number_of(bd_node_attr_type(node, "T"));
     bd_primitive_cache_init(&s->cache);
     return BRAID_OK;
+}
+
+braid_code bd_conv_bind(const braid_op *node, bd_conv_state *s, braid_status *st)
+{
+    braid_code code = bd_window_read(node, &s->window, st);
+    return code ? code : bind_window(node, s, st);
 }
 
 void bd_conv_unbind(bd_conv_state *s)
@@ -165,23 +177,33 @@ static braid_code conv_create(const braid_op *node, void *state, braid_status *s
     return bd_conv_bind(node, state, st);
 }
 
+// Of the ops over volumes that have no data format.
+static braid_code first_create(const braid_op *node, void *state, braid_status *st)
+{
+    bd_conv_state *s = state;
+    braid_code code = bd_window_read_volumes(node, &s->window, st);
+    return code ? code : bind_window(node, s, st);
+}
+
 static void conv_destroy(void *state)
 {
     bd_conv_unbind(state);
 }
 
-static bool check_rank(bd_op_ctx *c, const char *what, const braid_shape *s)
+static bool check_rank(bd_op_ctx *c, const bd_window *w, const char *what, const braid_shape *s)
 {
-    if (s->rank == 4) return true;
+    if (s->rank == bd_window_rank(w)) return true;
     char text[BD_SHAPE_STR_MAX];
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 4-dimensional: %s", what, bd_shape_str(s, text));
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be %d-dimensional: %s", what, bd_window_rank(w),
+               bd_shape_str(s, text));
     return false;
 }
 
-// Computes the number of groups. False: the kernel has failed.
-static bool find_groups(bd_op_ctx *c, const int64_t filter[4], bd_conv_shape *out)
+// Computes the number of groups of a convolution with a filter of `of_filter` input channels. False: the
+// kernel has failed.
+static bool find_groups(bd_op_ctx *c, int64_t of_filter, bd_conv_shape *out)
 {
-    int64_t in = out->in_channels, of_filter = filter[2];
+    int64_t in = out->in_channels;
     out->groups = 1;
     if (is_depthwise(c->node)) {
         if (in != of_filter)
@@ -205,32 +227,38 @@ static bool find_groups(bd_op_ctx *c, const int64_t filter[4], bd_conv_shape *ou
     return !bd_op_failed(c);
 }
 
-// Computes the sizes of a convolution from input and filter; *output is the output's shape.
-static bool conv_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *input, const braid_shape *filter,
-                       bd_conv_shape *out, braid_shape *output)
+bool bd_conv_sizes_of(bd_op_ctx *c, const bd_window *w, const braid_shape *input, const braid_shape *filter,
+                      bd_conv_shape *out, braid_shape *output)
 {
     BD_STATUS(st);
-    if (!check_rank(c, "input", input) || !check_rank(c, "filter", filter)) return false;
+    if (!check_rank(c, w, "input", input) || !check_rank(c, w, "filter", filter)) return false;
+    const int64_t *channels = filter->dims + w->spatial;
     *out = (bd_conv_shape){.batch = input->dims[0],
                            .in_channels = input->dims[bd_window_channel_axis(w)],
-                           .out_channels = output_channels(c->node, filter->dims),
+                           .out_channels = output_channels(c->node, channels),
+                           .in = {1},
+                           .out = {1},
+                           .filter = {1},
+                           .stride = {1},
+                           .dilation = {1},
                            .channels_first = w->channels_first};
-    if (!find_groups(c, filter->dims, out)) return false;
-    for (int d = 0; d < 2; d++) {
+    if (!find_groups(c, channels[0], out)) return false;
+    for (int d = 0; d < w->spatial; d++) {
         bd_window_fit fit;
-        out->in[d] = input->dims[bd_window_axis(w, d)];
-        out->filter[d] = filter->dims[d];
-        if (bd_window_fit_dimension(w, d, out->in[d], out->filter[d], &fit, st)) {
+        const int k = bd_window_triple(w, d);
+        out->in[k] = input->dims[bd_window_axis(w, d)];
+        out->filter[k] = filter->dims[d];
+        if (bd_window_fit_dimension(w, d, out->in[k], out->filter[k], &fit, st)) {
             bd_op_fail_status(c, st);
             return false;
         }
-        out->out[d] = fit.out;
-        out->pad_before[d] = fit.before;
-        out->pad_after[d] = fit.after;
-        out->stride[d] = w->stride[d];
-        out->dilation[d] = w->dilation[d];
+        out->out[k] = fit.out;
+        out->pad_before[k] = fit.before;
+        out->pad_after[k] = fit.after;
+        out->stride[k] = w->stride[d];
+        out->dilation[k] = w->dilation[d];
     }
-    *output = images(w, out->batch, out->out, out->out_channels);
+    *output = images(w, out->batch, out->out + bd_window_triple(w, 0), out->out_channels);
     return true;
 }
 
@@ -240,7 +268,8 @@ static bool grad_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape
 {
     const bd_conv_state *s = c->state;
     braid_shape output;
-    if (!conv_sizes(c, &s->window, input, filter, out, &output) || !check_rank(c, "out_backprop", grad))
+    if (!bd_conv_sizes_of(c, &s->window, input, filter, out, &output) ||
+        !check_rank(c, &s->window, "out_backprop", grad))
         return false;
     if (bd_shape_equal(&output, grad)) return true;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX], x[BD_SHAPE_STR_MAX], f[BD_SHAPE_STR_MAX];
@@ -254,7 +283,7 @@ static bool grad_sizes(bd_op_ctx *c, const braid_shape *input, const braid_shape
 
 bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, braid_shape *output)
 {
-    return conv_sizes(c, &s->window, &bd_input(c, 0)->shape, &bd_input(c, 1)->shape, shape, output);
+    return bd_conv_sizes_of(c, &s->window, &bd_input(c, 0)->shape, &bd_input(c, 1)->shape, shape, output);
 }
 
 bool bd_conv_primitive(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,
@@ -280,38 +309,56 @@ static void conv_run(bd_op_ctx *c)
     if (y) convolve(c, BD_CONV_OUTPUT, &shape, &(bd_conv_data){input->data, filter->data, y->data, NULL});
 }
 
-static void input_grad_run(bd_op_ctx *c)
+static void input_grad(bd_op_ctx *c, const braid_shape *input)
 {
     const braid_tensor *filter = bd_input(c, 1), *grad = bd_input(c, 2);
     bd_conv_shape shape;
-    braid_shape input;
-    if (!bd_input_shape(c, 0, "input_sizes", &input) ||
-        !grad_sizes(c, &input, &filter->shape, &grad->shape, &shape))
-        return;
-    braid_tensor *dx = bd_window_output(c, grad->dtype, &input);
+    if (!grad_sizes(c, input, &filter->shape, &grad->shape, &shape)) return;
+    braid_tensor *dx = bd_window_output(c, grad->dtype, input);
     if (dx)
         convolve(c, BD_CONV_INPUT_GRAD, &shape, &(bd_conv_data){dx->data, filter->data, grad->data, NULL});
 }
 
-static void filter_grad_run(bd_op_ctx *c)
+static void input_grad_run(bd_op_ctx *c)
+{
+    braid_shape input;
+    if (bd_input_shape(c, 0, "input_sizes", &input)) input_grad(c, &input);
+}
+
+static void filter_grad(bd_op_ctx *c, const braid_shape *filter)
 {
     const braid_tensor *input = bd_input(c, 0), *grad = bd_input(c, 2);
     bd_conv_shape shape;
-    braid_shape filter;
-    if (!bd_input_shape(c, 1, "filter_sizes", &filter) ||
-        !grad_sizes(c, &input->shape, &filter, &grad->shape, &shape))
-        return;
-    braid_tensor *df = bd_window_output(c, grad->dtype, &filter);
+    if (!grad_sizes(c, &input->shape, filter, &grad->shape, &shape)) return;
+    braid_tensor *df = bd_window_output(c, grad->dtype, filter);
     if (df)
         convolve(c, BD_CONV_FILTER_GRAD, &shape, &(bd_conv_data){input->data, df->data, grad->data, NULL});
 }
 
+static void filter_grad_run(bd_op_ctx *c)
+{
+    braid_shape filter;
+    if (bd_input_shape(c, 1, "filter_sizes", &filter)) filter_grad(c, &filter);
+}
+
+// The first versions of Conv3D's gradient ops get the tensor itself whose shape the gradient has.
+static void input_grad_like_run(bd_op_ctx *c)
+{
+    input_grad(c, &bd_input(c, 0)->shape);
+}
+
+static void filter_grad_like_run(bd_op_ctx *c)
+{
+    filter_grad(c, &bd_input(c, 1)->shape);
+}
+
 #define CONV_ATTRS "T:type{bfloat16,double,float,half}; use_cudnn_on_gpu:bool=true; " BD_CONV_WINDOW_ATTRS
-#define CONV_KERNELS(RUN)                                                                                    \
+#define CONV_KERNELS(RUN) KERNELS(conv_create, RUN)
+#define KERNELS(CREATE, RUN)                                                                                 \
     BD_KERNELS({.types = BD_FLOATS,                                                                          \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
                 .state_size = sizeof(bd_conv_state),                                                         \
-                .create = conv_create,                                                                       \
+                .create = (CREATE),                                                                          \
                 .destroy = conv_destroy,                                                                     \
                 .run = (RUN)})
 
@@ -377,4 +424,59 @@ BD_OP(DepthwiseConv2dNativeBackpropFilter) = {
     .gradient = filter_grad_gradient,
     .kernels = CONV_KERNELS(filter_grad_run),
     .doc = "The gradient of DepthwiseConv2dNative for its filter.",
+};
+
+// ---- Volumes ----
+
+#define VOLUME_ATTRS(TYPES, FORMAT)                                                                          \
+    "T:type{" TYPES "}; strides:list(int)>=5; padding:string{SAME,VALID}; " FORMAT                           \
+    "dilations:list(int)=[1,1,1,1,1]"
+#define CONV3D_ATTRS VOLUME_ATTRS("bfloat16,double,float,half", "data_format:string{NDHWC,NCDHW}='NDHWC'; ")
+#define FIRST_CONV3D_ATTRS VOLUME_ATTRS("double,float,half", "")
+
+BD_OP(Conv3D) = {
+    .signature = "(input: T, filter: T) -> (output: T)",
+    .attrs = CONV3D_ATTRS,
+    .shape = bd_conv_shape_fn,
+    .gradient = conv_gradient,
+    .kernels = CONV_KERNELS(conv_run),
+    .doc =
+        "Convolves volumes [batch, depth, height, width, in_channels] (NCDHW: channels second) with a filter [depth, "
+        "height, width, in_channels, out_channels].",
+};
+
+BD_OP(Conv3DBackpropInputV2) = {
+    .signature = "(input_sizes: Tshape, filter: T, out_backprop: T) -> (output: T)",
+    .attrs = CONV3D_ATTRS "; Tshape:type{int32,int64}=int32",
+    .shape = input_grad_shape,
+    .gradient = input_grad_gradient,
+    .kernels = CONV_KERNELS(input_grad_run),
+    .doc = "The gradient of Conv3D for its input.",
+};
+
+BD_OP(Conv3DBackpropFilterV2) = {
+    .signature = "(input: T, filter_sizes: int32, out_backprop: T) -> (output: T)",
+    .attrs = CONV3D_ATTRS,
+    .shape = filter_grad_shape,
+    .gradient = filter_grad_gradient,
+    .kernels = CONV_KERNELS(filter_grad_run),
+    .doc = "The gradient of Conv3D for its filter.",
+};
+
+BD_OP(Conv3DBackpropInput) = {
+    .signature = "(input: T, filter: T, out_backprop: T) -> (output: T)",
+    .attrs = FIRST_CONV3D_ATTRS,
+    .shape = like_input_shape,
+    .kernels = KERNELS(first_create, input_grad_like_run),
+    .doc = "The gradient of Conv3D for its input, which is given in place of its shape: an old form of "
+           "Conv3DBackpropInputV2.",
+};
+
+BD_OP(Conv3DBackpropFilter) = {
+    .signature = "(input: T, filter: T, out_backprop: T) -> (output: T)",
+    .attrs = FIRST_CONV3D_ATTRS,
+    .shape = like_filter_shape,
+    .kernels = KERNELS(first_create, filter_grad_like_run),
+    .doc = "The gradient of Conv3D for its filter, which is given in place of its shape: an old form of "
+           "Conv3DBackpropFilterV2.",
 };

@@ -1,4 +1,4 @@
-// Shape functions and sizes of 2-D convolution, shared by Conv2D and the fused convolution ops.
+// Shape functions and sizes of convolution, shared by Conv2D, Conv3D and the fused convolution ops.
 #ifndef BD_OPS_NN_CONV_H
 #define BD_OPS_NN_CONV_H
 
@@ -24,6 +24,9 @@ void bd_conv_unbind(bd_conv_state *s);
 
 // Sets *shape and *output for the convolution of inputs 0 and 1. False: the kernel has failed.
 bool bd_conv_sizes(bd_op_ctx *c, const bd_conv_state *s, bd_conv_shape *shape, braid_shape *output);
+// The same for a convolution of tensors with these shapes.
+bool bd_conv_sizes_of(bd_op_ctx *c, const bd_window *w, const braid_shape *input, const braid_shape *filter,
+                      bd_conv_shape *shape, braid_shape *output);
 
 // Computes by oneDNN. False when it cannot (the kernel may have failed too): nothing has been written then.
 bool bd_conv_primitive(bd_op_ctx *c, bd_conv_state *s, bd_conv_kind kind, const bd_conv_shape *shape,

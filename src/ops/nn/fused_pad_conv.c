@@ -136,39 +136,13 @@ static bool read_paddings(bd_op_ctx *c, plan *p)
 static bool plan_conv(bd_op_ctx *c, plan *p)
 {
     const pad_state *s = c->state;
-    const bd_window *w = &s->conv.window;
     const braid_shape *filter = &bd_input(c, c->input_count - 1)->shape;
-    char text[BD_SHAPE_STR_MAX];
-    BD_STATUS(st);
-    if (filter->rank != 4) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "filter must be 4-dimensional: %s", bd_shape_str(filter, text));
-        return false;
-    }
-    if (filter->dims[2] != p->padded.dims[3]) {
+    if (filter->rank == 4 && filter->dims[2] != p->padded.dims[3]) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
                    (long long)p->padded.dims[3], (long long)filter->dims[2]);
         return false;
     }
-    p->conv = (bd_conv_shape){.batch = p->padded.dims[0],
-                              .in_channels = p->padded.dims[3],
-                              .out_channels = filter->dims[3],
-                              .groups = 1};
-    for (int d = 0; d < 2; d++) {
-        bd_window_fit fit;
-        if (bd_window_fit_dimension(w, d, p->padded.dims[d + 1], filter->dims[d], &fit, st)) {
-            bd_op_fail_status(c, st);
-            return false;
-        }
-        p->conv.in[d] = p->padded.dims[d + 1];
-        p->conv.filter[d] = filter->dims[d];
-        p->conv.out[d] = fit.out;
-        p->conv.pad_before[d] = fit.before;
-        p->conv.pad_after[d] = fit.after;
-        p->conv.stride[d] = w->stride[d];
-        p->conv.dilation[d] = 1;
-    }
-    p->output = (braid_shape){.rank = 4,
-                              .dims = {p->conv.batch, p->conv.out[0], p->conv.out[1], p->conv.out_channels}};
+    if (!bd_conv_sizes_of(c, &s->conv.window, &p->padded, filter, &p->conv, &p->output)) return false;
     for (int d = 0; d < 4 && !bd_op_failed(c); d++) {
         if (p->output.dims[d] == 0) bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Output tensor can't be empty");
     }

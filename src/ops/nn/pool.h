@@ -1,4 +1,4 @@
-// Shared by the pooling ops: MaxPool, AvgPool and their gradients.
+// Shared by the pooling ops: MaxPool, AvgPool, MaxPool3D, AvgPool3D and their gradients.
 #ifndef BD_OPS_NN_POOL_H
 #define BD_OPS_NN_POOL_H
 
@@ -16,6 +16,9 @@ typedef struct bd_pool_state {
 
 #define BD_POOL_WINDOW_ATTRS "ksize:list(int)>=4; strides:list(int)>=4; "
 #define BD_POOL_PADDING_ATTRS "padding:string{SAME,VALID}; data_format:string{NHWC,NCHW}='NHWC'; "
+#define BD_POOL_VOLUME_ATTRS                                                                                 \
+    "ksize:list(int)>=5; strides:list(int)>=5; padding:string{SAME,VALID}; "                                 \
+    "data_format:string{NDHWC,NCDHW}='NDHWC'"
 #define BD_POOL_KERNELS(TYPES, CREATE, RUN)                                                                  \
     BD_KERNELS({.types = (TYPES),                                                                            \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
@@ -27,7 +30,7 @@ typedef struct bd_pool_state {
 // Shape function: the shape of input 0 after pooling by windows of w->size.
 braid_code bd_pool_shape_of(bd_shape_ctx *c, const bd_window *w, braid_status *st);
 
-// `create` and `destroy` of a kernel whose window covers height and width only.
+// `create` and `destroy` of a kernel whose window covers the spatial dimensions only.
 braid_code bd_pool_create(const braid_op *node, void *state, braid_status *st);
 void bd_pool_destroy(void *state);
 // The same without the check that the window does not cover batch and channels.
@@ -45,6 +48,17 @@ bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name
 // Pools by oneDNN, or by plain loops where oneDNN has no primitive for it.
 void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
                  const bd_pooling_data *data);
+
+// Whether a pooling op is over volumes.
+bool bd_pool_is_3d(const braid_op *node);
+
+static inline const bd_window *bd_pool_window(const bd_op_ctx *c)
+{
+    return &((const bd_pool_state *)c->state)->window;
+}
+
+// The gradient of a maximum's gradient op, and of the second gradient: op `op` gives that of the last input.
+void bd_pool_second_gradient(bd_grad_ctx *c, const char *op);
 
 // Adds an op of `count` inputs, with the window of the differentiated op.
 braid_out bd_pool_like(const bd_grad_ctx *c, const char *op, const braid_out *inputs, int count);

@@ -1,14 +1,14 @@
 // Shared by the pooling ops.
 #include "ops/nn/pool.h"
 
+#include <string.h>
+
 braid_code bd_pool_shape_of(bd_shape_ctx *c, const bd_window *w, braid_status *st)
 {
-    braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
+    braid_code code = bd_shape_ctx_rank(c, 0, bd_window_rank(w), st);
     if (code) return code;
-    const braid_shape *in = &c->inputs[0];
-    braid_shape out = {.rank = 4, .dims = {-1, -1, -1, -1}};
-    if (in->rank == 4) out = *in;
-    for (int d = 0; d < 2 && !code; d++) {
+    braid_shape out = c->inputs[0].rank < 0 ? bd_window_unknown_shape(w) : c->inputs[0];
+    for (int d = 0; d < w->spatial && !code; d++) {
         int64_t *dim = &out.dims[bd_window_axis(w, d)];
         code = w->size[d] ? bd_shape_ctx_window(c, w, d, *dim, w->size[d], dim, st) : BRAID_OK;
         if (!w->size[d]) *dim = -1;
@@ -50,36 +50,41 @@ bool bd_pool_sizes(bd_op_ctx *c, const bd_window *w, const braid_shape *in, bd_p
                    braid_shape *pooled)
 {
     BD_STATUS(st);
-    if (in->rank != 4) {
+    if (in->rank != bd_window_rank(w)) {
         char text[BD_SHAPE_STR_MAX];
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "tensor_in must be 4-dimensional: %s", bd_shape_str(in, text));
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "tensor_in must be %d-dimensional: %s", bd_window_rank(w),
+                   bd_shape_str(in, text));
         return false;
     }
     *out = (bd_pooling_shape){.batch = in->dims[0],
                               .channels = in->dims[bd_window_channel_axis(w)],
+                              .in = {1},
+                              .out = {1},
+                              .window = {1},
+                              .stride = {1},
                               .channels_first = w->channels_first};
     *pooled = *in;
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < w->spatial; d++) {
         bd_window_fit fit;
-        int axis = bd_window_axis(w, d);
-        out->in[d] = in->dims[axis];
-        out->window[d] = w->size[d];
-        out->stride[d] = w->stride[d];
-        if (bd_window_fit_dimension(w, d, out->in[d], w->size[d], &fit, st)) {
+        const int axis = bd_window_axis(w, d), k = bd_window_triple(w, d);
+        out->in[k] = in->dims[axis];
+        out->window[k] = w->size[d];
+        out->stride[k] = w->stride[d];
+        if (bd_window_fit_dimension(w, d, out->in[k], w->size[d], &fit, st)) {
             bd_op_fail_status(c, st);
             return false;
         }
-        if (!reaches(w, d, out->in[d], &fit)) {
+        if (!reaches(w, d, out->in[k], &fit)) {
             bd_op_fail(
                 c, BRAID_INVALID_ARGUMENT,
                 "explicit_paddings must be less than the window: each window of %lld must reach into a "
                 "dimension of %lld, padded by %lld and %lld",
-                (long long)w->size[d], (long long)out->in[d], (long long)fit.before, (long long)fit.after);
+                (long long)w->size[d], (long long)out->in[k], (long long)fit.before, (long long)fit.after);
             return false;
         }
-        out->out[d] = pooled->dims[axis] = fit.out;
-        out->pad_before[d] = fit.before;
-        out->pad_after[d] = fit.after;
+        out->out[k] = pooled->dims[axis] = fit.out;
+        out->pad_before[k] = fit.before;
+        out->pad_after[k] = fit.after;
     }
     return true;
 }
@@ -89,8 +94,9 @@ bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name
     const braid_shape *got = &bd_input(c, i)->shape;
     if (bd_shape_equal(got, want)) return true;
     char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-    if (got->rank != 4) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be 4-dimensional: %s", kind, bd_shape_str(got, a));
+    if (got->rank != want->rank) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s must be %d-dimensional: %s", kind, want->rank,
+                   bd_shape_str(got, a));
     } else {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s", name,
                    bd_shape_str(want, a), bd_shape_str(got, b));
@@ -98,9 +104,9 @@ bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name
     return false;
 }
 
-static bool is_empty(const bd_pooling_shape *s, const int64_t size[2])
+static bool is_empty(const bd_pooling_shape *s, const int64_t size[3])
 {
-    return s->batch == 0 || s->channels == 0 || size[0] == 0 || size[1] == 0;
+    return s->batch == 0 || s->channels == 0 || bd_volume_is_empty(size);
 }
 
 void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
@@ -114,6 +120,11 @@ void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *sha
         bd_pooling_plain(s->type, kind, shape, data);
 }
 
+bool bd_pool_is_3d(const braid_op *node)
+{
+    return strstr(node->op_type, "3D") != NULL;
+}
+
 braid_out bd_pool_like(const bd_grad_ctx *c, const char *op, const braid_out *inputs, int count)
 {
     braid_op_desc *d = braid_op_begin(c->graph, op, NULL);
@@ -121,4 +132,12 @@ braid_out bd_pool_like(const bd_grad_ctx *c, const char *op, const braid_out *in
         braid_op_input(d, inputs[i]);
     bd_window_copy_attrs(d, c->op);
     return braid_op_end_out(d);
+}
+
+void bd_pool_second_gradient(bd_grad_ctx *c, const char *op)
+{
+    braid_out inputs[] = {c->op->inputs[0], c->op->inputs[1], c->output_grads[0]};
+    c->input_grads[0] = bd_grad_zeros_like(c->graph, inputs[0]);
+    c->input_grads[1] = bd_grad_zeros_like(c->graph, inputs[1]);
+    c->input_grads[2] = bd_pool_like(c, op, inputs, 3);
 }

@@ -233,22 +233,14 @@ static void max_v2_gradient(bd_grad_ctx *c)
 }
 
 // MaxPoolGrad and MaxPoolGradGrad are each the gradient of the other.
-static void second_gradient(bd_grad_ctx *c, const char *op)
-{
-    braid_out inputs[] = {c->op->inputs[0], c->op->inputs[1], c->output_grads[0]};
-    c->input_grads[0] = bd_grad_zeros_like(c->graph, inputs[0]);
-    c->input_grads[1] = bd_grad_zeros_like(c->graph, inputs[1]);
-    c->input_grads[2] = bd_pool_like(c, op, inputs, 3);
-}
-
 static void max_grad_gradient(bd_grad_ctx *c)
 {
-    second_gradient(c, "MaxPoolGradGrad");
+    bd_pool_second_gradient(c, "MaxPoolGradGrad");
 }
 
 static void max_pick_gradient(bd_grad_ctx *c)
 {
-    second_gradient(c, "MaxPoolGrad");
+    bd_pool_second_gradient(c, "MaxPoolGrad");
 }
 
 static void max_grad_v2_gradient(bd_grad_ctx *c)

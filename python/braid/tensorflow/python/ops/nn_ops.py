@@ -313,49 +313,6 @@ def conv_transpose(
         )
 
 
-# ---- Three spatial dimensions, by way of two ----
-
-
-def _channels_last(x, data_format):
-    """The volumes as [batch, depth, height, width, channels]."""
-    _check_data_format(data_format, ("NDHWC", "NCDHW"))
-    return array_ops.transpose(x, [0, 2, 3, 4, 1]) if data_format == "NCDHW" else x
-
-
-def _channels_as(x, data_format, name):
-    if data_format == "NCDHW":
-        return array_ops.transpose(x, [0, 4, 1, 2, 3], name=name)
-    return array_ops.identity(x, name=name)
-
-
-def _padded_depth(x, size, stride, padding):
-    """The volumes with zeros before and after in depth, as "SAME" has them."""
-    if padding != "SAME":
-        return x
-    depth = x.get_shape().dims[1].value
-    depth = array_ops.shape(x)[1] if depth is None else depth
-    missing = (-(-depth // stride) - 1) * stride + size - depth
-    missing = math_ops.maximum(missing, 0) if tensor_util.is_tensor(missing) else max(missing, 0)
-    rows = [[0, 0], [missing // 2, missing - missing // 2], [0, 0], [0, 0], [0, 0]]
-    return array_ops.pad(x, array_ops.stack(rows))
-
-
-def _planes(x):
-    """Volumes as pictures, one for each place in depth, and what makes pictures volumes again."""
-    sizes = array_ops.shape(x)
-    known = x.get_shape().as_list()
-
-    def volumes(pictures):
-        inner = array_ops.shape(pictures)[1:]
-        made = array_ops.reshape(pictures, array_ops.concat([sizes[:2], inner], 0))
-        made.set_shape(known[:2] + pictures.get_shape().as_list()[1:])
-        return made
-
-    pictures = array_ops.reshape(x, array_ops.concat([[-1], sizes[2:]], 0))
-    pictures.set_shape([None, *known[2:]])
-    return pictures, volumes
-
-
 @tf_export(v1=["nn.conv3d"])
 def conv3d_v1(
     input,
@@ -367,38 +324,9 @@ def conv3d_v1(
     name=None,
     filters=None,
 ):
-    """Convolution of volumes [batch, z, y, x, in] with a filter [z, y, x, in, out].
-
-    It is one of pictures: the planes under the filter are put side by side into the channels.
-    """
+    """Convolution of volumes [batch, z, y, x, in] with a filter [z, y, x, in, out]."""
     filter = deprecation.deprecated_argument_lookup("filters", filters, "filter", filter)
-    if any(d != 1 for d in _get_sequence(dilations, 3, _channel_index(data_format, 3), "dilations")):
-        raise NotImplementedError("tf.nn.conv3d: Braid has no dilations in three spatial dimensions")
-    with ops.name_scope(name, "Conv3D", [input, filter]) as name:
-        x = _channels_last(ops.convert_to_tensor(input, name="input"), data_format)
-        w = ops.convert_to_tensor(filter, name="filter")
-        x.get_shape().assert_has_rank(5)
-        size = w.get_shape().with_rank(5).dims[0].value
-        if size is None:
-            raise NotImplementedError("tf.nn.conv3d: Braid needs to know the filter's depth")
-        channel_index = _channel_index(data_format, 3)
-        strides = [
-            n
-            for i, n in enumerate(_get_sequence(strides, 3, channel_index, "strides"))
-            if i not in (0, channel_index)
-        ]
-        x = _padded_depth(x, size, strides[0], padding)
-        depth = array_ops.shape(x)[1] if x.get_shape().dims[1].value is None else x.get_shape().dims[1].value
-        last = depth - size + 1
-        x = array_ops.concat([x[:, i : i + last : strides[0]] for i in range(size)], 4)
-        pictures, volumes = _planes(x)
-        w = array_ops.transpose(w, [1, 2, 0, 3, 4])
-        height, width, _, depth_in, depth_out = w.get_shape().as_list()
-        sizes = array_ops.shape(w)
-        w = array_ops.reshape(w, array_ops.stack([sizes[0], sizes[1], -1, sizes[4]]))
-        w.set_shape([height, width, None if depth_in is None else size * depth_in, depth_out])
-        made = gen_nn_ops.conv2d(pictures, w, strides=[1, strides[1], strides[2], 1], padding=padding)
-        return _channels_as(volumes(made), data_format, name)
+    return gen_nn_ops.conv3d(input, filter, strides, padding, data_format, dilations, name)
 
 
 conv3d = conv3d_v1
@@ -418,51 +346,43 @@ def conv3d_transpose(
     dilations=None,
 ):
     """What goes back through a convolution of volumes, with a filter [z, y, x, out, in] to `output_shape`."""
-    from braid.tensorflow.python.ops import gradients_impl
-
     filter = deprecation.deprecated_argument_lookup("filters", filters, "filter", filter)
     value = deprecation.deprecated_argument_lookup("input", input, "value", value)
-    with ops.name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as name:
-        value = ops.convert_to_tensor(value, name="value")
-        zeros = array_ops.zeros(output_shape, value.dtype.base_dtype)
-        made = conv3d_v1(
-            zeros, filter, strides, padding, data_format, [1] * 5 if dilations is None else dilations
-        )
-        (back,) = gradients_impl.gradients(made, zeros, grad_ys=value)
-        back.set_shape(zeros.get_shape())
-        return array_ops.identity(back, name=name)
+    return conv3d_transpose_v2(
+        value, filter, output_shape, strides, padding, data_format, dilations=dilations, name=name
+    )
 
 
 def conv3d_transpose_v2(
     input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None
 ):
-    return conv3d_transpose(
-        input, filters, output_shape, strides, padding, data_format or "NDHWC", name, dilations=dilations
-    )
+    with ops.name_scope(name, "conv3d_transpose", [input, filters, output_shape]) as name:
+        data_format = data_format or "NDHWC"
+        c = _channel_index(data_format, 3)
+        return gen_nn_ops.conv3d_backprop_input_v2(
+            input_sizes=output_shape,
+            filter=filters,
+            out_backprop=input,
+            strides=_get_sequence(strides, 3, c, "strides"),
+            padding=padding,
+            data_format=data_format,
+            dilations=_get_sequence(dilations, 3, c, "dilations"),
+            name=name,
+        )
 
 
-def _pool3d(pool2d, scope, input, ksize, strides, padding, data_format, name):
-    """Height and width first, and then the depth: the greatest of greatest ones, and the mean of means."""
+def _pool3d(build, scope, input, ksize, strides, padding, data_format, name):
     with ops.name_scope(name, scope, [input]) as name:
         data_format = data_format or "NDHWC"
-        x = _channels_last(ops.convert_to_tensor(input, name="input"), data_format)
         c = _channel_index(data_format, 3)
-        ksize, strides = (
-            [n for i, n in enumerate(_get_sequence(v, 3, c, what)) if i not in (0, c)]
-            for v, what in ((ksize, "ksize"), (strides, "strides"))
+        return build(
+            input,
+            ksize=_get_sequence(ksize, 3, c, "ksize"),
+            strides=_get_sequence(strides, 3, c, "strides"),
+            padding=padding,
+            data_format=data_format,
+            name=name,
         )
-        pictures, volumes = _planes(x)
-        x = volumes(pool2d(pictures, [1, *ksize[1:], 1], [1, *strides[1:], 1], padding=padding))
-        sizes = array_ops.shape(x)
-        known = x.get_shape().as_list()
-        flat = array_ops.reshape(x, array_ops.stack([sizes[0], sizes[1], sizes[2] * sizes[3], sizes[4]]))
-        flat.set_shape([known[0], known[1], None, known[4]])
-        made = pool2d(flat, [1, ksize[0], 1, 1], [1, strides[0], 1, 1], padding=padding)
-        depth = array_ops.shape(made)[1]
-        made_depth = made.get_shape().dims[1].value
-        made = array_ops.reshape(made, array_ops.stack([sizes[0], depth, sizes[2], sizes[3], sizes[4]]))
-        made.set_shape([known[0], made_depth, *known[2:]])
-        return _channels_as(made, data_format, name)
 
 
 @tf_export(v1=["nn.depthwise_conv2d_native"])
@@ -1021,13 +941,13 @@ def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
 @tf_export("nn.max_pool3d")
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The greatest element of each window, of volumes [batch, z, y, x, channels]."""
-    return _pool3d(gen_nn_ops.max_pool, "MaxPool3D", input, ksize, strides, padding, data_format, name)
+    return _pool3d(gen_nn_ops.max_pool3d, "MaxPool3D", input, ksize, strides, padding, data_format, name)
 
 
 @tf_export("nn.avg_pool3d")
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The mean of each window, of volumes [batch, z, y, x, channels]."""
-    return _pool3d(gen_nn_ops.avg_pool, "AvgPool3D", input, ksize, strides, padding, data_format, name)
+    return _pool3d(gen_nn_ops.avg_pool3d, "AvgPool3D", input, ksize, strides, padding, data_format, name)
 
 
 @tf_export(v1=["nn.max_pool_with_argmax"])
