@@ -23,6 +23,7 @@ typedef struct bd_grad_ctx {
     // gradient. For outputs only with BD_OP_SPARSE_GRAD: other ops get dense gradients.
     const bd_indexed_slices *output_rows; // [outputs of op]
     bd_indexed_slices *input_rows;        // [inputs of op]
+    const bool *between;                  // [node id] on a path from an x to a y; NULL without a walk
 } bd_grad_ctx;
 
 // How the gradients of an op called `name` are made.

@@ -90,6 +90,53 @@ class DistributionsTest(unittest.TestCase):
         with self.assertRaises(tf.errors.InvalidArgumentError):
             self.run_all(ds.Normal(0.0, -1.0, validate_args=True).sample())
         self.assertEqual(d.copy(scale=2.0).parameters["scale"], 2.0)
+        for d, value, message in (
+            (ds.Beta(1.0, 1.0, validate_args=True), 1.5, "sample must be less than `1`"),
+            (ds.Dirichlet([1.0, 1.0], validate_args=True), [0.5, 0.6], "must sum to `1`"),
+            (ds.Multinomial(3.0, probs=[0.5, 0.5], validate_args=True), [1.0, 1.0], "counts must sum to"),
+            (ds.Multinomial(3.0, probs=[0.5, 0.5], validate_args=True), [1.5, 1.5], "fractional components"),
+            (ds.Bernoulli(probs=0.5, validate_args=True), 2, "Elements cannot exceed 1"),
+        ):
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
+                self.run_all(d.prob(value))
+
+    def test_statistics_that_are_not_defined_are_nan_or_an_error(self):
+        mode = ds.Beta([1.0, 3.0], 2.0).mode()
+        np.testing.assert_allclose(self.run_all(mode), [np.nan, 2.0 / 3.0], rtol=1e-6)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "Mode undefined"):
+            self.run_all(ds.Beta([1.0, 3.0], 2.0, allow_nan_stats=False).mode())
+
+    def test_densities_are_finite_where_the_concentration_is_1(self):
+        x = tf.constant([0.0, 0.5, 1.0])
+        beta = ds.Beta(1.0, 1.0).log_prob(x)
+        np.testing.assert_allclose(self.run_all(beta), 0, atol=1e-6)
+        np.testing.assert_allclose(self.run_all(ds.Exponential(2.0).log_prob(0.0)), np.log(2), rtol=1e-6)
+
+    def test_the_tails_of_the_normal_distribution_have_values_and_gradients(self):
+        x = tf.constant([-40.0, -20.0, 0.0, 20.0], tf.float64)
+        d = ds.Normal(np.float64(0), 1.0)
+        values = self.run_all([d.log_cdf(x), tf.gradients(d.log_cdf(x), x)[0]])
+        np.testing.assert_allclose(values[0][:3], [-804.60844201, -203.91715537, np.log(0.5)], rtol=1e-7)
+        np.testing.assert_allclose(values[1][:3], [40.0249688, 20.0497524, 0.7978846], rtol=1e-5)
+        self.assertTrue(np.isfinite(self.run_all(tf.gradients(d.quantile(x), x)[0])).all())
+
+    def test_bijectors_remember_what_they_computed(self):
+        from braid.tensorflow.python.ops.distributions import bijector
+
+        class Double(bijector.Bijector):
+            def __init__(self):
+                super().__init__(forward_min_event_ndims=0, is_constant_jacobian=True)
+
+            def _forward(self, x):
+                return 2.0 * x
+
+            def _inverse_log_det_jacobian(self, y):
+                return -tf.log(tf.constant(2.0, y.dtype))
+
+        double, x = Double(), tf.constant([1.0, 2.0, 3.0])
+        self.assertIs(double.inverse(double.forward(x)), x)
+        got = self.run_all([double.forward_log_det_jacobian(x, n) for n in (0, 1)])
+        np.testing.assert_allclose(got, [np.log(2), 3 * np.log(2)], rtol=1e-6)
 
 
 if __name__ == "__main__":

@@ -99,6 +99,11 @@ class NNOpsTest(unittest.TestCase):
         expected = -p * (np.log(p) - (p * np.log(p)).sum(1, keepdims=True))
         self.check(tf.gradients(entropy, x)[0], expected)
 
+    def test_labels_that_a_gradient_is_asked_for_get_one_in_the_second_version(self):
+        x, labels = self.rng.randn(2, 3), tf.constant([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], tf.float64)
+        entropy = tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=x)
+        self.check(tf.gradients(entropy, labels)[0], -np.log(softmax(x)))
+
     def test_convolutions(self):
         x = self.rng.randn(2, 7, 6, 3).astype(np.float32)
         w = self.rng.randn(3, 2, 3, 4).astype(np.float32)

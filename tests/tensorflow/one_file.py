@@ -58,14 +58,18 @@ class Result(unittest.TestResult):
 
 
 class Helpers:
-    """Finds modules of the tests, as tensorflow.python.kernel_tests.random.util, in the source tree."""
+    """Finds modules that tests share, as tensorflow.python.kernel_tests.random.util, in the source tree."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.split(".")[:3] != ["tensorflow", "python", "kernel_tests"]:
+        parts = name.split(".")[name.startswith("braid.") :]
+        shared = parts[:3] == ["tensorflow", "python", "kernel_tests"] or parts[-1].endswith("_test_util")
+        if parts[0] != "tensorflow" or not shared:
             return None
-        places = [str(root.joinpath(*name.split(".")[:-1]))]
-        return importlib.machinery.PathFinder.find_spec(name, places, target)
+        package = pathlib.Path(sys.modules["braid"].__file__).parent
+        if package.joinpath(*parts).with_suffix(".py").exists():
+            return None
+        return importlib.machinery.PathFinder.find_spec(name, [str(root.joinpath(*parts[:-1]))], target)
 
 
 def load():

@@ -106,11 +106,13 @@ static bool is_zero(braid_out grad)
     return !grad.op || strcmp(grad.op->op_type, "ZerosLike") == 0 || strcmp(grad.op->op_type, "Zeros") == 0;
 }
 
-// Whether a gradient can flow on from labels: they are computed, by an op that has one. TensorFlow 1.3 builds
-// none for labels, and the graphs of its programs, whose labels are fed or read, stay as they are.
-static bool are_computed(braid_out labels)
+// Whether a gradient is asked for labels, or can flow on from them: they are computed, by an op that has one.
+// TensorFlow 1.3 builds none for labels, and the graphs of its programs, whose labels are fed or read, stay as
+// they are.
+static bool need_gradient(const bd_grad_ctx *c, braid_out labels)
 {
     const braid_op *op = labels.op;
+    if (c->between && c->between[op->id]) return true;
     while (strcmp(op->op_type, "Reshape") == 0 && op->input_count > 0)
         op = op->inputs[0].op;
     return op->input_count > 0 && braid_op_gradient_kind(op) == BRAID_GRADIENT_FUNCTION;
@@ -126,7 +128,7 @@ static void cross_entropy_gradient(bd_grad_ctx *c)
         grad = grad.op ? bd_b2(g, "Add", "add", grad, second) : second;
     }
     c->input_grads[0] = grad;
-    if (c->output_grads[0].op && are_computed(c->op->inputs[1])) {
+    if (c->output_grads[0].op && need_gradient(c, c->op->inputs[1])) {
         braid_out log_softmax = bd_b1(g, "LogSoftmax", NULL, c->op->inputs[0]);
         c->input_grads[1] = bd_grad_scale_rows(g, c->output_grads[0], bd_b1(g, "Neg", NULL, log_softmax));
     }

@@ -67,6 +67,8 @@ def import_graph_def(
             )
         except _native.Error as error:
             raise ops._building_error(error) from None
+    if graph_def.versions.producer and (not first or graph_def.versions.producer < graph._versions_producer):
+        graph._versions_producer = graph_def.versions.producer
     _finish(graph, first)
     if unknown:
         names = ", ".join(sorted(unknown))

@@ -21,6 +21,7 @@ from braid import protos
 from braid.tensorflow.python.client import session as session_lib
 from braid.tensorflow.python.framework import dtypes, errors, ops, random_seed, sparse_tensor
 from braid.tensorflow.python.ops import variables
+from braid.tensorflow.python.ops.ragged import ragged_tensor
 from braid.tensorflow.python.util import compat, nest
 from braid.tensorflow.python.util.protobuf import compare
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -34,6 +35,7 @@ def IsGoogleCudaEnabled():
 
 
 CudaSupportsHalfMatMulAndConv = IsMklEnabled = IsBuiltWithROCm = IsBuiltWithXLA = IsGoogleCudaEnabled
+is_xla_enabled = IsGoogleCudaEnabled
 
 
 def InstallStackTraceHandler():
@@ -105,6 +107,14 @@ def _comparable(node, checkpoint_v2):
     if checkpoint_v2 and node.name.startswith("save/"):
         attrs.pop("value", None)
     return node.op, node.device, inputs, controls, attrs
+
+
+def set_producer_version(graph, producer_version):
+    """Sets the version of an empty graph, by an empty GraphDef that has it."""
+    from braid.tensorflow.python.framework import importer
+
+    with graph.as_default():
+        importer.import_graph_def(protos.GraphDef(versions=protos.VersionDef(producer=producer_version)))
 
 
 # ---- Decorators ----
@@ -540,9 +550,25 @@ class TensorFlowTestCase(absltest.TestCase):
     # -- Comparisons --
 
     def _GetNdArray(self, a):
+        if not isinstance(a, (ops.Tensor, np.ndarray)) and ragged_tensor.is_ragged(a):
+            return np.array(self._rows(a), dtype=object)
         if isinstance(a, (ops.Tensor, variables.Variable)):
             a = self.evaluate(a)
         return a if isinstance(a, np.ndarray) else np.array(a)
+
+    def _rows(self, value):
+        """The nested lists of a ragged tensor, an array or a list."""
+        if isinstance(value, (ops.Tensor, ragged_tensor.RaggedTensor)):
+            value = self.evaluate(value)
+        return value.to_list() if hasattr(value, "to_list") else getattr(value, "tolist", lambda: value)()
+
+    def _rows_close(self, a, b, rtol, atol, path, msg):
+        if not isinstance(a, (list, tuple)):
+            return self._all_close(a, b, rtol, atol, path, msg)
+        self.assertIsInstance(b, (list, tuple), msg)
+        self.assertEqual(len(a), len(b), f"{msg or ''} at {''.join(path)}")
+        for i, (x, y) in enumerate(zip(a, b)):
+            self._rows_close(x, y, rtol, atol, [*path, f"[{i}]"], msg)
 
     def evaluate_if_both_tensors(self, a, b):
         return a, b
@@ -593,6 +619,8 @@ class TensorFlowTestCase(absltest.TestCase):
 
     def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
         """Two structures of numbers are the same, up to atol + rtol * |b|."""
+        if ragged_tensor.is_ragged(a) or ragged_tensor.is_ragged(b):
+            return self._rows_close(self._rows(a), self._rows(b), rtol, atol, [], msg)
         if isinstance(a, (ops.Tensor, sparse_tensor.SparseTensor)):
             a = self.evaluate(a)
         self._all_close(a, b, rtol, atol, [], msg)
@@ -629,7 +657,9 @@ class TensorFlowTestCase(absltest.TestCase):
         raise AssertionError(f"The two values are close at all elements {kwargs.get('msg') or ''}")
 
     def assertAllEqual(self, a, b, msg=None):
-        """Two arrays are the same. NaN equals NaN."""
+        """Two arrays, or two ragged tensors, are the same. NaN equals NaN."""
+        if ragged_tensor.is_ragged(a) or ragged_tensor.is_ragged(b):
+            return self.assertEqual(self._rows(a), self._rows(b), msg)
         a, b = self._GetNdArray(a), self._GetNdArray(b)
         if b.ndim <= 3 or b.size < 500:
             self.assertEqual(

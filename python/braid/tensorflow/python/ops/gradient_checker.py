@@ -50,7 +50,7 @@ def _numeric(x, x_data, y, y_shape, delta, feeds):
     """The Jacobian by differences of the values at x - delta and x + delta."""
     session = ops.get_default_session()
     scale = np.array(2 * delta, y.dtype.real_dtype.as_numpy_dtype)
-    data = np.array(x_data)
+    data = np.array(x_data, order="C")  # so that a reshape is no copy
     numbers = data.reshape(-1).view(data.real.dtype) if x.dtype.is_complex else data.reshape(-1)
     y_size = _columns(int(np.prod(y_shape)), y.dtype)
     jacobian = np.zeros((numbers.size, y_size), x.dtype.real_dtype.as_numpy_dtype)

@@ -61,6 +61,8 @@ class Bernoulli(distribution.ScalarDistribution):
         return math_ops.cast(math_ops.less(uniform, self.probs), self.dtype)
 
     def _log_prob(self, event):
+        if self.validate_args:
+            event = util.embed_check_integer_casting_closed(event, target_dtype=dtypes.bool)
         return -_cross_entropy(self.logits, math_ops.cast(event, self.logits.dtype))
 
     def _entropy(self):

@@ -2,6 +2,9 @@
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
+from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
@@ -9,6 +12,9 @@ from braid.tensorflow.python.ops.distributions import distribution
 from braid.tensorflow.python.ops.distributions import kullback_leibler
 from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.util.tf_export import tf_export
+
+
+_POSITIVE = "Concentration parameter must be positive."
 
 
 def _lbeta(a, b):
@@ -30,9 +36,11 @@ class Beta(distribution.ScalarDistribution):
     ):
         parameters = dict(locals())
         with ops.name_scope(name, values=[concentration1, concentration0]) as name:
-            self._concentration1 = util.positive_parameter(concentration1, "concentration1", validate_args)
+            self._concentration1 = util.positive_parameter(
+                concentration1, "concentration1", validate_args, message=_POSITIVE
+            )
             self._concentration0 = util.positive_parameter(
-                concentration0, "concentration0", validate_args, self._concentration1.dtype
+                concentration0, "concentration0", validate_args, self._concentration1.dtype, _POSITIVE
             )
             util.same_float_dtype(self._concentration1, self._concentration0)
             self._total_concentration = self._concentration1 + self._concentration0
@@ -68,9 +76,22 @@ class Beta(distribution.ScalarDistribution):
 
     def _log_prob(self, x):
         a, b = self.concentration1, self.concentration0
-        return (a - 1.0) * math_ops.log(x) + (b - 1.0) * math_ops.log1p(-x) - _lbeta(a, b)
+        x = self._checked(x)
+        return gen_math_ops.xlogy(a - 1.0, x) + math_ops.xlog1py(b - 1.0, -x) - _lbeta(a, b)
+
+    def _checked(self, x):
+        """A sample, which is checked in the step if arguments are validated."""
+        checks = []
+        if self.validate_args:
+            one = array_ops.ones([], self.dtype)
+            checks = [
+                check_ops.assert_positive(x, message="sample must be positive"),
+                check_ops.assert_less(x, one, message="sample must be less than `1`."),
+            ]
+        return control_flow_ops.with_dependencies(checks, x)
 
     def _cdf(self, x):
+        x = self._checked(x)
         ones = array_ops.ones_like(x + self.total_concentration)
         return math_ops.betainc(self.concentration1 * ones, self.concentration0 * ones, x * ones)
 
@@ -92,11 +113,16 @@ class Beta(distribution.ScalarDistribution):
 
     def _mode(self):
         mode = (self.concentration1 - 1.0) / (self.total_concentration - 2.0)
-        nan = array_ops.fill(self.batch_shape_tensor(), float("nan"))
-        both = math_ops.logical_and(
-            self._broadcast(self.concentration1) > 1.0, self._broadcast(self.concentration0) > 1.0
-        )
-        return array_ops.where(both, mode, nan)
+        a, b = self.concentration1, self.concentration0
+
+        def checks():
+            one = array_ops.ones([], self.dtype)
+            return [
+                check_ops.assert_less(one, a, message="Mode undefined for concentration1 <= 1."),
+                check_ops.assert_less(one, b, message="Mode undefined for concentration0 <= 1."),
+            ]
+
+        return self._defined_or_nan(math_ops.logical_and(a > 1.0, b > 1.0), mode, checks)
 
 
 class BetaWithSoftplusConcentration(Beta):

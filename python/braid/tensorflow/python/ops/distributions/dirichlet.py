@@ -2,6 +2,9 @@
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
+from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops import special_math_ops
@@ -27,6 +30,22 @@ class VectorDistribution(distribution.Distribution):
         return self._vector.get_shape().with_rank_at_least(1)[-1:]
 
 
+def checked_concentration(value, validate_args):
+    """The parameter as a tensor, which is checked in the step if arguments are validated."""
+    value = util.positive_parameter(
+        value, "concentration", validate_args, message="Concentration parameter must be positive."
+    )
+    if not validate_args:
+        return value
+    checks = [
+        check_ops.assert_rank_at_least(value, 1, message="Concentration parameter must have >=1 dimensions."),
+        check_ops.assert_less(
+            1, array_ops.shape(value)[-1], message="Concentration parameter must have event_size >= 2."
+        ),
+    ]
+    return control_flow_ops.with_dependencies(checks, value)
+
+
 def outer(x):
     """The products of all pairs of elements of vectors."""
     return array_ops.expand_dims(x, -1) * array_ops.expand_dims(x, -2)
@@ -39,7 +58,7 @@ class Dirichlet(VectorDistribution):
     def __init__(self, concentration, validate_args=False, allow_nan_stats=True, name="Dirichlet"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[concentration]) as name:
-            self._concentration = util.positive_parameter(concentration, "concentration", validate_args)
+            self._concentration = checked_concentration(concentration, validate_args)
             self._total_concentration = math_ops.reduce_sum(self._concentration, -1)
         self._vector = self._concentration
         super().__init__(
@@ -65,7 +84,17 @@ class Dirichlet(VectorDistribution):
         return gammas / math_ops.reduce_sum(gammas, -1, keepdims=True)
 
     def _log_prob(self, x):
-        unnormalized = math_ops.reduce_sum((self.concentration - 1.0) * math_ops.log(x), -1)
+        checks = []
+        if self.validate_args:
+            total = math_ops.reduce_sum(x, -1)
+            checks = [
+                check_ops.assert_positive(x, message="samples must be positive"),
+                check_ops.assert_near(
+                    array_ops.ones([], self.dtype), total, message="sample last-dimension must sum to `1`"
+                ),
+            ]
+        x = control_flow_ops.with_dependencies(checks, x)
+        unnormalized = math_ops.reduce_sum(gen_math_ops.xlogy(self.concentration - 1.0, x), -1)
         return unnormalized - special_math_ops.lbeta(self.concentration)
 
     def _entropy(self):
@@ -94,9 +123,12 @@ class Dirichlet(VectorDistribution):
     def _mode(self):
         count = math_ops.cast(self.event_shape_tensor()[0], self.dtype)
         mode = (self.concentration - 1.0) / (array_ops.expand_dims(self.total_concentration, -1) - count)
-        nan = array_ops.fill(array_ops.shape(mode), float("nan"))
         has_one = math_ops.reduce_all(self.concentration > 1.0, axis=-1, keepdims=True)
-        return array_ops.where_v2(has_one, mode, nan)
+        one = array_ops.ones([], self.dtype)
+        message = "Mode undefined when any concentration <= 1"
+        return self._defined_or_nan(
+            has_one, mode, lambda: [check_ops.assert_less(one, self.concentration, message=message)]
+        )
 
 
 @kullback_leibler.RegisterKL(Dirichlet, Dirichlet)

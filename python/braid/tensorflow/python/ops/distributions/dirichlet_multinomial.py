@@ -26,7 +26,7 @@ class DirichletMultinomial(dirichlet.VectorDistribution):
     ):
         parameters = dict(locals())
         with ops.name_scope(name, values=[total_count, concentration]) as name:
-            self._concentration = util.positive_parameter(concentration, "concentration", validate_args)
+            self._concentration = dirichlet.checked_concentration(concentration, validate_args)
             self._total_count = ops.convert_to_tensor(
                 total_count, dtype=self._concentration.dtype, name="total_count"
             )
@@ -62,17 +62,27 @@ class DirichletMultinomial(dirichlet.VectorDistribution):
         return made[0]
 
     def _log_prob(self, counts):
+        message = "counts last-dimension must sum to `self.total_count`"
+        counts = multinomial.checked_counts(self, self.total_count, counts, message)
         both = special_math_ops.lbeta(self.concentration + counts)
         ordered = both - special_math_ops.lbeta(self.concentration)
-        return ordered + multinomial.log_combinations(self.total_count, counts)
+        return ordered + util.log_combinations(self.total_count, counts)
 
     def _mean(self):
-        part = self.concentration / array_ops.expand_dims(self.total_concentration, -1)
-        return array_ops.expand_dims(self.total_count, -1) * part
+        return (
+            self._count_of_class() * self.concentration / array_ops.expand_dims(self.total_concentration, -1)
+        )
+
+    def _count_of_class(self):
+        """The total count, to be broadcast to the classes. It may have their dimension, of size 1, itself."""
+        rank = self.total_count.shape.ndims
+        if rank and rank == self.concentration.shape.ndims:
+            return self.total_count
+        return array_ops.expand_dims(self.total_count, -1)
 
     def _scale(self):
         total = array_ops.expand_dims(self.total_concentration, -1)
-        return (array_ops.expand_dims(self.total_count, -1) + total) / (1.0 + total)
+        return (self._count_of_class() + total) / (1.0 + total)
 
     def _variance(self):
         part = self.concentration / array_ops.expand_dims(self.total_concentration, -1)

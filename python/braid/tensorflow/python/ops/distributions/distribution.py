@@ -109,6 +109,42 @@ class Distribution:
             type(self).__name__, self.name, self.batch_shape, self.event_shape, self.dtype.name
         )
 
+    @classmethod
+    def _param_shapes(cls, sample_shape):
+        raise NotImplementedError("_param_shapes not implemented")
+
+    @classmethod
+    def param_shapes(cls, sample_shape, name="DistributionParamShapes"):
+        """The shapes of the parameters, by their names, with which sample() has the given shape."""
+        with ops.name_scope(name, values=[sample_shape]):
+            return cls._param_shapes(sample_shape)
+
+    @classmethod
+    def param_static_shapes(cls, sample_shape):
+        """The same as TensorShapes. ValueError: the shape is not known."""
+        if isinstance(sample_shape, tensor_shape.TensorShape):
+            if not sample_shape.is_fully_defined():
+                raise ValueError("TensorShape sample_shape must be fully defined")
+            sample_shape = sample_shape.as_list()
+        found = {}
+        for name, shape in cls.param_shapes(sample_shape).items():
+            value = tensor_util.constant_value(shape)
+            if value is None:
+                raise ValueError("sample_shape must be a fully-defined TensorShape or list/tuple")
+            found[name] = tensor_shape.TensorShape(value)
+        return found
+
+    def _defined_or_nan(self, is_defined, value, checks):
+        """A statistic where it is defined, elsewhere NaN; the checks fail instead where NaN is not allowed.
+
+        `checks`: a function that builds them.
+        """
+        if self.allow_nan_stats:
+            nan = np.array(np.nan, value.dtype.as_numpy_dtype)
+            return array_ops.where_v2(is_defined, value, nan)
+        with ops.control_dependencies(checks()):
+            return array_ops.identity(value)
+
     def copy(self, **override_parameters_kwargs):
         """A distribution with other parameters in place of some."""
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
@@ -192,8 +228,8 @@ class Distribution:
         with self._name_scope(name, values=[sample_shape]):
             sample_shape = ops.convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
             static = tensor_util.constant_value(sample_shape)
-            if sample_shape.get_shape().ndims == 0:
-                sample_shape = array_ops.reshape(sample_shape, [1])
+            if sample_shape.get_shape().ndims != 1:
+                sample_shape = array_ops.reshape(sample_shape, [-1])
             count = (
                 math_ops.reduce_prod(sample_shape) if static is None else int(np.prod(static, dtype=np.int64))
             )
@@ -231,14 +267,11 @@ class Distribution:
     def _first_of(self, value, name, *ways):
         """The first of the ways, pairs of a method and of what is made of its result, that the class has."""
         with self._name_scope(name, values=[value]):
-            value = ops.convert_to_tensor(value, dtype=self._value_dtype(value), name="value")
+            value = ops.convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
             for method, finish in ways:
                 if self._has(method):
                     return finish(getattr(self, method)(value))
             raise self._missing(name)
-
-    def _value_dtype(self, value):
-        return None if hasattr(value, "dtype") else self.dtype
 
     def log_prob(self, value, name="log_prob"):
         """The logarithm of the density (or of the probability)."""
@@ -352,6 +385,13 @@ class ScalarDistribution(Distribution):
     """A distribution of numbers, whose batch has the shape of its parameters, the tensors `_tensors`."""
 
     _tensors = ()
+    _param_names = ()  # of parameters that have the shape of a sample
+
+    @classmethod
+    def _param_shapes(cls, sample_shape):
+        if not cls._param_names:
+            return super()._param_shapes(sample_shape)
+        return {name: ops.convert_to_tensor(sample_shape, dtype=dtypes.int32) for name in cls._param_names}
 
     def _batch_shape_tensor(self):
         shape = array_ops.shape(self._tensors[0])

@@ -2,6 +2,9 @@
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
+from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
@@ -14,6 +17,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 @tf_export(v1=["distributions.Gamma"])
 class Gamma(distribution.ScalarDistribution):
     """The gamma distribution of the form `concentration` and the inverse scale `rate`."""
+
+    _param_names = ("concentration", "rate")
 
     def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="Gamma"):
         parameters = dict(locals())
@@ -46,12 +51,19 @@ class Gamma(distribution.ScalarDistribution):
         )
 
     def _log_prob(self, x):
-        unnormalized = (self.concentration - 1.0) * math_ops.log(x) - self.rate * x
+        x = self._checked(x)
+        unnormalized = gen_math_ops.xlogy(self.concentration - 1.0, x) - self.rate * x
         normalization = math_ops.lgamma(self.concentration) - self.concentration * math_ops.log(self.rate)
         return unnormalized - normalization
 
+    def _checked(self, x):
+        """A sample, which is checked in the step if arguments are validated."""
+        util.same_float_dtype(x, self.rate)
+        checks = [check_ops.assert_positive(x)] if self.validate_args else []
+        return control_flow_ops.with_dependencies(checks, x)
+
     def _cdf(self, x):
-        return math_ops.igamma(self._broadcast(self.concentration), self.rate * x)
+        return math_ops.igamma(self._broadcast(self.concentration), self.rate * self._checked(x))
 
     def _entropy(self):
         a = self.concentration
@@ -68,8 +80,13 @@ class Gamma(distribution.ScalarDistribution):
 
     def _mode(self):
         mode = (self.concentration - 1.0) / self.rate
-        nan = array_ops.fill(self.batch_shape_tensor(), float("nan"))
-        return array_ops.where(self._broadcast(self.concentration) > 1.0, self._broadcast(mode), nan)
+        one = array_ops.ones([], self.dtype)
+        message = "mode not defined when any concentration <= 1"
+        return self._defined_or_nan(
+            self.concentration > 1.0,
+            mode,
+            lambda: [check_ops.assert_less(one, self.concentration, message=message)],
+        )
 
 
 class GammaWithSoftplusConcentrationRate(Gamma):

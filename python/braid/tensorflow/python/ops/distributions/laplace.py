@@ -10,6 +10,7 @@ from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops.distributions import distribution
+from braid.tensorflow.python.ops.distributions import special_math
 from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -17,6 +18,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 @tf_export(v1=["distributions.Laplace"])
 class Laplace(distribution.ScalarDistribution):
     """The density falls exponentially on both sides of `loc`, by e in the distance `scale`."""
+
+    _param_names = ("loc", "scale")
 
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Laplace"):
         parameters = dict(locals())
@@ -55,6 +58,12 @@ class Laplace(distribution.ScalarDistribution):
 
     def _log_prob(self, x):
         return -math_ops.abs(self._z(x)) - (math.log(2.0) + math_ops.log(self.scale))
+
+    def _log_cdf(self, x):
+        return special_math.log_cdf_laplace(self._z(x))
+
+    def _log_survival_function(self, x):
+        return special_math.log_cdf_laplace(-self._z(x))
 
     def _cdf(self, x):
         z = self._z(x)

@@ -3,6 +3,8 @@
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
@@ -12,10 +14,14 @@ from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
-def log_combinations(n, counts):
-    """The logarithm of n! / (counts[0]! * counts[1]! * ...)."""
-    total = math_ops.lgamma(n + 1)
-    return total - math_ops.reduce_sum(math_ops.lgamma(counts + 1), axis=-1)
+def checked_counts(distribution, total_count, counts, message):
+    """A sample, which is checked in the step if arguments are validated: whole numbers with that sum."""
+    if not distribution.validate_args:
+        return counts
+    counts = util.embed_check_nonnegative_integer_form(counts)
+    total = math_ops.reduce_sum(counts, axis=-1)
+    checks = [check_ops.assert_equal(total_count, total, message=message)]
+    return control_flow_ops.with_dependencies(checks, counts)
 
 
 def draw(logits, total_count, n, batch_shape, seed, dtype):
@@ -84,8 +90,9 @@ class Multinomial(dirichlet.VectorDistribution):
         return draw(logits, self.total_count, n, self.batch_shape_tensor(), seed, self.dtype)
 
     def _log_prob(self, counts):
+        counts = checked_counts(self, self.total_count, counts, "counts must sum to `self.total_count`")
         unnormalized = math_ops.reduce_sum(counts * nn_ops.log_softmax(self.logits), -1)
-        return unnormalized + log_combinations(self.total_count, counts)
+        return unnormalized + util.log_combinations(self.total_count, counts)
 
     def _mean(self):
         return array_ops.identity(self._mean_val)

@@ -9,6 +9,7 @@ from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops.distributions import distribution
 from braid.tensorflow.python.ops.distributions import kullback_leibler
+from braid.tensorflow.python.ops.distributions import special_math
 from braid.tensorflow.python.ops.distributions import util
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -16,6 +17,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 @tf_export(v1=["distributions.Normal"])
 class Normal(distribution.ScalarDistribution):
     """Gauss's distribution with the mean `loc` and the standard deviation `scale`."""
+
+    _param_names = ("loc", "scale")
 
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Normal"):
         parameters = dict(locals())
@@ -54,14 +57,20 @@ class Normal(distribution.ScalarDistribution):
         normalization = 0.5 * math.log(2.0 * math.pi) + math_ops.log(self.scale)
         return -0.5 * math_ops.square(self._z(x)) - normalization
 
+    def _log_cdf(self, x):
+        return special_math.log_ndtr(self._z(x))
+
     def _cdf(self, x):
-        return 0.5 * math_ops.erfc(-self._z(x) / math.sqrt(2.0))
+        return special_math.ndtr(self._z(x))
+
+    def _log_survival_function(self, x):
+        return special_math.log_ndtr(-self._z(x))
 
     def _survival_function(self, x):
-        return 0.5 * math_ops.erfc(self._z(x) / math.sqrt(2.0))
+        return special_math.ndtr(-self._z(x))
 
     def _quantile(self, p):
-        return self.loc + self.scale * math_ops.ndtri(p)
+        return self.loc + self.scale * special_math.ndtri(p)
 
     def _entropy(self):
         scale = self._broadcast(self.scale)

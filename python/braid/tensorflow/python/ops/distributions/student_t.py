@@ -2,9 +2,13 @@
 
 import math
 
+import numpy as np
+
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops import special_math_ops
 from braid.tensorflow.python.ops.distributions import distribution
@@ -15,6 +19,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 @tf_export(v1=["distributions.StudentT"])
 class StudentT(distribution.ScalarDistribution):
     """Student's distribution with `df` degrees of freedom, moved by `loc` and stretched by `scale`."""
+
+    _param_names = ("df", "loc", "scale")
 
     def __init__(self, df, loc, scale, validate_args=False, allow_nan_stats=True, name="StudentT"):
         parameters = dict(locals())
@@ -77,20 +83,41 @@ class StudentT(distribution.ScalarDistribution):
         digammas = math_ops.digamma(part) - math_ops.digamma(0.5 * self.df)
         return math_ops.log(math_ops.abs(self.scale)) + 0.5 * math_ops.log(self.df) + lbeta + part * digammas
 
-    def _or_nan(self, is_defined, value):
-        """The value where it is defined. InvalidArgumentError in the step if NaN is not allowed."""
-        nan = array_ops.fill(self.batch_shape_tensor(), float("nan"))
-        return array_ops.where(is_defined, self._broadcast(value), nan)
+    def _where_df_above_1(self, value, name):
+        one = array_ops.ones([], self.dtype)
+        message = f"{name} not defined for components of df <= 1"
+        checks = lambda: [check_ops.assert_less(one, self.df, message=message)]
+        return self._defined_or_nan(self._broadcast(self.df) > 1.0, self._broadcast(value), checks)
 
     def _mean(self):
-        return self._or_nan(self._broadcast(self.df) > 1.0, self.loc)
+        return self._where_df_above_1(self.loc, "mean")
 
     def _variance(self):
         df = self._broadcast(self.df)
         safe = array_ops.where(df > 2.0, df - 2.0, array_ops.ones_like(df))
         finite = math_ops.square(self.scale) * df / safe
-        infinite = array_ops.fill(self.batch_shape_tensor(), float("inf"))
-        return self._or_nan(df > 1.0, array_ops.where(df > 2.0, finite, infinite))
+        infinity = np.array(np.inf, self.dtype.as_numpy_dtype)
+        return self._where_df_above_1(array_ops.where_v2(df > 2.0, finite, infinity), "variance")
 
     def _mode(self):
         return self._broadcast(self.loc)
+
+
+class StudentTWithAbsDfSoftplusScale(StudentT):
+    """StudentT whose degrees of freedom are floor(abs(df)), and whose scale is softplus(scale)."""
+
+    def __init__(
+        self,
+        df,
+        loc,
+        scale,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="StudentTWithAbsDfSoftplusScale",
+    ):
+        parameters = dict(locals())
+        with ops.name_scope(name, values=[df, scale]) as name:
+            whole = math_ops.floor(math_ops.abs(df))
+            positive = nn_ops.softplus(scale, name="softplus_scale")
+            super().__init__(whole, loc, positive, validate_args, allow_nan_stats, name)
+        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}

@@ -14,6 +14,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 class Uniform(distribution.ScalarDistribution):
     """All numbers from `low` to before `high`, as likely."""
 
+    _param_names = ("low", "high")
+
     def __init__(self, low=0.0, high=1.0, validate_args=False, allow_nan_stats=True, name="Uniform"):
         parameters = dict(locals())
         with ops.name_scope(name, values=[low, high]) as name:
@@ -57,7 +59,8 @@ class Uniform(distribution.ScalarDistribution):
     def _prob(self, x):
         density = array_ops.ones_like(x) / self.range()
         is_out = math_ops.logical_or(x < self.low, x >= self.high)
-        return array_ops.where_v2(is_out, array_ops.zeros_like(density), density)
+        inside = array_ops.where_v2(is_out, array_ops.zeros_like(density), density)
+        return array_ops.where_v2(math_ops.is_nan(x), x, inside)
 
     def _cdf(self, x):
         part = (x - self.low) / self.range()

@@ -96,19 +96,24 @@ def unicode_decode_with_offsets(
 
 @tf_export("strings.unicode_encode")
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
-    """Strings from code points, in the last dimension of a vector, a matrix or a RaggedTensor."""
+    """Strings from code points, which lie in the last dimension of a tensor or a RaggedTensor."""
     with ops.name_scope(name, "UnicodeEncode", [input]):
         input = ragged_tensor.convert_to_tensor_or_ragged_tensor(input)
         if isinstance(input, RaggedTensor):
-            if isinstance(input.values, RaggedTensor):
+            if input.values.shape.ndims is None or input.values.shape.ndims > 1:
                 inner = unicode_encode(input.values, output_encoding, errors, replacement_char)
                 return input.with_values(inner)
             values, splits = input.values, input.row_splits
-        elif input.get_shape().ndims == 2:
-            return unicode_encode(RaggedTensor.from_tensor(input), output_encoding, errors, replacement_char)
-        else:
+        elif input.get_shape().ndims is None:
+            raise ValueError("unicode_encode: the rank of input must be known")
+        elif input.get_shape().ndims == 1:
             values = input
             splits = array_ops.stack([0, array_ops.shape(input, out_type=dtypes.int64)[0]])
+        else:
+            shape = array_ops.shape(input)
+            rows = RaggedTensor.from_tensor(array_ops.reshape(input, [-1, shape[-1]]))
+            flat = unicode_encode(rows, output_encoding, errors, replacement_char)
+            return array_ops.reshape(flat, shape[:-1])
         made = gen_string_ops.unicode_encode(
             input_values=math_ops.cast(values, dtypes.int32),
             input_splits=splits,
