@@ -14,18 +14,20 @@ from braid.tensorflow.python.keras.optimizer_v2.others import RMSprop
 from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_object
 from braid.tensorflow.python.keras.utils.generic_utils import serialize_keras_object
 from braid.tensorflow.python.training import optimizer as tf_optimizer_module
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util.tf_export import keras_export
 
 Optimizer = optimizer_v2.OptimizerV2
 
 
-class TFOptimizer:
+class TFOptimizer(trackable.Trackable):
     """An optimizer of tf.train, for a model of Keras. iterations: the variable that counts steps."""
 
     def __init__(self, optimizer, iterations=None):
         self.optimizer = optimizer
         self._iterations = iterations
         self.weights = []
+        self._track_trackable(optimizer, "optimizer")
 
     @property
     def iterations(self):

@@ -1,6 +1,7 @@
 """Tables that map keys to values (tf.lookup), and vocabularies."""
 
 import collections
+import functools
 import uuid
 
 from braid.tensorflow.python.framework import dtypes
@@ -13,6 +14,7 @@ from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gen_lookup_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import string_ops
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -48,7 +50,7 @@ def check_table_dtypes(table, key_dtype, value_dtype):
         raise TypeError("Invalid value dtype, expected %s but got %s." % (table.value_dtype, value_dtype))
 
 
-class LookupInterface:
+class LookupInterface(trackable.Trackable):
     """A table: `key_dtype` and `value_dtype`, size() and lookup(keys)."""
 
     def __init__(self, key_dtype, value_dtype):
@@ -709,6 +711,9 @@ class _MutableTable(LookupInterface):
                 return gen_lookup_ops.lookup_table_export_v2(
                     self.resource_handle, self._key_dtype, self._value_dtype
                 )
+
+    def _gather_saveables_for_checkpoint(self):
+        return {"table": functools.partial(_saveable, self, name=self._resource_handle.op.name)}
 
     def _finish(self, checkpoint):
         self._table_name = _short_name(self._resource_handle)

@@ -79,7 +79,6 @@ class BaseResourceVariable(variables.VariableV1):
         self._is_initialized_op = is_initialized_op
         self._cached_value = cached_value
         self._save_slice_info = save_slice_info
-        self._update_uid = None
 
     def __repr__(self):
         return f"<tf.Variable '{self.name}' shape={self.get_shape()} dtype={self.dtype.name}>"

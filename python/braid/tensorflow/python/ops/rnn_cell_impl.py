@@ -603,6 +603,8 @@ class _RNNCellWrapperV1(RNNCell):
         super().__init__(*args, **kwargs)
         assert_like_rnncell("cell", cell)
         self.cell = cell
+        if isinstance(cell, base_layer.Layer):
+            self._track_trackable(cell, name="cell")
 
     @property
     def wrapped_cell(self):
@@ -850,6 +852,9 @@ class MultiRNNCell(RNNCell):
         if not nest.is_sequence(cells):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
         self._cells = cells
+        for number, cell in enumerate(cells):
+            if isinstance(cell, base_layer.Layer):
+                self._track_trackable(cell, name=f"cell-{number}")
         self._state_is_tuple = state_is_tuple
         if not state_is_tuple and any(nest.is_sequence(cell.state_size) for cell in cells):
             raise ValueError(

@@ -1,9 +1,11 @@
 """tf.make_template: functions whose variables are made at the first call and shared by the others."""
 
 import functools
+import threading
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import variable_scope
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util.tf_export import tf_export
 
 __all__ = ["make_template"]
@@ -45,7 +47,10 @@ def make_template_internal(
     )
 
 
-class Template:
+_calls = threading.local()  # .template: the template that is being called
+
+
+class Template(trackable.Trackable):
     """What make_template() returns: call it as the function."""
 
     def __init__(
@@ -88,6 +93,18 @@ class Template:
             return self._call_func(args, kwargs)
 
     def _call_func(self, args, kwargs):
+        outer = getattr(_calls, "template", None)
+        if outer is not None and self._variable_scope.name.startswith(outer.variable_scope_name):
+            outer._track_trackable(
+                self, name=self._variable_scope.name[len(outer.variable_scope_name) :], overwrite=True
+            )
+        _calls.template = self
+        try:
+            return self._call_in_scope(args, kwargs)
+        finally:
+            _calls.template = outer
+
+    def _call_in_scope(self, args, kwargs):
         before = len(ops.get_collection_ref(ops.GraphKeys.TRAINABLE_VARIABLES))
         result = self._func(*args, **kwargs)
         if not self._variables_created:
@@ -119,6 +136,21 @@ class Template:
             return None
         name = self._variable_scope.name
         return name if not name or name[-1] == "/" else name + "/"
+
+    @property
+    def _checkpoint_dependencies(self):
+        """The templates that were first called within, then the other variables, by their names below the
+        scope.
+        """
+        found = {reference.name: reference for reference in super()._checkpoint_dependencies}
+        prefix = self.variable_scope_name or ""
+        inner = {id(v) for _, ref in found.values() if isinstance(ref, Template) for v in ref.variables}
+        for v in self.variables:
+            if id(v) in inner:
+                continue
+            name = v.op.name[len(prefix) :]
+            found.setdefault(name, trackable.TrackableReference(name, v))
+        return list(found.values())
 
     def _in_scope(self, key):
         if self._variable_scope is None:

@@ -14,6 +14,7 @@ from braid.tensorflow.python.ops import gen_array_ops
 from braid.tensorflow.python.ops import gen_state_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import state_ops
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -127,7 +128,7 @@ class VariableMetaclass(type):
         return cls._variable_v1_call(*args, **kwargs)
 
 
-class Variable(metaclass=VariableMetaclass):
+class Variable(trackable.Trackable, metaclass=VariableMetaclass):
     """What every variable can do. Use tf.Variable, which is VariableV1, to make one."""
 
     __array_priority__ = 100  # numpy's operators leave expressions to the variable's
@@ -192,7 +193,7 @@ class Variable(metaclass=VariableMetaclass):
         return self._save_slice_info
 
     def _gather_saveables_for_checkpoint(self):
-        return {"VARIABLE_VALUE": self}
+        return {trackable.VARIABLE_VALUE_KEY: self}
 
     @classmethod
     def _OverloadAllOperators(cls):
@@ -237,7 +238,6 @@ class Variable(metaclass=VariableMetaclass):
             )
         self._caching_device = None
         self._constraint = None
-        self._update_uid = None
 
     def _common_proto(self, export_scope):
         """A VariableDef without the names of the tensors that depend on the kind of variable."""
@@ -341,7 +341,6 @@ class RefVariable(VariableV1):
         self._constraint = constraint
         self._caching_device = caching_device
         self._save_slice_info = None
-        self._update_uid = None
         collections = _collections_of(collections, self._trainable)
         with ops.init_scope():
             self._build(initial_value, validate_shape, name, dtype, shape)

@@ -1,8 +1,10 @@
 """The files of checkpoints: the list of them in the file `checkpoint`, the newest, and removing old ones."""
 
+import collections
 import glob
 import os
 import re
+import time
 
 from google.protobuf import text_format
 
@@ -200,3 +202,123 @@ def meta_graph_filename(checkpoint_filename, meta_graph_suffix="meta"):
     """The file of a checkpoint's graph: PREFIX.meta, also for a part of a sharded checkpoint."""
     prefix = re.sub(r"-[\d\?]+-of-\d+$", "", checkpoint_filename)
     return f"{prefix}.{meta_graph_suffix}"
+
+
+@tf_export("train.CheckpointManager")
+class CheckpointManager:
+    """Numbers the checkpoints of a tf.train.Checkpoint in a directory, and deletes old ones.
+
+    What it knows is in the directory's file `checkpoint`: a later manager goes on with it.
+    """
+
+    def __init__(
+        self,
+        checkpoint,
+        directory,
+        max_to_keep,
+        keep_checkpoint_every_n_hours=None,
+        checkpoint_name="ckpt",
+    ):
+        """max_to_keep: the oldest checkpoints above it are deleted, after a new one; None: none is.
+        keep_checkpoint_every_n_hours: one in so many hours stays for ever. ValueError: max_to_keep is not
+        positive.
+        """
+        if max_to_keep is not None and max_to_keep <= 0:
+            raise ValueError(
+                f"Expected a positive integer or `None` for `max_to_max_to_keep`, got {max_to_keep:d}."
+            )
+        self._checkpoint = checkpoint
+        self._directory = directory
+        self._max_to_keep = max_to_keep
+        self._keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
+        self._checkpoint_prefix = os.path.join(directory, checkpoint_name)
+        self._latest_checkpoint = None
+        self._counting = None  # (the graph, the op that counts)
+        self._kept = collections.OrderedDict()  # prefix -> when it was saved, the oldest first
+        now = time.time()
+        self._last_preserved_timestamp = now - 1.0  # a manager made at once after this one is later
+        state = get_checkpoint_state(directory)
+        if state is not None:
+            self._recover(state, now)
+
+    def _recover(self, state, now):
+        self._latest_checkpoint = state.model_checkpoint_path
+        preserved = state.last_preserved_timestamp
+        if now < preserved:
+            logging.warning(
+                "time.time() returned a value %f seconds behind the last preserved checkpoint timestamp.",
+                preserved - now,
+            )
+        self._last_preserved_timestamp = preserved = min(preserved, now)
+        paths = state.all_model_checkpoint_paths
+        times = state.all_model_checkpoint_timestamps or [preserved] * len(paths)
+        for path, saved in zip(paths, times):
+            if min(saved, now) > preserved:
+                self._kept[path] = min(saved, now)
+
+    @property
+    def latest_checkpoint(self):
+        """The prefix of the newest checkpoint, or None."""
+        return self._latest_checkpoint
+
+    @property
+    def checkpoints(self):
+        """The prefixes of the checkpoints that may be deleted, the oldest first."""
+        return list(self._kept)
+
+    @property
+    def _prefix(self):
+        return self._checkpoint_prefix
+
+    def save(self, checkpoint_number=None):
+        """Writes a checkpoint in the default session, and returns its prefix.
+
+        checkpoint_number: an int, a variable or a tensor; None for the checkpoint's save_counter, which
+        counts in any case.
+        """
+        from braid.tensorflow.python.training.tracking import util
+
+        session = util.get_session()
+        with session.graph.as_default():
+            new = self._checkpoint._save_counter is None
+            counter = self._checkpoint.save_counter
+            if new:
+                session.run(counter.initializer)
+            if self._counting is None or self._counting[0] is not session.graph:
+                self._counting = (session.graph, counter.assign_add(1, read_value=False))
+        session.run(self._counting[1])
+        number = counter if checkpoint_number is None else checkpoint_number
+        if hasattr(number, "dtype") and hasattr(number, "op"):
+            number = session.run(number)
+        path = self._checkpoint.write(f"{self._prefix}-{int(number)}")
+        self._kept.pop(path, None)
+        self._kept[path] = time.time()
+        self._latest_checkpoint = path
+        self._record_state()  # before anything is deleted: a process that ends here leaves the newest listed
+        if self._sweep():
+            self._record_state()
+        return path
+
+    def _sweep(self):
+        """Deletes checkpoints that are too many, or lets them stay. Returns whether there were any."""
+        swept = False
+        while self._max_to_keep and len(self._kept) > self._max_to_keep:
+            swept = True
+            path, saved = self._kept.popitem(last=False)
+            hours = self._keep_checkpoint_every_n_hours
+            if hours and saved - hours * 3600.0 >= self._last_preserved_timestamp:
+                self._last_preserved_timestamp = saved
+                continue
+            _delete_file_if_exists(f"{path}.index")
+            _delete_file_if_exists(f"{path}.data-?????-of-?????")
+        return swept
+
+    def _record_state(self):
+        update_checkpoint_state_internal(
+            self._directory,
+            model_checkpoint_path=self._latest_checkpoint,
+            all_model_checkpoint_paths=list(self._kept),
+            all_model_checkpoint_timestamps=list(self._kept.values()),
+            last_preserved_timestamp=self._last_preserved_timestamp,
+            save_relative_paths=True,
+        )

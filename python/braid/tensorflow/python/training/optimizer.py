@@ -14,6 +14,7 @@ from braid.tensorflow.python.ops import (
     variables,
 )
 from braid.tensorflow.python.training import slot_creator
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -115,7 +116,7 @@ def _get_processor(v):
 
 
 @tf_export(v1=["train.Optimizer"])
-class Optimizer:
+class Optimizer(trackable.Trackable):
     """The base of optimizers.
 
     An optimizer overrides _apply_dense and _apply_sparse for variables of reference type,
@@ -294,6 +295,15 @@ class Optimizer:
 
     def _non_slot_variables(self):
         return self._non_slot_dict.values()
+
+    @property
+    def _checkpoint_dependencies(self):
+        """The variables of the current graph that belong to no other, by name."""
+        graph = ops.get_default_graph()
+        own = [(name, v) for (name, g), v in self._non_slot_dict.items() if g is graph]
+        return [trackable.TrackableReference(*pair) for pair in sorted(own, key=lambda pair: pair[0])] + (
+            super()._checkpoint_dependencies
+        )
 
     # What optimizers override.
 

@@ -19,7 +19,7 @@ from braid.tensorflow.python.ops import (
     variables,
 )
 from braid.tensorflow.python.platform import tf_logging as logging
-from braid.tensorflow.python.training import checkpoint_management, training_util
+from braid.tensorflow.python.training import checkpoint_management, py_checkpoint_reader, training_util
 from braid.tensorflow.python.training.saving import saveable_object, saveable_object_util
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -332,6 +332,7 @@ class Saver:
         self._last_checkpoints = []  # pairs (prefix, when it was saved), the oldest first
         self._checkpoints_to_be_deleted = []
         self._save_relative_paths = save_relative_paths
+        self._savers_of_objects = {}  # by checkpoint
         self._next_checkpoint_time = time.time() + keep_checkpoint_every_n_hours * 3600
         if not defer_build:
             self.build()
@@ -572,6 +573,8 @@ class Saver:
         try:
             sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
         except errors.NotFoundError as e:
+            if self._restore_by_objects(sess, prefix):
+                return
             raise _wrap_restore_error_with_msg(
                 e, "a Variable name or other graph key that is missing"
             ) from None
@@ -580,9 +583,65 @@ class Saver:
                 e, "a mismatch between the current graph and the graph"
             ) from None
 
+    def _restore_by_objects(self, sess, prefix):
+        """Restores from a checkpoint of tf.train.Checkpoint, which has the variables' names, too. Returns
+        whether it is one.
+        """
+        try:
+            keys = object_graph_key_mapping(prefix)
+        except errors.NotFoundError:
+            return False
+        if prefix not in self._savers_of_objects:
+            with sess.graph.as_default():
+                self._savers_of_objects[prefix] = saver_from_object_based_checkpoint(
+                    prefix, self._var_list, self._builder, keys
+                )
+        saver = self._savers_of_objects[prefix]
+        sess.run(saver.saver_def.restore_op_name, {saver.saver_def.filename_tensor_name: prefix})
+        return True
+
     @staticmethod
     def _add_collection_def(meta_graph_def, key, export_scope=None):
         meta_graph.add_collection_def(meta_graph_def, key, export_scope=export_scope)
+
+
+def object_graph_key_mapping(checkpoint_path):
+    """{name of a variable: its key} in a checkpoint of objects. NotFoundError: it is none."""
+    from braid.tensorflow.python.training.tracking import base
+
+    reader = py_checkpoint_reader.NewCheckpointReader(checkpoint_path)
+    graph = protos.TrackableObjectGraph.FromString(
+        compat.as_bytes(reader.get_tensor(base.OBJECT_GRAPH_PROTO_KEY))
+    )
+    return {a.full_name: a.checkpoint_key for node in graph.nodes for a in node.attributes}
+
+
+def saver_from_object_based_checkpoint(checkpoint_path, var_list=None, builder=None, names_to_keys=None):
+    """A saver of variables (None: of all) whose names are the keys of a checkpoint of objects.
+
+    ValueError: it is no such checkpoint, or does not have one of them.
+    """
+    if names_to_keys is None:
+        try:
+            names_to_keys = object_graph_key_mapping(checkpoint_path)
+        except errors.NotFoundError:
+            raise ValueError("Checkpoint in %s not an object-based checkpoint." % checkpoint_path) from None
+    if var_list is None:
+        var_list = variables._all_saveable_objects()
+    saveables = saveable_object_util.validate_and_slice_inputs(var_list)
+    missing = [s.name for s in saveables if s.name not in names_to_keys]
+    if missing:
+        raise errors.NotFoundError(
+            None,
+            None,
+            message="Existing variables not in the checkpoint: %s\n\nVariable names in checkpoint: %s"
+            % (missing, sorted(names_to_keys)),
+        )
+    for saveable in saveables:
+        saveable.name = names_to_keys[saveable.name]
+        for spec in saveable.specs:
+            spec.name = names_to_keys.get(spec.name, spec.name)
+    return Saver(saveables, builder=builder)
 
 
 def _wrap_restore_error_with_msg(err, extra_verbiage):

@@ -9,6 +9,7 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_spec
 from braid.tensorflow.python.framework import type_spec
 from braid.tensorflow.python.ops import gen_dataset_ops
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util.tf_export import tf_export
 
 # More calls of get_next() than this are probably in a loop around the steps.
@@ -24,7 +25,7 @@ GLOBAL_ITERATORS = "iterators"
 
 
 @tf_export(v1=["data.Iterator"])
-class Iterator:
+class Iterator(trackable.Trackable):
     """Gives the elements of a dataset.
 
     Args:

@@ -11,6 +11,8 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import input_spec
 from braid.tensorflow.python.keras.engine import node as node_module
+from braid.tensorflow.python.training.tracking import base as trackable
+from braid.tensorflow.python.training.tracking import data_structures
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -29,7 +31,7 @@ _ALLOWED = {
 
 
 @keras_export("keras.layers.Layer")
-class Layer:
+class Layer(trackable.Trackable):
     """A layer. Subclasses make their weights in build() and compute in call().
 
     trainable: whether its weights are trained. name: the scope of its weights and ops; made from the class if
@@ -45,7 +47,7 @@ class Layer:
             raise NotImplementedError(
                 "Layer(dynamic=True): Braid has no eager execution; write call() as a graph"
             )
-        self._track = []  # nested layers, variables and lists of them, by the attribute that holds them
+        self._track = []  # nested layers, variables, lists and dictionaries, by the attribute that holds them
         self._trainable = trainable
         self.stateful = False
         self.built = False
@@ -233,6 +235,8 @@ class Layer:
         if regularizer is not None:
             self._handle_weight_regularization(name, variable, regularizer)
         self._track_weight(variable, trainable)
+        if name is not None and isinstance(variable, trackable.Trackable):
+            self._track_trackable(variable, name=name, overwrite=True)
         return variable
 
     def _track_weight(self, variable, trainable):
@@ -268,16 +272,17 @@ class Layer:
     def trainable_weights(self):
         if not self.trainable:
             return []
-        return _unique(
-            self._trainable_weights + [w for layer in self._nested() for w in layer.trainable_weights]
-        )
+        own = self._trainable_weights + [v for v in self._loose_variables() if v.trainable]
+        return _unique(own + [w for layer in self._nested() for w in layer.trainable_weights])
 
     @property
     def non_trainable_weights(self):
         nested = self._nested()
+        loose = list(self._loose_variables())
         if self.trainable:
-            return _unique(self._non_trainable_weights + [w for n in nested for w in n.non_trainable_weights])
-        own = self._trainable_weights + self._non_trainable_weights
+            own = self._non_trainable_weights + [v for v in loose if not v.trainable]
+            return _unique(own + [w for n in nested for w in n.non_trainable_weights])
+        own = self._trainable_weights + self._non_trainable_weights + loose
         return _unique(own + [w for layer in nested for w in layer.weights])
 
     @property
@@ -663,14 +668,20 @@ class Layer:
     # Nested layers and weights, found by the attributes that hold them.
 
     def __setattr__(self, name, value):
+        no_dependency = isinstance(value, data_structures.NoDependency)
+        value = value.value if no_dependency else value
         object.__setattr__(self, name, value)
         if name.startswith("_keras") or name in _UNTRACKED or "_track" not in self.__dict__:
             return
-        if not _holds_layers(value) and not _is_variable(value):
-            if any(n == name for n, _ in self._track):
-                self._track[:] = [(n, v) for n, v in self._track if n != name]
+        if not self.__dict__.get("_self_setattr_tracking", True):
             return
-        self._track[:] = [(n, v) for n, v in self._track if n != name] + [(name, value)]
+        if any(n == name for n, _ in self._track):
+            self._track[:] = [(n, v) for n, v in self._track if n != name]
+        if not _may_hold_layers(value) and not _is_variable(value):
+            return
+        self._track.append((name, value))
+        if no_dependency:
+            self.__dict__.setdefault("_self_no_dependency", set()).add(name)
         if _is_variable(value) and "_trainable_weights" in self.__dict__:
             if not _has(self._trainable_weights + self._non_trainable_weights, value):
                 self._track_weight(value, bool(getattr(value, "trainable", True)))
@@ -703,10 +714,26 @@ class Layer:
             found.extend(layer.submodules)
         return tuple(_unique(found))
 
-    def _checkpoint_children(self):
-        """(name, object) of each variable, layer and list of layers that an attribute holds, for
-        checkpoints."""
-        return [(name, value) for name, value in self._track if not name.startswith("_self_")]
+    def _loose_variables(self):
+        """The variables in lists and dictionaries that attributes hold. Keras' session initializes them."""
+        from braid.tensorflow.python.keras import backend
+
+        for name, value in self.__dict__.get("_track", ()):
+            if name not in _INTERNAL and data_structures.is_container(value):
+                for variable in _variables_in(value):
+                    backend.track_variable(variable)
+                    yield variable
+
+    @property
+    def _checkpoint_dependencies(self):
+        """Weights by their names, and what attributes hold by the attributes' names."""
+        found = {reference.name: reference for reference in super()._checkpoint_dependencies}
+        hidden = self.__dict__.get("_self_no_dependency", ())
+        for name, value in self.__dict__.get("_track", ()):
+            if not name.startswith("_self_") and name not in _INTERNAL and name not in hidden:
+                if data_structures.is_container(value) or isinstance(value, trackable.Trackable):
+                    found[name] = trackable.TrackableReference(name, value)
+        return list(found.values())
 
 
 class TensorFlowOpLayer(Layer):
@@ -781,6 +808,10 @@ _UNTRACKED = {
 }
 
 
+# Attributes of networks whose layers checkpoints have by their numbers.
+_INTERNAL = {"_stack", "_own_layers"}
+
+
 def _snake_case(name):
     s = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     s = re.sub("([a-z])([A-Z])", r"\1_\2", s).lower()
@@ -800,14 +831,20 @@ def _is_variable(value):
     return hasattr(value, "initializer") and hasattr(value, "assign") and hasattr(value, "op")
 
 
-def _holds_layers(value):
-    if isinstance(value, Layer):
+def _may_hold_layers(value):
+    """Whether it holds layers or other trackable objects, or is a list or dictionary that may be given
+    some."""
+    if isinstance(value, (trackable.Trackable, list, dict)):
         return True
-    if isinstance(value, (list, tuple)):
-        return any(_holds_layers(v) for v in value)
-    if isinstance(value, dict):
-        return any(_holds_layers(v) for v in value.values())
-    return False
+    return isinstance(value, tuple) and any(_may_hold_layers(v) for v in value)
+
+
+def _variables_in(value):
+    for v in value.values() if isinstance(value, dict) else value:
+        if _is_variable(v) and hasattr(v, "trainable"):
+            yield v
+        elif data_structures.is_container(v):
+            yield from _variables_in(v)
 
 
 def _collect_layers(value, found):
@@ -819,6 +856,9 @@ def _collect_layers(value, found):
             _collect_layers(v, found)
     elif isinstance(value, dict):
         for v in value.values():
+            _collect_layers(v, found)
+    elif isinstance(value, data_structures.TrackableDataStructure):
+        for v in value._values:
             _collect_layers(v, found)
 
 

@@ -11,6 +11,7 @@ from braid.tensorflow.python.keras import backend
 from braid.tensorflow.python.keras.engine import base_layer
 from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import input_layer as input_layer_module
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
 
 
@@ -43,6 +44,7 @@ class Network(base_layer.Layer):
         self._base_init(name=name, trainable=trainable)
         self._set_graph(inputs, outputs)
 
+    @trackable.no_automatic_dependency_tracking
     def _set_graph(self, inputs, outputs):
         """Takes the layers between inputs and outputs over."""
         if isinstance(inputs, list) and len(nest.flatten(inputs)) == 1:
@@ -106,6 +108,19 @@ class Network(base_layer.Layer):
         return not self._is_graph_network
 
     # Layers and weights.
+
+    @property
+    def _checkpoint_dependencies(self):
+        """Layers of a graph by their places, also among those that have weights; then what attributes hold."""
+        found, number = [], 0
+        if self._is_graph_network or hasattr(self, "_stack"):
+            own = self.layers if hasattr(self, "_stack") else self._nested()
+            for i, layer in enumerate(own):
+                if layer.weights:
+                    found.append(trackable.TrackableReference(f"layer_with_weights-{number}", layer))
+                    number += 1
+                found.append(trackable.TrackableReference(f"layer-{i}", layer))
+        return found + super()._checkpoint_dependencies
 
     def _nested(self):
         own = self.__dict__.get("_own_layers")

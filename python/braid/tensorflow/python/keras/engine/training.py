@@ -17,6 +17,7 @@ from braid.tensorflow.python.keras.engine import training_utils
 from braid.tensorflow.python.keras.engine.network import Network
 from braid.tensorflow.python.keras.utils import losses_utils
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -25,6 +26,7 @@ from braid.tensorflow.python.util.tf_export import keras_export
 class Model(Network):
     """Layers from `inputs` to `outputs`, or a subclass that defines call(). See compile and fit."""
 
+    @trackable.no_automatic_dependency_tracking
     def compile(
         self,
         optimizer="rmsprop",
@@ -58,6 +60,8 @@ class Model(Network):
         if kwargs:
             raise TypeError(f"Invalid keyword argument(s) in `compile`: {sorted(kwargs)}")
         self.optimizer = optimizers.get(optimizer)
+        if isinstance(self.optimizer, trackable.Trackable):
+            self._track_trackable(self.optimizer, name="optimizer", overwrite=True)
         self.loss = loss if loss is not None else {}
         self.loss_weights = loss_weights
         self.sample_weight_mode = sample_weight_mode
@@ -71,6 +75,7 @@ class Model(Network):
         if self.outputs is not None:
             self._compile_outputs()
 
+    @trackable.no_automatic_dependency_tracking
     def _compile_outputs(self):
         """Builds targets, losses and metrics. Weights of examples are added when they are first given."""
         names = self.output_names
@@ -379,6 +384,8 @@ class Model(Network):
                 updates = self.optimizer.get_updates(
                     loss=self.total_loss, params=self._collected_trainable_weights
                 )
+        if getattr(self, "_loaded", None) is not None:  # load_weights came before the slots
+            self._loaded.restore_new_objects(K.get_session())
         updates = list(updates) + self._layer_updates()
         self.train_function = K.function(
             self._feeds() + self._phase(),

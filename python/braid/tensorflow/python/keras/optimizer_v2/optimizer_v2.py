@@ -19,6 +19,7 @@ from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gradients
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.training import training_ops
+from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -51,7 +52,7 @@ def _ref(var):
 
 
 @keras_export("keras.optimizers.Optimizer")
-class OptimizerV2(metaclass=abc.ABCMeta):
+class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
     """The base. Subclasses define _create_slots, _resource_apply_dense, _resource_apply_sparse and
     get_config.
 
@@ -254,6 +255,13 @@ class OptimizerV2(metaclass=abc.ABCMeta):
         self._iterations = variable
         self._weights.append(variable)
 
+    @property
+    def _checkpoint_dependencies(self):
+        own = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
+        return [
+            trackable.TrackableReference(name, v) for name, v in own.items() if backend.is_variable(v)
+        ] + super()._checkpoint_dependencies
+
     def _create_slots(self, var_list):
         """Makes the slots."""
 
@@ -271,7 +279,6 @@ class OptimizerV2(metaclass=abc.ABCMeta):
             var.dtype.base_dtype,
             use_resource=is_resource(var),
         )
-        slot._keras_slot_of = var
         backend.track_variable(slot)
         slots[slot_name] = slot
         self._weights.append(slot)

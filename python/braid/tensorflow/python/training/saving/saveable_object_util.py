@@ -10,6 +10,7 @@ from braid.tensorflow.python.ops import (
     variables,
 )
 from braid.tensorflow.python.training.saving import saveable_object
+from braid.tensorflow.python.training.tracking import base as trackable
 
 _VARIABLE_OPS = {"Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "ReadVariableOp"}
 _REF_VARIABLE_OPS = frozenset({"Variable", "VariableV2", "AutoReloadVariable"})
@@ -79,6 +80,11 @@ def _as_variable_tensor(op):
     return ops.internal_convert_to_tensor(op, as_ref=True)
 
 
+def _is_other_trackable(op):
+    """Whether it says itself what is to be saved of it, and is no variable."""
+    return isinstance(op, trackable.Trackable) and not isinstance(op, variables.Variable)
+
+
 def saveable_objects_for_op(op, name):
     """Yields the saveable objects of a variable, of a list of the parts of one, or of a SaveableObject."""
     if not isinstance(name, str):
@@ -87,6 +93,11 @@ def saveable_objects_for_op(op, name):
         )
     if isinstance(op, saveable_object.SaveableObject):
         yield op
+        return
+    if _is_other_trackable(op):
+        for attribute, made in op._gather_saveables_for_checkpoint().items():
+            own = name if attribute == trackable.VARIABLE_VALUE_KEY else f"{name}_{attribute}"
+            yield from saveable_objects_for_op(made(own) if callable(made) else made, own)
         return
     if isinstance(op, (list, tuple, variables.PartitionedVariable)):
         whole = None
@@ -127,11 +138,14 @@ def op_list_to_dict(op_list, convert_variable_to_tensor=True):
             raise ValueError(f"At least two variables have the same name: {name}")
         named[name] = value
 
-    for var in sorted(op_list, key=lambda v: v.name):
+    for var in sorted(op_list, key=lambda v: getattr(v, "name", "")):
         if isinstance(var, saveable_object.SaveableObject):
             named[var.name] = var
         elif isinstance(var, variables.PartitionedVariable):
             add(var.name, var)
+        elif _is_other_trackable(var):
+            made = [m() if callable(m) else m for m in var._gather_saveables_for_checkpoint().values()]
+            named.update(op_list_to_dict(made, convert_variable_to_tensor))
         elif isinstance(var, variables.Variable) and var._save_slice_info:
             parts = named.setdefault(var._save_slice_info.full_name, [])
             if not isinstance(parts, list):
