@@ -57,9 +57,37 @@ static void mark_reached(const walk *w, const braid_out *xs, int num_xs, bool *r
     bd_consumers_fini(&consumers);
 }
 
+// How many loops a node is in, by the Enters and Exits among those before it.
+static int *loop_depths(const walk *w)
+{
+    int *depths = bd_calloc((size_t)w->count + 1, sizeof *depths);
+    for (int id = 0; id < w->count; id++) {
+        const braid_op *op = w->g->nodes.items[id];
+        for (int i = 0; i < op->input_count; i++) {
+            const braid_op *in = op->inputs[i].op;
+            const bd_op_role role = bd_node_role(in);
+            const int depth = depths[in->id] + (role == BD_ROLE_ENTER) - (role == BD_ROLE_EXIT);
+            if (in->id < id && depth > depths[id]) depths[id] = depth;
+        }
+    }
+    return depths;
+}
+
+// Whether no gradient goes through `op` in any case. Another op without a gradient may get one of the
+// program's. A loop on a path is differentiated as a whole: its variables have gradients, if of zeros.
+static bool ends_paths(const walk *w, const int *depths, const braid_op *op)
+{
+    if (depths[op->id] > 0) return false;
+    for (int i = 0; i < w->options->stop_count; i++) {
+        if (w->options->stops[i].op == op) return true;
+    }
+    return strcmp(op->op_type, "StopGradient") == 0;
+}
+
 static void mark_between(walk *w, const braid_out *ys, int num_ys, bool *reached)
 {
     bd_op_list open = {0};
+    int *depths = loop_depths(w);
     for (int i = 0; i < num_ys; i++)
         bd_array_push(&open, ys[i].op);
     while (open.len) {
@@ -67,10 +95,11 @@ static void mark_between(walk *w, const braid_out *ys, int num_ys, bool *reached
         if (!reached[op->id]) continue;
         reached[op->id] = false;
         w->between[op->id] = true;
-        for (int i = 0; i < op->input_count; i++)
+        for (int i = 0; i < op->input_count && !ends_paths(w, depths, op); i++)
             bd_array_push(&open, op->inputs[i].op);
     }
     bd_array_free(&open);
+    bd_free(depths);
 }
 
 // Builds the gradient loops of the loops on a path; all Exits of these loops are then on a path.

@@ -106,9 +106,9 @@ static bool is_zero(braid_out grad)
     return !grad.op || strcmp(grad.op->op_type, "ZerosLike") == 0 || strcmp(grad.op->op_type, "Zeros") == 0;
 }
 
-// Whether a gradient is asked for labels, or can flow on from them: they are computed, by an op that has one.
-// TensorFlow 1.3 builds none for labels, and the graphs of its programs, whose labels are fed or read, stay as
-// they are.
+// Whether a gradient is asked for labels, or can flow on from them: they are computed, by an op that has
+// one. TensorFlow 1.3 builds none for labels, and the graphs of its programs, whose labels are fed or read,
+// stay as they are.
 static bool need_gradient(const bd_grad_ctx *c, braid_out labels)
 {
     const braid_op *op = labels.op;

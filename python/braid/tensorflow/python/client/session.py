@@ -283,7 +283,11 @@ class _Plan:
         self.elements = found.elements
         for element in found.elements:
             if not graph.is_fetchable(element):
-                raise ValueError(f"{element} is not fetchable")
+                name = (element.op if isinstance(element, ops.Tensor) else element).name
+                raise ValueError(
+                    f"Operation {name!r} has been marked as not fetchable: it is made in a conditional or a loop, "
+                    "and runs only if that does"
+                )
         self.fed = {tensor: i for i, tensor in enumerate(fed)}
         self.fetched = [e for e in found.elements if isinstance(e, ops.Tensor) and e not in self.fed]
         self.targets = [e._native for e in found.elements if not isinstance(e, ops.Tensor)]

@@ -1051,6 +1051,7 @@ class Graph:
         self._is_thread_local = False
         self._shared = _GraphState()
         self._uses_own_gradients = False
+        self._exits_without_gradient = []  # of loops with back_prop=False
         self._versions_producer, self._versions_min_consumer = 134, 0
 
     # -- State of scopes: the graph's, or each thread's --

@@ -49,7 +49,7 @@ def shape(input, name=None, out_type=dtypes.int32):
 def shape_internal(input, name=None, optimize=True, out_type=dtypes.int32):
     with ops.name_scope(name, "Shape", [input]) as name:
         if _is_sparse(input):
-            return _cast(input.dense_shape, out_type)
+            return _cast(ops.convert_to_tensor(input.dense_shape), out_type)
         tensor = ops.convert_to_tensor(input)
         known = tensor.get_shape()
         if optimize and known.is_fully_defined():
@@ -72,7 +72,7 @@ def size(input, name=None, out_type=dtypes.int32):
 def size_internal(input, name=None, optimize=True, out_type=dtypes.int32):
     with ops.name_scope(name, "Size", [input]) as name:
         if _is_sparse(input):
-            return gen_math_ops.prod(_cast(input.dense_shape, out_type), 0, name=name)
+            return gen_math_ops.prod(_cast(ops.convert_to_tensor(input.dense_shape), out_type), 0, name=name)
         tensor = ops.convert_to_tensor(input)
         known = tensor.get_shape()
         if optimize and known.is_fully_defined():
@@ -936,7 +936,8 @@ def _batch_gather(params, indices, batch_dims):
         stride = stride * count
     flat = reshape(params, concat([[-1], sizes[batch_dims + 1 :]], 0))
     made = gather(flat, indices + row)
-    made.set_shape(indices.shape.concatenate(params.shape[batch_dims + 1 :]))
+    batch = params.shape[:batch_dims].merge_with(indices.shape[:batch_dims])
+    made.set_shape(batch.concatenate(indices.shape[batch_dims:]).concatenate(params.shape[batch_dims + 1 :]))
     return made
 
 
@@ -947,6 +948,8 @@ def gather_nd(params, indices, name=None, batch_dims=0):
     batch_dims: how many first dimensions params and indices share.
     """
     known = _number(batch_dims)
+    if known is not None:
+        batch_dims = known = int(np.reshape(known, ()))
     if known == 0:
         try:
             return params.gather_nd(indices, name=name)
@@ -959,10 +962,10 @@ def batch_gather_nd(params, indices, batch_dims, name=None):
     with ops.name_scope(name, "BatchGatherND", [params, indices]):
         indices = ops.convert_to_tensor(indices, name="indices")
         params = ops.convert_to_tensor(params, name="params")
+        if batch_dims == 0:
+            return gen_array_ops.gather_nd(params, indices)
         count = indices.shape.ndims
-        if count is None:
-            raise ValueError("batch_gather_nd does not allow indices with unknown shape.")
-        if not 0 <= batch_dims < count:
+        if batch_dims < 0 or (count is not None and batch_dims >= count):
             raise ValueError(
                 f"batch_dims = {batch_dims} must be at least 0 and less than rank(indices) = {count}"
             )
@@ -971,10 +974,11 @@ def batch_gather_nd(params, indices, batch_dims, name=None):
         columns = []
         for place in grid:
             place = _cast(place, indices.dtype)
-            place = reshape(place, concat([shape(place), [1] * (count - batch_dims)], 0))
+            after = ones(expand_dims(rank(indices) - batch_dims, 0), dtypes.int32)
+            place = reshape(place, concat([shape(place), after], 0))
             columns.append(gen_array_ops.broadcast_to(place, concat([shape(indices)[:-1], [1]], 0)))
         made = gen_array_ops.gather_nd(params, concat(columns + [indices], -1))
-        depth = tensor_shape.dimension_value(indices.shape[-1])
+        depth = None if count is None else tensor_shape.dimension_value(indices.shape[-1])
         if depth is not None and params.shape.ndims is not None:
             made.set_shape(indices.shape[:-1].concatenate(params.shape[batch_dims + depth :]))
         return made

@@ -453,6 +453,8 @@ class WhileContext(ControlFlowContext):
         self._pivot_for_body = element(context_def.pivot_for_body_name)
         self._pivot = element(context_def.pivot_name)
         self._loop_exits = [element(name) for name in context_def.loop_exit_names]
+        if not self._back_prop:
+            graph._exits_without_gradient.extend(self._loop_exits)
         self._loop_enters = [element(name) for name in context_def.loop_enter_names]
         ControlFlowContext.__init__(self, context_def.values_def, import_scope)
         # The frame's name has the scope too: two imports of a loop are two loops.
@@ -678,6 +680,8 @@ class WhileContext(ControlFlowContext):
         following = [_AddNextAndBackEdge(m, v) for m, v in zip(merges, result)]
         exits = [exit(x[0]) for x in switches]
         self._loop_exits = exits
+        if not self._back_prop:
+            ops.get_default_graph()._exits_without_gradient.extend(exits)
         for m, n in zip(merges, following):
             _EnforceShapeInvariant(m, n)
         self.ExitResult(exits)

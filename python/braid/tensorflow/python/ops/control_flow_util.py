@@ -210,4 +210,6 @@ def check_input(name, op_type, context, input_op):
         why = f"'{input_op.name}' is in a while loop within that of '{name}'"
     else:
         why = "they are in different while loops"
-    raise ValueError(f"Cannot use '{input_op.name}' as input to '{name}' because {why}.")
+    raise ValueError(
+        f"Cannot use '{input_op.name}' as input to '{name}' because {why}. See info log for more details."
+    )

@@ -22,6 +22,17 @@ def compute_gradient(f, x, delta=1e-3):
     return [p[0] for p in pairs], [p[1] for p in pairs]
 
 
+def _to_numpy(value):
+    """A tensor's value; rows as the whole array."""
+    if isinstance(value, ops.Tensor):
+        value = ops.get_default_session().run(value)
+    if isinstance(value, ops.IndexedSlicesValue):
+        whole = np.zeros(value.dense_shape, value.values.dtype)
+        np.add.at(whole, value.indices, value.values)
+        return whole
+    return value
+
+
 def max_error(grad1, grad2):
     """The greatest difference between Jacobians of two lists."""
     return max((_compute_error((a, b)) for a, b in zip(grad1, grad2)), default=0)

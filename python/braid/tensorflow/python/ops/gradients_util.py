@@ -44,14 +44,16 @@ def engine_gradient(op, *grads):
 def _explained(error):
     if error.args[0] == 5:  # NOT_FOUND: an op on a path has no gradient
         return LookupError(error.args[1])
+    if error.args[0] == 12 and "Second-order" in error.args[1]:
+        return TypeError(error.args[1])
     return ops._building_error(error)
 
 
 class _Caller:
     """Calls the program's gradient functions from the engine's walk."""
 
-    def __init__(self, graph):
-        self.graph = graph
+    def __init__(self, graph, xs):
+        self.graph, self.xs = graph, xs
 
     def __call__(self, native, grads):
         graph = self.graph
@@ -59,6 +61,7 @@ class _Caller:
         op = graph._nodes[native.index]
         if self._enters_this_loop(op):
             return list(grads)
+        self._check_is_no_variable_of_this_loop(op)
         function = self._function(op)
         if function is ops._NOT_REGISTERED:
             return None
@@ -86,6 +89,19 @@ class _Caller:
         if context is None or op.type not in ("Enter", "RefEnter"):
             return False
         return control_flow_util.IsContainingContext(context, op._get_control_flow_context())
+
+    def _check_is_no_variable_of_this_loop(self, op):
+        """ValueError: the gradient goes back to the first value of a variable of the loop that is being built."""
+        loop = self.graph._get_control_flow_context()
+        loop = loop.GetWhileContext() if loop is not None else None
+        if loop is not None and op.type in ("Merge", "RefMerge") and op._get_control_flow_context() is loop:
+            if not any(x.op.type not in ("Enter", "RefEnter") for x in op.inputs):
+                names = "', '".join(x.op.name for x in self.xs)
+                raise ValueError(
+                    f"Cannot compute gradient inside while loop with respect to op '{names}'. We do not support "
+                    "taking the gradient wrt or through the initial value of a loop variable. Gradients can be "
+                    "computed through loop invariants or wrt the input parameters to the loop body."
+                )
 
     def _function(self, op):
         own = getattr(op, "_gradient_function", None)
@@ -158,10 +174,10 @@ def _GradientsHelper(
         ys = [y.values if isinstance(y, ops.IndexedSlices) else y for y in ys]
         sources = [_as_source(x) for x in given_xs]
         sources = [x.values if isinstance(x, ops.IndexedSlices) else x for x in sources]
-        stops = [_as_source(s) for s in stops]
+        stops = [_as_source(s) for s in stops] + graph._exits_without_gradient
         grad_ys = [_initial_gradient(g, y) for g, y in zip(grad_ys, ys)]
         first = len(graph._native)
-        caller = _Caller(graph) if _needs_caller(graph) else None
+        caller = _Caller(graph, sources) if _needs_caller(graph) else None
         differentiable = [x for x in sources if _has_gradient(x.dtype)]
         try:
             found = graph._native.gradients(
@@ -179,6 +195,9 @@ def _GradientsHelper(
         graph._adopt(first)
         made = iter([_from_native(graph, g) for g in found])
         results = [next(made) if _has_gradient(x.dtype) else None for x in sources]
+        for grad, x, source in zip(results, given_xs, sources):
+            if isinstance(grad, ops.Tensor) and hasattr(x, "shape") and source.dtype != dtypes.variant:
+                grad.set_shape(x.shape)
         if unconnected is UnconnectedGradients.ZERO:
             from braid.tensorflow.python.ops import array_ops
 

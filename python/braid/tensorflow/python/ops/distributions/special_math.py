@@ -1,5 +1,4 @@
-"""Functions of the normal and of Laplace's distribution that keep their accuracy, and finite gradients, in the
-tails."""
+"""Functions of the normal and of Laplace's distribution, accurate and with finite gradients in the tails."""
 
 import math
 
