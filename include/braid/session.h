@@ -2,6 +2,7 @@
 #ifndef BRAID_SESSION_H
 #define BRAID_SESSION_H
 
+#include <braid/cluster.h>
 #include <braid/graph.h>
 #include <braid/run_metadata.h>
 
@@ -75,6 +76,17 @@ typedef struct braid_session_options {
     /// Ends braid_session_open with Cancelled while it waits for tasks; of no session. NULL: none. Borrowed
     /// for the call.
     braid_cancellation *cancellation;
+    /// The tasks of this session (ConfigProto.cluster_def), which are servers that were started with other
+    /// clusters; the server that the session is opened on is one of them. Devices have the names of these
+    /// tasks. The session has variables and other resources of its own, unless it shares_session_state. NULL:
+    /// the cluster that the server was started with. A session in this process ignores it. Borrowed for the
+    /// call. Errors: InvalidArgument when the server is not among the tasks or is there twice,
+    /// PermissionDenied for an address that the server may not call for this caller
+    /// (braid_server_options.session_hosts); those of braid_session_open for tasks that do not answer.
+    const braid_cluster *cluster;
+    /// With `cluster`: the session has the variables of the servers, which other sessions have too
+    /// (share_session_state_in_clusterspec_propagation of ConfigProto.experimental).
+    bool shares_session_state;
 } braid_session_options;
 
 typedef struct braid_feed {

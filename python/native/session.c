@@ -44,11 +44,23 @@ void native_calls_wait(native_calls *c)
 typedef struct {
     braid_session_options options;
     native_strings filters;
+    braid_cluster *cluster;
 } opening;
 
 static void opening_end(opening *o)
 {
     native_strings_end(&o->filters);
+    braid_cluster_free(o->cluster);
+}
+
+// False: an exception is set.
+static bool read_cluster(opening *o, const char *json)
+{
+    if (!json) return true;
+    NATIVE_STATUS(st);
+    o->options.cluster = o->cluster = braid_cluster_from_json(json, st);
+    if (!o->cluster) native_raise(st);
+    return o->cluster != NULL;
 }
 
 // The graph; NULL: an exception is set.
@@ -68,20 +80,24 @@ static PyObject *parse_options(opening *to, PyObject *args, PyObject *keywords)
                             "tls_dir",
                             "collective_leader",
                             "device_filters",
+                            "cluster",
+                            "shares_session_state",
                             NULL};
     braid_session_options *o = &to->options;
     PyObject *graph, *filters = NULL;
-    int soft = 0, log = 0, isolate = 0;
+    const char *cluster = NULL; // JSON
+    int soft = 0, log = 0, isolate = 0, shares = 0;
     long long timeout_ms = 0, open_ms = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|ziipppLLiIzzO", names, &graph, &o->target,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|ziipppLLiIzzOzp", names, &graph, &o->target,
                                      &o->inter_op_threads, &o->intra_op_threads, &soft, &log, &isolate,
                                      &timeout_ms, &open_ms, &o->cpu_devices, &o->disabled_rewrites,
-                                     &o->tls_dir, &o->collective_leader, &filters) ||
-        (filters && !native_strings_init(&to->filters, filters)))
+                                     &o->tls_dir, &o->collective_leader, &filters, &cluster, &shares) ||
+        (filters && !native_strings_init(&to->filters, filters)) || !read_cluster(to, cluster))
         return NULL;
     o->allow_soft_placement = soft;
     o->log_device_placement = log;
     o->isolate_session_state = isolate;
+    o->shares_session_state = shares;
     o->operation_timeout_ms = timeout_ms;
     o->open_timeout_ms = open_ms;
     o->device_filters = to->filters.items;

@@ -19,7 +19,7 @@ typedef struct server_flags {
     int64_t cpu_devices, replica;
     bool insecure;
     const char *tls_dir;
-    const char *allow_user, *file_root, *limits, *monitoring;
+    const char *allow_user, *file_root, *limits, *monitoring, *session_hosts;
 } server_flags;
 
 static bd_flags_result parse(server_flags *f, int argc, char **argv)
@@ -43,6 +43,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
          "what callers may use: sessions=10,memory=4G (docs: running.md)"},
         {"monitoring", BD_FLAG_STRING, &f->monitoring, 0, "HOST:PORT",
          "show what the task is doing: a web page, and /metrics"},
+        {"session-hosts", BD_FLAG_STRING, &f->session_hosts, 0, "HOST[:PORT][,...]",
+         "what sessions with a cluster of their own may name; or *"},
         {"cpu-devices", BD_FLAG_INT, &f->cpu_devices, 1, "N",
          "CPU devices of the task, from /cpu:0 (default 1, at most 64)"},
         {"session-timeout", BD_FLAG_SECONDS, &f->session_timeout_ms, 0, "SECONDS",
@@ -133,6 +135,7 @@ static int serve(const braid_cluster *cluster, const char *job, int task, const 
                                           .file_roots = f->file_root,
                                           .limits = f->limits,
                                           .monitoring_address = f->monitoring,
+                                          .session_hosts = f->session_hosts,
                                           .cpu_devices = (int)f->cpu_devices,
                                           .replica = (int)f->replica};
     braid_server *server = braid_server_start(cluster, job, task, &options, st);

@@ -26,10 +26,12 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CLIENT_LOST_TIMEOUT_DEFAULT_MS 600000
+#define SESSION_HOSTS_VARIABLE "BRAID_SESSION_HOSTS"
 // The number of graphs that are read and compiled at the same time; more than the number of processors gains
 // nothing.
 #define CONTROL_THREADS 2
@@ -198,6 +200,7 @@ static void free_devices(braid_server *s)
 static void free_parts(braid_server *s)
 {
     bd_peers_close(&s->peers);
+    if (s->env.session_clusters) bd_session_clusters_close(s->env.session_clusters);
     bd_master_free(s->env.master);
     bd_local_worker_free(s->env.worker);
     bd_task_collectives_free(s->env.collectives);
@@ -209,6 +212,7 @@ static void free_parts(braid_server *s)
     bd_spec_check_free(s->env.spec_check);
     bd_thread_pool_free(s->control);
     bd_thread_pool_free(s->waiting);
+    bd_session_clusters_free(s->env.session_clusters);
     free_devices(s);
     bd_thread_pool_free(s->nodes);
     bd_accounts_free(s->accounts); // of calls that have run there
@@ -218,6 +222,7 @@ static void free_parts(braid_server *s)
     if (s->owns_transport) s->transport->free(s->transport);
     bd_mpi_end(s->mpi);
     bd_users_fini(&s->users);
+    bd_address_list_fini(&s->session_hosts);
     bd_server_files_fini(&s->files);
     bd_cancellation_unref(s->env.cancellation);
     bd_health_free(s->env.health);
@@ -318,6 +323,16 @@ typedef struct wait_limits {
     int64_t gone_ms, start_ms;
 } wait_limits;
 
+// Addresses that sessions may name: of the options, or of the environment.
+static braid_code find_session_hosts(const braid_server_options *options, bd_address_list *out,
+                                     braid_status *st)
+{
+    const char *text = options->session_hosts ? options->session_hosts : getenv(SESSION_HOSTS_VARIABLE);
+    if (bd_address_list_parse(text, out, st))
+        bd_status_prefix(st, "%s: ", options->session_hosts ? "session_hosts" : SESSION_HOSTS_VARIABLE);
+    return st->code;
+}
+
 static braid_code find_limits(const braid_server_options *options, wait_limits *limits, braid_status *st)
 {
     if (bd_grace_ms(&limits->gone_ms, st) || bd_start_timeout_ms(&limits->start_ms, st)) return st->code;
@@ -337,12 +352,23 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
     s->env.spec_check = bd_spec_check_new(s->cluster, &s->peers);
     s->env.chunk_store = bd_chunk_store_new(s->timers, (size_t)bd_system_memory() / 4);
     s->env.collectives = bd_task_collectives_new(&s->peers, s->devices[0]);
-    const bd_local_devices devices = {s->devices, s->device_infos, s->device_count};
+    s->local_devices = (bd_local_devices){s->devices, s->device_infos, s->device_count};
     s->env.worker =
-        bd_local_worker_new(&s->peers, &devices, s->timers, s->env.chunk_store, s->env.collectives);
+        bd_local_worker_new(&s->peers, &s->local_devices, s->timers, s->env.chunk_store, s->env.collectives);
     s->accounts = bd_accounts_new(s->limits.client.memory_bytes, s->limits.client.processors);
     bd_local_worker_use_accounts(s->env.worker, s->accounts);
     s->peers.self->worker = bd_local_worker_base(s->env.worker);
+    s->env.session_clusters =
+        bd_session_clusters_new(&(bd_session_clusters_env){.peers = &s->peers,
+                                                           .cluster = s->cluster,
+                                                           .transport = s->transport,
+                                                           .timers = s->timers,
+                                                           .pool = s->waiting,
+                                                           .devices = &s->local_devices,
+                                                           .worker = s->peers.self->worker,
+                                                           .hosts = &s->session_hosts,
+                                                           .is_open = options->insecure && !s->uses_tls});
+    bd_local_worker_use_clusters(s->env.worker, s->env.session_clusters);
     s->env.master = bd_master_new(&(bd_master_env){.peers = &s->peers,
                                                    .timers = s->timers,
                                                    .pool = s->waiting,
@@ -501,6 +527,7 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     if (!code && s->owns_transport && !s->uses_tls) share_memory(s);
     wait_limits limits;
     if (!code) code = find_limits(options, &limits, st);
+    if (!code) code = find_session_hosts(options, &s->session_hosts, st);
     if (!code) code = bd_server_files_init(&s->files, options->file_roots, st);
     if (!code) code = start_pools(s, options, st);
     if (code) return code;

@@ -25,14 +25,16 @@ struct braid_server {
     bd_device **devices;     // [device_count]; the others share the resources of the first
     bd_device_info *device_infos;
     int device_count;
+    bd_local_devices local_devices; // the same
     bd_peers peers;
     bd_mpi *mpi; // NULL: none
     // the server owns all of it but `cluster` and `peers`, which point to the fields above
     bd_service_env env;
     bd_web *web; // NULL: none
 
-    bd_server_files files; // that graphs may use
-    bd_users users;        // who may call, if the transport is the server's
+    bd_server_files files;         // that graphs may use
+    bd_address_list session_hosts; // that sessions with a cluster of their own may name
+    bd_users users;                // who may call, if the transport is the server's
     bd_server_limits limits;
     bd_accounts *accounts; // of clients, that master and worker use
     bd_mutex mu;

@@ -5,7 +5,7 @@
 static bd_server_session_env env_of(const braid_server *server)
 {
     const bd_service_env *env = &server->env;
-    return (bd_server_session_env){env->master, env->notifications, env->cancellation};
+    return (bd_server_session_env){env->master, env->notifications, env->cancellation, env->session_clusters};
 }
 
 static braid_code open_session(braid_graph *graph, const braid_session_options *options, bd_session **out,

@@ -43,6 +43,7 @@
 #include "base/float_mode.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "runtime/step_stats_collector.h"
 
 // The number of ready nodes that a worker runs before it checks for other work: often enough for the other
 // work, and seldom enough to cost no time.
@@ -356,6 +357,18 @@ static void fill_constants(bd_run *r)
         bd_tensor_ref(&r->root->slots[p->constants[i].slot].tensor, p->constants[i].tensor);
 }
 
+static void trace_constants(const bd_run *r)
+{
+    const bd_plan *p = r->plan;
+    const int64_t now_ns = bd_now_ns();
+    for (int i = 0; i < p->constant_node_count; i++) {
+        const braid_op *n = p->constant_nodes[i];
+        const char *device = n->assigned_device ? n->assigned_device : p->device->name;
+        bd_step_stats_collector_add_constant(r->step->stats, device, n, bd_node_attr_tensor(n, "value"),
+                                             now_ns);
+    }
+}
+
 static bd_run *begin(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
 {
     bd_run *r = bd_run_take(p, step->id);
@@ -383,6 +396,7 @@ static bd_run *begin(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
 static bd_worker *first_worker(bd_run *r)
 {
     fill_constants(r);
+    if (r->step->stats) trace_constants(r);
     bd_mutex_lock(&r->mu);
     bd_worker *w = take_worker_locked(r);
     bd_mutex_unlock(&r->mu);

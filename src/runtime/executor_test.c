@@ -223,11 +223,12 @@ static void a_traced_step_records_each_node_that_ran(void **state)
     bd_step step = {.id = 1, .resources = device->resources, .container = "step", .stats = stats};
     bd_plan_run_wait(plan, &step, st);
     assert_ok(st);
-    static const char *const labels[] = {"x = Identity(c)", "y = TestAsync(x)", "z = Add(x, y)"};
+    static const char *const labels[] = {"c = Const()", "x = Identity(c)", "y = TestAsync(x)",
+                                         "z = Add(x, y)"};
     int count;
     bd_node_stats *items = bd_step_stats_collector_items(stats, &count);
-    assert_int_equal(count, 3);
-    for (int i = 0; i < 3; i++) {
+    assert_int_equal(count, 4);
+    for (int i = 0; i < 4; i++) {
         assert_string_equal(items[i].label, labels[i]);
         assert_string_equal(items[i].device, "/job:localhost/replica:0/task:0/device:CPU:0");
         assert_true(items[i].start_ns <= items[i].end_ns);

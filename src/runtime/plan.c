@@ -186,6 +186,7 @@ static void add_edges_of(bd_plan *p, const bd_consumers *consumers, const braid_
 static void add_constant_edges(bd_plan *p, const bd_consumers *consumers, const braid_op *n)
 {
     const braid_tensor *tensor = bd_node_attr_tensor(n, "value");
+    p->constant_nodes[p->constant_node_count++] = n;
     for (int i = consumers->offsets[n->id]; i < consumers->offsets[n->id + 1]; i++) {
         const bd_consumer *c = &consumers->items[i];
         const bd_plan_item *to = &p->items[c->node->id];
@@ -216,6 +217,7 @@ static void connect(bd_plan *p, const bd_consumers *consumers, const bool *folde
     int edge_count = consumers->offsets[p->item_count];
     p->edges = BD_ARENA_ARRAY(&p->arena, bd_plan_edge, (size_t)edge_count);
     p->constants = BD_ARENA_ARRAY(&p->arena, bd_plan_constant, (size_t)edge_count);
+    p->constant_nodes = BD_ARENA_ARRAY(&p->arena, const braid_op *, (size_t)p->item_count);
     int32_t next = 0;
     for (int i = 0; i < p->item_count; i++) {
         if (folded[i])

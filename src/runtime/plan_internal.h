@@ -94,6 +94,8 @@ struct bd_plan {
     int32_t *frame_of_enter; // by node id: the frame that an Enter leads into; -1
     bd_plan_constant *constants;
     int constant_count;
+    const braid_op **constant_nodes; // those that the constants are of, for traces
+    int constant_node_count;
     int32_t *roots; // items that are ready at once, in the order in which they are to run
     int root_count;
     int output_count_max;

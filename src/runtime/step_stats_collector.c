@@ -108,6 +108,20 @@ void bd_step_stats_collector_add(bd_step_stats_collector *s, const char *device,
     add(s, item);
 }
 
+void bd_step_stats_collector_add_constant(bd_step_stats_collector *s, const char *device,
+                                          const braid_op *node, const braid_tensor *value, int64_t now_ns)
+{
+    bd_node_stats item = {.node = bd_strdup(node->name),
+                          .label = make_label(node),
+                          .device = device,
+                          .start_ns = now_ns,
+                          .end_ns = now_ns,
+                          .outputs = bd_calloc(1, sizeof *item.outputs),
+                          .output_count = 1};
+    item.outputs[0] = describe(0, value);
+    add(s, item);
+}
+
 void bd_step_stats_collector_add_transfer(bd_step_stats_collector *s, const char *device,
                                           const bd_rendezvous_key *key, const braid_tensor *tensor,
                                           int64_t start_ns, int64_t end_ns)

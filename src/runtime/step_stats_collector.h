@@ -37,6 +37,10 @@ void bd_step_stats_collector_unref(bd_step_stats_collector *s); // NULL is accep
 void bd_step_stats_collector_add(bd_step_stats_collector *s, const char *device, const bd_op_ctx *ctx,
                                  int64_t start_ns, int64_t end_ns);
 
+// Adds a constant, which takes no time: its value is there before anything runs. Any thread.
+void bd_step_stats_collector_add_constant(bd_step_stats_collector *s, const char *device,
+                                          const braid_op *node, const braid_tensor *value, int64_t now_ns);
+
 // Adds a tensor that was received from another task by `key`. Any thread.
 void bd_step_stats_collector_add_transfer(bd_step_stats_collector *s, const char *device,
                                           const bd_rendezvous_key *key, const braid_tensor *tensor,

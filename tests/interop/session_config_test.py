@@ -3,7 +3,7 @@
 # timeout: 120
 from client import InteropTest, Session
 from cluster import Cluster, main
-from graphs import FLOAT, const, node, variable
+from graphs import FLOAT, const, graph, node, variable
 from protos import cluster_pb2, config_pb2, debug_pb2, master_pb2, tensorflow_server_pb2, worker_pb2
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
@@ -161,24 +161,61 @@ class SessionConfigTest(InteropTest):
     def test_a_session_may_bring_the_cluster_that_the_servers_have_and_is_isolated(self):
         self.assert_shares_nothing({"cluster_def": cluster_def(cluster.spec)})
 
-    def test_another_cluster_is_refused(self):
-        spec = {job: list(tasks) for job, tasks in cluster.spec.items()}
-        spec["ps"][0] = "elsewhere:1"
-        with self.fails("INVALID_ARGUMENT", "ConfigProto.cluster_def", "elsewhere:1", "/job:ps/task:0"):
-            self.session(cluster_def=cluster_def(spec))
-        with self.fails("INVALID_ARGUMENT", "ConfigProto.cluster_def", "/job:evaluator/task:0"):
-            self.session(cluster_def=cluster_def({**cluster.spec, "evaluator": ["elsewhere:1"]}))
-        with self.fails("INVALID_ARGUMENT", "has nothing for /job:ps/task:0"):
-            self.session(cluster_def=cluster_def({"worker": cluster.spec["worker"]}))
-
-    def test_a_master_that_brings_another_cluster_is_refused_too(self):
-        server = tensorflow_server_pb2.ServerDef(
-            cluster=cluster_def({"worker": ["elsewhere:1"]}), job_name="worker"
+    def test_a_session_may_give_the_servers_other_names(self):
+        (ps,), (worker,) = cluster.spec["ps"], cluster.spec["worker"]
+        renamed = cluster_def({"trainer": [ps, worker]})
+        s = Session(
+            cluster.master(),
+            *variable("v", [], FLOAT, "/job:trainer/task:0", initial=3.0),
+            node("y", "Square", "v/read", device="/job:trainer/task:1", T=FLOAT),
+            config=config_pb2.ConfigProto(cluster_def=renamed),
         )
-        with self.fails("INVALID_ARGUMENT", "server_def.cluster", "has nothing for /job:ps/task:0"):
-            cluster.worker("worker", 0).call(
-                worker_pb2.CreateWorkerSessionRequest(session_handle="brought", server_def=server)
+        s.run(targets=["v/init"])
+        self.assertEqual(s.run("y:0"), 9.0)
+        listed = cluster.master().call(master_pb2.ListDevicesRequest(session_handle=s.handle))
+        self.assertEqual(
+            [d.name for d in listed.local_device], ["/job:trainer/replica:0/task:1/device:CPU:0"]
+        )
+        self.assertEqual(
+            [d.name for d in listed.remote_device], ["/job:trainer/replica:0/task:0/device:CPU:0"]
+        )
+        with self.fails("INVALID_ARGUMENT", "Cannot assign a device", PS):
+            s.extend(const("unknown", 1.0, device=PS))
+        s.close()
+
+    def test_a_cluster_without_the_server_or_with_a_task_twice_is_refused(self):
+        (ps,), (worker,) = cluster.spec["ps"], cluster.spec["worker"]
+        with self.fails("INVALID_ARGUMENT", "no task with the address of the server", worker):
+            self.session(cluster_def=cluster_def({"ps": [ps]}))
+        with self.fails("INVALID_ARGUMENT", "ConfigProto.cluster_def: ", worker):
+            self.session(cluster_def=cluster_def({"worker": [worker], "chief": [worker]}))
+        with self.fails("INVALID_ARGUMENT", "ConfigProto.cluster_def has no task"):
+            self.session(cluster_def=cluster_def({"worker": []}))
+
+    def test_a_master_may_give_a_worker_another_name(self):
+        (worker,) = cluster.spec["worker"]
+        server = tensorflow_server_pb2.ServerDef(cluster=cluster_def({"trainer": [worker]}))
+        stub = cluster.worker("worker", 0)
+        request = worker_pb2.CreateWorkerSessionRequest(session_handle="renamed", server_def=server)
+        server.job_name, server.task_index = "trainer", 1
+        request.server_def.CopyFrom(server)
+        with self.fails("INVALID_ARGUMENT", "is for /job:trainer/task:1, which its cluster has not"):
+            stub.call(request)
+        request.server_def.task_index = 0
+        stub.call(request)
+
+        def register(device):
+            graph_def = graph(const("c", 1.0, device=device))
+            return stub.call(
+                worker_pb2.RegisterGraphRequest(
+                    session_handle="renamed", create_worker_session_called=True, graph_def=graph_def
+                )
             )
+
+        register("/job:trainer/replica:0/task:0/device:CPU:0")
+        with self.fails("INVALID_ARGUMENT", "no device of /job:trainer/replica:0/task:0"):
+            register("/job:worker/replica:0/task:0/device:CPU:0")
+        stub.call(worker_pb2.DeleteWorkerSessionRequest(session_handle="renamed"))
 
     # ---- graph_options ----
 

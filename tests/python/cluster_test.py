@@ -165,6 +165,30 @@ class LocalServerTest(unittest.TestCase):
                     session.run(v.initializer)
                 self.assertEqual(session.run(tf.assign_add(v, 1.0)), expected)
 
+    def test_a_session_makes_a_cluster_of_local_servers(self):
+        import braid.tensorflow as tf
+
+        servers = [tf.train.Server.create_local_server() for _ in range(2)]
+        addresses = [server.target[len("grpc://") :] for server in servers]
+        config = tf.ConfigProto(cluster_def=tf.train.ClusterSpec({"trainer": addresses}).as_cluster_def())
+        with tf.Graph().as_default():
+            with tf.device("/job:trainer/task:1"):
+                v = tf.get_variable("v", initializer=3.0)
+            with tf.device("/job:trainer/task:0"):
+                y = tf.square(v)
+            with tf.Session(servers[0].target, config=config) as session:
+                session.run(v.initializer)
+                self.assertEqual(session.run(y), 9.0)
+            shared = config.experimental
+            with tf.Session(servers[0].target, config=config) as session:
+                self.assertFalse(session.run(tf.is_variable_initialized(v)))
+            shared.share_session_state_in_clusterspec_propagation = True
+            for target in (servers[0].target, servers[1].target):
+                with tf.Session(target, config=config) as session:
+                    if target == servers[0].target:
+                        session.run(v.initializer)
+                    self.assertEqual(session.run(y), 9.0)
+
     def test_which_task_must_be_clear(self):
         import braid.tensorflow as tf
 

@@ -91,7 +91,8 @@ static braid_code check_room(bd_master *m, const bd_caller *owner, braid_status 
 typedef struct creation {
     bd_master *master;
     braid_graph graph;
-    bd_session_config config; // without names: the finder has used the filters
+    bd_session_config
+        config; // without names: the finder has used the filters; with a reference to the cluster
     const bd_peer *leader;
     bd_master_created_fn fn;
     void *arg;
@@ -107,15 +108,23 @@ static void creation_end(creation *c, const braid_status *st)
     if (st->code) bd_master_session_unref(c->session);
     bd_graph_fini(&c->graph);
     bd_found_tasks_fini(&c->found);
+    bd_session_cluster_unref(c->config.cluster);
     bd_cancellation_unref(c->cancellation);
     bd_free(c);
 }
 
+static void deleted_on_task(void *arg, const braid_status *st)
+{
+    (void)st; // the worker deletes it again before it creates the next one
+    bd_session_cluster_unref(arg);
+}
+
+// The channels of the session's cluster stay until the tasks have answered.
 static void delete_on_tasks(const bd_master_session *s)
 {
     for (int i = 0; i < s->tasks.count; i++) {
         bd_worker *w = s->tasks.items[i].peer->worker;
-        w->ops->delete_session(w, s->handle, NULL, NULL);
+        w->ops->delete_session(w, s->handle, deleted_on_task, bd_session_cluster_ref(s->cluster));
     }
 }
 
@@ -123,10 +132,13 @@ static void create_on_task(void *arg, bd_worker *w, bd_cancellation *cancellatio
                            void *done_arg)
 {
     const creation *c = arg;
-    const bd_session_owner self = {.task = c->master->env.peers->self->task,
+    // Servers know the master of a session with a cluster of its own by its address.
+    const bd_session_owner self = {.task = c->session->cluster ? c->session->peers->self->address
+                                                               : c->session->peers->self->task,
                                    .incarnation = c->session->client->incarnation,
                                    .collective_leader = c->leader ? c->leader->task : "",
-                                   .client = bd_caller_client(&c->session->owner)};
+                                   .client = bd_caller_client(&c->session->owner),
+                                   .cluster = c->session->cluster};
     w->ops->create_session(w, c->session->handle, &self, c->config.is_isolated, cancellation, done, done_arg);
 }
 
@@ -184,11 +196,25 @@ static void place(void *arg)
     }
 }
 
+// Tasks of a cluster that a session names may be one server, at two of its addresses. Its parts of a step
+// would not find each other.
+static braid_code check_servers(const bd_found_tasks *found, braid_status *st)
+{
+    for (int a = 0; a < found->count; a++)
+        for (int b = a + 1; b < found->count; b++)
+            if (found->items[a].devices[0].incarnation == found->items[b].devices[0].incarnation)
+                return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                               "CreateSession: %s and %s in the cluster of the session are the same server",
+                               found->items[a].peer->label, found->items[b].peer->label);
+    return BRAID_OK;
+}
+
 static void tasks_found(void *arg, bd_found_tasks *found, const braid_status *from)
 {
     creation *c = arg;
     BD_STATUS(st);
     bd_status_copy(st, from);
+    if (!st->code && c->config.cluster) check_servers(found, st);
     if (!st->code) {
         c->found = *found;
         *found = (bd_found_tasks){0};
@@ -218,6 +244,7 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
     for (size_t i = 0; i < c->graph.nodes.len; i++)
         c->graph.nodes.items[i]->graph = &c->graph;
     c->config = *config;
+    bd_session_cluster_ref(config->cluster);
     c->fn = fn;
     c->arg = arg;
     c->deadline_ns = creation_deadline(m, config, deadline_ns);
@@ -229,14 +256,15 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
         return;
     }
     const bd_find_options options = {
-        .peers = m->env.peers,
+        .peers = bd_master_peers(m, config->cluster),
         .timers = m->env.timers,
         .what = "CreateSession",
         .filters = config->device_filters,
         .filter_count = config->device_filter_count,
         .deadline_ns = c->deadline_ns,
         .cancellation = cancellation,
-        .spec_check = m->env.spec_check,
+        .spec_check = config->cluster ? NULL : m->env.spec_check,
+        .renames_devices = config->cluster != NULL,
     };
     bd_find_devices(&options, tasks_found, c);
 }

@@ -9,6 +9,7 @@
 #include "cluster/membership/spec_check.h"
 #include "cluster/rpc/peers.h"
 #include "cluster/worker/collectives.h"
+#include "cluster/worker/session_cluster.h"
 #include "op/cancellation.h"
 #include "runtime/client_graph.h"
 
@@ -53,6 +54,7 @@ typedef struct bd_session_config {
     // metadata; 0: no run has.
     int64_t cost_model_every, cost_model_after;
     bd_caller owner;               // the process that opens it; all zero: this one
+    bd_session_cluster *cluster;   // the session's own; not owned; NULL: that of the server
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
 

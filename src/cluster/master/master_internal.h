@@ -35,6 +35,8 @@ struct bd_master_session {
     bd_master *master; // not owned
     char *handle;
     bd_caller owner;
+    bd_session_cluster *cluster; // a reference; NULL: that of the server
+    const bd_peers *peers;       // the tasks of its cluster
     bool allow_soft_placement, log_device_placement, place_pruned_graph;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...
@@ -153,6 +155,8 @@ void bd_master_fanout(const bd_fanout_options *o, bd_master_done_fn fn, void *ar
 // account of this thread. NULL with an error.
 bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, const bd_session_config *config,
                                          braid_graph *graph, braid_status *st);
+// The tasks of the cluster that a session has.
+const bd_peers *bd_master_peers(const bd_master *m, const bd_session_cluster *cluster);
 // The task that leads the session's collectives; NULL when the session names none, or, with an error, when
 // the cluster does not have the task.
 const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st);

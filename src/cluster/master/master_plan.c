@@ -81,7 +81,7 @@ void bd_pinned_plan_unref(bd_pinned_plan *k)
 // partitions do not move, because nodes have the address of their graph.)
 static bd_partition *partition_of_partition(const bd_master_session *s, const bd_partitions *graphs, int i)
 {
-    const char *own_task = s->master->env.peers->self->task;
+    const char *own_task = s->peers->self->task;
     const int last = graphs->count - 1;
     int own = last;
     for (int k = 0; k < last; k++)
@@ -147,7 +147,7 @@ static braid_code register_partitions(bd_master_plan *p, bd_partitions *graphs, 
 
 static bd_master_partition *partition_of_device(bd_master_plan *p, const char *device)
 {
-    const bd_peer *peer = bd_peers_of_device(p->session->master->env.peers, device, strlen(device));
+    const bd_peer *peer = bd_peers_of_device(p->session->peers, device, strlen(device));
     for (int i = 0; i < p->partition_count; i++)
         if (p->partitions[i].peer == peer) return &p->partitions[i];
     return NULL;
@@ -232,7 +232,7 @@ static bd_master_plan *plan_new(bd_master_session *s, bd_partitions *graphs)
     p->partitions = BD_ARENA_ARRAY(&p->arena, bd_master_partition, (size_t)graphs->count);
     for (int i = 0; i < graphs->count; i++) {
         const char *task = partition_of_partition(s, graphs, i)->location;
-        p->partitions[i].peer = bd_peers_of_device(s->master->env.peers, task, strlen(task));
+        p->partitions[i].peer = bd_peers_of_device(s->peers, task, strlen(task));
         BD_ASSERT(p->partitions[i].peer); // devices of the session are of its cluster
     }
     return p;

@@ -317,7 +317,9 @@ static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *
 static bool all_take_pushes(const step *s)
 {
     const bd_master_plan *plan = s->plan;
-    bool all = plan->partition_count > 1 && s->args->phase == BD_RUN_WHOLE && !s->has_shared_id;
+    // A pushed tensor names its step only, and the names in its key may be those of another cluster.
+    bool all = plan->partition_count > 1 && s->args->phase == BD_RUN_WHOLE && !s->has_shared_id &&
+               !s->session->cluster;
     for (int p = 0; all && p < plan->partition_count; p++)
         all = atomic_load_explicit(&plan->partitions[p].peer->worker->takes_pushes, memory_order_relaxed);
     return all;
@@ -360,7 +362,7 @@ static void make_partitions(step *s)
 {
     const bd_master_plan *plan = s->plan;
     const bool pushes = all_take_pushes(s);
-    bd_worker *own = s->session->master->env.peers->self->worker;
+    bd_worker *own = s->session->peers->self->worker;
     s->partition_count = plan->partition_count;
     size_t sends = 0, recvs = 0;
     for (int p = 0; p < plan->partition_count; p++) {

@@ -30,6 +30,7 @@ void bd_master_session_unref(bd_master_session *s)
     bd_cancellation_unref(s->cancellation);
     bd_mutex_fini(&s->graph_mu);
     bd_mutex_fini(&s->mu);
+    bd_session_cluster_unref(s->cluster);
     bd_free(s->devices);
     bd_free(s->caller);
     bd_free(s->handle);
@@ -127,10 +128,21 @@ static void list_devices(bd_master_session *s)
     s->client = &s->devices[0];
 }
 
+const bd_peers *bd_master_peers(const bd_master *m, const bd_session_cluster *cluster)
+{
+    return cluster ? &cluster->peers : m->env.peers;
+}
+
 const bd_peer *bd_master_leader(const bd_master *m, const bd_session_config *config, braid_status *st)
 {
     const char *name = config->collective_leader;
     if (!name || !name[0]) return NULL;
+    if (config->cluster) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "ConfigProto.experimental.collective_group_leader: collectives need the cluster that the "
+                "servers were started with, and ConfigProto.cluster_def names another one");
+        return NULL;
+    }
     const bd_peer *leader = bd_peers_of_device(m->env.peers, name, strlen(name));
     if (!leader)
         bd_fail(st, BRAID_INVALID_ARGUMENT,
@@ -144,6 +156,8 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     bd_master_session *s = bd_calloc(1, sizeof *s);
     s->master = m;
     s->handle = bd_asprintf("%016" PRIx64, bd_random_u64());
+    s->cluster = bd_session_cluster_ref(config->cluster);
+    s->peers = bd_master_peers(m, config->cluster);
     s->allow_soft_placement = config->allow_soft_placement;
     s->place_pruned_graph = config->place_pruned_graph;
     s->log_device_placement = config->log_device_placement;

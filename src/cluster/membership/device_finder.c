@@ -35,7 +35,8 @@ struct finder {
     void *arg;
     bd_cancellation *cancellation; // a child of the caller's
     bd_spec_check *spec_check;     // NULL: none
-    atomic_int refs;               // one until the callback, one for each timer
+    bool renames_devices;
+    atomic_int refs; // one until the callback, one for each timer
     bd_mutex mu;
     bd_found_tasks found;                  // guarded by mu
     task_query *queries;                   // [found.count] guarded by mu
@@ -147,15 +148,34 @@ static void keep_devices_locked(finder *f, bd_found_task *task, const bd_device_
     task->device_count = count;
     for (int i = 0; i < count; i++) {
         task->devices[i] = devices[i];
-        task->devices[i].name = bd_arena_strdup(arena, devices[i].name);
+        const char *name = devices[i].name;
+        const char *of_task = name + bd_task_name_len(name, strlen(name));
+        char *renamed = f->renames_devices ? bd_asprintf("%s%s", task->peer->task, of_task) : NULL;
+        task->devices[i].name = bd_arena_strdup(arena, renamed ? renamed : name);
+        bd_free(renamed);
         task->devices[i].type = bd_arena_strdup(arena, devices[i].type);
     }
 }
 
-static braid_code check_devices(const bd_peer *peer, const bd_device_info *devices, int count,
-                                braid_status *st)
+// The names are those of a task, whichever it is.
+static braid_code check_names(const bd_peer *peer, const bd_device_info *devices, int count, braid_status *st)
+{
+    bd_device_name name;
+    for (int i = 0; i < count; i++) {
+        BD_STATUS(unwanted);
+        const char *text = devices[i].name;
+        if (bd_device_name_parse(text, &name, unwanted) ||
+            strncmp(text + bd_task_name_len(text, strlen(text)), "/device:", strlen("/device:")) != 0)
+            return bd_fail(st, BRAID_INTERNAL, "%s has a device of the name %.256s", peer->label, text);
+    }
+    return BRAID_OK;
+}
+
+static braid_code check_devices(const finder *f, const bd_peer *peer, const bd_device_info *devices,
+                                int count, braid_status *st)
 {
     if (count == 0) return bd_fail(st, BRAID_INTERNAL, "%s has no devices", peer->label);
+    if (f->renames_devices) return check_names(peer, devices, count, st);
     const size_t len = strlen(peer->task);
     for (int i = 0; i < count; i++)
         if (strncmp(devices[i].name, peer->task, len) != 0 || devices[i].name[len] != '/')
@@ -197,7 +217,7 @@ static void answered(void *arg, const bd_device_info *devices, int count, const 
         return;
     }
     const bd_peer *peer = f->found.items[q->index].peer;
-    if (!st->code) check_devices(peer, devices, count, st);
+    if (!st->code) check_devices(f, peer, devices, count, st);
     if (st->code) {
         fail(f, st);
         settle(f);
@@ -283,6 +303,7 @@ void bd_find_devices(const bd_find_options *o, bd_find_fn fn, void *arg)
     f->arg = arg;
     f->cancellation = bd_cancellation_new(o->cancellation);
     f->spec_check = o->spec_check;
+    f->renames_devices = o->renames_devices;
     f->begin_ns = bd_now_ns();
     atomic_init(&f->refs, 2); // until the callback, and of this function
     bd_mutex_init(&f->mu);

@@ -31,6 +31,9 @@ typedef struct bd_find_options {
     int64_t deadline_ns;           // BD_FOREVER: no deadline
     bd_cancellation *cancellation; // not NULL
     bd_spec_check *spec_check;     // NULL: the specifications of the tasks do not matter
+    // The tasks are those of a cluster that a session names: the servers know their devices by other names,
+    // and the found ones have those of this cluster.
+    bool renames_devices;
 } bd_find_options;
 
 // `found` is valid only with OK; the callback may take it over (move the struct and zero it).

@@ -53,6 +53,14 @@ void bd_peers_share_memory(bd_peers *p, bd_thread_pool *pool)
     }
 }
 
+void bd_peers_of_session(bd_peers *p, const bd_peers *server)
+{
+    for (int i = 0; i < p->count; i++) {
+        p->items[i].is_of_session = true;
+        p->items[i].traffic = server->traffic;
+    }
+}
+
 void bd_peers_use_mpi(bd_peers *p, bd_mpi *mpi)
 {
     for (int i = 0; i < p->count; i++)

@@ -31,6 +31,7 @@ typedef struct bd_peer {
     bd_rpc_count *calls;     // of the server
     bd_rpc_count *fetches;   // of the server
     bd_traffic *traffic;     // of the server, with all of them
+    bool is_of_session;      // see bd_peers_of_session
     bd_timers *timers;       // of the server
     // Set by bd_peers_share_memory; NULL: tensors come over the connection.
     bd_cross_memory *memory; // owned
@@ -56,6 +57,9 @@ void bd_peers_init(bd_peers *p, const braid_cluster *cluster, const char *job, i
 // Tensors of peers on this host are read from their memory, where that is not turned off, and large ones on
 // the pool. Before the first call.
 void bd_peers_share_memory(bd_peers *p, bd_thread_pool *pool);
+// They are the tasks of a cluster that a session names, which other servers may know by other names. Their
+// tensors count with those of `server`. Before the first call.
+void bd_peers_of_session(bd_peers *p, const bd_peers *server);
 // The tasks are the ranks of a world, between which the engine moves large tensors; it outlives the calls.
 void bd_peers_use_mpi(bd_peers *p, bd_mpi *mpi);
 // Count a tensor; a dead one has no bytes.

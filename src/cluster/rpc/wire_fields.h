@@ -14,6 +14,7 @@
 //   RunGraphResponse                     1001   a PushedTensor for the task of the master
 //   RecvTensorRequest                    1000   the receiver takes a large tensor in chunks
 //   RecvTensorRequest                    1001   its offer to read tensors from memory (cross_memory.h)
+//   RecvTensorRequest                    1002   the names in the key are those of a cluster of the session
 //   RecvTensorResponse, PushedTensor     1000   the description of a tensor in chunks (TensorChunks)
 //   RecvTensorResponse, PushedTensor     1001   its first chunk
 //   PushedTensor                         1002   the rendezvous key of the tensor
@@ -30,6 +31,7 @@
 #define BD_RUN_GRAPH_RESPONSE_PUSHED 1001
 #define BD_RECV_TAKES_CHUNKS 1000
 #define BD_RECV_MEMORY_OFFER 1001
+#define BD_RECV_OF_SESSION 1002
 #define BD_RECV_CHUNKS 1000
 #define BD_RECV_FIRST_CHUNK 1001
 #define BD_PUSHED_KEY 1002

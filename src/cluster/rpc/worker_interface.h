@@ -65,6 +65,9 @@ typedef struct bd_session_owner {
     const char *collective_leader;
     // The client that alone may use what the steps of the session make; "": it is the tasks'.
     const char *client;
+    // The cluster of the session, which has the worker's task; NULL: the one that the servers were started
+    // with.
+    struct bd_session_cluster *cluster;
 } bd_session_owner;
 
 typedef struct bd_worker_ops {

@@ -84,8 +84,27 @@ static bool is_isolated(const Tensorflow__ConfigProto *config)
     return config->isolate_session_state || bd_cluster_def_is_given(config->cluster_def);
 }
 
+// Stores the cluster that the session is to have, with a reference; NULL for that of the server.
+static braid_code find_cluster(bd_service_env *env, const bd_caller *caller,
+                               const Tensorflow__CreateSessionRequest *request, bd_session_cluster **out,
+                               braid_status *st)
+{
+    *out = NULL;
+    const Tensorflow__ClusterDef *def = request->config ? request->config->cluster_def : NULL;
+    if (!bd_cluster_def_is_given(def)) return BRAID_OK;
+    braid_cluster *cluster = bd_cluster_def_read(def, "ConfigProto.cluster_def", st);
+    if (!cluster) return st->code;
+    const char *job;
+    int index;
+    if (!bd_session_cluster_find_self(env->session_clusters, cluster, request->target, &job, &index, st))
+        bd_session_cluster_get(env->session_clusters, cluster, job, index, caller, out, st);
+    braid_cluster_free(cluster);
+    return st->code;
+}
+
 static void begin_create(bd_service_env *env, bd_incoming *call, const bd_caller *owner,
-                         const Tensorflow__ConfigProto *config, braid_graph *graph)
+                         const Tensorflow__ConfigProto *config, bd_session_cluster *cluster,
+                         braid_graph *graph)
 {
     static const Tensorflow__ConfigProto defaults = TENSORFLOW__CONFIG_PROTO__INIT;
     if (!config) config = &defaults;
@@ -101,6 +120,7 @@ static void begin_create(bd_service_env *env, bd_incoming *call, const bd_caller
         .cost_model_every = config->graph_options ? config->graph_options->build_cost_model : 0,
         .cost_model_after = config->graph_options ? config->graph_options->build_cost_model_after : 0,
         .collective_leader = config->experimental ? config->experimental->collective_group_leader : NULL,
+        .cluster = cluster,
         .owner = *owner,
     };
     create_call *c = bd_calloc(1, sizeof *c);
@@ -112,16 +132,14 @@ static void begin_create(bd_service_env *env, bd_incoming *call, const bd_caller
 }
 
 // Tasks have threads of their own, which all sessions share.
-static braid_code check_config(bd_service_env *env, const Tensorflow__ConfigProto *config, braid_status *st)
+static braid_code check_config(const Tensorflow__ConfigProto *config, braid_status *st)
 {
     if (config->use_per_session_threads || config->n_session_inter_op_thread_pool > 0)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Distributed session does not support session thread pool options. (ConfigProto.%s)",
                        config->use_per_session_threads ? "use_per_session_threads"
                                                        : "session_inter_op_thread_pool");
-    if (!bd_cluster_def_is_given(config->cluster_def)) return BRAID_OK;
-    return bd_cluster_def_check(config->cluster_def, env->cluster, env->peers->self->task,
-                                "ConfigProto.cluster_def", st);
+    return BRAID_OK;
 }
 
 static void import_graph(bd_service_env *env, const bd_caller *owner, const bd_message *graph_def,
@@ -144,16 +162,19 @@ static void create_session(bd_service_env *env, bd_incoming *call)
     const Tensorflow__CreateSessionRequest *request =
         bd_proto_unpack_split(&tensorflow__create_session_request__descriptor, &call->request,
                               (bd_taken_field){1, bd_large_field_add, &graph_def}, arena, st);
-    if (request && request->config) check_config(env, request->config, st);
+    if (request && request->config) check_config(request->config, st);
     bd_caller owner;
     call->transport->caller(call, &owner);
+    bd_session_cluster *cluster = NULL;
+    if (request && !st->code) find_cluster(env, &owner, request, &cluster, st);
     if (request && !st->code) import_graph(env, &owner, &graph_def, &graph, st);
     bd_message_fini(&graph_def);
     bd_message_fini(&call->request); // not kept while the session waits for its tasks
     if (request && !st->code)
-        begin_create(env, call, &owner, request->config, &graph);
+        begin_create(env, call, &owner, request->config, cluster, &graph);
     else
         bd_incoming_reply_error(call, st);
+    bd_session_cluster_unref(cluster);
     bd_graph_fini(&graph);
 }
 
@@ -383,14 +404,16 @@ static void devices_listed(void *arg, const bd_device_info *devices, int count, 
         bd_server_call_reply_error(&c->base, st);
         return;
     }
-    const char *own = c->env->peers->self->task;
+    // the own task's come first, by its name in the session's cluster
+    const char *own = count > 0 ? devices[0].name : "";
+    const size_t own_len = bd_task_name_len(own, strlen(own));
     bd_message response;
     bd_message_init(&response);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &response);
     for (int i = 0; i < count; i++) {
-        const bool is_local = bd_task_name_len(devices[i].name, strlen(devices[i].name)) == strlen(own) &&
-                              strncmp(devices[i].name, own, strlen(own)) == 0;
+        const bool is_local = bd_task_name_len(devices[i].name, strlen(devices[i].name)) == own_len &&
+                              strncmp(devices[i].name, own, own_len) == 0;
         bd_device_attributes_put(&devices[i], is_local ? 1 : 2, &writer);
     }
     bd_wire_writer_finish(&writer);

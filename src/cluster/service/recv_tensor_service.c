@@ -40,6 +40,7 @@ static const bd_peer *find_receiver(const bd_peers *peers, const Tensorflow__Rec
 {
     BD_STATUS(st);
     bd_rendezvous_parsed_key key;
+    if (bd_proto_has_unknown(&request->base, BD_RECV_OF_SESSION)) return NULL; // other names than `peers` has
     if (bd_rendezvous_key_parse(request->rendezvous_key, strlen(request->rendezvous_key), &key, st))
         return NULL;
     const bd_peer *to = bd_peers_of_device(peers, key.dst_device, key.dst_device_len);

@@ -31,6 +31,7 @@ typedef struct bd_service_env {
     const bd_peers *peers;
     bd_cancellation *cancellation; // of the server
     bd_local_worker *worker;
+    bd_session_clusters *session_clusters; // of sessions that have one of their own
     bd_master *master;
     bd_chunk_store *chunk_store; // tensors that other tasks fetch in chunks
     bd_task_collectives *collectives;

@@ -59,6 +59,29 @@ static const char *leader_in(const Tensorflow__CreateWorkerSessionRequest *reque
     return config && config->experimental ? config->experimental->collective_group_leader : "";
 }
 
+// Stores the cluster of the session with a reference; NULL for that of the server.
+static braid_code find_cluster(bd_service_env *env, const bd_incoming *call,
+                               const Tensorflow__ServerDef *server, bd_session_cluster **out,
+                               braid_status *st)
+{
+    *out = NULL;
+    if (!server || !bd_cluster_def_is_given(server->cluster)) return BRAID_OK;
+    braid_cluster *cluster =
+        bd_cluster_def_read(server->cluster, "CreateWorkerSessionRequest.server_def.cluster", st);
+    if (!cluster) return st->code;
+    bd_caller caller;
+    call->transport->caller(call, &caller);
+    if (!braid_cluster_address(cluster, server->job_name, server->task_index))
+        bd_fail(st, BRAID_INVALID_ARGUMENT,
+                "CreateWorkerSessionRequest.server_def is for /job:%.256s/task:%d, which its cluster has not",
+                server->job_name, server->task_index);
+    else
+        bd_session_cluster_get(env->session_clusters, cluster, server->job_name, server->task_index, &caller,
+                               out, st);
+    braid_cluster_free(cluster);
+    return st->code;
+}
+
 static void create_session(bd_service_env *env, bd_incoming *call)
 {
     BD_STATUS(st);
@@ -66,19 +89,19 @@ static void create_session(bd_service_env *env, bd_incoming *call)
     bd_worker *w = bd_local_worker_base(env->worker);
     const Tensorflow__CreateWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
-    const Tensorflow__ClusterDef *cluster =
-        request && request->server_def ? request->server_def->cluster : NULL;
-    if (request && bd_cluster_def_is_given(cluster))
-        bd_cluster_def_check(cluster, env->cluster, env->peers->self->task,
-                             "CreateWorkerSessionRequest.server_def.cluster", st);
+    bd_session_cluster *cluster = NULL;
+    if (request) find_cluster(env, call, request->server_def, &cluster, st);
     if (request && !st->code)
         w->ops->create_session(w, request->session_handle,
-                               &(bd_session_owner){request->master_task,
-                                                   (uint64_t)request->master_incarnation, leader_in(request),
-                                                   request->client},
+                               &(bd_session_owner){.task = request->master_task,
+                                                   .incarnation = (uint64_t)request->master_incarnation,
+                                                   .collective_leader = leader_in(request),
+                                                   .client = request->client,
+                                                   .cluster = cluster},
                                request->isolate_session_state, NULL, bd_incoming_reply_status, call);
     else
         bd_incoming_reply_error(call, st);
+    bd_session_cluster_unref(cluster);
 }
 
 static void delete_session(bd_service_env *env, bd_incoming *call)

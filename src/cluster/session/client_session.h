@@ -12,6 +12,7 @@ typedef struct bd_server_session_env {
     bd_master *master;
     bd_notifications *notifications;
     bd_cancellation *cancellation; // of the server
+    bd_session_clusters *clusters;
 } bd_server_session_env;
 
 // A session on the master of a server in this process, called directly (server_session.c). Waits for the

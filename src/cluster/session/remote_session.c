@@ -15,7 +15,7 @@
 #include "cluster/rpc/methods.h"
 #include "cluster/rpc/request_id.h"
 #include "cluster/session/remote_session_internal.h"
-#include "cluster/spec/cluster_spec.h"
+#include "cluster/spec/cluster_def.h"
 #include "cluster/spec/graph_options.h"
 #include "cluster/transport/shm.h"
 #include "graph/turns.h"
@@ -86,8 +86,10 @@ static braid_code create(bd_remote_session *s, const braid_session_options *o, b
     bd_graph_options graph_options;
     config.graph_options = bd_graph_options_make(o->disabled_rewrites, &graph_options);
     Tensorflow__ConfigProto__Experimental experimental = TENSORFLOW__CONFIG_PROTO__EXPERIMENTAL__INIT;
-    experimental.collective_group_leader = (char *)o->collective_leader;
-    if (o->collective_leader) config.experimental = &experimental;
+    if (o->collective_leader) experimental.collective_group_leader = (char *)o->collective_leader;
+    experimental.share_session_state_in_clusterspec_propagation = o->cluster && o->shares_session_state;
+    if (o->collective_leader || o->cluster) config.experimental = &experimental;
+    if (o->cluster) config.cluster_def = bd_cluster_def_new(o->cluster);
     Tensorflow__CreateSessionRequest request = TENSORFLOW__CREATE_SESSION_REQUEST__INIT;
     request.config = &config;
     request.target = s->target;
@@ -104,6 +106,7 @@ static braid_code create(bd_remote_session *s, const braid_session_options *o, b
     if (!bd_remote_call_proto(s, &options, &request.base, "CreateSession", &message, st))
         response =
             bd_proto_unpack_message(&tensorflow__create_session_response__descriptor, &message, arena, st);
+    bd_cluster_def_free(config.cluster_def);
     if (st->code == BRAID_DEADLINE_EXCEEDED) bd_status_prefix(st, "CreateSession on %s: ", s->target);
     if (response) {
         s->handle = bd_strdup(response->session_handle);

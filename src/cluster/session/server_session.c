@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/wire.h"
 #include "cluster/session/client_session.h"
+#include "cluster/spec/cluster_spec.h"
 #include "graph/turns.h"
 
 typedef struct server_session {
@@ -298,6 +299,19 @@ static void opening_end(opening *o)
     bd_cancellation_unref(o->token);
 }
 
+// The cluster of the session with a reference; NULL for that of the server.
+static braid_code find_cluster(const bd_server_session_env *env, const braid_session_options *options,
+                               bd_session_cluster **out, braid_status *st)
+{
+    const char *job;
+    int index;
+    *out = NULL;
+    if (!options->cluster || bd_cluster_task_count(options->cluster) == 0) return BRAID_OK;
+    if (bd_session_cluster_find_self(env->clusters, options->cluster, NULL, &job, &index, st))
+        return st->code;
+    return bd_session_cluster_get(env->clusters, options->cluster, job, index, NULL, out, st);
+}
+
 braid_code bd_server_session_new(const bd_server_session_env *env, const braid_session_options *options,
                                  bd_session **out, braid_status *st)
 {
@@ -315,12 +329,15 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
                                        .cancellation = cancellation,
                                        .cancel = cancel,
                                        .close = close_session};
+    bd_session_cluster *cluster;
+    if (find_cluster(env, options, &cluster, st)) return st->code;
     const bd_session_config config = {
         .device_filters = options->device_filters,
         .device_filter_count = options->device_filter_count,
         .allow_soft_placement = options->allow_soft_placement,
         .log_device_placement = options->log_device_placement,
-        .is_isolated = options->isolate_session_state,
+        .is_isolated = options->cluster ? !options->shares_session_state : options->isolate_session_state,
+        .cluster = cluster,
         .operation_timeout_ms = options->operation_timeout_ms,
         .disabled_rewrites = options->disabled_rewrites,
         .collective_leader = options->collective_leader,
@@ -336,6 +353,7 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
     bd_master_create_session(env->master, &empty, &config, deadline_ns, o.token, set_session, &r);
     wait(&r);
     opening_end(&o);
+    bd_session_cluster_unref(cluster);
     if (st->code) return st->code;
     server_session *s = bd_calloc(1, sizeof *s);
     s->base.ops = &ops;

@@ -31,6 +31,11 @@ void bd_local_worker_use_accounts(bd_local_worker *w, bd_accounts *accounts)
     w->accounts = accounts;
 }
 
+void bd_local_worker_use_clusters(bd_local_worker *w, bd_session_clusters *clusters)
+{
+    w->clusters = clusters;
+}
+
 bd_account *bd_local_worker_account(bd_local_worker *w, const char *session_handle)
 {
     bd_mutex_lock(&w->mu);
@@ -47,7 +52,10 @@ static bd_worker_session *session_new_locked(bd_local_worker *w, const char *han
     bd_worker_session *s = bd_calloc(1, sizeof *s);
     s->handle = bd_strdup(handle);
     const char *leader = owner->collective_leader[0] ? owner->collective_leader : owner->task;
-    s->owner = (bd_session_owner){bd_strdup(owner->task), owner->incarnation, bd_strdup(leader), NULL};
+    s->owner = (bd_session_owner){.task = bd_strdup(owner->task),
+                                  .incarnation = owner->incarnation,
+                                  .collective_leader = bd_strdup(leader)};
+    s->cluster = bd_session_cluster_ref(owner->cluster);
     s->kernels = bd_kernel_store_new();
     s->is_isolated = is_isolated;
     s->account = bd_accounts_of(w->accounts, owner->client);
@@ -70,6 +78,7 @@ static void session_unref(bd_worker_session *s)
     bd_map_fini(&s->graphs);
     bd_free((char *)s->owner.task);
     bd_free((char *)s->owner.collective_leader);
+    bd_session_cluster_unref(s->cluster);
     bd_free(s->handle);
     bd_free(s);
 }
@@ -219,10 +228,10 @@ static void give_up_registering(bd_local_worker *w, bd_worker_session *s)
 // ---- RegisterGraph ----
 
 // *name: that of the first device of this task that matches `asked`.
-static braid_code find_device(const bd_local_worker *w, const char *asked, const char **name,
-                              braid_status *st)
+static braid_code find_device(const bd_local_worker *w, const bd_worker_session *s, const char *asked,
+                              const char **name, braid_status *st)
 {
-    const bd_local_devices *all = &w->devices;
+    const bd_local_devices *all = bd_worker_session_devices(w, s);
     bd_device_name wanted, own;
     braid_code code = bd_device_name_parse(asked, &wanted, st);
     for (int i = 0; !code && i < all->count; i++) {
@@ -233,18 +242,19 @@ static braid_code find_device(const bd_local_worker *w, const char *asked, const
     }
     if (code) return code;
     return bd_fail(st, BRAID_INVALID_ARGUMENT, "It is placed on %s, which is no device of %s (%s%s%s)", asked,
-                   w->peers->self->task, all->infos[0].name, all->count > 1 ? " to " : "",
-                   all->count > 1 ? all->infos[all->count - 1].name : "");
+                   bd_worker_session_peers(w, s)->self->task, all->infos[0].name,
+                   all->count > 1 ? " to " : "", all->count > 1 ? all->infos[all->count - 1].name : "");
 }
 
 // Received nodes have their assigned device as the requested one; all must be of this task.
-static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid_status *st)
+static braid_code assign_devices(const bd_local_worker *w, const bd_worker_session *s, braid_graph *g,
+                                 braid_status *st)
 {
     braid_code code = BRAID_OK;
     for (size_t i = 0; !code && i < g->nodes.len; i++) {
         braid_op *n = g->nodes.items[i];
         const char *asked = n->assigned_device ? n->assigned_device : n->device;
-        code = find_device(w, asked, &n->assigned_device, st); // its name outlives the graph
+        code = find_device(w, s, asked, &n->assigned_device, st); // its name outlives the graph
         if (code) bd_status_prefix(st, "node '%s' (%s): ", n->name, n->op_type);
     }
     return code;
@@ -253,7 +263,7 @@ static braid_code assign_devices(const bd_local_worker *w, braid_graph *g, braid
 static bd_function_runtime *functions_new(const bd_local_worker *w, const bd_worker_session *s,
                                           bd_library *library, unsigned disabled_rewrites)
 {
-    return bd_function_runtime_new(library, &w->devices, s->resources, disabled_rewrites);
+    return bd_function_runtime_new(library, bd_worker_session_devices(w, s), s->resources, disabled_rewrites);
 }
 
 static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)
@@ -291,9 +301,10 @@ static bd_worker_graph *compile_graph(bd_local_worker *w, bd_worker_session *s, 
     bd_worker_graph *g = NULL;
     bd_charge charge = {0};
     braid_code code = bd_charge_set(&charge, bd_library_bytes(library), "A library of functions", st);
-    if (!code) code = assign_devices(w, graph, st);
+    if (!code) code = assign_devices(w, s, graph, st);
     if (!code) code = bd_optimize(graph, disabled_rewrites, st);
-    if (!code) code = bd_plan_compile(graph, w->device, s->kernels, &plan, st);
+    if (!code)
+        code = bd_plan_compile(graph, bd_worker_session_devices(w, s)->devices[0], s->kernels, &plan, st);
     if (code) {
         bd_charge_fini(&charge);
         give_up_registering(w, s);
@@ -391,13 +402,22 @@ static void cleanup_all(bd_worker *base, const char *const *containers, int coun
     done(fn, arg, ok);
 }
 
+static const bd_device_info *device_in(const bd_local_devices *all, const char *name, size_t len)
+{
+    for (int i = 0; i < all->count; i++)
+        if (len == strlen(all->infos[i].name) && memcmp(name, all->infos[i].name, len) == 0)
+            return &all->infos[i];
+    return NULL;
+}
+
+// By the name of the task in the server's cluster, or in that of a session.
 static const bd_device_info *own_device(const bd_local_worker *w, const char *name, size_t len)
 {
-    for (int i = 0; i < w->devices.count; i++) {
-        const bd_device_info *d = &w->devices.infos[i];
-        if (len == strlen(d->name) && memcmp(name, d->name, len) == 0) return d;
-    }
-    return NULL;
+    const bd_device_info *own = device_in(&w->devices, name, len);
+    const bd_local_devices *of_sessions =
+        own || !w->clusters ? NULL
+                            : bd_session_clusters_devices(w->clusters, name, bd_task_name_len(name, len));
+    return of_sessions ? device_in(of_sessions, name, len) : own;
 }
 
 static braid_code check_sender(const bd_local_worker *w, const char *key, size_t len, braid_status *st)

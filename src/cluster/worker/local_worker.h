@@ -8,6 +8,7 @@
 #include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/worker_interface.h"
 #include "cluster/worker/collectives.h"
+#include "cluster/worker/session_cluster.h"
 #include "cluster/worker/step_table.h"
 
 typedef struct bd_local_worker bd_local_worker;
@@ -19,6 +20,8 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, const bd_local_devic
 // What the sessions of clients use counts in these accounts, which outlive the worker. Call it before the
 // first session.
 void bd_local_worker_use_accounts(bd_local_worker *w, bd_accounts *accounts);
+// Sessions may have these clusters, which outlive the worker. Call it before the first session.
+void bd_local_worker_use_clusters(bd_local_worker *w, bd_session_clusters *clusters);
 // The account of the client of a session; NULL: it has no limits, or there is no such session.
 bd_account *bd_local_worker_account(bd_local_worker *w, const char *session_handle);
 // Aborts all steps and refuses new ones; their callbacks run soon. Registered graphs stay until free.

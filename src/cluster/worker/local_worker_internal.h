@@ -15,10 +15,11 @@ typedef struct bd_worker_session {
     bd_kernel_store *kernels;
     bd_resources *resources; // its own when it is isolated, else a view of the device's
     bool is_isolated;
-    bd_account *account; // of its client, not owned; NULL: it has no limits
-    bd_map graphs;       // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
-    int registering;     // graphs that are about to be there; guarded by the worker's mu
-    bool was_created;    // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
+    bd_session_cluster *cluster; // a reference; NULL: that of the server
+    bd_account *account;         // of its client, not owned; NULL: it has no limits
+    bd_map graphs;               // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
+    int registering;             // graphs that are about to be there; guarded by the worker's mu
+    bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
     bd_session_owner owner; // its task owned; "": not known
     atomic_bool is_dropped; // no step of it begins any more
     atomic_int refs;
@@ -45,8 +46,9 @@ struct bd_local_worker {
     bd_step_table *steps;
     bd_chunk_store *chunk_store; // of the steps
     bd_task_collectives *collectives;
-    bd_accounts *accounts;      // of clients; not owned; NULL: they have no limits
-    bd_worker_commit_fn commit; // NULL: the task is not replicated
+    bd_accounts *accounts;         // of clients; not owned; NULL: they have no limits
+    bd_session_clusters *clusters; // of sessions; not owned; NULL: they have that of the server
+    bd_worker_commit_fn commit;    // NULL: the task is not replicated
     void *commit_arg;
     bd_mutex mu;
     bd_cond idle;
@@ -57,6 +59,17 @@ struct bd_local_worker {
     struct bd_worker_step *first, **end;    // executions in progress, the oldest first; guarded by mu
     uint64_t executions, executions_failed; // that have ended; guarded by mu
 };
+
+// The tasks of the session's cluster, and the devices of this task by their names there.
+static inline const bd_peers *bd_worker_session_peers(const bd_local_worker *w, const bd_worker_session *s)
+{
+    return s->cluster ? &s->cluster->peers : w->peers;
+}
+static inline const bd_local_devices *bd_worker_session_devices(const bd_local_worker *w,
+                                                                const bd_worker_session *s)
+{
+    return s->cluster ? &s->cluster->devices : &w->devices;
+}
 
 // Returns the graph with a reference. Aborted "Graph handle is not found" when the graph or its session does
 // not exist.

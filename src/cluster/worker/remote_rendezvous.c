@@ -24,7 +24,7 @@ typedef struct remote_rendezvous {
     // A reference; NULL: tensors are asked for. Set once, before a graph of the step runs.
     _Atomic(bd_outbox *) outbox;
     int64_t step_id;
-    const bd_peers *peers;                    // not owned
+    const bd_peers *peers;                    // set before a graph of the step runs; not owned
     _Atomic(bd_step_stats_collector *) stats; // a reference; NULL: not traced
     const char *stats_device;                 // set before `stats`; not owned
     bd_cancellation *remote;                  // of the receives from other tasks
@@ -183,6 +183,13 @@ static void recv(bd_rendezvous *base, const bd_rendezvous_key *key, bd_recv_fn f
         r->arrived->ops->recv(r->arrived, key, arrived_done, in);
     else
         bd_remote_recv_tensor(peer, r->step_id, key, r->remote, remote_done, in);
+}
+
+bool bd_remote_rendezvous_use_peers(bd_rendezvous *base, const bd_peers *peers, bool may_change)
+{
+    remote_rendezvous *r = of(base);
+    if (may_change) r->peers = peers;
+    return r->peers == peers;
 }
 
 // ---- Pushes ----

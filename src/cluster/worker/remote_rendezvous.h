@@ -11,6 +11,9 @@
 
 // A new one with count 1. `peers` outlive it.
 bd_rendezvous *bd_remote_rendezvous_new(int64_t step_id, const bd_peers *peers);
+// The tasks that the names in the step's keys stand for, before its first graph runs. Returns whether they
+// are `peers` now.
+bool bd_remote_rendezvous_use_peers(bd_rendezvous *r, const bd_peers *peers, bool may_change);
 
 // Sends a value that the client feeds: its receiver finds it in the local table. InvalidArgument for a
 // malformed key.

@@ -6,7 +6,9 @@
 // session is created on the task.
 #include "base/alloc.h"
 #include "cluster/rpc/methods.h"
+#include "cluster/spec/cluster_def.h"
 #include "cluster/worker/remote_worker_internal.h"
+#include "cluster/worker/session_cluster.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
 
 static remote_worker *of(bd_worker *w)
@@ -64,6 +66,7 @@ typedef struct creation {
     char *handle, *task, *leader, *client;
     uint64_t incarnation;
     bool is_isolated;
+    bd_session_cluster *cluster;   // a reference; NULL
     bd_cancellation *cancellation; // the caller's, until fn
     bd_worker_done_fn fn;
     void *arg;
@@ -75,6 +78,7 @@ static void creation_free(creation *c)
     bd_free(c->task);
     bd_free(c->leader);
     bd_free(c->client);
+    bd_session_cluster_unref(c->cluster);
     bd_free(c);
 }
 
@@ -91,10 +95,16 @@ static void send_creation(const creation *c)
     Tensorflow__ConfigProto__Experimental experimental = TENSORFLOW__CONFIG_PROTO__EXPERIMENTAL__INIT;
     experimental.collective_group_leader = c->leader;
     config.experimental = &experimental;
-    server.default_session_config = &config;
-    if (c->leader[0]) request.server_def = &server;
+    if (c->leader[0]) server.default_session_config = &config;
+    const bd_peer *peer = c->w->peer;
+    if (c->cluster) server.cluster = bd_cluster_def_new(c->cluster->cluster);
+    server.job_name = (char *)peer->job;
+    server.task_index = peer->index;
+    server.protocol = "grpc";
+    if (c->leader[0] || c->cluster) request.server_def = &server;
     remote_worker_start_simple(&c->w->base, BD_WORKER_SERVICE "CreateWorkerSession", &request.base,
                                c->cancellation, c->fn, c->arg);
+    bd_cluster_def_free(server.cluster);
 }
 
 // An unconfirmed deletion (bd_free); NULL: there is none.
@@ -137,6 +147,7 @@ void remote_worker_create_session(bd_worker *base, const char *session_handle, c
         .client = bd_strdup(owner->client),
         .incarnation = owner->incarnation,
         .is_isolated = is_isolated,
+        .cluster = bd_session_cluster_ref(owner->cluster),
         .cancellation = cancellation,
         .fn = fn,
         .arg = arg,

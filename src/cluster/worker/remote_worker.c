@@ -474,6 +474,7 @@ void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendez
     bd_wire_writer_init(&writer, &message);
     bd_proto_pack(&request.base, &writer);
     bd_wire_put_uint(&writer, BD_RECV_TAKES_CHUNKS, 1);
+    if (peer->is_of_session) bd_wire_put_uint(&writer, BD_RECV_OF_SESSION, 1);
     uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES];
     const size_t offer_len = bd_cross_memory_offer(peer->memory, offer);
     if (offer_len) bd_wire_put_bytes(&writer, BD_RECV_MEMORY_OFFER, offer, offer_len);

@@ -186,12 +186,15 @@ static entry *find_or_add_locked(bd_step_table *s, int64_t id, braid_status *st)
     return e;
 }
 
-braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session,
+braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session, const bd_peers *peers,
                                bd_rendezvous **rendezvous, bd_cancellation **cancellation, braid_status *st)
 {
     bd_mutex_lock(&s->mu);
     entry *e = find_or_add_locked(s, step_id, st);
-    if (e) {
+    if (e && !bd_remote_rendezvous_use_peers(e->rendezvous, peers, !e->has_begun)) {
+        bd_fail(st, BRAID_INVALID_ARGUMENT, "Step %lld runs on %s already, in a session of another cluster",
+                (long long)step_id, s->peers->self->label);
+    } else if (e) {
         if (!e->has_begun)
             leave_early_locked(s, e);
         else if (e->running == 0)

@@ -16,8 +16,9 @@ void bd_step_table_free(bd_step_table *s);
 
 // A graph of the step is about to run: *rendezvous is the step's, *cancellation is cancelled when the step is
 // cleaned up while the graph runs; both are references. `session` identifies the session, for
-// bd_step_table_forget. Aborted when the step is over.
-braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session,
+// bd_step_table_forget; `peers` are the tasks of its cluster. Aborted when the step is over. InvalidArgument
+// when it began with other peers.
+braid_code bd_step_table_begin(bd_step_table *s, int64_t step_id, const void *session, const bd_peers *peers,
                                bd_rendezvous **rendezvous, bd_cancellation **cancellation, braid_status *st);
 // The graph has run; call it once for each begin. After a success the step ends by itself when the tensors
 // that were sent here have been received.

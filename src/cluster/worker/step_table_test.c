@@ -102,7 +102,8 @@ static run begin(fixture *f, int64_t step)
 {
     BD_STATUS(st);
     run r;
-    assert_int_equal(bd_step_table_begin(f->steps, step, f, &r.rendezvous, &r.cancellation, st), BRAID_OK);
+    assert_int_equal(bd_step_table_begin(f->steps, step, f, &f->peers, &r.rendezvous, &r.cancellation, st),
+                     BRAID_OK);
     return r;
 }
 
@@ -450,7 +451,7 @@ static void cleaning_up_cancels_running_steps(void **state)
     end(f, 7, &r, false);
     BD_STATUS(st);
     run again;
-    bd_step_table_begin(f->steps, 7, f, &again.rendezvous, &again.cancellation, st);
+    bd_step_table_begin(f->steps, 7, f, &f->peers, &again.rendezvous, &again.cancellation, st);
     assert_int_equal(st->code, BRAID_ABORTED);
     assert_true(st->derived);
 }
@@ -461,7 +462,8 @@ static void a_step_that_was_cleaned_up_before_it_began_does_not_begin(void **sta
     bd_step_table_cleanup(f->steps, 7);
     BD_STATUS(st);
     run r;
-    assert_int_equal(bd_step_table_begin(f->steps, 7, f, &r.rendezvous, &r.cancellation, st), BRAID_ABORTED);
+    assert_int_equal(bd_step_table_begin(f->steps, 7, f, &f->peers, &r.rendezvous, &r.cancellation, st),
+                     BRAID_ABORTED);
 }
 
 static void several_graphs_of_a_step_share_it(void **state)

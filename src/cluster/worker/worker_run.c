@@ -124,8 +124,9 @@ static void end(execution *e, braid_status *st)
 {
     bd_local_worker *w = e->w;
     if (st->code) abort_rendezvous(e->base.rendezvous, st);
-    for (int i = 0; e->base.step.stats && i < w->devices.count; i++)
-        bd_step_stats_proto_write(e->base.step.stats, w->devices.infos[i].name, e->run->stats);
+    const bd_local_devices *devices = bd_worker_session_devices(w, e->base.graph->session);
+    for (int i = 0; e->base.step.stats && i < devices->count; i++)
+        bd_step_stats_proto_write(e->base.step.stats, devices->infos[i].name, e->run->stats);
     if (e->run->wants_partition_graphs) write_partition_graph(e);
     bd_step_table_end(w->steps, e->run->step_id, st->code == BRAID_OK);
     e->run->ends_by_itself = st->code == BRAID_OK;
@@ -156,7 +157,10 @@ static void empty_outbox(execution *e)
 {
     const bd_run_graph *run = e->run;
     const char *master = e->base.graph->session->owner.task;
-    const bd_peer *home = run->returned ? bd_peers_of_device(e->w->peers, master, strlen(master)) : NULL;
+    const bd_peer *home = run->returned
+                              ? bd_peers_of_device(bd_worker_session_peers(e->w, e->base.graph->session),
+                                                   master, strlen(master))
+                              : NULL;
     if (home) {
         bd_wire_writer writer;
         bd_wire_writer_init(&writer, run->returned);
@@ -259,7 +263,8 @@ void bd_worker_run_graph(bd_worker *base, bd_run_graph *run, bd_cancellation *ca
     }
     if (run->wants_stats) {
         e->base.step.stats = bd_step_stats_collector_new();
-        bd_remote_rendezvous_trace(e->base.rendezvous, e->base.step.stats, w->device->name);
+        const bd_local_devices *devices = bd_worker_session_devices(w, e->base.graph->session);
+        bd_remote_rendezvous_trace(e->base.rendezvous, e->base.step.stats, devices->infos[0].name);
     }
     begin(e);
 }

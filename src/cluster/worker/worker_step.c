@@ -6,7 +6,8 @@
 static braid_code begin_in_table(bd_local_worker *w, int64_t step_id, const bd_worker_session *session,
                                  bd_worker_step *s, braid_status *st)
 {
-    if (bd_step_table_begin(w->steps, step_id, session, &s->rendezvous, &s->step_cancellation, st))
+    if (bd_step_table_begin(w->steps, step_id, session, bd_worker_session_peers(w, session), &s->rendezvous,
+                            &s->step_cancellation, st))
         return st->code;
     if (!atomic_load(&session->is_dropped)) return BRAID_OK;
     bd_step_table_end(w->steps, step_id, false);
@@ -36,7 +37,8 @@ braid_code bd_worker_step_begin(bd_local_worker *w, const bd_run_graph *run, bd_
         .pool = w->device->pool,
         .io_pool = w->device->io_pool,
         .fs = w->device->fs,
-        .collectives = bd_task_collectives_base(w->collectives),
+        .collectives = graph->session->cluster ? bd_session_cluster_collectives()
+                                               : bd_task_collectives_base(w->collectives),
         .collective_leader = graph->session->owner.collective_leader,
         .functions = graph->functions,
     };

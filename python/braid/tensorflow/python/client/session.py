@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import json
 import re
 import warnings
 
@@ -249,6 +250,14 @@ def _options(config):
         "cpu_devices": dict(config.device_count).get("CPU", 0),
         "device_filters": list(config.device_filters),
     }
+    if config.cluster_def.job:
+        options["cluster"] = json.dumps(
+            {
+                job.name: {str(i): address for i, address in job.tasks.items()}
+                for job in config.cluster_def.job
+            }
+        )
+        options["shares_session_state"] = config.experimental.share_session_state_in_clusterspec_propagation
     return {key: value for key, value in options.items() if value}
 
 
