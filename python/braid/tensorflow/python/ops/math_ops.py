@@ -1105,6 +1105,16 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 # ---- Products of matrices ----
 
 
+def _matmul_of_operators(a, b, transpose, adjoint_a, adjoint_b):
+    """The product where a or b is a tf.linalg.LinearOperator."""
+    if transpose:
+        raise ValueError("Transposing not supported at this time.")
+    if hasattr(type(a), "_matmul"):
+        return a.matmul(b, adjoint=adjoint_a, adjoint_arg=adjoint_b)
+    product = b.matmul(a, adjoint=not adjoint_b, adjoint_arg=not adjoint_a)
+    return array_ops.matrix_transpose(product, conjugate=True)
+
+
 @tf_export("linalg.matmul", "matmul")
 def matmul(
     a,
@@ -1122,6 +1132,8 @@ def matmul(
     transpose_a, adjoint_a: a is transposed (and conjugated) first. a_is_sparse: many of its elements are
     zero.
     """
+    if hasattr(type(a), "_matmul") or hasattr(type(b), "_matmul"):
+        return _matmul_of_operators(a, b, transpose_a or transpose_b, adjoint_a, adjoint_b)
     with ops.name_scope(name, "MatMul", [a, b]) as name:
         for which, transposes, conjugates in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
             if transposes and conjugates:
