@@ -239,6 +239,15 @@ class DisagreementTest(CollectiveTest):
             with self.fails("INVALID_ARGUMENT", "Members of the group disagree", *shapes):
                 self.s.run(["a:0", "b:0"], feeds)
 
+    def test_of_a_shape_among_three(self):
+        self.s.extend(*(placeholder(f"p{i}", FLOAT, None, d) for i, d in enumerate((PS, WORKER, OTHER))))
+        self.s.extend(*(self.reduce(f"r{i}", f"p{i}", d, size=3) for i, d in enumerate((PS, WORKER, OTHER))))
+        for counts in (1, 2, 2), (2, 1, 1), (1, 1, 2), (1, 1, 600000), (600000, 600000, 1), (600000, 1, 1):
+            feeds = {f"p{i}:0": floats(1.0, count) for i, count in enumerate(counts)}
+            shapes = [f"float[{n}]" for n in set(counts)]
+            with self.fails("INVALID_ARGUMENT", "Members of the group disagree", *shapes):
+                self.s.run(["r0:0", "r1:0", "r2:0"], feeds)
+
     def test_a_member_too_many(self):
         names = self.pair(self.reduce("a", "x", PS, size=2), self.reduce("b", "x", WORKER, size=2))
         self.s.run(names)

@@ -36,8 +36,11 @@ typedef struct bd_exchange_options {
 // members.
 void bd_collective_exchange(bd_op_ctx *c, const bd_exchange_options *options);
 
-// Checks that the tensor of member `rank` has the type and shape of `own`; false: the kernel has failed with
-// an error that names the member.
+// Checks that the tensor of member `rank` has the type and shape of `own`; otherwise InvalidArgument names the
+// member.
+braid_code bd_collective_compare(const braid_tensor *own, const braid_tensor *other, int rank,
+                                 braid_status *st);
+// False: the kernel has failed with that error.
 bool bd_collective_check_alike(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *other, int rank);
 
 #endif

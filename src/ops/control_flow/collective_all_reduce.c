@@ -142,29 +142,19 @@ static braid_tensor described(const braid_tensor *sent, braid_dtype dtype)
     return t;
 }
 
-bool bd_collective_check_announced(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *sent, int rank)
+braid_code bd_collective_compare_announced(const braid_tensor *own, const braid_tensor *sent, int rank,
+                                           braid_status *st)
 {
     const braid_tensor theirs = described(sent, own->dtype);
-    return bd_collective_check_alike(c, own, &theirs, rank);
-}
-
-static void fail_unlike(const all_reduce *a, const braid_tensor *theirs, int rank, braid_status *st)
-{
-    char mine_text[BD_SHAPE_STR_MAX], theirs_text[BD_SHAPE_STR_MAX];
-    bd_fail(st, BRAID_INVALID_ARGUMENT,
-            "Members of the group disagree: member %d has given %s%s, and this one %s%s", rank,
-            braid_dtype_name(theirs->dtype), bd_shape_str(&theirs->shape, theirs_text),
-            braid_dtype_name(a->out.dtype), bd_shape_str(&a->out.shape, mine_text));
+    return bd_collective_compare(own, &theirs, rank, st);
 }
 
 static void announced(bd_member *m, int from, int what, braid_tensor *tensor, braid_status *st)
 {
     (void)what;
     const all_reduce *a = of(m);
-    const braid_tensor theirs = described(tensor, a->out.dtype);
-    if (theirs.dtype != a->out.dtype || !bd_shape_equal(&theirs.shape, &a->out.shape))
-        fail_unlike(a, &theirs, from, st);
-    else if (atomic_fetch_or(&a->heard[from], ANNOUNCED) & UNLIKE)
+    if (bd_collective_compare_announced(&a->out, tensor, from, st)) return;
+    if (atomic_fetch_or(&a->heard[from], ANNOUNCED) & UNLIKE)
         bd_fail(st, BRAID_INTERNAL, "Member %d of the group has sent other elements than it has announced",
                 from);
 }

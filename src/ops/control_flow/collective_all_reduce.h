@@ -5,8 +5,8 @@
 #include "ops/control_flow/collective.h"
 #include "ops/control_flow/collective_merge.h"
 
-// Tensors of which a member would receive fewer bytes in all are exchanged directly: that takes one step in
-// place of two, and a third of the messages.
+// Tensors of which a member would receive fewer bytes in all go whole (collective_reduce.c): that takes fewer
+// messages.
 #define BD_ALL_REDUCE_MIN_BYTES (1024 * 1024)
 
 typedef struct bd_all_reduce_options {
@@ -18,8 +18,12 @@ typedef struct bd_all_reduce_options {
 // The last call of `start`: output 0 becomes what the members' inputs 0 are together.
 void bd_collective_all_reduce(bd_op_ctx *c, const bd_all_reduce_options *options);
 
-// Fails the kernel when what member `rank` sent under the edge's own name is the announcement of an
-// all-reduce of a tensor of another size than `own`. False: it has failed.
-bool bd_collective_check_announced(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *sent, int rank);
+// The same, of small tensors among three members or more.
+void bd_collective_reduce_at_root(bd_op_ctx *c, const bd_all_reduce_options *options);
+
+// Compares `own` with what member `rank` has sent under the edge's own name: a tensor, or the announcement of an
+// all-reduce of a large one.
+braid_code bd_collective_compare_announced(const braid_tensor *own, const braid_tensor *sent, int rank,
+                                           braid_status *st);
 
 #endif

@@ -70,7 +70,7 @@ static void leave(bd_member *m)
 
 #define EDGE_MAX 160
 
-static bd_rendezvous_key key_of(const bd_member *m, const bd_collective_group *group, int from, int to,
+bd_rendezvous_key bd_member_key(const bd_member *m, const bd_collective_group *group, int from, int to,
                                 const char *suffix)
 {
     char edge[EDGE_MAX];
@@ -81,7 +81,7 @@ static bd_rendezvous_key key_of(const bd_member *m, const bd_collective_group *g
 braid_code bd_member_send(const bd_member *m, const bd_collective_group *group, int to, const char *suffix,
                           const braid_tensor *tensor, braid_status *st)
 {
-    const bd_rendezvous_key key = key_of(m, group, m->rank, to, suffix);
+    const bd_rendezvous_key key = bd_member_key(m, group, m->rank, to, suffix);
     m->rendezvous->ops->send(m->rendezvous, &key, tensor, false, st);
     bd_free((char *)key.text);
     return st->code;
@@ -116,7 +116,7 @@ void bd_member_receive(bd_member *m, const bd_collective_group *group, int from,
     m->pending++;
     bd_mutex_unlock(&m->mu);
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
-    const bd_rendezvous_key key = key_of(m, group, from, m->rank, suffix);
+    const bd_rendezvous_key key = bd_member_key(m, group, from, m->rank, suffix);
     m->rendezvous->ops->recv(m->rendezvous, &key, received, r);
     bd_free((char *)key.text);
 }

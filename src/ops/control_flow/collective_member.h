@@ -46,6 +46,10 @@ typedef struct bd_member_options {
 // execution once, after `finish` or with the first error.
 void bd_member_start(bd_op_ctx *c, bd_member *m, const bd_member_type *type, const bd_member_options *o);
 
+// The key under which `from` sends to `to` (new memory; free key.text).
+bd_rendezvous_key bd_member_key(const bd_member *m, const bd_collective_group *group, int from, int to,
+                                const char *suffix);
+
 // Sends a tensor to member `to`, under the edge name that begins with m->edge and ends with `suffix`.
 braid_code bd_member_send(const bd_member *m, const bd_collective_group *group, int to, const char *suffix,
                           const braid_tensor *tensor, braid_status *st);

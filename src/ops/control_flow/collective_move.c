@@ -24,15 +24,22 @@ static braid_code move_create(const braid_op *node, void *state, braid_status *s
     return bd_collective_state_read(node, &s->group, st);
 }
 
+braid_code bd_collective_compare(const braid_tensor *own, const braid_tensor *other, int rank,
+                                 braid_status *st)
+{
+    if (other->dtype == own->dtype && bd_shape_equal(&own->shape, &other->shape)) return BRAID_OK;
+    char mine[BD_SHAPE_STR_MAX], theirs[BD_SHAPE_STR_MAX];
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "Members of the group disagree: member %d has given %s%s, and this one %s%s", rank,
+                   braid_dtype_name(other->dtype), bd_shape_str(&other->shape, theirs),
+                   braid_dtype_name(own->dtype), bd_shape_str(&own->shape, mine));
+}
+
 bool bd_collective_check_alike(bd_op_ctx *c, const braid_tensor *own, const braid_tensor *other, int rank)
 {
-    if (other->dtype == own->dtype && bd_shape_equal(&own->shape, &other->shape)) return true;
-    char mine[BD_SHAPE_STR_MAX], theirs[BD_SHAPE_STR_MAX];
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
-               "Members of the group disagree: member %d has given %s%s, and this one %s%s", rank,
-               braid_dtype_name(other->dtype), bd_shape_str(&other->shape, theirs),
-               braid_dtype_name(own->dtype), bd_shape_str(&own->shape, mine));
-    return false;
+    BD_STATUS(st);
+    if (bd_collective_compare(own, other, rank, st)) bd_op_fail_status(c, st);
+    return !st->code;
 }
 
 // ---- Broadcast ----

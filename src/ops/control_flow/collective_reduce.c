@@ -1,8 +1,9 @@
 // CollectiveReduce: each member gets the sum (product, minimum, maximum) of the tensors of all members.
 //
-// Elements are merged in the order of ranks, so that all members get the same bits. Members with small
-// tensors exchange them whole and merge all by themselves, which takes one step; larger ones are merged part
-// by part (collective_all_reduce.c), which moves fewer bytes.
+// Elements are merged in the order of ranks, so that all members get the same bits. Two members with small
+// tensors exchange them whole and merge both by themselves, which takes one step; among more members, member 0
+// merges (collective_root.c), which takes fewer messages. Larger tensors are merged part by part
+// (collective_all_reduce.c), which spreads the bytes evenly.
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"
 #include "ops/control_flow/collective_all_reduce.h"
@@ -32,8 +33,12 @@ static void reduce_done(bd_op_ctx *c, const bd_exchanged *x)
 {
     const reduce_state *s = c->state;
     const braid_tensor *own = &x->values[x->rank];
-    for (int i = 0; i < x->size; i++)
-        if (!bd_collective_check_announced(c, own, &x->values[i], i)) return;
+    BD_STATUS(st);
+    for (int i = 0; i < x->size; i++) {
+        if (!bd_collective_compare_announced(own, &x->values[i], i, st)) continue;
+        bd_op_fail_status(c, st);
+        return;
+    }
     braid_tensor *y = bd_output(c, 0, own->dtype, &own->shape);
     if (!y) return;
     const int64_t count = bd_tensor_count(y);
@@ -46,10 +51,12 @@ static void reduce_done(bd_op_ctx *c, const bd_exchanged *x)
 static void reduce_start(bd_op_ctx *c)
 {
     const reduce_state *s = c->state;
+    const bd_all_reduce_options options = {.group = &s->group, .merge = s->merge, .divides = s->divides};
     const size_t others = (size_t)s->group.group_size - 1, bytes = bd_tensor_bytes(bd_input(c, 0));
     if (others > 0 && bytes >= (BD_ALL_REDUCE_MIN_BYTES + others - 1) / others)
-        bd_collective_all_reduce(
-            c, &(bd_all_reduce_options){.group = &s->group, .merge = s->merge, .divides = s->divides});
+        bd_collective_all_reduce(c, &options);
+    else if (others > 1)
+        bd_collective_reduce_at_root(c, &options);
     else
         bd_collective_exchange(c, &(bd_exchange_options){.group = &s->group,
                                                          .type = BD_COLLECTIVE_REDUCTION,
