@@ -22,6 +22,19 @@ add_library(braid_dnnl INTERFACE)
 target_include_directories(braid_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
 target_link_libraries(braid_dnnl INTERFACE ${DNNL_LIBRARY})
 
+# LAPACK is linked statically, as Debian's reference implementation with the reference BLAS: only the routines
+# that are used come with it, and no alternative that a machine has installed (OpenBLAS) starts threads in
+# Braid's processes or changes results.
+find_path(LAPACKE_INCLUDE_DIR lapacke.h REQUIRED)
+find_library(LAPACKE_LIBRARY liblapacke.a REQUIRED)
+find_library(LAPACK_LIBRARY liblapack_pic.a REQUIRED)
+find_library(BLAS_LIBRARY libblas.a PATH_SUFFIXES blas REQUIRED)
+find_library(GFORTRAN_LIBRARY NAMES libgfortran.so.5 gfortran REQUIRED)
+add_library(braid_lapacke INTERFACE)
+target_include_directories(braid_lapacke SYSTEM INTERFACE ${LAPACKE_INCLUDE_DIR})
+target_link_libraries(braid_lapacke INTERFACE
+    ${LAPACKE_LIBRARY} ${LAPACK_LIBRARY} ${BLAS_LIBRARY} ${GFORTRAN_LIBRARY})
+
 # Not as PkgConfig:: targets, which stand in braid.pc: who links a program with libbraid.a would need the
 # development packages of all that these two stand on themselves.
 foreach(library microhttpd:libmicrohttpd gnutls:gnutls)
@@ -41,7 +54,7 @@ endif()
 set(braid_base_libs Threads::Threads m)
 set(braid_proto_libs PkgConfig::PROTOBUF_C)
 # OpenMP's runtime: oneDNN brings it; kernels set its thread count.
-set(braid_kernels_libs braid_dnnl gomp)
+set(braid_kernels_libs braid_dnnl gomp braid_lapacke)
 set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::PNG PkgConfig::JPEG)
 # RE2 is C++; its own part of src/ops is the one file that is.
 set(braid_ops_libs PkgConfig::RE2 PkgConfig::ICU PkgConfig::JANSSON stdc++)

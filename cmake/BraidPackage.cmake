@@ -31,8 +31,10 @@ foreach(module IN LISTS BRAID_REQUIRES_PRIVATE ITEMS libmicrohttpd gnutls)
     braid_debian_package(${pc_dir}/${module}.pc package)
     list(APPEND development_depends ${package})
 endforeach()
-braid_debian_package(${DNNL_INCLUDE_DIR}/oneapi/dnnl/dnnl.h package)
-list(APPEND development_depends ${package})
+foreach(header ${DNNL_INCLUDE_DIR}/oneapi/dnnl/dnnl.h ${LAPACKE_INCLUDE_DIR}/lapacke.h)
+    braid_debian_package(${header} package)
+    list(APPEND development_depends ${package})
+endforeach()
 list(JOIN development_depends ", " development_depends)
 
 # ---- Files that only packages have ----
@@ -53,6 +55,15 @@ foreach(pair runtime:libbraid0 development:libbraid-dev program:braid python:pyt
     list(GET pair 0 component)
     list(GET pair 1 name)
     install(FILES ${changelog} ${debian_changelog} ${packaging}/deb/copyright
+        DESTINATION share/doc/${name} COMPONENT ${component})
+endforeach()
+# LAPACK, which is linked statically, wants its licence to come along.
+braid_debian_package(${LAPACK_LIBRARY} package)
+foreach(pair runtime:libbraid0 program:braid)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 component)
+    list(GET pair 1 name)
+    install(FILES /usr/share/doc/${package}/copyright RENAME copyright.lapack
         DESTINATION share/doc/${name} COMPONENT ${component})
 endforeach()
 install(DIRECTORY examples DESTINATION share/doc/libbraid-dev COMPONENT development

@@ -64,12 +64,16 @@ def libraries(file):
     return re.findall(r" => (/\S+)", text)
 
 
+# Packages whose libraries are linked statically (cmake/BraidLibraries.cmake).
+STATIC_PACKAGES = {"liblapack-dev"}
+
+
 def licences(files):
     """By Debian package that holds a library: its copyright file."""
     paths = {path for file in files for path in libraries(file)}
     names = sorted(paths | {os.path.realpath(path) for path in paths})
     answer = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True).stdout
-    packages = re.findall(r"^([^:,\s]+)", answer, re.MULTILINE)
+    packages = STATIC_PACKAGES.union(re.findall(r"^([^:,\s]+)", answer, re.MULTILINE))
     return {p: pathlib.Path("/usr/share/doc", p, "copyright").read_bytes() for p in packages}
 
 

@@ -21,6 +21,20 @@ static inline uint64_t bd_float_mode_flush_denormals(void)
     return was;
 }
 
+// The opposite, for algorithms that rely on gradual underflow (LAPACK's).
+static inline uint64_t bd_float_mode_keep_denormals(void)
+{
+    uint64_t was = 0;
+#if defined(__x86_64__)
+    was = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr((unsigned)was & ~0x8040U);
+#elif defined(__aarch64__)
+    __asm__ volatile("mrs %0, fpcr" : "=r"(was));
+    __asm__ volatile("msr fpcr, %0" : : "r"(was & ~((uint64_t)1 << 24)));
+#endif
+    return was;
+}
+
 static inline void bd_float_mode_restore(uint64_t mode)
 {
 #if defined(__x86_64__)

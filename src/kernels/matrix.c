@@ -73,6 +73,21 @@ void bd_matrix_adjoint(bool is_complex, void *a, int64_t n)
     }
 }
 
+bool bd_matrix_is_finite(bool is_complex, const void *a, int64_t count)
+{
+    const double *numbers = a;
+    for (int64_t i = 0; i < count * (is_complex ? 2 : 1); i++)
+        if (!isfinite(numbers[i])) return false;
+    return true;
+}
+
+void bd_matrix_fill_nan(bool is_complex, void *a, int64_t count)
+{
+    double *numbers = a;
+    for (int64_t i = 0; i < count * (is_complex ? 2 : 1); i++)
+        numbers[i] = NAN;
+}
+
 bool bd_matrix_tridiagonal(bool is_complex, void *diagonals, int64_t n, bool pivoting, void *x, int64_t count)
 {
     if (is_complex) {

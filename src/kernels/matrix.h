@@ -22,6 +22,10 @@ bool bd_matrix_cholesky(bool is_complex, void *a, int64_t n);
 // A^H in place of A.
 void bd_matrix_adjoint(bool is_complex, void *a, int64_t n);
 
+// Whether `count` numbers are neither infinite nor NaN; sets numbers to NaN.
+bool bd_matrix_is_finite(bool is_complex, const void *a, int64_t count);
+void bd_matrix_fill_nan(bool is_complex, void *a, int64_t count);
+
 // Solves a tridiagonal system for the right sides x [n, count] in place. `diagonals` are three of n elements
 // each, one after the other: the upper one, whose last element is ignored, the main one, and the lower one,
 // whose first element is ignored; they are overwritten, and memory for n more elements follows them. Without

@@ -20,11 +20,6 @@ static const family families[] = {
     {"TensorForest", true, "Braid has no tensor forest"},
     {"CudnnRNN", true, "cuDNN's ops are not part of Braid"},
     {"Nccl", true, "NCCL's ops are not part of Braid"},
-    {"Svd", false, "decompositions of matrices are not part of Braid"},
-    {"SelfAdjointEig", false, "decompositions of matrices are not part of Braid"},
-    {"MatrixSquareRoot", false, "decompositions of matrices are not part of Braid"},
-    {"MatrixLogarithm", false, "decompositions of matrices are not part of Braid"},
-    {"MatrixExponential", false, "decompositions of matrices are not part of Braid"},
     {"CreateSummaryDbWriter", true, "Braid writes no summaries to databases: see CreateSummaryFileWriter"},
     {"EagerPyFunc", true, "Braid has no eager execution: see PyFunc"},
 };

@@ -35,8 +35,8 @@ print(base64.urlsafe_b64encode(hashlib.sha256(sys.stdin.buffer.read()).digest())
 check "RECORD has the digest of each" "$(/usr/bin/python3 -c "$digest" <"$dir/unpacked/braid/protos.binpb")" \
     "$(sed -n 's/^braid\/protos.binpb,sha256=\([^,]*\),.*/\1/p' "$info/RECORD")"
 check "the version is the project's" "Version: $version" "$(grep ^Version: "$info/METADATA")"
-check "the licences of libraries come with it" "libdnnl2 libgrpc29" \
-    "$(cd "$info/licenses" && echo libdnnl* libgrpc[0-9]*)"
+check "the licences of libraries come with it" "libdnnl2 libgrpc29 liblapack-dev" \
+    "$(cd "$info/licenses" && echo libdnnl* libgrpc[0-9]* liblapack*)"
 check "nothing tells where it was built" "" "$(grep -rlIF -e "$build" "$dir/unpacked")"
 check "a program for TensorFlow 1 runs" "y = 3.00 x + 2.00" \
     "$(PYTHONPATH=$dir/unpacked /usr/bin/python3 -m braid tests/packaging/project/train.py)"

@@ -64,6 +64,44 @@ class LinalgTest(unittest.TestCase):
         regular = np.linalg.solve(self.a.T @ self.a + 0.5 * np.eye(3), self.a.T @ self.b)
         self.check(tf.linalg.lstsq(self.a, self.b, l2_regularizer=0.5), regular)
 
+        self.check_gradient(lambda t: tf.matrix_solve_ls(t, self.b, 0.5), self.a)
+        t = tf.placeholder(tf.float64)  # whether there are more rows than columns is not known
+        (g,) = tf.gradients(tf.matrix_solve_ls(t, self.b[:2]), t)
+        known = tf.constant(self.a[:2])
+        (wanted,) = tf.gradients(tf.matrix_solve_ls(known, self.b[:2]), known)
+        with tf.Session() as session:
+            np.testing.assert_allclose(session.run(g, {t: self.a[:2]}), session.run(wanted))
+        with self.assertRaisesRegex(Exception, "Gradient not defined for fast=False"):
+            tf.gradients(tf.matrix_solve_ls(known, self.b[:2], fast=False), known)
+
+    def test_complex_singular_vectors(self):
+        x = tf.placeholder(tf.float64, [2, 4, 3])
+        # The product does not depend on the vectors' phases.
+        s, u, v = tf.svd(tf.complex(x[0], x[1]))
+        product = tf.matmul(u * tf.cast(s**3, u.dtype), v, adjoint_b=True)
+        y = tf.reduce_sum(tf.real(product) * self.a) + tf.reduce_sum(tf.imag(product) ** 2)
+        (g,) = tf.gradients(y, x)
+        at = np.random.RandomState(3).randn(2, 4, 3)
+        with tf.Session() as session:
+            numeric = np.zeros_like(at)
+            for place in np.ndindex(*at.shape):
+                step = np.zeros_like(at)
+                step[place] = 1e-6
+                above, below = (session.run(y, {x: at + d}) for d in (step, -step))
+                numeric[place] = (above - below) / 2e-6
+            np.testing.assert_allclose(session.run(g, {x: at}), numeric, rtol=1e-5, atol=1e-4)
+
+    def test_functions_of_matrices(self):
+        root = tf.linalg.sqrtm(self.positive)
+        self.check(tf.matmul(root, root), self.positive)
+        logarithm = tf.linalg.logm(tf.constant(self.positive, tf.complex128))
+        self.check(tf.linalg.expm(tf.real(logarithm)), self.positive)
+        self.check_gradient(lambda t: tf.linalg.expm(t) ** 2, self.a[:3] / 2)
+        t = tf.placeholder(tf.float64)
+        (g,) = tf.gradients(tf.trace(tf.linalg.expm(t)), t)
+        with tf.Session() as session:  # of the trace: the transpose of the exponential
+            np.testing.assert_allclose(*session.run([g, tf.linalg.expm(tf.transpose(t))], {t: self.a[:3]}))
+
     def test_solving(self):
         rhs = self.b[:3]
         x = np.linalg.solve(self.positive, rhs)

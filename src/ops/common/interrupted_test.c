@@ -146,6 +146,8 @@ static const row rows[] = {
     {"MatrixDiagPart", NULL, "float[8000000,2,2] 1"},
     {"MatrixDeterminant", NULL, "~float[1000000,2,2] 1000"},
     {"Qr", NULL, "~float[500,500] 1000"},
+    {"SelfAdjointEigV2", NULL, "~float[2000,30,30] 1000"},
+    {"MatrixExponential", NULL, "~float[1,200,200] 1000000"},
     {"CholeskyGrad", NULL, "~float[10000,15,15] 1000; float[10000,15,15] 1"},
     {"TridiagonalMatMul", NULL,
      "float[1,8000000] 1; float[1,8000000] 1; float[1,8000000] 1; float[8000000,4] 1"},

@@ -193,23 +193,13 @@ static braid_code cholesky_shape(bd_shape_ctx *c, braid_status *st)
     return bd_shape_ctx_square(c, st);
 }
 
-static braid_out product(braid_graph *g, braid_out a, bool adjoint_a, braid_out b, bool adjoint_b)
-{
-    braid_op_desc *d = braid_op_begin(g, "BatchMatMul", "MatMul");
-    braid_op_input(d, a);
-    braid_op_input(d, b);
-    braid_op_attr_bool(d, "adj_x", adjoint_a);
-    braid_op_attr_bool(d, "adj_y", adjoint_b);
-    return braid_op_end_out(d);
-}
-
 // (S + S^T) / 2 with S = L^-T M L^-1, where M is the lower triangle of L^T dL with its diagonal halved. The
 // result is symmetric, as A is.
 static void cholesky_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out l = braid_output(c->op, 0);
-    braid_out middle = product(g, l, true, c->output_grads[0], false);
+    braid_out middle = bd_grad_matmul(g, l, true, c->output_grads[0], false);
     braid_dtype dtype = bd_dtype_base(braid_out_dtype(l));
     braid_out half = bd_b_const_f(g, "half", dtype, 0.5);
     braid_out diagonal = bd_b2(g, "Mul", "mul", bd_b1(g, "MatrixDiagPart", NULL, middle), half);
@@ -217,8 +207,9 @@ static void cholesky_gradient(bd_grad_ctx *c)
     middle = bd_b3(g, "MatrixBandPart", NULL, middle, bd_b_const_i32(g, "num_lower", -1),
                    bd_b_const_i32(g, "num_upper", 0));
     braid_out inverse = bd_b1(g, "MatrixInverse", NULL, l);
-    braid_out s = product(g, inverse, true, product(g, middle, false, inverse, false), false);
-    braid_out transposed = product(g, inverse, true, product(g, middle, true, inverse, false), false);
+    braid_out s = bd_grad_matmul(g, inverse, true, bd_grad_matmul(g, middle, false, inverse, false), false);
+    braid_out transposed =
+        bd_grad_matmul(g, inverse, true, bd_grad_matmul(g, middle, true, inverse, false), false);
     c->input_grads[0] = bd_b2(g, "Mul", "mul", bd_b2(g, "Add", "add", s, transposed), half);
 }
 

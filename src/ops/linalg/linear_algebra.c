@@ -10,6 +10,7 @@
 #include "kernels/matrix.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
+#include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
 #include "ops/math/cast.h"
 
@@ -41,6 +42,18 @@ void bd_wide_store(const void *from, int64_t count, const braid_tensor *t, int64
                     braid_dtype_size(t->dtype), count);
 }
 
+void bd_wide_store_real(const double *from, int64_t count, const braid_tensor *t, int64_t at)
+{
+    if (!bd_dtype_is_complex(t->dtype)) {
+        bd_wide_store(from, count, t, at);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const double number[2] = {from[i], 0};
+        bd_wide_store(number, 1, t, at + i);
+    }
+}
+
 void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool adjoint, void *to)
 {
     bd_wide_load(t, m * n * n, n * n, to);
@@ -49,10 +62,15 @@ void bd_matrix_load(const braid_tensor *t, int64_t m, int64_t n, bool adjoint, v
 
 bool bd_matrices_check_batch(bd_op_ctx *c)
 {
+    return bd_matrices_check_first(c, c->input_count);
+}
+
+bool bd_matrices_check_first(bd_op_ctx *c, int count)
+{
     const braid_shape *a = &bd_input(c, 0)->shape;
     if (a->rank < 2)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "Input tensor 0 must have rank >= 2, got %d", a->rank);
-    for (int i = 1; i < c->input_count && !bd_op_failed(c); i++) {
+    for (int i = 1; i < count && !bd_op_failed(c); i++) {
         const braid_shape *b = &bd_input(c, i)->shape;
         if (b->rank != a->rank) {
             bd_op_fail(c, BRAID_INVALID_ARGUMENT, "All input tensors must have the same rank. Got %d and %d",
@@ -257,7 +275,7 @@ static braid_code solve_shape(bd_shape_ctx *c, braid_status *st)
 
 // ---- Gradients ----
 
-static braid_out product(braid_graph *g, braid_out a, bool adjoint_a, braid_out b, bool adjoint_b)
+braid_out bd_grad_matmul(braid_graph *g, braid_out a, bool adjoint_a, braid_out b, bool adjoint_b)
 {
     braid_op_desc *d = braid_op_begin(g, "BatchMatMul", "MatMul");
     braid_op_input(d, a);
@@ -265,6 +283,23 @@ static braid_out product(braid_graph *g, braid_out a, bool adjoint_a, braid_out 
     braid_op_attr_bool(d, "adj_x", adjoint_a);
     braid_op_attr_bool(d, "adj_y", adjoint_b);
     return braid_op_end_out(d);
+}
+
+braid_out bd_grad_sum(braid_graph *g, braid_out a, braid_out b)
+{
+    if (!a.op || !b.op) return a.op ? a : b;
+    return bd_b2(g, "Add", "add", a, b);
+}
+
+// The ones keep the diagonal finite: the gradients of these nodes multiply it by 0.
+braid_out bd_grad_inverse_differences(braid_graph *g, braid_out x)
+{
+    const braid_out last = bd_b_const_i32(g, "dim", -1), before = bd_b_const_i32(g, "dim", -2);
+    const braid_out zeros = bd_grad_zeros_like(g, x), ones = bd_b1(g, "OnesLike", "ones_like", x);
+    braid_out f = bd_b2(g, "Sub", "sub", bd_b2(g, "ExpandDims", NULL, x, before),
+                        bd_b2(g, "ExpandDims", NULL, x, last));
+    f = bd_b1(g, "Reciprocal", NULL, bd_b2(g, "MatrixSetDiag", NULL, f, ones));
+    return bd_b2(g, "MatrixSetDiag", NULL, f, zeros);
 }
 
 // The gradient of X in A X = B: dB solves A^T dB = dX, and dA = -dB X^T (for A^T X = B: -X dB^T).
@@ -278,7 +313,8 @@ static void solve_gradient(bd_grad_ctx *c)
     if (bd_node_attr(c->op, "lower")) braid_op_attr_bool(d, "lower", bd_node_attr_bool(c->op, "lower"));
     braid_op_attr_bool(d, "adjoint", !adjoint);
     braid_out rhs_grad = braid_op_end_out(d), x = braid_output(c->op, 0);
-    braid_out both = adjoint ? product(g, x, false, rhs_grad, true) : product(g, rhs_grad, false, x, true);
+    braid_out both =
+        adjoint ? bd_grad_matmul(g, x, false, rhs_grad, true) : bd_grad_matmul(g, rhs_grad, false, x, true);
     c->input_grads[0] = bd_b1(g, "Neg", NULL, both);
     c->input_grads[1] = rhs_grad;
 }
@@ -301,8 +337,8 @@ static void inverse_gradient(bd_grad_ctx *c)
     braid_out y = braid_output(c->op, 0), grad = c->output_grads[0];
     bool adjoint = bd_node_attr_bool(c->op, "adjoint");
     // Y = A^-T has the same formula, with the gradient of A^T.
-    braid_out dx = product(g, y, true, product(g, grad, false, y, true), false);
-    if (adjoint) dx = product(g, product(g, y, false, grad, true), false, y, false);
+    braid_out dx = bd_grad_matmul(g, y, true, bd_grad_matmul(g, grad, false, y, true), false);
+    if (adjoint) dx = bd_grad_matmul(g, bd_grad_matmul(g, y, false, grad, true), false, y, false);
     c->input_grads[0] = bd_b1(g, "Neg", NULL, dx);
 }
 

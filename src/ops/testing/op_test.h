@@ -49,6 +49,9 @@ typedef struct op_grad_case {
     const char *attrs;
     const char *inputs;
     const char *no_gradient; // numbers of the inputs (of these types) that must have no gradient: "1"; NULL
+    int output;              // which output is differentiated; 0: the first of these types
+    // Not with unknown shapes: then the gradient has conditionals, which these tests cannot run.
+    bool known_shapes_only;
 } op_grad_case;
 void op_test_gradients(const op_grad_case *cases, size_t count);
 

@@ -6,10 +6,8 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.ops import array_ops
-from braid.tensorflow.python.ops import custom_gradient
 from braid.tensorflow.python.ops import gen_linalg_ops
 from braid.tensorflow.python.ops import math_ops
-from braid.tensorflow.python.ops import script_ops
 from braid.tensorflow.python.util import deprecation
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -18,10 +16,6 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     return getattr(gen_linalg_ops, name)
-
-
-def _no_kernel(symbol, way):
-    return NotImplementedError(f"tf.linalg.{symbol}: Braid has no kernel for it. {way}")
 
 
 @tf_export("eye", "linalg.eye")
@@ -73,126 +67,33 @@ def cholesky_solve(chol, rhs, name=None):
 def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     """The least squares solutions of matrix * x = rhs, those of least norm where there are several.
 
-    fast: by the normal equations and Cholesky's decomposition; otherwise by singular values, which matrices
-    of less than full rank need. l2_regularizer: times the squared norm of x (fast only).
+    fast: by the normal equations and Cholesky's decomposition; otherwise by a complete orthogonal
+    decomposition, which matrices of less than full rank need. l2_regularizer: times the squared norm of x
+    (fast only).
     """
-    with ops.name_scope(name, "matrix_solve_ls", [matrix, rhs, l2_regularizer]):
-        matrix = ops.convert_to_tensor(matrix, name="matrix")
-        rhs = ops.convert_to_tensor(rhs, name="rhs")
-        if not fast:
-            s, u, v = svd(matrix)
-            least = math_ops.reduce_max(s, -1, keepdims=True) * np.finfo(s.dtype.as_numpy_dtype).eps
-            inverse = array_ops.where(s > least * 8, math_ops.reciprocal(s), array_ops.zeros_like(s))
-            inverse = math_ops.cast(array_ops.expand_dims(inverse, -1), matrix.dtype)
-            return math_ops.matmul(v, inverse * math_ops.matmul(u, rhs, adjoint_a=True))
-        known = matrix.get_shape()[-2:]
-        if not known.is_fully_defined():
-            raise _no_kernel("lstsq", "The numbers of rows and columns must be known.")
-        is_tall = known.dims[0].value >= known.dims[1].value
-        gram = math_ops.matmul(matrix, matrix, adjoint_a=is_tall, adjoint_b=not is_tall)
-        if not isinstance(l2_regularizer, ops.Tensor) and l2_regularizer:
-            count = min(known.as_list())
-            gram += math_ops.cast(l2_regularizer, matrix.dtype) * eye(count, dtype=matrix.dtype.base_dtype)
-        chol = gen_linalg_ops.cholesky(gram)
-        if is_tall:
-            return cholesky_solve(chol, math_ops.matmul(matrix, rhs, adjoint_a=True))
-        return math_ops.matmul(matrix, cholesky_solve(chol, rhs), adjoint_a=True)
+    if isinstance(l2_regularizer, ops.Tensor):
+        l2_regularizer = math_ops.cast(l2_regularizer, dtypes.float64)
+    return gen_linalg_ops.matrix_solve_ls(matrix, rhs, l2_regularizer, fast=fast, name=name)
 
 
-# ---- Decompositions, by functions of the program (tf.py_func) ----
-
-
-def _transposed_product(a, b):
-    return math_ops.matmul(a, b, adjoint_a=True)
-
-
-def _inverse_differences(x):
-    """1 / (x_j - x_i), and 0 on the diagonal."""
-    differences = array_ops.expand_dims(x, -2) - array_ops.expand_dims(x, -1)
-    differences = array_ops.matrix_set_diag(differences, array_ops.ones_like(x))
-    return array_ops.matrix_set_diag(math_ops.reciprocal(differences), array_ops.zeros_like(x))
-
-
-def _eigh(tensor, name):
-    """(eigenvalues, eigenvectors) of symmetric matrices, of which the lower triangle is taken."""
-
-    def compute(x):
-        values, vectors = np.linalg.eigh(x)
-        return values.astype(x.real.dtype), vectors.astype(x.dtype)
-
-    @custom_gradient.custom_gradient
-    def decompose(x):
-        values, vectors = script_ops.py_func(
-            compute, [x], [x.dtype.real_dtype, x.dtype.base_dtype], stateful=False, name=name
-        )
-        values.set_shape(x.get_shape()[:-1])
-        vectors.set_shape(x.get_shape())
-
-        def grad(grad_values, grad_vectors):
-            inner = array_ops.matrix_diag(math_ops.cast(grad_values, vectors.dtype))
-            factors = math_ops.cast(_inverse_differences(values), vectors.dtype)
-            inner += factors * _transposed_product(vectors, grad_vectors)
-            made = math_ops.matmul(vectors, math_ops.matmul(inner, vectors, adjoint_b=True))
-            made = array_ops.matrix_band_part(made + array_ops.matrix_transpose(made, conjugate=True), -1, 0)
-            return array_ops.matrix_set_diag(made, 0.5 * array_ops.matrix_diag_part(made))
-
-        return [values, vectors], grad
-
-    return decompose(ops.convert_to_tensor(tensor, name="tensor"))
+# ---- Decompositions ----
 
 
 @tf_export("linalg.eigh", v1=["linalg.eigh", "self_adjoint_eig"])
 def self_adjoint_eig(tensor, name=None):
-    """(the eigenvalues, rising, [..., n]; the eigenvectors as columns, [..., n, n]) of symmetric matrices."""
-    values, vectors = _eigh(tensor, name)
-    return values, vectors
+    """(the eigenvalues, rising, [..., n]; the eigenvectors as columns, [..., n, n]) of Hermitian matrices.
+
+    Only the lower triangles are read.
+    """
+    e, v = gen_linalg_ops.self_adjoint_eig_v2(tensor, compute_v=True, name=name)
+    return e, v
 
 
 @tf_export("linalg.eigvalsh", v1=["linalg.eigvalsh", "self_adjoint_eigvals"])
 def self_adjoint_eigvals(tensor, name=None):
-    """The eigenvalues of symmetric matrices, rising, [..., n]."""
-    return _eigh(tensor, name)[0]
-
-
-def _svd(tensor, name):
-    """(s, u, v) of real or complex matrices, without the vectors beyond the least size."""
-
-    def compute(x):
-        u, s, vh = np.linalg.svd(x, full_matrices=False)
-        return s.astype(x.real.dtype), u.astype(x.dtype), np.conj(np.swapaxes(vh, -1, -2)).astype(x.dtype)
-
-    @custom_gradient.custom_gradient
-    def decompose(x):
-        dtype = x.dtype.base_dtype
-        s, u, v = script_ops.py_func(
-            compute, [x], [dtype.real_dtype, dtype, dtype], stateful=False, name=name
-        )
-        known = x.get_shape().with_rank_at_least(2)
-        if known.ndims is not None:
-            rows, columns = known.dims[-2].value, known.dims[-1].value
-            least = None if None in (rows, columns) else min(rows, columns)
-            outer = known[:-2]
-            s.set_shape(outer.concatenate([least]))
-            u.set_shape(outer.concatenate([rows, least]))
-            v.set_shape(outer.concatenate([columns, least]))
-
-        def grad(grad_s, grad_u, grad_v):
-            factors = _inverse_differences(math_ops.square(s))
-            row, column = array_ops.expand_dims(s, -2), array_ops.expand_dims(s, -1)
-            by_u = _transposed_product(u, grad_u)
-            by_v = _transposed_product(v, grad_v)
-            by_u = factors * (by_u - array_ops.matrix_transpose(by_u)) * row
-            by_v = factors * (by_v - array_ops.matrix_transpose(by_v)) * column
-            inner = array_ops.matrix_diag(grad_s) + by_u + by_v
-            made = math_ops.matmul(u, math_ops.matmul(inner, v, adjoint_b=True))
-            rest_u = (grad_u - math_ops.matmul(u, _transposed_product(u, grad_u))) / row
-            rest_v = (grad_v - math_ops.matmul(v, _transposed_product(v, grad_v))) / row
-            made += math_ops.matmul(rest_u, v, adjoint_b=True)
-            return made + math_ops.matmul(u, rest_v, adjoint_b=True)
-
-        return [s, u, v], grad
-
-    return decompose(ops.convert_to_tensor(tensor, name="tensor"))
+    """The eigenvalues of Hermitian matrices, rising, [..., n]."""
+    e, _ = gen_linalg_ops.self_adjoint_eig_v2(tensor, compute_v=False, name=name)
+    return e
 
 
 @tf_export("linalg.svd", v1=["linalg.svd", "svd"])
@@ -200,30 +101,10 @@ def svd(tensor, full_matrices=False, compute_uv=True, name=None):
     """The singular values s, falling, and the vectors u and v: tensor = u * s @ adjoint(v). Returns (s, u,
     v), or s.
 
-    full_matrices: u and v are square; they have no gradient then.
+    full_matrices: u and v are square.
     """
-    if not compute_uv:
-        return _svd(tensor, name)[0]
-    if not full_matrices:
-        s, u, v = _svd(tensor, name)
-        return s, u, v
-
-    def compute(x):
-        u, s, vh = np.linalg.svd(x, full_matrices=True)
-        return s.astype(x.real.dtype), u.astype(x.dtype), np.conj(np.swapaxes(vh, -1, -2)).astype(x.dtype)
-
-    tensor = ops.convert_to_tensor(tensor, name="tensor")
-    dtype = tensor.dtype.base_dtype
-    s, u, v = script_ops.py_func(
-        compute, [tensor], [dtype.real_dtype, dtype, dtype], stateful=False, name=name
-    )
-    known = tensor.get_shape().with_rank_at_least(2)
-    if known.ndims is not None:
-        rows, columns = known.dims[-2].value, known.dims[-1].value
-        s.set_shape(known[:-2].concatenate([None if None in (rows, columns) else min(rows, columns)]))
-        u.set_shape(known[:-2].concatenate([rows, rows]))
-        v.set_shape(known[:-2].concatenate([columns, columns]))
-    return s, u, v
+    s, u, v = gen_linalg_ops.svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
+    return (math_ops.real(s), u, v) if compute_uv else math_ops.real(s)
 
 
 # ---- Norms ----

@@ -18,6 +18,8 @@ def __getattr__(name):
         "set_diag": (array_ops, "matrix_set_diag"),
         "slogdet": (gen_linalg_ops, "log_matrix_determinant"),
         "solve": (linalg_ops, "matrix_solve"),
+        "logm": (gen_linalg_ops, "matrix_logarithm"),
+        "sqrtm": (gen_linalg_ops, "matrix_square_root"),
         "tensor_diag": (array_ops, "diag"),
         "tensor_diag_part": (array_ops, "diag_part"),
         "transpose": (array_ops, "matrix_transpose"),
@@ -51,29 +53,10 @@ def adjoint(matrix, name=None):
         return array_ops.matrix_transpose(matrix, conjugate=True)
 
 
-def _no_kernel(symbol):
-    return NotImplementedError(
-        f"tf.linalg.{symbol}: Braid has no kernel for it. scipy.linalg has it, by way of tf.py_func, "
-        f"without a gradient."
-    )
-
-
 @tf_export("linalg.expm")
 def matrix_exponential(input, name=None):
-    """Not there: Braid has no kernel for it."""
-    raise _no_kernel("expm")
-
-
-@tf_export("linalg.logm")
-def matrix_logarithm(input, name=None):
-    """Not there: Braid has no kernel for it."""
-    raise _no_kernel("logm")
-
-
-@tf_export("linalg.sqrtm", v1=["linalg.sqrtm", "matrix_square_root"])
-def matrix_square_root(input, name=None):
-    """Not there: Braid has no kernel for it."""
-    raise _no_kernel("sqrtm")
+    """The exponentials of square matrices."""
+    return gen_linalg_ops.matrix_exponential(input, name=name or "matrix_exponential")
 
 
 @tf_export("linalg.tridiagonal_solve")

@@ -1,0 +1,68 @@
+// Decompositions of matrices by LAPACK.
+//
+// LAPACK stores matrices by columns: what it reads in the memory of a row-major matrix A is the transpose.
+// Each function says how it deals with that, without a copy where possible.
+#include "kernels/lapack.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "kernels/matrix.h"
+
+#include <lapacke.h>
+
+bd_lapack_result bd_lapack_result_of(int info)
+{
+    if (info == 0) return BD_LAPACK_OK;
+    const bool is_memory = info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR;
+    return is_memory ? BD_LAPACK_NO_MEMORY : BD_LAPACK_FAILED;
+}
+
+// The divide and conquer algorithms need the most: at most 2 mn + 5 min(m, n)^2 numbers, and one block of 64
+// for each row and column.
+bool bd_lapack_fits(int64_t m, int64_t n)
+{
+    const int64_t least = bd_min(m, n), most = bd_max(m, n);
+    if (most > INT32_MAX / 256 || least > 1 << 15) return false;
+    return 2 * least * most + 5 * least * least + 64 * (least + most) + 64 <= INT32_MAX;
+}
+
+// The transpose of A is its conjugate, whose upper triangle is in A's lower one. The eigenvectors of the
+// conjugate are the conjugates of A's, and LAPACK writes them to the rows.
+bd_lapack_result bd_lapack_eigh(bool is_complex, void *a, int64_t n, bool vectors, double *values)
+{
+    const lapack_int size = (lapack_int)n;
+    const char job = vectors ? 'V' : 'N';
+    const lapack_int info = is_complex ? LAPACKE_zheevd(LAPACK_COL_MAJOR, job, 'U', size, a, size, values)
+                                       : LAPACKE_dsyevd(LAPACK_COL_MAJOR, job, 'U', size, a, size, values);
+    if (info == 0 && vectors) bd_matrix_adjoint(is_complex, a, n);
+    return bd_lapack_result_of(info);
+}
+
+// A^T = conj(V) diag(S) U^T: LAPACK's first factor, by columns, is V^H by rows; its second one, U^T by
+// columns, is U by rows.
+bd_lapack_result bd_lapack_svd(bool is_complex, void *a, int64_t m, int64_t n, bd_svd_vectors vectors,
+                               double *s, void *u, void *vh)
+{
+    const lapack_int rows = (lapack_int)n, columns = (lapack_int)m, least = rows < columns ? rows : columns;
+    const lapack_int u_columns = vectors == BD_SVD_FULL ? columns : least;
+    const char job = vectors == BD_SVD_NONE ? 'N' : vectors == BD_SVD_THIN ? 'S' : 'A';
+    const lapack_int info =
+        is_complex ? LAPACKE_zgesdd(LAPACK_COL_MAJOR, job, rows, columns, a, rows, s, vh, rows, u, u_columns)
+                   : LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, rows, columns, a, rows, s, vh, rows, u, u_columns);
+    return bd_lapack_result_of(info);
+}
+
+// LAPACKE copies to columns and back.
+bd_lapack_result bd_lapack_least_squares(bool is_complex, void *a, int64_t m, int64_t n, void *b, int64_t k,
+                                         double rcond)
+{
+    const lapack_int rows = (lapack_int)m, columns = (lapack_int)n, count = (lapack_int)k;
+    lapack_int *pivots = bd_try_calloc((size_t)n, sizeof *pivots), rank;
+    if (!pivots) return BD_LAPACK_NO_MEMORY;
+    const lapack_int info = is_complex ? LAPACKE_zgelsy(LAPACK_ROW_MAJOR, rows, columns, count, a, columns, b,
+                                                        count, pivots, rcond, &rank)
+                                       : LAPACKE_dgelsy(LAPACK_ROW_MAJOR, rows, columns, count, a, columns, b,
+                                                        count, pivots, rcond, &rank);
+    bd_free(pivots);
+    return bd_lapack_result_of(info);
+}
