@@ -48,6 +48,8 @@ static const char differentiable[] =
     "LSTMBlockCell GRUBlockCell "
     // ctc_ops.py
     "CTCLoss "
+    // contrib/batching
+    "Batch Unbatch "
     // ops added by TensorFlow 2
     "QuantizeAndDequantizeV4 BatchMatMulV3 CheckNumericsV2 TensorScatterMax TensorScatterMin ImageProjectiveTransformV2 "
     "ImageProjectiveTransformV3 Xlog1py Erfinv Ndtri Dawsn Expint FresnelCos FresnelSin Spence BesselI0 BesselI1 BesselJ0 BesselJ1 "
@@ -270,6 +272,8 @@ static const char checked_otherwise[] =
     "TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack TensorListResize TensorListScatter "
     "TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack Switch Merge "
     "RefSwitch RefMerge RaggedTensorToTensor "
+    // of steps that run at the same time: tests/python/batch_ops_test.py
+    "Batch Unbatch "
     // by other values than finite differences: straight-through estimators, random values, an error, or no
     // gradient
     "ArgMax ArgMin Ceil Rint NextAfter TruncateDiv FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars "

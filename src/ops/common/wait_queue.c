@@ -9,6 +9,7 @@
 #include "ops/common/wait_queue.h"
 
 #include "base/alloc.h"
+#include "base/thread_pool.h"
 
 #define SPARE_MAX 16 // waiters kept: as many as steps usually wait at the same time
 
@@ -64,13 +65,24 @@ static void enter_locked(bd_waiter *w, bd_waitlist *line)
     line->last = w;
 }
 
-void bd_waiter_end_locked(bd_waiter *w)
+static void leave_locked(bd_waiter *w)
 {
     bd_waitlist *line = w->line;
     *(w->prev ? &w->prev->next : &line->first) = w->next;
     *(w->next ? &w->next->prev : &line->last) = w->prev;
     w->line = NULL;
-    w->prev = NULL;
+    w->next = w->prev = NULL;
+}
+
+void bd_waiter_move_locked(bd_waiter *w, bd_waitlist *line)
+{
+    leave_locked(w);
+    enter_locked(w, line);
+}
+
+void bd_waiter_end_locked(bd_waiter *w)
+{
+    leave_locked(w);
     w->next = w->wait_queue->ended;
     w->wait_queue->ended = w;
 }
@@ -120,6 +132,7 @@ static void finish(bd_waiter *w)
 
 void bd_wait_queue_unlock(bd_wait_queue *wait_queue)
 {
+    void (*unlocked)(bd_wait_queue *) = wait_queue->kind->unlocked;
     wait_queue->kind->serve_locked(wait_queue);
     bd_waiter *last = wait_queue->ended, *first = NULL;
     wait_queue->ended = NULL;
@@ -133,6 +146,28 @@ void bd_wait_queue_unlock(bd_wait_queue *wait_queue)
         first = w->next;
         finish(w);
     }
+    if (unlocked) unlocked(wait_queue);
+}
+
+static void serve(void *arg)
+{
+    bd_wait_queue *wait_queue = arg;
+    bd_resource *owner = wait_queue->owner;
+    bd_wait_queue_lock(wait_queue);
+    bd_wait_queue_unlock(wait_queue);
+    bd_resource_unref(owner);
+}
+
+void bd_wait_queue_unlock_timer(bd_wait_queue *wait_queue, const bd_waiter *w)
+{
+    bd_thread_pool *pool = w ? w->c->step->pool : NULL; // it is there as long as the waiter
+    if (!pool) {
+        bd_wait_queue_unlock(wait_queue);
+        return;
+    }
+    bd_resource_ref(wait_queue->owner);
+    if (!bd_thread_pool_submit(pool, serve, wait_queue)) bd_resource_unref(wait_queue->owner);
+    bd_mutex_unlock(&wait_queue->mu);
 }
 
 static void step_cancelled(bd_cancel_hook *hook, const braid_status *why)

@@ -37,6 +37,8 @@ typedef struct bd_wait_kind {
     // releases the waiter's resources.
     void (*finish)(bd_waiter *w);
     void (*destroy)(bd_waiter *w); // frees the memory of a reusable waiter; may be NULL
+    // Called after each release of the lock, without it: work that serve_locked has left. May be NULL.
+    void (*unlocked)(bd_wait_queue *wait_queue);
 } bd_wait_kind;
 
 struct bd_wait_queue {
@@ -59,6 +61,8 @@ bd_waiter *bd_waiter_new(bd_wait_queue *wait_queue, bd_op_ctx *c);
 void bd_wait(bd_waiter *w, bd_waitlist *line);
 
 void bd_waiter_end_locked(bd_waiter *w);
+// Moves a waiter to the end of another waitlist of its wait queue.
+void bd_waiter_move_locked(bd_waiter *w, bd_waitlist *line);
 // Ends all waiters of a waitlist as cancelled.
 void bd_waitlist_cancel_locked(bd_wait_queue *wait_queue, bd_waitlist *line);
 
@@ -69,5 +73,10 @@ static inline void bd_wait_queue_lock(bd_wait_queue *wait_queue)
     bd_mutex_lock(&wait_queue->mu);
 }
 void bd_wait_queue_unlock(bd_wait_queue *wait_queue);
+
+// The same for the function of a timer that belongs to the owner, which holds no reference: a thread of the
+// step of waiter `w` serves, so that the owner does not end on the timer's thread. Without a waiter (NULL),
+// and in a step without threads, this thread serves.
+void bd_wait_queue_unlock_timer(bd_wait_queue *wait_queue, const bd_waiter *w);
 
 #endif

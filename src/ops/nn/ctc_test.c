@@ -1,5 +1,5 @@
-// Tests of connectionist temporal classification. Values are TensorFlow's, which adds logarithms in float; those
-// of searches among paths of equal probability are the ones that are found first.
+// Tests of connectionist temporal classification. Values are TensorFlow's, which adds logarithms in float;
+// those of searches among paths of one probability are the ones that are found first.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
