@@ -200,6 +200,24 @@ class WhileTest(ControlFlowTest):
         np.testing.assert_allclose(got, value**4 + value**3)
         np.testing.assert_allclose(grad, 4 * value**3 + 3 * value**2)
 
+    def test_no_gradient_goes_through_a_loop_without_back_propagation(self):
+        v = tf.constant(2.0)
+        y = tf.while_loop(lambda x: x < 100.0, tf.square, [v], back_prop=False) + v
+        self.assertEqual(self.run_(tf.gradients(y, v)[0]), 1)
+
+    def test_a_gradient_of_a_loop_that_is_stopped_has_no_gradient(self):
+        x, y = tf.constant(3.0), tf.constant(2.0)
+        loop = tf.while_loop(lambda a: a < 100.0, lambda a: a * y, [x])
+        stopped = tf.stop_gradient(tf.gradients(loop, y)[0])
+        self.assertEqual(self.run_(tf.gradients(tf.square(y) + loop + stopped, y)[0]), 580)
+        with self.assertRaisesRegex(TypeError, "Second-order gradient"):
+            tf.gradients(tf.gradients(loop, y)[0], y)
+
+    def test_a_gradient_by_the_first_value_of_a_variable_is_refused_in_the_loop(self):
+        x = tf.placeholder(tf.float32, [])
+        with self.assertRaisesRegex(ValueError, "initial value of a loop variable"):
+            tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.gradients(v * 2, x)[0]), [0, x + 1])
+
     def test_gradients_within_a_loop_reach_what_is_outside(self):
         x = tf.constant([1.0, 2.0])
         rows = tf.map_fn(lambda k: tf.gradients(x**k, x)[0], tf.constant([2.0, 3.0]))
@@ -373,6 +391,18 @@ class TensorArrayTest(ControlFlowTest):
         array = tf.TensorArray(tf.float32, size=3).unstack(x)
         y = array.read(0) * array.read(2)
         self.assertEqual(self.run_(tf.gradients(y, x)[0]).tolist(), [3, 0, 1])
+
+    def test_lists_of_tensors(self):
+        from braid.tensorflow.python.ops import list_ops
+
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        items = list_ops.tensor_list_from_tensor(x, element_shape=[2])
+        items = list_ops.tensor_list_push_back(items, [5.0, 6.0])
+        items = list_ops.tensor_list_set_item(items, 4, [7.0, 8.0], resize_if_index_out_of_bounds=True)
+        y = list_ops.tensor_list_stack(items, tf.float32)
+        got = self.run_([y, tf.gradients(y * y, x)[0]])
+        self.assertEqual(got[0].tolist(), [[1, 2], [3, 4], [5, 6], [0, 0], [7, 8]])
+        self.assertEqual(got[1].tolist(), [[2, 4], [6, 8]])
 
 
 class MapTest(ControlFlowTest):

@@ -152,6 +152,25 @@ class MathOpsTest(unittest.TestCase):
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "weights"):
             self.run_all(y, {x: [0.0]})
 
+    def test_shapes_by_symbols(self):
+        x, y = tf.ones([3, 2], name="x"), tf.placeholder(tf.float32, [None, 2], name="y")
+        tf.debugging.assert_shapes({x: ("n", 2), tf.constant(1): ("one",), tf.ones([1]): "1"})
+        for shapes, message in (
+            ({x: (4, 2)}, "Specified explicitly.  Tensor x:0 dimension 0 must have size 4.  Received size 3"),
+            ({x: "nn"}, "Specified by tensor x:0 dimension 0.  Tensor x:0 dimension 1 must have size 3"),
+            ({x: ("n", ..., "m")}, "only allowed as the first entry"),
+            ({x: (None,) * 3}, "must have rank 3"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                tf.debugging.assert_shapes(shapes)
+        with tf.control_dependencies([tf.debugging.assert_shapes([(x, "nm"), (y, "*nm")])]):
+            same = tf.identity(y)
+        self.run_all(same, {y: np.ones([3, 2])})
+        with self.assertRaisesRegex(
+            tf.errors.InvalidArgumentError, "dimension\\] \\[-2\\] \\[must have size\\] \\[3"
+        ):
+            self.run_all(same, {y: np.ones([4, 2])})
+
     def test_sums_of_segments(self):
         x = np.arange(6.0).reshape(3, 2)
         got = self.run_all(

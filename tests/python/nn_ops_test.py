@@ -128,6 +128,7 @@ class NNOpsTest(unittest.TestCase):
         w = self.rng.randn(2, 3, 3, 2, 3).astype(np.float32)
         planes = [convolved(x[:, d], w[0]) + convolved(x[:, d + 1], w[1]) for d in range(3)]
         self.check(tf.nn.conv3d(x, w, [1, 1, 1, 1, 1], "VALID"), np.stack(planes, 1), rtol=1e-3, atol=1e-4)
+        self.check(tf.nn.convolution(x, w, "VALID"), np.stack(planes, 1), rtol=1e-3, atol=1e-4)
         blocks = x[:, :, :4, :4].reshape(1, 2, 2, 2, 2, 2, 2, 2)
         self.check(tf.nn.max_pool3d(x, 2, 2, "VALID"), blocks.max((2, 4, 6)))
         self.check(tf.nn.avg_pool3d(x, 2, 2, "VALID"), blocks.mean((2, 4, 6)))

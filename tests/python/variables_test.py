@@ -118,6 +118,14 @@ class VariableTest(VariablesTest):
             self.assertEqual((again.name, again.initializer.name), ("v:0", "v/Assign"))
             self.assertEqual(self.run_after_initialization(again), 1)
 
+    def test_a_container_scope_is_in_its_nodes(self):
+        for use_resource in False, True:
+            tf.reset_default_graph()
+            with tf.container("kept"):
+                v = tf.Variable(1.0, use_resource=use_resource)
+            self.assertEqual(v.op.get_attr("container"), b"kept")
+            self.assertEqual(tf.Variable(1.0, use_resource=use_resource).op.get_attr("container"), b"")
+
     def test_creators_decide_what_is_made(self):
         def creator(next_creator, **kwargs):
             kwargs["name"] = "made"
@@ -267,6 +275,22 @@ class InitializersTest(VariablesTest):
         np.testing.assert_array_equal(constant, [[1, 2], [3, 4]])
         self.assertAlmostEqual(wide.std(), (2 / 50) ** 0.5, delta=0.01)
         self.assertLess(abs(wide).max(), 2 * (2 / 50) ** 0.5 / 0.879)
+
+    def test_orthogonal_kernels_keep_the_norm_of_periodic_images(self):
+        from braid.tensorflow.python.ops import init_ops
+
+        for dims, make in (
+            (1, init_ops.convolutional_orthogonal_1d),
+            (2, init_ops.convolutional_orthogonal_2d),
+            (3, init_ops.convolutional_orthogonal_3d),
+        ):
+            tf.reset_default_graph()
+            kernel = self.run_after_initialization(make(gain=2.0, seed=5)([3] * dims + [2, 4]))
+            x = np.random.RandomState(0).randn(*[5] * dims, 2)
+            y = sum(np.roll(x, at, axis=tuple(range(dims))) @ kernel[at] for at in np.ndindex(*[3] * dims))
+            self.assertAlmostEqual(np.linalg.norm(y), 2 * np.linalg.norm(x), delta=1e-4)
+        with self.assertRaisesRegex(ValueError, "Kernel sizes must be equal"):
+            init_ops.convolutional_orthogonal_2d()([2, 3, 1, 1])
 
     def test_seeds_give_the_values_of_tensorflow(self):
         normal = tf.random_normal([2], seed=3)

@@ -49,10 +49,12 @@ static braid_out switch_branch(braid_graph *g, braid_out data, braid_out pred, i
     return braid_output(braid_op_end(d), branch);
 }
 
-// The gradient of a variable's handle that a branch does not use, where the other has one of type `dtype`.
-static braid_out zeros_of_variable(braid_graph *g, braid_out handle, braid_dtype dtype)
+// The gradient of a variable's handle, or of a list of tensors, that a branch does not use, where the other has
+// one of type `dtype`.
+static braid_out zeros_of_unused(braid_graph *g, braid_out value, braid_dtype dtype)
 {
-    const braid_out shape = bd_b1(g, "VariableShape", NULL, handle);
+    if (braid_out_dtype(value) == BRAID_VARIANT) return bd_b1(g, "ZerosLike", "zeros_like", value);
+    const braid_out shape = bd_b1(g, "VariableShape", NULL, value);
     return bd_b2(g, "Fill", "zeros", shape, bd_b_const_f(g, NULL, dtype, 0));
 }
 
@@ -64,8 +66,7 @@ static void switch_gradient(bd_grad_ctx *c)
     braid_out pred = c->op->inputs[1], branches[2];
     for (int i = 0; i < 2; i++) {
         braid_out grad = c->output_grads[i];
-        if (!grad.op)
-            grad = zeros_of_variable(g, braid_output(c->op, i), braid_out_dtype(c->output_grads[!i]));
+        if (!grad.op) grad = zeros_of_unused(g, braid_output(c->op, i), braid_out_dtype(c->output_grads[!i]));
         branches[i] = switch_branch(g, grad, pred, i);
     }
     braid_op_desc *d = braid_op_begin(g, "Merge", NULL);

@@ -626,6 +626,11 @@ register_tensor_conversion_function(IndexedSlices, _dense_of_slices)
 # ---- Operations ----
 
 
+def _text_of(serialized):
+    """The string of a serialized AttrValue; None of none."""
+    return protos.AttrValue.FromString(serialized).s if serialized is not None else None
+
+
 class _NodeView:
     """What device functions see of a node that is being made."""
 
@@ -1443,7 +1448,7 @@ class Graph:
         if override is not None:
             self._uses_own_gradients = True
             attrs["_gradient_op_type"] = protos.AttrValue(s=compat.as_bytes(override)).SerializeToString()
-        if self._container and "container" not in attrs:
+        if self._container and not _text_of(attrs.get("container")):
             self._add_container(op_type, attrs)
         return attrs
 
@@ -1646,7 +1651,8 @@ class Graph:
         ops = []
         ctx = self._control_flow_context
         for item in control_inputs:
-            if isinstance(item, IndexedSlices):
+            # An IndexedSlices, or a resource variable: of one after a write the write, which need not be read.
+            if isinstance(item, IndexedSlices) or (hasattr(item, "_handle") and hasattr(item, "op")):
                 item = item.op
             elif not isinstance(item, (Tensor, Operation)) and hasattr(item, "_as_graph_element"):
                 item = item._as_graph_element()
@@ -1724,11 +1730,13 @@ class Graph:
     @contextlib.contextmanager
     def _variable_creator_scope(self, creator, priority=100):
         saved = self._variable_creator_stack
-        stack = [*saved, (priority, creator)]
-        self._variable_creator_stack = sorted(stack, key=lambda entry: entry[0])
+        own = sorted([*saved, (priority, creator)], key=lambda entry: entry[0])
+        self._variable_creator_stack = own
         try:
             yield
         finally:
+            if self._variable_creator_stack is not own:
+                raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
             self._variable_creator_stack = saved
 
     # -- Collections --

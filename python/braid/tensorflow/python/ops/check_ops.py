@@ -77,6 +77,8 @@ def _binary_assert(sym, opname, op_func, static_func, x, y, data, summarize, mes
             ]
         if message is not None:
             data = [message] + list(data)
+        if x is y and sym == "==":
+            return control_flow_ops.no_op()
         condition = math_ops.reduce_all(op_func(x, y))
         x_known, y_known = tensor_util.constant_value(x), tensor_util.constant_value(y)
         if x_known is not None and y_known is not None:
@@ -306,7 +308,12 @@ def assert_rank_in(x, ranks, data=None, summarize=None, message=None, name=None)
                         % (message, which, tuple(int(rank) for rank in known), count, x.get_shape())
                     )
                 return control_flow_ops.no_op(name="static_checks_determined_all_ok")
-        count = array_ops.rank(x)
+        scalars = [
+            assert_rank(rank, 0, message="Rank must be a scalar.")
+            for rank, value in zip(ranks, known)
+            if value is None
+        ]
+        count = control_flow_ops.with_dependencies(scalars, array_ops.rank(x))
         condition = None
         for is_it in [math_ops.equal(rank, count) for rank in ranks]:
             condition = is_it if condition is None else math_ops.logical_or(condition, is_it)
@@ -327,59 +334,94 @@ def assert_scalar(tensor, name=None, message=None):
         return tensor
 
 
-def _symbols_of(shape):
-    """The dimensions of a shape with symbols, and which end an ellipsis stands at (None: there is none)."""
-    if isinstance(shape, (str, int, tensor_shape.Dimension)) or shape is None:
-        shape = (shape,)
-    dims = list(shape)
-    if dims and dims[0] in ("*", Ellipsis):
-        return dims[1:], "first"
-    if dims and dims[-1] in ("*", Ellipsis):
-        return dims[:-1], "last"
-    return dims, None
+def _symbols_of(shape, x):
+    """(the dimensions: a number, a symbol or None for any; whether any number of others is before them)."""
+    if not hasattr(shape, "__iter__") and not hasattr(shape, "__getitem__"):
+        raise ValueError(
+            f"Tensor {x.name}.  Specified shape must be an iterable.  An iterable has the attribute `__iter__` or "
+            f"`__getitem__`.  Received specified shape: {shape}"
+        )
+    dims = []
+    for i, given in enumerate(shape):
+        if given is Ellipsis or (isinstance(given, str) and given == "*"):
+            if i > 0:
+                raise ValueError(
+                    f"Tensor {x.name} specified shape index {i}.  Symbol `...` or `*` for a variable number of "
+                    "unspecified dimensions is only allowed as the first entry"
+                )
+            continue
+        given = tensor_shape.dimension_value(given)
+        try:
+            dims.append(None if given is None or given == "." else int(given))
+        except ValueError:
+            dims.append(str(given))
+    has_others = len(dims) < len(list(shape))
+    return ([1] if not dims and not has_others else dims), has_others
+
+
+def _check_rank(x, dims, has_others, data, summarize, message):
+    """Checks the rank. A scalar counts as a vector of one element."""
+    if not has_others and len(dims) == 1:
+        if x.shape.ndims is not None and x.shape.ndims <= 1:
+            return []
+        return [assert_rank_at_most_1(x, data, summarize, message)]
+    return [(assert_rank_at_least if has_others else assert_rank)(x, len(dims), data, summarize, message)]
+
+
+def assert_rank_at_most_1(x, data, summarize, message):
+    return _rank_assert(
+        "assert_rank", "", lambda a, b: a <= b, math_ops.less_equal, x, 1, data, summarize, message, None
+    )
 
 
 @tf_export(v1=["debugging.assert_shapes"])
 def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
     """Checks that dimensions with one symbol have one size, and those with a number that size.
 
-    shapes: {tensor: (dimensions)} or pairs; a dimension is a number, None (any) or a string; "*" or ...
-    stands at an end for any number of dimensions.
+    shapes: {tensor: (dimensions)} or pairs; a dimension is a number, a string, or None or "." for any; "*" or
+    ... stands first for any number of dimensions. A tensor with the shape None is not looked at. ValueError:
+    the static shapes say that it is not so.
     """
     pairs = list(shapes.items()) if isinstance(shapes, dict) else list(shapes)
+    message_prefix = f"{message}.  " if message else ""
     with ops.name_scope(name, "assert_shapes", [pair[0] for pair in pairs]):
-        checks = []
-        sizes = {}
+        checks, sizes = [], {}
         for x, shape in pairs:
+            if shape is None:
+                continue
             x = ops.convert_to_tensor(x)
-            dims, end = _symbols_of(shape)
-            check_rank = assert_rank if end is None else assert_rank_at_least
-            checks.append(check_rank(x, len(dims), data, summarize, message))
+            dims, has_others = _symbols_of(shape, x)
+            checks += _check_rank(x, dims, has_others, data, summarize, message)
+            static = x.shape.as_list() if x.shape.ndims is not None else [None] * len(dims)
+            static = static or [1]
             actual = array_ops.shape(x)
+            if x.shape.ndims is None or x.shape.ndims == 0:
+                actual = array_ops.concat([actual, [1]], 0)
             for i, symbol in enumerate(dims):
-                place = i - len(dims) if end == "first" else i
-                static = None if x.shape.ndims is None else x.shape.dims[place].value
-                size = (static, actual[place], x)
-                symbol = tensor_shape.dimension_value(symbol)
-                if symbol is None or symbol in (".",):
+                place = i - len(dims) if has_others else i
+                if symbol is None:
                     continue
-                if isinstance(symbol, (int, np.integer)):
-                    wanted = (int(symbol), None, x)
+                size = (static[place], actual[place])
+                if isinstance(symbol, int):
+                    wanted, source = (symbol, symbol), "Specified explicitly"
+                elif symbol not in sizes:
+                    sizes[symbol] = (size, f"Specified by tensor {x.name} dimension {place}")
+                    continue
                 else:
-                    wanted = sizes.setdefault(symbol, size)
-                if wanted is size:
-                    continue
-                if static is not None and wanted[0] is not None:
-                    if static != wanted[0]:
+                    wanted, source = sizes[symbol]
+                if size[0] is not None and wanted[0] is not None:
+                    if size[0] != wanted[0]:
                         raise ValueError(
-                            "%s.  Specified by tensor %s dimension %d. Tensor %s dimension %d must have "
-                            "size %d. "
-                            "Received size %d, shape %s"
-                            % (message or "", wanted[2].name, i, x.name, place, wanted[0], static, x.shape)
+                            f"{message_prefix}{source}.  Tensor {x.name} dimension {place} must have size {wanted[0]}."
+                            f"  Received size {size[0]}, shape {x.shape}"
                         )
                     continue
-                expected = wanted[0] if wanted[1] is None else wanted[1]
-                checks.append(assert_equal(size[1], expected, data, summarize, message))
+                said = [source, f"Tensor {x.name} dimension", place, "must have size", wanted[1]]
+                said += ["Received shape: ", array_ops.shape(x)]
+                if message:
+                    said.insert(0, message)
+                holds = math_ops.equal(size[1], wanted[1])
+                checks.append(control_flow_ops.Assert(holds, data or said, summarize=summarize))
         return control_flow_ops.group(*checks, name="shape_checks")
 
 

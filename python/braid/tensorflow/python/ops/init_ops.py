@@ -1,5 +1,7 @@
 """Initializers: callables that make the first values of variables of a shape."""
 
+import functools
+import itertools
 import math
 
 import numpy as np
@@ -282,6 +284,98 @@ class ConvolutionDeltaOrthogonal(Initializer):
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
 
+class _ConvolutionOrthogonal(Initializer):
+    """A kernel of `dims` dimensions whose convolution keeps the norm (Xiao et al. 2018, algorithms 1 and 2).
+
+    It is the convolution of kernels of the size 2 in each dimension, which are made of random projections.
+    """
+
+    dims, words = None, None
+
+    def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+        self.gain = gain
+        self.seed = seed
+        self.dtype = _assert_float_dtype(dtypes.as_dtype(dtype))
+
+    def get_config(self):
+        return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        dtype = self._type_or(dtype)
+        shape = [int(size) for size in shape]
+        if len(shape) != self.dims + 2:
+            raise ValueError(
+                f"The tensor to initialize, specified by argument `shape` must be {self.words}-dimensional"
+            )
+        if shape[-2] > shape[-1]:
+            raise ValueError("In_filters cannot be greater than out_filters.")
+        if len(set(shape[:-2])) > 1:
+            raise ValueError("Kernel sizes must be equal.")
+        channels, seeds = shape[-1], itertools.count(self.seed) if self.seed else itertools.repeat(None)
+        first = self._orthogonal(channels, dtype, next(seeds))[: shape[-2], :]
+        kernel = {(0,) * self.dims: first}
+        if shape[0] > 1:
+            parts = [self._block(channels, dtype, seeds) for _ in range(shape[0] - 1)]
+            joined = functools.reduce(self._convolved, parts)
+            kernel = {place: math_ops.matmul(first, part) for place, part in joined.items()}
+        places = sorted(kernel)
+        made = array_ops.reshape(array_ops.stack([kernel[place] for place in places]), shape)
+        return made * math_ops.cast(self.gain, dtype)
+
+    @staticmethod
+    def _orthogonal(n, dtype, seed):
+        """An orthogonal matrix, all of which are as likely."""
+        q, r = gen_linalg_ops.qr(
+            random_ops.random_normal([n, n], dtype=dtype, seed=seed), full_matrices=False
+        )
+        return q * math_ops.sign(array_ops.diag_part(r))
+
+    def _projection(self, n, dtype, seeds):
+        """A symmetric projection on a random subspace."""
+        q = self._orthogonal(n, dtype, next(seeds))
+        is_in = random_ops.random_normal([n], seed=next(seeds)) > 0
+        kept = q * math_ops.cast(is_in, dtype)
+        return math_ops.matmul(kept, kept, transpose_b=True)
+
+    def _block(self, n, dtype, seeds):
+        """A kernel of the size 2: the product, for each dimension, of a projection or of what it leaves out."""
+        whole = array_ops.diag(array_ops.ones([n], dtype))
+        projections = [self._projection(n, dtype, seeds) for _ in range(self.dims)]
+        pairs = [(p, whole - p) for p in projections]
+        return {
+            place: functools.reduce(math_ops.matmul, [pair[i] for pair, i in zip(pairs, place)])
+            for place in itertools.product((0, 1), repeat=self.dims)
+        }
+
+    @staticmethod
+    def _convolved(a, b):
+        """The convolution of two kernels, whose elements are matrices by their places."""
+        made = {}
+        for (at, x), (by, y) in itertools.product(a.items(), b.items()):
+            place = tuple(i + j for i, j in zip(at, by))
+            product = math_ops.matmul(x, y)
+            made[place] = made[place] + product if place in made else product
+        return made
+
+
+class ConvolutionOrthogonal1D(_ConvolutionOrthogonal):
+    """A kernel for conv1d, [size, channels, channels], that keeps the norm."""
+
+    dims, words = 1, "three"
+
+
+class ConvolutionOrthogonal2D(_ConvolutionOrthogonal):
+    """A kernel for conv2d, [size, size, channels, channels], that keeps the norm."""
+
+    dims, words = 2, "four"
+
+
+class ConvolutionOrthogonal3D(_ConvolutionOrthogonal):
+    """A kernel for conv3d, [size, size, size, channels, channels], that keeps the norm."""
+
+    dims, words = 3, "five"
+
+
 @tf_export(v1=["initializers.identity", "keras.initializers.Identity", "keras.initializers.identity"])
 class Identity(Initializer):
     """`gain` times the identity matrix, which need not be square."""
@@ -341,6 +435,9 @@ glorot_uniform_initializer = GlorotUniform
 glorot_normal_initializer = GlorotNormal
 orthogonal_initializer = Orthogonal
 identity_initializer = Identity
+convolutional_orthogonal_1d = ConvolutionOrthogonal1D
+convolutional_orthogonal_2d = ConvolutionOrthogonal2D
+convolutional_orthogonal_3d = ConvolutionOrthogonal3D
 convolutional_delta_orthogonal = ConvolutionDeltaOrthogonal
 
 

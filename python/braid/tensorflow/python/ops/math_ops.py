@@ -657,9 +657,12 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
     if limit is None:
         start, limit = 0, start
     with ops.name_scope(name, "Range", [start, limit, delta]) as name:
-        start = ops.convert_to_tensor(start, dtype=dtype, name="start")
-        limit = ops.convert_to_tensor(limit, dtype=dtype, name="limit")
-        delta = ops.convert_to_tensor(delta, dtype=dtype, name="delta")
+        start, limit, delta = [
+            cast(x, dtype)
+            if dtype is not None and isinstance(x, ops.Tensor)
+            else ops.convert_to_tensor(x, dtype=dtype, name=what)
+            for x, what in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        ]
         if dtype is None:
             order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
             given = [t.dtype.base_dtype for t in (start, limit, delta)]

@@ -686,9 +686,9 @@ class Convolution:
                 x, f, stride, padding, data_format=self.data_format or "NWC", name=self.name
             )
         if n == 3:
-            return lambda x, f: conv3d_v1(
-                x, f, self.strides, padding, self.data_format or "NDHWC", name=self.name
-            )
+            data_format = self.data_format or "NDHWC"
+            strides = _get_sequence(self.strides, 3, _channel_index(data_format, 3), "strides")
+            return lambda x, f: conv3d_v1(x, f, strides, padding, data_format, name=self.name)
         data_format = self.data_format or "NHWC"
         c = _channel_index(data_format, 2)
         strides = _get_sequence(self.strides, 2, c, "strides")

@@ -1,5 +1,7 @@
 """tf.Variable of resource type: a handle, which ops read and write (use_resource=True)."""
 
+import contextlib
+
 from braid import protos
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
@@ -21,6 +23,10 @@ def __getattr__(name):
 
 def variable_shape(handle, out_type=dtypes.int32, name=None):
     """The shape of the variable behind a handle, as a tensor."""
+    if handle.op.type == "VarHandleOp":
+        known = tensor_shape.TensorShape(handle.op.get_attr("shape"))
+        if known.is_fully_defined():
+            return array_ops.constant(known.as_list(), dtype=out_type, name=name)
     return gen_resource_variable_ops.variable_shape(handle, out_type=out_type, name=name)
 
 
@@ -210,22 +216,33 @@ class BaseResourceVariable(variables.VariableV1):
 
     # Writing: each returns the variable after the write, or the operation if `read_value` is False.
 
+    def _graph_of_handle(self):
+        """A context in which nodes are built in the variable's graph."""
+        graph = self._handle.graph
+        return contextlib.nullcontext() if graph is ops.get_default_graph() else graph.as_default()
+
     def _lazy_read(self, op):
-        return _UnreadVariable(
-            handle=self._handle,
-            dtype=self._dtype,
-            shape=self._shape,
-            parent_op=op,
-            unique_id=self._unique_id,
-            of=self,
-        )
+        with self._graph_of_handle():
+            return _UnreadVariable(
+                handle=self._handle,
+                dtype=self._dtype,
+                shape=self._shape,
+                parent_op=op,
+                unique_id=self._unique_id,
+                of=self,
+            )
+
+    def __deepcopy__(self, memo):
+        raise NotImplementedError("A variable of a graph cannot be copied: its nodes are the graph's.")
 
     def _write(self, op, value, name, read_value):
-        written = op(self._handle, ops.convert_to_tensor(value, dtype=self._dtype), name=name)
+        with self._graph_of_handle():
+            written = op(self._handle, ops.convert_to_tensor(value, dtype=self._dtype), name=name)
         return self._lazy_read(written) if read_value else written
 
     def assign(self, value, use_locking=None, name=None, read_value=True):
-        value = ops.convert_to_tensor(value, dtype=self._dtype)
+        with self._graph_of_handle():
+            value = ops.convert_to_tensor(value, dtype=self._dtype)
         self._shape.assert_is_compatible_with(value.shape)
         return self._write(gen_resource_variable_ops.assign_variable_op, value, name, read_value)
 

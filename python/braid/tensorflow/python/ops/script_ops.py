@@ -104,7 +104,7 @@ def _make(func, inp, Tout, stateful, name):
     op = op_def_library._apply_op_helper(
         "PyFunc" if stateful else "PyFuncStateless", name=name, input=list(inp), token=token, Tout=types
     )[3]
-    if not types:
+    if not types and stateful:
         return op
     return list(op.outputs) if is_list else op.outputs[0]
 

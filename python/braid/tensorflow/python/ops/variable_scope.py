@@ -55,6 +55,12 @@ class _PartitionInfo:
                 f"Expected equal length, but `var_offset` is of length {len(var_offset)} while "
                 f"`full_shape` is of length {len(full_shape)}."
             )
+        for i, (offset, size) in enumerate(zip(var_offset, full_shape)):
+            if offset >= size:
+                raise ValueError(
+                    f"Expected each offset to be less than the size, but var_offset[{i}] is {offset} and "
+                    f"full_shape[{i}] is {size}."
+                )
         self._full_shape = full_shape
         self._var_offset = var_offset
 

@@ -1,6 +1,7 @@
 """tf.Variable of reference type, the collections of variables, and the ops that initialize them."""
 
 import enum
+import functools
 
 import numpy as np
 
@@ -62,12 +63,6 @@ def validate_synchronization_aggregation_trainable(synchronization, aggregation,
         raise ValueError(f"Invalid variable synchronization mode: {synchronization} for variable: {name}")
     if trainable is None:
         trainable = synchronization != VariableSynchronization.ON_READ
-    elif trainable and synchronization == VariableSynchronization.ON_READ:
-        raise ValueError(
-            "Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable "
-            "variables. You have specified trainable=True and "
-            "synchronization=VariableSynchronization.ON_READ."
-        )
     return synchronization, aggregation, trainable
 
 
@@ -207,11 +202,10 @@ class Variable(trackable.Trackable, metaclass=VariableMetaclass):
     def _OverloadOperator(cls, operator):
         function = getattr(ops.Tensor, operator)
 
+        @functools.wraps(function)
         def overload(self, *args):
             return function(self._AsTensor(), *args)
 
-        overload.__name__ = operator
-        overload.__doc__ = getattr(function, "__doc__", None)
         setattr(cls, operator, overload)
 
     @staticmethod
@@ -451,6 +445,10 @@ class RefVariable(VariableV1):
     @property
     def _in_graph_mode(self):
         return True
+
+    @property
+    def _distribute_strategy(self):
+        return None
 
     def set_shape(self, shape):
         """Tells the static shape of the variable and of its value."""
@@ -789,7 +787,9 @@ class PartitionedVariable:
             parts = list(value)
         else:
             sizes = [int(v.shape[axes[0]]) for v in self._variable_list]
-            parts = array_ops.split(ops.convert_to_tensor(value, dtype=self.dtype), sizes, axis=axes[0])
+            parts = array_ops.split(
+                ops.convert_to_tensor(value, dtype=self.dtype.base_dtype), sizes, axis=axes[0]
+            )
         return [assign_fn(variable, part) for variable, part in zip(self._variable_list, parts)]
 
     def _assign_all(self, method, value, use_locking, name, read_value):
@@ -936,7 +936,7 @@ def report_uninitialized_variables(var_list=None, name="report_uninitialized_var
         return array_ops.boolean_mask(names, is_missing)
 
 
-RefVariable._OverloadAllOperators()
+Variable._OverloadAllOperators()
 ops.register_tensor_conversion_function(RefVariable, RefVariable._TensorConversionFunction)
 ops.register_tensor_conversion_function(PartitionedVariable, PartitionedVariable._TensorConversionFunction)
 if hasattr(ops, "register_dense_tensor_like_type"):

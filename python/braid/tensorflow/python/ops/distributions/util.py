@@ -375,8 +375,8 @@ def fill_triangular_inverse(x, upper=False, name=None):
             n = array_ops.shape(x)[-1]
             length = n * (n + 1) // 2
             shape = x.shape.with_rank_at_least(2)[:-2].concatenate([None])
-        # One row holds the first n numbers. Of the others, each place of the triangle and the place opposite to
-        # it, which is 0, hold one number; the sum of both, from the front, is the rest of the vector.
+        # One row holds the first n numbers. Of the others, each place of the triangle and the opposite place
+        # (which is 0) hold one number; the sum of both, from the front, is the rest of the vector.
         first = x[..., 0, :] if upper else array_ops.reverse(x[..., n - 1, :], axis=[-1])
         rows = x[..., 1:, :] if upper else x[..., : n - 1, :]
         both = rows + array_ops.reverse(rows, axis=[-1, -2])
