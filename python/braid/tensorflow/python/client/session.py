@@ -185,6 +185,8 @@ def _feed_array(value, tensor):
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
     if dtype == dtypes.string:
+        if hasattr(value, "get_raw_handle"):  # a TensorHandle
+            value = value.handle
         if isinstance(value, (int, float)):
             raise TypeError(
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}."
@@ -315,6 +317,9 @@ class _Plan:
         )
 
 
+_DEAD_HANDLES_AT_ONCE = 10  # so many are freed by one step
+
+
 class BaseSession(SessionInterface):
     """A session on a graph (the default one). `target`: "" (in this process) or "grpc://host:port"."""
 
@@ -328,6 +333,7 @@ class BaseSession(SessionInterface):
         if config is not None and not isinstance(config, protos.ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = graph
+        self._dead_handles = []  # of tf.get_session_handle, to be freed
         self._target = compat.as_str(target or "")
         self._config = config
         self._closed = False
@@ -414,9 +420,26 @@ class BaseSession(SessionInterface):
                 got = self._open().run(feeds, plan.pairs, plan.targets, timeout)
         except _native.Error as error:
             _raise_for(error, graph)
-        return plan.value(
-            [fed[t] if fed and t in fed else arrays.to_numpy(v) for t, v in zip(plan.fetched, got)]
-        )
+        values = [fed[t] if fed and t in fed else arrays.to_numpy(v) for t, v in zip(plan.fetched, got)]
+        if graph._session_handles:
+            values = self._with_handles(plan.fetched, values)
+        return plan.value(values)
+
+    def _with_handles(self, tensors, values):
+        """The values, with TensorHandles for handles. Tensors of earlier ones that are gone are freed, some at
+        a time.
+        """
+        from braid.tensorflow.python.ops import session_ops
+
+        dtypes_of = self._graph._session_handles
+        values = [
+            session_ops.TensorHandle(v, dtypes_of[t], self) if t in dtypes_of else v
+            for t, v in zip(tensors, values)
+        ]
+        if len(self._dead_handles) >= _DEAD_HANDLES_AT_ONCE:
+            dead, self._dead_handles = self._dead_handles, []
+            session_ops._delete(self, dead)
+        return values
 
     def _feed(self, items, feeds, fed):
         graph = self._graph

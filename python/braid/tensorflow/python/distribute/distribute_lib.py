@@ -6,6 +6,7 @@ servers do. What would need several replicas in one process is refused by name.
 """
 
 import contextlib
+import enum
 
 from braid.tensorflow.python.distribute import distribution_strategy_context as context
 from braid.tensorflow.python.distribute import reduce_util
@@ -49,8 +50,9 @@ class InputContext:
         return global_batch_size // self._num_replicas_in_sync
 
 
-class InputReplicationMode:
-    """How inputs are replicated."""
+@tf_export("distribute.InputReplicationMode")
+class InputReplicationMode(enum.Enum):
+    """How inputs are replicated: each worker calls the input function."""
 
     PER_WORKER = "PER_WORKER"
 

@@ -1046,6 +1046,9 @@ class Graph:
         self._functions = collections.OrderedDict()
         self._seed = None
         self._unfeedable_tensors = set()
+        self._global_generator = None  # of tf.random.experimental
+        self._session_handles = {}  # the types of the tensors of tf.get_session_handle
+        self._session_handle_nodes = {}  # what reads and frees them, by device and type
         self._unfetchable_ops = set()
         self._default_original_op = None
         self._attr_scope_map = {}

@@ -377,3 +377,6 @@ def maybe_set_static_shape(tensor, shape):
         else shape
     )
     tensor.set_shape(known)
+
+
+tf_export("get_static_value").export_constant(__name__, "constant_value")

@@ -144,3 +144,18 @@ def recompute_grad(f):
         return inner(*args)
 
     return decorated
+
+
+@tf_export("grad_pass_through")
+def grad_pass_through(f):
+    """f, with the gradient of the identity."""
+
+    @custom_gradient
+    def passing(*args, **kwargs):
+        def grad(*grads, variables=None):
+            given = grads[0] if len(grads) == 1 else grads
+            return given if variables is None else (given, [None] * len(variables))
+
+        return f(*args, **kwargs), grad
+
+    return functools.wraps(f)(passing)

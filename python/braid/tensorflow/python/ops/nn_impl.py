@@ -599,3 +599,34 @@ def sampled_softmax_loss(
     )
     labels = array_ops.stop_gradient(labels, name="labels_stop_gradient")
     return nn_ops.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits)
+
+
+def _replicas():
+    """The number of replicas. RuntimeError: the code is not in one."""
+    from braid.tensorflow.python.distribute import distribution_strategy_context as ds
+
+    if ds.has_strategy() and ds.in_cross_replica_context():
+        raise RuntimeError("This is called in cross replica context; it is to be called in a replica's.")
+    return ds.get_strategy().num_replicas_in_sync
+
+
+@tf_export("nn.compute_average_loss")
+def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
+    """The sum of the losses, [batch, ...], over global_batch_size: the examples of all replicas if None."""
+    loss = ops.convert_to_tensor(per_example_loss)
+    dtype = loss.dtype
+    if sample_weight is not None:
+        from braid.tensorflow.python.ops.losses import util
+
+        weights = math_ops.cast(ops.convert_to_tensor(sample_weight), dtypes.float32)
+        loss, _, weights = util.squeeze_or_expand_dimensions(loss, None, weights)
+        loss = math_ops.cast(math_ops.cast(loss, dtypes.float32) * weights, dtype)
+    if global_batch_size is None:
+        global_batch_size = array_ops.shape(loss)[0] * _replicas()
+    return math_ops.reduce_sum(loss) / math_ops.cast(global_batch_size, dtype)
+
+
+@tf_export("nn.scale_regularization_loss")
+def scale_regularization_loss(regularization_loss):
+    """The sum of the losses over the number of replicas."""
+    return math_ops.reduce_sum(regularization_loss) / _replicas()

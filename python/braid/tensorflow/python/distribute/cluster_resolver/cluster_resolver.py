@@ -115,3 +115,50 @@ class GceClusterResolver(ClusterResolver):
 
     def __init__(self, *args, **kwargs):
         _refuse("GCEClusterResolver")
+
+
+@tf_export("distribute.cluster_resolver.UnionResolver")
+class UnionClusterResolver(ClusterResolver):
+    """The tasks of several resolvers: those of a job after each other. The first one answers all else."""
+
+    def __init__(self, *args, rpc_layer=None, task_type=None, task_id=None, **kwargs):
+        if kwargs:
+            raise ValueError(f"Unexpected kwargs provided {kwargs!r}")
+        if not args:
+            raise ValueError("At least one ClusterResolver is required.")
+        if not all(isinstance(resolver, ClusterResolver) for resolver in args):
+            raise TypeError("All arguments must be a sub-class of `ClusterResolver.`")
+        self._cluster_resolvers = args
+        self.task_type = args[0].task_type if task_type is None else task_type
+        self.task_id = args[0].task_id if task_id is None else task_id
+        self.rpc_layer = getattr(args[0], "rpc_layer", None) if rpc_layer is None else rpc_layer
+
+    def cluster_spec(self):
+        merged = {}
+        for spec in (resolver.cluster_spec() for resolver in self._cluster_resolvers):
+            for job, tasks in spec.as_dict().items():
+                there = merged.setdefault(job, [] if isinstance(tasks, list) else {})
+                if isinstance(there, list) and isinstance(tasks, list):
+                    there.extend(tasks)
+                    continue
+                there = dict(enumerate(there)) if isinstance(there, list) else there
+                tasks = dict(enumerate(tasks)) if isinstance(tasks, list) else tasks
+                both = set(there) & set(tasks)
+                if both:
+                    raise KeyError(f"Duplicate keys detected when merging two ClusterSpecs: {both!r}")
+                merged[job] = {**there, **tasks}
+        return server_lib.ClusterSpec(merged)
+
+    def master(self, task_type=None, task_id=None, rpc_layer=None):
+        if task_type is None or task_id is None:
+            return self._cluster_resolvers[0].master()
+        address = self.cluster_spec().task_address(task_type, task_id)
+        layer = rpc_layer or self.rpc_layer
+        return f"{layer}://{address}" if layer else address
+
+    @property
+    def environment(self):
+        return self._cluster_resolvers[0].environment
+
+    def num_accelerators(self, *args, **kwargs):
+        return self._cluster_resolvers[0].num_accelerators(*args, **kwargs)

@@ -1,7 +1,11 @@
 """Linear algebra that is made of other ops (tf.linalg)."""
 
+import numpy as np
+
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import gen_linalg_ops
 from braid.tensorflow.python.ops import linalg_ops
 from braid.tensorflow.python.ops import math_ops
@@ -136,3 +140,51 @@ def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
         above, main, below = _sequence(diagonals, diagonals_format)
         rows = [array_ops.expand_dims(d, -2) for d in (above, main, below)]
         return gen_linalg_ops.tridiagonal_mat_mul(*rows, ops.convert_to_tensor(rhs))
+
+
+def _checked_matrix(a, validate_args):
+    """a as a tensor of matrices of floats."""
+    a = ops.convert_to_tensor(a, name="a")
+    if not a.dtype.is_floating:
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}).")
+    if a.shape.ndims is not None and a.shape.ndims < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.ndims}).")
+    if not validate_args or a.shape.ndims is not None:
+        return a
+    check = check_ops.assert_rank_at_least(a, 2, message="Input `a` must have at least 2 dimensions.")
+    with ops.control_dependencies([check]):
+        return array_ops.identity(a)
+
+
+def _epsilon_of(a):
+    """The larger number of rows and columns, times the difference of 1 and the next number of the type."""
+    size = math_ops.cast(math_ops.reduce_max(array_ops.shape(a)[-2:]), a.dtype)
+    return size * np.finfo(a.dtype.as_numpy_dtype).eps
+
+
+@tf_export("linalg.matrix_rank")
+def matrix_rank(a, tol=None, validate_args=False, name=None):
+    """How many singular values of the matrices are above `tol`; None: what is above rounding errors."""
+    with ops.name_scope(name or "matrix_rank"):
+        a = _checked_matrix(a, validate_args)
+        values = linalg_ops.svd(a, compute_uv=False)
+        if tol is None:
+            tol = _epsilon_of(a) * math_ops.reduce_max(values, axis=-1, keepdims=True)
+        return math_ops.reduce_sum(math_ops.cast(values > tol, dtypes.int32), axis=-1)
+
+
+@tf_export("linalg.pinv")
+def pinv(a, rcond=None, validate_args=False, name=None):
+    """The inverses of Moore and Penrose. Singular values below rcond times the largest are taken as 0."""
+    with ops.name_scope(name or "pinv"):
+        a = _checked_matrix(a, validate_args)
+        rcond = 10.0 * _epsilon_of(a) if rcond is None else ops.convert_to_tensor(rcond, dtype=a.dtype)
+        values, left, right = linalg_ops.svd(a, full_matrices=False, compute_uv=True)
+        cutoff = array_ops.expand_dims(rcond * math_ops.reduce_max(values, axis=-1), -1)
+        # 1 / infinity is 0, also in the gradient.
+        infinite = array_ops.fill(array_ops.shape(values), ops.convert_to_tensor(np.inf, dtype=a.dtype))
+        values = array_ops.where(values > cutoff, values, infinite)
+        inverse = math_ops.matmul(right / array_ops.expand_dims(values, -2), left, adjoint_b=True)
+        if a.shape.ndims is not None:
+            inverse.set_shape(a.shape[:-2].concatenate([a.shape[-1], a.shape[-2]]))
+        return inverse

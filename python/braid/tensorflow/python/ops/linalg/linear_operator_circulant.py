@@ -17,7 +17,7 @@ _FFT = {1: fft_ops.fft, 2: fft_ops.fft2d, 3: fft_ops.fft3d}
 _IFFT = {1: fft_ops.ifft, 2: fft_ops.ifft2d, 3: fft_ops.ifft3d}
 
 
-def to_complex(x):
+def _to_complex(x):
     """x as complex numbers of the same size."""
     if x.dtype.is_complex:
         return x
@@ -90,7 +90,7 @@ class _BaseLinearOperatorCirculant(linear_operator.LinearOperator):
     def convolution_kernel(self, name="convolution_kernel"):
         """The first column, in the spectrum's shape: products are convolutions with it."""
         with self._name_scope(name):
-            return self._own_type(_IFFT[self._block_depth](to_complex(self._spectrum)))
+            return self._own_type(_IFFT[self._block_depth](_to_complex(self._spectrum)))
 
     def assert_hermitian_spectrum(self, name="assert_hermitian_spectrum"):
         """An op that fails where the matrix is not real."""
@@ -122,7 +122,7 @@ class _BaseLinearOperatorCirculant(linear_operator.LinearOperator):
     def _filter(self, x, adjoint, adjoint_arg, combine):
         """Applies `combine` to x, [..., N, R], and the spectrum in Fourier's space."""
         x = linalg.adjoint(x) if adjoint_arg else x
-        spectrum = to_complex(self._spectrum)
+        spectrum = _to_complex(self._spectrum)
         spectrum = math_ops.conj(spectrum) if adjoint else spectrum
         known = x.shape
         rows = array_ops.matrix_transpose(math_ops.cast(x, spectrum.dtype))  # [..., R, N]

@@ -20,7 +20,7 @@ class OperatorOfMany(linear_operator.LinearOperator):
         check_ops.assert_proper_iterable(operators)
         self._operators = operators = list(operators)
         if not operators:
-            raise ValueError(f"Expected a non-empty list of operators. Found: {operators}")
+            raise ValueError(f"Expected a non-empty list (>=1 operators). Found: {operators}")
         if any(operator.dtype != operators[0].dtype for operator in operators):
             found = "   ".join(str((o.name, o.dtype)) for o in operators)
             raise TypeError(f"Expected all operators to have the same dtype.  Found {found}")

@@ -48,7 +48,7 @@ class LinearOperatorToeplitz(linear_operator.LinearOperator):
                 axis=-1,
             )
             self._circulant = linear_operator_circulant.LinearOperatorCirculant(
-                fft_ops.fft(linear_operator_circulant.to_complex(column)), input_output_dtype=self._row.dtype
+                fft_ops.fft(linear_operator_circulant._to_complex(column)), input_output_dtype=self._row.dtype
             )
             super().__init__(
                 dtype=self._row.dtype,

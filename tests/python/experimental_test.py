@@ -1,0 +1,157 @@
+"""Session handles, generators with their state in a variable, scaled losses, and small functions of 1.15."""
+
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import braid.tensorflow as tf
+import numpy as np
+
+
+class GraphTest(unittest.TestCase):
+    def setUp(self):
+        graph = tf.Graph().as_default()
+        graph.__enter__()
+        self.addCleanup(graph.__exit__, None, None, None)
+
+
+class HandleTest(GraphTest):
+    """tf.get_session_handle."""
+
+    def test_a_tensor_stays_in_the_session(self):
+        handle_of = tf.get_session_handle(tf.constant([1.0, 2.0]) * 3)
+        with tf.Session() as session:
+            handle = session.run(handle_of)
+            np.testing.assert_array_equal(handle.eval(), [3.0, 6.0])
+            holder, tensor = tf.get_session_tensor(handle.handle, tf.float32)
+            np.testing.assert_array_equal(session.run(tensor + 1, {holder: handle}), [4.0, 7.0])
+            handle.delete()
+            with self.assertRaisesRegex(TypeError, "may have already been deleted"):
+                handle.eval()
+
+    def test_tensors_go_with_their_handles(self):
+        handle_of = tf.get_session_handle(tf.constant(1))
+        with tf.Session() as session:
+            name = str(session.run(handle_of))  # the handle is gone, its tensor is to be freed
+            holder, tensor = tf.get_session_tensor(name, tf.int32)
+            self.assertEqual(session.run(tensor, {holder: name}), 1)
+            for _ in range(20):
+                session.run(handle_of)
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "not in the session store|handle"):
+                session.run(tensor, {holder: name})
+
+
+class GeneratorTest(GraphTest):
+    """tf.random.experimental.Generator."""
+
+    def test_numbers_go_on_from_the_state(self):
+        make = tf.random.experimental.Generator.from_seed
+        one, same = make(1234), make(1234)
+        first, second = one.normal([3]), same.normal([3])
+        with tf.Session() as session:
+            session.run([one.state.initializer, same.state.initializer])
+            a, b = session.run(first), session.run(second)
+            np.testing.assert_array_equal(a, b)
+            self.assertFalse(np.array_equal(session.run(first), a))
+            session.run(one.reset_from_seed(1234))
+            np.testing.assert_array_equal(session.run(first), a)
+            # As TensorFlow 2.15 gives them.
+            np.testing.assert_allclose(a, [0.9356609, 1.0854305, -0.93788373], rtol=1e-6)
+
+    def test_ranges(self):
+        generator = tf.random.experimental.Generator.from_seed([1, 2, 3], alg=1)
+        draws = (
+            generator.uniform([1000], 2, 5, dtype=tf.int32),
+            generator.truncated_normal([1000], 1.0, 0.5),
+            generator.uniform([], 3.0, 4.0),
+            generator.make_seeds(2),
+        )
+        with tf.Session() as session:
+            session.run(generator.state.initializer)
+            integers, normal, number, seeds = session.run(draws)
+        self.assertEqual(set(integers), {2, 3, 4})
+        self.assertLessEqual(abs(normal - 1).max(), 1.0)
+        self.assertTrue(3 <= number < 4)
+        self.assertEqual(seeds[1].tolist(), [0, 0])
+        with self.assertRaisesRegex(ValueError, "Must specify maxval"):
+            generator.uniform([], dtype=tf.int32)
+
+
+class LossScaleTest(GraphTest):
+    """tf.train.experimental's factors of losses."""
+
+    def test_steps_are_those_of_the_optimizer(self):
+        for scale in (8.0, "dynamic"):
+            v = tf.Variable([1.0, 2.0])
+            optimizer = tf.train.experimental.enable_mixed_precision_graph_rewrite(
+                tf.train.MomentumOptimizer(0.5, 0.9), scale
+            )
+            step = optimizer.minimize(tf.reduce_sum(v * v))
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                session.run(step)
+                np.testing.assert_allclose(session.run(v), [0.0, 0.0])
+
+    def test_the_factor_follows_the_gradients(self):
+        scale = tf.train.experimental.DynamicLossScale(16.0, increment_period=2, multiplier=4.0)
+        v, factor = tf.Variable(1.0), tf.placeholder(tf.float32, [])
+        optimizer = tf.train.experimental.MixedPrecisionLossScaleOptimizer(
+            tf.train.GradientDescentOptimizer(1.0), scale
+        )
+        step = optimizer.minimize(v * factor)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for value, wanted_scale, wanted_v in (
+                (1.0, 16.0, 0.0),
+                (1.0, 64.0, -1.0),  # two good steps
+                (np.inf, 16.0, -1.0),  # not applied
+                (np.nan, 4.0, -1.0),
+                (1.0, 4.0, -2.0),
+            ):
+                session.run(step, {factor: value})
+                self.assertEqual(session.run([scale(), v]), [wanted_scale, wanted_v])
+
+
+class SmallFunctionsTest(GraphTest):
+    def run_(self, tensor):
+        with tf.Session() as session:
+            return session.run(tensor)
+
+    def test_pseudo_inverse_and_rank(self):
+        a = np.random.RandomState(0).randn(2, 4, 3)
+        a[1, :, 2] = a[1, :, 0]
+        np.testing.assert_allclose(self.run_(tf.linalg.pinv(a)), np.linalg.pinv(a), atol=1e-10)
+        self.assertEqual(self.run_(tf.linalg.matrix_rank(a)).tolist(), [3, 2])
+
+    def test_partitions(self):
+        data = tf.constant([[1, 2], [3, 4], [5, 6]])
+        for partitions, wanted in (
+            ([1, 0, 1], [[[3, 4]], [[1, 2], [5, 6]], []]),
+            ([[0, 1], [1, 0], [2, 2]], [[1, 4], [2, 3], [5, 6]]),
+        ):
+            made = tf.ragged.stack_dynamic_partitions(data, partitions, 3)
+            self.assertEqual(self.run_(made).to_list(), wanted)
+
+    def test_gradients_pass(self):
+        x = tf.constant([0.4, 1.6])
+        (g,) = tf.gradients(tf.grad_pass_through(tf.round)(x) * 3, x)
+        self.assertEqual(self.run_(g).tolist(), [3.0, 3.0])
+
+    def test_losses(self):
+        loss = tf.nn.compute_average_loss([1.0, 2.0, 3.0], sample_weight=[1.0, 0.0, 2.0], global_batch_size=7)
+        self.assertEqual(self.run_([loss, tf.nn.scale_regularization_loss([1.0, 2.0])]), [1.0, 3.0])
+
+    def test_map_of_other_types(self):
+        made = tf.vectorized_map(lambda x: (x[0] > x[1], x[0] * 2), tf.constant([[1, 2], [4, 3]]))
+        self.assertEqual([v.tolist() for v in self.run_(made)], [[False, True], [2, 8]])
+
+    def test_clusters_are_joined(self):
+        resolver = tf.distribute.cluster_resolver
+        both = resolver.UnionResolver(
+            resolver.SimpleClusterResolver(tf.train.ClusterSpec({"worker": ["a:1"], "ps": ["p:1"]})),
+            resolver.SimpleClusterResolver(tf.train.ClusterSpec({"worker": ["b:1"]})),
+        )
+        self.assertEqual(both.cluster_spec().as_dict(), {"worker": ["a:1", "b:1"], "ps": ["p:1"]})
+
+
+if __name__ == "__main__":
+    unittest.main()
