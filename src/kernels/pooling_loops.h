@@ -33,11 +33,29 @@ static void NAME(window)(bd_pooling_kind kind, const bd_pooling_shape *s, const 
 }
 
 // Adds the gradients of one position's windows, a channel each, to the elements `x` that are their maxima.
-static inline void NAME(spread)(const bd_pooling_shape *s, int64_t x_step, int64_t y_step, const T *x,
-                                const T *y, const T *dy, T *dx)
+// The channels lie side by side.
+static __attribute__((noinline)) void NAME(spread)(int64_t channels, const T *restrict x, const T *restrict y,
+                                                   const T *restrict dy, T *restrict dx)
 {
-    for (int64_t c = 0; c < s->channels; c++)
-        dx[c * x_step] = (T)((U)dx[c * x_step] + (U)(x[c * x_step] == y[c * y_step] ? dy[c * y_step] : (T)0));
+    enum {
+        BLOCK = 16 // a length that the compiler knows: it computes a block in vector registers
+    };
+    for (; channels >= BLOCK; channels -= BLOCK, x += BLOCK, y += BLOCK, dy += BLOCK, dx += BLOCK) {
+        for (int i = 0; i < BLOCK; i++) {
+            const T grad = dy[i];
+            dx[i] = (T)((U)dx[i] + (U)(x[i] == y[i] ? grad : (T)0));
+        }
+    }
+    for (int64_t c = 0; c < channels; c++)
+        if (x[c] == y[c]) dx[c] = (T)((U)dx[c] + (U)dy[c]);
+}
+
+// The same for channels that lie apart.
+static void NAME(spread_apart)(const bd_pooling_shape *s, const T *x, const T *y, const T *dy, T *dx)
+{
+    int64_t x_step = bd_volume(s->in), y_step = bd_volume(s->out);
+    for (int64_t c = 0; c < s->channels; c++, x += x_step, dx += x_step, y += y_step, dy += y_step)
+        if (*x == *y) *dx = (T)((U)*dx + (U)*dy);
 }
 
 // The channels are in the innermost loop, where they are last in memory.
@@ -53,9 +71,9 @@ static void NAME(spread_all)(const bd_pooling_shape *s, const bd_pooling_data *d
                 const T *x = (const T *)d->x + i;
                 T *dx = (T *)d->dx + i;
                 if (s->channels_first) {
-                    NAME(spread)(s, bd_volume(s->in), bd_volume(s->out), x, ys, dys, dx);
+                    NAME(spread_apart)(s, x, ys, dys, dx);
                 } else {
-                    NAME(spread)(s, 1, 1, x, ys, dys, dx);
+                    NAME(spread)(s->channels, x, ys, dys, dx);
                 }
             }
         }

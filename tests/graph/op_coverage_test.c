@@ -119,7 +119,7 @@ static void definitions_match_the_registry_of_tensorflow(void **state)
 // TensorFlow has kernels of floating types only, or (TruncateDiv) of integers only; or there is no use for
 // the others.
 static const char not_of_all_types[] =
-    " RealDiv Reciprocal Inv Tan Asin Acos Atan TruncateDiv BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
+    " QuantizedConcat RealDiv Reciprocal Inv Tan Asin Acos Atan TruncateDiv BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad "
     // random numbers of one kind only
     "Multinomial StatelessMultinomial NonDeterministicInts StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal "
     "StatefulUniform StatefulUniformFullInt StatefulUniformInt StatefulRandomBinomial StatelessRandomBinomial ";

@@ -44,7 +44,7 @@ static void errors_of_unknown_names_suggest_similar_ones(void **state)
     BD_STATUS(st);
     assert_null(braid_op_doc("intopk", st));
     assert_error(st, BRAID_NOT_FOUND, "No op has the name 'intopk': there are InTopK");
-    assert_null(braid_op_doc("QuantizedConv2D", st));
+    assert_null(braid_op_doc("QuantizedConv2DAndRelu", st));
     assert_error(st, BRAID_NOT_FOUND, "quantized");
     assert_null(braid_op_doc("NobodyKnows", st));
     assert_error(st, BRAID_NOT_FOUND, "No op has the name 'NobodyKnows'");

@@ -133,6 +133,27 @@ class NNOpsTest(unittest.TestCase):
         self.check(tf.nn.max_pool3d(x, 2, 2, "VALID"), blocks.max((2, 4, 6)))
         self.check(tf.nn.avg_pool3d(x, 2, 2, "VALID"), blocks.mean((2, 4, 6)))
 
+    def test_gradients_of_volumes_flow_to_each_maximum(self):
+        x = tf.constant(np.array([1, 3, 3, 2], np.float32).reshape(1, 1, 1, 4, 1))
+        w = tf.constant(np.ones((1, 1, 1, 1, 1), np.float32))
+        pooled = tf.nn.max_pool3d(tf.nn.conv3d(x, w, [1] * 5, "SAME"), [1, 1, 4], [1, 1, 4], "SAME")
+        dx, dw = tf.gradients(5 * pooled, [x, w])
+        self.check(dx, np.array([0, 5, 5, 0]).reshape(1, 1, 1, 4, 1))
+        self.check(dw, np.array([30]).reshape(1, 1, 1, 1, 1))
+
+    def test_quantized_convolution_is_near_that_of_floats(self):
+        x = self.rng.rand(2, 5, 5, 3).astype(np.float32)
+        w = self.rng.rand(3, 3, 3, 4).astype(np.float32) - 0.5
+        qx, qw = tf.quantize(x, 0.0, 1.0, tf.quint8), tf.quantize(w, -0.5, 0.5, tf.quint8)
+        made = tf.nn.quantized_conv2d(
+            qx.output, qw.output, qx.output_min, qx.output_max, qw.output_min, qw.output_max, [1] * 4, "SAME"
+        )
+        narrow = tf.raw_ops.QuantizeDownAndShrinkRange(
+            input=made.output, input_min=made.min_output, input_max=made.max_output, out_type=tf.quint8
+        )
+        floats = tf.dequantize(*narrow)
+        self.check(floats - tf.nn.conv2d(x, w, [1] * 4, "SAME"), np.zeros((2, 5, 5, 4)), rtol=0, atol=0.1)
+
     def test_pools(self):
         x = self.rng.randn(1, 4, 6, 2).astype(np.float32)
         blocks = x.reshape(1, 2, 2, 3, 2, 2)

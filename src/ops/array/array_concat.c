@@ -1,8 +1,12 @@
-// Concat, ConcatV2 and ConcatOffset: join tensors along an axis; ConcatOffset serves their gradient.
+// Concat, ConcatV2, QuantizedConcat and ConcatOffset: join tensors along an axis; ConcatOffset serves their
+// gradient.
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
+#include "ops/common/quantized.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 // ---- Concat, ConcatV2 ----
@@ -109,14 +113,15 @@ static bool concat_whole(bd_op_ctx *c, concat_inputs in, int64_t axis, braid_sha
     return true;
 }
 
-static void concat_run(bd_op_ctx *c, concat_inputs in)
+// Makes output 0 for the joined tensors. NULL: the kernel has failed.
+static braid_tensor *concat_output(bd_op_ctx *c, concat_inputs in, int *axis_out)
 {
     const braid_tensor *t = bd_input(c, in.axis);
     char text[BD_SHAPE_STR_MAX];
     if (t->shape.rank != 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s tensor should be a scalar integer, but got shape %s",
                    in.axis == 0 ? "concat_dim" : "axis", bd_shape_str(&t->shape, text));
-        return;
+        return NULL;
     }
     int64_t axis = bd_tensor_index(t, 0);
     int rank = bd_input(c, in.first)->shape.rank;
@@ -124,17 +129,23 @@ static void concat_run(bd_op_ctx *c, concat_inputs in)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "ConcatOp : Expected concatenating dimensions in the range [%d, %d), but got %lld", -rank,
                    rank, (long long)axis);
-        return;
+        return NULL;
     }
     if (axis < 0) axis += rank;
+    *axis_out = (int)axis;
     braid_shape whole;
-    if (!concat_whole(c, in, axis, &whole)) return;
-    braid_tensor *y = bd_output(c, 0, bd_input(c, in.first)->dtype, &whole);
+    return concat_whole(c, in, axis, &whole) ? bd_output(c, 0, bd_input(c, in.first)->dtype, &whole) : NULL;
+}
+
+static void concat_run(bd_op_ctx *c, concat_inputs in)
+{
+    int axis;
+    braid_tensor *y = concat_output(c, in, &axis);
     if (!y) return;
     int64_t at = 0;
     for (int i = 0; i < in.count; i++) {
         const braid_tensor *part = bd_input(c, in.first + i);
-        bd_elements_join(y, (int)axis, at, part, part->shape.dims[axis]);
+        bd_elements_join(y, axis, at, part, part->shape.dims[axis]);
         at += part->shape.dims[axis];
     }
 }
@@ -247,6 +258,87 @@ BD_OP(Concat) = {
     .gradient = concat_v1_gradient,
     .kernels = BD_KERNELS({.run = concat_v1_run}),
     .doc = "ConcatV2 with the axis first.",
+};
+
+// ---- QuantizedConcat ----
+
+// Inputs: the axis, `count` tensors, as many minima, as many maxima.
+static concat_inputs quantized_inputs(int input_count)
+{
+    return (concat_inputs){.first = 1, .count = (input_count - 1) / 3, .axis = 0};
+}
+
+static braid_code quantized_concat_shape(bd_shape_ctx *c, braid_status *st)
+{
+    concat_inputs in = quantized_inputs(c->input_count);
+    braid_code code = concat_shape(c, in, st);
+    return code ? code : bd_quant_shape_ranges(c, in.first + in.count, c->input_count, st);
+}
+
+// The range of part `i`. False: the kernel has failed.
+static bool part_range(bd_op_ctx *c, concat_inputs in, int i, bd_quant_range *range)
+{
+    const braid_tensor *low = bd_input(c, in.first + in.count + i),
+                       *high = bd_input(c, in.first + 2 * in.count + i);
+    if (bd_tensor_count(low) != 1 || bd_tensor_count(high) != 1) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "the ends of the range of value %d must be scalars", i);
+        return false;
+    }
+    *range = (bd_quant_range){bd_tensor_f32(low)[0], bd_tensor_f32(high)[0]};
+    return true;
+}
+
+// The range that holds those of all parts; of a signed type symmetric.
+static bool whole_range(bd_op_ctx *c, concat_inputs in, bd_quant_range *whole)
+{
+    int64_t lowest, highest;
+    bd_quant_limits(bd_input(c, in.first)->dtype, &lowest, &highest);
+    *whole = (bd_quant_range){FLT_MAX, -FLT_MAX};
+    for (int i = 0; i < in.count; i++) {
+        bd_quant_range part;
+        if (!part_range(c, in, i, &part)) return false;
+        whole->min = fminf(whole->min, part.min);
+        whole->max = fmaxf(whole->max, part.max);
+    }
+    if (lowest == 0) return true;
+    float end = fmaxf(fabsf(whole->min), fabsf(whole->max));
+    *whole = (bd_quant_range){-end, end};
+    return true;
+}
+
+static void quantized_concat_run(bd_op_ctx *c)
+{
+    concat_inputs in = quantized_inputs(c->input_count);
+    bd_quant_range whole, range;
+    int axis;
+    braid_tensor *y = whole_range(c, in, &whole) ? concat_output(c, in, &axis) : NULL, converted;
+    if (!y || !bd_quant_output_range(c, 1, whole)) return;
+    int64_t at = 0;
+    for (int i = 0; i < in.count && part_range(c, in, i, &range); i++) {
+        const braid_tensor *part = bd_input(c, in.first + i);
+        int64_t size = part->shape.dims[axis];
+        if (range.min == whole.min && range.max == whole.max) {
+            bd_elements_join(y, axis, at, part, size);
+        } else if (bd_tensor_alloc(&converted, part->dtype, &part->shape)) {
+            bd_requantize(part, range, &converted, whole);
+            bd_elements_join(y, axis, at, &converted, size);
+            bd_tensor_fini(&converted);
+        } else {
+            bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when converting value %d of QuantizedConcat", i);
+            return;
+        }
+        at += size;
+    }
+}
+
+BD_OP(QuantizedConcat) = {
+    .signature = "(concat_dim: int32, values: N*T, input_mins: N*float, input_maxes: N*float) -> (output: T, "
+                 "output_min: float, output_max: float)",
+    .attrs = "N:int>=2; T:type",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = quantized_concat_shape,
+    .kernels = BD_KERNELS({.types = "T=quint8|qint8|qint32", .run = quantized_concat_run}),
+    .doc = "Joins tensors of quantized numbers along an axis, in a range that holds all of their ranges.",
 };
 
 // ---- ConcatOffset ----

@@ -2,6 +2,7 @@
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/grad_steps.h"
+#include "ops/common/quantized.h"
 
 // ---- Shape, ShapeN, Size, Rank ----
 
@@ -252,6 +253,31 @@ BD_OP(Reshape) = {
     .kernels = BD_KERNELS({.run = reshape_run}),
     .doc =
         "The same elements in another shape, without a copy; one size may be -1 and follows from the others.",
+};
+
+// ---- QuantizedReshape ----
+
+static braid_code quantized_reshape_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = reshape_shape(c, st);
+    return code ? code : bd_quant_shape_ranges(c, 2, 4, st);
+}
+
+static void quantized_reshape_run(bd_op_ctx *c)
+{
+    bd_quant_range range;
+    if (bd_quant_input_range(c, 2, &range) && bd_quant_output_range(c, 1, range)) reshape_run(c);
+}
+
+BD_OP(QuantizedReshape) = {
+    .signature =
+        "(tensor: T, shape: Tshape, input_min: float, input_max: float) -> (output: T, output_min: float, "
+        "output_max: float)",
+    .attrs = "T:type; Tshape:type{int32,int64}=int32",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = quantized_reshape_shape,
+    .kernels = BD_KERNELS({.run = quantized_reshape_run}),
+    .doc = "Reshape of quantized numbers, whose range stays.",
 };
 
 // ---- ExpandDims ----

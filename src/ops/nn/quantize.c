@@ -3,7 +3,7 @@
 // Sums and products are rounded to float, as in TensorFlow.
 #include "base/interrupt.h"
 #include "graph/shape_fn.h"
-#include "op/kernel.h"
+#include "ops/common/quantized.h"
 
 #include <float.h>
 #include <math.h>
@@ -23,14 +23,6 @@ typedef struct quantize_state {
     double lowest, highest; // of the integer type
 } quantize_state;
 
-static void limits_of(braid_dtype dtype, double *lowest, double *highest)
-{
-    bool is_signed = dtype == BRAID_QINT8 || dtype == BRAID_QINT16 || dtype == BRAID_QINT32;
-    double count = ldexp(1, 8 * (int)braid_dtype_size(dtype));
-    *lowest = is_signed ? -count / 2 : 0;
-    *highest = *lowest + count - 1;
-}
-
 static braid_code quantize_create(const braid_op *node, void *state, braid_status *st)
 {
     quantize_state *s = state;
@@ -44,7 +36,10 @@ static braid_code quantize_create(const braid_op *node, void *state, braid_statu
                           .minimum_part = part ? part->f : 0,
                           .is_narrow = bd_node_attr_bool(node, "narrow_range"),
                           .rounds_to_even = rounding && strcmp(rounding->s.data, "HALF_TO_EVEN") == 0};
-    limits_of(bd_node_attr_type(node, "T"), &s->lowest, &s->highest);
+    int64_t lowest, highest;
+    bd_quant_limits(bd_node_attr_type(node, "T"), &lowest, &highest);
+    s->lowest = (double)lowest;
+    s->highest = (double)highest;
     if (s->rounds_to_even && s->mode != SCALED)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is '%s'.", mode);
@@ -100,28 +95,6 @@ static int32_t within_limits(const quantize_state *s, float x)
 {
     if (!((double)x > s->lowest)) return (int32_t)s->lowest; // true for NaN too
     return (double)x < s->highest ? (int32_t)x : (int32_t)s->highest;
-}
-
-static void set_integer(const braid_tensor *t, int64_t i, int32_t value)
-{
-    switch (t->dtype) {
-    case BRAID_QINT8: ((int8_t *)t->data)[i] = (int8_t)value; break;
-    case BRAID_QUINT8: ((uint8_t *)t->data)[i] = (uint8_t)value; break;
-    case BRAID_QINT16: ((int16_t *)t->data)[i] = (int16_t)value; break;
-    case BRAID_QUINT16: ((uint16_t *)t->data)[i] = (uint16_t)value; break;
-    default: ((int32_t *)t->data)[i] = value; break;
-    }
-}
-
-static int32_t get_integer(const braid_tensor *t, int64_t i)
-{
-    switch (t->dtype) {
-    case BRAID_QINT8: return ((const int8_t *)t->data)[i];
-    case BRAID_QUINT8: return ((const uint8_t *)t->data)[i];
-    case BRAID_QINT16: return ((const int16_t *)t->data)[i];
-    case BRAID_QUINT16: return ((const uint16_t *)t->data)[i];
-    default: return ((const int32_t *)t->data)[i];
-    }
 }
 
 // A tensor as [outer, ranges, inner]; each index in the middle has its own range.
@@ -190,7 +163,7 @@ static void quantize_run(bd_op_ctx *c)
         for (int64_t o = 0; o < p.outer; o++) {
             int64_t at = (o * p.ranges + k) * p.inner;
             for (int64_t i = at; i < at + p.inner && !bd_interrupted_at(i - at); i++)
-                set_integer(y, i, within_limits(s, quantized(s, &q, bd_tensor_f32(x)[i])));
+                bd_quant_set(y, i, within_limits(s, quantized(s, &q, bd_tensor_f32(x)[i])));
         }
     }
 }
@@ -263,7 +236,7 @@ static void dequantize_run(bd_op_ctx *c)
         for (int64_t o = 0; o < p.outer; o++) {
             int64_t at = (o * p.ranges + k) * p.inner;
             for (int64_t i = at; i < at + p.inner && !bd_interrupted_at(i - at); i++)
-                bd_tensor_f32(y)[i] = ((float)get_integer(x, i) + l.before) * l.scale + l.offset;
+                bd_tensor_f32(y)[i] = ((float)bd_quant_get(x, i) + l.before) * l.scale + l.offset;
         }
     }
 }

@@ -38,7 +38,10 @@ def view(tensor):
         flat[:] = tensor.strings()
         return out
     array = np.asarray(tensor)
-    wanted = dtypes.as_dtype(number).as_numpy_dtype
+    dtype = dtypes.as_dtype(number)
+    wanted = dtype.as_numpy_dtype
+    if dtype.is_quantized:
+        return array  # of plain integers
     if isinstance(wanted, np.dtype) and wanted.names:
         array = array.view(wanted)
     elif array.dtype.type is np.longlong or array.dtype.type is np.ulonglong:
