@@ -38,7 +38,7 @@ static void run_apart(bd_op_ctx *c, const bd_conv_shape *shape, const bd_conv_da
         bd_conv_plain(s->conv.type, BD_CONV_OUTPUT, shape, data);
     if (bd_op_failed(c)) return;
     if (data->bias)
-        bd_epilogue_run(&s->epilogue, data->output, data->bias, shape->batch * shape->out[0] * shape->out[1],
+        bd_epilogue_run(&s->epilogue, data->output, data->bias, shape->batch * bd_volume(shape->out),
                         shape->out_channels);
     else
         bd_epilogue_apart(c, &s->epilogue);
