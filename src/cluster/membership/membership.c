@@ -21,7 +21,8 @@
 // States of a membership server at another task:
 //   asking  GetStatus waits until the server is reachable, and returns its incarnation
 //   held    the liveness call is open
-//   ended   the server answered the call, with the reason for its end
+//   ended   the server answered the call, with the reason for its end, or said that it is done before the call
+//           was held
 //   lost    the call broke
 // After ended and lost the task pauses and asks again. A server that does not know the method Liveness is
 // TensorFlow's own; the task makes no further calls to it.
@@ -302,6 +303,27 @@ void bd_membership_close(bd_membership *m, const char *reason)
 
 // ---- Done ----
 
+// A membership server may end before this task holds a liveness call to it, and says so. Returns whether it is
+// one.
+static bool take_server_done(bd_membership *m, const char *job, int task)
+{
+    membership_server *s = NULL;
+    for (int i = 0; i < m->membership_server_count && !s; i++) {
+        const bd_peer *p = m->membership_servers[i].peer;
+        if (p->index == task && strcmp(p->job, job) == 0) s = &m->membership_servers[i];
+    }
+    if (!s) return false;
+    bd_mutex_lock(&m->mu);
+    const bool is_news = !s->is_held && !s->has_ended;
+    if (is_news) s->has_left = s->has_ended = true;
+    bd_mutex_unlock(&m->mu);
+    if (is_news) {
+        bd_info("%s is done", s->peer->label);
+        membership_report_change(m);
+    }
+    return true;
+}
+
 braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint64_t incarnation,
                               braid_status *st)
 {
@@ -310,6 +332,7 @@ braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint6
         bd_membership_notify_done(m);
         return BRAID_OK;
     }
+    if (take_server_done(m, job, task)) return BRAID_OK;
     expected *e = find_expected(m, job, task);
     if (!e)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", self->label, job,

@@ -44,10 +44,10 @@ void bd_membership_serve_liveness(bd_membership *m, bd_incoming *call, const cha
 // cluster does not have.
 braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint64_t incarnation,
                               braid_status *st);
-// Records that this server's own task is done, and notifies the membership servers. Repeated calls have no
-// effect.
+// Records that this server's own task is done, and notifies the membership servers; one that is a membership
+// server itself, and works, tells those who hold no liveness call. Repeated calls have no effect.
 void bd_membership_notify_done(bd_membership *m);
-// Waits until the membership servers know that this task is done, have ended or are not there. A server that
+// Waits until those who are notified know that this task is done, have ended or are not there. A server that
 // is silent is waited for until it takes this task for gone (gone_timeout_ms).
 void bd_membership_wait_notified(bd_membership *m);
 

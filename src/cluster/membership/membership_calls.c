@@ -134,6 +134,9 @@ void membership_hold_liveness(membership_server *s)
 // this task, until the time after which the server takes the task for gone. A call whose connection is cut is
 // made again on a new one. A server that refuses each of a few connections, and was never silent, is not
 // there.
+//
+// A membership server that is a worker tells the tasks that hold no liveness call, once: it may end before
+// they can.
 
 static void notify_done(void *arg);
 
@@ -157,6 +160,14 @@ static bool is_worth_another_call(membership_server *to, const braid_status *st)
     return to->was_silent = true;
 }
 
+static void notice_ended(bd_membership *m)
+{
+    bd_mutex_lock(&m->mu);
+    m->notifying--;
+    bd_cond_broadcast(&m->notified);
+    bd_mutex_unlock(&m->mu);
+}
+
 static void done_notified(void *arg, bd_message *response, const braid_status *st)
 {
     (void)response;
@@ -167,23 +178,48 @@ static void done_notified(void *arg, bd_message *response, const braid_status *s
         bd_timer_add(m->env.timers, bd_deadline_after_ms(PAUSE_MIN_MS), notify_done, to);
         return;
     }
-    bd_mutex_lock(&m->mu);
-    m->notifying--;
-    bd_cond_broadcast(&m->notified);
-    bd_mutex_unlock(&m->mu);
+    notice_ended(m);
+}
+
+static void start_notice(const bd_membership *m, const bd_peer *peer, bd_call_done_fn fn, void *arg)
+{
+    const bd_peer *self = m->env.peers->self;
+    Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
+    request.job = (char *)self->job;
+    request.task = self->index;
+    request.incarnation = m->env.incarnation;
+    bd_rpc_options options = rpc_to(m, peer, BD_CLUSTER_SERVICE "NotifyDone");
+    options.deadline_ns = bd_deadline_after_ms(NOTIFY_TIMEOUT_MS);
+    bd_rpc_start_proto(&options, &request.base, fn, arg);
 }
 
 static void notify_done(void *arg)
 {
-    membership_server *to = arg;
-    const bd_peer *self = to->m->env.peers->self;
-    Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
-    request.job = (char *)self->job;
-    request.task = self->index;
-    request.incarnation = to->m->env.incarnation;
-    bd_rpc_options options = rpc_to(to->m, to->peer, BD_CLUSTER_SERVICE "NotifyDone");
-    options.deadline_ns = bd_deadline_after_ms(NOTIFY_TIMEOUT_MS);
-    bd_rpc_start_proto(&options, &request.base, done_notified, to);
+    const membership_server *to = arg;
+    start_notice(to->m, to->peer, done_notified, arg);
+}
+
+// Of a task that holds no liveness call.
+static void task_notified(void *arg, bd_message *response, const braid_status *st)
+{
+    (void)response, (void)st; // it may not have started yet
+    notice_ended(arg);
+}
+
+static bool is_to_be_told(const expected *e)
+{
+    return e->open_calls == 0 && !e->is_done && !e->is_gone;
+}
+
+static void tell_expected(bd_membership *m)
+{
+    for (int i = 0; i < m->expected_count; i++) {
+        bd_mutex_lock(&m->mu);
+        const bool is_told = is_to_be_told(&m->expected[i]);
+        if (is_told) m->notifying++;
+        bd_mutex_unlock(&m->mu);
+        if (is_told) start_notice(m, m->expected[i].peer, task_notified, m);
+    }
 }
 
 void bd_membership_notify_done(bd_membership *m)
@@ -201,6 +237,7 @@ void bd_membership_notify_done(bd_membership *m)
         m->membership_servers[i].notify_deadline_ns = bd_deadline_after_ms(m->env.gone_timeout_ms);
         notify_done(&m->membership_servers[i]);
     }
+    if (bd_membership_works(self)) tell_expected(m);
     membership_report_change(m);
 }
 

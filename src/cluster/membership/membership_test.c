@@ -11,7 +11,7 @@
 
 #define GONE_MS 60000
 
-// One task of the cluster ps/0, worker/0.
+// One task of the cluster ps/0, worker/0; in some tests of worker/0, worker/1.
 typedef struct task {
     bd_peers peers;
     bd_cancellation *cancellation;
@@ -65,10 +65,10 @@ static void changed(void *arg)
     (void)arg;
 }
 
-static void init(task *t, fixture *f, const char *job, int64_t gone_ms)
+static void init_task(task *t, fixture *f, const char *job, int index, int64_t gone_ms)
 {
     t->cancellation = bd_cancellation_new(NULL);
-    bd_peers_init(&t->peers, f->cluster, job, 0, f->transport, f->timers);
+    bd_peers_init(&t->peers, f->cluster, job, index, f->transport, f->timers);
     t->spec_check = bd_spec_check_new(f->cluster, &t->peers);
     t->membership = bd_membership_new(&(bd_membership_env){.peers = &t->peers,
                                                            .timers = f->timers,
@@ -80,22 +80,59 @@ static void init(task *t, fixture *f, const char *job, int64_t gone_ms)
                                                            .changed = changed});
 }
 
-static int set_up(void **state)
+static void init(task *t, fixture *f, const char *job, int64_t gone_ms)
+{
+    init_task(t, f, job, 0, gone_ms);
+}
+
+static fixture *fixture_new(braid_status *st)
 {
     fixture *f = bd_calloc(1, sizeof *f);
-    BD_STATUS(st);
     bd_event_init(&f->held[0]);
     bd_event_init(&f->held[1]);
     bd_event_init(&f->notice);
     f->transport = bd_inprocess_transport_new(NULL, NULL, st);
     bd_timers_new(&f->timers, st);
     f->cluster = bd_cluster_new();
+    return f;
+}
+
+static int set_up(void **state)
+{
+    BD_STATUS(st);
+    fixture *f = fixture_new(st);
     bd_cluster_add(f->cluster, "ps", 0, "127.0.0.1:1", st);
     bd_cluster_add(f->cluster, "worker", 0, "127.0.0.1:2", st);
     f->transport->listen(f->transport, "127.0.0.1:1", handle, f, &f->listener, &f->address, st);
     assert_ok(st);
     init(&f->ps, f, "ps", GONE_MS);
     init(&f->worker, f, "worker", GONE_MS);
+    *state = f;
+    return 0;
+}
+
+static void handle_at_second(void *arg, bd_incoming *call)
+{
+    const fixture *f = arg;
+    BD_STATUS(st);
+    BD_PROTO_ARENA(arena);
+    const Braid__NotifyDoneRequest *request =
+        bd_proto_unpack_message(&braid__notify_done_request__descriptor, &call->request, arena, st);
+    bd_membership_done(f->worker.membership, request->job, request->task, request->incarnation, st);
+    bd_incoming_reply_status(call, st);
+}
+
+// `ps` is worker/0, a membership server that does not listen, and `worker` is worker/1.
+static int set_up_workers(void **state)
+{
+    BD_STATUS(st);
+    fixture *f = fixture_new(st);
+    bd_cluster_add(f->cluster, "worker", 0, "127.0.0.1:1", st);
+    bd_cluster_add(f->cluster, "worker", 1, "127.0.0.1:2", st);
+    f->transport->listen(f->transport, "127.0.0.1:2", handle_at_second, f, &f->listener, &f->address, st);
+    assert_ok(st);
+    init_task(&f->ps, f, "worker", 0, GONE_MS);
+    init_task(&f->worker, f, "worker", 1, GONE_MS);
     *state = f;
     return 0;
 }
@@ -181,6 +218,17 @@ static void a_task_that_is_stopped_ends_its_notices(void **state)
     bd_cancellation_cancel(f->worker.cancellation, why);
     bd_membership_wait_notified(f->worker.membership);
     assert_int_equal(f->notified, 1);
+}
+
+static void a_worker_that_others_wait_for_tells_those_who_hold_no_call(void **state)
+{
+    fixture *f = *state;
+    bd_membership_notify_done(f->worker.membership);
+    bd_membership_wait_notified(f->worker.membership);
+    assert_false(bd_membership_is_over(f->worker.membership)); // worker/0 may be about to start
+    bd_membership_notify_done(f->ps.membership);
+    bd_membership_wait_notified(f->ps.membership);
+    assert_true(bd_membership_is_over(f->worker.membership));
 }
 
 // ---- At the membership server ----
@@ -277,6 +325,8 @@ int main(void)
         TEST(a_silent_server_is_notified_until_it_takes_the_task_for_gone),
         TEST(a_server_that_is_not_there_is_not_waited_for),
         TEST(a_task_that_is_stopped_ends_its_notices),
+        cmocka_unit_test_setup_teardown(a_worker_that_others_wait_for_tells_those_who_hold_no_call,
+                                        set_up_workers, tear_down),
         TEST(a_task_stays_done_when_its_liveness_call_comes_later),
         TEST(a_task_that_was_done_before_it_was_seen_can_restart),
         TEST(a_task_that_was_started_twice_is_named),
