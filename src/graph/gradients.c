@@ -24,6 +24,8 @@ typedef struct walk {
     int count;                // nodes there were at the start: only these are differentiated
     int *first_out;           // [count] number of output 0 of each node in `received`
     grad_list *received;      // gradients of each output; one at most once the op had its turn
+    bool *reached;            // [count] an x leads to it, and it is not known to be on a path
+    int *depths;              // [count] how many loops it is in
     bool *between;            // [count] on a path from xs to ys
     int *pending;             // [count] uses by nodes between that have not had their turn
     bool *is_stop;            // [count] an x that no other x leads to: not differentiated
@@ -38,7 +40,7 @@ static bool has_failed(const walk *w)
 
 // ---- What lies between ----
 
-static void mark_reached(const walk *w, const braid_out *xs, int num_xs, bool *reached)
+static void mark_reached(walk *w, const braid_out *xs, int num_xs)
 {
     bd_consumers consumers;
     bd_op_list open = {0};
@@ -47,8 +49,8 @@ static void mark_reached(const walk *w, const braid_out *xs, int num_xs, bool *r
         bd_array_push(&open, xs[i].op);
     while (open.len) {
         const braid_op *op = open.items[--open.len];
-        if (reached[op->id]) continue;
-        reached[op->id] = true;
+        if (w->reached[op->id]) continue;
+        w->reached[op->id] = true;
         for (int e = consumers.offsets[op->id]; e < consumers.offsets[op->id + 1]; e++) {
             if (consumers.items[e].input >= 0) bd_array_push(&open, consumers.items[e].node);
         }
@@ -58,48 +60,41 @@ static void mark_reached(const walk *w, const braid_out *xs, int num_xs, bool *r
 }
 
 // How many loops a node is in, by the Enters and Exits among those before it.
-static int *loop_depths(const walk *w)
+static void find_depths(walk *w)
 {
-    int *depths = bd_calloc((size_t)w->count + 1, sizeof *depths);
     for (int id = 0; id < w->count; id++) {
         const braid_op *op = w->g->nodes.items[id];
         for (int i = 0; i < op->input_count; i++) {
             const braid_op *in = op->inputs[i].op;
             const bd_op_role role = bd_node_role(in);
-            const int depth = depths[in->id] + (role == BD_ROLE_ENTER) - (role == BD_ROLE_EXIT);
-            if (in->id < id && depth > depths[id]) depths[id] = depth;
+            const int depth = w->depths[in->id] + (role == BD_ROLE_ENTER) - (role == BD_ROLE_EXIT);
+            if (in->id < id && depth > w->depths[id]) w->depths[id] = depth;
         }
     }
-    return depths;
 }
 
 // Whether no gradient goes through `op` in any case. Another op without a gradient may get one of the
 // program's. A loop on a path is differentiated as a whole: its variables have gradients, if of zeros.
-static bool ends_paths(const walk *w, const int *depths, const braid_op *op)
+static bool ends_paths(const walk *w, const braid_op *op)
 {
-    if (depths[op->id] > 0) return false;
+    if (w->depths[op->id] > 0) return false;
     for (int i = 0; i < w->options->stop_count; i++) {
         if (w->options->stops[i].op == op) return true;
     }
     return strcmp(op->op_type, "StopGradient") == 0;
 }
 
-static void mark_between(walk *w, const braid_out *ys, int num_ys, bool *reached)
+// Marks the nodes on paths to those of `open`, which is empty then.
+static void mark_between(walk *w, bd_op_list *open)
 {
-    bd_op_list open = {0};
-    int *depths = loop_depths(w);
-    for (int i = 0; i < num_ys; i++)
-        bd_array_push(&open, ys[i].op);
-    while (open.len) {
-        braid_op *op = open.items[--open.len];
-        if (!reached[op->id]) continue;
-        reached[op->id] = false;
+    while (open->len) {
+        braid_op *op = open->items[--open->len];
+        if (!w->reached[op->id]) continue;
+        w->reached[op->id] = false;
         w->between[op->id] = true;
-        for (int i = 0; i < op->input_count && !ends_paths(w, depths, op); i++)
-            bd_array_push(&open, op->inputs[i].op);
+        for (int i = 0; i < op->input_count && !ends_paths(w, op); i++)
+            bd_array_push(open, op->inputs[i].op);
     }
-    bd_array_free(&open);
-    bd_free(depths);
 }
 
 // Builds the gradient loops of the loops on a path; all Exits of these loops are then on a path.
@@ -116,6 +111,24 @@ static void find_loops(walk *w)
         for (size_t k = 0; exits && k < exits->all.len; k++)
             w->between[exits->all.items[k]->id] = true;
     }
+}
+
+// Paths to the other Exits of the loops on a path, of which more loops may be.
+static void extend_paths(walk *w)
+{
+    bd_op_list open = {0};
+    do {
+        find_loops(w);
+        for (int i = 0; i < bd_gradient_loop_count(w->loops); i++) {
+            const bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);
+            for (size_t k = 0; exits && k < exits->all.len; k++) {
+                if (w->reached[exits->all.items[k]->id]) bd_array_push(&open, exits->all.items[k]);
+            }
+        }
+        if (open.len == 0) break;
+        mark_between(w, &open);
+    } while (!has_failed(w));
+    bd_array_free(&open);
 }
 
 static void count_pending(walk *w)
@@ -372,6 +385,8 @@ static void walk_init(walk *w, braid_graph *g, const braid_gradients_options *op
     }
     w->first_out[count] = (int)outputs;
     w->received = bd_calloc(outputs + 1, sizeof *w->received);
+    w->reached = bd_calloc(count + 1, sizeof *w->reached);
+    w->depths = bd_calloc(count + 1, sizeof *w->depths);
     w->between = bd_calloc(count + 1, sizeof *w->between);
     w->pending = bd_calloc(count + 1, sizeof *w->pending);
     w->is_stop = bd_calloc(count + 1, sizeof *w->is_stop);
@@ -383,6 +398,8 @@ static void walk_fini(walk *w)
         bd_array_free(&w->received[i]);
     bd_free(w->received);
     bd_free(w->first_out);
+    bd_free(w->reached);
+    bd_free(w->depths);
     bd_free(w->between);
     bd_free(w->pending);
     bd_free(w->is_stop);
@@ -392,10 +409,13 @@ static void walk_fini(walk *w)
 
 static void mark_paths(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
 {
-    bool *reached = bd_calloc((size_t)w->count + 1, sizeof *reached);
-    mark_reached(w, xs, num_xs, reached);
-    mark_between(w, ys, num_ys, reached);
-    bd_free(reached);
+    bd_op_list open = {0};
+    mark_reached(w, xs, num_xs);
+    find_depths(w);
+    for (int i = 0; i < num_ys; i++)
+        bd_array_push(&open, ys[i].op);
+    mark_between(w, &open);
+    bd_array_free(&open);
 }
 
 static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
@@ -407,7 +427,7 @@ static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs,
         walk_init(w, before.g, before.options);
         mark_paths(w, ys, num_ys, xs, num_xs);
     }
-    find_loops(w);
+    extend_paths(w);
     count_pending(w);
     mark_stops(w, xs, num_xs);
 }

@@ -49,8 +49,8 @@ static braid_out switch_branch(braid_graph *g, braid_out data, braid_out pred, i
     return braid_output(braid_op_end(d), branch);
 }
 
-// The gradient of a variable's handle, or of a list of tensors, that a branch does not use, where the other has
-// one of type `dtype`.
+// The gradient of a variable's handle, or of a list of tensors, that a branch does not use, where the other
+// has one of type `dtype`.
 static braid_out zeros_of_unused(braid_graph *g, braid_out value, braid_dtype dtype)
 {
     if (braid_out_dtype(value) == BRAID_VARIANT) return bd_b1(g, "ZerosLike", "zeros_like", value);

@@ -13,16 +13,17 @@ def constant_v1(value, dtype=None, shape=None, name="Const", verify_shape=False)
 
     `shape`: the value's, or what one value fills. `verify_shape`: TypeError when the value has another.
     """
-    return _constant(value, dtype, shape, name, verify_shape)
+    return _constant(value, dtype, shape, name, verify_shape, False)
 
 
-def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
-    return _constant(value, dtype, shape, name, verify_shape)
+def constant(value, dtype=None, shape=None, name="Const"):
+    """`tf.constant` as TensorFlow 2 has it: TypeError when more than one value does not fill the shape."""
+    return _constant(value, dtype, shape, name, False, True)
 
 
-def _constant(value, dtype, shape, name, verify_shape):
+def _constant(value, dtype, shape, name, verify_shape, allow_broadcast):
     graph = ops.get_default_graph()
-    message = tensor_util.make_tensor_proto(value, dtype, shape, verify_shape)
+    message = tensor_util.make_tensor_proto(value, dtype, shape, verify_shape, allow_broadcast)
     attrs = {
         "value": protos.AttrValue(tensor=message).SerializeToString(),
         "dtype": protos.AttrValue(type=message.dtype).SerializeToString(),
@@ -47,6 +48,10 @@ def _of_shape(shape, dtype=None, name=None, as_ref=False):
         dtype = dtypes.int64 if any(d >= 2**31 for d in dims) else dtypes.int32
     elif dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype}")
+    elif dtype == dtypes.int32 and any(d >= 2**31 for d in dims):
+        raise ValueError(
+            f"Cannot convert a TensorShape to dtype int32; a dimension is too large ({max(dims)})"
+        )
     return constant(dims, dtype, name=name or "shape_as_tensor")
 
 

@@ -1654,7 +1654,7 @@ class Graph:
         ops = []
         ctx = self._control_flow_context
         for item in control_inputs:
-            # An IndexedSlices, or a resource variable: of one after a write the write, which need not be read.
+            # An IndexedSlices, or a resource variable: after a write the write, which need not be read.
             if isinstance(item, IndexedSlices) or (hasattr(item, "_handle") and hasattr(item, "op")):
                 item = item.op
             elif not isinstance(item, (Tensor, Operation)) and hasattr(item, "_as_graph_element"):

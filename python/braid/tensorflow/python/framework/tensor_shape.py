@@ -166,6 +166,8 @@ class TensorShape:
     TensorShapeProto makes one.
     """
 
+    _v2_behavior = False  # TensorFlow 2's has integers in place of Dimensions
+
     def __init__(self, dims):
         self._dims = _dims_of(dims)
 

@@ -221,14 +221,16 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
         size = int(np.prod(dims, dtype=np.int64))
         if verify_shape and array.shape != dims:
             raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+        if allow_broadcast and array.shape not in ((), (1,)) and array.size != size:
+            raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+        if allow_broadcast and size == 0:
+            array = array[:0] if array.ndim else array.reshape([1])[:0]
         if array.size > size or (array.size == 0 and size > 0):
             raise ValueError(
                 f"Too many elements provided. Needed at most {size}, but received {array.size}"
                 if array.size > size
                 else f"No elements were given for a tensor of shape {dims}"
             )
-        if array.size not in (size, 1) and allow_broadcast:
-            raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
     message = protos.TensorProto(
         dtype=dtype.as_datatype_enum, tensor_shape=tensor_shape.as_shape(dims).as_proto()
     )

@@ -5,6 +5,7 @@ graph.
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import function
+from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gen_functional_ops
@@ -243,13 +244,19 @@ def partitioned_call(
         tout = [dtypes.as_dtype(arg.type) for arg in definition.signature.output_arg]
     if stateful is None:
         stateful = definition.signature.is_stateful
-    make = gen_functional_ops.stateful_partitioned_call if stateful else gen_functional_ops.partitioned_call
     config = config.SerializeToString() if hasattr(config, "SerializeToString") else config
-    results = make(
+    op = op_def_library._apply_op_helper(
+        "StatefulPartitionedCall" if stateful else "PartitionedCall",
         args=list(args),
         Tout=tout,
         f=f,
         config_proto=config or "",
         executor_type=executor_type or "",
-    )
-    return results if tout else results
+    )[3]
+    return list(op.outputs) if tout else op
+
+
+def Gradient(inputs, f, name=None):
+    """The gradients of a function's inputs: of inputs + the gradients of its outputs."""
+    types = [dtypes.as_dtype(arg.type) for arg in f.definition.signature.input_arg]
+    return gen_functional_ops.symbolic_gradient(input=inputs, Tout=types, f=f, name=name)

@@ -175,7 +175,7 @@ def _GradientsHelper(
         sources = [_as_source(x) for x in given_xs]
         sources = [x.values if isinstance(x, ops.IndexedSlices) else x for x in sources]
         stops = [_as_source(s) for s in stops] + graph._exits_without_gradient
-        grad_ys = [_initial_gradient(g, y) for g, y in zip(grad_ys, ys)]
+        grad_ys = [_initial_gradient(g, y, i) for i, (g, y) in enumerate(zip(grad_ys, ys))]
         first = len(graph._native)
         caller = _Caller(graph, sources) if _needs_caller(graph) else None
         differentiable = [x for x in sources if _has_gradient(x.dtype)]
@@ -208,7 +208,8 @@ def _GradientsHelper(
     return results
 
 
-def _initial_gradient(grad, y):
+def _initial_gradient(grad, y, number):
+    """A given gradient of a y, as a node in the scope of the gradients: arrays know by it whose theirs are."""
     if grad is None:
         if y.dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name})")
@@ -218,7 +219,19 @@ def _initial_gradient(grad, y):
         raise TypeError(
             f"Gradient type {grad.dtype.name} generated for tensor {y} with type {y.dtype.name} does not match"
         )
-    return grad
+    from braid.tensorflow.python.ops import array_ops
+
+    if isinstance(grad, ops.IndexedSlices):
+        parts = (
+            None if part is None else array_ops.identity(part, name=f"grad_ys_{number}_{name}")
+            for name, part in (
+                ("values", grad.values),
+                ("indices", grad.indices),
+                ("shape", grad.dense_shape),
+            )
+        )
+        return ops.IndexedSlices(*parts)
+    return array_ops.identity(grad, name=f"grad_ys_{number}")
 
 
 class AggregationMethod:

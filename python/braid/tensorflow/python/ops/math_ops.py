@@ -673,6 +673,10 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
         return gen_math_ops._range(start, limit, delta, name=name)
 
 
+def _bucketize(input, boundaries, name=None):
+    return gen_math_ops.bucketize(input=input, boundaries=boundaries, name=name)
+
+
 @tf_export("math.cumsum", "cumsum")
 def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
     """Sums along a dimension up to each element.

@@ -10,6 +10,7 @@ import numpy as np
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import errors_impl
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import random_seed
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
@@ -992,6 +993,26 @@ def _fractional(build, value, pooling_ratio, pseudo_random, overlapping, determi
     )
 
 
+def _pooling_ratio(value):
+    """The ratios of all four dimensions: given as such, one for both of the image, or those two."""
+    given = [value] if isinstance(value, (int, float)) else list(value)
+    return given if len(given) == 4 else [1.0, given[0], given[-1], 1.0]
+
+
+def fractional_max_pool_v2(value, pooling_ratio, pseudo_random=False, overlapping=False, seed=0, name=None):
+    """`fractional_max_pool` as TensorFlow 2 has it: any seed but 0 gives the same regions in each step."""
+    return _fractional(
+        gen_nn_ops.fractional_max_pool,
+        value,
+        _pooling_ratio(pooling_ratio),
+        pseudo_random,
+        overlapping,
+        seed != 0,
+        *((0, 0) if seed == 0 else random_seed.get_seed(seed)),
+        name,
+    )
+
+
 @tf_export(v1=["nn.fractional_max_pool"])
 def fractional_max_pool(
     value,
@@ -1013,6 +1034,20 @@ def fractional_max_pool(
         deterministic,
         seed,
         seed2,
+        name,
+    )
+
+
+def fractional_avg_pool_v2(value, pooling_ratio, pseudo_random=False, overlapping=False, seed=0, name=None):
+    """`fractional_avg_pool` as TensorFlow 2 has it: any seed but 0 gives the same regions in each step."""
+    return _fractional(
+        gen_nn_ops.fractional_avg_pool,
+        value,
+        pooling_ratio,
+        pseudo_random,
+        overlapping,
+        seed != 0,
+        *((0, 0) if seed == 0 else random_seed.get_seed(seed)),
         name,
     )
 

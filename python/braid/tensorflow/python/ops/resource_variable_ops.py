@@ -217,9 +217,11 @@ class BaseResourceVariable(variables.VariableV1):
     # Writing: each returns the variable after the write, or the operation if `read_value` is False.
 
     def _graph_of_handle(self):
-        """A context in which nodes are built in the variable's graph."""
-        graph = self._handle.graph
-        return contextlib.nullcontext() if graph is ops.get_default_graph() else graph.as_default()
+        """A context in which nodes are built in the variable's graph, or in a function that is built in it."""
+        graph = ops.get_default_graph()
+        while graph is not None and graph is not self._handle.graph:
+            graph = getattr(graph, "_outer_graph", None)
+        return self._handle.graph.as_default() if graph is None else contextlib.nullcontext()
 
     def _lazy_read(self, op):
         with self._graph_of_handle():

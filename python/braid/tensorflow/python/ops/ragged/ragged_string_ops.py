@@ -25,11 +25,18 @@ def _of_vectors(input, function):
     if rank == 0:
         made = function(array_ops.expand_dims(input, 0))
         return tuple(m.values for m in made) if isinstance(made, tuple) else made.values
-    if rank == 2:
-        return _of_vectors(RaggedTensor.from_tensor(input), function)
-    raise NotImplementedError(
-        "strings of more than 2 dimensions, or of an unknown rank, as rows of characters"
-    )
+    if rank is None:
+        raise ValueError("Rank of `input` must be statically known.")
+    return _of_vectors(RaggedTensor.from_tensor(input, ragged_rank=rank - 1), function)
+
+
+def __getattr__(name):
+    # TensorFlow has these here, too.
+    if name not in ("string_split", "strings_split_v1"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from braid.tensorflow.python.ops import string_ops
+
+    return getattr(string_ops, name)
 
 
 @tf_export("strings.bytes_split")
