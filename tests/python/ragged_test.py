@@ -108,6 +108,54 @@ class RaggedTest(unittest.TestCase):
         self.assertEqual(self.lists(tf.boolean_mask(self.ragged, [True, True, False])), [[1, 2], []])
         self.assertEqual(self.lists(tf.expand_dims(self.ragged, 1)), [[[1, 2]], [[]], [[3, 4, 5]]])
 
+    def test_rows_broadcast(self):
+        column = tf.constant([[10], [20], [30]])
+        self.assertEqual(self.lists(self.ragged + column), [[11, 12], [], [33, 34, 35]])
+        deep = tf.ragged.constant([[[1, 2], [3]], [[4]]])
+        self.assertEqual(
+            self.lists(deep * tf.ragged.constant([[[10], [20]], [[30]]], ragged_rank=1)),
+            [[[10, 20], [60]], [[120]]],
+        )
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            self.lists(self.ragged + tf.ragged.constant([[1], [2], [3, 4, 5]]))
+
+    def test_functions_of_tensors_take_ragged_ones(self):
+        ragged = self.ragged
+        self.assertEqual(self.lists(tf.gather(ragged, [2, 0])), [[3, 4, 5], [1, 2]])
+        self.assertEqual(self.lists(tf.gather_nd(ragged, [[2, 1], [0, 0]])), [4, 1])
+        self.assertEqual(
+            self.lists(tf.batch_gather(ragged, tf.ragged.constant([[1], [], [2, 0]]))), [[2], [], [5, 3]]
+        )
+        self.assertEqual(self.lists(tf.tile(ragged, [1, 2])), [[1, 2, 1, 2], [], [3, 4, 5, 3, 4, 5]])
+        self.assertEqual(self.lists(tf.where(ragged > 2)), [[2, 0], [2, 1], [2, 2]])
+        self.assertEqual(self.lists(tf.where(ragged > 2, ragged, -ragged)), [[-1, -2], [], [3, 4, 5]])
+        self.assertEqual(self.lists(tf.squeeze(tf.expand_dims(ragged, 0), 0)), self.rows)
+        self.assertEqual(self.lists([tf.size(ragged), tf.rank(ragged)][0]), 5)
+        self.assertEqual(self.lists(tf.unsorted_segment_sum(ragged, [1, 1, 0], 2)), [[3, 4, 5], [1, 2]])
+        self.assertEqual(
+            self.lists(tf.ragged.stack_dynamic_partitions(["a", "b", "c"], [1, 0, 1], 3)),
+            [[b"b"], [b"a", b"c"], []],
+        )
+
+    def test_reductions_over_rows(self):
+        deep = tf.ragged.constant([[[1, 2], [3]], [[4]]])
+        self.assertEqual(self.lists(tf.reduce_sum(deep, axis=0)), [[5, 2], [3]])
+        self.assertEqual(self.lists(tf.reduce_sum(deep, axis=1)), [[4, 2], [4]])
+        self.assertEqual(self.lists(tf.reduce_max(deep, axis=[1, 2])), [3, 4])
+
+    def test_rows_are_checked(self):
+        for bad in ([0, 2, 1, 5], [1, 2, 2, 5], [0, 2, 2, 6]):
+            with self.subTest(bad), self.assertRaises((ValueError, tf.errors.InvalidArgumentError)):
+                self.lists(tf.RaggedTensor.from_row_splits([1, 2, 3, 4, 5], bad))
+
+    def test_a_gathered_row_has_a_sparse_gradient(self):
+        values = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0])
+        ragged = tf.RaggedTensor.from_row_splits(values, [0, 2, 2, 5])
+        loss = tf.reduce_sum(tf.gather(ragged, [2, 2]).flat_values)
+        (gradient,) = tf.gradients(loss, [values])
+        self.assertIsInstance(gradient, tf.IndexedSlices)
+        self.assertEqual(self.lists(tf.convert_to_tensor(gradient)), [0, 0, 2, 2, 2])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -8,6 +8,7 @@ import importlib.machinery
 import json
 import os
 import pathlib
+import re
 import sys
 import traceback
 import types
@@ -66,7 +67,21 @@ ABSENT = (
 )
 
 
-SHARED = ("_test_util", "testing_utils")  # ends of the names of modules of helpers
+# Modules that tests share: the source tree has them.
+SHARED = re.compile(
+    r"""tensorflow\.python\.(
+        .*(_test_util|testing_utils|_test_base)
+        | data\.(experimental\.)?kernel_tests(\..*)?
+        | distribute\.(combinations|strategy_combinations)
+        | framework\.(test_)?combinations
+        | keras\.keras_parameterized
+        | keras\.layers\.preprocessing\.preprocessing_test_utils
+        | keras\.mixed_precision\.experimental\.test_util
+        | kernel_tests(\..*)?
+        | training\.saver_test_utils
+    )""",
+    re.VERBOSE,
+)
 
 
 class Absent(types.ModuleType):
@@ -87,7 +102,7 @@ class Helpers:
             return None
         if ".".join(parts) in ABSENT:
             return importlib.machinery.ModuleSpec(name, Helpers)
-        if parts[:3] == ["tensorflow", "python", "kernel_tests"] or parts[-1].endswith(SHARED):
+        if name.startswith("braid.") and SHARED.fullmatch(".".join(parts)):
             return importlib.machinery.PathFinder.find_spec(name, [str(root.joinpath(*parts[:-1]))], target)
         return None
 

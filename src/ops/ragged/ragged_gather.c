@@ -163,8 +163,8 @@ static braid_out gather_rows(braid_graph *g, braid_out params, braid_out rows)
     return bd_b3(g, "GatherV2", NULL, params, rows, bd_b_const_i32(g, "GatherV2/axis", 0));
 }
 
-// The start and end of each row of the outermost dimension in the values; the gradients of gathered rows are
-// summed there.
+// The values that each index took, as rows with a gradient: from the start to the end of a row of the
+// outermost dimension.
 static void gather_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -181,10 +181,8 @@ static void gather_gradient(bd_grad_ctx *c)
     braid_out places =
         bd_b3(g, "RaggedRange", NULL, gather_rows(g, splits, rows), gather_rows(g, ends, rows), one);
     places.index = 1;
-    braid_out count = bd_grad_slice(g, bd_b_shape(g, "Shape", values),
-                                    &(bd_grad_index){.count = 1, .end = {1}, .shrink_axis_mask = 1});
-    c->input_grads[n] =
-        bd_b3(g, "UnsortedSegmentSum", NULL, c->output_grads[c->op->output_count - 1], places, count);
+    c->input_grads[n] = c->output_grads[c->op->output_count - 1];
+    c->input_rows[n] = (bd_indexed_slices){places, bd_b_shape(g, "Shape", values)};
 }
 
 BD_OP(RaggedGather) = {

@@ -46,6 +46,14 @@ def GpuSupportsHalfMatMulAndConv():
     return False
 
 
+def is_xla_enabled():
+    return False
+
+
+def is_mlir_bridge_enabled():
+    return False
+
+
 @tf_export("test.is_gpu_available")
 def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
     """Whether a session has a GPU."""
@@ -554,6 +562,8 @@ class TensorFlowTestCase(absltest.TestCase):
             return np.array(self._rows(a), dtype=object)
         if isinstance(a, (ops.Tensor, variables.Variable)):
             a = self.evaluate(a)
+        elif isinstance(a, (list, tuple)) and any(isinstance(x, (ops.Tensor, variables.Variable)) for x in a):
+            a = self.evaluate(a)
         return a if isinstance(a, np.ndarray) else np.array(a)
 
     def _rows(self, value):
@@ -562,13 +572,32 @@ class TensorFlowTestCase(absltest.TestCase):
             value = self.evaluate(value)
         return value.to_list() if hasattr(value, "to_list") else getattr(value, "tolist", lambda: value)()
 
-    def _rows_close(self, a, b, rtol, atol, path, msg):
-        if not isinstance(a, (list, tuple)):
-            return self._all_close(a, b, rtol, atol, path, msg)
-        self.assertIsInstance(b, (list, tuple), msg)
-        self.assertEqual(len(a), len(b), f"{msg or ''} at {''.join(path)}")
-        for i, (x, y) in enumerate(zip(a, b)):
-            self._rows_close(x, y, rtol, atol, [*path, f"[{i}]"], msg)
+    def _is_ragged(self, *values):
+        return any(hasattr(value, "nested_row_splits") for value in values)
+
+    def _ragged_lists(self, value):
+        """(the nested lists of a value, how many of its dimensions are ragged, None where any may be)."""
+        if isinstance(value, (ops.Tensor, variables.Variable)) or hasattr(value, "consumers"):
+            value = self.evaluate(value)
+        if hasattr(value, "to_list"):
+            return value.to_list(), value.ragged_rank
+        return (value, None) if isinstance(value, list) else (np.array(value).tolist(), 0)
+
+    def _assert_ragged(self, compare, a, b, msg):
+        """Compares two values, of which one is ragged, row by row."""
+        (a, rank_of_a), (b, rank_of_b) = self._ragged_lists(a), self._ragged_lists(b)
+        if None not in (rank_of_a, rank_of_b):
+            self.assertEqual(rank_of_a, rank_of_b, msg)
+        self._assert_lists(compare, a, b, msg)
+
+    def _assert_lists(self, compare, a, b, msg):
+        self.assertEqual(isinstance(a, list), isinstance(b, list), f"{a!r} != {b!r}. {msg or ''}")
+        if not isinstance(a, list):
+            compare(a, b, msg)
+            return
+        self.assertEqual(len(a), len(b), f"{a!r} != {b!r}. {msg or ''}")
+        for x, y in zip(a, b):
+            self._assert_lists(compare, x, y, msg)
 
     def evaluate_if_both_tensors(self, a, b):
         return a, b
@@ -619,8 +648,9 @@ class TensorFlowTestCase(absltest.TestCase):
 
     def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
         """Two structures of numbers are the same, up to atol + rtol * |b|."""
-        if ragged_tensor.is_ragged(a) or ragged_tensor.is_ragged(b):
-            return self._rows_close(self._rows(a), self._rows(b), rtol, atol, [], msg)
+        if self._is_ragged(a, b):
+            self._assert_ragged(lambda x, y, msg: self.assertAllClose(x, y, rtol, atol, msg), a, b, msg)
+            return
         if isinstance(a, (ops.Tensor, sparse_tensor.SparseTensor)):
             a = self.evaluate(a)
         self._all_close(a, b, rtol, atol, [], msg)
@@ -657,9 +687,10 @@ class TensorFlowTestCase(absltest.TestCase):
         raise AssertionError(f"The two values are close at all elements {kwargs.get('msg') or ''}")
 
     def assertAllEqual(self, a, b, msg=None):
-        """Two arrays, or two ragged tensors, are the same. NaN equals NaN."""
-        if ragged_tensor.is_ragged(a) or ragged_tensor.is_ragged(b):
-            return self.assertEqual(self._rows(a), self._rows(b), msg)
+        """Two arrays are the same. NaN equals NaN."""
+        if self._is_ragged(a, b):
+            self._assert_ragged(self.assertAllEqual, a, b, msg)
+            return
         a, b = self._GetNdArray(a), self._GetNdArray(b)
         if b.ndim <= 3 or b.size < 500:
             self.assertEqual(

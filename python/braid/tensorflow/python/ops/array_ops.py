@@ -64,9 +64,14 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 
 
 @tf_export(v1=["size"])
+@dispatch.or_ragged
 def size(input, name=None, out_type=dtypes.int32):
     """The number of elements of a tensor or SparseTensor: a constant where it is known."""
     return size_internal(input, name, optimize=True, out_type=out_type)
+
+
+def size_v2(input, out_type=dtypes.int32, name=None):
+    return size(input, name, out_type)
 
 
 def size_internal(input, name=None, optimize=True, out_type=dtypes.int32):
@@ -81,6 +86,7 @@ def size_internal(input, name=None, optimize=True, out_type=dtypes.int32):
 
 
 @tf_export("rank")
+@dispatch.or_ragged
 def rank(input, name=None):
     """The number of dimensions of a tensor or SparseTensor, an int32: a constant where it is known."""
     return rank_internal(input, name, optimize=True)
@@ -112,6 +118,7 @@ def reshape(tensor, shape, name=None):
 
 
 @tf_export(v1=["expand_dims"])
+@dispatch.or_ragged
 def expand_dims(input, axis=None, name=None, dim=None):
     """Inserts a dimension of size 1 at `axis`; -1 is after the last."""
     axis = deprecation.deprecated_argument_lookup("axis", axis, "dim", dim)
@@ -120,19 +127,13 @@ def expand_dims(input, axis=None, name=None, dim=None):
     return expand_dims_v2(input, axis, name)
 
 
-def _is_ragged(*values):
-    return any(hasattr(value, "nested_row_splits") for value in values)
-
-
+@dispatch.or_ragged
 def expand_dims_v2(input, axis, name=None):
-    if _is_ragged(input):
-        from braid.tensorflow.python.ops.ragged import ragged_array_ops
-
-        return ragged_array_ops.expand_dims(input, axis, name)
     return gen_array_ops.expand_dims(input, axis, name)
 
 
 @tf_export(v1=["squeeze"])
+@dispatch.or_ragged
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
     """Removes the dimensions of size 1: all, or those of `axis` (a number or a list)."""
     axis = deprecation.deprecated_argument_lookup("axis", axis, "squeeze_dims", squeeze_dims)
@@ -141,6 +142,7 @@ def squeeze(input, axis=None, name=None, squeeze_dims=None):
     return gen_array_ops.squeeze(input, axis, name)
 
 
+@dispatch.or_ragged
 def squeeze_v2(input, axis=None, name=None):
     return squeeze(input, axis, name)
 
@@ -177,6 +179,12 @@ def identity(input, name=None):
 # ---- Slices ----
 
 
+_SLICE_TYPE_ERROR = (
+    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+    "valid indices"
+)
+
+
 def _check_index(index):
     """TypeError: it is no index of a tensor."""
     if isinstance(index, (int, np.integer, tensor_shape.Dimension)):
@@ -188,10 +196,7 @@ def _check_index(index):
         or dtypes.as_dtype(dtype).base_dtype not in _INDEX_TYPES
         or (known is not None and tensor_shape.as_shape(known).ndims == 1)
     ):
-        raise TypeError(
-            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
-            f"tensors are valid indices, got {index!r}"
-        )
+        raise TypeError(f"{_SLICE_TYPE_ERROR}, got {index!r}")
 
 
 def _is_mask(value):
@@ -330,12 +335,9 @@ def strided_slice(
 
 
 @tf_export("stack")
+@dispatch.or_ragged
 def stack(values, axis=0, name="stack"):
     """Joins tensors of one shape along a new dimension."""
-    if isinstance(values, (list, tuple)) and _is_ragged(*values):
-        from braid.tensorflow.python.ops.ragged import ragged_concat_ops
-
-        return ragged_concat_ops.stack(values, axis, None if name == "stack" else name)
     if axis == 0:
         try:  # one constant, where there is no tensor among them
             return ops.convert_to_tensor(values, name=name)
@@ -444,14 +446,11 @@ def parallel_stack(values, name="parallel_stack"):
 
 
 @tf_export("concat")
+@dispatch.or_ragged
 def concat(values, axis, name="concat"):
     """Joins tensors along one of their dimensions, in which alone their sizes may differ."""
     if not isinstance(values, (list, tuple)):
         values = [values]
-    if _is_ragged(*values):
-        from braid.tensorflow.python.ops.ragged import ragged_concat_ops
-
-        return ragged_concat_ops.concat(values, axis, None if name == "concat" else name)
     if len(values) == 1:
         with ops.name_scope(name):
             dim = ops.convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
@@ -540,9 +539,20 @@ def repeat_with_axis(data, repeats, axis, name=None):
     with ops.name_scope(name, "Repeat", [data, repeats]):
         data = ops.convert_to_tensor(data, name="data")
         repeats = _cast(ops.convert_to_tensor(repeats, name="repeats"), dtypes.int32)
-        if data.shape.ndims is None:
-            raise ValueError("the rank of the data that are repeated is not known")
-        axis = axis + data.shape.ndims if axis < 0 else axis
+        repeats.shape.with_rank_at_most(1)
+        if data.shape.ndims is None:  # a scalar is taken as a vector
+            if axis < 0:
+                raise ValueError("axis may only be negative if ndims is statically known.")
+            ones = gen_array_ops.fill([gen_math_ops.maximum(1 - rank(data), 0)], 1)
+            data = reshape(data, concat([shape(data), ones], 0))
+        else:
+            data = expand_dims(data, 0) if data.shape.ndims == 0 else data
+            ndims = data.shape.ndims
+            if not -ndims <= axis < ndims:
+                raise ValueError(f"axis={axis} out of bounds: expected {-ndims}<=axis<{ndims}")
+            axis %= ndims
+            if repeats.shape.ndims == 1 and repeats.shape.dims[0].value != 1:
+                data.shape.dims[axis].assert_is_compatible_with(repeats.shape.dims[0])
         count = shape(data)[axis]
         repeats = gen_array_ops.broadcast_to(repeats, expand_dims(count, 0))
         ends = gen_math_ops.cumsum(repeats, 0)
@@ -687,6 +697,7 @@ def fill(dims, value, name=None):
 
 
 @tf_export("one_hot")
+@dispatch.or_ragged
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
     """`on_value` (1) at each index of a new dimension of size `depth`, and `off_value` (0) elsewhere.
 
@@ -788,14 +799,9 @@ def _number(value):
 
 
 @tf_export(v1=["boolean_mask"])
+@dispatch.or_ragged
 def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
     """The elements (or parts) where the mask is true. The mask's dimensions are those from `axis` (0) on."""
-    if _is_ragged(tensor, mask):
-        from braid.tensorflow.python.ops.ragged import ragged_array_ops
-
-        if axis not in (None, 0):
-            raise NotImplementedError("tf.boolean_mask of ragged tensors: Braid has axis = 0")
-        return ragged_array_ops.boolean_mask(tensor, mask, None if name == "boolean_mask" else name)
     with ops.name_scope(name, values=[tensor, mask]):
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         mask = ops.convert_to_tensor(mask, name="mask")
@@ -836,6 +842,7 @@ def sparse_mask(a, mask_indices, name=None):
 
 
 @tf_export(v1=["where"])
+@dispatch.or_ragged
 def where(condition, x=None, y=None, name=None):
     """x where the condition holds and y elsewhere; without them, the coordinates of what is true, [count,
     rank].
@@ -862,6 +869,7 @@ def where_v2(condition, x=None, y=None, name=None):
 
 
 @tf_export(v1=["gather"])
+@dispatch.or_ragged
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
     """The slices of a tensor along a dimension that the indices name.
 
@@ -871,12 +879,6 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
     if axis is None:
         axis = batch_dims
     is_first = not tensor_util.is_tensor(axis) and axis == 0
-    if _is_ragged(params, indices):
-        from braid.tensorflow.python.ops.ragged import ragged_gather_ops
-
-        if not is_first or batch_dims:
-            raise NotImplementedError("tf.gather of ragged tensors: Braid has axis = 0 without batch_dims")
-        return ragged_gather_ops.gather(params, indices, name)
     if is_first and batch_dims == 0:
         try:
             return params.sparse_read(indices, name=name)  # a resource variable: only the rows are read
@@ -908,11 +910,13 @@ def _gather_with_batch_dims(params, indices, axis, batch_dims):
     return transpose(made, back + list(range(first + before, count - 1 + new)))
 
 
+@dispatch.or_ragged
 def gather_v2(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
     return gather(params, indices, validate_indices, name, axis, batch_dims)
 
 
 @tf_export(v1=["batch_gather"])
+@dispatch.or_ragged
 def batch_gather(params, indices, name=None):
     """The slices along the last dimension of `indices`, whose other dimensions are params' first ones."""
     with ops.name_scope(name, "BatchGather", [params, indices]):
@@ -942,6 +946,7 @@ def _batch_gather(params, indices, batch_dims):
 
 
 @tf_export(v1=["gather_nd", "manip.gather_nd"])
+@dispatch.or_ragged
 def gather_nd(params, indices, name=None, batch_dims=0):
     """The slices of a tensor at coordinates, which are in the last dimension of `indices`.
 
@@ -956,6 +961,10 @@ def gather_nd(params, indices, name=None, batch_dims=0):
         except AttributeError:
             return gen_array_ops.gather_nd(params, indices, name=name)
     return batch_gather_nd(params, indices, batch_dims=batch_dims, name=name)
+
+
+def gather_nd_v2(params, indices, batch_dims=0, name=None):
+    return gather_nd(params, indices, name, batch_dims)
 
 
 def batch_gather_nd(params, indices, batch_dims, name=None):

@@ -18,10 +18,18 @@ _ELEMENTWISE = frozenset(
     Complex Conj Cos Cosh DecodeBase64 Digamma Div DivNoNan EncodeBase64 Equal Erf Erfc Exp Expm1 Floor
     FloorDiv FloorMod Greater GreaterEqual Identity Imag Inv Invert IsFinite IsInf IsNan Less LessEqual
     Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum Minimum Mod Mul Neg NotEqual Pow Real
-    RealDiv Reciprocal RegexFullMatch Relu Rint Round Rsqrt Sigmoid Sign Sin Sinh Sqrt Square
+    RealDiv Reciprocal LeftShift RightShift DecodeCompressed CheckNumerics StringLength Substr
+    StringToHashBucket RegexFullMatch Relu Rint Round Rsqrt Sigmoid Sign Sin Sinh Sqrt Square
     SquaredDifference StringLower StringStrip StringToHashBucketFast StringToHashBucketStrong
     StringToNumber StringUpper AsString Sub Tan Tanh TruncateDiv TruncateMod UnicodeScript
     UnicodeTranscode Xdivy Xlogy Zeta
+    """.split()
+)
+
+# The ops whose functions are other ones of ragged tensors.
+_OR_RAGGED = frozenset(
+    """
+    DynamicPartition Tile UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum
     """.split()
 )
 
@@ -84,7 +92,9 @@ def make_function(op_type, module, entry):
         [*parameters, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)]
     )
     function.__doc__ = _doc(definition)
-    return dispatch.elementwise(function) if op_type in _ELEMENTWISE else function
+    if op_type in _ELEMENTWISE:
+        return dispatch.elementwise(function)
+    return dispatch.or_ragged(function) if op_type in _OR_RAGGED else function
 
 
 def _default(definition, key):

@@ -34,6 +34,10 @@ def __getattr__(name):
 # Names that tf.math has for an op besides its own.
 _OTHER_NAMES = {
     "mod": "floor_mod",
+    "nextafter": "next_after",
+    "realdiv": "real_div",
+    "truncatediv": "truncate_div",
+    "truncatemod": "truncate_mod",
     "floormod": "floor_mod",
 }
 
@@ -745,19 +749,6 @@ def _has_fully_defined_shape(tensor):
 
 
 def _reduce(op, input_tensor, axis, keepdims, name):
-    if hasattr(input_tensor, "_ragged_reduce"):
-        kind = {
-            gen_math_ops._sum: "sum",
-            gen_math_ops.mean: "mean",
-            gen_math_ops._max: "max",
-            gen_math_ops._min: "min",
-            gen_math_ops.prod: "prod",
-            gen_math_ops._any: "any",
-            gen_math_ops._all: "all",
-        }[op]
-        return input_tensor._ragged_reduce(
-            kind, lambda values, axis: _reduce(op, values, axis, False, name), axis, keepdims
-        )
     dims = _ReductionDims(input_tensor, axis)
     keepdims = bool(keepdims)
     return _may_reduce_to_scalar(keepdims, axis, op(input_tensor, dims, keepdims, name=name))
@@ -770,11 +761,13 @@ def _old_arguments(axis, keepdims, reduction_indices, keep_dims):
     return axis, bool(keepdims)
 
 
+@dispatch.or_ragged
 def reduce_sum(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(gen_math_ops._sum, input_tensor, axis, keepdims, name)
 
 
 @tf_export(v1=["math.reduce_sum", "reduce_sum"])
+@dispatch.or_ragged
 def reduce_sum_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """The sum along the dimensions of `axis`, None for all. keepdims: they stay, with size 1."""
     axis, keepdims = _old_arguments(axis, keepdims, reduction_indices, keep_dims)
@@ -786,44 +779,52 @@ def reduce_sum_with_dims(input_tensor, axis=None, keepdims=False, name=None, dim
     return _may_reduce_to_scalar(keepdims, axis, gen_math_ops._sum(input_tensor, dims, keepdims, name=name))
 
 
+@dispatch.or_ragged
 def reduce_mean(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(gen_math_ops.mean, input_tensor, axis, keepdims, name)
 
 
 @tf_export(v1=["math.reduce_mean", "reduce_mean"])
+@dispatch.or_ragged
 def reduce_mean_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """The mean along the dimensions of `axis`; see tf.reduce_sum. Of integers it is rounded."""
     axis, keepdims = _old_arguments(axis, keepdims, reduction_indices, keep_dims)
     return reduce_mean(input_tensor, axis, keepdims, name)
 
 
+@dispatch.or_ragged
 def reduce_prod(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(gen_math_ops.prod, input_tensor, axis, keepdims, name)
 
 
 @tf_export(v1=["math.reduce_prod", "reduce_prod"])
+@dispatch.or_ragged
 def reduce_prod_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """The product along the dimensions of `axis`; see tf.reduce_sum."""
     axis, keepdims = _old_arguments(axis, keepdims, reduction_indices, keep_dims)
     return reduce_prod(input_tensor, axis, keepdims, name)
 
 
+@dispatch.or_ragged
 def reduce_min(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(gen_math_ops._min, input_tensor, axis, keepdims, name)
 
 
 @tf_export(v1=["math.reduce_min", "reduce_min"])
+@dispatch.or_ragged
 def reduce_min_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """The least element along the dimensions of `axis`; see tf.reduce_sum."""
     axis, keepdims = _old_arguments(axis, keepdims, reduction_indices, keep_dims)
     return reduce_min(input_tensor, axis, keepdims, name)
 
 
+@dispatch.or_ragged
 def reduce_max(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(gen_math_ops._max, input_tensor, axis, keepdims, name)
 
 
 @tf_export(v1=["math.reduce_max", "reduce_max"])
+@dispatch.or_ragged
 def reduce_max_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """The greatest element along the dimensions of `axis`; see tf.reduce_sum."""
     axis, keepdims = _old_arguments(axis, keepdims, reduction_indices, keep_dims)
@@ -835,22 +836,26 @@ def reduce_max_with_dims(input_tensor, axis=None, keepdims=False, name=None, dim
     return _may_reduce_to_scalar(keepdims, axis, gen_math_ops._max(input_tensor, dims, keepdims, name=name))
 
 
+@dispatch.or_ragged
 def reduce_all(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(gen_math_ops._all, input_tensor, axis, keepdims, name)
 
 
 @tf_export(v1=["math.reduce_all", "reduce_all"])
+@dispatch.or_ragged
 def reduce_all_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """Whether all elements along the dimensions of `axis` are true; see tf.reduce_sum."""
     axis, keepdims = _old_arguments(axis, keepdims, reduction_indices, keep_dims)
     return reduce_all(input_tensor, axis, keepdims, name)
 
 
+@dispatch.or_ragged
 def reduce_any(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(gen_math_ops._any, input_tensor, axis, keepdims, name)
 
 
 @tf_export(v1=["math.reduce_any", "reduce_any"])
+@dispatch.or_ragged
 def reduce_any_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """Whether an element along the dimensions of `axis` is true; see tf.reduce_sum."""
     axis, keepdims = _old_arguments(axis, keepdims, reduction_indices, keep_dims)
@@ -1004,6 +1009,7 @@ def _unsorted_segment_N(data, segment_ids, num_segments):
 
 
 @tf_export("math.unsorted_segment_mean", v1=["math.unsorted_segment_mean", "unsorted_segment_mean"])
+@dispatch.or_ragged
 def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
     """The mean of the rows of each segment, 0 where it has none."""
     with ops.name_scope(name, "UnsortedSegmentMean"):
@@ -1014,6 +1020,7 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
 
 
 @tf_export("math.unsorted_segment_sqrt_n", v1=["math.unsorted_segment_sqrt_n", "unsorted_segment_sqrt_n"])
+@dispatch.or_ragged
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
     """The sum of the rows of each segment by the square root of how many there are."""
     with ops.name_scope(name, "UnsortedSegmentSqrtN"):
@@ -1070,6 +1077,7 @@ def sparse_segment_sqrt_n_v2(data, indices, segment_ids, num_segments=None, name
 
 
 @tf_export("math.add_n", "add_n")
+@dispatch.elementwise
 def add_n(inputs, name=None):
     """The sum of tensors or IndexedSlices of one shape and type."""
     problem = "inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape"

@@ -63,11 +63,13 @@ def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
 
 
 @tf_export("strings.join", v1=["strings.join", "string_join"])
+@dispatch.elementwise
 def string_join(inputs, separator="", name=None):
     """Joins the strings of several tensors, element by element; scalars are broadcast."""
     return gen_string_ops.string_join(inputs, separator=separator, name=name)
 
 
+@dispatch.or_ragged
 def reduce_join_v2(inputs, axis=None, keepdims=False, separator="", name=None):
     with ops.name_scope(None, "ReduceJoin", [inputs, axis]):
         inputs = ops.convert_to_tensor(inputs)
@@ -81,6 +83,7 @@ def reduce_join_v2(inputs, axis=None, keepdims=False, separator="", name=None):
 
 
 @tf_export(v1=["strings.reduce_join", "reduce_join"])
+@dispatch.or_ragged
 def reduce_join(
     inputs,
     axis=None,

@@ -5,6 +5,7 @@ import numpy as np
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops.ragged import ragged_tensor
 from braid.tensorflow.python.ops.ragged import ragged_tensor_value
@@ -12,85 +13,106 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 
 def _is_list(item):
-    return isinstance(item, (list, tuple)) or np.ndim(item) > 0
+    return isinstance(item, (list, tuple)) or np.ndim(item) != 0
 
 
-def _depths(item):
-    """(how deep its scalars lie, None without any; how deep lists are nested). ValueError: they differ."""
-    if not _is_list(item):
-        return 0, 0
-    scalars, deepest = set(), 1
-    for child in item:
-        scalar, depth = _depths(child)
-        if scalar is not None:
-            scalars.add(scalar + 1)
-        deepest = max(deepest, depth + 1)
-    if len(scalars) > 1:
-        raise ValueError("all scalar values must have the same nesting depth")
-    return (scalars.pop() if scalars else None), deepest
+def _depths(items):
+    """(how deep the values are, None if there are none; how deep lists are nested).
 
-
-def _shape_of_first(item):
-    """The shape of nested lists, by their first elements."""
-    if not _is_list(item):
-        return ()
-    return (len(item), *(_shape_of_first(item[0]) if len(item) else ()))
-
-
-def _check_shape(item, shape):
-    if _is_list(item) != bool(shape) or (shape and len(item) != shape[0]):
-        raise ValueError("inner values have inconsistent shape")
-    for child in item if shape else ():
-        _check_shape(child, shape[1:])
-
-
-def _parts(pylist, ragged_rank, inner_shape):
-    """(the splits of all ragged dimensions, the innermost values, the shape of each of these).
-
-    No splits: a dense tensor; its shape is None where pylist says it.
+    ValueError: values are at different depths.
     """
+    if not _is_list(items):
+        return 0, 0
+    of_values, deepest = None, 1
+    for item in items:
+        value_depth, depth = _depths(item)
+        deepest = max(deepest, depth + 1)
+        if value_depth is None:
+            continue
+        if of_values not in (None, value_depth + 1):
+            raise ValueError("all scalar values must have the same nesting depth")
+        of_values = value_depth + 1
+    return of_values, deepest
+
+
+def _inner_shape(items, ragged_rank):
+    """The shape of the values in `ragged_rank` ragged dimensions and one more."""
+
+    def shape(item):
+        if not _is_list(item):
+            return ()
+        return (len(item), *shape(item[0])) if len(item) else (0,)
+
+    def check(item, expected):
+        if _is_list(item) != bool(expected):
+            raise ValueError("inner values have inconsistent shape")
+        if expected:
+            if len(item) != expected[0]:
+                raise ValueError("inner values have inconsistent shape")
+            for child in item:
+                check(child, expected[1:])
+
+    flat = items
+    for _ in range(ragged_rank):
+        flat = [value for row in flat for value in row]
+    inner = shape(flat)
+    check(flat, inner)
+    return inner[1:]
+
+
+def _build(make_ragged, make_values, pylist, dtype, ragged_rank, inner_shape):
+    """The ragged value of nested lists; make_values(list, dtype, shape, name), make_ragged(values, splits)."""
     if ragged_tensor.is_ragged(pylist):
         raise TypeError("pylist may not be a RaggedTensor or RaggedTensorValue.")
     if not _is_list(pylist):
         if ragged_rank:
-            raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank}")
+            raise ValueError("Invalid pylist=%r: incompatible with ragged_rank=%d" % (pylist, ragged_rank))
         if inner_shape:
             raise ValueError(
-                f"Invalid pylist={pylist!r}: incompatible with dim(inner_shape)={len(inner_shape)}"
+                "Invalid pylist=%r: incompatible with dim(inner_shape)=%d" % (pylist, len(inner_shape))
             )
-        return [], pylist, ()
+        return make_values(pylist, dtype, ())
     if ragged_rank is not None and ragged_rank < 0:
-        raise ValueError(f"Invalid ragged_rank={ragged_rank!r}: must be nonnegative")
-    scalars, deepest = _depths(pylist)
-    if scalars is not None and deepest > scalars:
+        raise ValueError("Invalid ragged_rank=%r: must be nonnegative" % ragged_rank)
+    of_values, deepest = _depths(pylist)
+    if of_values is not None and deepest > of_values:
         raise ValueError(
-            f"Invalid pylist={pylist!r}: empty list nesting is greater than scalar value nesting"
+            "Invalid pylist=%r: empty list nesting is greater than scalar value nesting" % (pylist,)
         )
-    if inner_shape is not None and ragged_rank is not None:
+    if ragged_rank is not None and inner_shape is not None:
         expected = ragged_rank + len(inner_shape) + 1
-        if expected < deepest if scalars is None else expected != scalars:
+        if of_values not in (None, expected) or deepest > expected:
             raise ValueError(
-                f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank} and "
-                f"dim(inner_shape)={len(inner_shape)}"
+                "Invalid pylist=%r: incompatible with ragged_rank=%d and dim(inner_shape)=%d"
+                % (pylist, ragged_rank, len(inner_shape))
             )
-    if ragged_rank is None and deepest - len(inner_shape or ()) >= 2:
-        ragged_rank = max(1, (deepest if scalars is None else scalars - len(inner_shape or ())) - 1)
+    if ragged_rank is None:
+        ragged_rank = max(0, deepest - 1 - len(inner_shape or ()))
         inner_shape = inner_shape or ()
-    if not ragged_rank:
-        return [], pylist, inner_shape
-    splits, values = [], pylist
+    elif inner_shape is None:
+        if ragged_rank > deepest - 1 and of_values is not None:
+            raise ValueError("Invalid pylist=%r: incompatible with ragged_rank=%d" % (pylist, ragged_rank))
+        inner_shape = _inner_shape(pylist, ragged_rank) if ragged_rank < deepest else ()
+    inner_shape = tuple(inner_shape)
+    values, nested = list(pylist), []
     for _ in range(ragged_rank):
         ends, joined = [0], []
         for row in values:
+            if not _is_list(row):
+                raise ValueError(
+                    "Invalid pylist=%r: incompatible with ragged_rank=%d and inner_shape=%r"
+                    % (pylist, ragged_rank, inner_shape)
+                )
             joined.extend(row)
             ends.append(len(joined))
-        splits.append(ends)
+        nested.append(ends)
         values = joined
-    if inner_shape is None:
-        inner_shape = _shape_of_first(values[0]) if values else ()
-        for value in values:
-            _check_shape(value, inner_shape)
-    return splits, values, tuple(inner_shape)
+    if not values and dtype is None:
+        dtype = dtypes.float32 if make_values is not _array else np.float64
+    made = make_values(values, dtype, (len(values), *inner_shape), name="values")
+    for ends in reversed(nested):
+        made = make_ragged(made, ends)
+    return made
 
 
 @tf_export("ragged.constant")
@@ -98,30 +120,31 @@ def constant(
     pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=dtypes.int64
 ):
     """A RaggedTensor of nested lists: constant([[1], [2, 3]])."""
+    row_splits_dtype = dtypes.as_dtype(row_splits_dtype)
+
+    def make_ragged(values, ends):
+        splits = constant_op.constant(ends, dtype=row_splits_dtype, name="row_splits")
+        return ragged_tensor.RaggedTensor.from_row_splits(values, splits, validate=False)
+
     with ops.name_scope(name, "RaggedConstant"):
-        splits, values, inner_shape = _parts(pylist, ragged_rank, inner_shape)
-        if not splits:
-            return constant_op.constant(values, dtype=dtype, shape=inner_shape)
-        flat = constant_op.constant(values, dtype=dtype, shape=(len(values), *inner_shape), name="values")
-        splits = [constant_op.constant(s, dtype=row_splits_dtype, name="row_splits") for s in splits]
-        return ragged_tensor.RaggedTensor.from_nested_row_splits(flat, splits)
+        return _build(make_ragged, constant_op.constant, pylist, dtype, ragged_rank, inner_shape)
+
+
+def _array(values, dtype, shape, name=None):
+    return np.reshape(np.array(values, dtype=dtype), shape)
 
 
 @tf_export(v1=["ragged.constant_value"])
 def constant_value(pylist, dtype=None, ragged_rank=None, inner_shape=None, row_splits_dtype="int64"):
     """A RaggedTensorValue of nested lists."""
-    if dtype is not None and isinstance(dtype, dtypes.DType):
+    if isinstance(dtype, dtypes.DType):
         dtype = dtype.as_numpy_dtype
-    splits, values, inner_shape = _parts(pylist, ragged_rank, inner_shape)
-    made = np.array(values, dtype=dtype)
-    if not splits:
-        return made if inner_shape is None else made.reshape(inner_shape)
-    made = made.reshape((len(values), *inner_shape))
-    for ends in reversed(splits):
-        made = ragged_tensor_value.RaggedTensorValue(
-            made, np.array(ends, dtype=dtypes.as_dtype(row_splits_dtype).as_numpy_dtype)
-        )
-    return made
+    splits_type = dtypes.as_dtype(row_splits_dtype).as_numpy_dtype
+
+    def make_ragged(values, ends):
+        return ragged_tensor_value.RaggedTensorValue(values, np.array(ends, dtype=splits_type))
+
+    return _build(make_ragged, _array, pylist, dtype, ragged_rank, inner_shape)
 
 
 @tf_export(v1=["ragged.placeholder"])
@@ -130,9 +153,9 @@ def placeholder(dtype, ragged_rank, value_shape=None, name=None):
     if ragged_rank == 0:
         return array_ops.placeholder(dtype, value_shape, name)
     with ops.name_scope(name, "RaggedPlaceholder", []):
-        shape = [None] + list(value_shape or [])
+        shape = tensor_shape.TensorShape([None]).concatenate(value_shape)
         made = array_ops.placeholder(dtype, shape, "flat_values")
         for i in reversed(range(ragged_rank)):
             splits = array_ops.placeholder(dtypes.int64, [None], "row_splits_%d" % i)
-            made = ragged_tensor.RaggedTensor(made, splits, internal=True)
+            made = ragged_tensor.RaggedTensor.from_row_splits(made, splits, validate=False)
         return made

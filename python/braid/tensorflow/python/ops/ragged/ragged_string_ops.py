@@ -177,7 +177,16 @@ def ngrams(
         if not isinstance(data, RaggedTensor):
             data = RaggedTensor.from_tensor(data)
         if isinstance(data.values, RaggedTensor):
-            raise NotImplementedError("tf.strings.ngrams of several ragged dimensions")
+            return data.with_values(
+                ngrams(
+                    data.values,
+                    ngram_width,
+                    separator,
+                    pad_values,
+                    padding_width,
+                    preserve_short_sequences,
+                )
+            )
         widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
         if any(w < 1 for w in widths):
             raise ValueError("All ngram_widths must be greater than 1. Got %s" % ngram_width)
@@ -210,3 +219,10 @@ def string_split_v2(input, sep=None, maxsplit=-1, name=None):
             return RaggedTensor.from_value_rowids(parts.values, parts.indices[:, 0], parts.dense_shape[0])
 
         return _of_vectors(input, split)
+
+
+def reduce_join(inputs, axis=None, keepdims=None, separator="", name=None):
+    """tf.strings.reduce_join of ragged strings."""
+    from braid.tensorflow.python.ops.ragged import ragged_dispatch
+
+    return ragged_dispatch.reduce_join(inputs, axis, separator=separator, keepdims=keepdims, name=name)
