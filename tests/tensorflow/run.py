@@ -52,7 +52,7 @@ class Differences:
                 self._tests[what] = reason
 
     def reason(self, file, test, message):
-        for name in (file, f"{file}:{test}"):
+        for name in (file, f"{file}:{test}", f"{file}:{test.partition(' ')[0]}"):
             if name in self._tests:
                 return self._tests[name]
         return next((reason for pattern, reason in self._messages if pattern.search(message)), None)

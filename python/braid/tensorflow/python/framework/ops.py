@@ -1036,6 +1036,10 @@ class Graph:
 
     building_function = False
 
+    @property
+    def _building_function(self):
+        return self.building_function
+
     def __init__(self):
         self._native = _native.Graph()
         self._lock = threading.RLock()

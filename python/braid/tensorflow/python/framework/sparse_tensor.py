@@ -2,6 +2,8 @@
 
 import collections
 
+import numpy as np
+
 from braid.tensorflow.python.framework import composite_tensor
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
@@ -118,7 +120,7 @@ class SparseTensor(ops._TensorLike, composite_tensor.CompositeTensor):
 
 
 @tf_export("SparseTensorSpec")
-class SparseTensorSpec(type_spec.TypeSpec):
+class SparseTensorSpec(type_spec.BatchableTypeSpec):
     """What is known of a SparseTensor: the dense tensor's shape and dtype."""
 
     __slots__ = ["_shape", "_dtype"]
@@ -155,9 +157,52 @@ class SparseTensorSpec(type_spec.TypeSpec):
         return [value.indices, value.values, value.dense_shape]
 
     def _from_components(self, components):
+        if all(isinstance(c, np.ndarray) for c in components):
+            return SparseTensorValue(*components)
         made = SparseTensor(*components)
         made._dense_shape_default = self._shape
         return made
+
+    # In a dataset it is a tensor of variants.
+
+    @property
+    def _flat_tensor_specs(self):
+        return [tensor_spec.TensorSpec(None, dtypes.variant)]
+
+    def _serialized(self, value, serialize):
+        indices, values, shape = self._to_components(value)
+        return [serialize(indices, values, shape, out_type=dtypes.variant)]
+
+    def _to_tensor_list(self, value):
+        from braid.tensorflow.python.ops import gen_sparse_ops
+
+        return self._serialized(value, gen_sparse_ops.serialize_sparse)
+
+    def _to_batched_tensor_list(self, value):
+        from braid.tensorflow.python.ops import gen_sparse_ops
+
+        if self._shape.merge_with(value.get_shape()).ndims == 0:
+            raise ValueError("Unbatching a sparse tensor is only supported for rank >= 1")
+        return self._serialized(value, gen_sparse_ops.serialize_many_sparse)
+
+    def _from_compatible_tensor_list(self, tensor_list):
+        from braid.tensorflow.python.ops import gen_sparse_ops
+
+        made = SparseTensor(*gen_sparse_ops.deserialize_sparse(tensor_list[0], dtype=self._dtype))
+        rank = self._shape.ndims
+        made.indices.set_shape([None, rank])
+        made.dense_shape.set_shape([rank])
+        made._dense_shape_default = self._shape
+        return made
+
+    def _batch(self, batch_size):
+        shape = tensor_shape.TensorShape([batch_size]).concatenate(self._shape)
+        return SparseTensorSpec(shape, self._dtype)
+
+    def _unbatch(self):
+        if self._shape.ndims == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return SparseTensorSpec(self._shape[1:], self._dtype)
 
     def _to_legacy_output_types(self):
         return self._dtype

@@ -23,6 +23,8 @@ class Dimension:
         if isinstance(value, Dimension):
             value = value.value
         if value is not None:
+            if hasattr(value, "as_datatype_enum"):
+                raise TypeError(f"Dimension of a type: {value!r}")
             number = int(value)
             if not isinstance(value, (bytes, str)) and number != value:
                 raise ValueError(f"Ambiguous dimension: {value}")
@@ -104,6 +106,14 @@ def _arithmetic(name, compute):
 for _name in ("add", "sub", "mul", "floordiv", "mod"):
     _arithmetic(_name, getattr(operator, _name))
 Dimension.__div__ = Dimension.__floordiv__
+
+
+def _no_division(left, right):
+    raise TypeError(f"unsupported operand type(s) for /: '{left}' and '{right}', please use // instead")
+
+
+Dimension.__truediv__ = lambda self, other: _no_division("Dimension", type(other).__name__)
+Dimension.__rtruediv__ = lambda self, other: _no_division(type(other).__name__, "Dimension")
 
 
 def _comparison(name):

@@ -10,7 +10,7 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 
 @tf_export("TensorSpec")
-class TensorSpec(type_spec.TypeSpec):
+class TensorSpec(type_spec.BatchableTypeSpec):
     """The shape, dtype and name of a tensor."""
 
     __slots__ = ["_shape", "_dtype", "_name"]
@@ -74,6 +74,24 @@ class TensorSpec(type_spec.TypeSpec):
     def _from_components(self, components):
         return components
 
+    def _from_compatible_tensor_list(self, tensor_list):
+        tensor_list[0].set_shape(self._shape)
+        return tensor_list[0]
+
+    def _to_batched_tensor_list(self, value):
+        made = self._to_components(value)
+        if self._shape.merge_with(made.shape).ndims == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return [made]
+
+    def _batch(self, batch_size):
+        return TensorSpec(tensor_shape.TensorShape([batch_size]).concatenate(self._shape), self._dtype)
+
+    def _unbatch(self):
+        if self._shape.ndims == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return TensorSpec(self._shape[1:], self._dtype)
+
     def _to_legacy_output_types(self):
         return self._dtype
 
@@ -115,5 +133,26 @@ class BoundedTensorSpec(TensorSpec):
     def maximum(self):
         return self._maximum
 
-    def _serialize(self):
-        return (self._shape, self._dtype, self._minimum, self._maximum, self._name)
+    @classmethod
+    def from_spec(cls, spec):
+        """A spec with the bounds of another one, or those of its type."""
+        dtype = spec.dtype
+        minimum = getattr(spec, "minimum", dtype.min)
+        return cls(spec.shape, dtype, minimum, getattr(spec, "maximum", dtype.max), spec.name)
+
+    def __eq__(self, other):
+        if not isinstance(other, BoundedTensorSpec):
+            return NotImplemented
+        bounds = ((self._minimum, other._minimum), (self._maximum, other._maximum))
+        return super().__eq__(other) and all(np.allclose(a, b) for a, b in bounds)
+
+    __hash__ = TensorSpec.__hash__
+
+    def __reduce__(self):
+        return BoundedTensorSpec, (self._shape, self._dtype, self._minimum, self._maximum, self._name)
+
+    def __repr__(self):
+        return (
+            f"BoundedTensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r}, "
+            f"minimum={self._minimum!r}, maximum={self._maximum!r})"
+        )

@@ -310,7 +310,7 @@ def constant_value(tensor, partial=False):
     `partial`: of a tf.stack, unknown elements are None.
     """
     if not isinstance(tensor, ops.Tensor):
-        return None
+        return None if is_tensor(tensor) else tensor
     value = _constant_value(tensor, partial)
     if value is not None:
         tensor.graph.prevent_feeding(tensor)

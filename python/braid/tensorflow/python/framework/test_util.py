@@ -19,7 +19,7 @@ except ImportError:
     from braid.absl.testing import absltest
 from braid import protos
 from braid.tensorflow.python.client import session as session_lib
-from braid.tensorflow.python.framework import dtypes, errors, ops, random_seed, sparse_tensor
+from braid.tensorflow.python.framework import dtypes, errors, importer, ops, random_seed, sparse_tensor
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.ops.ragged import ragged_tensor
 from braid.tensorflow.python.util import compat, nest
@@ -335,6 +335,57 @@ def for_all_test_methods(decorator, *args, **kwargs):
         return cls
 
     return decorated
+
+
+def use_deterministic_cudnn(func):
+    return func
+
+
+def with_c_shapes(cls):
+    return cls
+
+
+def enable_c_shapes(func):
+    return func
+
+
+def also_run_as_tf_function(func):
+    return func
+
+
+def py_func_if_in_function(func):
+    return func
+
+
+def set_producer_version(graph, producer_version):
+    """Has the graph be one of this version."""
+    graph_def = protos.GraphDef()
+    graph_def.versions.producer = producer_version
+    with graph.as_default():
+        importer.import_graph_def(graph_def)
+
+
+def get_node_def_from_graph(node_name, graph_def):
+    """The NodeDef of this name, None if there is none."""
+    return next((node for node in graph_def.node if node.name == node_name), None)
+
+
+def assert_meta_graph_protos_equal(tester, a, b):
+    """Two MetaGraphDefs are the same; the messages of collections are compared as such."""
+    tester.assertEqual(set(a.collection_def), set(b.collection_def))
+    for key, value in a.collection_def.items():
+        other = b.collection_def[key]
+        tester.assertEqual(value.WhichOneof("kind"), other.WhichOneof("kind"))
+        kind = ops.get_collection_proto_type(key)
+        if value.WhichOneof("kind") == "bytes_list" and kind:
+            for x, y in zip(value.bytes_list.value, other.bytes_list.value):
+                compare.assertProtoEqual(tester, kind.FromString(x), kind.FromString(y))
+        else:
+            tester.assertEqual(value, other)
+    without = [protos.MetaGraphDef.FromString(m.SerializeToString()) for m in (a, b)]
+    for message in without:
+        message.ClearField("collection_def")
+    tester.assertProtoEquals(*without)
 
 
 @contextlib.contextmanager

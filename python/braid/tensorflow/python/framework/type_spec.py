@@ -5,6 +5,7 @@ import numpy as np
 
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -53,6 +54,30 @@ class TypeSpec(metaclass=abc.ABCMeta):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return type(self)(*_common(self._serialize(), other._serialize()))
 
+    @property
+    def _flat_tensor_specs(self):
+        """The TypeSpecs of the tensors that stand for a value in a dataset."""
+        return nest.flatten(self._component_specs)
+
+    def _to_tensor_list(self, value):
+        """The tensors that stand for a value."""
+        return nest.flatten(self._to_components(value))
+
+    def _from_tensor_list(self, tensor_list):
+        """The value of such tensors. ValueError: they are of other types."""
+        specs = self._flat_tensor_specs
+        if len(specs) != len(tensor_list):
+            raise ValueError(
+                f"Incompatible input: wrong number of tensors, {len(tensor_list)} for {len(specs)}"
+            )
+        for i, (spec, tensor) in enumerate(zip(specs, tensor_list)):
+            if not spec.is_compatible_with(tensor):
+                raise ValueError(f"Incompatible input: tensor {i} ({tensor}) is incompatible with {spec}")
+        return self._from_compatible_tensor_list(tensor_list)
+
+    def _from_compatible_tensor_list(self, tensor_list):
+        return self._from_components(nest.pack_sequence_as(self._component_specs, tensor_list))
+
     def _to_legacy_output_types(self):
         raise NotImplementedError(f"{type(self).__name__} has no output_types")
 
@@ -90,36 +115,6 @@ class BatchableTypeSpec(TypeSpec):
     @abc.abstractmethod
     def _unbatch(self):
         """The TypeSpec of one of the values in one of this."""
-
-    @property
-    def _flat_tensor_specs(self):
-        """The TypeSpecs of the tensors that stand for a value in a dataset."""
-        from braid.tensorflow.python.util import nest
-
-        return nest.flatten(self._component_specs, expand_composites=False)
-
-    def _to_tensor_list(self, value):
-        """The tensors that stand for a value."""
-        from braid.tensorflow.python.util import nest
-
-        return nest.flatten(self._to_components(value))
-
-    def _from_tensor_list(self, tensor_list):
-        """The value of such tensors. ValueError: they are of other types."""
-        specs = self._flat_tensor_specs
-        if len(specs) != len(tensor_list):
-            raise ValueError(
-                f"Incompatible input: wrong number of tensors, {len(tensor_list)} for {len(specs)}"
-            )
-        for i, (spec, tensor) in enumerate(zip(specs, tensor_list)):
-            if not spec.is_compatible_with(tensor):
-                raise ValueError(f"Incompatible input: tensor {i} ({tensor}) is incompatible with {spec}")
-        return self._from_compatible_tensor_list(tensor_list)
-
-    def _from_compatible_tensor_list(self, tensor_list):
-        from braid.tensorflow.python.util import nest
-
-        return self._from_components(nest.pack_sequence_as(self._component_specs, tensor_list))
 
 
 def _key(value):

@@ -27,6 +27,7 @@ from braid.tensorflow.python.data.util import random_seed
 from braid.tensorflow.python.data.util import structure
 from braid.tensorflow.python.framework import composite_tensor
 from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import random_seed as core_random_seed
 from braid.tensorflow.python.framework import sparse_tensor as sparse_tensor_lib
@@ -545,6 +546,15 @@ class DatasetSpec(type_spec.TypeSpec):
     def _from_tensor(self, tensor):
         return _VariantDataset(tensor, self._element_spec)
 
+    def _batch(self, batch_size):
+        shape = tensor_shape.TensorShape([batch_size]).concatenate(self._dataset_shape)
+        return DatasetSpec(self._element_spec, shape)
+
+    def _unbatch(self):
+        if self._dataset_shape.ndims == 0:
+            raise ValueError("Unbatching a dataset is only supported for rank >= 1")
+        return DatasetSpec(self._element_spec, self._dataset_shape[1:])
+
     def is_compatible_with(self, spec_or_value):
         if isinstance(spec_or_value, DatasetV2):
             spec_or_value = spec_or_value._type_spec
@@ -680,8 +690,9 @@ class TensorSliceDataset(DatasetSource):
         self._tensors = structure.to_batched_tensor_list(whole, element)
         self._spec = structure.unbatched(whole)
         count = tensor_shape.Dimension(None)
-        for part in nest.flatten(whole):
-            count = count.merge_with(tensor_shape.dimension_value(part.shape.with_rank_at_least(1)[0]))
+        for shape in nest.flatten(structure.get_legacy_output_shapes(whole)):
+            if isinstance(shape, tensor_shape.TensorShape):
+                count = count.merge_with(tensor_shape.dimension_value(shape.with_rank_at_least(1)[0]))
         super().__init__(
             gen_dataset_ops.tensor_slice_dataset(
                 self._tensors, output_shapes=structure.get_flat_tensor_shapes(self._spec)
@@ -1007,11 +1018,13 @@ class ShardDataset(UnaryUnchangedStructureDataset):
         self._index = _int64(index, "index")
         shards, own = (tensor_util.constant_value(t) for t in (self._num_shards, self._index))
         if shards is not None and shards < 1:
-            raise ValueError(f"num_shards must be >= 1; got: {num_shards}")
+            raise errors.InvalidArgumentError(None, None, f"num_shards must be >= 1; got: {num_shards}")
         if own is not None and own < 0:
-            raise ValueError(f"index must be >= 0; got: {index}")
+            raise errors.InvalidArgumentError(None, None, f"index must be >= 0; got: {index}")
         if shards is not None and own is not None and own >= shards:
-            raise ValueError(f"index must be <= num_shards; {index} is not < {num_shards}")
+            raise errors.InvalidArgumentError(
+                None, None, f"index must be <= num_shards; {index} is not < {num_shards}"
+            )
         super().__init__(
             input_dataset,
             gen_dataset_ops.shard_dataset(
@@ -1142,9 +1155,9 @@ class _UnbatchDataset(_WithSpec):
 
     def __init__(self, input_dataset):
         sizes = {
-            tensor_shape.dimension_value(s.shape[0])
-            for s in nest.flatten(input_dataset.element_spec)
-            if s.shape.ndims
+            tensor_shape.dimension_value(shape[0])
+            for shape in nest.flatten(structure.get_legacy_output_shapes(input_dataset.element_spec))
+            if isinstance(shape, tensor_shape.TensorShape) and shape.ndims
         } - {None}
         if len(sizes) > 1:
             raise ValueError("Cannot unbatch an input with mixed batch sizes.")

@@ -11,7 +11,6 @@ from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_spec
 from braid.tensorflow.python.framework import type_spec
-from braid.tensorflow.python.ops import gen_sparse_ops
 from braid.tensorflow.python.ops import tensor_array_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -40,6 +39,10 @@ def normalize_element(element):
     for i, x in enumerate(nest.flatten(element)):
         if isinstance(x, sparse_tensor.SparseTensorValue):
             x = sparse_tensor.SparseTensor.from_value(x)
+        elif hasattr(x, "nested_row_splits"):
+            from braid.tensorflow.python.ops.ragged import ragged_tensor
+
+            x = ragged_tensor.convert_to_tensor_or_ragged_tensor(x)
         elif not isinstance(x, composite_tensor.CompositeTensor):
             x = ops.convert_to_tensor(x, name="component_%d" % i)
         parts.append(x)
@@ -121,37 +124,29 @@ def most_specific_common(spec1, spec2):
 # ---- Batches ----
 
 
-def _with_shape(spec, shape):
-    if isinstance(spec, tensor_spec.TensorSpec):
-        return tensor_spec.TensorSpec(shape, spec.dtype)
-    if isinstance(spec, sparse_tensor.SparseTensorSpec):
-        return sparse_tensor.SparseTensorSpec(shape, spec.dtype)
-    raise TypeError(f"Elements of {spec} cannot be batched")
-
-
 def batched(spec, size):
     """The TypeSpecs of batches of `size` elements; None: of any number."""
-    return nest.map_structure(
-        lambda s: _with_shape(s, tensor_shape.TensorShape([size]).concatenate(_shape_of(s))), spec
-    )
+
+    def part(s):
+        _check_batchable(s)
+        return s._batch(size)
+
+    return nest.map_structure(part, spec)
 
 
 def unbatched(spec):
     """The TypeSpecs of the elements of batches. ValueError: a part is no batch."""
 
     def part(s):
-        shape = _shape_of(s)
-        if shape.ndims == 0:
-            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        return _with_shape(s, shape[1:] if shape.ndims is not None else shape)
+        _check_batchable(s)
+        return s._unbatch()
 
     return nest.map_structure(part, spec)
 
 
-def _shape_of(spec):
-    if not isinstance(spec, (tensor_spec.TensorSpec, sparse_tensor.SparseTensorSpec)):
+def _check_batchable(spec):
+    if not hasattr(spec, "_batch"):
         raise TypeError(f"Elements of {spec} cannot be batched")
-    return spec.shape
 
 
 # ---- Flat lists of tensors ----
@@ -159,13 +154,12 @@ def _shape_of(spec):
 
 def _flat_spec(spec):
     """The type and shape of the tensor that stands for a part of an element."""
-    if isinstance(spec, tensor_spec.TensorSpec):
-        return spec
-    if isinstance(spec, sparse_tensor.SparseTensorSpec):
-        return tensor_spec.TensorSpec(None, dtypes.variant)
     own = getattr(spec, "_flat_tensor_spec", None)
-    if own is None:
+    if own is not None:
+        return own
+    if not isinstance(spec, type_spec.BatchableTypeSpec):
         raise TypeError(f"{spec} cannot be a part of a dataset's element")
+    (own,) = spec._flat_tensor_specs
     return own
 
 
@@ -187,14 +181,10 @@ def flat_structure(spec):
 
 
 def _to_tensor(spec, value, many=False):
-    if isinstance(spec, tensor_spec.TensorSpec):
-        return ops.convert_to_tensor(value, spec.dtype)
-    if isinstance(spec, sparse_tensor.SparseTensorSpec):
-        if isinstance(value, sparse_tensor.SparseTensorValue):
-            value = sparse_tensor.SparseTensor.from_value(value)
-        make = gen_sparse_ops.serialize_many_sparse if many else gen_sparse_ops.serialize_sparse
-        return make(value.indices, value.values, value.dense_shape, out_type=dtypes.variant)
-    return spec._to_tensor(value)
+    if not isinstance(spec, type_spec.BatchableTypeSpec):
+        return spec._to_tensor(value)
+    (made,) = (spec._to_batched_tensor_list if many else spec._to_tensor_list)(value)
+    return made
 
 
 def to_tensor_list(spec, element):
@@ -209,17 +199,9 @@ def to_batched_tensor_list(spec, element):
 
 
 def _from_tensor(spec, tensor):
-    if isinstance(spec, tensor_spec.TensorSpec):
-        tensor.set_shape(spec.shape)
-        return tensor
-    if isinstance(spec, sparse_tensor.SparseTensorSpec):
-        made = sparse_tensor.SparseTensor(*gen_sparse_ops.deserialize_sparse(tensor, dtype=spec.dtype))
-        rank = spec.shape.ndims
-        made.indices.set_shape([None, rank])
-        made.dense_shape.set_shape([rank])
-        made._dense_shape_default = spec.shape
-        return made
-    return spec._from_tensor(tensor)
+    if not isinstance(spec, type_spec.BatchableTypeSpec):
+        return spec._from_tensor(tensor)
+    return spec._from_compatible_tensor_list([tensor])
 
 
 def from_tensor_list(spec, tensors):

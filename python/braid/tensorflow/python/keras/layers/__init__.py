@@ -33,3 +33,9 @@ from braid.tensorflow.python.keras.layers.recurrent import (
 )
 from braid.tensorflow.python.keras.layers.serialization import deserialize, serialize
 from braid.tensorflow.python.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper
+
+
+def __getattr__(name):
+    from braid.tensorflow.python.keras import _find
+
+    return _find(__name__, name)
