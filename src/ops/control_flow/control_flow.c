@@ -69,7 +69,7 @@ static void switch_gradient(bd_grad_ctx *c)
         if (!grad.op) grad = zeros_of_unused(g, braid_output(c->op, i), braid_out_dtype(c->output_grads[!i]));
         branches[i] = switch_branch(g, grad, pred, i);
     }
-    braid_op_desc *d = braid_op_begin(g, "Merge", NULL);
+    braid_op_desc *d = braid_op_begin(g, "Merge", "cond_grad");
     braid_op_input_list(d, branches, 2);
     c->input_grads[0] = braid_output(braid_op_end(d), 0);
 }

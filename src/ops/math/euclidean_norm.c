@@ -96,28 +96,12 @@ static void put_roots(const double *sums, const braid_tensor *y)
     }
 }
 
-// Returns whether an axis of a size other than 1 is reduced.
-static bool reduces(const bd_strided *walk, const braid_shape *shape)
-{
-    for (int d = 0; d < shape->rank; d++) {
-        if (walk->to_strides[d] == 0 && shape->dims[d] != 1) return true;
-    }
-    return false;
-}
-
 static void norm_run(bd_op_ctx *c)
 {
     const braid_tensor *x = bd_input(c, 0);
     bd_strided walk;
     braid_shape shape;
     if (!plan(c, &walk, &shape)) return;
-    if (!reduces(&walk, &x->shape)) { // as in TensorFlow, a copy of the input with its signs
-        braid_tensor same;
-        bd_tensor_reshape(&same, x, &shape);
-        bd_output_set(c, 0, &same);
-        bd_tensor_fini(&same);
-        return;
-    }
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape), sums;
     if (!y) return;
     if (!bd_tensor_alloc(&sums, BRAID_DOUBLE, &shape)) {

@@ -61,6 +61,10 @@ _NAMES = {
 _CLASSES = {}
 
 
+class OperatorNotAllowedInGraphError(TypeError):
+    """A tensor was used as a Python bool, or iterated over."""
+
+
 def _define(code, constant):
     """CANCELLED and CancelledError, and so on."""
     words = "".join(word.capitalize() for word in constant.split("_"))

@@ -14,7 +14,7 @@ import traceback
 
 from braid import _native, protos
 from braid.tensorflow.python.eager import context
-from braid.tensorflow.python.framework import device as pydev
+from braid.tensorflow.python.framework import device as pydev, errors_impl
 from braid.tensorflow.python.framework import (
     composite_tensor,
     dtypes,
@@ -256,7 +256,7 @@ class Tensor(_TensorLike):
         return self
 
     def __iter__(self):
-        raise TypeError(
+        raise errors_impl.OperatorNotAllowedInGraphError(
             "Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor "
             "use tf.map_fn."
         )
@@ -265,7 +265,7 @@ class Tensor(_TensorLike):
         raise TypeError(f"object of type 'Tensor' has no len(): use tf.shape of {self.name}")
 
     def __bool__(self):
-        raise TypeError(
+        raise errors_impl.OperatorNotAllowedInGraphError(
             "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of "
             "`if t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
             "subgraphs conditioned on the value of a tensor."

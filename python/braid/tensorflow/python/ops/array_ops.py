@@ -989,7 +989,10 @@ def batch_gather_nd(params, indices, batch_dims, name=None):
         made = gen_array_ops.gather_nd(params, concat(columns + [indices], -1))
         depth = None if count is None else tensor_shape.dimension_value(indices.shape[-1])
         if depth is not None and params.shape.ndims is not None:
-            made.set_shape(indices.shape[:-1].concatenate(params.shape[batch_dims + depth :]))
+            batch = params.shape[:batch_dims].merge_with(indices.shape[:batch_dims])
+            made.set_shape(
+                batch.concatenate(indices.shape[batch_dims:-1]).concatenate(params.shape[batch_dims + depth :])
+            )
         return made
 
 

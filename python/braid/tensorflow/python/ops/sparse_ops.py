@@ -135,11 +135,14 @@ def sparse_concat_v2(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
             )
             for s in shapes
         ]
-    return SparseTensor(
-        *gen_sparse_ops.sparse_concat(
-            [x.indices for x in inputs], [x.values for x in inputs], shapes, axis, name=name
-        )
+    indices, values, dense_shape = gen_sparse_ops.sparse_concat(
+        [x.indices for x in inputs], [x.values for x in inputs], shapes, axis, name=name
     )
+    known = [tensor_util.constant_value(shape) for shape in shapes]
+    if all(shape is not None for shape in known):
+        dense_shape = known[0].copy()
+        dense_shape[axis] = sum(shape[axis] for shape in known)
+    return SparseTensor(indices, values, dense_shape)
 
 
 @tf_export(v1=["sparse.add", "sparse_add"])
@@ -159,14 +162,11 @@ def sparse_add_v2(a, b, threshold=0):
     if isinstance(a, kinds) and isinstance(b, kinds):
         a, b = _convert_to_sparse_tensor(a), _convert_to_sparse_tensor(b)
         threshold = ops.convert_to_tensor(threshold, dtype=a.values.dtype.real_dtype, name="threshold")
-        made = SparseTensor(
-            *gen_sparse_ops.sparse_add(
-                a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape, threshold
-            )
+        indices, values, dense_shape = gen_sparse_ops.sparse_add(
+            a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape, threshold
         )
-        shape = a.get_shape()
-        shape.assert_is_compatible_with(b.get_shape())
-        return made
+        shape = a.get_shape().merge_with(b.get_shape())
+        return SparseTensor(indices, values, shape.as_list() if shape.is_fully_defined() else dense_shape)
     if isinstance(b, kinds):
         a, b = b, a
     a = _convert_to_sparse_tensor(a)
