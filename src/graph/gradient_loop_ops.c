@@ -52,7 +52,7 @@ static void enter_gradient(bd_gradient_loop *l, const braid_op *n, braid_out gra
 {
     if (!grad.op) return;
     *input = bd_node_attr_bool(n, "is_constant") ? sum_gradients(l, n, grad)
-                                                 : bd_region_exit(&l->back, grad, "b_enter");
+                                                 : bd_region_exit(&l->back, grad, "Exit");
 }
 
 bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,

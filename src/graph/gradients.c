@@ -286,9 +286,9 @@ static void hand_on(walk *w, const braid_op *op, const bd_gradient_turn *t)
 {
     for (int i = 0; i < op->input_count && !has_failed(w); i++) {
         if (!t->input_grads[i].op) continue;
-        // The shape of a loop variable may change.
-        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op &&
-            !bd_gradient_loop_of(w->loops, op))
+        // The shape of a loop variable may change, but not that of the value with which it begins.
+        const bool changes = bd_node_role(op) != BD_ROLE_ENTER && bd_gradient_loop_of(w->loops, op);
+        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op && !changes)
             settle_shape(w, op, i, t->input_grads[i]);
         receive(w, op->inputs[i], bd_gradient_turn_result(t, i));
     }

@@ -53,7 +53,7 @@ NAMES = {
     ("sort/transpose", "sort/Neg"),
 }
 # Less of the shape than TensorFlow 2.15 knows, as with 1.15.
-SHAPES = re.compile(r"TensorArrayConcatV3|ReadVariableOp/Switch_grad|b_acc|Conv2DBackpropInput|set_diag")
+SHAPES = re.compile(r"TensorArrayConcatV3|ReadVariableOp/Switch_grad|b_acc|GatherNd_grad/ScatterNd|Conv2DBackpropInput|set_diag")
 # Errors of TensorFlow where Braid goes on, and of classes that differ.
 ERRORS = {
     (None, "LookupError"),  # of a gradient: Braid takes the op for one without a derivative
@@ -161,6 +161,8 @@ def differences(seed, ours, theirs):
     if len(ours["steps"]) != len(theirs["steps"]):
         yield "steps", "", len(ours["steps"]), len(theirs["steps"])
     for i, ((a, x), (b, y)) in enumerate(zip(ours["steps"], theirs["steps"])):
+        if ("value", "'left out'") in (a, b):  # on a server
+            continue
         if described(a, b):
             yield described(a, b), f"step {i}", a, b
         if not same(x, y):

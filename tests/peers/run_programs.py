@@ -174,7 +174,7 @@ class Run:
     def build(self):
         for piece in programs.program(self.seed):
             if self.options.target and "# LOCAL" in piece:
-                continue
+                piece = 'steps += ["left out"] * 2'
             try:
                 exec(compile(piece, "piece", "exec"), self.namespace)  # pylint: disable=exec-used
                 outcome = None
@@ -238,7 +238,7 @@ def main():
     parser.add_argument("--target", default="")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("seeds", nargs="*", type=int)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     with open(options.result, "wb") as out:
         for seed in options.seeds:
             try:

@@ -15,6 +15,7 @@
 //   lost    its last liveness call has broken; a timer runs
 //   gone    the timer, or the start timeout, has fired; the server does not wait for it
 //   done    it has called NotifyDone; the server does not wait for it, whatever happens to its connection
+// A task of TensorFlow's own stays unseen; foreign.c tells when it is done or gone.
 // A liveness call of a new incarnation (the task has restarted) leads from any state to alive. One of the
 // same incarnation leads from unseen, lost and gone to alive.
 //
@@ -404,6 +405,7 @@ void bd_membership_start(bd_membership *m)
     if (m->expected_count > 0) {
         bd_timer_add(m->env.timers, bd_deadline_after_ms(m->log_after_ms), log_unseen, m);
         bd_timer_add(m->env.timers, bd_deadline_after_ms(m->env.start_timeout_ms), start_timed_out, m);
+        membership_look_for_foreign(m);
     }
     for (int i = 0; i < m->membership_server_count; i++)
         membership_hold_liveness(&m->membership_servers[i]);
@@ -537,6 +539,7 @@ bd_membership *bd_membership_new(const bd_membership_env *env)
     m->is_membership_server = bd_membership_is_server(peers, peers->self);
     bd_mutex_init(&m->mu);
     bd_cond_init(&m->notified);
+    bd_map_init(&m->sessions);
     m->expected = bd_calloc((size_t)peers->count, sizeof *m->expected);
     m->membership_servers = bd_calloc((size_t)peers->count, sizeof *m->membership_servers);
     for (int i = 0; i < peers->count; i++) {
@@ -555,6 +558,7 @@ void bd_membership_free(bd_membership *m)
     BD_ASSERT(!m->open);
     bd_cond_fini(&m->notified);
     bd_mutex_fini(&m->mu);
+    bd_map_fini(&m->sessions);
     bd_free(m->expected);
     bd_free(m->membership_servers);
     bd_free(m->reason);

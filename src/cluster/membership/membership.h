@@ -39,6 +39,12 @@ void bd_membership_free(bd_membership *m);
 void bd_membership_serve_liveness(bd_membership *m, bd_incoming *call, const char *job, int task,
                                   uint64_t incarnation);
 
+// Record the sessions that masters have at this task: TensorFlow's own tasks do not say when they are done,
+// see foreign.c. `master` is the name of the task; "": not known.
+void bd_membership_session_opened(bd_membership *m, const char *handle, const char *master,
+                                  uint64_t incarnation);
+void bd_membership_session_closed(bd_membership *m, const char *handle);
+
 // Records that a task is done. For this server's own task it also notifies the membership servers. No effect
 // when the task has restarted since: `incarnation` is that which is done. InvalidArgument for a task that the
 // cluster does not have.

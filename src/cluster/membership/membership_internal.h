@@ -2,6 +2,7 @@
 #ifndef BD_CLUSTER_MEMBERSHIP_INTERNAL_H
 #define BD_CLUSTER_MEMBERSHIP_INTERNAL_H
 
+#include "base/map.h"
 #include "base/thread.h"
 #include "cluster/membership/membership.h"
 
@@ -16,6 +17,12 @@ typedef struct expected {
     uint64_t done_incarnation; // that is done; 0: not known
     bd_timer_id gone_timer;    // 0: none
     int64_t gone_at_ns;        // of the last loss
+    // Of a task that holds no liveness call: foreign.c.
+    bool is_foreign;      // it has answered
+    bool is_looked_for;   // a call to it is open
+    bool answered;        // the last one
+    int looks;            // in a row, after which it may be over
+    uint64_t sessions_of; // the incarnation of the master of its sessions
 } expected;
 
 // A liveness call that another task holds at this membership server. Two references: the transport's, until
@@ -58,6 +65,7 @@ struct bd_membership {
     bool is_done;                   // this task is done; guarded by mu
     int notifying;                  // NotifyDone calls in progress; guarded by mu
     int64_t start_ns, log_after_ms; // of the timer that logs unseen tasks
+    bd_map sessions; // of masters, by handle: the expected task; NULL: one of those; guarded by mu
 };
 
 static inline void membership_report_change(const bd_membership *m)
@@ -68,5 +76,8 @@ static inline void membership_report_change(const bd_membership *m)
 // Holds a liveness call to the membership server, from when it is reachable on, again and again until this
 // server ends.
 void membership_hold_liveness(membership_server *s);
+
+// Looks after a while, again and again while there are any, for the expected tasks that hold no liveness call.
+void membership_look_for_foreign(bd_membership *m);
 
 #endif

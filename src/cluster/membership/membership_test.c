@@ -31,6 +31,9 @@ typedef struct fixture {
     int liveness_calls;
     bd_event held[2]; // the liveness calls have come
     bd_event notice;  // a NotifyDone call that is not answered has come
+    bd_listener *foreign; // a worker of TensorFlow's; NULL: none
+    bd_event asked;       // it has answered GetStatus twice
+    int questions;
 } fixture;
 
 static void drop(void *arg, bool cancelled)
@@ -60,9 +63,12 @@ static void handle(void *arg, bd_incoming *call)
     }
 }
 
+static bd_event *changes; // set by each; NULL: none
+
 static void changed(void *arg)
 {
     (void)arg;
+    if (changes) bd_event_set(changes);
 }
 
 static void init_task(task *t, fixture *f, const char *job, int index, int64_t gone_ms)
@@ -91,6 +97,7 @@ static fixture *fixture_new(braid_status *st)
     bd_event_init(&f->held[0]);
     bd_event_init(&f->held[1]);
     bd_event_init(&f->notice);
+    bd_event_init(&f->asked);
     f->transport = bd_inprocess_transport_new(NULL, NULL, st);
     bd_timers_new(&f->timers, st);
     f->cluster = bd_cluster_new();
@@ -167,6 +174,7 @@ static int tear_down(void **state)
     bd_event_fini(&f->held[0]);
     bd_event_fini(&f->held[1]);
     bd_event_fini(&f->notice);
+    bd_event_fini(&f->asked);
     braid_cluster_free(f->cluster);
     f->transport->free(f->transport);
     bd_free(f->address);
@@ -302,6 +310,62 @@ static void a_late_notice_from_before_a_restart_has_no_effect(void **state)
     assert_false(is_done(f));
 }
 
+static void answer_as_tensorflow(void *arg, bd_incoming *call)
+{
+    fixture *f = arg;
+    BD_STATUS(st);
+    const bool knows = strstr(call->method, "/GetStatus") != NULL;
+    if (!knows) bd_fail(st, BRAID_UNIMPLEMENTED, "%s", call->method);
+    bd_incoming_reply_status(call, st);
+    if (knows && ++f->questions == 2) bd_event_set(&f->asked);
+}
+
+// A worker that holds no liveness call lives until the parameter server has seen it.
+static void let_a_worker_of_tensorflow_live(fixture *f, bool leaves_session)
+{
+    BD_STATUS(st);
+    char *address = NULL;
+    bd_peers_close(&f->ps.peers);
+    fini(&f->ps);
+    init(&f->ps, f, "ps", 8); // ms
+    f->transport->listen(f->transport, "127.0.0.1:2", answer_as_tensorflow, f, &f->foreign, &address, st);
+    assert_ok(st);
+    bd_free(address);
+    bd_membership_start(f->ps.membership);
+    bd_event_wait(&f->asked); // ends: asked again and again, the second time after the first answer
+    assert_false(bd_membership_is_over(f->ps.membership));
+    bd_membership_session_opened(f->ps.membership, "closed", "/job:worker/replica:0/task:0", 5);
+    bd_membership_session_closed(f->ps.membership, "closed");
+    if (leaves_session) // before it ends
+        bd_membership_session_opened(f->ps.membership, "open", "/job:worker/replica:0/task:0", 5);
+    f->transport->listener_close(f->foreign);
+    f->transport->listener_stop(f->foreign, 0);
+    f->transport->listener_free(f->foreign);
+}
+
+static void a_task_of_tensorflow_is_done_when_it_has_closed_its_sessions_and_ended(void **state)
+{
+    fixture *f = *state;
+    changes = &f->notice;
+    let_a_worker_of_tensorflow_live(f, false);
+    bd_event_wait(&f->notice); // ends: it is looked for until then
+    changes = NULL;
+    assert_true(is_done(f));
+    assert_true(bd_membership_is_over(f->ps.membership));
+}
+
+static void a_task_of_tensorflow_that_leaves_a_session_open_is_gone(void **state)
+{
+    fixture *f = *state;
+    changes = &f->notice;
+    let_a_worker_of_tensorflow_live(f, true);
+    bd_event_wait(&f->notice); // ends: it is looked for until then
+    changes = NULL;
+    BD_STATUS(st);
+    assert_true(bd_membership_is_over(f->ps.membership));
+    assert_int_equal(bd_membership_check_done(f->ps.membership, st), BRAID_UNAVAILABLE);
+}
+
 static void a_task_that_was_started_twice_is_named(void **state)
 {
     fixture *f = *state;
@@ -330,6 +394,8 @@ int main(void)
         TEST(a_task_stays_done_when_its_liveness_call_comes_later),
         TEST(a_task_that_was_done_before_it_was_seen_can_restart),
         TEST(a_task_that_was_started_twice_is_named),
+        TEST(a_task_of_tensorflow_is_done_when_it_has_closed_its_sessions_and_ended),
+        TEST(a_task_of_tensorflow_that_leaves_a_session_open_is_gone),
         TEST(a_late_notice_from_before_a_restart_has_no_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

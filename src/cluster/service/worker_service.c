@@ -92,6 +92,9 @@ static void create_session(bd_service_env *env, bd_incoming *call)
     bd_session_cluster *cluster = NULL;
     if (request) find_cluster(env, call, request->server_def, &cluster, st);
     if (request && !st->code)
+        bd_membership_session_opened(env->membership, request->session_handle, request->master_task,
+                                     (uint64_t)request->master_incarnation);
+    if (request && !st->code)
         w->ops->create_session(w, request->session_handle,
                                &(bd_session_owner){.task = request->master_task,
                                                    .incarnation = (uint64_t)request->master_incarnation,
@@ -111,6 +114,7 @@ static void delete_session(bd_service_env *env, bd_incoming *call)
     bd_worker *w = bd_local_worker_base(env->worker);
     const Tensorflow__DeleteWorkerSessionRequest *request = bd_proto_unpack_message(
         &tensorflow__delete_worker_session_request__descriptor, &call->request, arena, st);
+    if (request) bd_membership_session_closed(env->membership, request->session_handle);
     if (request)
         w->ops->delete_session(w, request->session_handle, bd_incoming_reply_status, call);
     else

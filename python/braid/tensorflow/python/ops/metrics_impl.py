@@ -365,7 +365,9 @@ def mean_per_class_accuracy(
             ones *= weights
         update_total = state_ops.scatter_add(total, labels, ones)
         update_count = state_ops.scatter_add(count, labels, is_correct)
-        value = math_ops.reduce_mean(math_ops.div_no_nan(count, math_ops.maximum(total, 0), name=None))
+        value = math_ops.reduce_mean(
+            math_ops.div_no_nan(count, math_ops.maximum(total, 0), name=None), name="mean_accuracy"
+        )
         update_op = math_ops.div_no_nan(update_count, math_ops.maximum(update_total, 0), name="update_op")
         return _collect(value, update_op, metrics_collections, updates_collections)
 
