@@ -2,8 +2,8 @@
 
     compare_programs.py RESULT EXPECTED    prints them; EXPECTED is TensorFlow 2's
 
-The same are: numbers to rounding, integers and strings in full, dtypes, classes of errors, names of tensors and
-operations, static shapes. Braid may know more of a shape, because its engine evaluates what is constant.
+The same are: numbers to rounding, integers and strings in full, dtypes, classes of errors, names of tensors
+and operations, static shapes. Braid may know more of a shape, because its engine evaluates what is constant.
 """
 
 import pickle
@@ -17,8 +17,8 @@ import programs
 RELATIVE = 1e-5  # of float32, by the largest element of the tensor
 CANCELLED = 1e-6  # what is left where terms of about 1 cancel out each other
 
-# What TensorFlow 2.15 does otherwise than 1.15, whose behaviour Braid has, or builds otherwise inside a function
-# whose result has another name then. (Braid's name, TensorFlow 2.15's name), without scopes and numbers.
+# What TensorFlow 2.15 does otherwise than 1.15, whose behaviour Braid has, or builds otherwise inside a
+# function whose result has another name then. (Braid's name, TensorFlow 2.15's), without scopes and numbers.
 NAMES = {
     ("AccumulateNV2", "AddN"),
     ("BatchGather/GatherV2", "BatchGather/Reshape"),
@@ -53,7 +53,9 @@ NAMES = {
     ("sort/transpose", "sort/Neg"),
 }
 # Less of the shape than TensorFlow 2.15 knows, as with 1.15.
-SHAPES = re.compile(r"TensorArrayConcatV3|ReadVariableOp/Switch_grad|b_acc|GatherNd_grad/ScatterNd|Conv2DBackpropInput|set_diag")
+SHAPES = re.compile(
+    r"TensorArrayConcatV3|ReadVariableOp/Switch_grad|b_acc|GatherNd_grad/ScatterNd|Conv2DBackpropInput|set_diag"
+)
 # Errors of TensorFlow where Braid goes on, and of classes that differ.
 ERRORS = {
     (None, "LookupError"),  # of a gradient: Braid takes the op for one without a derivative
@@ -190,7 +192,9 @@ def report(ours, theirs):
             found.append(f"---- {seed} run: did not end with {'Braid' if a is None else 'TensorFlow'}")
             continue
         for kind, where, x, y in differences(seed, a, b):
-            text = f"---- {seed} {kind}: {where[:300]}\n  Braid      {str(x)[:300]}\n  TensorFlow {str(y)[:300]}"
+            text = (
+                f"---- {seed} {kind}: {where[:300]}\n  Braid      {str(x)[:300]}\n  TensorFlow {str(y)[:300]}"
+            )
             found.append(text)
     return found
 

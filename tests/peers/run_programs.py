@@ -2,9 +2,9 @@
 
     run_programs.py RESULT [--target TARGET] SEED...
 
-RESULT gets a pickle for each program: its seed and a dictionary "pieces" (what building each piece raised, or None), "kept"
-(for each name the description and the value) and "steps" (values in order), "nodes" (names with their ops).
-An error stands as ("error", class of the error).
+RESULT gets a pickle for each program: its seed and a dictionary of "pieces" (what building each piece raised,
+or None), "kept" (for each name the description and the value), "steps" (descriptions and values, in order)
+and "nodes" (names and ops). An error stands as ("error", its class, its message).
 """
 
 import argparse
@@ -39,7 +39,9 @@ def det(shape, dtype=tf.float32, partition_info=None):
 def fit(x, shape):
     """The elements of a tensor in another shape: cut off, or with zeros (or "") after them."""
     flat = tf.reshape(x, [-1])
-    padding = tf.fill([int(np.prod(shape))], tf.constant("", tf.string) if x.dtype == tf.string else tf.zeros([], x.dtype))
+    padding = tf.fill(
+        [int(np.prod(shape))], tf.constant("", tf.string) if x.dtype == tf.string else tf.zeros([], x.dtype)
+    )
     return tf.reshape(tf.concat([flat, padding], 0)[: int(np.prod(shape))], shape)
 
 
@@ -55,8 +57,8 @@ def small(x):
 
 def sparse(tf, shape, values):
     """A sparse tensor of some values at places that are given by their number."""
-    count = int(values.shape[0]) if values.shape.ndims and values.shape[0] is not None else 3
-    count = {3: 3, 2: 2, 4: 4}.get(count, 3)
+    known = values.shape[0] if values.shape.ndims else None
+    count = min(int(known), 4) if known is not None and int(known) > 1 else 3
     values = fit(values, [count])
     places = sorted({(i * 5 + 1) % int(np.prod(shape)) for i in range(count)})
     indices = [list(np.unravel_index(place, shape)) for place in places]
@@ -107,7 +109,11 @@ def description(thing):
     """What is known of a value before the program runs."""
     if isinstance(thing, Statistics):
         return ("statistics", *description(thing.tensor)[1:3])
-    if isinstance(thing, (tf.Tensor, tf.Variable)) or hasattr(thing, "initializer") and hasattr(thing, "dtype"):
+    if (
+        isinstance(thing, (tf.Tensor, tf.Variable))
+        or hasattr(thing, "initializer")
+        and hasattr(thing, "dtype")
+    ):
         return ("tensor", thing.dtype.name, str(thing.shape), thing.name)
     if isinstance(thing, tf.SparseTensor):
         return ("sparse", thing.dtype.name, str(thing.shape), *(description(t) for t in thing.op.outputs))
@@ -117,7 +123,12 @@ def description(thing):
         return ("dict", *((key, description(thing[key])) for key in sorted(thing)))
     if isinstance(thing, tf.Operation):
         return ("op", thing.type, thing.name)
-    return ("value", repr(thing) if isinstance(thing, (int, float, str, bytes, bool, type(None))) else type(thing).__name__)
+    return (
+        "value",
+        repr(thing)
+        if isinstance(thing, (int, float, str, bytes, bool, type(None)))
+        else type(thing).__name__,
+    )
 
 
 def plain(value):
@@ -134,7 +145,9 @@ def plain(value):
     if isinstance(value, dict):
         return tuple((key, plain(value[key])) for key in sorted(value))
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return np.array([bytes(v) if isinstance(v, bytes) else v for v in value.ravel()], object).reshape(value.shape)
+        return np.array([bytes(v) if isinstance(v, bytes) else v for v in value.ravel()], object).reshape(
+            value.shape
+        )
     if isinstance(value, (np.ndarray, np.generic)):
         value = np.asarray(value)
         if value.dtype.name == "bfloat16":
@@ -142,7 +155,11 @@ def plain(value):
         return value
     if hasattr(value, "nested_row_splits"):
         return ("ragged", plain(value.nested_row_splits), plain(value.flat_values))
-    return value if isinstance(value, (bytes, str, int, float, bool, type(None))) else ("of type", type(value).__name__)
+    return (
+        value
+        if isinstance(value, (bytes, str, int, float, bool, type(None)))
+        else ("of type", type(value).__name__)
+    )
 
 
 def fetchable(thing):
@@ -206,7 +223,11 @@ class Run:
             session.run(variable.initializer, self.feeds)
         for name, thing in self.kept.items():
             self.result["kept"][name] = (description(thing), None)
-        together = {k: v for k, v in self.kept.items() if not isinstance(v, Statistics) and fetchable(v) is not None and fetchable(v) != []}
+        together = {
+            k: v
+            for k, v in self.kept.items()
+            if not isinstance(v, Statistics) and fetchable(v) is not None and fetchable(v) != []
+        }
         try:
             values = session.run({k: fetchable(v) for k, v in together.items()}, self.feeds)
             values = {k: ("value", plain(v)) for k, v in values.items()}

@@ -29,8 +29,8 @@ typedef struct fixture {
     int silent_calls; // the number of NotifyDone calls that are not answered
     int notified;     // NotifyDone calls that have come
     int liveness_calls;
-    bd_event held[2]; // the liveness calls have come
-    bd_event notice;  // a NotifyDone call that is not answered has come
+    bd_event held[2];     // the liveness calls have come
+    bd_event notice;      // a NotifyDone call that is not answered has come
     bd_listener *foreign; // a worker of TensorFlow's; NULL: none
     bd_event asked;       // it has answered GetStatus twice
     int questions;

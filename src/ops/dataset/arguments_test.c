@@ -108,6 +108,7 @@ static const argument_case cases[] = {
     {"OptimizeDataset", NULL, "3", "^optimizations string[1] noop"},
     {"OptimizeDatasetV2", NULL, "3",
      "^optimizations_enabled string[1] noop; ^optimizations_disabled string[0]; ^optimizations_default string[0]"},
+    {"RewriteDataset", NULL, "3", "+rewrite_name string[] replicate_on_split"},
     {"FilterByLastComponentDataset", NULL, "b", ""},
     {"ConcatenateDataset", NULL, "33", ""},
     {"ZipDataset", NULL, "33", "", "int64,int64"},

@@ -43,6 +43,23 @@ BD_OP(OptimizeDatasetV2) = {
     .kernels = BD_KERNELS({.run = with_vectors_run}),
     .doc = "The same dataset: Braid does not rewrite pipelines.",
 };
+// TensorFlow 2's, for datasets that are made of several.
+static void rewrite_run(bd_op_ctx *c)
+{
+    if (bd_input(c, 1)->shape.rank == 0)
+        input_run(c);
+    else
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "rewrite_name must be a scalar");
+}
+
+BD_OP(RewriteDataset) = {
+    .signature = "(input_dataset: variant, rewrite_name: string) -> (handle: variant)",
+    .attrs = BD_DATASET_ATTRS,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = rewrite_run}),
+    .doc = "The same dataset: Braid does not rewrite pipelines.",
+};
 BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ", "The same dataset, without a change.");
 
 BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ram_budget:int=0; ",

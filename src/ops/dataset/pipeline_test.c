@@ -214,6 +214,7 @@ static void option_datasets_change_no_element(void **state)
         {RANGE(1) "OptionsDataset{serialized_options=x}()", "int64", "int64[] 0 | end", 1},
         {RANGE(1) "OptimizeDatasetV2(string[0]; string[0]; string[0]) FinalizeDataset()", "int64",
          "int64[] 0 | end", 1},
+        {RANGE(2) "RewriteDataset(string[] replicate_on_split)", "int64", "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(1) "ExperimentalLatencyStatsDataset(string[] t)", "int64", "int64[] 0 | end", 1},
         {RANGE(1) "PrivateThreadPoolDataset(int64[] 3)", "int64", "int64[] 0 | end", 1},
         {RANGE(1) "MaxIntraOpParallelismDataset(int64[] 1) NonSerializableDataset()", "int64",

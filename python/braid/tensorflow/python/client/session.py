@@ -238,6 +238,35 @@ def op_stack(op):
 # ---- Sessions ----
 
 
+# BRAID_REWRITE_... of include/braid/session.h, by the switch of RewriterConfig.
+_REWRITES = {
+    "constant_folding": 1,
+    "common_subgraph_elimination": 2,
+    "dependency_optimization": 32,
+    "arithmetic_optimization": 8,
+    "remapping": 4 | 16,
+}
+
+
+def _disabled_rewrites(options):
+    """The rewrites of graphs that GraphOptions switch off."""
+    off = 0
+    if options.optimizer_options.opt_level == -1:  # L0
+        off = sum(_REWRITES.values())
+        off -= options.optimizer_options.do_constant_folding * 1
+        off -= options.optimizer_options.do_common_subexpression_elimination * 2
+    rewriter = options.rewrite_options
+    if rewriter.disable_meta_optimizer:
+        off |= 4 | 8 | 16 | 32
+    for name, rewrites in _REWRITES.items():
+        toggle = getattr(rewriter, name)
+        if toggle == rewriter.OFF:
+            off |= rewrites
+        elif toggle in (rewriter.ON, rewriter.AGGRESSIVE) and not rewriter.disable_meta_optimizer:
+            off &= ~rewrites
+    return off
+
+
 def _options(config):
     """The options of braid._native.Session for a ConfigProto."""
     if config is None:
@@ -251,6 +280,7 @@ def _options(config):
         "operation_timeout_ms": config.operation_timeout_in_ms,
         "cpu_devices": dict(config.device_count).get("CPU", 0),
         "device_filters": list(config.device_filters),
+        "disabled_rewrites": _disabled_rewrites(config.graph_options),
     }
     if config.cluster_def.job:
         options["cluster"] = json.dumps(

@@ -991,7 +991,9 @@ def batch_gather_nd(params, indices, batch_dims, name=None):
         if depth is not None and params.shape.ndims is not None:
             batch = params.shape[:batch_dims].merge_with(indices.shape[:batch_dims])
             made.set_shape(
-                batch.concatenate(indices.shape[batch_dims:-1]).concatenate(params.shape[batch_dims + depth :])
+                batch.concatenate(indices.shape[batch_dims:-1]).concatenate(
+                    params.shape[batch_dims + depth :]
+                )
             )
         return made
 
