@@ -39,6 +39,13 @@ bad_consumer:
                    BD_GRAPH_DEF_VERSION);
 }
 
+// TensorFlow's rewrites of graphs note shapes for themselves in attributes like _input_shapes. Their unknown
+// sizes are numbers below -1, which the attributes of ops may not have.
+static bool is_note_of_shapes(const char *attr)
+{
+    return attr[0] == '_' && strstr(attr, "_shapes");
+}
+
 static braid_code parse_attr(bd_import *im, bd_wire_reader *in, bd_parsed_node *n)
 {
     bd_bytes key = {.data = "", .len = 0};
@@ -51,8 +58,10 @@ static braid_code parse_attr(bd_import *im, bd_wire_reader *in, bd_parsed_node *
             if (!bd_wire_get_bytes(in, &key, &im->arena)) break;
         } else if (field == BD_MAP_ENTRY_VALUE && type == BD_WIRE_BYTES) {
             if (!bd_wire_get_sub(in, &sub)) break;
-            if (bd_attr_read(&sub, &value, &im->arena, &im->tensors, im->st))
-                return bd_status_prefix(im->st, "Attr '%.100s': ", key.data);
+            if (!bd_attr_read(&sub, &value, &im->arena, &im->tensors, im->st)) continue;
+            if (!is_note_of_shapes(key.data)) return bd_status_prefix(im->st, "Attr '%.100s': ", key.data);
+            braid_status_clear(im->st);
+            return BRAID_OK;
         } else {
             bd_wire_skip(in, type);
         }

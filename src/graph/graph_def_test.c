@@ -43,7 +43,7 @@ static void put_text(builder *b, uint32_t field, const char *text)
     bd_wire_put_bytes(&b->w, field, text, strlen(text));
 }
 
-// An attr "name=kind:value": T=type:1, N=int:2, s=string:x, b=bool:1, empty=none.
+// An attr "name=kind:value": T=type:1, N=int:2, s=string:x, b=bool:1, v=size:3 (the shape of a vector), empty=none.
 static void put_attr(builder *node, const char *text)
 {
     char name[64], kind[16] = {0}, value[64] = {0};
@@ -56,6 +56,14 @@ static void put_attr(builder *node, const char *text)
     if (strcmp(kind, "int") == 0) bd_wire_put_uint(&attr.w, 3, (uint64_t)atoll(value));
     if (strcmp(kind, "bool") == 0) bd_wire_put_uint(&attr.w, 5, (uint64_t)atoll(value));
     if (strcmp(kind, "type") == 0) bd_wire_put_uint(&attr.w, 6, (uint64_t)atoll(value));
+    if (strcmp(kind, "size") == 0) {
+        builder shape, dim;
+        begin(&shape);
+        begin(&dim);
+        bd_wire_put_uint(&dim.w, 1, (uint64_t)atoll(value));
+        put_sub(&shape, 2, &dim);
+        put_sub(&attr, 7, &shape);
+    }
     if (strcmp(kind, "garbage") == 0) bd_wire_put_raw(&attr.w, "\x0a\xff", 2);
     if (strcmp(kind, "wiretype") == 0) bd_wire_put_fixed64(&attr.w, 3, 1);
     if (strcmp(kind, "badtensor") == 0) bd_wire_put_bytes(&attr.w, 8, "\x08\xe7\x07", 3); // dtype 999
@@ -282,6 +290,18 @@ static void the_last_value_of_a_repeated_attr_wins(void **state)
     braid_graph_free(g);
 }
 
+static void shapes_that_tensorflow_notes_for_itself_do_not_matter(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    import_text(g, "x = Placeholder( ) dtype=type:1 _input_shapes=size:-5", st);
+    assert_ok(st);
+    import_text(g, "y = Placeholder( ) dtype=type:1 shape=size:-5", st);
+    assert_error(st, BRAID_INVALID_ARGUMENT, "Attr 'shape': a shape has dimension -5");
+    braid_graph_free(g);
+}
+
 static char log_lines[512];
 
 static void collect_log(braid_log_level level, const char *message, void *arg)
@@ -502,6 +522,7 @@ int main(void)
         cmocka_unit_test(malformed_bytes_are_errors),
         cmocka_unit_test(truncated_messages_are_errors),
         cmocka_unit_test(the_last_value_of_a_repeated_attr_wins),
+        cmocka_unit_test(shapes_that_tensorflow_notes_for_itself_do_not_matter),
         cmocka_unit_test(unknown_attrs_are_kept_and_logged_once),
         cmocka_unit_test(an_unknown_op_survives_a_round_trip),
         cmocka_unit_test(each_kind_of_attr_survives_a_round_trip),
