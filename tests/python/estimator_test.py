@@ -267,13 +267,11 @@ class Contrib(unittest.TestCase):
         self.assertGreater(c.evaluate(x, y)["accuracy"], 0.9)
         self.assertEqual(64, len(list(c.predict(x))))
 
-    def test_strategies_of_several_replicas_are_refused(self):
+    def test_a_strategy_of_one_replica(self):
         with tf.distribute.MirroredStrategy().scope():
             self.assertTrue(tf.distribute.in_cross_replica_context())
             self.assertEqual(1, tf.distribute.get_strategy().num_replicas_in_sync)
         self.assertFalse(tf.distribute.has_strategy())
-        with self.assertRaisesRegex(NotImplementedError, "parameter servers"):
-            tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
 
 
 def free_ports(count):

@@ -1,6 +1,7 @@
 """tf.contrib.distribute: the strategies of tf.distribute under their older names."""
 
 from braid.tensorflow.python.distribute import distribute_lib
+from braid.tensorflow.python.distribute import mirrored_strategy
 from braid.tensorflow.python.distribute.cross_device_ops import (  # noqa: F401
     CrossDeviceOps,
     HierarchicalCopyAllReduce as AllReduceCrossDeviceOps,
@@ -30,8 +31,8 @@ def _refuse_gpus(what, *counts):
         )
 
 
-class MirroredStrategy(distribute_lib.MirroredStrategy):
-    """Replicas on the devices of a machine: on one. Several are refused."""
+class MirroredStrategy(mirrored_strategy.MirroredStrategy):
+    """Replicas on the devices of a machine: `devices`, or the first num_gpus GPUs."""
 
     def __init__(
         self,
@@ -43,7 +44,9 @@ class MirroredStrategy(distribute_lib.MirroredStrategy):
         cross_tower_ops=None,
         prefetch_on_device=None,
     ):
-        _refuse_gpus("MirroredStrategy", num_gpus, num_gpus_per_worker)
+        count = num_gpus or num_gpus_per_worker or 0
+        if devices is None and count > 1:
+            devices = [f"/device:GPU:{i}" for i in range(count)]
         super().__init__(devices, cross_device_ops)
 
 

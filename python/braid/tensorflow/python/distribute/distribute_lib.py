@@ -1,8 +1,8 @@
-"""tf.distribute's strategies, with one replica in each process.
+"""tf.distribute's strategies.
 
 A strategy of one replica changes nothing in the graph: its scope says that variables are the strategy's, and
-its replica's function is called once. Training on several processes is what tf.estimator and parameter
-servers do. What would need several replicas in one process is refused by name.
+its replica's function is called once. MirroredStrategy of several devices has a replica on each: see
+mirrored_strategy.py. Training on several processes is what tf.estimator and parameter servers do.
 """
 
 import contextlib
@@ -61,9 +61,20 @@ class InputReplicationMode(enum.Enum):
 class StrategyV1:
     """A strategy of one replica in this process. See the module."""
 
+    _scale_loss_for_estimator = False
+
     def __init__(self, extended):
         self._extended = extended
         self._replica_context = ReplicaContext(self, 0)
+
+    @contextlib.contextmanager
+    def _scale_loss_for_estimator_enabled(self):
+        """A context in which optimizers divide losses by the number of replicas."""
+        self._scale_loss_for_estimator = True
+        try:
+            yield
+        finally:
+            self._scale_loss_for_estimator = False
 
     @property
     def extended(self):
@@ -77,7 +88,7 @@ class StrategyV1:
     def _scope(self):
         context._stack().append((self, None))
         try:
-            with self._extended._device_scope():
+            with self._extended._device_scope(), self._extended._creator_scope():
                 yield self
         finally:
             context._stack().pop()
@@ -171,6 +182,10 @@ class StrategyExtendedV1:
 
     def _container_strategy(self):
         return self._container_strategy_ref
+
+    def _creator_scope(self):
+        """The context in which variables are the strategy's."""
+        return contextlib.nullcontext()
 
     def _device_scope(self):
         return ops.device(self._device) if self._device else contextlib.nullcontext()
@@ -324,15 +339,6 @@ class OneDeviceStrategy(StrategyV1):
         super().__init__(StrategyExtendedV1(self, device))
 
 
-@tf_export("distribute.MirroredStrategy", v1=["distribute.MirroredStrategy"])
-class MirroredStrategy(StrategyV1):
-    """Replicas on the devices of a machine: on one. Several are refused."""
-
-    def __init__(self, devices=None, cross_device_ops=None):
-        del cross_device_ops  # between replicas
-        super().__init__(StrategyExtendedV1(self, _one_device(devices, "tf.distribute.MirroredStrategy")))
-
-
 @tf_export(
     "distribute.experimental.CentralStorageStrategy", v1=["distribute.experimental.CentralStorageStrategy"]
 )
@@ -385,8 +391,17 @@ class CollectiveAllReduceStrategy(StrategyV1):
 
 @tf_export("distribute.get_loss_reduction", v1=["distribute.get_loss_reduction"])
 def get_loss_reduction():
-    """How losses of replicas are put together: their mean."""
-    return ReduceOp.MEAN
+    """How losses of replicas are put together: by their sum, but by their mean for an Estimator's, unless its
+    model_fn sums the losses of a batch.
+    """
+    if not context.get_strategy()._scale_loss_for_estimator:
+        return ReduceOp.SUM
+    last = getattr(ops.get_default_graph(), "_last_loss_reduction", None)
+    return ReduceOp.SUM if last == "weighted_sum" else ReduceOp.MEAN
+
+
+def _is_mean(reduce_op):
+    return (ReduceOp(reduce_op.upper()) if isinstance(reduce_op, str) else reduce_op) == ReduceOp.MEAN
 
 
 get_strategy = context.get_strategy

@@ -102,6 +102,10 @@ class Estimator:
         self._config = maybe_overwrite_model_dir_and_session_config(config, model_dir)
         self._train_distribution = self._config.train_distribute
         self._eval_distribution = self._config.eval_distribute
+        if self._eval_distribution is not None and self._eval_distribution.num_replicas_in_sync > 1:
+            raise NotImplementedError(
+                "RunConfig(eval_distribute=): Braid evaluates on one device; train_distribute takes several"
+            )
         self._model_dir = self._config.model_dir
         self._session_config = self._config.session_config
         logging.info("Using config: %s", self._config)
@@ -471,7 +475,10 @@ class Estimator:
         if "input_context" in names:
             from braid.tensorflow.python.distribute import distribute_lib
 
-            known["input_context"] = distribute_lib.InputContext()
+            strategy = self._train_distribution if mode == ModeKeys.TRAIN else self._eval_distribution
+            known["input_context"] = (
+                strategy.extended._input_context() if strategy else distribute_lib.InputContext()
+            )
         kwargs = {name: known[name] for name in names if name in known}
         with ops.device("/cpu:0"):
             return input_fn(**kwargs)
@@ -531,7 +538,22 @@ class Estimator:
         return strategy.scope() if strategy is not None else contextlib.nullcontext()
 
     def _in_replica(self, strategy, fn, *args):
-        return fn(*args) if strategy is None else strategy.extended.call_for_each_replica(fn, args)
+        """The EstimatorSpec of fn; of several replicas that of the first one, with the loss and the train_op
+        of all.
+        """
+        if strategy is None or strategy.num_replicas_in_sync == 1:
+            return fn(*args) if strategy is None else strategy.extended.call_for_each_replica(fn, args)
+        specs = []
+
+        def keep(*args):
+            specs.append(fn(*args))
+            return specs[-1].loss, specs[-1].train_op
+
+        with strategy._scale_loss_for_estimator_enabled():
+            loss, train_op = strategy.extended.call_for_each_replica(keep, args)
+            scaled = getattr(ops.get_default_graph(), "_is_loss_scaled_by_optimizer", False)
+        loss = strategy.reduce("MEAN" if scaled else "SUM", loss)
+        return specs[0]._replace(loss=loss, train_op=strategy.group(train_op))
 
     # Training.
 
@@ -542,8 +564,10 @@ class Estimator:
             random_seed.set_random_seed(self._config.tf_random_seed)
             global_step = self._create_and_assert_global_step(graph)
             training_util._get_or_create_global_step_read(graph)
-            features, labels, input_hooks = self._get_features_and_labels_from_input_fn(
-                input_fn, ModeKeys.TRAIN
+            strategy = self._train_distribution
+            features, labels, input_hooks = estimator_util.parse_input_fn_result(
+                self._call_input_fn(input_fn, ModeKeys.TRAIN),
+                strategy if strategy is not None and strategy.num_replicas_in_sync > 1 else None,
             )
             spec = self._in_replica(
                 self._train_distribution, self._call_model_fn, features, labels, ModeKeys.TRAIN, self.config

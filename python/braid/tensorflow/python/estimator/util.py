@@ -45,15 +45,23 @@ class _DatasetInitializerHook(session_run_hook.SessionRunHook):
         session.run(self._initializer)
 
 
-def parse_input_fn_result(result):
-    """(features, labels, hooks) of what an input function returned: a Dataset, (features, labels) or features."""
+def parse_input_fn_result(result, strategy=None):
+    """(features, labels, hooks) of what an input function returned: a Dataset, (features, labels) or features.
+
+    strategy: of several replicas, each of which gets elements of its own; they need a Dataset.
+    """
     hooks = []
     if _is_dataset(result):
         from braid.tensorflow.python.data.ops import dataset_ops
 
-        iterator = dataset_ops.make_initializable_iterator(result)
+        if strategy is not None:
+            iterator = strategy.make_input_fn_iterator(lambda _: result)
+        else:
+            iterator = dataset_ops.make_initializable_iterator(result)
         hooks.append(_DatasetInitializerHook(iterator))
         result = iterator.get_next()
+    elif strategy is not None:
+        raise ValueError(f"{type(strategy).__name__}: input_fn must return a tf.data.Dataset")
     return parse_iterator_result(result) + (hooks,)
 
 

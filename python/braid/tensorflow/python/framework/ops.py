@@ -1078,8 +1078,12 @@ class Graph:
         return own
 
     def switch_to_thread_local(self):
-        """From now on the device, control and colocation scopes of each thread are its own."""
-        self._is_thread_local = True
+        """From now on the device, control and colocation scopes of each thread are its own. This thread keeps
+        those that it is in.
+        """
+        if not self._is_thread_local:
+            self._is_thread_local = True
+            self._state.own = self._shared
 
     _stack_state_is_thread_local = property(lambda self: self._is_thread_local)
 

@@ -2,6 +2,7 @@
 
 import abc
 
+from braid.tensorflow.python.distribute import distribution_strategy_context as ds
 from braid.tensorflow.python.framework import dtypes, ops
 from braid.tensorflow.python.ops import (
     array_ops,
@@ -27,7 +28,9 @@ def _deduplicate_indexed_slices(values, indices):
 
 
 def _var_key(var):
-    """The key of a variable in an optimizer's tables."""
+    """The key of a variable in an optimizer's tables; of a copy on a device, that of the whole."""
+    whole = getattr(var, "_distributed_container", None)
+    var = var if whole is None else whole.values[0]
     return (var.op.graph, var.op.name) if hasattr(var, "op") else var._unique_id
 
 
@@ -197,6 +200,7 @@ class Optimizer(trackable.Trackable):
             )
         if callable(loss):
             loss = loss()
+        loss = _divided_by_replicas(loss)
         self._assert_valid_dtypes([loss])
         if grad_loss is not None:
             self._assert_valid_dtypes([grad_loss])
@@ -233,6 +237,10 @@ class Optimizer(trackable.Trackable):
         given = tuple(grads_and_vars)
         if not given:
             raise ValueError("No variables provided.")
+        if ds.get_strategy().num_replicas_in_sync > 1:
+            if ds.in_cross_replica_context():
+                raise RuntimeError("apply_gradients() must be called in a replica context.")
+            return ds.get_replica_context().merge_call(self._apply_across, args=(given, global_step, name))
         updates = [(_as_gradient(g), v, _get_processor(v)) for g, v in given]
         var_list = [v for g, v, _ in updates if g is not None]
         if not var_list:
@@ -258,6 +266,34 @@ class Optimizer(trackable.Trackable):
             if train_op not in train_ops:
                 train_ops.append(train_op)
             return train_op
+
+    def _apply_across(self, strategy, grads_and_vars, global_step, name):
+        """As apply_gradients, with the gradients of several replicas: their sums update each copy of a
+        variable.
+        """
+        from braid.tensorflow.python.distribute import values
+
+        reduced = [
+            (values.reduce(g, False, v.values[0].device), v) for g, v in grads_and_vars if g is not None
+        ]
+        if not reduced:
+            raise ValueError(
+                f"No gradients provided for any variable: {[v.name for _, v in grads_and_vars]}."
+            )
+        with ops.init_scope():
+            self._create_slots([v for _, v in reduced])
+        update_ops = []
+        with ops.name_scope(name, self._name) as name:
+            self._prepare()
+            for grad, var in reduced:
+                grad = _as_gradient(grad)
+                for i, copy in enumerate(var.values):
+                    with ops.name_scope(f"update_{copy.op.name}"), values.update_context(i, copy.device):
+                        update_ops.append(_get_processor(copy).update_op(self, grad))
+            if global_step is None:
+                return self._finish(update_ops, name)
+            with ops.control_dependencies([self._finish(update_ops, "update")]):
+                return control_flow_ops.group(global_step.assign_add(1, read_value=False), name=name)
 
     def get_slot(self, var, name):
         """The slot `name` of the variable, or None."""
@@ -382,6 +418,20 @@ class Optimizer(trackable.Trackable):
     def _call_if_callable(self, param):
         """A hyperparameter may be a function that makes it."""
         return param() if callable(param) else param
+
+
+def _divided_by_replicas(loss):
+    """An Estimator's loss, over the number of replicas, whose gradients are added up."""
+    strategy = ds.get_strategy()
+    ops.get_default_graph()._is_loss_scaled_by_optimizer = False
+    if strategy.num_replicas_in_sync == 1:
+        return loss
+    from braid.tensorflow.python.distribute import distribute_lib
+
+    if distribute_lib.get_loss_reduction() != distribute_lib.ReduceOp.MEAN:
+        return loss
+    ops.get_default_graph()._is_loss_scaled_by_optimizer = True
+    return loss * (1.0 / strategy.num_replicas_in_sync)
 
 
 def _as_gradient(g):

@@ -220,6 +220,10 @@ class Layer(trackable.Trackable):
                 )
         getter = kwargs.get("getter") or base_layer_utils.make_variable
         more = {k: kwargs[k] for k in ("collections", "caching_device") if kwargs.get(k) is not None}
+        if synchronization is not None:
+            more["synchronization"] = synchronization
+        if aggregation is not None:
+            more["aggregation"] = aggregation
         variable = getter(
             name=name,
             shape=shape,

@@ -47,6 +47,8 @@ def make_variable(
         constraint=constraint,
         use_resource=True if use_resource is None else use_resource,
         collections=collections,
+        synchronization=synchronization,
+        aggregation=aggregation,
     )
 
 

@@ -6,6 +6,7 @@ and prediction are made at their first use; each runs one batch in Keras' sessio
 
 import numpy as np
 
+from braid.tensorflow.python.distribute import distribution_strategy_context
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras import losses as losses_module
@@ -46,6 +47,11 @@ class Model(Network):
         fits the loss. weighted_metrics: metrics with the weights of examples. sample_weight_mode: "temporal"
         for weights of steps. target_tensors: tensors to use as labels.
         """
+        if distribution_strategy_context.get_strategy().num_replicas_in_sync > 1:
+            raise NotImplementedError(
+                "Model.compile in the scope of a strategy of several replicas: use "
+                "tf.keras.estimator.model_to_estimator, or a strategy of one device"
+            )
         run_eagerly = kwargs.pop("run_eagerly", None)
         kwargs.pop("experimental_run_tf_function", None)
         if run_eagerly:

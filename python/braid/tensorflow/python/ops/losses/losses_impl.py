@@ -80,6 +80,7 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     with ops.name_scope(scope, "weighted_loss", (losses, weights)):
         with ops.control_dependencies((weights_broadcast_ops.assert_broadcastable(weights, losses),)):
+            ops.get_default_graph()._last_loss_reduction = reduction  # see distribute.get_loss_reduction
             losses = ops.convert_to_tensor(losses)
             input_dtype = losses.dtype
             losses = math_ops.cast(losses, dtype=dtypes.float32)

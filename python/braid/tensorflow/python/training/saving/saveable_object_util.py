@@ -82,6 +82,8 @@ def _as_variable_tensor(op):
 
 def _is_other_trackable(op):
     """Whether it says itself what is to be saved of it, and is no variable."""
+    if hasattr(type(op), "_together"):  # a variable with copies on several devices
+        return True
     return isinstance(op, trackable.Trackable) and not isinstance(op, variables.Variable)
 
 
@@ -110,7 +112,9 @@ def saveable_objects_for_op(op, name):
             if whole is not None and whole != info.full_name:
                 raise ValueError(f"Slices must all be from the same tensor: {whole} != {info.full_name}")
             whole = info.full_name
-            if variable.op.type in _REF_VARIABLE_OPS:
+            if _is_other_trackable(variable):
+                yield variable._saveable(name, info.spec)
+            elif variable.op.type in _REF_VARIABLE_OPS:
                 yield ReferenceVariableSaveable(variable, info.spec, name)
             else:
                 yield ResourceVariableSaveable(variable, info.spec, name)
@@ -143,7 +147,7 @@ def op_list_to_dict(op_list, convert_variable_to_tensor=True):
             named[var.name] = var
         elif isinstance(var, variables.PartitionedVariable):
             add(var.name, var)
-        elif _is_other_trackable(var):
+        elif _is_other_trackable(var) and not getattr(var, "_save_slice_info", None):
             made = [m() if callable(m) else m for m in var._gather_saveables_for_checkpoint().values()]
             named.update(op_list_to_dict(made, convert_variable_to_tensor))
         elif isinstance(var, variables.Variable) and var._save_slice_info:

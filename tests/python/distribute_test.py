@@ -1,0 +1,149 @@
+"""tf.distribute.MirroredStrategy on two CPUs of a process: what replicas compute together is what one does."""
+
+import tempfile
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import braid.tensorflow as tf
+import numpy as np
+
+_X = np.random.RandomState(0).randn(8, 3).astype(np.float32)
+_Y = _X @ np.array([[1.0], [2.0], [3.0]], np.float32)
+_CONFIG = tf.ConfigProto(device_count={"CPU": 2})
+_SUM, _MEAN = tf.distribute.ReduceOp.SUM, tf.distribute.ReduceOp.MEAN
+
+
+def _dataset():
+    return tf.data.Dataset.from_tensor_slices((_X, _Y)).repeat().batch(8)
+
+
+class MirroredTest(unittest.TestCase):
+    def setUp(self):
+        graph = tf.Graph().as_default()
+        graph.__enter__()
+        self.addCleanup(graph.__exit__, None, None, None)
+        self.strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+
+    def step(self, features, labels, optimizer):
+        """A step of a model with a dense layer and rows of a table, and its loss, of a batch of 8 in all."""
+        table = tf.get_variable("table", [2, 3], initializer=tf.ones_initializer())
+        rows = tf.nn.embedding_lookup(table, tf.cast(features[:, 0] > 0, tf.int32))
+        out = tf.layers.dense(features * rows, 1, kernel_initializer=tf.constant_initializer(0.5))
+        loss = tf.reduce_sum((out - labels) ** 2) / 8
+        return optimizer.minimize(loss), loss
+
+    def trained(self, make_optimizer, strategy):
+        """The losses of five steps, and the variables after them."""
+        with tf.Graph().as_default():
+            if strategy is None:
+                iterator = tf.data.make_initializable_iterator(_dataset())
+                step, loss = self.step(*iterator.get_next(), make_optimizer())
+            else:
+                with strategy.scope():
+                    optimizer = make_optimizer()
+                    iterator = strategy.make_dataset_iterator(_dataset())
+                    step, loss = strategy.experimental_run(
+                        lambda batch: self.step(*batch, optimizer), iterator
+                    )
+                    step, loss = strategy.group(step), strategy.reduce(_SUM, loss, axis=None)
+            with tf.Session(config=_CONFIG) as session:
+                session.run([iterator.initializer, tf.global_variables_initializer()])
+                losses = [session.run([loss, step])[0] for _ in range(5)]
+                names = [v.op.name for v in tf.global_variables()]
+                return losses, dict(zip(names, session.run(tf.global_variables()))), tf.global_variables()
+
+    def test_training_is_that_of_one_replica(self):
+        for make in (
+            lambda: tf.train.GradientDescentOptimizer(0.05),
+            lambda: tf.train.AdamOptimizer(0.05),
+            lambda: tf.train.MomentumOptimizer(0.05, 0.9),
+            lambda: tf.train.AdagradOptimizer(0.05),
+        ):
+            losses, values, _ = self.trained(make, None)
+            mirrored_losses, mirrored_values, variables = self.trained(make, self.strategy)
+            np.testing.assert_allclose(mirrored_losses, losses, rtol=1e-5)
+            self.assertEqual(sorted(mirrored_values), sorted(values))
+            for name, value in values.items():
+                np.testing.assert_allclose(mirrored_values[name], value, rtol=1e-4, atol=1e-6)
+            self.assertEqual(
+                [[c.device for c in v.values] for v in variables][0], ["/device:CPU:0", "/device:CPU:1"]
+            )
+
+    def test_replicas_and_what_is_between_them(self):
+        with self.strategy.scope():
+            v = tf.Variable(5.0, aggregation=tf.VariableAggregation.MEAN)
+
+            def replica():
+                context = tf.distribute.get_replica_context()
+                number = tf.cast(context.replica_id_in_sync_group, tf.float32)
+                both = context.all_reduce(_SUM, number + 1)
+                return number, both, v.assign_add(number)
+
+            number, both, assigned = self.strategy.experimental_run_v2(replica)
+            mean = self.strategy.reduce(_MEAN, number, axis=None)
+        self.assertEqual(
+            [t.device for t in self.strategy.experimental_local_results(number)][1], "/device:CPU:1"
+        )
+        with tf.Session(config=_CONFIG) as session:
+            session.run(v.initializer)
+            self.assertEqual(session.run([mean, both, assigned]), [0.5, 3.0, 5.5])
+            self.assertEqual(session.run(list(v.values)), [5.5, 5.5])
+
+    def test_what_replicas_may_not_do(self):
+        with self.strategy.scope():
+            v = tf.Variable(1.0)
+            with self.assertRaisesRegex(ValueError, "must specify an aggregation method"):
+                self.strategy.experimental_run_v2(lambda: v.assign(2.0))
+            with self.assertRaisesRegex(ZeroDivisionError, "division"):  # the others are ended
+                self.strategy.experimental_run_v2(lambda: 1 / 0)
+
+            def uneven():
+                context = tf.distribute.get_replica_context()
+                if context._id == 0:
+                    context.merge_call(lambda strategy: None)
+
+            with self.assertRaisesRegex(RuntimeError, "different number of .*merge_call"):
+                self.strategy.experimental_run_v2(uneven)
+            with self.assertRaisesRegex(RuntimeError, "in a replica context"):
+                tf.train.GradientDescentOptimizer(1.0).apply_gradients([(tf.constant(1.0), v)])
+
+    def test_averages_of_batches_are_each_replicas_own_until_they_are_read(self):
+        with self.strategy.scope():
+
+            def replica():
+                number = tf.distribute.get_replica_context()._id
+                tf.layers.batch_normalization(tf.fill([2, 1], 100.0 * number), training=True, momentum=0.0)
+
+            self.strategy.experimental_run_v2(replica)
+            (mean,) = [v for v in tf.global_variables() if "moving_mean" in v.name]
+        with tempfile.TemporaryDirectory() as directory, tf.Session(config=_CONFIG) as session:
+            session.run(tf.global_variables_initializer())
+            session.run(tf.get_collection(tf.GraphKeys.UPDATE_OPS))
+            self.assertEqual([v[0] for v in session.run(list(mean.values))], [0.0, 100.0])
+            saver = tf.train.Saver()
+            path = saver.save(session, directory + "/ck")
+            self.assertEqual(tf.train.load_variable(path, "batch_normalization/moving_mean")[0], 50.0)
+            saver.restore(session, path)
+            self.assertEqual([v[0] for v in session.run(list(mean.values))], [50.0, 50.0])
+
+    def test_estimator(self):
+        def model_fn(features, labels, mode):
+            out = tf.layers.dense(features, 1)
+            loss = tf.losses.mean_squared_error(labels, out)
+            train_op = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=tf.train.get_global_step())
+            return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+        with tempfile.TemporaryDirectory() as directory:
+            for strategy in (self.strategy, None):  # the second goes on from the first's checkpoint
+                config = tf.estimator.RunConfig(
+                    train_distribute=strategy, session_config=_CONFIG, tf_random_seed=1
+                )
+                estimator = tf.estimator.Estimator(model_fn, directory, config)
+                estimator.train(_dataset, steps=100)
+            result = estimator.evaluate(_dataset, steps=1)
+        self.assertEqual(result["global_step"], 200)
+        self.assertLess(result["loss"], 0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()
