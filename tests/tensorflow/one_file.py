@@ -84,6 +84,10 @@ SHARED = re.compile(
 )
 
 
+# Tests whose names say that they are of eager execution, or of TensorFlow 2's rules.
+EAGER = re.compile(r"_mode_eager(_|$)|_tfapiversion_2(_|$)")
+
+
 class Absent(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -136,7 +140,12 @@ def load():
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__file__ = path
     exec(compile(pathlib.Path(path).read_bytes(), path, "exec"), module.__dict__)
-    return unittest.defaultTestLoader.loadTestsFromModule(module)
+    return unittest.TestSuite(
+        test
+        for tests in unittest.defaultTestLoader.loadTestsFromModule(module)
+        for test in tests
+        if not EAGER.search(test.id())
+    )
 
 
 sys.argv = [path]

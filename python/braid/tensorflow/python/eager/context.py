@@ -5,6 +5,7 @@ import contextlib
 from braid.tensorflow.python.util.tf_export import tf_export
 
 GRAPH_MODE, EAGER_MODE = 0, 1
+SYNC, ASYNC = 0, 1
 
 
 @tf_export("executing_eagerly")

@@ -305,9 +305,11 @@ class DatasetV2(composite_tensor.CompositeTensor):
 
         num_parallel_calls: how many calls run at a time; AUTOTUNE: the engine says.
         """
+        # A function that raises OutOfRangeError ends a dataset of TensorFlow 1, and fails one of 2.
+        keeps = not isinstance(self, DatasetV1)
         if num_parallel_calls is None:
-            return MapDataset(self, map_func, preserve_cardinality=True)
-        return ParallelMapDataset(self, map_func, num_parallel_calls, preserve_cardinality=True)
+            return MapDataset(self, map_func, preserve_cardinality=keeps)
+        return ParallelMapDataset(self, map_func, num_parallel_calls, preserve_cardinality=keeps)
 
     def map_with_legacy_function(self, map_func, num_parallel_calls=None):
         return self.map(map_func, num_parallel_calls)
@@ -544,6 +546,7 @@ class DatasetSpec(type_spec.TypeSpec):
         return value._variant_tensor
 
     def _from_tensor(self, tensor):
+        tensor.set_shape(self._dataset_shape)
         return _VariantDataset(tensor, self._element_spec)
 
     def _batch(self, batch_size):
@@ -639,6 +642,11 @@ class _VariantDataset(DatasetV1):
     def __init__(self, dataset_variant, element_spec):
         self._spec = element_spec
         super().__init__(dataset_variant)
+
+    @property
+    def _type_spec(self):
+        known = self._variant_tensor.shape
+        return DatasetSpec(self._spec, known if known.ndims is not None else ())
 
     def _inputs(self):
         return []
@@ -1126,7 +1134,18 @@ class PaddedBatchDataset(_WithSpec):
 
 def _padded_shape_to_tensor(padded_shape, input_shape):
     """A shape to pad to as an int64 vector. ValueError: it does not fit the elements'."""
-    tensor = convert.partial_shape_to_tensor(padded_shape)
+    try:
+        tensor = convert.partial_shape_to_tensor(padded_shape)
+    except (TypeError, ValueError):
+        given = ops.convert_to_tensor(padded_shape)
+        if given.shape.ndims != 1:
+            raise ValueError(
+                f"Padded shape {padded_shape} must be a 1-D tensor of tf.int64 values, but its shape was {given.shape}."
+            ) from None
+        raise TypeError(
+            f"Padded shape {padded_shape} must be a 1-D tensor of tf.int64 values, but its element type was "
+            f"{given.dtype.name}."
+        ) from None
     known = tensor_util.constant_value_as_shape(tensor)
     if known.ndims is not None and input_shape.ndims is not None:
         if known.ndims != input_shape.ndims or any(

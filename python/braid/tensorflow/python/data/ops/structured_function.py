@@ -93,6 +93,7 @@ class _ElementFunction(function._DefinedFunction):
             name=name,
             arg_shapes=self._shapes,
             capture_resource_var_by_value=False,
+            collections_ref={k: list(v) for k, v in ops.get_default_graph()._collections.items()},
         )
         self._set_body(graph)
 

@@ -16,8 +16,14 @@ def optional_param_to_tensor(argument_name, argument_value, argument_default=0, 
 def partial_shape_to_tensor(shape_like):
     """A shape as an int64 vector, with -1 for sizes that are not known. ValueError, TypeError: it is none."""
     if not isinstance(shape_like, ops.Tensor):
-        shape = tensor_shape.as_shape(shape_like)
-        return ops.convert_to_tensor([-1 if d is None else d for d in shape.as_list()], dtype=dtypes.int64)
+        try:
+            shape = tensor_shape.as_shape(shape_like)
+        except (TypeError, ValueError):
+            shape_like = ops.convert_to_tensor(shape_like, preferred_dtype=dtypes.int64)
+        else:
+            return ops.convert_to_tensor(
+                [-1 if d is None else d for d in shape.as_list()], dtype=dtypes.int64
+            )
     if shape_like.shape.ndims not in (None, 1):
         raise ValueError(
             f"The given shape {shape_like} must be a 1-D tensor of tf.int64 values, but the shape was "

@@ -52,7 +52,8 @@ def create_option(name, ty, docstring, default_factory=lambda: None):
 
 
 def merge_options(*options_list):
-    """The options of all; the last one that sets a property decides. TypeError: their classes differ."""
+    """The options of all. TypeError: their classes differ;
+    ValueError: they set a property to two values."""
     if len(options_list) < 1:
         raise ValueError("At least one options should be provided")
     kind = type(options_list[0])
@@ -63,6 +64,12 @@ def merge_options(*options_list):
         for name, value in options._options.items():
             if isinstance(value, OptionsBase) and name in merged._options:
                 value = merge_options(merged._options[name], value)
-            if value is not None:
-                merged._options[name] = value
+            if value is None:
+                continue
+            there = merged._options.get(name)
+            if there is not None and not isinstance(value, OptionsBase) and there != value:
+                raise ValueError(
+                    f"Cannot merge incompatible values {there!r} and {value!r} for option: {name}"
+                )
+            merged._options[name] = value
     return merged
