@@ -4,6 +4,10 @@
 // A prepared convolution holds oneDNN's primitives and memory objects; a run points them at the tensors. In
 // the scratch memory the filter in oneDNN's order comes first, then what the primitives want.
 //
+// The gradient of an input whose windows move by single positions is a convolution of the output's gradient
+// with the mirrored filter, whose channels are swapped. oneDNN's convolutions are faster than its gradients
+// (libdnnl 2.6.3).
+//
 // oneDNN pads the channels of its result to a whole vector register. The gradient of an input of one or three
 // channels, an image, is therefore made from a matrix product: the gradient that each element of the filter
 // sends to each output position, which is then added up where it belongs.
@@ -28,6 +32,9 @@ typedef struct bd_conv {
     bd_primitive base;
     bd_conv_kind kind;
     bd_conv_shape shape;
+    bool is_mirrored; // an input's gradient as a convolution
+    bd_conv_shape
+        inner;      // what oneDNN computes: of BD_CONV_OUTPUT if it is mirrored, else the same as `shape`
     int64_t images; // of a call, a divisor of the batch: of a filter's gradient all
     dnnl_primitive_attr_t attr;
     dnnl_stream_t stream;
@@ -36,8 +43,10 @@ typedef struct bd_conv {
     dnnl_memory_t memory[TENSORS];  // as the convolution wants them
     dnnl_memory_t user_filter;      // in the user's order, when there is a reorder
     dnnl_memory_t scratch, reorder_scratch;
-    size_t filter_size, scratch_size; // bytes, the first a multiple of 64
-    bool by_product;                  // without oneDNN's convolution: the members between are not used
+    // Bytes of the filter in oneDNN's order, of the mirrored one, and of the rest; all but the last are
+    // multiples of 64.
+    size_t filter_size, mirrored_size, scratch_size;
+    bool by_product; // without oneDNN's convolution: the members between are not used
 } bd_conv;
 
 #define PRODUCT_CHANNELS_MAX 4 // a quarter of an AVX-512 register
@@ -76,8 +85,24 @@ typedef struct tensors {
     dnnl_dims_t stride, dilation, pad_before, pad_after;
 } tensors;
 
-static bool describe_all(const bd_conv_shape *s, int64_t images, tensors *t)
+// The user's filter [height, width, in, out] as the one that has `in` for its output's channels.
+static bool describe_swapped_filter(const bd_conv_shape *s, dnnl_memory_desc_t *md)
 {
+    const int from = first_dimension(s);
+    dnnl_dims_t dims = {s->out_channels, s->in_channels}, strides = {s->in_channels, 1};
+    int64_t stride = s->in_channels * s->out_channels;
+    for (int d = 2; d >= from; d--) {
+        dims[2 + d - from] = s->filter[d];
+        strides[2 + d - from] = stride;
+        stride *= s->filter[d];
+    }
+    return dnnl_memory_desc_init_by_strides(md, 5 - from, dims, dnnl_f32, strides) == dnnl_success;
+}
+
+static bool describe_all(const bd_conv *c, tensors *t)
+{
+    const bd_conv_shape *s = &c->inner;
+    const int64_t images = c->images;
     // By whether it is an image.
     static const dnnl_format_tag_t first[] = {dnnl_ncdhw, dnnl_nchw}, last[] = {dnnl_ndhwc, dnnl_nhwc},
                                    filter[] = {dnnl_dhwio, dnnl_hwio}, groups[] = {dnnl_dhwigo, dnnl_hwigo};
@@ -92,7 +117,8 @@ static bool describe_all(const bd_conv_shape *s, int64_t images, tensors *t)
     return describe(s, &t->input, images, s->in_channels, s->in, 1, tag) &&
            describe(s, &t->output, images, s->out_channels, s->out, 1, tag) &&
            describe_filter(s, &t->filter, dnnl_format_tag_any) &&
-           describe_filter(s, &t->user_filter, (s->groups > 1 ? groups : filter)[from]) &&
+           (c->is_mirrored ? describe_swapped_filter(s, &t->user_filter)
+                           : describe_filter(s, &t->user_filter, (s->groups > 1 ? groups : filter)[from])) &&
            dnnl_memory_desc_init_by_tag(&t->bias, 1, (dnnl_dims_t){s->out_channels}, dnnl_f32, dnnl_x) ==
                dnnl_success;
 }
@@ -167,7 +193,9 @@ static bool make_conv(bd_conv *c, const tensors *t)
     const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(c->desc, dnnl_query_scratchpad_md, 0);
     if (!dnnl_memory_desc_equal(filter, &t->user_filter) && !make_reorder(c, &t->user_filter, filter))
         return false;
-    size_t size = dnnl_memory_desc_get_size(scratch) + scratch_beyond(&c->shape);
+    size_t size = dnnl_memory_desc_get_size(scratch) + scratch_beyond(&c->inner);
+    if (c->is_mirrored && bd_volume(c->inner.filter) > 1)
+        c->mirrored_size = (dnnl_memory_desc_get_size(&t->user_filter) + 63) / 64 * 64;
     if (size > c->scratch_size) c->scratch_size = size;
     return make_memory(&c->memory[INPUT], &t->input) && make_memory(&c->memory[FILTER], filter) &&
            make_memory(&c->memory[OUTPUT], &t->output) && make_memory(&c->scratch, scratch) &&
@@ -185,6 +213,24 @@ static void prepare_product(bd_conv *c)
     const bd_conv_shape *s = &c->shape;
     c->by_product = true;
     c->scratch_size = sizeof(float) * (size_t)(bd_volume(s->filter) * s->in_channels * bd_volume(s->out));
+}
+
+// The convolution that computes the gradient of an input. False when there is none.
+static bool mirror(const bd_conv_shape *s, bd_conv_shape *m)
+{
+    if (bd_volume(s->stride) != 1 || s->groups != 1) return false;
+    *m = *s;
+    m->in_channels = s->out_channels;
+    m->out_channels = s->in_channels;
+    for (int d = 0; d < 3; d++) {
+        int64_t reach = (s->filter[d] - 1) * s->dilation[d];
+        m->in[d] = s->out[d];
+        m->out[d] = s->in[d];
+        m->pad_before[d] = reach - s->pad_before[d];
+        m->pad_after[d] = s->in[d] + reach - s->out[d] - m->pad_before[d];
+        if (m->pad_before[d] < 0 || m->pad_after[d] < 0) return false;
+    }
+    return true;
 }
 
 static void conv_free(bd_primitive *p)
@@ -206,12 +252,14 @@ static void conv_free(bd_primitive *p)
 static bool prepare_dnnl(bd_conv *c)
 {
     tensors t;
-    return bd_dnnl_engine() && describe_all(&c->shape, c->images, &t) &&
-           dnnl_primitive_attr_create(&c->attr) == dnnl_success &&
+    c->is_mirrored = c->kind == BD_CONV_INPUT_GRAD && mirror(&c->shape, &c->inner);
+    if (!c->is_mirrored) c->inner = c->shape;
+    return bd_dnnl_engine() && describe_all(c, &t) && dnnl_primitive_attr_create(&c->attr) == dnnl_success &&
            dnnl_primitive_attr_set_scratchpad_mode(c->attr, dnnl_scratchpad_mode_user) == dnnl_success &&
            dnnl_stream_create(&c->stream, bd_dnnl_engine(), dnnl_stream_default_flags) == dnnl_success &&
-           (c->kind == BD_CONV_OUTPUT ? make_forward_desc(c, &t, dnnl_forward_inference, &c->desc)
-                                      : make_backward_desc(c, &t)) &&
+           (c->kind == BD_CONV_OUTPUT || c->is_mirrored
+                ? make_forward_desc(c, &t, dnnl_forward_inference, &c->desc)
+                : make_backward_desc(c, &t)) &&
            make_conv(c, &t);
 }
 
@@ -247,8 +295,9 @@ static bool run_conv(bd_conv *c)
     };
     dnnl_exec_arg_t args[TENSORS + 1];
     int count = c->shape.has_bias ? TENSORS : BIAS;
+    const int *own = names[c->is_mirrored ? BD_CONV_OUTPUT : c->kind];
     for (int i = 0; i < count; i++)
-        args[i] = (dnnl_exec_arg_t){names[c->kind][i], c->memory[i]};
+        args[i] = (dnnl_exec_arg_t){own[i], c->memory[i]};
     args[count] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, c->scratch};
     return bd_dnnl_execute(c->conv, c->stream, count + 1, args);
 }
@@ -328,7 +377,7 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
 // Call by call; the filter is in oneDNN's order.
 static bool run_images(bd_conv *c, const bd_conv_data *data)
 {
-    const bd_conv_shape *s = &c->shape;
+    const bd_conv_shape *s = &c->inner;
     const int64_t in = c->images * bd_volume(s->in) * s->in_channels,
                   out = c->images * bd_volume(s->out) * s->out_channels;
     bool ok = true;
@@ -336,6 +385,14 @@ static bool run_images(bd_conv *c, const bd_conv_data *data)
         ok = point_at(c->memory[INPUT], (float *)data->input + i * in) &&
              point_at(c->memory[OUTPUT], (float *)data->output + i * out) && run_conv(c);
     return ok;
+}
+
+// Copies the filter with its positions in reverse.
+static void mirror_filter(const bd_conv_shape *s, const float *filter, float *out)
+{
+    int64_t count = bd_volume(s->filter), slice = s->in_channels * s->out_channels;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(out + (count - 1 - i) * slice, filter + i * slice, (size_t)slice * sizeof *out);
 }
 
 static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch)
@@ -347,12 +404,19 @@ static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch)
         run_product(&c->shape, data, scratch);
         return true;
     }
-    void *rest = (char *)scratch + c->filter_size;
-    bool ok = point_at(c->memory[FILTER], c->reorder ? scratch : data->filter) && point_at(c->scratch, rest);
-    if (c->shape.has_bias) ok = ok && point_at(c->memory[BIAS], data->bias);
-    if (c->reorder) ok = ok && point_at(c->user_filter, data->filter) && point_at(c->reorder_scratch, rest);
-    if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_images(c, data) && run_reorder(c);
-    return ok && run_reorder(c) && run_images(c, data);
+    bd_conv_data given = *data;
+    if (c->is_mirrored)
+        given = (bd_conv_data){.input = data->output, .filter = data->filter, .output = data->input};
+    if (c->mirrored_size > 0) {
+        given.filter = (char *)scratch + c->filter_size;
+        mirror_filter(&c->shape, data->filter, given.filter);
+    }
+    void *rest = (char *)scratch + c->filter_size + c->mirrored_size;
+    bool ok = point_at(c->memory[FILTER], c->reorder ? scratch : given.filter) && point_at(c->scratch, rest);
+    if (c->shape.has_bias) ok = ok && point_at(c->memory[BIAS], given.bias);
+    if (c->reorder) ok = ok && point_at(c->user_filter, given.filter) && point_at(c->reorder_scratch, rest);
+    if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_images(c, &given) && run_reorder(c);
+    return ok && run_reorder(c) && run_images(c, &given);
 }
 
 // ---- The cache ----
@@ -377,6 +441,6 @@ bd_primitive *bd_conv_take(bd_primitive_cache *cache, bd_conv_kind kind, const b
         conv_free(&c->base);
         return NULL;
     }
-    c->base.scratch_size = c->filter_size + c->scratch_size;
+    c->base.scratch_size = c->filter_size + c->mirrored_size + c->scratch_size;
     return &c->base;
 }
