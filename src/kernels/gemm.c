@@ -91,6 +91,8 @@ void bd_gemm(bd_number type, const bd_gemm_shape *s, const void *a, const void *
         .a_column = s->transpose_a ? s->m : 1,
         .b_row = s->transpose_b ? 1 : s->n,
         .b_column = s->transpose_b ? s->k : 1,
+        .c_row = s->n,
+        .scale = 1,
     };
     switch (type) {
     case BD_C64: product_c64(s, &o); break;

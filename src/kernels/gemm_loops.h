@@ -5,12 +5,12 @@
 
 #define NR ((int64_t)(2 * VECTOR / sizeof(T)))
 
-// Packs b[0, kc) x [0, nr) into panel [kc, NR], zeros behind the last column.
-static void NAME(pack)(const T *b, int64_t row, int64_t column, int64_t kc, int64_t nr, T *panel)
+// Packs scale * b[0, kc) x [0, nr) into panel [kc, NR], zeros behind the last column.
+static void NAME(pack)(const T *b, int64_t row, int64_t column, int64_t kc, int64_t nr, T scale, T *panel)
 {
     for (int64_t k = 0; k < kc; k++, b += row, panel += NR) {
         for (int64_t j = 0; j < NR; j++)
-            panel[j] = j < nr ? b[j * column] : 0;
+            panel[j] = j < nr ? scale * b[j * column] : 0;
     }
 }
 
@@ -44,18 +44,18 @@ static void NAME(gemm)(const bd_gemm_operands *o)
 {
     const T *a = o->a, *b = o->b;
     T *c = o->c, panel[KC * NR];
-    for (int64_t i = 0; i < o->m * o->n; i++)
-        c[i] = 0;
+    for (int64_t i = 0; i < o->m && !o->adds; i++)
+        memset(c + i * o->c_row, 0, (size_t)o->n * sizeof *c);
     for (int64_t k = 0; k < o->k; k += KC) {
         int64_t kc = o->k - k < KC ? o->k - k : KC;
         for (int64_t j = 0; j < o->n; j += NR) {
             int64_t nr = o->n - j < NR ? o->n - j : NR;
-            NAME(pack)(b + k * o->b_row + j * o->b_column, o->b_row, o->b_column, kc, nr, panel);
+            NAME(pack)(b + k * o->b_row + j * o->b_column, o->b_row, o->b_column, kc, nr, (T)o->scale, panel);
             for (int64_t i = 0; i < o->m && !bd_interrupted(); i += MR) {
                 int64_t mr = o->m - i < MR ? o->m - i : MR;
                 NAME(tile)
-                (a + i * o->a_row + k * o->a_column, o->a_row, o->a_column, panel, kc, c + i * o->n + j, o->n,
-                 mr, nr);
+                (a + i * o->a_row + k * o->a_column, o->a_row, o->a_column, panel, kc, c + i * o->c_row + j,
+                 o->c_row, mr, nr);
             }
         }
     }

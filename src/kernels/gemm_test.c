@@ -76,16 +76,18 @@ static void products_match_three_nested_loops(void **state)
             void *a = matrix(type, s.m * s.k), *b = matrix(type, s.k * s.n), *c = matrix(type, s.m * s.n);
             bd_gemm(type, &s, a, b, c);
             check(type, &s, a, b, c, 1);
-            bd_gemm_operands o = {a,
-                                  b,
-                                  c,
-                                  s.m,
-                                  s.n,
-                                  s.k,
-                                  s.transpose_a ? 1 : s.k,
-                                  s.transpose_a ? s.m : 1,
-                                  s.transpose_b ? 1 : s.n,
-                                  s.transpose_b ? s.k : 1};
+            bd_gemm_operands o = {.a = a,
+                                  .b = b,
+                                  .c = c,
+                                  .m = s.m,
+                                  .n = s.n,
+                                  .k = s.k,
+                                  .a_row = s.transpose_a ? 1 : s.k,
+                                  .a_column = s.transpose_a ? s.m : 1,
+                                  .b_row = s.transpose_b ? 1 : s.n,
+                                  .b_column = s.transpose_b ? s.k : 1,
+                                  .c_row = s.n,
+                                  .scale = 1};
             for (int v = 0; v < 3; v++) {
                 const bd_kernel_table *k = bd_kernel_variant(v);
                 if (!k) continue;

@@ -6,9 +6,52 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/interrupt.h"
 #include "kernels/matrix.h"
+#include "kernels/simd.h"
 
 #include <lapacke.h>
+
+// ---- Products within LAPACK ----
+
+void dgemm_(const char *trans_a, const char *trans_b, const int *m, const int *n, const int *k,
+            const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
+            const double *beta, double *c, const int *ldc, size_t trans_a_len, size_t trans_b_len);
+
+// BLAS's C = alpha op(A) op(B) + beta C, by columns, for which LAPACK finds this function in place of the
+// reference one: most of the time of large decompositions of doubles goes here. By rows it is
+// C^T = alpha op(B)^T op(A)^T + beta C^T. The arguments are LAPACK's, so they are correct.
+void dgemm_(const char *trans_a, const char *trans_b, const int *m, const int *n, const int *k,
+            const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
+            const double *beta, double *c, const int *ldc, size_t trans_a_len, size_t trans_b_len)
+{
+    (void)trans_a_len;
+    (void)trans_b_len;
+    const bool a_turned = *trans_a != 'N' && *trans_a != 'n', b_turned = *trans_b != 'N' && *trans_b != 'n';
+    const bd_gemm_operands o = {
+        .a = b,
+        .b = a,
+        .c = c,
+        .m = *n,
+        .n = *m,
+        .k = *alpha == 0 ? 0 : *k,
+        .a_row = b_turned ? 1 : *ldb,
+        .a_column = b_turned ? *ldb : 1,
+        .b_row = a_turned ? 1 : *lda,
+        .b_column = a_turned ? *lda : 1,
+        .c_row = *ldc,
+        .scale = *alpha,
+        .adds = *beta != 0,
+    };
+    for (int64_t j = 0; j < *n && *beta != 0 && *beta != 1; j++)
+        for (int64_t i = 0; i < *m; i++)
+            c[j * *ldc + i] *= *beta;
+    const atomic_bool *flag = bd_interrupt_set(NULL); // LAPACK relies on whole products
+    bd_kernels()->gemm[BD_F64](&o);
+    bd_interrupt_set(flag);
+}
+
+// ---- Decompositions ----
 
 bd_lapack_result bd_lapack_result_of(int info)
 {

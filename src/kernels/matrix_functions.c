@@ -185,7 +185,7 @@ bd_lapack_result bd_matrix_sqrt(bool is_complex, void *a, int64_t n)
 
 #define LOG_POINTS 8
 #define LOG_NORM_MAX 0.34 // of X, for 8 points: the book's table 11.1
-#define LOG_ROOTS_MAX 100 // that many make any finite number 1
+#define LOG_ROOTS_MAX 100 // that many make any finite number 1, though not any large corner of a matrix 0
 
 // Those of [-1, 1]; the points lie symmetrically.
 static const double points[LOG_POINTS / 2] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267,

@@ -1,7 +1,8 @@
 // Functions of square matrices [n, n], of doubles or, with `is_complex`, of double complex, row-major. All
 // run on the calling thread alone. Any thread.
 //
-// A matrix for which the function has no value of its type, or that is not finite, gives NaN.
+// A matrix for which the function has no value of its type, that is not finite, or whose logarithm is beyond
+// the reach of the algorithm, gives NaN.
 #ifndef BD_KERNELS_MATRIX_FUNCTIONS_H
 #define BD_KERNELS_MATRIX_FUNCTIONS_H
 

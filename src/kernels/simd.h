@@ -212,7 +212,7 @@ typedef struct bd_training_fns {
     void (*sign_step)(void *var, void *m, const void *grad, int64_t n, const bd_sign_step *o);
 } bd_training_fns;
 
-// ---- c [m, n] = a [m, k] b [k, n], either read transposed ----
+// ---- c [m, n] = scale a [m, k] b [k, n], either read transposed ----
 
 typedef struct bd_gemm_operands {
     const void *a, *b;
@@ -220,6 +220,9 @@ typedef struct bd_gemm_operands {
     int64_t m, n, k;
     int64_t a_row, a_column; // from one element of a to that of the next row (column), in elements
     int64_t b_row, b_column;
+    int64_t c_row; // n or more
+    double scale;
+    bool adds; // to what c has
 } bd_gemm_operands;
 
 typedef void (*bd_gemm_fn)(const bd_gemm_operands *o);
