@@ -1,12 +1,16 @@
 // Tasks that are TensorFlow's own, at a membership server. They hold no liveness call and do not say that they
-// are done, so the server looks for them:
+// are done, so the server looks for them. It asks an unseen task for its status
 //
-//   an unseen task that answers GetStatus, and still holds no liveness call, is TensorFlow's
-//   one that has answered and is not reached any more has ended: it is done when its sessions are closed, and
-//     gone when one is open. Where a session's master does not name itself (TensorFlow before 2.1), the open
-//     session may be that of any such task
-//   one that answers while all tasks but such ones are done, and that has no session, only serves them: it
-//     counts as done
+//   when the task has opened a session here, as a master does that names itself (TensorFlow since 2.1)
+//   when all other tasks are done
+//   when sessions of masters that do not name themselves were here, and all are closed
+//
+// and not sooner: a connection to a task that is still to start would be refused, and steps that need it soon
+// after would fail by that.
+//
+//   one that opened a session or has answered, and is not reached any more, has ended: it is done when its
+//     sessions are closed, and gone when one is open
+//   one that answers while all others are done, and that has no session, only serves them: it counts as done
 //
 // Each must hold for the time after which a lost task is gone (gone_timeout_ms). The sessions are those that
 // masters have opened at this task.
@@ -47,6 +51,8 @@ void bd_membership_session_opened(bd_membership *m, const char *handle, const ch
     expected *e = find_master(m, master);
     if (e && e->sessions_of != incarnation) forget_sessions_locked(m, e); // the task has restarted
     if (e) e->sessions_of = incarnation;
+    if (e) e->is_foreign = true; // unless it holds a liveness call
+    if (!master[0]) m->has_nameless = true;
     if ((e || !master[0]) && bd_map_count(&m->sessions) < SESSIONS_MAX) bd_map_put(&m->sessions, handle, e);
     bd_mutex_unlock(&m->mu);
 }
@@ -75,17 +81,27 @@ static bool has_session_locked(const bd_membership *m, const expected *e)
 
 // ---- Looking ----
 
-// Whether only tasks of TensorFlow's are left, and another is done.
+// Whether some tasks are done, and all others are gone or unseen, without a session.
 static bool others_are_done_locked(const bd_membership *m)
 {
     int done = 0;
     for (int i = 0; i < m->expected_count; i++) {
         const expected *e = &m->expected[i];
         done += e->is_done;
-        if (!e->is_done && !e->is_gone && !(e->is_foreign && is_unseen(e) && !has_session_locked(m, e)))
-            return false;
+        if (!e->is_done && !e->is_gone && (!is_unseen(e) || has_session_locked(m, e))) return false;
     }
     return done > 0;
+}
+
+static bool nameless_have_left_locked(const bd_membership *m)
+{
+    return m->has_nameless && bd_map_count(&m->sessions) == 0;
+}
+
+static bool is_to_be_asked_locked(const bd_membership *m, const expected *e)
+{
+    return is_unseen(e) && !e->is_looked_for && !m->reason &&
+           (e->is_foreign || others_are_done_locked(m) || nameless_have_left_locked(m));
 }
 
 static void log_end(const expected *e, bool is_done, bool answers)
@@ -112,7 +128,7 @@ static void looked(void *arg, bd_message *response, const braid_status *st)
     bd_mutex_lock(&m->mu);
     e->is_looked_for = false;
     const bool is_new = answers && is_unseen(e) && !e->is_foreign;
-    e->is_foreign = e->is_foreign || answers;
+    e->is_foreign = e->is_foreign || answers || nameless_have_left_locked(m);
     const bool may_end = is_unseen(e) && e->is_foreign && (!answers || others_are_done_locked(m));
     if (answers != e->answered) e->looks = 0;
     e->answered = answers;
@@ -144,7 +160,7 @@ static void look(void *arg)
     for (int i = 0; i < m->expected_count; i++) {
         expected *e = &m->expected[i];
         bd_mutex_lock(&m->mu);
-        const bool looks = is_unseen(e) && !e->is_looked_for && !m->reason;
+        const bool looks = is_to_be_asked_locked(m, e);
         goes_on = goes_on || (is_unseen(e) && !m->reason);
         if (looks) e->is_looked_for = true;
         bd_mutex_unlock(&m->mu);

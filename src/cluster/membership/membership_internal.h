@@ -18,7 +18,7 @@ typedef struct expected {
     bd_timer_id gone_timer;    // 0: none
     int64_t gone_at_ns;        // of the last loss
     // Of a task that holds no liveness call: foreign.c.
-    bool is_foreign;      // it has answered
+    bool is_foreign;      // it has opened a session or answered, or may be a master without a name
     bool is_looked_for;   // a call to it is open
     bool answered;        // the last one
     int looks;            // in a row, after which it may be over
@@ -65,6 +65,7 @@ struct bd_membership {
     bool is_done;                   // this task is done; guarded by mu
     int notifying;                  // NotifyDone calls in progress; guarded by mu
     int64_t start_ns, log_after_ms; // of the timer that logs unseen tasks
+    bool has_nameless; // a session of a master that did not name itself was here; guarded by mu
     bd_map sessions; // of masters, by handle: the expected task; NULL: one of those; guarded by mu
 };
 

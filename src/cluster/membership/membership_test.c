@@ -331,6 +331,7 @@ static void let_a_worker_of_tensorflow_live(fixture *f, bool leaves_session)
     f->transport->listen(f->transport, "127.0.0.1:2", answer_as_tensorflow, f, &f->foreign, &address, st);
     assert_ok(st);
     bd_free(address);
+    bd_membership_session_opened(f->ps.membership, "first", "/job:worker/replica:0/task:0", 4);
     bd_membership_start(f->ps.membership);
     bd_event_wait(&f->asked); // ends: asked again and again, the second time after the first answer
     assert_false(bd_membership_is_over(f->ps.membership));
