@@ -210,6 +210,7 @@ static void gradients_match_finite_differences(void **state)
     static const op_grad_case cases[] = {
         {"Tile", NULL, "double[2,2] 1 2 3 4; int32[2] 2 3", NULL},
         {"Tile", NULL, "double[3] 1 2 3; int32[1] 2", NULL},
+        {"Tile", NULL, "double[2,2] 1 2 3 4; int64[2] 2 3", NULL},
         {"Transpose", NULL, "double[2,3] 1 2 3 4 5 6; int32[2] 1 0", NULL},
         {"Gather", NULL, "double[3,2] 1 2 3 4 5 6; int32[4] 2 0 2 1", NULL},
         {"GatherV2", NULL, "double[3,2] 1 2 3 4 5 6; int32[4] 2 0 2 1; int32[] 0", NULL},

@@ -107,8 +107,9 @@ static braid_out transposed(braid_graph *g, braid_out x)
 static void tile_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out shape = bd_b_shape(g, "Shape", braid_op_get_input(c->op, 0));
-    braid_out rows[2] = {braid_op_get_input(c->op, 1), shape};
+    braid_out multiples = braid_op_get_input(c->op, 1), input = braid_op_get_input(c->op, 0);
+    braid_out shape = bd_grad_shape(g, input, bd_dtype_base(braid_out_dtype(multiples)));
+    braid_out rows[2] = {multiples, shape};
     braid_op_desc *d = braid_op_begin(g, "Pack", "stack");
     braid_op_input_list(d, rows, 2);
     braid_out interleaved = bd_grad_flatten(g, transposed(g, braid_op_end_out(d)));

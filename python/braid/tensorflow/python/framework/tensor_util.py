@@ -171,6 +171,10 @@ def _array_of_values(values, dtype):
                 raise ValueError(
                     f"Argument must be a dense tensor: {values!r} - got shape of lists with different lengths"
                 )
+        if dtype is not None:
+            raise TypeError(
+                f"Expected {dtype.name}, got {values!r} of type '{type(values).__name__}' instead."
+            )
         raise TypeError(
             f"Failed to convert object of type {type(values)} to Tensor. Contents: {values}. Consider casting "
             "elements to a supported type."

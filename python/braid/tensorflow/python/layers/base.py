@@ -198,6 +198,14 @@ class Layer(base_layer.Layer):
                     getter=vs.get_variable,
                 )
                 parts = list(variable) if isinstance(variable, variables.PartitionedVariable) else [variable]
+                if trainable and self.trainable:
+                    # A custom getter may have made it one that is not trained.
+                    kept = {id(v) for v in variables.trainable_variables()}
+                    frozen = [part for part in parts if id(part) not in kept]
+                    for part in frozen:
+                        self._trainable_weights[:] = [w for w in self._trainable_weights if w is not part]
+                        if not any(w is part for w in self._non_trainable_weights):
+                            self._non_trainable_weights.append(part)
                 if regularizer and any(id(part) not in before for part in parts):
                     self._handle_weight_regularization(name, variable, regularizer)
         return variable

@@ -708,7 +708,9 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
         given = {}
         for key, value in (("on_value", on_value), ("off_value", off_value)):
             if value is not None:
-                given[key] = ops.convert_to_tensor(value, None if dtype is None else dtypes.as_dtype(dtype))
+                # An array keeps its type, which must be the one that is asked for.
+                wanted = None if dtype is None or hasattr(value, "dtype") else dtypes.as_dtype(dtype)
+                given[key] = ops.convert_to_tensor(value, wanted)
                 if dtype is not None and given[key].dtype.base_dtype != dtype:
                     raise TypeError(
                         f"dtype {given[key].dtype} of {key} does not match dtype parameter {dtype}"
@@ -737,11 +739,24 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     mode = mode.upper()
     if mode == "CONSTANT":
         if not tensor_util.is_tensor(constant_values) and constant_values == 0:
-            return gen_array_ops.pad(tensor, paddings, name=name)
-        return gen_array_ops.pad_v2(tensor, paddings, constant_values, name=name)
-    if mode in ("REFLECT", "SYMMETRIC"):
-        return gen_array_ops.mirror_pad(tensor, paddings, mode=mode, name=name)
-    raise ValueError("Unknown padding mode: %s" % mode)
+            made = gen_array_ops.pad(tensor, paddings, name=name)
+        else:
+            made = gen_array_ops.pad_v2(tensor, paddings, constant_values, name=name)
+    elif mode in ("REFLECT", "SYMMETRIC"):
+        made = gen_array_ops.mirror_pad(tensor, paddings, mode=mode, name=name)
+    else:
+        raise ValueError("Unknown padding mode: %s" % mode)
+    # The sizes of which the paddings are known, where not all are.
+    widths, before = made.op.inputs[1], made.op.inputs[0].shape
+    if not made.shape.is_fully_defined() and before.ndims is not None:
+        parts = tensor_util.constant_value(widths, partial=True)
+        if parts is not None and len(parts) == before.ndims:
+            sizes = []
+            for size, pair in zip(before.as_list(), parts):
+                is_known = size is not None and pair is not None and all(n is not None for n in pair)
+                sizes.append(size + sum(int(n) for n in pair) if is_known else None)
+            made.set_shape(sizes)
+    return made
 
 
 def pad_v2(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):

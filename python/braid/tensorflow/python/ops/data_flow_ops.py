@@ -328,9 +328,11 @@ class PaddingFIFOQueue(QueueBase):
         dtypes = _as_type_list(dtypes)
         shapes = _as_shape_list(shapes, dtypes, unknown_dim_allowed=True)
         names = _as_name_list(names, dtypes)
-        if len(dtypes) != len(shapes):
+        if shapes is None or len(dtypes) != len(shapes):
             raise ValueError(
-                "Shapes must be provided for all components, but received %d dtypes and %d shapes."
+                "When providing partial shapes, a list of shapes must be provided."
+                if shapes is None
+                else "Shapes must be provided for all components, but received %d dtypes and %d shapes."
                 % (len(dtypes), len(shapes))
             )
         queue_ref = gen_data_flow_ops.padding_fifo_queue_v2(
@@ -891,6 +893,11 @@ class MapStagingArea(BaseStagingArea):
 # ---- Records of files, read in the background ----
 
 
+def _compression_name(kind):
+    """The name of a TFRecordCompressionType."""
+    return kind if isinstance(kind, str) else {None: "", 0: "", 1: "ZLIB", 2: "GZIP"}[kind]
+
+
 class RecordInput:
     """Batches of records of TFRecord files in random order, read by several threads.
 
@@ -925,7 +932,7 @@ class RecordInput:
             file_shuffle_shift_ratio=shift_ratio,
             batch_size=self._batch_size,
             file_random_seed=seed,
-            compression_type=getattr(compression_type, "value", compression_type) or "",
+            compression_type=_compression_name(compression_type),
             name=name,
         )
 

@@ -5,6 +5,7 @@ import numpy as np
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_linalg_ops
 from braid.tensorflow.python.ops import math_ops
@@ -41,8 +42,18 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
             shape = batch_shape + [num_rows, num_columns]
         ones = array_ops.ones(diagonal_shape, dtype=dtype)
         if is_square:
-            return array_ops.matrix_diag(ones)
-        return array_ops.matrix_set_diag(array_ops.zeros(shape, dtype=dtype), ones)
+            made = array_ops.matrix_diag(ones)
+        else:
+            made = array_ops.matrix_set_diag(array_ops.zeros(shape, dtype=dtype), ones)
+        batch = tensor_util.constant_value_as_shape(ops.convert_to_tensor(batch_shape, dtypes.int32))
+        made.set_shape(batch.concatenate([_static_size(num_rows), _static_size(num_columns)]))
+        return made
+
+
+def _static_size(size):
+    """The number that a size is, None where it is known only to a step."""
+    known = tensor_util.constant_value(size) if isinstance(size, ops.Tensor) else size
+    return None if known is None else int(known)
 
 
 # ---- Solving ----

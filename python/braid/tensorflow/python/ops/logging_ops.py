@@ -64,11 +64,14 @@ def _stream_name(output_stream):
 class _Placeholder:
     """A tensor's place in the text of a structure."""
 
+    def __init__(self, text):
+        self._text = text
+
     def __repr__(self):
-        return _PLACEHOLDER
+        return self._text
 
 
-_PLACEHOLDER = "{}"
+_PLACEHOLDER = "\x00{}"  # which no text has
 
 
 def _is_tensor(value):
@@ -79,19 +82,19 @@ def _text_of(value, tensors):
     """How `value` is printed, with `{}` for each of its tensors, which are added to `tensors`."""
     if isinstance(value, sparse_tensor.SparseTensor):
         tensors += [value.indices, value.values, value.dense_shape]
-        return "SparseTensor(indices={}, values={}, shape={})"
+        return f"'SparseTensor(indices={_PLACEHOLDER}, values={_PLACEHOLDER}, shape={_PLACEHOLDER})'"
     if isinstance(value, str):
         return value
     if _is_tensor(value):
         tensors.append(value)
         return _PLACEHOLDER
     if isinstance(value, (list, tuple, dict, collections.OrderedDict)):
-        found = [item for item in nest.flatten(value) if _is_tensor(item)]
-        if found:
-            tensors += found
-            places = nest.map_structure(lambda item: _Placeholder() if _is_tensor(item) else item, value)
-            return pprint.pformat(places)
-        return pprint.pformat(value)
+
+        def place(item):
+            is_sparse = isinstance(item, sparse_tensor.SparseTensor)
+            return _Placeholder(_text_of(item, tensors)) if is_sparse or _is_tensor(item) else item
+
+        return pprint.pformat(nest.map_structure(place, value))
     return pprint.pformat(value)
 
 
@@ -116,8 +119,12 @@ def print_v2(*inputs, **kwargs):
     tensors = []
     template = sep.join(_text_of(value, tensors) for value in inputs)
     if tensors:
+        placeholder = _PLACEHOLDER if "{}" in template.replace(_PLACEHOLDER, "") else "{}"
         text = string_ops.string_format(
-            inputs=tuple(tensors), template=template, placeholder=_PLACEHOLDER, summarize=summarize
+            inputs=tuple(tensors),
+            template=template.replace(_PLACEHOLDER, placeholder),
+            placeholder=placeholder,
+            summarize=summarize,
         )
     else:
         text = constant_op.constant(template)

@@ -95,14 +95,17 @@ class InitializableLookupTableBase(LookupInterface):
 
     def __init__(self, default_value, initializer):
         super().__init__(initializer.key_dtype, initializer.value_dtype)
-        self._default_value = ops.convert_to_tensor(default_value, dtype=self._value_dtype)
+        with ops.init_scope():
+            self._default_value = ops.convert_to_tensor(default_value, dtype=self._value_dtype)
         self._default_value.get_shape().merge_with(tensor_shape.TensorShape([]))
         if isinstance(initializer, TableInitializerBase):
             self._initializer = initializer
         else:
             raise TypeError("a table is filled by a TableInitializerBase, not %r" % (initializer,))
-        self._resource_handle = self._create_resource()
-        self._init_op = self._initialize()
+        # Not in a loop or a conditional: tables are initialized by a step of their own.
+        with ops.init_scope():
+            self._resource_handle = self._create_resource()
+            self._init_op = self._initialize()
 
     def _initialize(self):
         return self._initializer.initialize(self)
@@ -228,8 +231,9 @@ class KeyValueTensorInitializer(TableInitializerBase):
     """Keys and values from two tensors."""
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
-        self._keys = ops.convert_to_tensor(keys, dtype=key_dtype, name="keys")
-        self._values = ops.convert_to_tensor(values, dtype=value_dtype, name="values")
+        with ops.init_scope():
+            self._keys = ops.convert_to_tensor(keys, dtype=key_dtype, name="keys")
+            self._values = ops.convert_to_tensor(values, dtype=value_dtype, name="values")
         self._name = name if name is not None else "key_value_init"
         super().__init__(self._keys.dtype, self._values.dtype)
 
@@ -415,7 +419,9 @@ class IdTableWithHashBuckets(LookupInterface):
                     "Invalid value dtype: expected %s but got %s." % (dtypes.int64, table.value_dtype)
                 )
         else:
-            key_dtype = dtypes.string if key_dtype is None else key_dtype
+            key_dtype = dtypes.string if key_dtype is None else dtypes.as_dtype(key_dtype)
+            if not key_dtype.is_integer and key_dtype != dtypes.string:
+                raise TypeError("Invalid key_dtype, expected integer or string, got %s." % key_dtype)
             if num_oov_buckets <= 0:
                 raise ValueError("oov_buckets must be > 0 if no table is supplied.")
             name = name or "hash_bucket"
@@ -537,7 +543,9 @@ def index_table_from_file(
     if num_oov_buckets < 0:
         raise ValueError("num_oov_buckets must be greater or equal than 0, got %d." % num_oov_buckets)
     if vocab_size is not None and vocab_size < 1:
-        raise ValueError("vocab_size must be greater than 0, got %d." % vocab_size)
+        raise ValueError(
+            "vocab_size must be greater than 0, got %d. vocabulary_file: %s" % (vocab_size, vocabulary_file)
+        )
     if (not key_dtype.is_integer) and dtypes.string != key_dtype.base_dtype:
         raise TypeError("Only integer and string keys are supported.")
     with ops.name_scope(name, "string_to_index"):
@@ -610,7 +618,9 @@ def index_to_string_table_from_file(
     if vocabulary_file is None or (isinstance(vocabulary_file, (str, bytes)) and not vocabulary_file):
         raise ValueError("vocabulary_file must be specified and must not be empty.")
     if vocab_size is not None and vocab_size < 1:
-        raise ValueError("vocab_size must be greater than 0, got %d." % vocab_size)
+        raise ValueError(
+            "vocab_size must be greater than 0, got %d. vocabulary_file: %s" % (vocab_size, vocabulary_file)
+        )
     with ops.name_scope(name, "index_to_string"):
         initializer = TextFileStringTableInitializer(
             vocabulary_file,

@@ -33,7 +33,10 @@ def slices_of(tensors):
     Returns the number of slices, statically (or None) and as what sizes an array, and the TensorArrays.
     """
     if tensors[0].shape.ndims == 0:
-        raise ValueError("elements in elems must be 1+ dimensional Tensors, not scalars")
+        what = "elems must be a 1+ dimensional Tensor, not a scalar"
+        if len(tensors) > 1:
+            what = "elements in elems must be 1+ dimensional Tensors, not scalars"
+        raise ValueError(what)
     static = tensor_shape.dimension_value(tensors[0].shape[0])
     count = static or array_ops.shape(tensors[0])[0]
     arrays = [

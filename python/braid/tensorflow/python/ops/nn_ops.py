@@ -52,6 +52,10 @@ def _channel_index(data_format, n):
     return 1 if data_format is not None and data_format.startswith("NC") else n + 1
 
 
+local_response_normalization = gen_nn_ops.lrn
+local_response_normalization_v2 = local_response_normalization
+
+
 def _check_data_format(data_format, allowed):
     if data_format not in allowed:
         raise ValueError(
@@ -62,6 +66,8 @@ def _check_data_format(data_format, allowed):
 def _padding(padding):
     """The attributes for "SAME", "VALID", or the paddings of each dimension, [[before, after], ...]."""
     if isinstance(padding, (list, tuple)):
+        if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in padding):
+            raise ValueError("each element of padding must be a list of two numbers, not %r" % (padding,))
         flat = [int(n) for pair in padding for n in pair]
         return {"padding": "EXPLICIT", "explicit_paddings": flat}
     return {"padding": padding}

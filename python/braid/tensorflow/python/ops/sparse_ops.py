@@ -246,6 +246,15 @@ def sparse_reshape(sp_input, shape, name=None):
     sp_input = _convert_to_sparse_tensor(sp_input)
     shape = math_ops.cast(shape, dtype=dtypes.int64)
     with ops.name_scope(name, "SparseReshape", [sp_input]) as name:
+        known = tensor_util.constant_value(shape)
+        count = sp_input.get_shape().num_elements()
+        if known is not None and count is not None and (known == -1).sum() > 1:
+            raise ValueError("At most one dimension can be inferred (-1). Found: %s" % known)
+        if known is not None and count is not None and (known == -1).any():
+            if count % max(1, int(np.prod(known[known != -1]))):
+                raise ValueError(
+                    "Cannot reshape a tensor with %d elements to shape %s." % (count, known.tolist())
+                )
         indices, made_shape = gen_sparse_ops.sparse_reshape(
             sp_input.indices, sp_input.dense_shape, shape, name=name
         )
@@ -346,7 +355,7 @@ def sparse_reset_shape(sp_input, new_shape=None):
         lowest = -array_ops.ones([1, array_ops.shape(before)[0]], dtypes.int64)  # of no elements
         highest = math_ops.reduce_max(array_ops.concat([lowest, sp_input.indices], 0), axis=0)
         return SparseTensor(indices, values, highest + array_ops.ones_like(before))
-    shape = ops.convert_to_tensor(new_shape, dtype=dtypes.int64)
+    shape = math_ops.cast(ops.convert_to_tensor(new_shape), dtypes.int64)
     shape.get_shape().assert_has_rank(1)
     before.get_shape().merge_with(shape.get_shape())
     static = sp_input.get_shape()
@@ -354,10 +363,14 @@ def sparse_reset_shape(sp_input, new_shape=None):
     if static.is_fully_defined() and new_static.is_fully_defined():
         if any(a.value > b.value for a, b in zip(static.dims, new_static.dims)):
             raise ValueError(
-                "Requested dimensions %s are lower than those of the input, %s" % (new_static, static)
+                "Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape (%s), "
+                "sp_input.shape (%s)." % (new_static, static)
             )
         return SparseTensor(indices, values, shape)
-    with ops.control_dependencies([check_ops.assert_less_equal(before, shape)]):
+    same_rank = check_ops.assert_equal(array_ops.shape(before), array_ops.shape(shape))
+    with ops.control_dependencies([same_rank]):
+        fits = check_ops.assert_less_equal(before, array_ops.identity(shape))
+    with ops.control_dependencies([fits]):
         shape = array_ops.identity(shape)
     return SparseTensor(indices, values, shape)
 

@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import socket
 import sys
 
 from braid import _native, protos
@@ -247,6 +248,14 @@ class Server:
             _call(self._server.allow_files, os.path.abspath(directory))
 
 
+def _on_free_port(address):
+    """host:0 with a port that nobody has, of a cluster of one task."""
+    host = address.rpartition(":")[0]
+    with socket.socket() as found:
+        found.bind((host, 0))
+        return f"{host}:{found.getsockname()[1]}"
+
+
 def _start(server_def):
     """The engine's server of a ServerDef.
 
@@ -265,6 +274,11 @@ def _start(server_def):
     jobs = {job.name: {str(i): address for i, address in job.tasks.items()} for job in server_def.cluster.job}
     if jobs == _LOCAL:
         return _native.Server(**options)
+    addresses = [address for tasks in jobs.values() for address in tasks.values()]
+    if len(addresses) == 1 and addresses[0].endswith(":0"):
+        jobs = {
+            job: {i: _on_free_port(address) for i, address in tasks.items()} for job, tasks in jobs.items()
+        }
     return _native.Server(json.dumps(jobs), server_def.job_name, server_def.task_index, **options)
 
 

@@ -796,6 +796,8 @@ class AddMetric(Layer):
 
 
 _UNTRACKED = {
+    "_call_fn_args",
+    "_metrics_tensors",
     "_track",
     "_trainable_weights",
     "_non_trainable_weights",

@@ -116,11 +116,16 @@ def _sequence(diagonals, diagonals_format):
         above, main, below = (ops.convert_to_tensor(d) for d in diagonals)
     elif diagonals_format == "matrix":
         matrix = ops.convert_to_tensor(diagonals, name="diagonals")
-        above, main, below = (array_ops.matrix_diag_part(matrix, k=k) for k in (1, 0, -1))
-        size = matrix.get_shape().dims[-1].value
-        if size is not None:
-            for diagonal, length in ((above, size - 1), (main, size), (below, size - 1)):
-                diagonal.set_shape(matrix.get_shape()[:-2].concatenate([length]))
+        rows, columns = matrix.get_shape().as_list()[-2:]
+        if rows is not None and columns is not None and rows != columns:
+            raise ValueError(
+                f"Expected last two dimensions of diagonals to be same, got {rows} and {columns}"
+            )
+        batch = [[0, 0]] * (matrix.get_shape().ndims - 1)
+        # With a column of zeros more, the diagonals beside the main one are as long as it.
+        above = array_ops.matrix_diag_part(array_ops.pad(matrix, batch + [[0, 1]]), k=1)
+        below = array_ops.matrix_diag_part(array_ops.pad(matrix, batch + [[1, 0]]))
+        return [above, array_ops.matrix_diag_part(matrix), below]
     else:
         raise ValueError("Unrecognized diagonals_format: {}".format(diagonals_format))
     size = main.get_shape().dims[-1].value
