@@ -6,7 +6,7 @@ if(NOT proto_files)
     return()
 endif()
 
-set(google_files)
+set(google_files google/protobuf/descriptor.proto) # for src/proto/descriptor_pool.c
 foreach(file IN LISTS proto_files)
     file(STRINGS ${CMAKE_SOURCE_DIR}/src/proto/${file} imports REGEX "^import +\"google/protobuf/")
     foreach(line IN LISTS imports)
@@ -34,13 +34,12 @@ foreach(file IN LISTS proto_files google_files)
         COMMENT "Generating ${stem}" VERBATIM)
     list(APPEND proto_sources ${proto_out}/${stem}.c ${proto_out}/${stem}.h)
 endforeach()
-# The services, with all that they import, as server reflection describes them to clients.
-set(described tensorflow/core/protobuf/master_service.proto tensorflow/core/protobuf/worker_service.proto
-    grpc/health/v1/health.proto grpc/reflection/v1alpha/reflection.proto braid/monitoring.proto)
+# All messages and services with what they import: server reflection describes them to clients, and the ops
+# DecodeProtoV2 and EncodeProto find messages in them.
 add_custom_command(
     OUTPUT ${BRAID_GENERATED_DIR}/proto_descriptors.c
     COMMAND ${PROTOC_C} --descriptor_set_out=${BRAID_GENERATED_DIR}/proto_descriptors.bin --include_imports
-            -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${described}
+            -I ${CMAKE_SOURCE_DIR}/src/proto -I ${GOOGLE_PROTO_DIR} ${proto_files}
     COMMAND ${CMAKE_COMMAND} -DIN=${BRAID_GENERATED_DIR}/proto_descriptors.bin
             -DOUT=${BRAID_GENERATED_DIR}/proto_descriptors.c -DNAME=bd_proto_descriptors
             -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake

@@ -2,9 +2,9 @@
 // it.
 //
 // Sources: the text format language specification (protobuf.dev) and the behaviour of protobuf 3.21.
-// Extensions and expanded google.protobuf.Any values ("[type.url/name] { ... }") are refused: protobuf-c's
-// descriptors do not know their types. `type` is a generated descriptor, tensorflow__graph_def__descriptor
-// for instance; errors name the message.
+// Expanded google.protobuf.Any values ("[type.url/name] { ... }") are refused, and so are extensions unless
+// the descriptor has them (proto/descriptor_pool.h): protobuf-c's descriptors do not know their types. `type`
+// is a generated descriptor, tensorflow__graph_def__descriptor for instance; errors name the message.
 #ifndef BD_PROTO_TEXT_FORMAT_H
 #define BD_PROTO_TEXT_FORMAT_H
 

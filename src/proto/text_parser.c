@@ -22,7 +22,8 @@ typedef struct parser {
 } parser;
 
 typedef struct seen_fields {
-    uint64_t bits[FIELDS_MAX / 64];
+    uint64_t few[FIELDS_MAX / 64];
+    uint64_t *bits; // `few`, or memory of its own for more fields
 } seen_fields;
 
 // ---- Writing ----
@@ -205,6 +206,27 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
     return protobuf_c_message_descriptor_get_field_by_name(type, text);
 }
 
+// "[full.name]", as a descriptor names an extension (proto/descriptor_pool.c). The lexer moves to the ']' when
+// there is one.
+static const ProtobufCFieldDescriptor *find_extension(parser *p, const ProtobufCMessageDescriptor *type)
+{
+    bd_text_lexer ahead = p->lexer;
+    BD_STATUS(ignored);
+    ahead.st = ignored;
+    const char *begin = ahead.token.text;
+    const bd_text_token *t = &ahead.token;
+    while (!bd_text_next(&ahead) &&
+           (t->kind == BD_TEXT_IDENTIFIER || (t->kind == BD_TEXT_SYMBOL && *t->text == '.')))
+        ;
+    if (ignored->code || t->kind != BD_TEXT_SYMBOL || *t->text != ']') return NULL;
+    const bd_text_token name = {.text = begin, .len = (size_t)(t->text - begin) + 1};
+    const ProtobufCFieldDescriptor *field = find_field(type, &name);
+    if (!field) return NULL;
+    ahead.st = p->lexer.st;
+    p->lexer = ahead;
+    return field;
+}
+
 static bool is_seen(const seen_fields *seen, size_t i)
 {
     return seen->bits[i / 64] >> i % 64 & 1;
@@ -253,7 +275,9 @@ static braid_code bad_name(const parser *p, const ProtobufCMessageDescriptor *ty
 static braid_code parse_field(parser *p, const ProtobufCMessageDescriptor *type, seen_fields *seen)
 {
     const bd_text_token *t = &p->lexer.token;
-    const ProtobufCFieldDescriptor *field = t->kind == BD_TEXT_IDENTIFIER ? find_field(type, t) : NULL;
+    const ProtobufCFieldDescriptor *field = t->kind == BD_TEXT_IDENTIFIER ? find_field(type, t)
+                                            : at_symbol(p, '[')           ? find_extension(p, type)
+                                                                          : NULL;
     if (!field) return bad_name(p, type);
     braid_code code = note_field(p, type, field, seen);
     if (!code) code = bd_text_next(&p->lexer);
@@ -272,10 +296,14 @@ static braid_code parse_field(parser *p, const ProtobufCMessageDescriptor *type,
 static braid_code parse_fields(parser *p, const ProtobufCMessageDescriptor *type, char close)
 {
     seen_fields seen = {0};
-    BD_ASSERT(type->n_fields <= FIELDS_MAX);
-    braid_code code = BRAID_OK;
+    seen.bits =
+        type->n_fields <= FIELDS_MAX ? seen.few : bd_try_calloc(type->n_fields / 64 + 1, sizeof *seen.bits);
+    braid_code code =
+        seen.bits ? BRAID_OK
+                  : bd_fail(p->lexer.st, BRAID_RESOURCE_EXHAUSTED, "OOM when reading %s", type->short_name);
     while (!code && !(close ? at_symbol(p, close) : p->lexer.token.kind == BD_TEXT_END))
         code = parse_field(p, type, &seen);
+    if (seen.bits != seen.few) bd_free(seen.bits);
     return code;
 }
 
