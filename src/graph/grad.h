@@ -24,6 +24,7 @@ typedef struct bd_grad_ctx {
     const bd_indexed_slices *output_rows; // [outputs of op]
     bd_indexed_slices *input_rows;        // [inputs of op]
     const bool *between;                  // [node id] on a path from an x to a y; NULL without a walk
+    const char *call;                     // the name scope of the call for gradients; NULL without a walk
 } bd_grad_ctx;
 
 // How the gradients of an op called `name` are made.

@@ -2,21 +2,12 @@
 #include "graph/gradient_loops_internal.h"
 
 #include "base/alloc.h"
+#include "graph/gradient_returns.h"
+#include <string.h>
 
-const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out in)
+bool bd_branch_is_same(const bd_branch *a, const bd_branch *b)
 {
-    const bd_branch *b = bd_branch_of(all, in.op);
-    if (bd_node_role(in.op) != BD_ROLE_SWITCH || bd_node_role(in.op->inputs[1].op) == BD_ROLE_LOOP_COND)
-        return b;
-    bd_branch *inner = BD_ARENA_ARRAY(&all->arena, bd_branch, 1);
-    *inner =
-        (bd_branch){.pred = in.op->inputs[1], .taken = in.index, .depth = b ? b->depth + 1 : 1, .outer = b};
-    return inner;
-}
-
-static const bd_branch *deeper(const bd_branch *a, const bd_branch *b)
-{
-    return !a || (b && b->depth > a->depth) ? b : a;
+    return a->key.op == b->key.op && a->key.index == b->key.index && a->key_taken == b->key_taken;
 }
 
 static const bd_branch *in_common(const bd_branch *a, const bd_branch *b)
@@ -26,7 +17,7 @@ static const bd_branch *in_common(const bd_branch *a, const bd_branch *b)
             a = a->outer;
         } else if (b->depth > a->depth) {
             b = b->outer;
-        } else if (a->pred.op == b->pred.op && a->pred.index == b->pred.index && a->taken == b->taken) {
+        } else if (bd_branch_is_same(a, b)) {
             return a;
         } else {
             a = a->outer;
@@ -34,6 +25,82 @@ static const bd_branch *in_common(const bd_branch *a, const bd_branch *b)
         }
     }
     return NULL;
+}
+
+// ---- Keys ----
+
+// Where a condition is from: the value that was pushed, of what is popped, and the data of a Switch.
+static braid_out origin_of(const bd_gradient_loops *all, braid_out pred)
+{
+    for (;;) {
+        const bd_op_role role = bd_node_role(pred.op);
+        const bool is_passed = role == BD_ROLE_SWITCH ||
+                               (role == BD_ROLE_ENTER && bd_node_attr_bool(pred.op, "is_constant")) ||
+                               strcmp(pred.op->op_type, "Identity") == 0;
+        const braid_out from = is_passed ? pred.op->inputs[0] : bd_returns_pushed(all->returns, pred);
+        if (from.op == pred.op) return pred;
+        pred = from;
+    }
+}
+
+// The input of a Merge whose number `pred` compares with that of the forwarded one, as the gradient of a
+// Merge does (control_flow.c); false: it is another condition.
+static bool compares_inputs(const bd_gradient_loops *all, braid_out pred, const braid_op **merge, int *input)
+{
+    if (strcmp(pred.op->op_type, "Equal") != 0) return false;
+    const braid_out number = origin_of(all, pred.op->inputs[0]), of = origin_of(all, pred.op->inputs[1]);
+    if (bd_node_role(number.op) != BD_ROLE_MERGE || number.index != 1 ||
+        bd_gradient_is_loop_merge(number.op) || bd_node_role(of.op) != BD_ROLE_CONST ||
+        of.op->output_types[0] != BRAID_INT32)
+        return false;
+    const braid_tensor *value = bd_node_attr_tensor(of.op, "value");
+    if (!value || value->shape.rank != 0) return false;
+    *merge = number.op;
+    *input = bd_tensor_i32(value)[0];
+    return *input >= 0 && *input < number.op->input_count && number.op->input_count == 2;
+}
+
+// The branch of a conditional's Merge that ends with its input `input`; NULL: it is not known.
+static const bd_branch *ending_branch(bd_gradient_loops *all, const braid_op *merge, int input)
+{
+    const bd_branch *b = bd_branch_of_output(all, merge->inputs[input]);
+    const bd_branch *around = in_common(b, bd_branch_of_output(all, merge->inputs[1 - input]));
+    while (b && b->outer && !(around && bd_branch_is_same(b->outer, around)))
+        b = b->outer;
+    return b && b != around ? b : NULL;
+}
+
+// Two conditions of one iteration have the same key where one is known to follow from the other: the
+// gradient of a Merge has a condition of its own, and values that are popped have those of the forward loop.
+static void find_key(bd_gradient_loops *all, bd_branch *b)
+{
+    const braid_out from = origin_of(all, b->pred);
+    const braid_op *merge;
+    int input;
+    const bd_branch *ending =
+        compares_inputs(all, from, &merge, &input) ? ending_branch(all, merge, input) : NULL;
+    b->key = ending ? ending->key : from;
+    b->key_taken = !ending ? b->taken : b->taken ? ending->key_taken : !ending->key_taken;
+}
+
+// ---- Branches ----
+
+const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out in)
+{
+    const bd_branch *b = bd_branch_of(all, in.op);
+    if (bd_node_role(in.op) != BD_ROLE_SWITCH || bd_node_role(in.op->inputs[1].op) == BD_ROLE_LOOP_COND)
+        return b;
+    bd_branch inner = {
+        .pred = in.op->inputs[1], .taken = in.index, .depth = b ? b->depth + 1 : 1, .outer = b};
+    find_key(all, &inner);
+    for (const bd_branch *around = b; around; around = around->outer)
+        if (bd_branch_is_same(around, &inner)) return b; // it is in that branch already
+    return bd_arena_memdup(&all->arena, &inner, sizeof inner);
+}
+
+static const bd_branch *deeper(const bd_branch *a, const bd_branch *b)
+{
+    return !a || (b && b->depth > a->depth) ? b : a;
 }
 
 static const bd_branch *find_branch(bd_gradient_loops *all, const braid_op *n)

@@ -2,14 +2,16 @@
 #include "graph/gradient_loops_internal.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "graph/builder.h"
 #include "graph/grad.h"
 
-bd_gradient_loops *bd_gradient_loops_new(braid_graph *g)
+bd_gradient_loops *bd_gradient_loops_new(braid_graph *g, const bd_returns *returns)
 {
     bd_gradient_loops *all = bd_calloc(1, sizeof *all);
     BD_STATUS(st);
     all->g = g;
+    all->returns = returns;
     all->count = (int)g->nodes.len;
     bd_graph_consumers(g, &all->consumers);
     bd_frames_find(g, &all->consumers, &all->frames, st);
@@ -128,13 +130,13 @@ static void count_back(bd_gradient_loop *l, braid_out count, braid_out one)
 {
     braid_graph *g = l->all->g;
     bd_region *r = &l->back, *before = bd_region_swap(g, NULL);
-    const braid_out merge = bd_region_merge(r, bd_region_enter(r, count, "b_count", false), "Merge");
+    const braid_out begin = bd_region_enter(r, count, "b_count", false);
+    const braid_out merge = bd_region_merge(r, begin, "Merge");
     const braid_out step = bd_region_enter(r, one, "one", true);
     bd_region_swap(g, r);
     const braid_out more = bd_b2(g, "GreaterEqual", NULL, merge, step);
     braid_op_desc *d = braid_op_begin(g, "LoopCond", "b_count");
     braid_op_input(d, more);
-    braid_op_attr_bool(d, BD_GRADIENT_LOOP, true);
     l->goes_on = braid_op_end_out(d);
     braid_op *chosen = bd_region_switch(r, merge, l->goes_on, "Switch");
     const braid_out left = bd_b2(g, "Sub", "Sub", braid_output(chosen, 1), step);
@@ -143,7 +145,9 @@ static void count_back(bd_gradient_loop *l, braid_out count, braid_out one)
     bd_region_next(r, merge, next);
     r->pivot = left.op;
     l->back_on = next.op;
+    l->back_begin = begin.op;
     const braid_out end = bd_region_exit(r, braid_output(chosen, 0), "b_count");
+    l->back_end = end.op;
     // It ends before the outer loop continues, if it runs at all.
     if (l->outer)
         bd_gradient_add_to_trigger(l->outer, &l->outer->back, &l->outer->pop_sync, "b_sync",
@@ -151,11 +155,6 @@ static void count_back(bd_gradient_loop *l, braid_out count, braid_out one)
 }
 
 // ---- Loops ----
-
-static bool is_gradient_loop(const braid_op *condition)
-{
-    return bd_node_attr(condition, BD_GRADIENT_LOOP) != NULL;
-}
 
 static void unsupported(bd_gradient_loops *all, const braid_op *exit, const char *why)
 {
@@ -171,11 +170,7 @@ static bool find_condition(bd_gradient_loop *l, const braid_op *exit)
         return false;
     }
     l->condition = chosen->inputs[1].op;
-    if (!is_gradient_loop(l->condition)) return true;
-    braid_graph_fail(l->all->g, BRAID_UNIMPLEMENTED,
-                     "Second-order gradient for while loops not supported: '%s' leaves a loop of gradients",
-                     exit->name);
-    return false;
+    return true;
 }
 
 static void list_exits(bd_gradient_loop *l)
@@ -271,6 +266,17 @@ bd_gradient_exits *bd_gradient_exits_at(bd_gradient_loops *all, int i)
 bd_gradient_exits *bd_gradient_exits_of(bd_gradient_loops *all, const braid_op *exit)
 {
     return &bd_gradient_loop_of(all, exit)->exits;
+}
+
+bd_gradient_exits *bd_gradient_exits_around(const bd_gradient_exits *exits)
+{
+    bd_gradient_loop *l = BD_CONTAINER_OF(exits, bd_gradient_loop, exits);
+    return l->outer ? &l->outer->exits : NULL;
+}
+
+bd_gradient_exits *bd_gradient_loop_exits(bd_gradient_loop *l)
+{
+    return &l->exits;
 }
 
 braid_out bd_gradient_zeros_for_exit(bd_gradient_loops *all, braid_op *exit)

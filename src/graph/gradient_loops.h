@@ -13,9 +13,11 @@
 
 typedef struct bd_gradient_loops bd_gradient_loops;
 typedef struct bd_gradient_loop bd_gradient_loop;
+typedef struct bd_returns bd_returns; // gradient_returns.h
 
 // Makes the loops of `g`, without gradient loops yet. NULL, and the graph fails, when its frames are wrong.
-bd_gradient_loops *bd_gradient_loops_new(braid_graph *g);
+// `returns` outlives it.
+bd_gradient_loops *bd_gradient_loops_new(braid_graph *g, const bd_returns *returns);
 void bd_gradient_loops_free(bd_gradient_loops *all); // NULL is accepted
 
 // Makes the gradient loop for the loop that `exit` leaves, and for those around it.
@@ -31,11 +33,19 @@ typedef struct bd_gradient_exits {
     bd_op_list all;
     bd_op_list ready; // they wait for the other exits
     int begun;        // how many have had their turn without waiting
+    // Of a loop whose values are popped on a path (gradient_returns.h):
+    bool has_returns;  // also in a loop within it
+    int returns;       // pops that have not had their turn
+    bool has_returned; // a pop had a gradient
+    bool has_begun;    // all had their turn together
 } bd_gradient_exits;
 // By the numbers of loops, which are below the count; NULL for a number without a loop.
 int bd_gradient_loop_count(const bd_gradient_loops *all);
 bd_gradient_exits *bd_gradient_exits_at(bd_gradient_loops *all, int i);
 bd_gradient_exits *bd_gradient_exits_of(bd_gradient_loops *all, const braid_op *exit);
+// Of the loop around; NULL: there is none.
+bd_gradient_exits *bd_gradient_exits_around(const bd_gradient_exits *exits);
+bd_gradient_exits *bd_gradient_loop_exits(bd_gradient_loop *l);
 
 // The region of the gradients of node `n`: the gradients that an Exit receives are outside of its loop
 // (`receives`).

@@ -12,14 +12,14 @@
 #include "graph/frames.h"
 #include "graph/gradient_loops.h"
 
-// An attr of the LoopCond of each gradient loop.
-#define BD_GRADIENT_LOOP "_gradient_loop"
-
 // The branches that a node is within, the innermost first; in the arena.
 typedef struct bd_branch {
     braid_out pred;
     int taken;
     int depth;
+    // The same condition for all branches that are taken when this one is: see find_key.
+    braid_out key;
+    int key_taken;
     const struct bd_branch *outer;
 } bd_branch;
 
@@ -29,18 +29,20 @@ struct bd_gradient_loop {
     int32_t frame; // of the forward loop
     const braid_op *condition;
     bd_gradient_exits exits;
-    bd_region forward;              // of the nodes that are added to the forward loop
-    braid_op *counted, *count_on;   // its counter's addition, and NextIteration
-    braid_op *push_sync, *pop_sync; // triggers; NULL until needed
-    bd_region back;                 // the gradient loop
-    braid_out goes_on;              // its condition
-    braid_op *back_on;              // its counter's NextIteration
-    bd_imap switches;               // forward Switch -> Merge of its gradient
+    bd_region forward;               // of the nodes that are added to the forward loop
+    braid_op *counted, *count_on;    // its counter's addition, and NextIteration
+    braid_op *push_sync, *pop_sync;  // triggers; NULL until needed
+    bd_region back;                  // the gradient loop
+    braid_out goes_on;               // its condition
+    braid_op *back_on;               // its counter's NextIteration
+    braid_op *back_begin, *back_end; // its counter's Enter and Exit
+    bd_imap switches;                // forward Switch -> Merge of its gradient
 };
 
 struct bd_gradient_loops {
     braid_graph *g;
-    int count; // of nodes of the graph when the walk began
+    int count;                 // of nodes of the graph when the walk began
+    const bd_returns *returns; // not owned
     bd_consumers consumers;
     bd_frames frames;
     bd_gradient_loop **loops;   // by frame; NULL: no loop
@@ -63,6 +65,8 @@ bool bd_gradient_is_loop_merge(const braid_op *n);
 // The branches that contain a node, and the branches that contain the consumers of an output.
 const bd_branch *bd_branch_of(bd_gradient_loops *all, const braid_op *n);
 const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
+// Whether both are taken at the same time, as far as their keys tell.
+bool bd_branch_is_same(const bd_branch *a, const bd_branch *b);
 
 // ---- Values of the forward loop (gradient_stacks.c) ----
 
@@ -74,6 +78,8 @@ void bd_gradient_add_to_trigger(bd_gradient_loop *l, bd_region *r, braid_op **sy
 braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch *within);
 // Pops, in each iteration of the gradient loop, the value that the forward iteration pushed.
 braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value, const bd_branch *within);
+// Pushes, in each iteration of the gradient loop, a value of it; returns the stack.
+braid_out bd_gradient_push_back(bd_gradient_loop *l, braid_out value);
 // For bd_region.bring: the value that the forward loop had in the iteration for which the gradient loop runs.
 bool bd_gradient_real_value(bd_region *r, braid_out from, braid_out *here);
 

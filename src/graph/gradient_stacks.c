@@ -99,6 +99,28 @@ braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value,
     return popped;
 }
 
+braid_out bd_gradient_push_back(bd_gradient_loop *l, braid_out value)
+{
+    braid_graph *g = l->all->g;
+    bd_region *r = &l->back;
+    value = bd_region_bring(r, value);
+    const braid_dtype type = bd_dtype_base(braid_out_dtype(value));
+    bd_region *before = bd_region_swap(g, NULL);
+    braid_push_control(g, NULL, 0);
+    braid_out any = bd_b_const_i32(g, "Const", -1);
+    braid_pop_control(g);
+    braid_push_colocate(g, value.op);
+    const braid_out stack = stack_node(g, "StackV2", "b_acc", any, NULL, type, NULL);
+    const braid_out here = bd_region_bring(r, stack);
+    const braid_out pushed = stack_node(g, "StackPushV2", NULL, here, &value, type, r->pivot);
+    braid_pop_colocate(g);
+    bd_region_swap(g, before);
+    if (bd_gradient_has_failed(l->all)) return stack;
+    bd_region_add(r, pushed.op, false);
+    bd_gradient_add_to_trigger(l, r, &l->pop_sync, "b_sync", l->back_on, pushed.op);
+    return stack;
+}
+
 bool bd_gradient_real_value(bd_region *r, braid_out from, braid_out *here)
 {
     bd_gradient_loop *l = r->arg;

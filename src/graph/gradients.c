@@ -8,7 +8,7 @@
 // Python front end, so that graphs agree node by node.
 #include "graph/builder.h"
 #include "graph/grad.h"
-#include "graph/gradient_loops.h"
+#include "graph/gradient_returns.h"
 #include "graph/gradients_internal.h"
 #include "graph/lower.h"
 
@@ -21,6 +21,7 @@ typedef BD_ARRAY(braid_gradient) grad_list;
 typedef struct walk {
     braid_graph *g;
     const braid_gradients_options *options;
+    const char *scope;        // of the names of this call; of the graph
     int count;                // nodes there were at the start: only these are differentiated
     int *first_out;           // [count] number of output 0 of each node in `received`
     grad_list *received;      // gradients of each output; one at most once the op had its turn
@@ -31,6 +32,7 @@ typedef struct walk {
     bool *is_stop;            // [count] an x that no other x leads to: not differentiated
     bd_op_list queue;         // nodes that are ready, in order; the Switch of a loop is listed twice
     bd_gradient_loops *loops; // NULL: no loop is on a path
+    bd_returns returns;       // for gradients of gradients of loops
 } walk;
 
 static bool has_failed(const walk *w)
@@ -54,6 +56,8 @@ static void mark_reached(walk *w, const braid_out *xs, int num_xs)
         for (int e = consumers.offsets[op->id]; e < consumers.offsets[op->id + 1]; e++) {
             if (consumers.items[e].input >= 0) bd_array_push(&open, consumers.items[e].node);
         }
+        for (int i = bd_returns_of_value(&w->returns, op); i >= 0; i = w->returns.items.items[i].next)
+            bd_array_push(&open, w->returns.items.items[i].pop);
     }
     bd_array_free(&open);
     bd_consumers_fini(&consumers);
@@ -94,6 +98,8 @@ static void mark_between(walk *w, bd_op_list *open)
         w->between[op->id] = true;
         for (int i = 0; i < op->input_count && !ends_paths(w, op); i++)
             bd_array_push(open, op->inputs[i].op);
+        const bd_return *returned = bd_returns_of_pop(&w->returns, op);
+        if (returned) bd_array_push(open, returned->value.op);
     }
 }
 
@@ -103,9 +109,12 @@ static void find_loops(walk *w)
     for (int id = 0; id < w->count && !has_failed(w); id++) {
         const braid_op *op = w->g->nodes.items[id];
         if (!w->between[id] || bd_node_role(op) != BD_ROLE_EXIT) continue;
-        if (!w->loops) w->loops = bd_gradient_loops_new(w->g);
+        if (!w->loops) w->loops = bd_gradient_loops_new(w->g, &w->returns);
         if (w->loops) bd_gradient_loops_add(w->loops, op);
     }
+    for (size_t i = 0; w->loops && i < w->returns.items.len && !has_failed(w); i++)
+        if (w->between[w->returns.items.items[i].pop->id])
+            bd_return_add_loop(w->loops, &w->returns.items.items[i]);
     for (int i = 0; i < bd_gradient_loop_count(w->loops) && !has_failed(w); i++) {
         const bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);
         for (size_t k = 0; exits && k < exits->all.len; k++)
@@ -129,6 +138,23 @@ static void extend_paths(walk *w)
         mark_between(w, &open);
     } while (!has_failed(w));
     bd_array_free(&open);
+}
+
+// Loops whose values are popped on a path wait for these pops, and the values for their loops.
+static void connect_returns(walk *w)
+{
+    for (size_t i = 0; w->loops && i < w->returns.items.len && !has_failed(w); i++) {
+        bd_return *r = &w->returns.items.items[i];
+        if (!w->between[r->pop->id] || !bd_return_connect(w->loops, r)) continue;
+        w->pending[r->value.op->id]++;
+        bd_gradient_exits *exits = bd_gradient_loop_exits(r->pushed);
+        const bd_gradient_exits *top = bd_gradient_loop_exits(r->pushed_top);
+        for (;; exits = bd_gradient_exits_around(exits)) {
+            exits->has_returns = true;
+            exits->returns++;
+            if (exits == top) break;
+        }
+    }
 }
 
 static void count_pending(walk *w)
@@ -319,10 +345,12 @@ static bool has_received(const walk *w, braid_op *op)
     return op->output_count > 0 && received(w, braid_output(op, 0))->len > 0;
 }
 
+static void release_returns(walk *w, bd_gradient_exits *exits);
+
 // All Exits of a loop are ready, or have been processed. If one has a gradient, the others get zeros.
 static void begin_exits(walk *w, bd_gradient_exits *exits)
 {
-    bool any = exits->begun > 0;
+    bool any = exits->begun > 0 || exits->has_returned;
     for (size_t i = 0; i < exits->ready.len; i++)
         any = any || has_received(w, exits->ready.items[i]);
     for (size_t i = 0; i < exits->ready.len && !has_failed(w); i++) {
@@ -333,13 +361,67 @@ static void begin_exits(walk *w, bd_gradient_exits *exits)
         }
         bd_array_push(&w->queue, exit);
     }
+    exits->has_begun = true;
+    if (exits->has_returns) release_returns(w, exits);
+}
+
+static bool all_ready(const bd_gradient_exits *exits)
+{
+    return exits->ready.len + (size_t)exits->begun == exits->all.len;
+}
+
+// Begins the Exits when nothing is to be waited for: pops of the loop's values, and the loop around it.
+static void try_begin(walk *w, bd_gradient_exits *exits)
+{
+    if (exits->has_begun || !all_ready(exits)) return;
+    const bd_gradient_exits *around = exits->has_returns ? bd_gradient_exits_around(exits) : NULL;
+    if (exits->returns == 0 && (!around || around->has_begun || around->begun > 0)) begin_exits(w, exits);
 }
 
 static void exit_is_ready(walk *w, braid_op *exit)
 {
     bd_gradient_exits *exits = bd_gradient_exits_of(w->loops, exit);
     bd_array_push(&exits->ready, exit);
-    if (exits->ready.len + (size_t)exits->begun == exits->all.len) begin_exits(w, exits);
+    try_begin(w, exits);
+}
+
+// The loop has begun: its values no longer wait for it, nor do the loops within it.
+static void release_returns(walk *w, bd_gradient_exits *exits)
+{
+    for (size_t i = 0; i < w->returns.items.len; i++) {
+        const bd_return *r = &w->returns.items.items[i];
+        if (!r->pushed || bd_gradient_loop_exits(r->pushed) != exits) continue;
+        braid_op *op = r->value.op;
+        if (--w->pending[op->id] != 0) continue;
+        if (bd_node_role(op) == BD_ROLE_EXIT && bd_gradient_loop_of(w->loops, op))
+            exit_is_ready(w, op);
+        else
+            bd_array_push(&w->queue, op);
+    }
+    for (int i = 0; i < bd_gradient_loop_count(w->loops); i++) {
+        bd_gradient_exits *inner = bd_gradient_exits_at(w->loops, i);
+        if (inner && inner->has_returns && bd_gradient_exits_around(inner) == exits) try_begin(w, inner);
+    }
+}
+
+// The turn of a pop: its gradient goes to the value that was pushed.
+static void visit_pop(walk *w, bd_return *r, bd_gradient_turn *t, bool has_gradient)
+{
+    if (has_gradient) {
+        bd_gradient_turn_make_whole(t);
+        const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", r->pop->name);
+        braid_push_name_scope(w->g, scope);
+        const braid_out grad = bd_return_gradient(w->loops, r, t->output_grads[0]);
+        braid_pop_name_scope(w->g);
+        receive(w, r->value, (braid_gradient){.values = grad});
+    }
+    bd_gradient_exits *top = bd_gradient_loop_exits(r->pushed_top);
+    for (bd_gradient_exits *e = bd_gradient_loop_exits(r->pushed);; e = bd_gradient_exits_around(e)) {
+        e->returns--;
+        e->has_returned = e->has_returned || has_gradient;
+        if (e == top) break;
+    }
+    if (!has_failed(w)) try_begin(w, top);
 }
 
 // A consumer of `op` has been processed. The Switch of a loop is ready once for the value that leaves the
@@ -359,12 +441,17 @@ static void visit(walk *w, braid_op *op)
     bd_gradient_turn t;
     bd_gradient_turn_init(&t, op);
     t.between = w->between;
+    t.call = w->scope;
     if (w->options->colocate) braid_push_colocate(w->g, op);
     bd_region *before = bd_region_swap(w->g, NULL);
     bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, true) : before);
     const bool has_gradient = settle_output_grads(w, op, &t);
     bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, false) : before);
-    if (has_gradient && !w->is_stop[op->id] && call_gradient(w, op, &t)) hand_on(w, op, &t);
+    bd_return *returned = bd_returns_of_pop(&w->returns, op);
+    if (returned && returned->pushed)
+        visit_pop(w, returned, &t, has_gradient && !w->is_stop[op->id]);
+    else if (has_gradient && !w->is_stop[op->id] && call_gradient(w, op, &t))
+        hand_on(w, op, &t);
     bd_region_swap(w->g, before);
     if (w->options->colocate) braid_pop_colocate(w->g);
     for (int i = 0; i < op->input_count && !has_failed(w); i++)
@@ -390,6 +477,7 @@ static void walk_init(walk *w, braid_graph *g, const braid_gradients_options *op
     w->between = bd_calloc(count + 1, sizeof *w->between);
     w->pending = bd_calloc(count + 1, sizeof *w->pending);
     w->is_stop = bd_calloc(count + 1, sizeof *w->is_stop);
+    bd_returns_find(g, (int)count, &w->returns);
 }
 
 static void walk_fini(walk *w)
@@ -405,6 +493,7 @@ static void walk_fini(walk *w)
     bd_free(w->is_stop);
     bd_array_free(&w->queue);
     bd_gradient_loops_free(w->loops);
+    bd_returns_fini(&w->returns);
 }
 
 static void mark_paths(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
@@ -418,10 +507,52 @@ static void mark_paths(walk *w, const braid_out *ys, int num_ys, const braid_out
     bd_array_free(&open);
 }
 
+static bool has_exit(const bd_consumers *consumers, const braid_op *chosen)
+{
+    for (int e = consumers->offsets[chosen->id]; e < consumers->offsets[chosen->id + 1]; e++)
+        if (bd_node_role(consumers->items[e].node) == BD_ROLE_EXIT) return true;
+    return false;
+}
+
+static bool is_loop_switch(const braid_op *n)
+{
+    return bd_node_role(n) == BD_ROLE_SWITCH && bd_node_role(n->inputs[1].op) == BD_ROLE_LOOP_COND;
+}
+
+// Each variable of a loop on a path that an x leads to gets an Exit, if it has none, as variables of a
+// gradient loop may: their gradients begin there, with zeros. Returns whether there are new nodes.
+static bool add_exits(const walk *w)
+{
+    bool *is_on_path = bd_calloc((size_t)w->count + 1, sizeof *is_on_path); // by LoopCond
+    for (int id = 0; id < w->count; id++) {
+        const braid_op *n = w->g->nodes.items[id];
+        if (w->between[id] && is_loop_switch(n)) is_on_path[n->inputs[1].op->id] = true;
+    }
+    bd_consumers consumers;
+    bd_graph_consumers(w->g, &consumers);
+    bd_region *before = bd_region_swap(w->g, NULL);
+    bool any = false;
+    for (int id = 0; id < w->count && !has_failed(w); id++) {
+        braid_op *n = w->g->nodes.items[id];
+        if (!(w->between[id] || w->reached[id]) || !is_loop_switch(n) || !is_on_path[n->inputs[1].op->id] ||
+            !bd_dtype_is_trainable(n->output_types[0]) || has_exit(&consumers, n))
+            continue;
+        braid_push_control(w->g, NULL, 0);
+        bd_b1(w->g, "Exit", NULL, braid_output(n, 0));
+        braid_pop_control(w->g);
+        any = true;
+    }
+    bd_region_swap(w->g, before);
+    bd_consumers_fini(&consumers);
+    bd_free(is_on_path);
+    return any;
+}
+
 static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
 {
     mark_paths(w, ys, num_ys, xs, num_xs);
-    if (bd_graph_lower_for_gradients(w->g, w->between, w->count)) {
+    const bool is_lowered = bd_graph_lower_for_gradients(w->g, w->between, w->count);
+    if (add_exits(w) || is_lowered) {
         const walk before = *w;
         walk_fini(w);
         walk_init(w, before.g, before.options);
@@ -429,14 +560,23 @@ static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs,
     }
     extend_paths(w);
     count_pending(w);
+    connect_returns(w);
     mark_stops(w, xs, num_xs);
+}
+
+// Whether it is an Exit of a loop whose values are popped on a path.
+static bool waits_for_returns(const walk *w, const braid_op *n)
+{
+    return bd_node_role(n) == BD_ROLE_EXIT && bd_gradient_loop_of(w->loops, n) &&
+           bd_gradient_exits_of(w->loops, n)->has_returns;
 }
 
 // A y that another y depends on waits for it; one that no x leads to is not processed.
 static void enqueue_ys(walk *w, const braid_out *ys, int num_ys)
 {
     for (int i = 0; i < num_ys; i++) {
-        bool queued = !w->between[ys[i].op->id] || w->pending[ys[i].op->id] != 0;
+        bool queued =
+            !w->between[ys[i].op->id] || w->pending[ys[i].op->id] != 0 || waits_for_returns(w, ys[i].op);
         for (size_t k = 0; k < w->queue.len; k++)
             queued = queued || w->queue.items[k] == ys[i].op;
         if (!queued) bd_array_push(&w->queue, ys[i].op);
@@ -451,13 +591,12 @@ static void enqueue_unused_exits(walk *w)
         for (size_t k = 0; exits && k < exits->all.len; k++) {
             braid_op *exit = exits->all.items[k];
             if (w->pending[exit->id] != 0) continue;
-            if (has_received(w, exit))
+            if (has_received(w, exit) && !exits->has_returns)
                 exits->begun++;
             else
                 bd_array_push(&exits->ready, exit);
         }
-        const bool all_known = exits && exits->ready.len + (size_t)exits->begun == exits->all.len;
-        if (all_known && exits->begun > 0) begin_exits(w, exits);
+        if (exits && all_ready(exits) && exits->begun > 0) begin_exits(w, exits);
     }
 }
 
@@ -485,8 +624,9 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
         return;
     walk w;
     walk_init(&w, g, options);
-    braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
+    const char *scope = braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
     start(&w, ys, num_ys, xs, num_xs);
+    w.scope = scope && scope[0] ? bd_arena_strndup(&g->arena, scope, strlen(scope) - 1) : NULL;
     for (int i = 0; i < num_ys && !has_failed(&w); i++)
         receive(&w, ys[i], (braid_gradient){.values = start_gradient(&w, ys[i], i)});
     enqueue_ys(&w, ys, num_ys);

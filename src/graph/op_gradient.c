@@ -81,6 +81,7 @@ void bd_gradient_turn_make_whole(bd_gradient_turn *t)
 void bd_gradient_turn_call(bd_gradient_turn *t)
 {
     bd_grad_ctx c = {.graph = t->op->graph,
+                     .call = t->call,
                      .op = t->op,
                      .output_grads = t->output_grads,
                      .input_grads = t->input_grads,

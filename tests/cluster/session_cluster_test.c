@@ -1,5 +1,5 @@
-// Sessions with a cluster of their own (ConfigProto.cluster_def): servers that know nothing of each other become
-// the tasks that a client names.
+// Sessions with a cluster of their own (ConfigProto.cluster_def): servers that know nothing of each other
+// become the tasks that a client names.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/strbuf.h"

@@ -135,6 +135,31 @@ class RnnTest(unittest.TestCase):
         np.testing.assert_allclose(state[1], INPUTS[1, :2].sum(0), rtol=1e-6)
         self.assertEqual(names(cell.trainable_weights), ["rnn/sum/scale"])
 
+    def test_products_of_a_hessian_and_a_vector_are_those_without_a_loop(self):
+        weights = np.random.RandomState(0).randn(2, 3, 4)
+        products = []
+        for cell in (tf.nn.rnn_cell.LSTMCell(4), tf.nn.rnn_cell.GRUCell(4)):
+            inputs, lengths = tf.constant(INPUTS), [3, 2]
+            looped, _ = tf.nn.dynamic_rnn(cell, inputs, lengths, dtype=tf.float32, scope=cell.name)
+            unrolled, _ = tf.nn.static_rnn(
+                cell, tf.unstack(inputs, axis=1), sequence_length=lengths, dtype=tf.float32, scope=cell.name
+            )
+            for outputs in (looped, tf.stack(unrolled, axis=1)):
+                gradients = tf.gradients(tf.reduce_sum(tf.square(outputs) * weights), cell.trainable_weights)
+                product = sum(tf.reduce_sum(g * tf.sin(tf.cumsum(tf.ones_like(g)))) for g in gradients)
+                products.append(tf.gradients(product, cell.trainable_weights))
+        lstm, lstm_unrolled, gru, gru_unrolled = self.run_after_initialization(products)
+        for got, want in zip(lstm + gru, lstm_unrolled + gru_unrolled):
+            self.assertGreater(np.abs(want).max(), 1e-4)
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-5)
+
+    def test_a_gradient_loop_in_a_branch_without_its_loop_has_no_gradient(self):
+        x = tf.constant(2.0)
+        _, y = tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * y), [0, x])
+        chosen = tf.cond(x > 0, lambda: tf.gradients(y, x)[0], lambda: y)
+        with self.assertRaisesRegex(TypeError, "Second-order gradient .* in a branch of a conditional"):
+            tf.gradients(chosen, x)
+
     def test_attention_and_beams(self):
         seq2seq = tf.contrib.seq2seq
         memory = tf.constant(INPUTS)

@@ -37,19 +37,15 @@ static double run(braid_session *s, const problem *p, braid_out fetch, double x,
     return value;
 }
 
-// Checks the gradients of y by x and w, and frees the graph.
-static void check_with(problem *p, braid_out y, const braid_session_options *options)
+// Compares the gradients of y by x and w with finite differences of y.
+static void compare(const problem *p, braid_out y, const braid_out grads[2],
+                    const braid_session_options *options, int order)
 {
     enum {
         POINTS = 3
     };
     static const double points[POINTS][2] = {{1.1, 0.7}, {-0.6, 1.3}, {0.4, -0.9}};
     BD_STATUS(st);
-    braid_out grads[2];
-    const braid_out xs[2] = {p->x, p->w};
-    braid_gradients(p->g, &y, 1, xs, 2, NULL, grads);
-    braid_graph_status(p->g, st);
-    assert_ok(st);
     braid_session *s = braid_session_open(p->g, options, st);
     assert_ok(st);
     for (int i = 0; i < POINTS; i++) {
@@ -59,11 +55,33 @@ static void check_with(problem *p, braid_out y, const braid_session_options *opt
         for (int k = 0; k < 2; k++) {
             const double got = grads[k].op ? run(s, p, grads[k], x, w) : 0;
             if (!(fabs(got - want[k]) <= 1e-6 * (1 + fabs(want[k]))))
-                fail_msg("by %s at (%g, %g): %.9g, not %.9g", k ? "w" : "x", x, w, got, want[k]);
+                fail_msg("order %d, by %s at (%g, %g): %.9g, not %.9g", order, k ? "w" : "x", x, w, got,
+                         want[k]);
         }
     }
     braid_session_close(s, st);
+}
+
+// Checks the gradients of y by x and w, those of their sum, and so on, `orders` times; frees the graph.
+static void check_orders(problem *p, braid_out y, const braid_session_options *options, int orders)
+{
+    BD_STATUS(st);
+    const braid_out xs[2] = {p->x, p->w};
+    for (int order = 1; order <= orders; order++) {
+        braid_out grads[2];
+        braid_gradients(p->g, &y, 1, xs, 2, NULL, grads);
+        braid_graph_status(p->g, st);
+        assert_ok(st);
+        compare(p, y, grads, options, order);
+        if (!grads[0].op && !grads[1].op) break;
+        y = !grads[0].op ? grads[1] : !grads[1].op ? grads[0] : braid_add(p->g, grads[0], grads[1]);
+    }
     braid_graph_free(p->g);
+}
+
+static void check_with(problem *p, braid_out y, const braid_session_options *options)
+{
+    check_orders(p, y, options, 2);
 }
 
 static void check(problem *p, braid_out y)
@@ -416,21 +434,73 @@ static void rows_gathered_within_a_loop_have_gradients(void **state)
     check(&p, v);
 }
 
-static void a_second_order_is_refused(void **state)
+// ---- Gradients of gradients ----
+
+// Of 2 x 2: [[x, w], [w x, 1]].
+static braid_out matrix_of(const problem *p)
+{
+    braid_op_desc *d = braid_op_begin(p->g, "Pack", NULL);
+    braid_op_input_list(
+        d, (braid_out[]){p->x, p->w, braid_mul(p->g, p->w, p->x), bd_b_const_f(p->g, NULL, BRAID_DOUBLE, 1)},
+        4);
+    return bd_b2(p->g, "Reshape", NULL, braid_op_end_out(d),
+                 bd_b_const_i32_vector(p->g, NULL, (int32_t[]){2, 2}, 2));
+}
+
+static void times_matrix(const problem *p, const braid_out *vars, braid_out *next)
+{
+    next[1] = bd_b2(p->g, "MatMul", NULL, vars[1], vars[2]);
+    next[2] = vars[2];
+}
+
+static void a_power_of_a_matrix_has_gradients_of_gradients(void **state)
+{
+    (void)state;
+    problem p = make();
+    braid_out v[2] = {matrix_of(&p)};
+    v[1] = v[0];
+    repeat(&p, 3, times_matrix, v, 2);
+    check_orders(&p, braid_reduce_sum(p.g, bd_b1(p.g, "Sin", NULL, v[0])), NULL, 3);
+}
+
+// The gradient of a loop alone, within a branch.
+static void then_gradient(void *arg, braid_graph *g, braid_out *results)
+{
+    const choice *c = arg;
+    braid_gradients(g, &c->v, 1, &c->p->x, 1, NULL, results);
+}
+
+static void else_value(void *arg, braid_graph *g, braid_out *results)
+{
+    (void)g;
+    results[0] = ((const choice *)arg)->v;
+}
+
+static void a_gradient_in_a_branch_of_a_loop_outside_is_refused(void **state)
 {
     (void)state;
     BD_STATUS(st);
     problem p = make();
-    braid_out v = p.x, first, second;
+    braid_out v = p.x, y, grad;
     repeat(&p, 2, square, &v, 1);
-    v = braid_square(p.g, v);
-    braid_gradients(p.g, &v, 1, &p.x, 1, NULL, &first);
+    choice c = {&p, v};
+    braid_cond(p.g, NULL, positive(p.g, p.w), then_gradient, else_value, &c, 1, &y);
     braid_graph_status(p.g, st);
     assert_ok(st);
-    braid_gradients(p.g, &first, 1, &p.x, 1, NULL, &second);
+    braid_gradients(p.g, &y, 1, &p.x, 1, NULL, &grad);
     braid_graph_status(p.g, st);
-    assert_error(st, BRAID_UNIMPLEMENTED, "Second-order gradient for while loops not supported");
+    assert_error(st, BRAID_UNIMPLEMENTED,
+                 "one of their loops is in a branch of a conditional without the other");
     braid_graph_free(p.g);
+}
+
+static void a_loop_has_gradients_of_any_order(void **state)
+{
+    (void)state;
+    problem p = make();
+    braid_out v = p.x;
+    repeat(&p, 2, square, &v, 1);
+    check_orders(&p, braid_mul(p.g, v, p.w), NULL, 5);
 }
 
 static void wrong_type(const problem *p, const braid_out *vars, braid_out *next)
@@ -481,7 +551,9 @@ int main(void)
         cmocka_unit_test(a_loop_in_a_branch_of_a_loop_has_a_gradient),
         cmocka_unit_test(a_loop_over_two_devices_has_a_gradient),
         cmocka_unit_test(rows_gathered_within_a_loop_have_gradients),
-        cmocka_unit_test(a_second_order_is_refused),
+        cmocka_unit_test(a_power_of_a_matrix_has_gradients_of_gradients),
+        cmocka_unit_test(a_gradient_in_a_branch_of_a_loop_outside_is_refused),
+        cmocka_unit_test(a_loop_has_gradients_of_any_order),
         cmocka_unit_test(wrong_bodies_are_refused),
     };
     return BD_RUN_TESTS(tests);

@@ -65,7 +65,7 @@ struct bd_membership {
     bool is_done;                   // this task is done; guarded by mu
     int notifying;                  // NotifyDone calls in progress; guarded by mu
     int64_t start_ns, log_after_ms; // of the timer that logs unseen tasks
-    bool has_nameless; // a session of a master that did not name itself was here; guarded by mu
+    bool has_nameless;              // a session of a master that did not name itself was here; guarded by mu
     bd_map sessions; // of masters, by handle: the expected task; NULL: one of those; guarded by mu
 };
 

@@ -1,5 +1,5 @@
-// The clusters of sessions that have one of their own (ClusterSpec propagation): a client names jobs, tasks and
-// the addresses of servers, which were started with other clusters, perhaps each as a cluster of one task.
+// The clusters of sessions that have one of their own (ClusterSpec propagation): a client names jobs, tasks
+// and the addresses of servers, which were started with other clusters, perhaps each as a cluster of one task.
 //
 // In such a session each server is a task of the session's cluster, and its devices have the names of that
 // task. The sessions that name one cluster share its channels.
@@ -55,8 +55,8 @@ const bd_local_devices *bd_session_clusters_devices(bd_session_clusters *all, co
 //   - the tasks of the cluster that the server was started with
 //   - the addresses that its operator names (`hosts`)
 //   - any address, if the caller is known and has the role task: it may do all that the server may
-// PermissionDenied names another address, InvalidArgument a task of two processes. ResourceExhausted when too many names of tasks are used, or too many
-// clusters.
+// PermissionDenied names another address, InvalidArgument a task of two processes. ResourceExhausted when too
+// many names of tasks are used, or too many clusters.
 braid_code bd_session_cluster_get(bd_session_clusters *all, const braid_cluster *cluster, const char *job,
                                   int index, const bd_caller *caller, bd_session_cluster **out,
                                   braid_status *st);

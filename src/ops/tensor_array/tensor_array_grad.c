@@ -6,9 +6,11 @@
 #include "base/strbuf.h"
 #include <string.h>
 
-// tensor_array_grad._GetGradSource: the name up to its last part that begins with "gradients".
-static char *grad_source(braid_out grad)
+// The name scope of the call. Without one, as tensor_array_grad._GetGradSource: the name up to its last part
+// that begins with "gradients", which is another one for some nodes of a gradient of gradients.
+static char *grad_source(const bd_grad_ctx *c, braid_out grad)
 {
+    if (c->call) return bd_strdup(c->call);
     const char *name = grad.op->name, *end = NULL;
     for (const char *part = name; part; part = strchr(part, '/')) {
         if (*part == '/') part++;
@@ -32,7 +34,7 @@ typedef struct grad_array {
 static grad_array begin(bd_grad_ctx *c, braid_out source_of, braid_out flow)
 {
     braid_graph *g = c->graph;
-    char *source = grad_source(source_of);
+    char *source = grad_source(c, source_of);
     braid_push_name_scope(g, "TensorArrayGrad");
     braid_op_desc *d = braid_op_begin(g, op_called(c, "Grad"), NULL);
     braid_op_input(d, c->op->inputs[0]);
