@@ -6,13 +6,13 @@ import numpy as np
 
 from braid.tensorflow.contrib.seq2seq.python.ops import decoder
 from braid.tensorflow.contrib.seq2seq.python.ops import helper
+from braid.tensorflow.contrib.seq2seq.python.ops.beam_search_ops import gather_tree
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
-from braid.tensorflow.python.ops import functional_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import rnn_cell_impl
@@ -48,53 +48,6 @@ class FinalBeamSearchDecoderOutput(
     collections.namedtuple("FinalBeamDecoderOutput", ["predicted_ids", "beam_search_decoder_output"])
 ):
     """The sequences [batch, time, beam_width], the best first, and the outputs of the steps."""
-
-
-def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None):
-    """The sequences [time, batch, beam] of ids, from the last step back along the parents.
-
-    What comes after the first `end_token`, or after the length of the longest of the batch, is `end_token`.
-    """
-    with ops.name_scope(name, "GatherTree", [step_ids, parent_ids]):
-        step_ids = ops.convert_to_tensor(step_ids)
-        parent_ids = ops.convert_to_tensor(parent_ids)
-        end_token = math_ops.cast(end_token, step_ids.dtype)
-        lengths = math_ops.cast(max_sequence_lengths, dtypes.int32)
-        times, batch, beams = array_ops.unstack(array_ops.shape(step_ids), num=3)
-        limit = math_ops.minimum(times, lengths)  # [batch]
-        first = array_ops.tile(array_ops.expand_dims(math_ops.range(beams), 0), [batch, 1])
-
-        def back(carried, current):
-            """One step back: the beam of each sequence there, and its id."""
-            beam, _ = carried
-            ids, parents, time = current
-            is_within = math_ops.less(time, array_ops.expand_dims(limit, 1))
-            chosen = array_ops.batch_gather(ids, beam)
-            before = array_ops.batch_gather(parents, beam)
-            is_within = math_ops.logical_and(is_within, array_ops.ones_like(beam, dtype=dtypes.bool))
-            results = (
-                array_ops.where(is_within, before, beam),
-                array_ops.where(is_within, chosen, array_ops.fill(array_ops.shape(chosen), end_token)),
-            )
-            for result in results:
-                result.set_shape(step_ids.shape[1:])
-            return results
-
-        first.set_shape(step_ids.shape[1:])
-        _, sequences = functional_ops.scan(
-            back,
-            (step_ids, parent_ids, math_ops.range(times)),
-            initializer=(first, array_ops.zeros_like(step_ids[0])),
-            reverse=True,
-        )
-        ended = math_ops.cumsum(
-            math_ops.cast(math_ops.equal(sequences, end_token), dtypes.int32), axis=0, exclusive=True
-        )
-        result = array_ops.where(
-            math_ops.greater(ended, 0), array_ops.fill(array_ops.shape(sequences), end_token), sequences
-        )
-        result.set_shape(step_ids.get_shape())
-        return result
 
 
 def tile_batch(t, multiplier, name=None):
