@@ -3,6 +3,7 @@
 #define BD_KERNELS_GEMM_H
 
 #include "kernels/number.h"
+#include "kernels/primitive_cache.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,5 +16,14 @@ typedef struct bd_gemm_shape {
 // c [m, n] = a [m, k] b [k, n], row-major, all of `type` (not bool); c overlaps neither. With k = 0, c is
 // zeros. Runs on this thread alone. Any thread.
 void bd_gemm(bd_number type, const bd_gemm_shape *shape, const void *a, const void *b, void *c);
+
+typedef struct bd_gemm_data {
+    const void *a, *b;
+    void *c;
+} bd_gemm_data;
+
+// Returns a product of floats prepared for one shape, which runs over bd_gemm_data: from the cache or a new
+// one. NULL where bd_gemm is as fast, or oneDNN fails: use that then. Give it back with bd_primitive_give.
+bd_primitive *bd_gemm_take(bd_primitive_cache *cache, const bd_gemm_shape *shape);
 
 #endif

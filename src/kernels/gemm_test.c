@@ -102,6 +102,37 @@ static void products_match_three_nested_loops(void **state)
     }
 }
 
+// Prepared products exist for some shapes, on CPUs with AVX-512.
+static void prepared_products_match_too(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {
+        {16, 1, 32}, {17, 33, 100}, {50, 300, 1024}, {512, 70, 33}, {100, 64, 64}};
+    bd_primitive_cache cache;
+    bd_primitive_cache_init(&cache);
+    for (size_t i = 0; i < 2 * BD_COUNTOF(shapes); i++) { // the second time out of the cache
+        const int64_t *size = shapes[i % BD_COUNTOF(shapes)];
+        bd_gemm_shape s = {.m = size[0], .n = size[1], .k = size[2], .transpose_b = true};
+        bd_primitive *p = bd_gemm_take(&cache, &s);
+        if (!p) continue;
+        void *a = matrix(BD_F32, s.m * s.k), *b = matrix(BD_F32, s.k * s.n), *c = matrix(BD_F32, s.m * s.n);
+        void *scratch = bd_try_aligned(p->scratch_size + 64);
+        assert_non_null(scratch);
+        memset((char *)scratch + p->scratch_size, 0xa5, 64);
+        assert_true(p->run(p, &(bd_gemm_data){a, b, c}, scratch));
+        check(BD_F32, &s, a, b, c, 1);
+        for (int k = 0; k < 64; k++)
+            assert_int_equal(((unsigned char *)scratch)[p->scratch_size + (size_t)k], 0xa5);
+        bd_primitive_give(&cache, p);
+        bd_free(a);
+        bd_free(b);
+        bd_free(c);
+        bd_free(scratch);
+    }
+    assert_null(bd_gemm_take(&cache, &(bd_gemm_shape){.m = 50, .n = 50, .k = 50}));
+    bd_primitive_cache_fini(&cache);
+}
+
 // Products whose sums, or rows and columns, are done in blocks.
 static void large_products_match_too(void **state)
 {
@@ -190,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_match_three_nested_loops),
+        cmocka_unit_test(prepared_products_match_too),
         cmocka_unit_test(large_products_match_too),
         cmocka_unit_test(broadcasting_matches_computed_indices),
         cmocka_unit_test(argmax_ignores_nan_and_takes_the_first),

@@ -2,6 +2,7 @@
 #include "ops/linalg/matmul.h"
 #include "kernels/gemm.h"
 #include "ops/common/grad_math.h"
+#include "ops/common/window.h"
 
 braid_code bd_matmul_shape(bd_shape_ctx *c, braid_status *st)
 {
@@ -62,6 +63,12 @@ void bd_matmul_bind(const braid_op *node, bd_matmul_state *s)
     s->transpose_a = bd_node_attr_bool(node, "transpose_a");
     s->transpose_b = bd_node_attr_bool(node, "transpose_b");
     s->type = bd_number_of(bd_node_attr_type(node, "T"));
+    bd_primitive_cache_init(&s->cache);
+}
+
+void bd_matmul_unbind(bd_matmul_state *s)
+{
+    bd_primitive_cache_fini(&s->cache);
 }
 
 static braid_code matmul_create(const braid_op *node, void *state, braid_status *st)
@@ -71,7 +78,18 @@ static braid_code matmul_create(const braid_op *node, void *state, braid_status 
     return BRAID_OK;
 }
 
-braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s)
+static void matmul_destroy(void *state)
+{
+    bd_matmul_unbind(state);
+}
+
+static void multiply(bd_op_ctx *c, bd_matmul_state *s, const bd_gemm_shape *g, const bd_gemm_data *data)
+{
+    bd_primitive *p = s->type == BD_F32 ? bd_gemm_take(&s->cache, g) : NULL;
+    if (!bd_run_primitive(c, &s->cache, p, data)) bd_gemm(s->type, g, data->a, data->b, data->c);
+}
+
+braid_tensor *bd_matmul_compute(bd_op_ctx *c, bd_matmul_state *s)
 {
     const braid_tensor *a = bd_input(c, 0), *b = bd_input(c, 1);
     char ta[BD_SHAPE_STR_MAX], tb[BD_SHAPE_STR_MAX];
@@ -92,8 +110,8 @@ braid_tensor *bd_matmul_compute(bd_op_ctx *c, const bd_matmul_state *s)
     }
     braid_shape shape = bd_shape2(g.m, g.n);
     braid_tensor *out = bd_output(c, 0, a->dtype, &shape);
-    if (out) bd_gemm(s->type, &g, a->data, b->data, out->data);
-    return out;
+    if (out) multiply(c, s, &g, &(bd_gemm_data){a->data, b->data, out->data});
+    return out && !bd_op_failed(c) ? out : NULL;
 }
 
 static void matmul_run(bd_op_ctx *c)
@@ -112,6 +130,7 @@ BD_OP(MatMul) = {
                            .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,
                            .state_size = sizeof(bd_matmul_state),
                            .create = matmul_create,
+                           .destroy = matmul_destroy,
                            .run = matmul_run}),
     .doc = "Multiplies matrix a by matrix b; each may be transposed first.",
 };

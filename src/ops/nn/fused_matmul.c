@@ -10,13 +10,20 @@ typedef struct fused_state {
 static braid_code fused_create(const braid_op *node, void *state, braid_status *st)
 {
     fused_state *s = state;
-    bd_matmul_bind(node, &s->product);
-    return bd_epilogue_bind(node, &s->epilogue, st);
+    braid_code code = bd_epilogue_bind(node, &s->epilogue, st);
+    if (!code) bd_matmul_bind(node, &s->product);
+    return code;
+}
+
+static void fused_destroy(void *state)
+{
+    fused_state *s = state;
+    bd_matmul_unbind(&s->product);
 }
 
 static void fused_run(bd_op_ctx *c)
 {
-    const fused_state *s = c->state;
+    fused_state *s = c->state;
     braid_tensor *y = bd_matmul_compute(c, &s->product);
     if (!y) {
         bd_op_fail_part(c, 0);
@@ -44,6 +51,7 @@ BD_OP(_FusedMatMul) = {
                            .flags = BD_KERNEL_EXPENSIVE,
                            .state_size = sizeof(fused_state),
                            .create = fused_create,
+                           .destroy = fused_destroy,
                            .run = fused_run}),
     .fusion = &(const bd_fusion){.rewrite = BRAID_REWRITE_REMAPPING, .run = fuse},
     .doc = "Multiplies matrices, adds a bias and applies an activation; made by rewrites.",
