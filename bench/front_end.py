@@ -1,13 +1,15 @@
 """Programs of TensorFlow 1 on Braid's front end and on TensorFlow 2's tf.compat.v1, side by side.
 
-    front_end.py PYTHON_OF_TENSORFLOW PACKAGE_DIRECTORY [ROUNDS]
+    front_end.py PYTHON_OF_TENSORFLOW PACKAGE_DIRECTORY [ROUNDS [NAME...]]
 
 Each measure runs in processes of its own, ROUNDS times (5) in turn; the table has the medians and the ratio,
-Braid's time by TensorFlow's. As a program (`front_end.py --run NAME`) it measures with whatever `import
-tensorflow` finds.
+Braid's time (or memory) by TensorFlow's. NAMEs are of the rows to measure. As a program (`front_end.py --run
+NAME`, `front_end.py --task JOB TASK CLUSTER`) it measures with whatever `import tensorflow` finds.
 """
 
+import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -98,16 +100,21 @@ def labels(tf, count):
     return np.eye(10, dtype=np.float32)[np.arange(count) % 10]
 
 
-def mnist(threads=1):
-    """784-100-10, batches of 100, SGD."""
-    tf = tensorflow()
+def mnist_loss(tf):
+    """784-100-10; the loss and the feeds of a batch of 100."""
     x, y = tf.placeholder(tf.float32, [None, 784]), tf.placeholder(tf.float32, [None, 10])
     w1 = tf.Variable(tf.truncated_normal([784, 100], stddev=0.1, seed=1))
     w2 = tf.Variable(tf.truncated_normal([100, 10], stddev=0.1, seed=1))
     h = tf.nn.relu(tf.matmul(x, w1) + tf.Variable(tf.zeros([100])))
     logits = tf.matmul(h, w2) + tf.Variable(tf.zeros([10]))
     loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits))
-    feeds = {x: batch(tf, 100, 784), y: labels(tf, 100)}
+    return loss, {x: batch(tf, 100, 784), y: labels(tf, 100)}
+
+
+def mnist(threads=1):
+    """With SGD."""
+    tf = tensorflow()
+    loss, feeds = mnist_loss(tf)
     return train_step(tf, loss, feeds, threads, tf.train.GradientDescentOptimizer(0.01))
 
 
@@ -151,6 +158,93 @@ def lstm(threads=1):
     return train_step(tf, loss, {x: batch(tf, 128, 28, 28), y: labels(tf, 128)}, threads)
 
 
+TRAINED_S = 5.0
+
+
+def task(job, number, cluster):
+    """A task of the MNIST program: one parameter server, and workers that train asynchronously."""
+    tf = tensorflow()
+    cluster = json.loads(cluster)
+    server = tf.train.Server(cluster, job, int(number))
+    if job == "ps":
+        server.join()
+    device = f"/job:worker/task:{number}"
+    with tf.device(tf.train.replica_device_setter(worker_device=device, cluster=cluster)):
+        step = tf.train.get_or_create_global_step()
+        loss, feeds = mnist_loss(tf)
+        train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, step)
+    config = tf.ConfigProto(device_filters=["/job:ps", device])
+    with tf.train.MonitoredTrainingSession(server.target, number == "0", config=config) as session:
+        for _ in range(100):
+            session.run(train, feeds)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        count, start = 0, time.perf_counter()
+        while time.perf_counter() - start < TRAINED_S:
+            session.run(train, feeds)
+            count += 1
+        print(count, flush=True)
+        sys.stdin.readline()  # until the memory is measured
+
+
+def memory(pid):
+    """RSS and PSS of a process, in bytes."""
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        kib = {line.split()[0]: int(line.split()[1]) for line in file if line.endswith("kB\n")}
+    return kib["Rss:"] * 1024, kib["Pss:"] * 1024
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def in_cluster(command, env, workers=2):
+    """Seconds a step of the cluster takes, its processor time, and the parameter server's RSS and PSS."""
+    sockets = [socket.socket() for _ in range(1 + workers)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+    for s in sockets:
+        s.close()
+    cluster = json.dumps({"ps": addresses[:1], "worker": addresses[1:]})
+    tasks = [("ps", 0)] + [("worker", i) for i in range(workers)]
+    pipe = subprocess.PIPE
+    run = [
+        subprocess.Popen(
+            [*command, __file__, "--task", job, str(i), cluster],
+            env=env,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for job, i in tasks
+    ]
+    try:
+        for w in run[1:]:
+            while w.stdout.readline().strip() != "ready":
+                if w.poll() is not None:
+                    sys.exit(f"{' '.join(command)}: a worker ended with {w.returncode}")
+        used = sum(cpu_seconds(process.pid) for process in run)
+        for w in run[1:]:
+            print(file=w.stdin, flush=True)
+        steps = sum(int(w.stdout.readline()) for w in run[1:])
+        used = sum(cpu_seconds(process.pid) for process in run) - used
+        return (TRAINED_S / steps, used / steps, *memory(run[0].pid))
+    finally:
+        for process in run:
+            process.kill()
+            process.communicate()
+
+
+IN_CLUSTER = (
+    "MNIST step of 1 ps and 2 workers",
+    "  processor time of all three",
+    "  RSS of the ps",
+    "  PSS of the ps",
+)
 MEASURES = {
     "import": import_,
     "a scalar fetched": scalar_fetch,
@@ -177,21 +271,32 @@ def measure(command, env, name):
     return float(done.stdout.split()[-1])
 
 
-def main(peer, package, rounds=5):
+def main(peer, package, rounds=5, *names):
     ours = (["/usr/bin/python3", "-m", "braid"], environment(package))
     theirs = ([peer], environment())
     print(f"{'':32} {'Braid':>10} {'TensorFlow':>10}  ratio")
-    for name in MEASURES:
+    for name in names or MEASURES:
+        if name not in MEASURES:
+            continue
         times = ([], [])
         for _ in range(int(rounds)):
             for kept, (command, env) in zip(times, (ours, theirs)):
                 kept.append(measure(command, env, name))
         a, b = (statistics.median(t) for t in times)
         print(f"{name:32} {a * 1e3:8.3f}ms {b * 1e3:8.3f}ms  {a / b:.2f}", flush=True)
+    if names and IN_CLUSTER[0] not in names:
+        return
+    runs = [(in_cluster(*ours), in_cluster(*theirs)) for _ in range(int(rounds))]
+    for i, name in enumerate(IN_CLUSTER):
+        a, b = (statistics.median(run[j][i] for run in runs) for j in range(2))
+        scale, unit = (1e3, "ms") if i < 2 else (1e-6, "MB")
+        print(f"{name:32} {a * scale:8.3f}{unit} {b * scale:8.3f}{unit}  {a / b:.2f}", flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--run":
         print(MEASURES[sys.argv[2]]())
+    elif sys.argv[1] == "--task":
+        task(*sys.argv[2:])
     else:
         main(*sys.argv[1:])
