@@ -189,6 +189,51 @@ class Clusters(unittest.TestCase):
         self.expect_trained(printed, "worker_0")
 
 
+class Files(unittest.TestCase):
+    """What files.py writes by one, the other reads as the first does."""
+
+    def run_files(self, kind, what, directory):
+        python, env = command(kind)
+        done = subprocess.run(
+            [*python, HERE / "files.py", what, directory],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, f"{kind}, {what}: {done.stderr[-2000:]}")
+        return json.loads(done.stdout.split("RESULT ")[1])
+
+    def expect_the_same(self, a, b, where=""):
+        self.assertIs(type(a), type(b), where)
+        if isinstance(a, float):
+            self.assertAlmostEqual(a, b, 5, where)
+        elif isinstance(a, list):
+            self.assertEqual(len(a), len(b), where)
+            for i, (x, y) in enumerate(zip(a, b)):
+                self.expect_the_same(x, y, f"{where}[{i}]")
+        elif isinstance(a, dict):
+            self.assertEqual(a.keys(), b.keys(), where)
+            for key in a:
+                self.expect_the_same(a[key], b[key], f"{where}.{key}")
+        else:
+            self.assertEqual(a, b, where)
+
+    def test_each_reads_what_the_other_writes(self):
+        for writer in ("Braid", "TensorFlow"):
+            with self.subTest(writer=writer), tempfile.TemporaryDirectory() as directory:
+                written = self.run_files(writer, "write", directory)
+                found = {
+                    reader: self.run_files(reader, "read", directory) for reader in ("Braid", "TensorFlow")
+                }
+                self.expect_the_same(found["Braid"], found["TensorFlow"])
+                for name in ("v2", "v1", "sharded"):
+                    self.expect_the_same(found["Braid"][name], written, name)
+                self.expect_the_same(found["Braid"]["saved"]["made"], written[0], "saved")
+                self.expect_the_same(found["Braid"]["frozen"], written[0], "frozen")
+
+
 if __name__ == "__main__":
     PACKAGE = Path(sys.argv.pop(1)).resolve().parent / "python"
     unittest.main(verbosity=2)
