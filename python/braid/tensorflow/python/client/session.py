@@ -456,8 +456,8 @@ class BaseSession(SessionInterface):
         return plan.value(values)
 
     def _with_handles(self, tensors, values):
-        """The values, with TensorHandles for handles. Tensors of earlier ones that are gone are freed, some at
-        a time.
+        """The values, with TensorHandles for handles. Tensors of those that are gone are freed, some at a
+        time.
         """
         from braid.tensorflow.python.ops import session_ops
 

@@ -1,7 +1,7 @@
 """MirroredStrategy: a replica on each device of a process, each variable on all of them.
 
-The replicas' functions build their parts of one graph (replica_threads.py). Optimizers add up the gradients of
-the replicas and update each copy of a variable on its device.
+The replicas' functions build their parts of one graph (replica_threads.py). Optimizers add up the gradients
+of the replicas and update each copy of a variable on its device.
 """
 
 from braid.tensorflow.python.distribute import distribute_lib

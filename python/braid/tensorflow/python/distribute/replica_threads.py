@@ -3,8 +3,8 @@
 A replica's thread runs until its function is done or calls merge_call. When all wait in merge_call, the
 function of that call runs once, in the thread that started them, and each gets its part of the result.
 
-Thread states: new -> running -> (waiting -> running)* -> done. The starter resumes a thread and waits until it
-is waiting or done; each wait ends, because a thread that is left waiting is stopped by an exception.
+Thread states: new -> running -> (waiting -> running)* -> done. The starter resumes a thread and waits until
+it is waiting or done; each wait ends, because a thread that is left waiting is stopped by an exception.
 """
 
 import threading

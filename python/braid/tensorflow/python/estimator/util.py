@@ -46,7 +46,7 @@ class _DatasetInitializerHook(session_run_hook.SessionRunHook):
 
 
 def parse_input_fn_result(result, strategy=None):
-    """(features, labels, hooks) of what an input function returned: a Dataset, (features, labels) or features.
+    """(features, labels, hooks) of what an input function returned: a Dataset, (features, labels), features.
 
     strategy: of several replicas, each of which gets elements of its own; they need a Dataset.
     """
