@@ -1,20 +1,34 @@
-"""tf.distribute.MirroredStrategy on two CPUs of a process: what replicas compute together is what one does."""
+"""tf.distribute's strategies of several replicas: what they compute together is what one does."""
 
+import json
+import os
+import socket
+import subprocess
+import sys
 import tempfile
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
+import braid
 import braid.tensorflow as tf
 import numpy as np
 
 _X = np.random.RandomState(0).randn(8, 3).astype(np.float32)
 _Y = _X @ np.array([[1.0], [2.0], [3.0]], np.float32)
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(braid.__file__)))
 _CONFIG = tf.ConfigProto(device_count={"CPU": 2})
 _SUM, _MEAN = tf.distribute.ReduceOp.SUM, tf.distribute.ReduceOp.MEAN
 
 
 def _dataset():
     return tf.data.Dataset.from_tensor_slices((_X, _Y)).repeat().batch(8)
+
+
+def _model_fn(features, labels, mode):
+    out = tf.layers.dense(features, 1)
+    loss = tf.losses.mean_squared_error(labels, out)
+    train_op = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=tf.train.get_global_step())
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
 
 
 class MirroredTest(unittest.TestCase):
@@ -127,22 +141,81 @@ class MirroredTest(unittest.TestCase):
             self.assertEqual([v[0] for v in session.run(list(mean.values))], [50.0, 50.0])
 
     def test_estimator(self):
-        def model_fn(features, labels, mode):
-            out = tf.layers.dense(features, 1)
-            loss = tf.losses.mean_squared_error(labels, out)
-            train_op = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=tf.train.get_global_step())
-            return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
-
         with tempfile.TemporaryDirectory() as directory:
             for strategy in (self.strategy, None):  # the second goes on from the first's checkpoint
                 config = tf.estimator.RunConfig(
                     train_distribute=strategy, session_config=_CONFIG, tf_random_seed=1
                 )
-                estimator = tf.estimator.Estimator(model_fn, directory, config)
+                estimator = tf.estimator.Estimator(_model_fn, directory, config)
                 estimator.train(_dataset, steps=100)
             result = estimator.evaluate(_dataset, steps=1)
         self.assertEqual(result["global_step"], 200)
         self.assertLess(result["loss"], 0.1)
+
+
+class _LastKernel(tf.train.SessionRunHook):
+    def before_run(self, context):
+        return tf.train.SessionRunArgs(tf.trainable_variables()[0])
+
+    def after_run(self, context, values):
+        self.value = values.results
+
+
+def run_worker(directory):
+    """The program of a worker of the test below: prints its kernel before the last step."""
+    strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+    config = tf.estimator.RunConfig(
+        directory, train_distribute=strategy, experimental_max_worker_delay_secs=0
+    )
+    half = slice(4 * config.task_id, 4 * config.task_id + 4)
+
+    def input_fn():
+        return tf.data.Dataset.from_tensor_slices((_X[half], _Y[half])).repeat().batch(4)
+
+    hook = _LastKernel()
+    tf.estimator.train_and_evaluate(
+        tf.estimator.Estimator(_model_fn, config=config),
+        tf.estimator.TrainSpec(input_fn, max_steps=60, hooks=[hook]),
+        tf.estimator.EvalSpec(input_fn, steps=1),
+    )
+    print(json.dumps(hook.value.tolist()))
+
+
+class MultiWorkerTest(unittest.TestCase):
+    """MultiWorkerMirroredStrategy."""
+
+    def test_two_workers_stay_the_same_and_learn_from_both_halves(self):
+        sockets = [socket.create_server(("localhost", 0)) for _ in range(2)]
+        addresses = [f"localhost:{s.getsockname()[1]}" for s in sockets]
+        for s in sockets:
+            s.close()
+        code = (
+            f"import sys; sys.argv = ['x', {os.path.join(os.path.dirname(_PACKAGES), 'bin')!r}]; "
+            f"sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r}); "
+            "import distribute_test; distribute_test.run_worker({!r})"
+        )
+        with tempfile.TemporaryDirectory() as directory:
+            workers = []
+            for i in range(2):
+                task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": i}}
+                workers.append(
+                    subprocess.Popen(
+                        [sys.executable, "-c", code.format(directory)],
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE,
+                        env={**os.environ, "TF_CONFIG": json.dumps(task), "PYTHONPATH": _PACKAGES},
+                    )
+                )
+            outputs = [worker.communicate(timeout=120) for worker in workers]
+            self.assertEqual([worker.returncode for worker in workers], [0, 0], outputs)
+            kernels = [json.loads(out) for out, _ in outputs]
+            self.assertEqual(kernels[0], kernels[1])
+            saved = tf.train.load_variable(directory, "dense/kernel")
+        np.testing.assert_allclose(saved.ravel(), [1.0, 2.0, 3.0], atol=0.5)
+
+    def test_one_worker_changes_nothing(self):
+        strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+        self.assertEqual(strategy.num_replicas_in_sync, 1)
 
 
 if __name__ == "__main__":

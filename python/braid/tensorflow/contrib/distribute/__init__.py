@@ -1,5 +1,6 @@
 """tf.contrib.distribute: the strategies of tf.distribute under their older names."""
 
+from braid.tensorflow.python.distribute import collective_all_reduce_strategy
 from braid.tensorflow.python.distribute import distribute_lib
 from braid.tensorflow.python.distribute import mirrored_strategy
 from braid.tensorflow.python.distribute.cross_device_ops import (  # noqa: F401
@@ -58,8 +59,8 @@ class ParameterServerStrategy(distribute_lib.ParameterServerStrategy):
         super().__init__()
 
 
-class CollectiveAllReduceStrategy(distribute_lib.CollectiveAllReduceStrategy):
-    """Workers without parameter servers. Refused for more than one worker."""
+class CollectiveAllReduceStrategy(collective_all_reduce_strategy.CollectiveAllReduceStrategy):
+    """Workers without parameter servers, that make steps together."""
 
     def __init__(self, num_gpus_per_worker=0, communication=None):
         _refuse_gpus("CollectiveAllReduceStrategy", num_gpus_per_worker)

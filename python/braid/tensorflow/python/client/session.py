@@ -280,6 +280,7 @@ def _options(config):
         "operation_timeout_ms": config.operation_timeout_in_ms,
         "cpu_devices": dict(config.device_count).get("CPU", 0),
         "device_filters": list(config.device_filters),
+        "collective_leader": config.experimental.collective_group_leader,
         "disabled_rewrites": _disabled_rewrites(config.graph_options),
     }
     if config.cluster_def.job:

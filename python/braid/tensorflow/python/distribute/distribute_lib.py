@@ -217,6 +217,10 @@ class StrategyExtendedV1:
             result = fn(var, *args, **(kwargs or {}))
         return result if group else [result]
 
+    def _gradient_and_copies(self, gradient, variable):
+        """The sum of the replicas' gradients of a variable, and (number, copy of the variable) of each device."""
+        return self.reduce_to(ReduceOp.SUM, gradient, variable), [(0, variable)]
+
     def update_non_slot(self, colocate_with, fn, args=(), kwargs=None, group=True):
         result = fn(*args, **(kwargs or {}))
         return result if group else [result]
@@ -364,29 +368,6 @@ class ParameterServerStrategy(StrategyV1):
         extended = StrategyExtendedV1(self)
         extended._cluster_resolver = cluster_resolver
         super().__init__(extended)
-
-
-@tf_export(
-    "distribute.experimental.MultiWorkerMirroredStrategy",
-    v1=["distribute.experimental.MultiWorkerMirroredStrategy"],
-)
-class CollectiveAllReduceStrategy(StrategyV1):
-    """Workers that exchange gradients without parameter servers. Refused for more than one worker."""
-
-    def __init__(self, communication=None, cluster_resolver=None):
-        import json
-        import os
-
-        cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
-        workers = sum(
-            len(addresses) for job, addresses in cluster.items() if job in ("worker", "chief", "master")
-        )
-        if workers > 1:
-            raise NotImplementedError(
-                f"tf.distribute.experimental.MultiWorkerMirroredStrategy with {workers} workers: use parameter servers "
-                "(tf.estimator.train_and_evaluate) and tf.train.SyncReplicasOptimizer"
-            )
-        super().__init__(StrategyExtendedV1(self))
 
 
 @tf_export("distribute.get_loss_reduction", v1=["distribute.get_loss_reduction"])

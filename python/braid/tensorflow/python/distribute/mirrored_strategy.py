@@ -214,6 +214,10 @@ class MirroredExtended(distribute_lib.StrategyExtendedV1):
                 made.append(fn(copy, *own_args, **own_kwargs))
         return control_flow_ops.group(*made) if group else values.PerReplica(made)
 
+    def _gradient_and_copies(self, gradient, variable):
+        gradient = values.reduce(gradient, False, variable.values[0].device)
+        return gradient, list(enumerate(variable.values))
+
     def read_var(self, v):
         return v.read_value()
 

@@ -605,18 +605,24 @@ class Estimator:
                 ),
             )
         chief_hooks = self._saver_hooks(spec, worker_hooks, saving_listeners)
+        chief_hooks = tuple(chief_hooks) + tuple(spec.training_chief_hooks)
+        strategy = self._train_distribution
+        # Workers that have variables of their own initialize them, and the first of them saves.
+        has_own_variables = strategy is not None and strategy.extended.experimental_between_graph
+        saves = not has_own_variables or strategy.extended.should_checkpoint
         with monitored_session.MonitoredTrainingSession(
             master=config.master,
-            is_chief=config.is_chief,
+            is_chief=config.is_chief or has_own_variables,
             checkpoint_dir=self._model_dir,
             scaffold=spec.scaffold,
             hooks=worker_hooks,
-            chief_only_hooks=tuple(chief_hooks) + tuple(spec.training_chief_hooks),
+            chief_only_hooks=chief_hooks if saves else (),
             save_checkpoint_secs=0,  # a hook of this estimator saves
-            save_summaries_steps=config.save_summary_steps,
+            save_summaries_steps=config.save_summary_steps if saves else None,
+            save_summaries_secs=None,
             config=self._session_config,
             max_wait_secs=config.session_creation_timeout_secs,
-            log_step_count_steps=config.log_step_count_steps,
+            log_step_count_steps=config.log_step_count_steps if saves else None,
         ) as session:
             loss, any_step_done = None, False
             while not session.should_stop():

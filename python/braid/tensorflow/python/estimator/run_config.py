@@ -241,13 +241,19 @@ class RunConfig:
         )
         _check(not (masters and chiefs), "TF_CONFIG: a cluster has a `chief` or a `master`, not both")
         count = sum(len(addresses) for addresses in jobs.values())
+        is_collective = self._values["train_distribute"] is not None and (
+            self._values["train_distribute"].extended.experimental_between_graph
+        )
         _check(
-            chiefs or masters, f'If "cluster" is set in TF_CONFIG, it must have one "{TaskType.CHIEF}" node.'
+            chiefs or masters or is_collective,
+            f'If "cluster" is set in TF_CONFIG, it must have one "{TaskType.CHIEF}" node.',
         )
         self._num_ps_replicas = len(jobs.get(TaskType.PS, []))
         self._num_worker_replicas = len(jobs.get(TaskType.WORKER, [])) + len(chiefs) + len(masters)
         self._global_id_in_cluster = None
         self._is_chief = task_type in (TaskType.CHIEF, TaskType.MASTER)
+        if is_collective and not chiefs and not masters:  # the first worker is the chief
+            self._is_chief = task_type == TaskType.WORKER and task_id == 0
         if task_type == TaskType.EVALUATOR:
             self._master = ""
             self._num_ps_replicas = self._num_worker_replicas = 0
@@ -282,6 +288,10 @@ class RunConfig:
     def _maybe_overwrite_session_config_for_distributed_training(self):
         if self.session_config is None and self._cluster_spec.as_dict():
             self._values["session_config"] = _distributed_session_config(self._task_type, self._task_id)
+        strategy = self._values["train_distribute"]
+        if strategy is not None and self._cluster_spec.as_dict():
+            config = self._values["session_config"] or get_default_session_config()
+            self._values["session_config"] = strategy.update_config_proto(config)
 
     @property
     def cluster_spec(self):

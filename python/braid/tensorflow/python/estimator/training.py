@@ -223,6 +223,16 @@ class _NewCheckpointListener(basic_session_run_hooks.CheckpointSaverListener):
             )
 
 
+class _WaitForWorkers(session_run_hook.SessionRunHook):
+    """Keeps the session open until the other workers have made their last step, for which they need it."""
+
+    def __init__(self, server):
+        self._server = server
+
+    def end(self, session):
+        self._server._wait_for_workers()
+
+
 class _TrainingExecutor:
     """Runs the roles of a cluster for one task."""
 
@@ -363,10 +373,14 @@ class _TrainingExecutor:
             if delay > 0:
                 logging.info("Waiting %d secs before starting training.", delay)
                 time.sleep(delay)
+        hooks = list(self._train_spec.hooks) + list(self._train_hooks)
+        strategy = config.train_distribute
+        if server is not None and strategy is not None and strategy.extended.experimental_between_graph:
+            hooks.append(_WaitForWorkers(server))
         self._estimator.train(
             input_fn=self._train_spec.input_fn,
             max_steps=self._train_spec.max_steps,
-            hooks=list(self._train_spec.hooks) + list(self._train_hooks),
+            hooks=hooks,
             saving_listeners=saving_listeners or self._train_spec.saving_listeners,
         )
         # The server says at its end that this task is done: the parameter servers wait for it.

@@ -273,9 +273,7 @@ class Optimizer(trackable.Trackable):
         """
         from braid.tensorflow.python.distribute import values
 
-        reduced = [
-            (values.reduce(g, False, v.values[0].device), v) for g, v in grads_and_vars if g is not None
-        ]
+        reduced = [(g, v) for g, v in grads_and_vars if g is not None]
         if not reduced:
             raise ValueError(
                 f"No gradients provided for any variable: {[v.name for _, v in grads_and_vars]}."
@@ -286,8 +284,9 @@ class Optimizer(trackable.Trackable):
         with ops.name_scope(name, self._name) as name:
             self._prepare()
             for grad, var in reduced:
+                grad, copies = strategy.extended._gradient_and_copies(grad, var)
                 grad = _as_gradient(grad)
-                for i, copy in enumerate(var.values):
+                for i, copy in copies:
                     with ops.name_scope(f"update_{copy.op.name}"), values.update_context(i, copy.device):
                         update_ops.append(_get_processor(copy).update_op(self, grad))
             if global_step is None:

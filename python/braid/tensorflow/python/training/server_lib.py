@@ -202,11 +202,15 @@ class Server:
         it only serves the graphs of others, and waits until these have ended. UnavailableError: workers are
         gone without having said that they are done.
         """
+        self._wait_for_workers()
+        raise SystemExit(0)
+
+    def _wait_for_workers(self):
+        """Blocks until all workers are done; a worker says here that it is."""
         if self._server_def.job_name != "ps":
             self._await_leaders()
             self._server.done()
         _call(self._server.join)
-        raise SystemExit(0)
 
     def _await_leaders(self):
         """Blocks until the tasks answer which note what all others do: the parameter servers, or the first
