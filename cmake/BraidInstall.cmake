@@ -1,6 +1,6 @@
 # What `cmake --install` copies, by component (each a Debian package): runtime (the shared library),
 # development (headers, both libraries, pkg-config file, CMake package), program (braid, the examples,
-# manual pages, completion) and python (the Python package).
+# manual pages, completion), mpi (the plugin for ranks of mpirun) and python (the Python package).
 include(CMakePackageConfigHelpers)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
 set(generated ${BRAID_GENERATED_DIR}/packaging)

@@ -1,5 +1,5 @@
-# Debian packages by CPack: libbraid0, libbraid-dev, braid and python3-braid, from the components that are
-# installed (`./dev package`).
+# Debian packages by CPack: libbraid0, libbraid-dev, braid, braid-mpi and python3-braid, from the components that
+# are installed (`./dev package`).
 #
 # BRAID_PACKAGE lays the installation out as Debian wants it; it is for this and nothing else.
 option(BRAID_PACKAGE "Lay the installation out for Debian packages" OFF)
@@ -13,6 +13,10 @@ if(NOT "$ENV{DEBEMAIL}" STREQUAL "")
 endif()
 set(braid_deb_release 1)
 set(braid_deb_version ${PROJECT_VERSION}-${braid_deb_release})
+
+if(NOT TARGET braid_mpi)
+    message(FATAL_ERROR "The package braid-mpi needs Open MPI (apt install libopenmpi-dev)")
+endif()
 
 # The Debian package that holds a file.
 function(braid_debian_package file out)
@@ -50,7 +54,7 @@ function(braid_gzip source name out)
 endfunction()
 braid_gzip(${generated}/changelog.Debian changelog.Debian debian_changelog)
 braid_gzip(${CMAKE_SOURCE_DIR}/CHANGELOG.md changelog changelog)
-foreach(pair runtime:libbraid0 development:libbraid-dev program:braid python:python3-braid)
+foreach(pair runtime:libbraid0 development:libbraid-dev program:braid mpi:braid-mpi python:python3-braid)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 component)
     list(GET pair 1 name)
@@ -86,7 +90,7 @@ set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${braid_deb_release})
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime development program python)
+set(CPACK_COMPONENTS_ALL runtime development program mpi python)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -118,6 +122,11 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libcairo2") # plots of braid compare
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "distributed TensorFlow graphs - servers and launcher\n${about}\
 This package has the braid program, which runs and serves clusters, and two\n\
 example programs that train on images of digits.")
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME braid-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libbraid0 (= ${braid_deb_version})")
+set(CPACK_DEBIAN_MPI_DESCRIPTION "distributed TensorFlow graphs - tensors by MPI\n${about}\
+With this package MPI carries large tensors between the ranks of mpirun.")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-braid)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS

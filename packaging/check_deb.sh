@@ -72,8 +72,18 @@ train_in_python() {
     grep -x "y = 3.00 x + 2.00" "$work/train" >&3
 }
 
+# Hidden units make tensors that are large enough for MPI, once the memory of other tasks is not read.
+train_by_mpi() {
+    install openmpi-bin "$(deb braid-mpi)"
+    as_user env BRAID_CROSS_MEMORY=0 mpirun --oversubscribe -n 3 mnist_replica --hidden_units=2000 --train_steps=60 2>&1 |
+        tee "$work/train"
+    [ "$(grep -c ' MPI has brought [1-9][0-9]* tensors, ' "$work/train")" = 3 ] ||
+        { echo "MPI has brought no tensors to some rank"; return 1; }
+    echo "MPI has brought tensors to 3 ranks" >&3
+}
+
 remove() {
-    apt_get purge braid libbraid0 libbraid-dev python3-braid
+    apt_get purge braid libbraid0 libbraid-dev braid-mpi python3-braid
     local left
     left=$(in_debian find /usr /etc /var/lib -name '*braid*' -not -path '/var/lib/apt/*')
     [ -z "$left" ] || { echo "left behind: $left"; return 1; }
@@ -97,7 +107,8 @@ case ${1:-} in
     step "build and run a project" "$look" build_project
     step "build and run the example in libbraid-dev" "$look" build_example
     step "install python3-braid and train by it" "$look" train_in_python
-    step "purge all four" "A file that a package writes at run time belongs into its postrm." remove
+    step "install braid-mpi and train by it" "$network" train_by_mpi
+    step "purge all five" "A file that a package writes at run time belongs into its postrm." remove
     echo "The packages install, run and can be removed."
     ;;
 *)

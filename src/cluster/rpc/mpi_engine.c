@@ -298,7 +298,8 @@ static void *open_library(const char *path)
     if (path) return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!dladdr((void *)(uintptr_t)bd_mpi_new, &self) || !self.dli_fname) return NULL;
     void *library = open_beside(self.dli_fname, "");
-    return library ? library : open_beside(self.dli_fname, "../lib/");
+    if (!library) library = open_beside(self.dli_fname, "../lib/");
+    return library ? library : open_beside(self.dli_fname, "../" BD_INSTALL_LIBDIR "/"); // of Debian
 }
 
 // NULL: there is none, or one of another version. The library stays open: MPI leaves threads and handlers
