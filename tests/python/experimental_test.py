@@ -111,6 +111,47 @@ class LossScaleTest(GraphTest):
                 self.assertEqual(session.run([scale(), v]), [wanted_scale, wanted_v])
 
 
+class ConfigTest(GraphTest):
+    """tf.config: sessions without a ConfigProto have what was set."""
+
+    def setUp(self):
+        super().setUp()
+        from braid.tensorflow.python.framework import config
+
+        self.addCleanup(config._settings.__init__)
+
+    def test_virtual_devices(self):
+        (cpu,) = tf.config.experimental.list_physical_devices("CPU")
+        self.assertIsNone(tf.config.experimental.get_virtual_device_configuration(cpu))
+        two = [tf.config.experimental.VirtualDeviceConfiguration()] * 2
+        tf.config.experimental.set_virtual_device_configuration(cpu, two)
+        self.assertEqual(len(tf.config.experimental.list_logical_devices("CPU")), 2)
+        with tf.device("/cpu:1"):
+            x = tf.constant(3) + 4
+        with tf.Session() as session:
+            self.assertEqual([d.name for d in session.list_devices()], tf.config.experimental_list_devices())
+            self.assertEqual(session.run(x), 7)
+        with tf.Session(config=tf.ConfigProto()) as session:  # it has a ConfigProto of its own
+            self.assertEqual(len(session.list_devices()), 1)
+        limited = tf.config.experimental.VirtualDeviceConfiguration(memory_limit=10)
+        with self.assertRaisesRegex(ValueError, "memory limit on CPU"):
+            tf.config.experimental.set_virtual_device_configuration(cpu, [limited])
+
+    def test_threads_placement_and_rewrites(self):
+        self.assertIsNone(tf.Session()._config)
+        tf.config.threading.set_inter_op_parallelism_threads(2)
+        tf.config.set_soft_device_placement(True)
+        tf.config.optimizer.set_experimental_options({"constant_folding": False})
+        self.assertEqual(tf.config.optimizer.get_experimental_options()["constant_folding"], False)
+        with tf.device("/gpu:7"):
+            x = tf.constant(3) + 4
+        with tf.Session() as session:
+            self.assertEqual(session.run(x), 7)
+            self.assertEqual(session._config.inter_op_parallelism_threads, 2)
+        with self.assertRaisesRegex(NotImplementedError, "XLA"):
+            tf.config.optimizer.set_jit(True)
+
+
 class SmallFunctionsTest(GraphTest):
     def run_(self, tensor):
         with tf.Session() as session:

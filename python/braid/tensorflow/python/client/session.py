@@ -9,7 +9,9 @@ import warnings
 import numpy as np
 
 from braid import _native, protos
-from braid.tensorflow.python.framework import arrays, dtypes, errors_impl, ops, sparse_tensor
+from braid.tensorflow.python.framework import arrays
+from braid.tensorflow.python.framework import config as device_config
+from braid.tensorflow.python.framework import dtypes, errors_impl, ops, sparse_tensor
 from braid.tensorflow.python.util import compat, nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -361,7 +363,9 @@ class BaseSession(SessionInterface):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if target is not None and not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
-        if config is not None and not isinstance(config, protos.ConfigProto):
+        if config is None:
+            config = device_config.default_config()
+        elif not isinstance(config, protos.ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = graph
         self._dead_handles = []  # of tf.get_session_handle, to be freed

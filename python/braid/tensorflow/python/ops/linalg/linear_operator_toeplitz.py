@@ -12,6 +12,8 @@ from braid.tensorflow.python.ops.linalg import linear_operator_util as util
 from braid.tensorflow.python.ops.signal import fft_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
+_to_complex = linear_operator_circulant._to_complex
+
 
 @tf_export("linalg.LinearOperatorToeplitz")
 class LinearOperatorToeplitz(linear_operator.LinearOperator):
@@ -48,7 +50,7 @@ class LinearOperatorToeplitz(linear_operator.LinearOperator):
                 axis=-1,
             )
             self._circulant = linear_operator_circulant.LinearOperatorCirculant(
-                fft_ops.fft(linear_operator_circulant._to_complex(column)), input_output_dtype=self._row.dtype
+                fft_ops.fft(_to_complex(column)), input_output_dtype=self._row.dtype
             )
             super().__init__(
                 dtype=self._row.dtype,
