@@ -32,6 +32,14 @@ class LinalgTest(unittest.TestCase):
                 numeric[place] = (above - below) / 2e-6
             np.testing.assert_allclose(session.run(g, {t: x}), numeric, atol=1e-5, rtol=1e-5)
 
+    def test_the_spectral_norm_of_tensors_of_an_unknown_rank(self):
+        x, fed = np.random.RandomState(0).randn(2, 3, 4), tf.placeholder(tf.float64)
+        for axis, keepdims in (((0, 1), False), ((-1, 0), True)):
+            norm = tf.norm(fed, ord=2, axis=axis, keepdims=keepdims)
+            with tf.Session() as session:
+                got = session.run(norm, {fed: x})
+            np.testing.assert_allclose(got, np.linalg.norm(x, 2, axis, keepdims), rtol=1e-10)
+
     def test_singular_values(self):
         for x in (self.a, self.a.T):
             s, u, v = tf.svd(tf.constant(x))

@@ -112,6 +112,14 @@ class MetricsTest(unittest.TestCase):
         at = tf.metrics.precision_at_thresholds(labels, scores, [0.3, 0.5])
         np.testing.assert_allclose(self.streamed(at, [None])[0], [2 / 3, 0.5], rtol=1e-5)
 
+    def test_rows_of_labels_may_be_filled_up_with_negative_numbers(self):
+        scores = tf.constant([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
+        labels = tf.constant([[2, 3], [3, -1]], tf.int64)
+        update = tf.metrics.average_precision_at_k(labels, scores, 2)[1]
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            self.assertEqual(session.run(update), 0.5)
+
     def test_the_best_k(self):
         scores = tf.constant([[0.1, 0.8, 0.6, 0.4], [0.3, 0.2, 0.9, 0.5]])
         labels = tf.constant([[1, 3], [0, 2]], tf.int64)

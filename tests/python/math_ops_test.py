@@ -171,6 +171,21 @@ class MathOpsTest(unittest.TestCase):
         ):
             self.run_all(same, {y: np.ones([4, 2])})
 
+    def test_numbers_become_bfloat16_by_rounding(self):
+        fed = tf.placeholder(tf.bfloat16)
+        given = [1.0, -2.5, 1.00390625, 1.01171875, 3.0e38, 0.1]
+        expected = [1.0, -2.5, 1.0, 1.015625, 3.0040553e38, 0.100097656]
+        made = tf.constant(given, tf.bfloat16), tf.constant(np.array(given), tf.bfloat16), fed
+        for got in self.run_all([tf.cast(x, tf.float32) for x in made], {fed: given}):
+            np.testing.assert_array_equal(got, np.array(expected, np.float32))
+        self.assertEqual(self.run_all(tf.cast(tf.ones([], tf.bfloat16), tf.float32)), 1)
+
+    def test_sums_of_embeddings_of_half_precision_are_floats(self):
+        ids = tf.SparseTensor([[0, 0], [0, 1]], tf.constant([0, 1], tf.int64), [1, 2])
+        for dtype in (tf.float16, tf.bfloat16):
+            total = tf.nn.embedding_lookup_sparse(tf.ones([2, 3], dtype), ids, None, combiner="sum")
+            self.assertEqual((total.dtype, self.run_all(total).tolist()), (tf.float32, [[2, 2, 2]]))
+
     def test_sums_of_segments(self):
         x = np.arange(6.0).reshape(3, 2)
         got = self.run_all(

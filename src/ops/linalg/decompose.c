@@ -1,6 +1,7 @@
 // Qr and Lu: decompositions of matrices. Both take batches: [.., M, N].
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "graph/grad.h"
 #include "kernels/matrix.h"
 #include "ops/linalg/linear_algebra.h"
 
@@ -83,14 +84,58 @@ static void qr_run(bd_op_ctx *c)
     if (r) decompose_each(c, &s, q, r);
 }
 
+// The gradient of a square R (Seeger et al. 2017, "Auto-differentiating linear algebra", LQ there):
+//
+//     dA = (dQ + Q copy(R dR^T - dQ^T Q)) R^-T
+//
+// where copy() of a matrix has its lower triangle, and above the diagonal the same mirrored.
+static void qr_gradient(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    const braid_out q = braid_output(c->op, 0), r = braid_output(c->op, 1), dq = c->output_grads[0],
+                    dr = c->output_grads[1];
+    const braid_shape shape = braid_out_shape(r);
+    if (bd_dtype_is_complex(bd_dtype_base(braid_out_dtype(q))) || shape.rank < 2 ||
+        shape.dims[shape.rank - 1] < 0 || shape.dims[shape.rank - 2] != shape.dims[shape.rank - 1]) {
+        braid_graph_fail(
+            g, BRAID_UNIMPLEMENTED,
+            "The gradient of Qr needs real matrices of known sizes with no more columns than rows, and "
+            "square ones with full_matrices, for node '%s'",
+            braid_op_name(c->op));
+        return;
+    }
+    if (!dq.op && !dr.op) return;
+    braid_out m = {0};
+    if (dr.op) m = bd_grad_matmul(g, r, false, dr, true);
+    if (dq.op) {
+        const braid_out turned = bd_grad_matmul(g, dq, true, q, false);
+        m = m.op ? bd_b2(g, "Sub", "sub", m, turned) : bd_b1(g, "Neg", NULL, turned);
+    }
+    const braid_out all = bd_b_const_i32(g, "num_lower", -1), none = bd_b_const_i32(g, "num_upper", 0);
+    const braid_out lower = bd_b3(g, "MatrixBandPart", NULL, m, all, none);
+    const braid_out strict =
+        bd_b2(g, "Sub", "sub", lower, bd_b1(g, "MatrixDiag", NULL, bd_b1(g, "MatrixDiagPart", NULL, m)));
+    braid_out sum = bd_b2(g, "Add", "add", bd_grad_matmul(g, q, false, lower, false),
+                          bd_grad_matmul(g, q, false, strict, true));
+    sum = bd_grad_sum(g, dq, sum);
+    const braid_out ones = bd_b1(g, "OnesLike", NULL, bd_b1(g, "MatrixDiagPart", NULL, r));
+    braid_op_desc *d = braid_op_begin(g, "MatrixTriangularSolve", NULL);
+    braid_op_input(d, r);
+    braid_op_input(d, bd_b1(g, "MatrixDiag", NULL, ones));
+    braid_op_attr_bool(d, "lower", false);
+    c->input_grads[0] = bd_grad_matmul(g, sum, false, braid_op_end_out(d), true);
+}
+
 BD_OP(Qr) = {
     .signature = "(input: T) -> (q: T, r: T)",
     .attrs = "full_matrices:bool=false; " BD_MATRIX_TYPES,
     .shape = qr_shape,
+    .gradient = qr_gradient,
     .kernels = BD_MATRIX_KERNELS(qr_run),
     .doc =
         "Decomposes matrices into a matrix with orthonormal columns and an upper triangular one, by Householder reflections.",
-    .deviation = "No gradient in the C library.",
+    .deviation =
+        "The gradient is of real matrices with no more columns than rows, square ones with full_matrices.",
 };
 
 // ---- Lu ----

@@ -54,6 +54,18 @@ static void lu_follows_its_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void gradients_of_qr_agree_with_differences(void **state)
+{
+    (void)state;
+    static const op_grad_case cases[] = {
+        {"Qr", NULL, TALL, .known_shapes_only = true},
+        {"Qr", NULL, TALL, .output = 1, .known_shapes_only = true},
+        {"Qr", NULL, "double[2,2,2] 1 2 3 -4 0.5 1 -1 1", .known_shapes_only = true},
+        {"Qr", "full_matrices=true", "double[2,2] 1 2 3 -4", .output = 1, .known_shapes_only = true},
+    };
+    OP_TEST_GRADIENTS(cases);
+}
+
 static void shapes_are_inferred(void **state)
 {
     (void)state;
@@ -75,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(qr_follows_its_definition),
         cmocka_unit_test(lu_follows_its_definition),
+        cmocka_unit_test(gradients_of_qr_agree_with_differences),
         cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);

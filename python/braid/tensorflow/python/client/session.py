@@ -195,7 +195,8 @@ def _feed_array(value, tensor):
             )
         array = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
     else:
-        array = np.asarray(value, dtype=wanted)
+        is_bfloat16 = getattr(wanted, "names", None) == ("bfloat16",)
+        array = arrays.as_type(np.asarray(value), dtype) if is_bfloat16 else np.asarray(value, dtype=wanted)
     shape = tensor.shape
     if not shape.is_compatible_with(array.shape):
         raise ValueError(

@@ -21,6 +21,18 @@ def to_native(array, number):
     return _native.Tensor.from_buffer(array, number, array.shape)
 
 
+def as_type(array, dtype):
+    """The array with elements of a DType. Numbers become bfloat16 by rounding to the nearest, ties to even."""
+    wanted = np.dtype(dtype.as_numpy_dtype)
+    if wanted.names != ("bfloat16",) or array.dtype.kind not in "biuf":
+        return array.astype(wanted, copy=False)
+    numbers = np.asarray(array, np.float32)
+    bits = numbers.view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    rounded = np.where(np.isnan(numbers), 0x7FC0, rounded).astype(np.uint16)
+    return np.ascontiguousarray(rounded).reshape(array.shape).view(wanted)
+
+
 def _bytes(item):
     if isinstance(item, bytes):
         return item

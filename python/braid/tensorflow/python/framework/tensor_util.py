@@ -128,7 +128,7 @@ def as_array(values, dtype=None):
     dtype = dtypes.as_dtype(dtype).base_dtype if dtype is not None else None
     if isinstance(values, (np.ndarray, np.generic)):
         if dtype is not None and dtype != dtypes.string:
-            return np.asarray(values).astype(dtype.as_numpy_dtype, copy=False), dtype
+            return arrays.as_type(np.asarray(values), dtype), dtype
         array = np.asarray(values)
     else:
         array = _array_of_values(values, dtype)
@@ -138,7 +138,7 @@ def as_array(values, dtype=None):
         return _strings(array), dtypes.string
     found = dtypes.as_dtype(array.dtype)
     if dtype is not None and found != dtype:
-        return array.astype(dtype.as_numpy_dtype), dtype
+        return arrays.as_type(array, dtype), dtype
     return array, found
 
 

@@ -189,6 +189,8 @@ def embedding_lookup_sparse(
             segments = math_ops.cast(segments, dtypes.int32)
         ids, places = array_ops.unique(sp_ids.values)
         rows = embedding_lookup(params, ids, partition_strategy=partition_strategy, max_norm=max_norm)
+        if rows.dtype in (dtypes.float16, dtypes.bfloat16):
+            rows = math_ops.cast(rows, dtypes.float32)  # so that sums are accurate
         if sp_weights is not None:
             return _weighted(array_ops.gather(rows, places), sp_weights.values, segments, combiner, name)
         combine = {

@@ -194,7 +194,9 @@ def _GradientsHelper(
             raise _explained(error) from None
         graph._adopt(first)
         made = iter([_from_native(graph, g) for g in found])
-        results = [next(made) if _has_gradient(x.dtype) else None for x in sources]
+        results = [
+            next(made) if _has_gradient(x.dtype) else _gradient_of_itself(x, ys, grad_ys) for x in sources
+        ]
         for grad, x, source in zip(results, given_xs, sources):
             if isinstance(grad, ops.Tensor) and hasattr(x, "shape") and source.dtype != dtypes.variant:
                 grad.set_shape(x.shape)
@@ -206,6 +208,14 @@ def _GradientsHelper(
                 for g, x, source in zip(results, given_xs, sources)
             ]
     return results
+
+
+def _gradient_of_itself(x, ys, grad_ys):
+    """Of an x of a type without gradients: that by itself, None where it is no y."""
+    from braid.tensorflow.python.ops import array_ops
+
+    same = [array_ops.ones_like(x) if g is None else g for y, g in zip(ys, grad_ys) if y is x]
+    return same[0] if same else None
 
 
 def _initial_gradient(grad, y, number):

@@ -591,6 +591,20 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, unifor
     )
 
 
+def extract_glimpse_v2(input, size, offsets, centered=True, normalized=True, noise="uniform", name=None):
+    """`extract_glimpse` as TensorFlow 2 has it. noise: "uniform", "gaussian" or "zero" outside the picture."""
+    return gen_image_ops.extract_glimpse(
+        input=input,
+        size=size,
+        offsets=offsets,
+        centered=centered,
+        normalized=normalized,
+        noise=noise,
+        uniform_noise=False,
+        name=name,
+    )
+
+
 # ---- Values ----
 
 

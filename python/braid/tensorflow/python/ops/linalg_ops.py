@@ -125,15 +125,19 @@ def _spectral_norm(tensor, axis, keepdims):
     """The greatest singular values of the matrices in two dimensions."""
     count = tensor.get_shape().ndims
     if count is None:
-        raise NotImplementedError("tf.norm(ord=2): the rank must be known")
-    rows, columns = (a % count for a in axis)
-    others = [i for i in range(count) if i not in (rows, columns)]
-    largest = math_ops.reduce_max(
-        svd(array_ops.transpose(tensor, others + [rows, columns]), compute_uv=False), -1
-    )
+        count = array_ops.rank(tensor)
+        pair = math_ops.floormod(ops.convert_to_tensor(axis, dtypes.int32), count)
+        others, _ = array_ops.setdiff1d(math_ops.range(count), pair)
+        order = array_ops.concat([others, pair], 0)
+    else:
+        pair = [a % count for a in axis]
+        order = [i for i in range(count) if i not in pair] + pair
+    largest = math_ops.reduce_max(svd(array_ops.transpose(tensor, order), compute_uv=False), -1)
     if keepdims:
-        for place in sorted((rows, columns)):
-            largest = array_ops.expand_dims(largest, place)
+        shape = array_ops.shape(tensor)
+        kept = array_ops.ones([2], dtypes.int32)
+        shape = array_ops.tensor_scatter_update(shape, array_ops.expand_dims(pair, 1), kept)
+        largest = array_ops.reshape(largest, shape)
     return largest
 
 
@@ -151,7 +155,9 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
     if is_matrix:
         axis = tuple(axis)
-        if not all(isinstance(a, (int, np.integer)) for a in axis) or axis[0] == axis[1]:
+        rank = ops.convert_to_tensor(tensor).get_shape().ndims
+        is_pair = all(isinstance(a, (int, np.integer)) for a in axis)
+        if not is_pair or axis[0] == axis[1] or (rank is not None and axis[0] % rank == axis[1] % rank):
             raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
         allowed = ["euclidean", "fro", 1, 2, np.inf]
         if ord not in allowed:
@@ -163,6 +169,8 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
         ):
             raise ValueError("'ord' must be a supported vector norm, got %s" % (ord,))
         if axis is not None:
+            if not isinstance(axis, (int, np.integer)):
+                raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
             axis = (axis,)
     with ops.name_scope(name, "norm", [tensor]):
         tensor = ops.convert_to_tensor(tensor)

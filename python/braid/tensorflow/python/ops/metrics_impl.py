@@ -1134,9 +1134,9 @@ def _num_relevant(labels, k):
         labels = sparse_tensor.convert_to_tensor_or_sparse_tensor(labels)
         if isinstance(labels, sparse_tensor.SparseTensor):
             return math_ops.minimum(sets.set_size(labels), k, name=scope)
-        shape = array_ops.shape(labels)
-        number = math_ops.minimum(shape[-1], k)
-        return array_ops.fill(shape[0:-1], number, name=scope)
+        # A row of a dense tensor may be filled up with negative numbers.
+        number = math_ops.reduce_sum(math_ops.cast(math_ops.greater_equal(labels, 0), labels.dtype), axis=-1)
+        return math_ops.minimum(number, math_ops.cast(k, labels.dtype), name=scope)
 
 
 def _sparse_average_precision_at_top_k(labels, predictions_idx):

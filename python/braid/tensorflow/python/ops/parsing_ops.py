@@ -437,7 +437,7 @@ def parse_sequence_example(
 
 
 @tf_export(v1=["decode_raw", "io.decode_raw"])
-def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):  # noqa: A002
+def decode_raw_v1(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):  # noqa: A002
     """The bytes of strings as numbers of type `out_type`, along a new last dimension.
 
     bytes: a former name of input_bytes.
@@ -451,7 +451,14 @@ def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, b
     return gen_parsing_ops.decode_raw(input_bytes, out_type, little_endian, name)
 
 
-decode_raw_v1 = decode_raw
+def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, name=None):
+    """`decode_raw` as TensorFlow 2 has it. fixed_length: strings are cut, or filled with zeros, to so many
+    bytes."""
+    if fixed_length is not None:
+        return gen_parsing_ops.decode_padded_raw(
+            input_bytes, fixed_length=fixed_length, out_type=out_type, little_endian=little_endian, name=name
+        )
+    return gen_parsing_ops.decode_raw(input_bytes, out_type, little_endian=little_endian, name=name)
 
 
 @tf_export(v1=["decode_csv", "io.decode_csv"])

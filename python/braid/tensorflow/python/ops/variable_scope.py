@@ -276,6 +276,8 @@ class _VariableStore:
             )
         shape = tensor_shape.as_shape(shape)
         if is_value:
+            if isinstance(initializer, ops.Tensor):
+                dtype = initializer.dtype.base_dtype
             initializer = ops.convert_to_tensor(initializer, dtype=dtype)
             shape = shape.merge_with(initializer.get_shape())
         partitions = None
