@@ -251,6 +251,45 @@ PyObject *native_reset(PyObject *module, PyObject *args, PyObject *keywords)
     Py_END_ALLOW_THREADS return native_none(code, st);
 }
 
+// ---- Notifications ----
+
+static PyObject *notify(PyObject *self, PyObject *args)
+{
+    const char *key;
+    if (!PyArg_ParseTuple(args, "s", &key)) return NULL;
+    braid_session *session = native_session_enter(self);
+    if (!session) return NULL;
+    NATIVE_STATUS(st);
+    braid_code code;
+    Py_BEGIN_ALLOW_THREADS code = braid_session_notify(session, key, st);
+    Py_END_ALLOW_THREADS native_session_leave(self);
+    return native_none(code, st);
+}
+
+static PyObject *wait_notification(PyObject *self, PyObject *args)
+{
+    braid_notification_wait wait = {0};
+    long long seen, timeout_ms;
+    if (!PyArg_ParseTuple(args, "sLL", &wait.key, &seen, &timeout_ms)) return NULL;
+    wait.seen = seen;
+    wait.timeout_ms = timeout_ms;
+    braid_session *session = native_session_enter(self);
+    if (!session) return NULL;
+    NATIVE_STATUS(st);
+    native_watch w;
+    int64_t generation = 0;
+    PyObject *result = NULL;
+    if (native_watch_begin(&w, &((session_object *)self)->interrupt, session)) {
+        wait.cancellation = native_watch_cancellation(&w);
+        braid_code code;
+        Py_BEGIN_ALLOW_THREADS code = braid_session_wait_notification(session, &wait, &generation, st);
+        Py_END_ALLOW_THREADS if (native_watch_end(&w, code)) result =
+            code ? native_raise(st) : PyLong_FromLongLong(generation);
+    }
+    native_session_leave(self);
+    return result;
+}
+
 // ---- The type ----
 
 bool native_session_init(PyObject *module)
@@ -269,6 +308,10 @@ bool native_session_init(PyObject *module)
          "PartialRun. A feed or fetch is (Op, index)."},
         {"list_devices", list_devices, METH_NOARGS,
          "The devices, as (name, type, memory limit, incarnation)."},
+        {"notify", notify, METH_VARARGS, "notify(key): notifies all processes that wait for the key."},
+        {"wait_notification", wait_notification, METH_VARARGS,
+         "wait_notification(key, seen, timeout_ms): the number of the notification of the key after number `seen`; "
+         "seen -1: of the last one, at once."},
         {"cancel", cancel, METH_NOARGS,
          "Ends calls in progress and later ones with an error; the session is then still to be closed."},
         {"close", session_close, METH_NOARGS,

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
@@ -188,6 +189,27 @@ class LocalServerTest(unittest.TestCase):
                     if target == servers[0].target:
                         session.run(v.initializer)
                     self.assertEqual(session.run(y), 9.0)
+
+    def test_a_worker_is_told_when_the_chief_has_made_the_model_ready(self):
+        import braid.tensorflow as tf
+        from braid.tensorflow.python.training import session_manager
+
+        server = tf.train.Server.create_local_server()
+        v = tf.get_variable("told", initializer=2.0)
+        manager = tf.train.SessionManager(
+            ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=600
+        )
+        init = tf.global_variables_initializer()
+        with tf.Session(server.target) as worker:
+            self.assertEqual(list(worker.run(tf.report_uninitialized_variables())), [b"told"])
+            news = session_manager._News(worker)
+            waiting = threading.Thread(target=news.wait, args=[600], daemon=True)
+            waiting.start()
+            with manager.prepare_session(server.target, init_op=init):
+                waiting.join(_LIMIT_S)
+                self.assertFalse(waiting.is_alive())
+        with manager.wait_for_session(server.target, max_wait_secs=_LIMIT_S) as session:
+            self.assertEqual(session.run(v), 2.0)
 
     def test_which_task_must_be_clear(self):
         import braid.tensorflow as tf

@@ -310,6 +310,7 @@ static braid_code wait_notification(bd_session *base, const braid_notification_w
     request.forward = true;
     bd_rpc_options options = bd_remote_rpc(s, BD_CLUSTER_SERVICE "WaitNotification");
     if (wanted->timeout_ms > 0) options.deadline_ns = bd_deadline_after_ms(wanted->timeout_ms);
+    if (wanted->cancellation) options.cancellation = bd_cancellation_of(wanted->cancellation);
     bd_message message;
     BD_PROTO_ARENA(arena);
     const Braid__WaitNotificationResponse *response = NULL;

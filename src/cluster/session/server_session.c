@@ -234,7 +234,8 @@ static braid_code wait_notification(bd_session *base, const braid_notification_w
         .leads = wanted->leads,
         .forward = true,
         .deadline_ns = wanted->timeout_ms > 0 ? bd_deadline_after_ms(wanted->timeout_ms) : BD_FOREVER,
-        .cancellation = bd_master_session_cancellation(s->session),
+        .cancellation = wanted->cancellation ? bd_cancellation_of(wanted->cancellation)
+                                             : bd_master_session_cancellation(s->session),
     };
     bd_notifications_wait(s->env.notifications, &options, set_generation, &r);
     wait(&r);

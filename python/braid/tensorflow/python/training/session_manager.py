@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from braid import _native
 from braid.tensorflow.python.client import session
 from braid.tensorflow.python.framework import errors, ops
 from braid.tensorflow.python.platform import tf_logging as logging
@@ -59,7 +60,10 @@ class SessionManager:
         self._local_init_run_options = local_init_run_options
         self._local_init_feed_dict = local_init_feed_dict
         if ready_for_local_init_op is not None and local_init_op is None:
-            raise ValueError("If you pass a ready_for_local_init_op you must also pass a local_init_op.")
+            raise ValueError(
+                "If you pass a ready_for_local_init_op you must also pass a local_init_op "
+                f", ready_for_local_init_op [{ready_for_local_init_op}]"
+            )
 
     def _restore_checkpoint(
         self,
@@ -142,6 +146,7 @@ class SessionManager:
         is_ready, message = self._model_ready(sess)
         if not is_ready:
             raise RuntimeError(f"Init operations did not make model ready.  {given}, error: {message}")
+        _notify_ready(sess)
         return sess
 
     def recover_session(
@@ -178,6 +183,7 @@ class SessionManager:
             logging.info("Restoring model from %s did not make model ready: %s", source, message)
             return sess, False
         logging.info("Restored model from %s", source)
+        _notify_ready(sess)
         return sess, True
 
     def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
@@ -191,14 +197,15 @@ class SessionManager:
         pause = min(0.1, self._recovery_wait_secs)  # soon at first: most chiefs are ready in a moment
         while True:
             sess = session.Session(self._target, graph=self._graph, config=config)
+            news = _News(sess)
             not_ready_message = None
             is_done, not_ready_local_message = self._try_run_local_init_op(sess)
             if is_done:
                 is_ready, not_ready_message = self._model_ready(sess)
                 if is_ready:
                     return sess
-            self._safe_close(sess)
             if timer.secs_remaining() < pause:
+                self._safe_close(sess)
                 raise errors.DeadlineExceededError(
                     None, None, f"Session was not ready after waiting {max_wait_secs} secs."
                 )
@@ -207,7 +214,8 @@ class SessionManager:
                 not_ready_local_message,
                 not_ready_message,
             )
-            _wait(pause)
+            news.wait(pause)
+            self._safe_close(sess)
             pause = min(pause * 2, self._recovery_wait_secs)
 
     def _safe_close(self, sess):
@@ -252,6 +260,39 @@ def _ready(op, sess, msg):
     if value is None or value.dtype == np.int32 or value.size == 0:
         return True, None
     return False, "Variables not initialized: " + ", ".join(name.decode("utf-8") for name in value)
+
+
+_READY_KEY = "variables_initialized"  # that of C's sessions, too
+
+
+def _notify_ready(sess):
+    """Tells the processes that wait for the session's model that it is ready."""
+    try:
+        sess._session.notify(_READY_KEY)
+    except _native.Error:
+        pass  # a server that does not know notifications: they ask from time to time
+
+
+class _News:
+    """What is notified to a session from the time when this is made."""
+
+    def __init__(self, sess):
+        self._native = sess._session if sess.sess_str else None  # no other process knows one in this process
+        self._seen = self._ask(-1, 0)
+
+    def wait(self, seconds):
+        """Until a process has made the model ready, or for that long."""
+        end = time.monotonic() + seconds
+        if self._native is None or self._ask(self._seen, max(1, int(seconds * 1000))) is None:
+            _wait(max(0, end - time.monotonic()))
+
+    def _ask(self, seen, timeout_ms):
+        if self._native is not None:
+            try:
+                return self._native.wait_notification(_READY_KEY, seen, timeout_ms)
+            except _native.Error:
+                pass  # not in time, or the server does not know notifications
+        return None
 
 
 class _CountDownTimer:
