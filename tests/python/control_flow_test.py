@@ -149,8 +149,8 @@ class CondTest(ControlFlowTest):
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "None of conditions evaluated as True"):
             self.run_(tf.case(pairs), {x: -1.0})
         i = tf.placeholder(tf.int32, [])
-        chosen = tf.switch_case(i, {0: lambda: x, 3: lambda: x * 3}, default=lambda: x * 0)
-        self.assertEqual([self.run_(chosen, {x: 2.0, i: k}) for k in (0, 1, 3)], [2, 0, 6])
+        chosen = tf.switch_case(i, {0: lambda: x, 1: lambda: x * 3}, default=lambda: x * 0)
+        self.assertEqual([self.run_(chosen, {x: 2.0, i: k}) for k in (0, 1, 3)], [2, 6, 0])
 
     def test_assertions(self):
         x = tf.placeholder(tf.float32, [])

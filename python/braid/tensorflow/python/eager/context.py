@@ -6,6 +6,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 GRAPH_MODE, EAGER_MODE = 0, 1
 SYNC, ASYNC = 0, 1
+DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT = 0, 1, 2
+DEVICE_PLACEMENT_SILENT_FOR_INT32 = 3
 
 
 @tf_export("executing_eagerly")

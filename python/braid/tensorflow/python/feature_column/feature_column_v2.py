@@ -1498,3 +1498,12 @@ def _create_categorical_column_weighted_sum(
     return embedding_ops.safe_embedding_lookup_sparse(
         weight_var, ids, sparse_weights=weights, combiner=sparse_combiner, name="weighted_sum"
     )
+
+
+def __getattr__(name):
+    """LinearModel, whose module takes functions from here."""
+    if name not in ("LinearModel", "_LinearModelLayer"):
+        raise AttributeError(name)
+    from braid.tensorflow.python.feature_column import linear_layers
+
+    return getattr(linear_layers, name)

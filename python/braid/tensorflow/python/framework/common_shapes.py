@@ -36,11 +36,21 @@ def is_broadcast_compatible(shape_x, shape_y):
     return True
 
 
-def unknown_shape(op):
-    """A shape function for ops.RegisterShape, which has no effect."""
-    return [tensor_shape.unknown_shape() for _ in op.outputs]
-
-
 def call_cpp_shape_fn(op, require_shape_fn=True):
     """The shapes of an op's outputs, which the engine has inferred."""
     return [output.shape for output in op.outputs]
+
+
+def scalar_shape(unused_op):
+    """The shape of an op whose output is a scalar."""
+    return [tensor_shape.TensorShape([])]
+
+
+def unknown_shape(op):
+    """The shapes of an op of which nothing is known."""
+    return [tensor_shape.unknown_shape() for _ in op.outputs]
+
+
+def unchanged_shape(op):
+    """The shape of an op whose output has that of its input."""
+    return [op.inputs[0].get_shape()]

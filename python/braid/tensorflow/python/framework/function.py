@@ -409,7 +409,7 @@ class _FuncGraph(ops.Graph):
     placeholders.
     """
 
-    building_function = True
+    _building_function = True
 
     def __init__(self, name, capture_by_value=False, capture_resource_var_by_value=True):
         super().__init__()

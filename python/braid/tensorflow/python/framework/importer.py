@@ -58,7 +58,7 @@ def import_graph_def(
                 graph_def.SerializeToString(),
                 prefix,
                 False,
-                False,
+                True,  # names that the graph has get a number
                 mapping,
                 controls,
                 outputs,

@@ -1,3 +1,7 @@
 """Rows of a tensor: they are in framework/ops.py."""
 
-from braid.tensorflow.python.framework.ops import IndexedSlices, IndexedSlicesValue
+from braid.tensorflow.python.framework.ops import (  # noqa: F401
+    IndexedSlices,
+    IndexedSlicesSpec,
+    IndexedSlicesValue,
+)

@@ -601,6 +601,8 @@ class IndexedSlicesSpec(type_spec.TypeSpec):
         return parts if value.dense_shape is None else (*parts, value.dense_shape)
 
     def _from_components(self, components):
+        if not any(isinstance(c, Tensor) for c in components):
+            return IndexedSlicesValue(*components, *[None] * (3 - len(components)))
         return IndexedSlices(*components)
 
 
@@ -1034,11 +1036,12 @@ def get_stats_for_node_def(graph, node, statistic_type):
 class Graph:
     """A dataflow graph. One thread at a time builds it."""
 
-    building_function = False
+    _building_function = False
 
     @property
-    def _building_function(self):
-        return self.building_function
+    def building_function(self):
+        """Whether it is the body of a function."""
+        return self._building_function
 
     def __init__(self):
         self._native = _native.Graph()
@@ -2277,3 +2280,7 @@ class OpStats:
 
 def add_exit_callback_to_default_func_graph(fn):
     raise NotImplementedError("Braid has no tf.function: build a graph and run it in a tf.Session")
+
+
+def _set_call_cpp_shape_fn(call_cpp_shape_fn):
+    """Shapes are the engine's: nothing to set."""

@@ -1,5 +1,6 @@
 """cond() that needs no nodes where the condition is known."""
 
+from braid.tensorflow.python.framework import arrays
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import control_flow_ops
@@ -21,6 +22,9 @@ def smart_constant_value(pred):
     """The condition as a bool, None if only a run tells. TypeError: it is no bool, 0, 1 or tensor."""
     if isinstance(pred, ops.Tensor):
         value = tensor_util.constant_value(pred)
+        if value is None:  # the engine knows more than what has a value for programs
+            value = pred.op._native.constant(pred.value_index)
+            value = None if value is None else arrays.view(value)
         return None if value is None else bool(value)
     if hasattr(pred, "initializer"):  # a variable
         return None

@@ -308,6 +308,9 @@ _FOLDED = frozenset(
 )
 
 
+_ENABLE_MAYBE_SET_STATIC_SHAPE = True  # TensorFlow's tests set it
+
+
 def constant_value(tensor, partial=False):
     """The value that a tensor always has, as an array; None: it is not known before a step.
 

@@ -1,5 +1,6 @@
 """What TensorFlow's tests are made with (tf.test.TestCase)."""
 
+import atexit
 import contextlib
 import functools
 import math
@@ -546,7 +547,7 @@ class TensorFlowTestCase(absltest.TestCase):
         """A directory of this test."""
         if self._tempdir is None:
             self._tempdir = tempfile.mkdtemp(dir=_temp_root())
-            self.addCleanup(shutil.rmtree, self._tempdir, True)
+            atexit.register(shutil.rmtree, self._tempdir, True)  # a test may leave the program in it
         return self._tempdir
 
     # -- Sessions --

@@ -208,6 +208,7 @@ def while_loop(
                 raise ValueError(
                     f"maximum_iterations must be a scalar, saw shape: {maximum_iterations.shape}"
                 )
+            one = len(loop_vars) == 1
             cond, body, loop_vars = _bounded(cond, body, loop_vars, maximum_iterations)
         if shape_invariants is not None:
             if maximum_iterations is not None:
@@ -226,7 +227,9 @@ def while_loop(
         if context.outer_context is None:
             ops.add_to_collection(ops.GraphKeys.WHILE_CONTEXT, context)
         result = context.BuildLoop(cond, body, loop_vars, shape_invariants, return_same_structure)
-        return result if maximum_iterations is None else result[1]
+        if maximum_iterations is None:
+            return result
+        return [result[1]] if one and return_same_structure else result[1]
 
 
 def _bounded(cond, body, loop_vars, maximum_iterations):
@@ -235,7 +238,7 @@ def _bounded(cond, body, loop_vars, maximum_iterations):
     if len(loop_vars) == 1:
         return (
             lambda i, x: math_ops.logical_and(i < maximum_iterations, cond(x)),
-            lambda i, x: (i + 1, body(x)),
+            lambda i, x: (i + 1, _only(body(x), loop_vars)),
             (counter, loop_vars[0]),
         )
     return (
@@ -243,6 +246,14 @@ def _bounded(cond, body, loop_vars, maximum_iterations):
         lambda i, x: (i + 1, body(*x)),
         (counter, loop_vars),
     )
+
+
+def _only(result, loop_vars):
+    """The one variable of a body's result, which may be a list of it."""
+    is_list = isinstance(result, (list, _builtin_tuple)) and not hasattr(result, "_fields")
+    if is_list and len(result) == 1 and not nest.is_sequence(loop_vars[0]):
+        return result[0]
+    return result
 
 
 def _invariants_of(loop_vars, shape_invariants):
@@ -441,11 +452,10 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
       default: for numbers without a function; the function of the greatest number if None.
       name: of the nodes.
     """
-    if isinstance(branch_index, ops.Tensor):
-        if branch_index.dtype != dtypes.int32:
-            raise TypeError(f"branch_index must be Tensor of type int32, got: {branch_index.dtype.name}")
-    elif not isinstance(branch_index, int):
+    if not isinstance(branch_index, ops.Tensor):
         raise TypeError(f"branch_index must be a Tensor, got {type(branch_index)}")
+    if not branch_index.dtype.is_integer:
+        raise TypeError(f"branch_index must be an integer Tensor, got {branch_index.dtype}")
     if not branch_fns:
         raise ValueError("Must provide at least one item in branch_fns")
     if not isinstance(branch_fns, (list, _builtin_tuple, dict)):
@@ -463,8 +473,13 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
             raise TypeError(f"key must be a Python `int`, got {type(pair[0])}")
         if not callable(pair[1]):
             raise TypeError(f"fn for key {pair[0]} must be callable.")
-    if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("switch_case: two functions have the same number")
+    keys = sorted(key for key, _ in pairs)
+    if keys != list(range(len(keys))):
+        raise ValueError(
+            "branch indices (keys) must form contiguous range of [0 to {}) but found {{{}}}".format(
+                len(keys), ",".join(map(str, keys))
+            )
+        )
     pairs.sort(key=lambda pair: pair[0])
     if default is None:
         default = pairs[-1][1]

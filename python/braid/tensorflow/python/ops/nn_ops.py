@@ -303,8 +303,10 @@ def conv_transpose(
     with ops.name_scope(name, "conv_transpose", [input, filters, output_shape]) as name:
         if tensor_util.is_tensor(output_shape):
             n = output_shape.shape[0].value - 2
-        else:
+        elif hasattr(output_shape, "__len__"):
             n = len(output_shape) - 2
+        else:
+            raise ValueError("output_shape must be a tensor or sized collection.")
         if not 1 <= n <= 3:
             raise ValueError("output_shape must be of length 3, 4 or 5 but was {}.".format(n + 2))
         build = (conv1d_transpose, conv2d_transpose_v2, conv3d_transpose_v2)[n - 1]
@@ -908,16 +910,25 @@ def _pool_v2(which, input, ksize, strides, padding, data_format, name):
     return build(input, ksize, strides, padding, data_format=data_format, name=name)
 
 
+def _pool_input(input):
+    input = ops.convert_to_tensor(input)
+    if input.shape.ndims not in (None, 3, 4, 5):
+        raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {input.shape.ndims}.")
+    return input
+
+
 @tf_export("nn.max_pool", v1=["nn.max_pool_v2"])
 def max_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
     """The greatest element of each window, in one to three spatial dimensions."""
-    return _pool_v2("max_pool", ops.convert_to_tensor(input), ksize, strides, padding, data_format, name)
+    input = _pool_input(input)
+    return _pool_v2("max_pool", input, ksize, strides, padding, data_format, name)
 
 
 @tf_export("nn.avg_pool", v1=["nn.avg_pool_v2"])
 def avg_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
     """The mean of each window, in one to three spatial dimensions."""
-    return _pool_v2("avg_pool", ops.convert_to_tensor(input), ksize, strides, padding, data_format, name)
+    input = _pool_input(input)
+    return _pool_v2("avg_pool", input, ksize, strides, padding, data_format, name)
 
 
 def _pool1d(build, scope, input, ksize, strides, padding, data_format, name):

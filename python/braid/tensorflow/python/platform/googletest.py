@@ -1,5 +1,6 @@
 """Running tests."""
 
+import functools
 import os
 import sys
 import tempfile
@@ -20,6 +21,7 @@ def main(argv=None):
     unittest.main(argv=left, exit=True)
 
 
+@functools.lru_cache(maxsize=None)
 def GetTempDir():
     """A directory of this process's tests."""
     return tempfile.mkdtemp(dir=_temp_root())

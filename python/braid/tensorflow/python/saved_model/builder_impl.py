@@ -1,5 +1,6 @@
 """Writing saved models: directories with graphs, their signatures, one checkpoint, and other files."""
 
+import filecmp
 import os
 import shutil
 
@@ -10,6 +11,7 @@ from braid.tensorflow.python.framework import dtypes, ops, tensor_util
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.saved_model import constants
+from braid.tensorflow.python.saved_model import signature_def_utils_impl
 from braid.tensorflow.python.saved_model import utils_impl as saved_model_utils
 from braid.tensorflow.python.training import saver as tf_saver
 from braid.tensorflow.python.util import compat
@@ -43,23 +45,29 @@ class SavedModelBuilder:
 
     def _save_and_write_assets(self, assets_collection_to_add=None):
         """Copies the files that tensors of the collection name, and lists them in the graph."""
-        names = {}  # of the copies, by the paths of the files
-        for tensor in assets_collection_to_add or ():
+        for message in self._copy_assets(assets_collection_to_add):
+            _pack(ops.get_default_graph().get_collection_ref(constants.ASSETS_KEY), message)
+
+    def _copy_assets(self, tensors):
+        """Copies the files that tensors name; the AssetFileDefs of the tensors."""
+        names, messages = {}, []  # of the copies, by the paths of the files
+        for tensor in tensors or ():
             path = _asset_path_from_tensor(tensor)
             name = _get_unique_asset_filename(path, names)
             names[path] = name
             message = protos.AssetFileDef(filename=name)
             message.tensor_info.name = tensor.name
-            _pack(ops.get_default_graph().get_collection_ref(constants.ASSETS_KEY), message)
+            messages.append(message)
         if not names:
             logging.info("No assets to write.")
-            return
+            return messages
         directory = saved_model_utils.get_or_create_assets_dir(self._export_dir)
         for path, name in names.items():
             target = os.path.join(directory, name)
             if not os.path.exists(target):
                 shutil.copyfile(path, target)
         logging.info("Assets written to: %s", directory)
+        return messages
 
     def _tag_and_add_meta_graph(self, meta_graph_def, tags, signature_def_map):
         for tag in tags:
@@ -77,12 +85,6 @@ class SavedModelBuilder:
             raise AssertionError(
                 f"All TensorInfo protos used in the SignatureDefs must have one of the 'encoding' fields set: {tensor_info}"
             )
-        if tensor_info.WhichOneof("encoding") == "coo_sparse":
-            sparse = tensor_info.coo_sparse
-            if not (
-                sparse.values_tensor_name and sparse.indices_tensor_name and sparse.dense_shape_tensor_name
-            ):
-                raise AssertionError(f"The names of a sparse tensor are missing: {tensor_info}")
         if tensor_info.dtype == 0:
             raise AssertionError(
                 f"All TensorInfo protos used in the SignatureDefs must have the dtype field set: {tensor_info}"
@@ -112,6 +114,11 @@ class SavedModelBuilder:
         if main_op is not None:
             if not isinstance(main_op, ops.Operation):
                 raise TypeError(f"main_op needs to be an Operation: {main_op!r}")
+            for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
+                if ops.get_collection(key):
+                    raise ValueError(
+                        f"Graph already contains one or more main ops under the collection {key}."
+                    )
             ops.add_to_collection(constants.MAIN_OP_KEY, main_op)
         if train_op is not None:
             if not isinstance(train_op, (ops.Tensor, ops.Operation)):
@@ -209,6 +216,81 @@ class SavedModelBuilder:
         return compat.as_bytes(path)
 
 
+class _SavedModelBuilder(SavedModelBuilder):
+    """A builder of models of the form that TensorFlow 2 reads: assets and operations that loading runs are in
+    the graph's message and its signatures, not in collections."""
+
+    def add_meta_graph(
+        self,
+        tags,
+        signature_def_map=None,
+        assets_list=None,
+        clear_devices=False,
+        init_op=None,
+        train_op=None,
+        saver=None,
+    ):
+        if not self._has_saved_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has not been saved yet. "
+                "Please invoke `add_meta_graph_and_variables()` first."
+            )
+        self._add_graph_of_2(
+            tags, signature_def_map, assets_list, clear_devices, init_op, train_op, False, saver, None
+        )
+
+    def add_meta_graph_and_variables(
+        self,
+        sess,
+        tags,
+        signature_def_map=None,
+        assets_list=None,
+        clear_devices=False,
+        init_op=None,
+        train_op=None,
+        strip_default_attrs=False,
+        saver=None,
+    ):
+        if self._has_saved_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has already been saved. "
+                "Please invoke `add_meta_graph()` instead."
+            )
+        self._add_graph_of_2(
+            tags,
+            signature_def_map,
+            assets_list,
+            clear_devices,
+            init_op,
+            train_op,
+            strip_default_attrs,
+            saver,
+            sess,
+        )
+        self._has_saved_variables = True
+
+    def _add_graph_of_2(
+        self, tags, signatures, assets, clear_devices, init_op, train_op, strip_default_attrs, saver, sess
+    ):
+        self._validate_signature_def_map(signatures)
+        signatures = dict(signatures or {})
+        for op, key in (
+            (init_op, constants.INIT_OP_SIGNATURE_KEY),
+            (train_op, constants.TRAIN_OP_SIGNATURE_KEY),
+        ):
+            if op is not None:
+                signatures[key] = signature_def_utils_impl.op_signature_def(op, key)
+        saver = self._maybe_create_saver(saver)
+        if sess is not None:
+            saved_model_utils.get_or_create_variables_dir(self._export_dir)
+            path = saved_model_utils.get_variables_path(self._export_dir)
+            saver.save(sess, path, write_meta_graph=False, write_state=False)
+        graph = saver.export_meta_graph(clear_devices=clear_devices, strip_default_attrs=strip_default_attrs)
+        for message in self._copy_assets(assets):
+            graph.asset_file_def.add().CopyFrom(message)
+        self._tag_and_add_meta_graph(graph, tags, signatures)
+
+
 def _pack(collection, message):
     """Adds a message to a collection, as a google.protobuf.Any."""
     any_list = protos.CollectionDef().any_list
@@ -233,9 +315,12 @@ def _asset_path_from_tensor(path_tensor):
 
 
 def _get_unique_asset_filename(path, names):
-    """The name of a file's copy, with a number where another file has that name."""
+    """The name of a file's copy, with a number where a file with another content has that name."""
     if path in names:
         return names[path]
+    for other, name in names.items():
+        if os.path.basename(other) == os.path.basename(path) and filecmp.cmp(other, path, shallow=False):
+            return name
     base = os.path.basename(path)
     unique, index = base, 1
     while unique in names.values():

@@ -97,8 +97,7 @@ def _supervised_signature_def(method_name, inputs, loss=None, predictions=None, 
     for given, name in ((loss, "loss"), (predictions, "predictions"), (metrics, "metrics")):
         if given is None:
             continue
-        for key, tensor in (given if isinstance(given, dict) else {name: given}).items():
-            outputs[key if key.startswith(name) or key == name else f"{name}/{key}"] = tensor
+        outputs.update(given if isinstance(given, dict) else {name: given})
     return _of_tensors(inputs, outputs, method_name)
 
 

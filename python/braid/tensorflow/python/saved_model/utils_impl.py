@@ -11,9 +11,7 @@ from braid.tensorflow.python.util.tf_export import tf_export
 @tf_export(v1=["saved_model.build_tensor_info", "saved_model.utils.build_tensor_info"])
 def build_tensor_info(tensor):
     """The TensorInfo of a tensor or a sparse tensor: its name, dtype and shape."""
-    info = protos.TensorInfo(
-        dtype=tensor.dtype.base_dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto()
-    )
+    info = protos.TensorInfo(dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto())
     if isinstance(tensor, sparse_tensor.SparseTensor):
         info.coo_sparse.values_tensor_name = tensor.values.name
         info.coo_sparse.indices_tensor_name = tensor.indices.name

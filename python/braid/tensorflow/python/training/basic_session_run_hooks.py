@@ -350,7 +350,6 @@ class StepCounterHook(session_run_hook.SessionRunHook):
         self._output_dir = output_dir
         self._last_global_step = None
         self._steps_per_run = 1
-        self._warnings = 0
 
     def _set_steps_per_run(self, steps_per_run):
         self._steps_per_run = steps_per_run
@@ -379,11 +378,12 @@ class StepCounterHook(session_run_hook.SessionRunHook):
                 elapsed_time, elapsed_steps = self._timer.update_last_triggered_step(global_step)
                 if elapsed_time is not None:
                     self._log_and_record(elapsed_steps, elapsed_time, global_step)
-        if stale == self._last_global_step and self._warnings < 5:
-            self._warnings += 1
-            logging.warning(
-                "The global step has not been increased: it is %s in two runs in a row. "
-                "Is it passed to minimize() or apply_gradients()?",
+        if stale == self._last_global_step:
+            logging.log_first_n(
+                logging.WARN,
+                "It seems that global step (tf.train.get_global_step) has not been increased: it is %s in two runs "
+                "in a row. Is it passed to minimize() or apply_gradients()?",
+                5,
                 stale,
             )
         self._last_global_step = stale
@@ -506,7 +506,9 @@ class GlobalStepWaiterHook(session_run_hook.SessionRunHook):
         if self._wait_until_step > 0:
             logging.info("Waiting for global step %d before starting training.", self._wait_until_step)
             while run_context.session.run(self._global_step_tensor) < self._wait_until_step:
-                if self._coord.wait_for_stop(0.5):
+                if self._coord is None:
+                    time.sleep(0.5)
+                elif self._coord.wait_for_stop(0.5):
                     return None
         self._worker_is_started = True
         return None
@@ -531,7 +533,11 @@ class FinalOpsHook(session_run_hook.SessionRunHook):
         try:
             self._final_ops_values = session.run(self._final_ops, feed_dict=self._final_ops_feed_dict)
         except (errors.OutOfRangeError, StopIteration) as e:
-            logging.warning("The final ops depend on an input that has ended (%r): %s", self._final_ops, e)
+            logging.warning(
+                "The final ops %r have a dependency back to some input source, which has ended: %s",
+                self._final_ops,
+                e,
+            )
             raise
 
 

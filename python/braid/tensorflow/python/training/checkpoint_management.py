@@ -32,9 +32,9 @@ def generate_checkpoint_state_proto(
 ):
     """The CheckpointState that lists these checkpoints, the oldest first.
 
-    Paths are as they are given; if save_dir is relative, they are made relative to it.
+    A list that has not the newest one last gets it. Paths are as they are given; if save_dir is relative, they are made relative to it.
     """
-    paths = list(all_model_checkpoint_paths or ())
+    paths = [] if all_model_checkpoint_paths is None else all_model_checkpoint_paths
     if not paths or paths[-1] != model_checkpoint_path:
         logging.info("%s is not in all_model_checkpoint_paths. Manually adding it.", model_checkpoint_path)
         paths.append(model_checkpoint_path)

@@ -83,6 +83,22 @@ from braid.tensorflow.python.training.session_run_hook import (  # noqa: F401
     SessionRunHook,
     SessionRunValues,
 )
+from braid.tensorflow.python.training.input import (  # noqa: F401
+    batch,
+    batch_join,
+    input_producer,
+    limit_epochs,
+    match_filenames_once,
+    maybe_batch,
+    maybe_batch_join,
+    maybe_shuffle_batch,
+    maybe_shuffle_batch_join,
+    range_input_producer,
+    shuffle_batch,
+    shuffle_batch_join,
+    slice_input_producer,
+    string_input_producer,
+)
 from braid.tensorflow.python.training.supervisor import Supervisor  # noqa: F401
 from braid.tensorflow.python.training.sync_replicas_optimizer import SyncReplicasOptimizer  # noqa: F401
 from braid.tensorflow.python.training.training_util import (  # noqa: F401

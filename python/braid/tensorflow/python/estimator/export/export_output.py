@@ -28,10 +28,11 @@ class ExportOutput(metaclass=abc.ABCMeta):
     def _wrap_and_check_outputs(self, outputs, single_output_default_name, error_label=None):
         if not isinstance(outputs, dict):
             outputs = {single_output_default_name: outputs}
+        error_label = error_label or single_output_default_name
         checked = {}
         for key, value in outputs.items():
             key = self._check_output_key(key, error_label)
-            if not hasattr(value, "dtype") or not hasattr(value, "name"):
+            if not isinstance(value, ops.Tensor):
                 raise ValueError(f"{error_label} output value must be a Tensor; got {value}.")
             checked[key] = value
         return checked
@@ -160,7 +161,8 @@ class _SupervisedOutput(ExportOutput):
             key = self._check_output_key(key, self.METRICS_NAME)
             if not hasattr(value, "dtype"):
                 raise ValueError(f"{key} output value must be a Tensor; got {value}.")
-            prefix = self.METRICS_NAME + self._SEPARATOR_CHAR if key != self.METRICS_NAME else ""
+            named = key.startswith(self.METRICS_NAME)
+            prefix = "" if named else self.METRICS_NAME + self._SEPARATOR_CHAR
             outputs[prefix + key + self._SEPARATOR_CHAR + self.METRIC_VALUE_SUFFIX] = value
             if isinstance(update, ops.Operation):
                 from braid.tensorflow.python.framework import constant_op

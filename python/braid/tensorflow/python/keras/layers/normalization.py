@@ -202,6 +202,8 @@ class BatchNormalizationBase(Layer):
             update = (variable - math_ops.cast(value, variable.dtype.base_dtype)) * decay
             return state_ops.assign_sub(variable, update, name=scope)
 
+    _bessels_correction_test_only = True
+
     def _fused_batch_norm(self, inputs, training):
         gamma = self.gamma if self.scale else self._gamma_const
         beta = self.beta if self.center else self._beta_const
@@ -227,6 +229,9 @@ class BatchNormalizationBase(Layer):
         known = smart.smart_constant_value(training)
         if known is False:
             return output
+        if not self._bessels_correction_test_only:  # the fused op's variance has the correction
+            size = math_ops.cast(array_ops.size(inputs) // array_ops.size(variance), variance.dtype)
+            variance = variance * ((size - 1) / size)
         if known is None:
             momentum = smart.smart_cond(training, lambda: self.momentum, lambda: 1.0)
         else:
