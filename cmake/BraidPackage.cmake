@@ -1,5 +1,5 @@
-# Debian packages by CPack: libbraid0, libbraid-dev, braid, braid-mpi and python3-braid, from the components that
-# are installed (`./dev package`).
+# Debian packages by CPack: libbraid0, libbraid-dev, braid, braid-mpi and python3-braid, from the components
+# that are installed (`./dev package`).
 #
 # BRAID_PACKAGE lays the installation out as Debian wants it; it is for this and nothing else.
 option(BRAID_PACKAGE "Lay the installation out for Debian packages" OFF)

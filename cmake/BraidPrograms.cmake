@@ -33,8 +33,8 @@ foreach(target braid_shared braid_static)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
 endforeach()
 
-# The plugin of the MPI engine, where Debian's Open MPI is: loaded at run time by ranks of mpirun, from where it is
-# installed.
+# The plugin of the MPI engine, where Debian's Open MPI is: loaded at run time by ranks of mpirun, from
+# where it is installed.
 pkg_check_modules(OMPI ompi-c)
 if(OMPI_FOUND AND NOT BRAID_SANITIZE)
     add_library(braid_mpi MODULE src/mpi/mpi_plugin.c)

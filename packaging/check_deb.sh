@@ -75,7 +75,8 @@ train_in_python() {
 # Hidden units make tensors that are large enough for MPI, once the memory of other tasks is not read.
 train_by_mpi() {
     install openmpi-bin "$(deb braid-mpi)"
-    as_user env BRAID_CROSS_MEMORY=0 mpirun --oversubscribe -n 3 mnist_replica --hidden_units=2000 --train_steps=60 2>&1 |
+    as_user env BRAID_CROSS_MEMORY=0 \
+        mpirun --oversubscribe -n 3 mnist_replica --hidden_units=2000 --train_steps=60 2>&1 |
         tee "$work/train"
     [ "$(grep -c ' MPI has brought [1-9][0-9]* tensors, ' "$work/train")" = 3 ] ||
         { echo "MPI has brought no tensors to some rank"; return 1; }

@@ -58,11 +58,12 @@ typedef struct braid_server_options {
     /// may call the server, unless `insecure`. NULL: what the environment variable BRAID_MONITORING says;
     /// without it, or with "", there is none. Borrowed for the call.
     const char *monitoring_address;
-    /// Addresses that sessions with a cluster of their own (braid_session_options.cluster) may have this server
-    /// call, with commas in between: "host" (any port of it), "host:port", "unix:/path", or "*" (any). Callers
-    /// of the role task, of which the server's own user is one, may name any address; an insecure server knows
-    /// no caller. Addresses of the server's own cluster are always allowed. NULL: what the environment variable
-    /// BRAID_SESSION_HOSTS says; without it, or with "", there are no others. Borrowed for the call.
+    /// Addresses that sessions with a cluster of their own (braid_session_options.cluster) may have this
+    /// server call, with commas in between: "host" (any port of it), "host:port", "unix:/path", or "*" (any).
+    /// Callers of the role task, of which the server's own user is one, may name any address; an insecure
+    /// server knows no caller. Addresses of the server's own cluster are always allowed. NULL: what the
+    /// environment variable BRAID_SESSION_HOSTS says; without it, or with "", there are no others. Borrowed
+    /// for the call.
     const char *session_hosts;
 } braid_server_options;
 

@@ -6,8 +6,8 @@
 // have the order of those of Q. Q' pushes the gradient of what Q has popped on a stack of its own, and P' pops
 // it. P' begins when Q' has ended. Each of these loops may be within others that are the same for both.
 //
-// For the walk, a pop depends on the value that was pushed. The walk does not go into P before all pops of P's
-// values have had their turn: the gradients that its Exits receive do not come from all of them.
+// For the walk, a pop depends on the value that was pushed. The walk does not go into P before all pops of
+// P's values have had their turn: the gradients that its Exits receive do not come from all of them.
 #ifndef BD_GRAPH_GRADIENT_RETURNS_H
 #define BD_GRAPH_GRADIENT_RETURNS_H
 
@@ -40,8 +40,8 @@ bd_return *bd_returns_of_pop(const bd_returns *r, const braid_op *n); // NULL: i
 // The numbers of the returns of a node's values: the first one, then its `next`; -1: none.
 int bd_returns_of_value(const bd_returns *r, const braid_op *n);
 
-// Finds the loops of a pop that is on a path, which all->loops has. Returns false for a stack outside of loops,
-// through which no gradient goes, and, when the graph fails, where they are no pair of loops as above.
+// Finds the loops of a pop that is on a path, which all->loops has. Returns false for a stack outside of
+// loops, through which no gradient goes, and, when the graph fails, where they are no pair of loops as above.
 bool bd_return_connect(bd_gradient_loops *all, bd_return *r);
 // Makes the gradient loop of the loop that has pushed the value, if there is none. The graph fails when it
 // has no Exit.

@@ -1,4 +1,5 @@
-// Tests of LAPACK's decompositions of matrices that are large enough for its blocks, and of the products within.
+// Tests of LAPACK's decompositions of matrices that are large enough for its blocks, and of the products
+// within.
 #include "kernels/lapack.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
-// Fuzzes descriptors, and messages of the types that they describe: a FileDescriptorSet, whose length the first
-// two bytes give, and then a message, which is read as bytes and as text by each type. Without a set that can be
-// used the types are some of Braid's.
+// Fuzzes descriptors, and messages of the types that they describe: a FileDescriptorSet, whose length the
+// first two bytes give, and then a message, which is read as bytes and as text by each type. Without a set
+// that can be used the types are some of Braid's.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "ops/parsing/proto_source.h"

@@ -1,5 +1,5 @@
-// Tasks that are TensorFlow's own, at a membership server. They hold no liveness call and do not say that they
-// are done, so the server looks for them. It asks an unseen task for its status
+// Tasks that are TensorFlow's own, at a membership server. They hold no liveness call and do not say that
+// they are done, so the server looks for them. It asks an unseen task for its status
 //
 //   when the task has opened a session here, as a master does that names itself (TensorFlow since 2.1)
 //   when all other tasks are done

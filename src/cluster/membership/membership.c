@@ -22,8 +22,8 @@
 // States of a membership server at another task:
 //   asking  GetStatus waits until the server is reachable, and returns its incarnation
 //   held    the liveness call is open
-//   ended   the server answered the call, with the reason for its end, or said that it is done before the call
-//           was held
+//   ended   the server answered the call, with the reason for its end, or said that it is done before the
+//           call was held
 //   lost    the call broke
 // After ended and lost the task pauses and asks again. A server that does not know the method Liveness is
 // TensorFlow's own; the task makes no further calls to it.
@@ -304,8 +304,8 @@ void bd_membership_close(bd_membership *m, const char *reason)
 
 // ---- Done ----
 
-// A membership server may end before this task holds a liveness call to it, and says so. Returns whether it is
-// one.
+// A membership server may end before this task holds a liveness call to it, and says so. Returns whether it
+// is one.
 static bool take_server_done(bd_membership *m, const char *job, int task)
 {
     membership_server *s = NULL;

@@ -78,7 +78,8 @@ static inline void membership_report_change(const bd_membership *m)
 // server ends.
 void membership_hold_liveness(membership_server *s);
 
-// Looks after a while, again and again while there are any, for the expected tasks that hold no liveness call.
+// Looks after a while, again and again while there are any, for the expected tasks that hold no liveness
+// call.
 void membership_look_for_foreign(bd_membership *m);
 
 #endif

@@ -1,5 +1,6 @@
 // The clusters of sessions that have one of their own (ClusterSpec propagation): a client names jobs, tasks
-// and the addresses of servers, which were started with other clusters, perhaps each as a cluster of one task.
+// and the addresses of servers, which were started with other clusters, perhaps each as a cluster of one
+// task.
 //
 // In such a session each server is a task of the session's cluster, and its devices have the names of that
 // task. The sessions that name one cluster share its channels.

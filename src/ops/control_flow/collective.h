@@ -36,8 +36,8 @@ typedef struct bd_exchange_options {
 // members.
 void bd_collective_exchange(bd_op_ctx *c, const bd_exchange_options *options);
 
-// Checks that the tensor of member `rank` has the type and shape of `own`; otherwise InvalidArgument names the
-// member.
+// Checks that the tensor of member `rank` has the type and shape of `own`; otherwise InvalidArgument names
+// the member.
 braid_code bd_collective_compare(const braid_tensor *own, const braid_tensor *other, int rank,
                                  braid_status *st);
 // False: the kernel has failed with that error.

@@ -21,8 +21,8 @@ void bd_collective_all_reduce(bd_op_ctx *c, const bd_all_reduce_options *options
 // The same, of small tensors among three members or more.
 void bd_collective_reduce_at_root(bd_op_ctx *c, const bd_all_reduce_options *options);
 
-// Compares `own` with what member `rank` has sent under the edge's own name: a tensor, or the announcement of an
-// all-reduce of a large one.
+// Compares `own` with what member `rank` has sent under the edge's own name: a tensor, or the announcement of
+// an all-reduce of a large one.
 braid_code bd_collective_compare_announced(const braid_tensor *own, const braid_tensor *sent, int rank,
                                            braid_status *st);
 

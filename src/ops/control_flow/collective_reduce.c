@@ -1,8 +1,8 @@
 // CollectiveReduce: each member gets the sum (product, minimum, maximum) of the tensors of all members.
 //
 // Elements are merged in the order of ranks, so that all members get the same bits. Two members with small
-// tensors exchange them whole and merge both by themselves, which takes one step; among more members, member 0
-// merges (collective_root.c), which takes fewer messages. Larger tensors are merged part by part
+// tensors exchange them whole and merge both by themselves, which takes one step; among more members, member
+// 0 merges (collective_root.c), which takes fewer messages. Larger tensors are merged part by part
 // (collective_all_reduce.c), which spreads the bytes evenly.
 #include "graph/shape_fn.h"
 #include "ops/common/element.h"

@@ -1,9 +1,9 @@
-// All-reduce of small tensors among three or more members: each sends its tensor to member 0, which merges all in
-// the order of ranks and sends the result to each. That takes 2 (size - 1) tensors on their way in place of the
-// size (size - 1) of a direct exchange.
+// All-reduce of small tensors among three or more members: each sends its tensor to member 0, which merges
+// all in the order of ranks and sends the result to each. That takes 2 (size - 1) tensors on their way in
+// place of the size (size - 1) of a direct exchange.
 //
-// When members disagree about the shape, member 0 sends a string, which says how they do, in place of the result.
-// The op does not accept strings as input.
+// When members disagree about the shape, member 0 sends a string, which says how they do, in place of the
+// result. The op does not accept strings as input.
 #include "base/alloc.h"
 #include "ops/common/element.h"
 #include "ops/control_flow/collective_all_reduce.h"

@@ -1,5 +1,5 @@
-// Tests of DecodeProtoV2 and EncodeProto. Values are TensorFlow's, but those of packed values of a field that is
-// not repeated, of which protobuf takes the last one.
+// Tests of DecodeProtoV2 and EncodeProto. Values are TensorFlow's, but those of packed values of a field that
+// is not repeated, of which protobuf takes the last one.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
