@@ -7,6 +7,7 @@ import pathlib
 from braid.tensorflow._api import NAMES
 
 _EAGER = "Braid runs graphs: build one and run it in a tf.Session"
+_AUTOGRAPH = "Braid has no AutoGraph: use tf.cond and tf.while_loop"
 _TPU = "Braid has no TPUs"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
 _BOOSTED = "Braid has no boosted trees: tf.estimator has networks and linear models"
@@ -18,7 +19,12 @@ REFUSED = {
     "enable_eager_execution": _EAGER,
     "contrib.eager": _EAGER,
     "GradientTape": "Braid runs graphs: tf.gradients gives derivatives",
-    "autograph": "Braid has no AutoGraph: use tf.cond and tf.while_loop",
+    "autograph.to_graph": _AUTOGRAPH,
+    "autograph.to_code": _AUTOGRAPH,
+    "autograph.trace": _AUTOGRAPH,
+    "autograph.set_verbosity": _AUTOGRAPH,
+    "autograph.experimental.Feature": _AUTOGRAPH,
+    "autograph.experimental.set_loop_options": _AUTOGRAPH,
     "enable_v2_behavior": "Braid has the behaviour of TensorFlow 1",
     "enable_v2_tensorshape": "Braid has the behaviour of TensorFlow 1",
     "enable_tensor_equality": "tensors compare by identity: use tf.equal",

@@ -385,3 +385,8 @@ def vector(length):
 
 def matrix(rows, cols):
     return TensorShape([rows, cols])
+
+
+@tf_export(v1=["disable_v2_tensorshape"])
+def disable_v2_tensorshape():
+    """Nothing changes: a TensorShape has Dimensions."""

@@ -24,6 +24,14 @@ def TensorStructure(dtype, shape):
     return tensor_spec.TensorSpec(shape, dtype)
 
 
+@tf_export(v1=["data.experimental.RaggedTensorStructure"])
+def RaggedTensorStructure(dtype, shape, ragged_rank):
+    """The RaggedTensorSpec; an older name."""
+    from braid.tensorflow.python.ops.ragged import ragged_tensor
+
+    return ragged_tensor.RaggedTensorSpec(shape, dtype, ragged_rank)
+
+
 @tf_export(v1=["data.experimental.SparseTensorStructure"])
 def SparseTensorStructure(dtype, shape):
     """A former name of tf.SparseTensorSpec."""

@@ -1,0 +1,1 @@
+"""What of AutoGraph programs of graphs use."""
