@@ -50,6 +50,8 @@ static const char differentiable[] =
     "CTCLoss "
     // contrib/batching
     "Batch Unbatch "
+    // contrib/resampler
+    "Resampler "
     // ops added by TensorFlow 2
     "QuantizeAndDequantizeV4 BatchMatMulV3 CheckNumericsV2 TensorScatterMax TensorScatterMin ImageProjectiveTransformV2 "
     "ImageProjectiveTransformV3 Xlog1py Erfinv Ndtri Dawsn Expint FresnelCos FresnelSin Spence BesselI0 BesselI1 BesselJ0 BesselJ1 "

@@ -1,6 +1,7 @@
 """Pictures turned, moved and projected (tf.contrib.image)."""
 
 from braid.tensorflow.contrib.image.python.ops.image_ops import angles_to_projective_transforms
+from braid.tensorflow.contrib.image.python.ops.image_ops import bipartite_match
 from braid.tensorflow.contrib.image.python.ops.image_ops import compose_transforms
 from braid.tensorflow.contrib.image.python.ops.image_ops import flat_transforms_to_matrices
 from braid.tensorflow.contrib.image.python.ops.image_ops import matrices_to_flat_transforms

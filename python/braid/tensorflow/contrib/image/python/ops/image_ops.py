@@ -142,3 +142,12 @@ def compose_transforms(*transforms):
         for other in transforms[1:]:
             made = math_ops.matmul(made, flat_transforms_to_matrices(other))
         return matrices_to_flat_transforms(made)
+
+
+def bipartite_match(distance_mat, num_valid_rows, top_k=-1, name="bipartite_match"):
+    """(The column of each row, the row of each column): pairs with the least distances, found greedily.
+
+    distance_mat: float [rows, columns]; num_valid_rows: how many of the first rows take part, all when it is
+    negative; top_k: the most pairs. -1 is no partner.
+    """
+    return gen_image_ops.bipartite_match(distance_mat, num_valid_rows, top_k, name=name)
