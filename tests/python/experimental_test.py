@@ -24,6 +24,8 @@ class HandleTest(GraphTest):
             np.testing.assert_array_equal(handle.eval(), [3.0, 6.0])
             holder, tensor = tf.get_session_tensor(handle.handle, tf.float32)
             np.testing.assert_array_equal(session.run(tensor + 1, {holder: handle}), [4.0, 7.0])
+            fed = tf.placeholder(tf.float32, [2])
+            np.testing.assert_array_equal(session.run(fed * 2, {fed: handle}), [6.0, 12.0])
             handle.delete()
             with self.assertRaisesRegex(TypeError, "may have already been deleted"):
                 handle.eval()

@@ -186,9 +186,9 @@ def _feed_array(value, tensor):
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}. "
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
+    if hasattr(value, "get_raw_handle"):  # a TensorHandle, for a placeholder of handles or for any tensor
+        value = value.handle if dtype == dtypes.string else value.eval()
     if dtype == dtypes.string:
-        if hasattr(value, "get_raw_handle"):  # a TensorHandle
-            value = value.handle
         if isinstance(value, (int, float)):
             raise TypeError(
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}."
