@@ -200,6 +200,21 @@ class WhileTest(ControlFlowTest):
         np.testing.assert_allclose(got, value**4 + value**3)
         np.testing.assert_allclose(grad, 4 * value**3 + 3 * value**2)
 
+    def test_values_of_several_tensors_may_grow_in_a_loop(self):
+        x = tf.SparseTensor([[0]], [1.0], [10])
+
+        def grown(i, x):
+            return i + 1, tf.sparse_add(x, tf.SparseTensor([[3]], [1.0], [10]))
+
+        for invariants in (None, [tf.TensorShape([]), tf.TensorShape([1])]):
+            got = self.run_(tf.while_loop(lambda i, x: i < 3, grown, [0, x], invariants)[1])
+            self.assertEqual(got.values.tolist(), [1, 3])
+        with self.assertRaisesRegex(ValueError, "is not compatible with"):
+            tf.while_loop(lambda i, x: i < 3, grown, [0, x], [tf.TensorShape([]), tf.TensorShape([2])])
+        rows = tf.ragged.constant([[1, 2], [3]])
+        rows = tf.while_loop(lambda i, r: i < 2, lambda i, r: (i + 1, tf.concat([r, r], 1)), [0, rows])[1]
+        self.assertEqual(self.run_(rows).to_list(), [[1, 2] * 4, [3] * 4])
+
     def test_no_gradient_goes_through_a_loop_without_back_propagation(self):
         v = tf.constant(2.0)
         y = tf.while_loop(lambda x: x < 100.0, tf.square, [v], back_prop=False) + v

@@ -326,8 +326,7 @@ def strided_slice(
             name = (slice_name or "strided_slice") + "_assign"
         return var._strided_slice_assign(begin=begin, end=end, strides=strides, value=val, name=name, **masks)
 
-    if var is not None:
-        made.assign = assign
+    made.assign = assign
     return made
 
 
@@ -993,7 +992,7 @@ def batch_gather_nd(params, indices, batch_dims, name=None):
             raise ValueError(
                 f"batch_dims = {batch_dims} must be at least 0 and less than rank(indices) = {count}"
             )
-        sizes = unstack(shape(indices)[:batch_dims])
+        sizes = unstack(shape(indices)[:batch_dims], num=batch_dims)
         grid = meshgrid(*[gen_math_ops._range(0, n, 1) for n in sizes], indexing="ij")
         columns = []
         for place in grid:

@@ -9,6 +9,7 @@ from braid.tensorflow.python.framework import composite_tensor
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import type_spec
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_array_ops
 from braid.tensorflow.python.ops import gen_control_flow_ops
@@ -171,14 +172,22 @@ def _ShapeLessThanOrEqual(shape1, shape2):
 def _get_shape_invariant(var, shape=None):
     """The shapes that the tensors of a loop's variable keep; a list where it is made of several tensors.
 
-    `shape` is the caller's: of a Tensor its shape, of a SparseTensor its dense shape, of IndexedSlices the
-    shape of the values.
+    `shape` is the caller's: of a Tensor its shape, of a SparseTensor the shape of its dense_shape, which is
+    [rank], of IndexedSlices the shape of the values; or it is a TypeSpec.
     """
+    if isinstance(shape, type_spec.TypeSpec):
+        if not shape.is_compatible_with(var):
+            raise TypeError(f"shape_invariants: {shape} is not compatible with the loop variable {var}")
+        if not isinstance(var, composite_tensor.CompositeTensor):
+            return shape.shape
+        return [spec.shape for spec in nest.flatten(shape._component_specs)]
     if isinstance(var, sparse_tensor.SparseTensor):
         given = var.dense_shape.get_shape() if shape is None else None
         if shape is not None and not isinstance(shape, tensor_shape.TensorShape):
             raise TypeError(f"'shape' must be a TensorShape, but it is {type(shape)}")
-        rank = given if given is not None else tensor_shape.TensorShape([shape.ndims])
+        if shape is not None and shape.ndims not in (None, 1):
+            raise ValueError(f"The shape invariant of a SparseTensor is [rank], not {shape}")
+        rank = given if given is not None else tensor_shape.TensorShape([None]).merge_with(shape)
         return [tensor_shape.TensorShape([None, rank[0].value]), tensor_shape.TensorShape([None]), rank]
     if isinstance(var, ops.IndexedSlices):
         if shape is None:
@@ -187,9 +196,8 @@ def _get_shape_invariant(var, shape=None):
         kept = [shape, tensor_shape.TensorShape([shape[0]])]
         return kept + ([tensor_shape.TensorShape([shape.ndims])] if var.dense_shape is not None else [])
     if isinstance(var, composite_tensor.CompositeTensor):
-        if shape is not None:
-            raise NotImplementedError(f"shape_invariants for a {type(var).__name__}: pass None")
-        return [x.get_shape() for x in nest.flatten(var, expand_composites=True)]
+        spec = var._type_spec if shape is None else var._shape_invariant_to_type_spec(shape)
+        return [part.shape for part in nest.flatten(spec._component_specs)]
     if isinstance(var, tensor_array_ops.TensorArray):
         return tensor_shape.TensorShape([]) if shape is None else shape
     return var.get_shape() if shape is None else shape

@@ -217,6 +217,9 @@ def while_loop(
                     wrapped = wrapped[0]
                 shape_invariants = (tensor_shape.TensorShape([]), wrapped)
             shape_invariants = _invariants_of(loop_vars, shape_invariants)
+        elif any(isinstance(v, composite_tensor.CompositeTensor) for v in nest.flatten(loop_vars)):
+            # Of a value of several tensors some sizes may change: how many elements a SparseTensor has.
+            shape_invariants = _invariants_of(loop_vars, None)
         context = WhileContext(
             maximum_iterations=maximum_iterations,
             parallel_iterations=parallel_iterations,
@@ -258,9 +261,13 @@ def _only(result, loop_vars):
 
 def _invariants_of(loop_vars, shape_invariants):
     """The shapes that the tensors of the variables keep, as a flat list."""
-    nest.assert_same_structure(loop_vars, shape_invariants, expand_composites=False)
+    flat = nest.flatten(loop_vars)
+    shapes = [None] * len(flat)
+    if shape_invariants is not None:
+        nest.assert_same_structure(loop_vars, shape_invariants, expand_composites=False)
+        shapes = nest.flatten(shape_invariants)
     kept = []
-    for var, shape in zip(nest.flatten(loop_vars), nest.flatten(shape_invariants)):
+    for var, shape in zip(flat, shapes):
         if not isinstance(var, (tensor_array_ops.TensorArray, composite_tensor.CompositeTensor)):
             var = ops.convert_to_tensor_or_composite(var)
         of_var = _get_shape_invariant(var, shape)

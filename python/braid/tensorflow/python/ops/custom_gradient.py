@@ -55,7 +55,7 @@ def _variables_used(graph, first, given):
         for v in known
         if getattr(v, "trainable", True)
         and id(getattr(v, "handle", None)) in handles
-        and not any(v is x for x in given)
+        and not any(v is x or v.handle is x for x in given)
     ]
 
 

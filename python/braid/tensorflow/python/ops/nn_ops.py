@@ -706,7 +706,13 @@ class Convolution:
         )
 
     def __call__(self, inp, filter):
-        return self.conv_op(inp, filter)
+        made = self.conv_op(inp, filter)
+        if made.shape.ndims is not None:
+            shape = [None] * made.shape.ndims
+            is_first = self.data_format is not None and self.data_format.startswith("NC")
+            shape[1 if is_first else -1] = tensor_shape.dimension_value(self.filter_shape[-1])
+            made.set_shape(shape)
+        return made
 
 
 @tf_export("nn.atrous_conv2d")

@@ -114,7 +114,7 @@ class _Features:
             )
         if not shape.is_fully_defined():
             raise ValueError(
-                f"All dimensions of shape for feature {key} need to be known but received {shape}."
+                f"All dimensions of shape for feature {key} need to be known but received {tuple(shape.as_list())}."
             )
         self._dense(key, feature, shape)
 

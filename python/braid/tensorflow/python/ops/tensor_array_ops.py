@@ -270,6 +270,9 @@ class TensorArray:
             return ops.convert_to_tensor(self._size, dtype=dtypes.int32)
         return gen_data_flow_ops.tensor_array_size_v3(handle=self._handle, flow_in=self._flow, name=name)
 
+    def mark_used(self):
+        """For programs that tell TensorFlow that an array need not be used further: Braid does not ask."""
+
     def close(self, name=None):
         """The operation that frees the array."""
         return gen_data_flow_ops.tensor_array_close_v3(handle=self._handle, name=name)
