@@ -147,13 +147,18 @@ class ControlFlowContext(metaclass=abc.ABCMeta):
 
     # -- Nodes and tensors within --
 
-    @abc.abstractmethod
     def AddValue(self, val):
         """The tensor within that has the value of `val`."""
+        raise NotImplementedError(f"{type(self).__name__}.AddValue")
 
-    @abc.abstractmethod
     def AddOp(self, op):
         """Takes a new node in: its inputs become those of the context."""
+        raise NotImplementedError(f"{type(self).__name__}.AddOp")
+
+    @abc.abstractmethod
+    def to_control_flow_context_def(self, context_def, export_scope=None):
+        """Writes what it is into a ControlFlowContextDef."""
+        raise NotImplementedError(f"{type(self).__name__}.to_control_flow_context_def")
 
     def AddInnerOp(self, op):
         """Hears of a node of a context within it."""

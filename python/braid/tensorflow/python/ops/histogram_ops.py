@@ -24,7 +24,8 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int3
         scaled = math_ops.truediv(flat - value_range[0], value_range[1] - value_range[0])
         bins = math_ops.floor(math_ops.cast(nbins, scaled.dtype) * scaled)
         bins = clip_ops.clip_by_value(bins, 0, math_ops.cast(nbins - 1, scaled.dtype))
-        return array_ops.reshape(math_ops.cast(bins, dtype), array_ops.shape(values))
+        # TensorFlow's are int32 whatever `dtype` says.
+        return array_ops.reshape(math_ops.cast(bins, dtypes.int32), array_ops.shape(values))
 
 
 @tf_export("histogram_fixed_width")

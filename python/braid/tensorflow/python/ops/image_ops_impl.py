@@ -389,7 +389,17 @@ class ResizeMethodV1:
     AREA = 3
 
 
-ResizeMethod = ResizeMethodV1
+class ResizeMethod:
+    """The methods of TensorFlow 2's resizing, as `tf.compat.v2.image.ResizeMethod`."""
+
+    BILINEAR = "bilinear"
+    NEAREST_NEIGHBOR = "nearest"
+    BICUBIC = "bicubic"
+    AREA = "area"
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    GAUSSIAN = "gaussian"
+    MITCHELLCUBIC = "mitchellcubic"
 
 
 def _kept_aspect(image_size, size):
@@ -485,6 +495,59 @@ def resize_images_v1(
         preserve_aspect_ratio=preserve_aspect_ratio,
         name=name,
         skip_resize_if_same=True,
+    )
+
+
+def resize_images_v2(
+    images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None
+):
+    """tf.compat.v2.image.resize: pixels have their centres at halves; antialias: a shrunk picture is filtered."""
+
+    def scaled(kernel):
+        def resize(images, size):
+            scale = math_ops.cast(size, dtypes.float32) / math_ops.cast(
+                array_ops.shape(images)[1:3], dtypes.float32
+            )
+            return gen_image_ops.scale_and_translate(
+                images, size, scale, array_ops.zeros([2]), kernel_type=kernel, antialias=antialias
+            )
+
+        return resize
+
+    def half(op):
+        return lambda images, size: op(images, size, half_pixel_centers=True)
+
+    resizers = {
+        "bilinear": scaled("triangle") if antialias else half(gen_image_ops.resize_bilinear),
+        "nearest": half(gen_image_ops.resize_nearest_neighbor),
+        "bicubic": scaled("keyscubic") if antialias else half(gen_image_ops.resize_bicubic),
+        "area": gen_image_ops.resize_area,
+        "lanczos3": scaled("lanczos3"),
+        "lanczos5": scaled("lanczos5"),
+        "gaussian": scaled("gaussian"),
+        "mitchellcubic": scaled("mitchellcubic"),
+    }
+    if method not in resizers:
+        raise ValueError("Resize method is not implemented: {}".format(method))
+    return _resize_images_common(
+        images,
+        resizers[method],
+        size,
+        preserve_aspect_ratio=preserve_aspect_ratio,
+        name=name,
+        skip_resize_if_same=False,
+    )
+
+
+def resize_image_with_pad_v2(
+    image, target_height, target_width, method=ResizeMethod.BILINEAR, antialias=False
+):
+    """tf.compat.v2.image.resize_with_pad."""
+    return _resize_image_with_pad_common(
+        image,
+        target_height,
+        target_width,
+        lambda images, size: resize_images_v2(images, size, method, antialias=antialias),
     )
 
 

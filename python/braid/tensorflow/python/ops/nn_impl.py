@@ -563,6 +563,62 @@ def nce_loss(
     return _sum_rows(losses)
 
 
+def nce_loss_v2(
+    weights,
+    biases,
+    labels,
+    inputs,
+    num_sampled,
+    num_classes,
+    num_true=1,
+    sampled_values=None,
+    remove_accidental_hits=False,
+    name="nce_loss",
+):
+    return nce_loss(
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+        partition_strategy="div",
+        name=name,
+    )
+
+
+def sampled_softmax_loss_v2(
+    weights,
+    biases,
+    labels,
+    inputs,
+    num_sampled,
+    num_classes,
+    num_true=1,
+    sampled_values=None,
+    remove_accidental_hits=True,
+    seed=None,
+    name="sampled_softmax_loss",
+):
+    return sampled_softmax_loss(
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+        partition_strategy="div",
+        name=name,
+        seed=seed,
+    )
+
+
 @tf_export(v1=["nn.sampled_softmax_loss"])
 def sampled_softmax_loss(
     weights,
