@@ -33,11 +33,13 @@ NAMES = {
     ("LinSpace", "linspace/Slice"),
     ("ParseExample/ParseExample", "ParseExample/ParseExampleV2"),
     ("ParseSingleExample/ParseSingleExample", "ParseSingleExample/ParseExample/ParseExampleV2"),
+    ("RaggedReduceSum/RaggedSegmentSum", "RaggedReduceSum/UnsortedSegmentSum"),
     ("RaggedRowLengths/sub", "sub"),
     ("Repeat/GatherV2", "Repeat/Reshape"),
     ("Repeat/GatherV2", "Repeat/boolean_mask/GatherV2"),
     ("StringSplit/StringSplitV2", "StringSplit/RaggedToSparse/RaggedTensorToSparse"),
     ("Tensordot", "Tensordot/MatMul"),
+    ("UnicodeEncode/Reshape", "UnicodeEncode/UnicodeEncode/UnicodeEncode"),
     ("UnsortedSegmentSum", "RaggedReduceSum/UnsortedSegmentSum"),
     ("Xdivy", "xdivy/Xdivy"),
     ("bincount/Bincount", "bincount/DenseBincount"),
@@ -45,8 +47,11 @@ NAMES = {
     ("confusion_matrix", "confusion_matrix/ScatterNd"),
     ("dct/Reshape", "dct/Real"),
     ("frame/GatherV2", "frame/Reshape"),
+    ("flip_left_right/ReverseV2", "flip_left_right/cond/Merge"),
+    ("flip_up_down/ReverseV2", "flip_up_down/cond/Merge"),
     ("hamming_window/Select", "hamming_window/sub"),
     ("hann_window/Select", "hann_window/sub"),
+    ("matrix_exponential", "matrix_exponential/Reshape"),
     ("mul", "IdentityN"),
     ("mul", "Mul"),
     ("overlap_and_add/Reshape", "overlap_and_add/strided_slice"),
@@ -59,7 +64,9 @@ SHAPES = re.compile(
 # Errors of TensorFlow where Braid goes on, and of classes that differ.
 ERRORS = {
     (None, "LookupError"),  # of a gradient: Braid takes the op for one without a derivative
-    ("UnimplementedError", "TypeError"),  # second-order gradients of loops
+    ("LookupError", None),  # of a gradient that Braid lacks: of Qr
+    ("TypeError", "ValueError"),  # of a shape that is not known
+    (None, "TypeError"),  # second-order gradients of loops, which Braid has
     ("ValueError", "TypeError"),  # of a shape that is not known, which TensorFlow does not look at
     ("NotImplementedError", None),  # what Braid refuses by name
 }

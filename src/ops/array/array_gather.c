@@ -263,18 +263,69 @@ static void gather_gradient_along(bd_grad_ctx *c)
     c->input_grads[0] = bd_b2(g, "Transpose", "transpose", sums, bd_b1(g, "InvertPermutation", NULL, perm));
 }
 
-static bool has_batch(bd_grad_ctx *c)
+// The product of the sizes of `shape` from `begin` on, `count` of them; -1: all.
+static braid_out part(braid_graph *g, braid_out shape, braid_out begin, braid_out count)
 {
-    if (bd_node_attr_int(c->op, "batch_dims") == 0) return false;
-    braid_graph_fail(c->graph, BRAID_UNIMPLEMENTED,
-                     "the gradient of %s '%s' with attr batch_dims: gather from a reshaped tensor instead",
-                     c->op->op_type, braid_op_name(c->op));
-    return true;
+    return bd_b2(g, "Prod", NULL, bd_b3(g, "Slice", NULL, shape, begin, count), ints(g, 0));
+}
+
+static braid_out pack(braid_graph *g, const braid_out *sizes, int count)
+{
+    braid_op_desc *d = braid_op_begin(g, "Pack", NULL);
+    braid_op_input_list(d, sizes, count);
+    return braid_op_end_out(d);
+}
+
+// The number of batch dimensions, [1].
+static braid_out batch_dims(bd_grad_ctx *c)
+{
+    braid_graph *g = c->graph;
+    const int32_t batch = (int32_t)bd_node_attr_int(c->op, "batch_dims");
+    if (batch >= 0) return ints(g, batch);
+    return bd_b2(g, "Add", "add", bd_grad_rank(g, braid_op_get_input(c->op, 1)), ints(g, batch));
+}
+
+// The gradient with batch dimensions. Of params [batches, between, size, after], row (b * between + m) * size +
+// indices[b, i] has been taken for output [b, m, i]. `axis` is [1].
+static void gather_gradient_of_batches(bd_grad_ctx *c, braid_out shape, braid_out first, braid_out axis)
+{
+    braid_graph *g = c->graph;
+    braid_out indices = braid_op_get_input(c->op, 1), zero = bd_b_const_i32(g, "zero", 0),
+              one = bd_b_const_i32(g, "one", 1);
+    braid_out batches = part(g, shape, ints(g, 0), first),
+              between = part(g, shape, first, bd_b2(g, "Sub", "sub", axis, first)),
+              size = part(g, shape, axis, ints(g, 1)),
+              after = part(g, shape, bd_b2(g, "Add", "add", axis, ints(g, 1)), ints(g, -1)),
+              count = part(g, bd_b_shape(g, "Shape", indices), first, ints(g, -1));
+    braid_out rows = bd_b2(g, "Mul", "mul", batches, between);
+    braid_out begins = bd_b2(g, "Mul", "mul", bd_b3(g, "Range", NULL, zero, rows, one), size);
+    braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+    braid_op_input(d, indices);
+    braid_op_attr_type(d, "DstT", BRAID_INT32);
+    braid_out number =
+        bd_b2(g, "Reshape", NULL, braid_op_end_out(d), pack(g, (braid_out[]){batches, one, count}, 3));
+    begins = bd_b2(g, "Reshape", NULL, begins, pack(g, (braid_out[]){batches, between, one}, 3));
+    braid_out ids = bd_b2(g, "Reshape", NULL, bd_b2(g, "Add", "add", begins, number), ints(g, -1));
+    braid_out gathered = bd_b2(g, "Mul", "mul", rows, count);
+    braid_out values =
+        bd_b2(g, "Reshape", NULL, c->output_grads[0], pack(g, (braid_out[]){gathered, after}, 2));
+    braid_out sums = bd_b3(g, "UnsortedSegmentSum", NULL, values, ids, bd_b2(g, "Mul", "mul", rows, size));
+    c->input_grads[0] = bd_b2(g, "Reshape", NULL, sums, shape);
 }
 
 static void gather_v2_gradient(bd_grad_ctx *c)
 {
-    if (has_batch(c)) return;
+    if (bd_node_attr_int(c->op, "batch_dims") != 0) {
+        braid_graph *g = c->graph;
+        braid_out params = braid_op_get_input(c->op, 0);
+        braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+        braid_op_input(d, braid_op_get_input(c->op, 2));
+        braid_op_attr_type(d, "DstT", BRAID_INT32);
+        braid_out axis = bd_b2(g, "FloorMod", "axis", braid_op_end_out(d), bd_grad_rank(g, params));
+        gather_gradient_of_batches(c, bd_b_shape(g, "Shape", params), batch_dims(c),
+                                   bd_b2(g, "Reshape", NULL, axis, ints(g, 1)));
+        return;
+    }
     bd_shape_ctx known = {.node = c->op, .input_count = c->op->input_count};
     int64_t axis;
     if (bd_shape_ctx_constant_int(&known, 2, &axis) && axis == 0) {
@@ -291,7 +342,6 @@ BD_OP(GatherV2) = {
     .gradient = gather_v2_gradient,
     .kernels = BD_KERNELS({.types = "Tindices=int32|int64", .flags = BD_KERNEL_WIDENS, .run = gather_v2_run}),
     .doc = "Slices along an axis, selected by `indices`.",
-    .deviation = "No gradient with attr batch_dims.",
 };
 
 // ---- ResourceGather ----
@@ -321,8 +371,13 @@ static void resource_gather_run(bd_op_ctx *c)
 
 static void resource_gather_gradient(bd_grad_ctx *c)
 {
-    if (has_batch(c)) return;
-    gradient_of_rows(c, bd_b1(c->graph, "VariableShape", NULL, braid_op_get_input(c->op, 0)));
+    braid_out shape = bd_b1(c->graph, "VariableShape", NULL, braid_op_get_input(c->op, 0));
+    if (bd_node_attr_int(c->op, "batch_dims") == 0) {
+        gradient_of_rows(c, shape);
+        return;
+    }
+    braid_out first = batch_dims(c);
+    gather_gradient_of_batches(c, shape, first, first);
 }
 
 BD_OP(ResourceGather) = {
@@ -333,5 +388,4 @@ BD_OP(ResourceGather) = {
     .gradient = resource_gather_gradient,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_INTERRUPTIBLE, .run = resource_gather_run}),
     .doc = "Gather of the rows of a resource variable, without reading the whole variable.",
-    .deviation = "No gradient with attr batch_dims.",
 };

@@ -214,6 +214,12 @@ static void gradients_match_finite_differences(void **state)
         {"Transpose", NULL, "double[2,3] 1 2 3 4 5 6; int32[2] 1 0", NULL},
         {"Gather", NULL, "double[3,2] 1 2 3 4 5 6; int32[4] 2 0 2 1", NULL},
         {"GatherV2", NULL, "double[3,2] 1 2 3 4 5 6; int32[4] 2 0 2 1; int32[] 0", NULL},
+        {"GatherV2", "batch_dims=1", "double[2,3] 1 2 3 4 5 6; int32[2,2] 2 0 1 1; int32[] 1", NULL},
+        {"GatherV2", "batch_dims=1",
+         "double[2,2,2,2] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; int32[2,3] 1 0 1 0 0 1; "
+         "int32[] 2",
+         NULL},
+        {"GatherV2", "batch_dims=-1", "double[2,3] 1 2 3 4 5 6; int64[2,1] 2 0; int32[] -1", NULL},
         {"GatherV2", NULL, "double[2,3,2] 1 2 3 4 5 6 7 8 9 10 11 12; int32[2,2] 2 0 2 1; int64[] 1", NULL},
         {"GatherV2", NULL, "double[2,3] 1 2 3 4 5 6; int32[] 2; int32[] -1", NULL},
         {"DynamicStitch", NULL, "int32[2] 2 0; int32[1] 1; double[2] 1 2; double[1] 3", NULL},

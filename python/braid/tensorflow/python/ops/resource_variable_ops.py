@@ -50,6 +50,9 @@ def eager_safe_variable_handle(initial_value, shape, shared_name, name, graph_mo
 class BaseResourceVariable(variables.VariableV1):
     """What can be done with a handle to a variable of known type and shape."""
 
+    def __bool__(self):
+        return bool(self.read_value())
+
     def __init__(
         self,
         trainable=None,
