@@ -102,7 +102,7 @@ static void compare_conv(bd_rng *r, bd_primitive_cache caches[3], const bd_conv_
             x[i] = random_floats(r, counts[i]);
         bd_free(x[written[kind]]);
         x[written[kind]] = guarded(written_size);
-        bd_conv_data data = {x[0], x[1], x[2], NULL}, plain = data;
+        bd_conv_data data = {.input = x[0], .filter = x[1], .output = x[2]}, plain = data;
         void **out[] = {&plain.input, &plain.filter, &plain.output};
         *out[written[kind]] = want;
         bd_conv_plain(BD_F32, (bd_conv_kind)kind, s, &plain);

@@ -306,7 +306,9 @@ static void conv_run(bd_op_ctx *c)
     braid_shape output;
     if (!bd_conv_sizes(c, c->state, &shape, &output)) return;
     braid_tensor *y = bd_window_output(c, input->dtype, &output);
-    if (y) convolve(c, BD_CONV_OUTPUT, &shape, &(bd_conv_data){input->data, filter->data, y->data, NULL});
+    if (y)
+        convolve(c, BD_CONV_OUTPUT, &shape,
+                 &(bd_conv_data){.input = input->data, .filter = filter->data, .output = y->data});
 }
 
 static void input_grad(bd_op_ctx *c, const braid_shape *input)
@@ -316,7 +318,8 @@ static void input_grad(bd_op_ctx *c, const braid_shape *input)
     if (!grad_sizes(c, input, &filter->shape, &grad->shape, &shape)) return;
     braid_tensor *dx = bd_window_output(c, grad->dtype, input);
     if (dx)
-        convolve(c, BD_CONV_INPUT_GRAD, &shape, &(bd_conv_data){dx->data, filter->data, grad->data, NULL});
+        convolve(c, BD_CONV_INPUT_GRAD, &shape,
+                 &(bd_conv_data){.input = dx->data, .filter = filter->data, .output = grad->data});
 }
 
 static void input_grad_run(bd_op_ctx *c)
@@ -332,7 +335,8 @@ static void filter_grad(bd_op_ctx *c, const braid_shape *filter)
     if (!grad_sizes(c, &input->shape, filter, &grad->shape, &shape)) return;
     braid_tensor *df = bd_window_output(c, grad->dtype, filter);
     if (df)
-        convolve(c, BD_CONV_FILTER_GRAD, &shape, &(bd_conv_data){input->data, df->data, grad->data, NULL});
+        convolve(c, BD_CONV_FILTER_GRAD, &shape,
+                 &(bd_conv_data){.input = input->data, .filter = df->data, .output = grad->data});
 }
 
 static void filter_grad_run(bd_op_ctx *c)

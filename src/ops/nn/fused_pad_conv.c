@@ -225,7 +225,8 @@ static void convolve(bd_op_ctx *c, const plan *p, const braid_tensor *padded)
     pad_state *s = c->state;
     braid_tensor *y = bd_window_output(c, padded->dtype, &p->output);
     if (!y) return;
-    bd_conv_data data = {padded->data, bd_input(c, c->input_count - 1)->data, y->data, NULL};
+    bd_conv_data data = {
+        .input = padded->data, .filter = bd_input(c, c->input_count - 1)->data, .output = y->data};
     if (s->conv.type != BD_F32 || !bd_conv_primitive(c, &s->conv, BD_CONV_OUTPUT, &p->conv, &data))
         bd_conv_plain(s->conv.type, BD_CONV_OUTPUT, &p->conv, &data);
 }
