@@ -230,7 +230,12 @@ class _DefinedFunction:
         if self._func_name is None:
             what = [definition.SerializeToString(deterministic=True)]
             digest = hashlib.sha1(b"".join(what)).hexdigest()[:8]
-            self._func_name = f"{_get_func_name(self._func)}_{digest}"
+            base = _get_func_name(self._func)
+            if self._grad_func is not None:  # one with the same body may have another gradient
+                base += f"_{self._grad_func.name}"
+            elif self._python_grad_func is not None:
+                base += f"_{_get_func_name(self._python_grad_func)}"
+            self._func_name = f"{base}_{digest}"
             definition.signature.name = self._func_name
         for key, value in self._extra_kwargs.items():
             definition.attr["_" + key].CopyFrom(_attr_of(key, value))
@@ -594,16 +599,45 @@ def function_def_from_tf_function(c_func):
 class _LibraryFunction:
     """A function that came with a GraphDef."""
 
+    captured_inputs = []
+    python_grad_func = None
+
     def __init__(self, definition, gradient_name=None):
         self.definition, self.grad_func_name = definition, gradient_name
         self.name = definition.signature.name
-        self.python_grad_func = None
+
+    @property
+    def declared_input_types(self):
+        return [arg.type for arg in self.definition.signature.input_arg]
 
     def add_to_graph(self, g):
         g._add_function(self)
+
+
+def _from_definition(fdef, grad_func=None):
+    """The function of a FunctionDef."""
+    return _LibraryFunction(fdef, None if grad_func is None else grad_func.name)
 
 
 def _from_library(lib):
     """The functions of a FunctionDefLibrary."""
     gradients = {g.function_name: g.gradient_func for g in lib.gradient}
     return [_LibraryFunction(f, gradients.get(f.signature.name)) for f in lib.function]
+
+
+def from_library(lib):
+    """The functions of a FunctionDefLibrary, which must have all that its gradients name, and no gradient that
+    is one of its own gradient. ValueError: it has."""
+    names = {f.signature.name for f in lib.function}
+    gradients = {g.function_name: g.gradient_func for g in lib.gradient}
+    for name in [*gradients, *gradients.values()]:
+        if name not in names:
+            raise ValueError(f"FunctionDefLibrary missing '{name}' FunctionDef\n{lib}")
+    for name in gradients:
+        seen = set()
+        while name in gradients:
+            if name in seen:
+                raise ValueError(f"FunctionDefLibrary contains cyclic gradient functions!\n{lib}")
+            seen.add(name)
+            name = gradients[name]
+    return _from_library(lib)

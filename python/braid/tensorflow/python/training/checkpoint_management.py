@@ -32,8 +32,8 @@ def generate_checkpoint_state_proto(
 ):
     """The CheckpointState that lists these checkpoints, the oldest first.
 
-    A list that has not the newest one last gets it. Paths are as they are given; if save_dir is relative, they
-    are made relative to it.
+    A list that has not the newest one last gets it. Paths are as they are given; if save_dir is relative,
+    they are made relative to it.
     """
     paths = [] if all_model_checkpoint_paths is None else all_model_checkpoint_paths
     if not paths or paths[-1] != model_checkpoint_path:

@@ -40,7 +40,8 @@ def export_outputs_for_mode(mode, serving_export_outputs=None, predictions=None,
 
 
 def get_export_outputs(export_outputs, predictions):
-    """ExportOutputs that are checked; those of the predictions if there are none. The only one is the default.
+    """ExportOutputs that are checked; those of the predictions if there are none. The only one is the
+    default.
 
     TypeError, ValueError: they are none, or several without a default.
     """
