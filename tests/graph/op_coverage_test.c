@@ -41,7 +41,7 @@ static const char differentiable[] =
     "CumulativeLogsumexp SelectV2 UnsortedSegmentMin UnsortedSegmentProd SparseSegmentSumWithNumSegments "
     "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments LeakyRelu LeakyReluGrad ClipByValue BroadcastTo EnsureShape "
     "MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2 MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 Roll TensorScatterUpdate TensorScatterAdd TensorScatterSub NthElement TopK "
-    "LogMatrixDeterminant Cholesky MatrixSolveLs SelfAdjointEigV2 Svd MatrixSquareRoot TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
+    "LogMatrixDeterminant Cholesky Qr MatrixSolveLs SelfAdjointEigV2 Svd MatrixSquareRoot TridiagonalSolve TridiagonalMatMul Einsum ResourceGatherNd "
     // rnn_grad.py
     "BlockLSTM BlockLSTMV2 "
     // contrib/rnn: lstm_ops.py, gru_ops.py
