@@ -626,8 +626,7 @@ def _from_library(lib):
 
 
 def from_library(lib):
-    """The functions of a FunctionDefLibrary, which must have all that its gradients name, and no gradient that
-    is one of its own gradient. ValueError: it has."""
+    """The functions of a FunctionDefLibrary. ValueError: a gradient names none of them, or is one of its own."""
     names = {f.signature.name for f in lib.function}
     gradients = {g.function_name: g.gradient_func for g in lib.gradient}
     for name in [*gradients, *gradients.values()]:
