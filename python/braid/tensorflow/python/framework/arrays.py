@@ -54,6 +54,8 @@ def view(tensor):
     wanted = dtype.as_numpy_dtype
     if dtype.is_quantized:
         return array  # of plain integers
+    if array.dtype == object:
+        return array  # handles and variants
     if isinstance(wanted, np.dtype) and wanted.names:
         array = array.view(wanted)
     elif array.dtype.type is np.longlong or array.dtype.type is np.ulonglong:

@@ -1049,11 +1049,13 @@ class variable_scope:
             if ops.get_default_graph() is not self._graph:
                 stack.enter_context(self._graph.as_default())
             scope = self._open(stack)
-            self._stacks.append(stack.pop_all())
+            self._stacks.append((stack.pop_all(), scope.name))
         return scope
 
     def __exit__(self, kind, value, trace):
-        return self._stacks.pop().__exit__(kind, value, trace)
+        if kind is None and get_variable_scope_store().current_scope.name != self._stacks[-1][1]:
+            raise RuntimeError("Improper nesting of variable_scope.")
+        return self._stacks.pop()[0].__exit__(kind, value, trace)
 
     def _open(self, stack):
         """Enters the name scope and the scope of variables."""
