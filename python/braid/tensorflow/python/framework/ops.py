@@ -1025,6 +1025,9 @@ class RegisterStatistics:
 
 def get_stats_for_node_def(graph, node, statistic_type):
     """The OpStats of a NodeDef; its value is None if nothing is registered."""
+    from braid.tensorflow.python.profiler import flops  # registers those of the engine's ops
+
+    del flops
     function = _statistics.get((node.op, statistic_type))
     return function(graph, node) if function else OpStats(statistic_type)
 

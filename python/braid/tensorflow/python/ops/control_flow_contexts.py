@@ -829,6 +829,10 @@ class XLAControlFlowContext(ControlFlowContext):
         super().__init__()
         self._name = "XLAControlFlowContext"
 
+    def to_control_flow_context_def(self, context_def, export_scope=None):
+        """Refused: it has no message."""
+        super().to_control_flow_context_def(context_def, export_scope)
+
     def IsXLAContext(self):
         return True
 
