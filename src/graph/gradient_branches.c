@@ -29,10 +29,11 @@ static const bd_branch *in_common(const bd_branch *a, const bd_branch *b)
 
 // ---- Keys ----
 
-// Where a condition is from: the value that was pushed, of what is popped, and the data of a Switch.
+// Where a condition is from: the value that was pushed, of what is popped, and the data of a Switch. A
+// program may push what it has popped: the way has as many steps as there are nodes at most.
 static braid_out origin_of(const bd_gradient_loops *all, braid_out pred)
 {
-    for (;;) {
+    for (int left = all->count; left > 0; left--) {
         const bd_op_role role = bd_node_role(pred.op);
         const bool is_passed = role == BD_ROLE_SWITCH ||
                                (role == BD_ROLE_ENTER && bd_node_attr_bool(pred.op, "is_constant")) ||
@@ -41,6 +42,7 @@ static braid_out origin_of(const bd_gradient_loops *all, braid_out pred)
         if (from.op == pred.op) return pred;
         pred = from;
     }
+    return pred;
 }
 
 // The input of a Merge whose number `pred` compares with that of the forwarded one, as the gradient of a

@@ -177,7 +177,7 @@ static ProtobufCIntRange *ranges_of(const int *numbers, unsigned count, unsigned
     ProtobufCIntRange *ranges = bd_calloc((size_t)count + 1, sizeof *ranges);
     *range_count = 0;
     for (unsigned i = 0; i < count; i++)
-        if (i == 0 || numbers[i] != numbers[i - 1] + 1)
+        if (i == 0 || numbers[i] != (int64_t)numbers[i - 1] + 1)
             ranges[(*range_count)++] = (ProtobufCIntRange){.start_value = numbers[i], .orig_index = i};
     ranges[*range_count] = (ProtobufCIntRange){.orig_index = count};
     return ranges;

@@ -503,6 +503,37 @@ static void a_loop_has_gradients_of_any_order(void **state)
     check_orders(&p, braid_mul(p.g, v, p.w), NULL, 5);
 }
 
+// The condition is popped from a stack, on which it is pushed again.
+static void by_the_stack(const problem *p, const braid_out *vars, braid_out *next)
+{
+    braid_graph *g = p->g;
+    const braid_out any = braid_const_int32(g, NULL, -1);
+    braid_op_desc *d = braid_op_begin(g, "StackV2", NULL);
+    braid_op_input(d, any);
+    braid_op_attr_type(d, "elem_type", BRAID_BOOL);
+    const braid_out stack = braid_op_end_out(d);
+    d = braid_op_begin(g, "StackPopV2", NULL);
+    braid_op_input(d, stack);
+    braid_op_attr_type(d, "elem_type", BRAID_BOOL);
+    const braid_out popped = braid_op_end_out(d);
+    bd_b2(g, "StackPushV2", NULL, stack, bd_b1(g, "Identity", NULL, popped));
+    choice c = {p, vars[1]};
+    braid_cond(g, NULL, popped, then_square, else_sine, &c, 1, &next[1]);
+}
+
+static void a_condition_that_is_pushed_again_does_not_keep_the_walk(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    problem p = make();
+    braid_out v = p.x, grad;
+    repeat(&p, 2, by_the_stack, &v, 1);
+    braid_gradients(p.g, &v, 1, &p.x, 1, NULL, &grad);
+    braid_graph_status(p.g, st);
+    assert_ok(st);
+    braid_graph_free(p.g);
+}
+
 static void wrong_type(const problem *p, const braid_out *vars, braid_out *next)
 {
     next[1] = braid_cast(p->g, vars[1], BRAID_FLOAT);
@@ -554,6 +585,7 @@ int main(void)
         cmocka_unit_test(a_power_of_a_matrix_has_gradients_of_gradients),
         cmocka_unit_test(a_gradient_in_a_branch_of_a_loop_outside_is_refused),
         cmocka_unit_test(a_loop_has_gradients_of_any_order),
+        cmocka_unit_test(a_condition_that_is_pushed_again_does_not_keep_the_walk),
         cmocka_unit_test(wrong_bodies_are_refused),
     };
     return BD_RUN_TESTS(tests);

@@ -148,6 +148,18 @@ static void take_off_unused_locked(bd_session_clusters *all, const bd_session_cl
         all->unused.items[at] = all->unused.items[at + 1];
 }
 
+static void close_oldest_locked(bd_session_clusters *all)
+{
+    bd_session_cluster *oldest = all->unused.items[0];
+    take_off_unused_locked(all, oldest);
+    bd_map_remove(&all->clusters, oldest->key);
+    all->closing++;
+    if (bd_thread_pool_submit(all->env.pool, close_unused, oldest)) return;
+    all->closing--; // the server is stopping: bd_session_clusters_free frees it
+    bd_map_put(&all->clusters, oldest->key, oldest);
+    bd_array_push(&all->unused, oldest);
+}
+
 bd_session_cluster *bd_session_cluster_ref(bd_session_cluster *c)
 {
     if (!c) return NULL;
@@ -161,24 +173,11 @@ void bd_session_cluster_unref(bd_session_cluster *c)
 {
     if (!c) return;
     bd_session_clusters *all = c->all;
-    bd_session_cluster *oldest = NULL;
     bd_mutex_lock(&all->mu);
     if (--c->refs == 0) {
         bd_array_push(&all->unused, c);
-        if (all->unused.len > UNUSED_MAX && !all->is_closed) {
-            oldest = all->unused.items[0];
-            take_off_unused_locked(all, oldest);
-            bd_map_remove(&all->clusters, oldest->key);
-            all->closing++;
-        }
+        if (all->unused.len > UNUSED_MAX && !all->is_closed) close_oldest_locked(all);
     }
-    bd_mutex_unlock(&all->mu);
-    if (!oldest || bd_thread_pool_submit(all->env.pool, close_unused, oldest)) return;
-    bd_mutex_lock(&all->mu); // the server is stopping: bd_session_clusters_free frees it
-    bd_map_put(&all->clusters, oldest->key, oldest);
-    bd_array_push(&all->unused, oldest);
-    all->closing--;
-    bd_cond_broadcast(&all->changed);
     bd_mutex_unlock(&all->mu);
 }
 

@@ -161,6 +161,12 @@ static void serve(void *arg)
 void bd_wait_queue_unlock_timer(bd_wait_queue *wait_queue, const bd_waiter *w)
 {
     bd_thread_pool *pool = w ? w->c->step->pool : NULL; // it is there as long as the waiter
+    if (!w) {
+        wait_queue->kind->serve_locked(wait_queue);
+        BD_ASSERT(!wait_queue->ended);
+        bd_mutex_unlock(&wait_queue->mu);
+        return;
+    }
     if (!pool) {
         bd_wait_queue_unlock(wait_queue);
         return;

@@ -168,7 +168,7 @@ static void enter_locked(bd_batch_queue *q, batch_waiter *w)
         bd_waiter_end_locked(&w->base);
         return;
     }
-    if (b && b->base.size + w->task.size > q->size_max) {
+    if (b && w->task.size > q->size_max - b->base.size) {
         if (q->waiting.count >= q->enqueued_max) {
             bd_op_fail(w->base.c, BRAID_UNAVAILABLE,
                        "The batch scheduling queue to which this task was submitted is full");

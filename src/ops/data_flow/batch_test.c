@@ -240,6 +240,16 @@ static void each_step_gets_its_rows(void **state)
     op_live_free(n.live);
 }
 
+static void a_step_gets_the_rows_that_it_brings_without_a_wait(void **state)
+{
+    (void)state;
+    nodes n = new_unbatch("timeout_micros=0");
+    op_live_run(n.live, n.op, "float[3,2] 1 2 3 4 5 6; int64[2,3] 9 0 1 7 1 3; int64[] 9", "float[1,2] 1 2");
+    op_live_run(n.live, n.op, "float[0,2]; int64[0,3]; int64[] 7",
+                "DeadlineExceeded: Batched data did not arrive within timeout window.");
+    op_live_free(n.live);
+}
+
 static void waits_for_rows_end(void **state)
 {
     (void)state;
@@ -357,6 +367,7 @@ int main(void)
         cmocka_unit_test(queues_may_be_shared),
         cmocka_unit_test(attributes_are_checked),
         cmocka_unit_test(each_step_gets_its_rows),
+        cmocka_unit_test(a_step_gets_the_rows_that_it_brings_without_a_wait),
         cmocka_unit_test(waits_for_rows_end),
         cmocka_unit_test(rows_are_checked),
         cmocka_unit_test(gradients_are_put_together_for_the_step_that_has_the_batch),

@@ -310,7 +310,7 @@ static void unbatch_start(bd_op_ctx *c)
     table_options o = options_of(c->node, &unbatch_type, &unbatch_kind);
     const braid_tensor *index = bd_input(c, 1);
     int64_t key = 0;
-    braid_tensor batch = {0};
+    braid_tensor batch = {0}, own = {0};
     o.timeout_micros = bd_node_attr_int(c->node, "timeout_micros");
     if (o.timeout_micros < 0) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "timeout_micros must be non-negative; was %lld",
@@ -328,6 +328,11 @@ static void unbatch_start(bd_op_ctx *c)
             bd_op_fail(c, BRAID_ALREADY_EXISTS, "Multiple session runs with the same batch key.");
             waits = false;
         }
+        piece *x = waits ? find(&t->pieces, key) : NULL;
+        if (x) { // before it can be too old
+            take(&t->pieces, x, &own);
+            waits = false;
+        }
         bd_wait_queue_unlock(&t->wait_queue);
     }
     bd_tensor_fini(&batch);
@@ -337,6 +342,8 @@ static void unbatch_start(bd_op_ctx *c)
         w->deadline_ns = deadline_of(t);
         bd_wait(&w->base, &t->line);
     } else {
+        if (!bd_op_failed(c)) bd_output_set(c, 0, &own);
+        bd_tensor_fini(&own);
         bd_op_done(c);
     }
     if (t) bd_resource_unref(&t->base);
@@ -435,7 +442,10 @@ static void join(bd_op_ctx *c, const braid_tensor *grads, int64_t count)
                        bd_shape_str(&grads[0].shape, a), bd_shape_str(&grads[i].shape, b));
             return;
         }
-        shape.dims[0] += grads[i].shape.dims[0];
+        if (__builtin_add_overflow(shape.dims[0], grads[i].shape.dims[0], &shape.dims[0])) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT, "the gradients of a batch have too many rows");
+            return;
+        }
     }
     const braid_tensor *y = bd_output(c, 0, grads[0].dtype, &shape);
     for (int64_t i = 0, at = 0; y && i < count; at += grads[i++].shape.dims[0])

@@ -118,7 +118,8 @@ static void put_decoded(bd_op_ctx *c, const decoded *d)
 {
     const braid_shape shape = bd_shape2(d->batch, d->tops);
     const braid_tensor *scores = bd_output(c, (int)(3 * d->tops), bd_input(c, 0)->dtype, &shape);
-    for (int64_t rank = 0; scores && rank < d->tops && !bd_op_failed(c); rank++)
+    if (!scores) return;
+    for (int64_t rank = 0; rank < d->tops && !bd_op_failed(c); rank++)
         put_rank(c, d, rank);
     for (int64_t i = 0; !bd_op_failed(c) && i < d->batch * d->tops; i++) {
         if (scores->dtype == BRAID_FLOAT) {
@@ -131,7 +132,7 @@ static void put_decoded(bd_op_ctx *c, const decoded *d)
 
 static braid_code decoded_shape(bd_shape_ctx *c, int64_t tops, braid_status *st)
 {
-    int64_t batch;
+    int64_t batch = -1;
     const braid_code code = bd_ctc_shape(c, 1, &batch, st);
     if (code) return code;
     for (int64_t i = 0; i < tops; i++) {

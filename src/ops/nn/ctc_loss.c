@@ -368,7 +368,7 @@ static void loss_run(bd_op_ctx *c)
 
 static braid_code loss_shape(bd_shape_ctx *c, braid_status *st)
 {
-    int64_t batch;
+    int64_t batch = -1;
     braid_code code = bd_ctc_shape(c, 3, &batch, st);
     if (!code) code = bd_shape_ctx_rank(c, 1, 2, st);
     if (!code) code = bd_shape_ctx_rank(c, 2, 1, st);

@@ -241,9 +241,9 @@ static bool read_path(const search *s, const prefix *p, bd_ctc_path *path)
     for (int64_t n = p->node; s->nodes[n].parent != NONE; n = s->nodes[n].parent)
         count++;
     path->labels = bd_try_calloc((size_t)count, sizeof *path->labels);
+    if (!path->labels) return false;
     path->count = count;
     path->log_probability = p->total;
-    if (!path->labels) return false;
     for (int64_t n = p->node; s->nodes[n].parent != NONE; n = s->nodes[n].parent)
         path->labels[--count] = s->nodes[n].label;
     return true;
@@ -253,6 +253,7 @@ bd_ctc_outcome bd_ctc_search(const bd_ctc_inputs *in, int64_t b, int64_t width, 
                              bd_ctc_path *paths)
 {
     search s = {.in = in, .b = b, .width = width};
+    BD_ASSERT(width > 0); // the op's attribute is
     bool has_memory = start(&s);
     for (int64_t t = 0; t < in->lengths[b] && has_memory && !bd_interrupted(); t++)
         has_memory = go_on(&s, t);
