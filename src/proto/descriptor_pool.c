@@ -477,7 +477,7 @@ static braid_code read_fields(bd_descriptor_pool *pool, bd_message_type *m, brai
 static braid_code read_extension(bd_descriptor_pool *pool, const extension *x, braid_status *st)
 {
     const enum_type *e;
-    bd_message_field f;
+    bd_message_field f = {0};
     const char *extendee = x->proto->extendee ? x->proto->extendee : "";
     bd_message_type *m = resolve(&pool->messages, x->scope, extendee);
     if (!m)

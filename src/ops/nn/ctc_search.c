@@ -100,7 +100,7 @@ static void sink(candidate *heap, size_t count, size_t at)
 static bool push(search *s, prefix p, int32_t label)
 {
     const candidate c = {.p = p, .number = s->found++, .label = label};
-    if ((int64_t)s->heap_count == s->width) {
+    if (s->heap_count > 0 && (int64_t)s->heap_count == s->width) {
         if (!is_less_likely(&s->heap[0], &c)) return true;
         s->heap[0] = c;
         sink(s->heap, s->heap_count, 0);

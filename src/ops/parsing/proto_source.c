@@ -38,7 +38,7 @@ static const bd_descriptor_pool *read_pool(bd_op_ctx *c, bd_descriptor_pool **ow
     BD_STATUS(st);
     if (source.len == 0 || (begins_with(source, "local://") && source.len == strlen("local://")))
         return bd_descriptor_pool_of_braid();
-    const void *data = source.data;
+    const void *data;
     if (begins_with(source, BYTES_SOURCE)) {
         data = (const char *)source.data + strlen(BYTES_SOURCE);
         len = source.len - strlen(BYTES_SOURCE);
