@@ -245,8 +245,8 @@ typedef struct braid_notification_wait {
     /// is what the session's task holds itself to be; when it is otherwise, the wait ends without an error
     /// and with *generation == seen.
     bool successors, leads;
-    /// Ends the wait with Cancelled; of the same session. NULL: none. Borrowed for the call. Of no effect on a
-    /// session in this process.
+    /// Ends the wait with Cancelled; of the same session. NULL: none. Borrowed for the call. Of no effect on
+    /// a session in this process.
     braid_cancellation *cancellation;
 } braid_notification_wait;
 

@@ -285,8 +285,8 @@ static braid_out batch_dims(bd_grad_ctx *c)
     return bd_b2(g, "Add", "add", bd_grad_rank(g, braid_op_get_input(c->op, 1)), ints(g, batch));
 }
 
-// The gradient with batch dimensions. Of params [batches, between, size, after], row (b * between + m) * size +
-// indices[b, i] has been taken for output [b, m, i]. `axis` is [1].
+// The gradient with batch dimensions. Of params [batches, between, size, after], row (b * between + m) * size
+// + indices[b, i] has been taken for output [b, m, i]. `axis` is [1].
 static void gather_gradient_of_batches(bd_grad_ctx *c, braid_out shape, braid_out first, braid_out axis)
 {
     braid_graph *g = c->graph;

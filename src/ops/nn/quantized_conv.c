@@ -66,10 +66,11 @@ static void convolve(bd_op_ctx *c, const quantized_conv *q, const int32_t *filte
     int64_t positions = s->batch * s->out[1] * s->out[2], row = q->depth * (int64_t)sizeof(int32_t);
     int64_t block = row < PATCHES_BYTES ? PATCHES_BYTES / row : 1;
     if (block > positions) block = positions;
-    bd_buffer *patches = bd_buffer_new((size_t)(block * row));
+    const int64_t bytes = block * row;
+    bd_buffer *patches = bd_buffer_new((size_t)bytes);
     if (!patches) {
-        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %lld bytes for %s",
-                   (long long)(block * row), c->node->op_type);
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %lld bytes for %s", (long long)bytes,
+                   c->node->op_type);
         return;
     }
     for (int64_t at = 0; at < positions && !bd_interrupted(); at += block) {
