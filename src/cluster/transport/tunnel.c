@@ -294,9 +294,10 @@ braid_tunnel *braid_tunnel_open(const char *listen, const char *target, const ch
     t->target = bd_strdup(target);
     bd_mutex_init(&t->mu);
     bd_event_init(&t->ended);
-    if (!check_target(target, st) && !use_certificate(t, tls_dir, st) &&
-        !bd_users_parse(allow_users, &t->users, st) && !make_epoll(t, st) &&
-        !listen_at(t, listen ? listen : LISTEN_DEFAULT, st) && !start(t, st))
+    // Another list of revoked certificates wakes the thread: the events come before the certificate.
+    if (!check_target(target, st) && !make_epoll(t, st) && !use_certificate(t, tls_dir, st) &&
+        !bd_users_parse(allow_users, &t->users, st) && !listen_at(t, listen ? listen : LISTEN_DEFAULT, st) &&
+        !start(t, st))
         return t;
     braid_tunnel_free(t);
     return NULL;
