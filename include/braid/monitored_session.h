@@ -74,7 +74,7 @@ typedef struct braid_session_config {
     /// The chief logs the steps per second and writes them after so many steps; 0: 100; negative: never.
     int64_t log_step_count_steps;
     /// How many times in a row, without a step in between, another session is opened after a task was lost;
-    /// 0: 10; negative: never, as a tf.train.SingularMonitoredSession.
+    /// 0: 10, after pauses that grow to 1.3 s; negative: never, as a tf.train.SingularMonitoredSession.
     int max_recoveries;
     /// How long threads of the coordinator may take to end before a session is closed without them; 0: two
     /// minutes. Calls of the session have been cancelled by then.

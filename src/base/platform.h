@@ -53,6 +53,7 @@ typedef struct bd_platform {
 
     braid_code (*thread_start)(bd_thread *t, const char *name, bd_thread_fn fn, void *arg, braid_status *st);
     void (*thread_join)(bd_thread *t);
+    void (*thread_detach)(bd_thread *t); // NULL: it cannot
 } bd_platform;
 
 extern const bd_platform bd_platform_posix;

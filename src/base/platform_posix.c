@@ -172,6 +172,12 @@ static void thread_join(bd_thread *t)
     BD_ASSERT(rc == 0);
 }
 
+static void thread_detach(bd_thread *t)
+{
+    int rc = pthread_detach(t->native);
+    BD_ASSERT(rc == 0);
+}
+
 const bd_platform bd_platform_posix = {
     .now_ns = now_ns,
     .thread_time_ns = thread_time_ns,
@@ -190,4 +196,5 @@ const bd_platform bd_platform_posix = {
     .cond_wait_until = cond_wait_until,
     .thread_start = thread_start,
     .thread_join = thread_join,
+    .thread_detach = thread_detach,
 };

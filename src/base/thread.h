@@ -107,6 +107,12 @@ static inline void bd_thread_join(bd_thread *t)
     bd_platform_current->thread_join(t);
 }
 
+// In place of a join, by the thread itself. Not in simulations.
+static inline void bd_thread_detach(bd_thread *t)
+{
+    bd_platform_current->thread_detach(t);
+}
+
 // Processors that this process may run on, at least 1.
 static inline int bd_cpu_count(void)
 {

@@ -29,6 +29,7 @@ struct bd_timers {
     bd_timer_id last_id;           // guarded by mu
     bd_timer_id running_id;        // guarded by mu; 0: none
     bool stopping;                 // guarded by mu
+    bool frees_itself;             // the thread does it, when it ends; guarded by mu
     bd_thread thread;
 };
 
@@ -88,6 +89,23 @@ static void remove_locked(bd_timers *t, struct timer *timer)
 
 // ---- Thread ----
 
+static void fini(bd_timers *t)
+{
+    while (t->heap.len)
+        remove_locked(t, t->heap.items[t->heap.len - 1]);
+    while (t->free_list) {
+        struct timer *next = t->free_list->next_free;
+        bd_free(t->free_list);
+        t->free_list = next;
+    }
+    bd_array_free(&t->heap);
+    bd_imap_fini(&t->by_id);
+    bd_cond_fini(&t->changed);
+    bd_cond_fini(&t->finished);
+    bd_mutex_fini(&t->mu);
+    bd_free(t);
+}
+
 // Runs the first timer, with the lock released meanwhile.
 static void run_first_locked(bd_timers *t)
 {
@@ -115,27 +133,12 @@ static void timers_main(void *arg)
         else
             bd_cond_wait_until(&t->changed, &t->mu, deadline); // ended also by add, cancel and free
     }
+    const bool frees_itself = t->frees_itself;
     bd_mutex_unlock(&t->mu);
+    if (frees_itself) fini(t);
 }
 
 // ---- Interface ----
-
-static void fini(bd_timers *t)
-{
-    while (t->heap.len)
-        remove_locked(t, t->heap.items[t->heap.len - 1]);
-    while (t->free_list) {
-        struct timer *next = t->free_list->next_free;
-        bd_free(t->free_list);
-        t->free_list = next;
-    }
-    bd_array_free(&t->heap);
-    bd_imap_fini(&t->by_id);
-    bd_cond_fini(&t->changed);
-    bd_cond_fini(&t->finished);
-    bd_mutex_fini(&t->mu);
-    bd_free(t);
-}
 
 braid_code bd_timers_new(bd_timers **out, braid_status *st)
 {
@@ -156,11 +159,16 @@ braid_code bd_timers_new(bd_timers **out, braid_status *st)
 void bd_timers_free(bd_timers *t)
 {
     if (!t) return;
-    BD_ASSERT(own_service != t);
+    const bool is_own = own_service == t;
     bd_mutex_lock(&t->mu);
     t->stopping = true;
+    t->frees_itself = is_own;
     bd_cond_signal(&t->changed);
     bd_mutex_unlock(&t->mu);
+    if (is_own) {
+        bd_thread_detach(&t->thread);
+        return;
+    }
     bd_thread_join(&t->thread);
     fini(t);
 }

@@ -11,8 +11,8 @@ typedef uint64_t bd_timer_id; // 0 is never one
 // Starts the service and its thread. On an error *timers is NULL.
 braid_code bd_timers_new(bd_timers **timers, braid_status *st);
 
-// Stops the thread, and waits for a function that is running; pending functions will not run. Not from a
-// timer function. NULL is accepted.
+// Stops the thread, and waits for a function that is running; pending functions will not run. In a timer
+// function it does not wait, and the service is not used any more. NULL is accepted.
 void bd_timers_free(bd_timers *timers);
 
 // Calls fn(arg) once on the timer thread, with no lock held, when bd_now_ns() has reached `deadline_ns` (at

@@ -196,6 +196,25 @@ static void a_function_may_add_timers(void **state)
     bd_event_fini(&r.done);
 }
 
+static void free_service(void *arg)
+{
+    struct repeat *r = arg;
+    bd_timer_add(r->timers, 0, again, r); // does not run any more
+    bd_timers_free(r->timers);
+    bd_event_set(&r->done);
+}
+
+static void a_function_may_free_the_service(void **state)
+{
+    (void)state;
+    struct repeat r = {.timers = new_timers(), .left = 2};
+    bd_event_init(&r.done);
+    bd_timer_add(r.timers, 0, free_service, &r);
+    bd_event_wait(&r.done);
+    assert_int_equal(r.left, 2);
+    bd_event_fini(&r.done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +223,7 @@ int main(void)
         cmocka_unit_test(an_earlier_timer_overtakes),
         cmocka_unit_test(cancel_wait_waits_for_a_running_function),
         cmocka_unit_test(a_function_may_add_timers),
+        cmocka_unit_test(a_function_may_free_the_service),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -51,7 +51,7 @@ static const row rows[] = {
      X NODE("y", "StatefulPartitionedCall", INPUT("x") CALL_ATTRS(F1, F1, "F")), -1, 2, BRAID_OK, NULL},
     {"BatchFunction", SQUARE_PLUS_ONE, BATCH_OF_X("4") SUM_OF_BATCH, 4, 17, BRAID_OK, NULL},
     {"BatchFunction, too many at once", SQUARE_PLUS_ONE, BATCH_OF_X("0") SUM_OF_BATCH, 4, 0,
-     BRAID_INVALID_ARGUMENT, "Task size 1 is larger than maximum batch size 0"},
+     BRAID_INVALID_ARGUMENT, "max_batch_size must be positive; was 0"},
     {"attrs of a func attr", TRIPLE,
      X NODE("y", "PartitionedCall",
             INPUT("x") TYPES("Tin", F1) TYPES("Tout", F1)

@@ -167,12 +167,13 @@ void bd_wait_queue_unlock_timer(bd_wait_queue *wait_queue, const bd_waiter *w)
         bd_mutex_unlock(&wait_queue->mu);
         return;
     }
+    bd_resource *owner = bd_resource_ref(wait_queue->owner);
     if (!pool) {
         bd_wait_queue_unlock(wait_queue);
+        bd_resource_unref(owner); // perhaps the last reference: the timers are freed by their own thread
         return;
     }
-    bd_resource_ref(wait_queue->owner);
-    if (!bd_thread_pool_submit(pool, serve, wait_queue)) bd_resource_unref(wait_queue->owner);
+    if (!bd_thread_pool_submit(pool, serve, wait_queue)) bd_resource_unref(owner);
     bd_mutex_unlock(&wait_queue->mu);
 }
 

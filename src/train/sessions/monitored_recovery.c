@@ -10,6 +10,9 @@
 #include "base/wait_limits.h"
 #include "train/sessions/queue_runner.h"
 
+#define PAUSE_MS 20
+#define PAUSE_DOUBLINGS_MAX 6
+
 // ---- Losses that threads of hooks see ----
 
 static void note_loss(braid_monitored_session *s, const braid_status *why, bool for_good)
@@ -118,12 +121,20 @@ void train_session_close(braid_monitored_session *s, braid_status *st)
 
 // ---- Recovery ----
 
+// Before another session after one without a step: a server that is not reachable fails them at once. 0 at first.
+static int64_t pause_ms(const braid_monitored_session *s)
+{
+    const int64_t doublings = bd_min(s->recoveries - 2, PAUSE_DOUBLINGS_MAX);
+    return doublings < 0 ? 0 : (int64_t)PAUSE_MS << doublings;
+}
+
 static braid_code reopen(braid_monitored_session *s, braid_status *st)
 {
     int64_t grace_ms;
     if (bd_grace_ms(&grace_ms, st)) return st->code;
     BD_STATUS(ignored); // the session has failed anyway
     train_session_close(s, ignored);
+    braid_coordinator_wait_for_stop(s->coordinator, pause_ms(s));
     return train_session_open(s, grace_ms, st);
 }
 

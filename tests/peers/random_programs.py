@@ -1,7 +1,7 @@
 """Random programs of TensorFlow 1 by Braid and by a real TensorFlow: in one process, and sessions of one on a
 server of the other. And clusters of tasks of both.
 
-    programs_test.py DIRECTORY_OF_THE_PROGRAMS [TESTS]
+    random_programs.py DIRECTORY_OF_THE_PROGRAMS [TESTS]
 
 BRAID_PROGRAMS is the number of programs (200), BRAID_PROGRAMS_SEED the first seed.
 """
