@@ -121,7 +121,7 @@ void train_session_close(braid_monitored_session *s, braid_status *st)
 
 // ---- Recovery ----
 
-// Before another session after one without a step: a server that is not reachable fails them at once. 0 at first.
+// Before a session that follows one without a step: a server that is not reachable ends each at once.
 static int64_t pause_ms(const braid_monitored_session *s)
 {
     const int64_t doublings = bd_min(s->recoveries - 2, PAUSE_DOUBLINGS_MAX);
