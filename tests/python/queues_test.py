@@ -228,6 +228,48 @@ class InputTest(QueuesTest):
         batch = tf.train.maybe_batch([number], number % 2 > 0, 3)
         self.assertEqual([b.tolist() for b in self.batches(batch)], [[1, 3, 5]])
 
+    def assert_only_odd_rows(self, batch):
+        numbers = tf.train.range_input_producer(12, num_epochs=1, shuffle=False).dequeue_many(4)
+        rows = tf.cast(tf.range(4), tf.int64)
+        sparse = tf.SparseTensor(tf.stack([rows, rows], 1), tf.cast(numbers, tf.float32), [4, 5])
+        got = self.batches(batch([numbers, sparse], numbers % 2 > 0))
+        self.assertEqual(sorted(n for dense, _ in got for n in dense), [1, 3, 5, 7, 9, 11])
+        for dense, kept in got:
+            self.assertEqual(kept.indices.tolist(), [[i, n % 4] for i, n in enumerate(dense)])
+            self.assertEqual((kept.values.tolist(), kept.dense_shape.tolist()), (dense.tolist(), [3, 5]))
+
+    def test_only_rows_that_are_kept(self):
+        self.assert_only_odd_rows(lambda t, keep: tf.train.maybe_batch(t, keep, 3, enqueue_many=True))
+
+    def test_only_rows_that_are_kept_of_several_lists(self):
+        self.assert_only_odd_rows(
+            lambda t, keep: tf.train.maybe_batch_join([t] * 2, keep, 3, enqueue_many=True)
+        )
+
+    def assert_mask_is_refused(self, tensor):
+        keep = tf.placeholder_with_default([True] * 2, [None])
+        tf.train.maybe_batch([tensor], keep, 1, enqueue_many=True)
+        (runner,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            self.run_(runner.enqueue_ops)
+
+    def test_a_mask_has_an_element_for_each_row(self):
+        self.assert_mask_is_refused(tf.placeholder_with_default(tf.zeros([3]), [None]))
+
+    def test_a_mask_has_an_element_for_each_row_of_a_sparse_tensor(self):
+        self.assert_mask_is_refused(tf.SparseTensor([[0, 0]], [1.0], [3, 1]))
+
+    def test_lists_that_are_joined_have_the_shapes_of_the_first(self):
+        some = tf.placeholder_with_default(["a"], [None])
+        batch = tf.train.batch_join([[some], [["b", "b"]]], 2, dynamic_pad=True)
+        self.assertEqual(batch.shape.as_list(), [2, None])
+        with self.assertRaisesRegex(ValueError, "incompatible"):
+            tf.train.batch_join([[["a"]], [["b", "b"]]], 2)
+
+    def test_names_of_components_of_several_types(self):
+        batch = tf.train.batch({"z": tf.constant(1), 1: tf.constant(2)}, 1, shapes=[[], []])
+        self.assertEqual({name: t.shape.as_list() for name, t in batch.items()}, {"z": [1], 1: [1]})
+
     def test_shapes_must_be_known(self):
         with self.assertRaisesRegex(ValueError, "Cannot infer Tensor's rank"):
             tf.train.batch([tf.placeholder(tf.float32)], 2)

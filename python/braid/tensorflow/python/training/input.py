@@ -193,7 +193,7 @@ def _flatten(tensor_list_list):
 
 
 def _as_tensor_list(tensors):
-    return [tensors[k] for k in sorted(tensors)] if isinstance(tensors, dict) else tensors
+    return [tensors[k] for k in sorted(tensors, key=str)] if isinstance(tensors, dict) else tensors
 
 
 def _as_tensor_list_list(tensors_list):
@@ -212,7 +212,7 @@ def _as_original_type(original_tensors, tensor_list):
     if isinstance(original_tensors, dict):
         if len(original_tensors) == 1:
             tensor_list = [tensor_list]
-        return dict(zip(sorted(original_tensors), tensor_list))
+        return dict(zip(sorted(original_tensors, key=str), tensor_list))
     return tensor_list
 
 
@@ -263,13 +263,13 @@ def _dtypes(tensor_list_list):
 
 
 def _merge_shapes(shape_list, enqueue_many):
+    """The first shape, with which the others must be compatible."""
     shape_list = [tensor_shape.as_shape(s) for s in shape_list]
     if enqueue_many:
         shape_list = [s.with_rank_at_least(1)[1:] for s in shape_list]
-    merged = shape_list[0]
     for s in shape_list[1:]:
-        merged = merged.merge_with(s)
-    return merged.as_list()
+        shape_list[0].assert_is_compatible_with(s)
+    return shape_list[0].as_list()
 
 
 def _shapes(tensor_list_list, shapes, enqueue_many):
@@ -292,15 +292,20 @@ def _shapes(tensor_list_list, shapes, enqueue_many):
 _Sparse = collections.namedtuple("_Sparse", ["rank", "map_op"])
 
 
-def _keep_rows(t, keep_input):
+def _chosen(t, keep_input):
+    """The rows of a tensor that a boolean vector, one element for each row, chooses."""
+    return data_flow_ops.dynamic_partition(t, math_ops.cast(keep_input, dtypes.int32), 2)[1]
+
+
+def _chosen_sparse(t, keep_input):
     """The rows of a sparse tensor that a boolean vector chooses, under new numbers."""
     from braid.tensorflow.python.ops import sparse_ops
 
     kept = sparse_ops.sparse_retain(t, array_ops.gather(keep_input, t.indices[:, 0]))
     rows = math_ops.cumsum(math_ops.cast(keep_input, dtypes.int64)) - 1
     indices = array_ops.concat([array_ops.gather(rows, kept.indices[:, 0])[:, None], kept.indices[:, 1:]], 1)
-    count = math_ops.reduce_sum(math_ops.cast(keep_input, dtypes.int64))
-    shape = array_ops.concat([[count], kept.dense_shape[1:]], 0)
+    count = array_ops.shape(_chosen(math_ops.range(t.dense_shape[0]), keep_input), out_type=dtypes.int64)
+    shape = array_ops.concat([count, kept.dense_shape[1:]], 0)
     return sparse_tensor.SparseTensor(indices, kept.values, shape)
 
 
@@ -319,7 +324,7 @@ def _store_one(t, enqueue_many, keep_input, map_op):
         return handle
 
     if keep_input.shape.ndims == 1:
-        t = _keep_rows(t, keep_input)
+        t = _chosen_sparse(t, keep_input)
         handle = store()
     elif enqueue_many:
         handle = smart_cond.smart_cond(
@@ -333,11 +338,14 @@ def _store_one(t, enqueue_many, keep_input, map_op):
 
 
 def _store_sparse_tensors(tensor_list, enqueue_many, keep_input, shared_map_ops=None):
-    """Handles in place of SparseTensors, and for each tensor (rank, op that keeps it), or None."""
+    """Handles in place of SparseTensors, and for each tensor (rank, op that keeps it), or None.
+
+    Where `keep_input` is a vector, the rows that it chooses, of all tensors.
+    """
     stored, info = [], []
     for t, map_op in zip(tensor_list, shared_map_ops or [None] * len(tensor_list)):
         if not isinstance(t, sparse_tensor.SparseTensor):
-            stored.append(t)
+            stored.append(_chosen(t, keep_input) if keep_input.shape.ndims == 1 else t)
             info.append(None)
             continue
         handle, own = _store_one(t, enqueue_many, keep_input, map_op)
@@ -403,16 +411,10 @@ def _restore_sparse_tensors(stored_list, sparse_info_list):
 # ---- Batches ----
 
 
-def _select_which_to_enqueue(tensor_list, keep_input):
-    """The rows that a boolean vector chooses."""
-    chosen = array_ops.reshape(array_ops.where(keep_input), [-1])
-    return [array_ops.gather(t, chosen) for t in tensor_list]
-
-
 def _enqueue_op(queue, tensor_list, enqueue_many, keep_input):
     enqueue = queue.enqueue_many if enqueue_many else queue.enqueue
     if keep_input.shape.ndims == 1:
-        return enqueue(_select_which_to_enqueue(tensor_list, keep_input))
+        return enqueue(tensor_list)  # the rows were chosen when sparse tensors were stored
     return smart_cond.smart_cond(keep_input, lambda: enqueue(tensor_list), control_flow_ops.no_op)
 
 
