@@ -75,8 +75,8 @@ static inline void bd_wait_queue_lock(bd_wait_queue *wait_queue)
 void bd_wait_queue_unlock(bd_wait_queue *wait_queue);
 
 // The same for the function of a timer that belongs to the owner, which holds no reference: a thread of the
-// step of waiter `w` serves, because that may take long. In a step without threads, this thread serves, and the
-// owner may end. NULL: there is no waiter that could end, and this thread does no more than serve_locked.
+// step of waiter `w` serves, because that may take long. In a step without threads, this thread serves, and
+// the owner may end. NULL: there is no waiter that could end, and this thread does no more than serve_locked.
 void bd_wait_queue_unlock_timer(bd_wait_queue *wait_queue, const bd_waiter *w);
 
 #endif

@@ -253,6 +253,14 @@ class TextFileIndex:
     LINE_NUMBER = -1
 
 
+def _file_text(filename):
+    """The name of a file as text: of a tensor its value where it is known, else the tensor's own name."""
+    if not isinstance(filename, ops.Tensor):
+        return filename
+    known = tensor_util.constant_value(filename)
+    return filename.name if known is None else compat.as_text(known.item())
+
+
 @tf_export("lookup.TextFileInitializer")
 class TextFileInitializer(TableInitializerBase):
     """Keys and values from the lines of a file: a column (from 0), the whole line or its number."""
@@ -297,12 +305,9 @@ class TextFileInitializer(TableInitializerBase):
 
     @property
     def _shared_name(self):
-        filename = self._filename_arg
-        if isinstance(filename, ops.Tensor):
-            known = tensor_util.constant_value(filename)
-            filename = filename.name if known is None else compat.as_text(known.item())
         size = "" if self._vocab_size is None else "%s_" % self._vocab_size
-        return "hash_table_%s_%s%s_%s" % (filename, size, self._key_index, self._value_index)
+        file = _file_text(self._filename_arg)
+        return "hash_table_%s_%s%s_%s" % (file, size, self._key_index, self._value_index)
 
     def initialize(self, table):
         check_table_dtypes(table, self.key_dtype, self.value_dtype)
@@ -544,7 +549,8 @@ def index_table_from_file(
         raise ValueError("num_oov_buckets must be greater or equal than 0, got %d." % num_oov_buckets)
     if vocab_size is not None and vocab_size < 1:
         raise ValueError(
-            "vocab_size must be greater than 0, got %d. vocabulary_file: %s" % (vocab_size, vocabulary_file)
+            "vocab_size must be greater than 0, got %d. vocabulary_file: %s"
+            % (vocab_size, _file_text(vocabulary_file))
         )
     if (not key_dtype.is_integer) and dtypes.string != key_dtype.base_dtype:
         raise TypeError("Only integer and string keys are supported.")
@@ -619,7 +625,8 @@ def index_to_string_table_from_file(
         raise ValueError("vocabulary_file must be specified and must not be empty.")
     if vocab_size is not None and vocab_size < 1:
         raise ValueError(
-            "vocab_size must be greater than 0, got %d. vocabulary_file: %s" % (vocab_size, vocabulary_file)
+            "vocab_size must be greater than 0, got %d. vocabulary_file: %s"
+            % (vocab_size, _file_text(vocabulary_file))
         )
     with ops.name_scope(name, "index_to_string"):
         initializer = TextFileStringTableInitializer(
