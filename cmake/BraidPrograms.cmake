@@ -16,7 +16,7 @@ endif()
 add_library(braid_shared SHARED ${library_objects})
 set_target_properties(braid_shared PROPERTIES OUTPUT_NAME braid VERSION ${PROJECT_VERSION} SOVERSION 0)
 target_link_libraries(braid_shared PRIVATE ${library_libs})
-target_link_options(braid_shared PRIVATE LINKER:--exclude-libs,liblapacke.a:liblapack_pic.a:libblas.a)
+target_link_options(braid_shared PRIVATE LINKER:--exclude-libs,ALL)
 target_include_directories(braid_shared PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${BRAID_GENERATED_INCLUDE}>)
 if(NOT BRAID_SANITIZE)
