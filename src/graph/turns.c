@@ -14,8 +14,8 @@ typedef struct bd_graph_turns {
     atomic_int error;    // visible; written under mu
 } turns;
 
-// Its address identifies the thread.
-static _Thread_local char this_thread;
+// Its address identifies the thread. (mold misplaces a segment of a single byte)
+static _Thread_local void *this_thread;
 
 // Turns that the thread has suspended.
 static _Thread_local int half_built;

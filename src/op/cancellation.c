@@ -34,8 +34,8 @@ enum {
     HOOK_ON_LIST = 1
 };
 
-// Its address identifies the thread.
-static _Thread_local char this_thread;
+// Its address identifies the thread. (mold misplaces a segment of a single byte)
+static _Thread_local void *this_thread;
 
 // Takes a reference unless the last one is gone.
 static bool try_ref(bd_cancellation *c)
