@@ -96,13 +96,15 @@ braid_code bd_grpc_listen(bd_transport *t, const char *address, bd_handler_fn ha
 void bd_grpc_listener_close(bd_listener *l);
 void bd_grpc_listener_stop(bd_listener *l, int64_t deadline_ns);
 void bd_grpc_listener_free(bd_listener *l);
+bool bd_grpc_is_connected(bd_transport *t, const char *peer);
+// Ends the calls in progress whose caller's, or server's, certificate was revoked. `arg` is the bd_grpc.
+void bd_grpc_end_revoked(void *arg);
+
+// grpc_incoming.c
 void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *st);
 void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
 char *bd_grpc_peer(const bd_incoming *call);
 void bd_grpc_caller(const bd_incoming *call, bd_caller *out);
-bool bd_grpc_is_connected(bd_transport *t, const char *peer);
-// Ends the calls in progress whose caller's, or server's, certificate was revoked. `arg` is the bd_grpc.
-void bd_grpc_end_revoked(void *arg);
 void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
 void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
 
