@@ -99,9 +99,13 @@ typedef struct evaluator {
     bool mark_is_old;         // it has been there from the beginning
 } evaluator;
 
-static bool has_ended(evaluator *v)
+static bool has_reached_max_steps(const evaluator *v)
 {
-    if (v->newest && v->max_steps > 0 && train_checkpoint_step(v->newest) >= v->max_steps) return true;
+    return v->newest && v->max_steps > 0 && train_checkpoint_step(v->newest) >= v->max_steps;
+}
+
+static bool is_marked(evaluator *v)
+{
     if (!train_has_end_mark(v->e)) {
         v->mark_is_old = false;
         return false;
@@ -150,13 +154,14 @@ static braid_code check_timeout(const evaluator *v, braid_status *st)
                    (double)v->timeout_ns / NS_A_SECOND, v->e->config->model_dir);
 }
 
-// The mark is looked at before the checkpoint that is taken for the newest: none is written after the mark.
+// The mark is looked at before the newest checkpoint, never after it: the chief may write its last one, and
+// make the mark, between the two. No checkpoint is written after the mark.
 static braid_code run(evaluator *v, braid_status *st)
 {
     for (;;) {
-        const bool was_marked = has_ended(v);
+        const bool was_marked = is_marked(v);
         if (look_for_checkpoint(v, st)) return st->code;
-        const bool ended = was_marked || (v->max_steps > 0 && has_ended(v));
+        const bool ended = was_marked || has_reached_max_steps(v);
         const bool is_new = v->newest && !is_evaluated(v);
         if (is_new && (ended || bd_now_ns() >= v->next_ns) && evaluate_newest(v, ended, st)) return st->code;
         if (ended && v->newest && is_evaluated(v)) return BRAID_OK;

@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "io/file.h"
+#include "train/estimator/evaluations.h"
 #include "train/testing/hook_fixture.h"
 #include "train/testing/line_model.h"
 #include <stdio.h>
@@ -170,6 +172,58 @@ static void an_evaluator_ends_with_its_chief(void **state)
     specs_fini(&s);
 }
 
+// A file system on which the chief makes two steps and ends, when the evaluator has looked for a checkpoint
+// for the first time.
+static const bd_fs *below; // of `ending`
+static bd_fs ending;
+static braid_estimator *chief;
+
+static braid_code watch_the_end(const bd_fs *fs, const char *path, bd_dir_watch **watch, braid_status *st)
+{
+    (void)fs;
+    const braid_code code = below->watch(below, path, watch, st);
+    if (!code) (*watch)->fs = &ending;
+    return code;
+}
+
+static void chief_ends(bd_dir_watch *watch)
+{
+    BD_STATUS(st);
+    below->watch_close(watch);
+    bd_fs_set(below);
+    line_data data;
+    line_data_init(&data, 1, 1, -1);
+    braid_estimator_train(
+        chief, &(braid_train_options){.input = braid_array_input_fn(&data.input), .max_steps = 4}, st);
+    assert_ok(st);
+    train_mark_end(chief, st);
+    assert_ok(st);
+    line_data_fini(&data);
+}
+
+static void an_evaluator_evaluates_the_last_checkpoint_of_a_chief_that_ends_meanwhile(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    specs s;
+    specs_init(&s, 10);
+    chief = line_estimator(hook_dir, NULL, 0);
+    braid_estimator *evaluator = evaluator_of();
+    braid_estimator_train(chief, &(braid_train_options){.input = s.train.input, .max_steps = 2}, st);
+    assert_ok(st);
+    below = bd_fs_current;
+    ending = *below;
+    ending.watch = watch_the_end;
+    ending.watch_close = chief_ends;
+    bd_fs_set(&ending);
+    braid_train_and_evaluate(evaluator, &s.train, &s.eval, st);
+    assert_ok(st);
+    assert_string_equal(bd_strbuf_str(&calls), "2 4! ");
+    specs_fini(&s);
+    line_estimator_free(evaluator);
+    line_estimator_free(chief);
+}
+
 // ---- Exports ----
 
 static const braid_raw_feature raw[] = {{"x", BRAID_FLOAT, {.rank = 1, .dims = {-1}}}};
@@ -256,6 +310,7 @@ int main(void)
         HOOK_TEST(an_evaluator_ends_at_the_last_step),
         HOOK_TEST(an_evaluator_says_that_no_checkpoint_comes),
         HOOK_TEST(an_evaluator_ends_with_its_chief),
+        HOOK_TEST(an_evaluator_evaluates_the_last_checkpoint_of_a_chief_that_ends_meanwhile),
         HOOK_TEST(exporters_export_what_they_are_for),
         HOOK_TEST(a_saved_model_has_graph_signature_and_variables),
     };
