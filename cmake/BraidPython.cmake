@@ -56,3 +56,27 @@ add_custom_command(OUTPUT ${BRAID_PYTHON_DIR}/braid/protos.binpb
     DEPENDS ${proto_paths})
 list(APPEND python_copies ${BRAID_PYTHON_DIR}/braid/protos.binpb)
 add_custom_target(braid_python_modules ALL DEPENDS ${python_copies})
+
+# The module with the ops of TensorFlow's test library too, for tests/tensorflow/run.py. Built when asked for.
+set(test_ops_dir ${CMAKE_BINARY_DIR}/tests/tensorflow)
+file(GLOB_RECURSE op_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.c)
+list(FILTER op_files EXCLUDE REGEX "_test\\.c$|/testing/")
+list(APPEND op_files ${CMAKE_SOURCE_DIR}/tests/tensorflow/test_ops.c)
+list(JOIN op_files "|" joined_op_files)
+add_custom_command(OUTPUT ${test_ops_dir}/op_table.c
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${test_ops_dir}
+    COMMAND ${CMAKE_COMMAND} -DMACRO=BD_OP "-DFILES=${joined_op_files}"
+            -DOUT=${test_ops_dir}/op_table.c -P ${CMAKE_SOURCE_DIR}/cmake/op_table.cmake
+    DEPENDS ${op_files} ${CMAKE_SOURCE_DIR}/cmake/op_table.cmake ${CMAKE_SOURCE_DIR}/cmake/table.cmake
+    COMMENT "Generating the table of ops with those of TensorFlow's tests" VERBATIM)
+add_library(tensorflow_test_ops MODULE EXCLUDE_FROM_ALL ${python_sources} ${test_ops_dir}/op_table.c
+            ${CMAKE_SOURCE_DIR}/tests/tensorflow/test_ops.c)
+target_compile_options(tensorflow_test_ops PRIVATE ${BRAID_WARNINGS})
+target_include_directories(tensorflow_test_ops PRIVATE
+    ${CMAKE_SOURCE_DIR}/include ${BRAID_GENERATED_INCLUDE} ${CMAKE_SOURCE_DIR}/src ${BRAID_GENERATED_DIR})
+target_include_directories(tensorflow_test_ops SYSTEM PRIVATE ${PYTHON_INCLUDE_DIRS})
+add_dependencies(tensorflow_test_ops braid_locations)
+braid_link_modules(tensorflow_test_ops train FALSE)
+target_link_options(tensorflow_test_ops PRIVATE LINKER:--exclude-libs,ALL)
+set_target_properties(tensorflow_test_ops PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so
+    LIBRARY_OUTPUT_DIRECTORY ${test_ops_dir})

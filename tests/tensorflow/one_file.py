@@ -1,11 +1,14 @@
-"""Runs one file of TensorFlow's own tests under `python3 -m braid` and writes what became of each test, as
+"""Runs one file of TensorFlow's own tests as `python3 -m braid` does and writes what became of each test, as
 JSON.
 
-    one_file.py FILE RESULT
+    one_file.py FILE RESULT [MODULE]
+
+MODULE: braid._native with the ops of TensorFlow's test library (target tensorflow_test_ops).
 """
 
 import importlib
 import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -15,7 +18,9 @@ import traceback
 import types
 import unittest
 
+HERE = pathlib.Path(__file__).parent
 path, result_path = sys.argv[1:3]
+native_path = sys.argv[3] if len(sys.argv) > 3 else None
 root = next(p.parent for p in pathlib.Path(path).parents if p.name == "tensorflow")
 result = {"import_error": None, "running": None, "tests": {}}
 
@@ -67,7 +72,7 @@ ABSENT = re.compile(
         | eager\.(execution_callbacks|lift_to_graph)
         | framework\.(
             auto_control_deps | c_api_util | cpp_shape_inference_pb2 | error_interpolation
-            | function_def_to_graph | graph_to_function_def | test_ops
+            | function_def_to_graph | graph_to_function_def
         )
         | grappler(\..*)?
         | ops\.(cond_v2|while_v2)
@@ -135,6 +140,45 @@ class Helpers:
         pass
 
 
+class TestOps:
+    """Finds tensorflow.python.framework.test_ops, which has a function for each op of the test library."""
+
+    NAME = re.compile(r"(braid\.)?tensorflow\.python\.framework\.test_ops")
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, TestOps) if TestOps.NAME.fullmatch(name) else None
+
+    @staticmethod
+    def create_module(spec):
+        from braid.tensorflow.python.framework import op_def_library
+        from braid.tensorflow.python.ops import api_def, gen_ops
+
+        if native_path is None:
+            return Absent(spec.name)
+        names = re.findall(r"^BD_OP\((\w+)\)", HERE.joinpath("test_ops.c").read_text(), re.M)
+        entries = [api_def.Entry(name) for name in names]
+        module = gen_ops._Module(spec.name)
+        module.__dict__["_functions"] = {entry.function: entry for entry in entries}
+        module._op_def_lib = op_def_library.OpDefLibrary()
+        return module
+
+    @staticmethod
+    def exec_module(module):
+        pass
+
+
+def begin():
+    """Has programs find Braid, with the ops of TensorFlow's test library."""
+    if native_path is not None:
+        spec = importlib.util.spec_from_file_location("braid._native", native_path)
+        sys.modules["braid._native"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["braid._native"])
+    from braid import as_tensorflow
+
+    os.environ.update(as_tensorflow.child_environment())
+
+
 def refuse_in_the_call(function):
     """Has tf.function refused by the functions that it makes: files decorate some when they are imported."""
 
@@ -148,7 +192,7 @@ def refuse_in_the_call(function):
 
 def load():
     """The tests of the file. It is run as a program is, because some make tests of their own at the end."""
-    sys.meta_path.insert(0, Helpers)
+    sys.meta_path[:0] = [Helpers, TestOps]
     from tensorflow.python.eager import def_function
 
     def_function.function = refuse_in_the_call(def_function.function)
@@ -164,6 +208,7 @@ def load():
     )
 
 
+begin()
 sys.argv = [path]
 os.environ["TEST_SRCDIR"] = str(root / "tensorflow")  # for files that tests read
 save()

@@ -1,12 +1,15 @@
 """TensorFlow's own Python tests on Braid.
 
-    run.py [--package DIR] [--timeout SECONDS] [--results DIR] SOURCE [PATTERN...]
+    run.py [--package DIR] [--test-ops FILE] [--timeout SECONDS] [--results DIR] SOURCE [PATTERN...]
 
 SOURCE is a source tree of TensorFlow 1.15 or 2.0, of which nothing is in this repository. PATTERN is a file
 below tensorflow/python, with * for any characters; without one, those of the parts that Braid has. Each file
 runs in a process of its own. A failure whose test, or whose message, is in differences.txt has its reason
 there; a file that has one is left out. The exit code is 1 when fewer than 95 % of the tests of the files that
 can be imported pass or when failures have no reason. Needs absl-py (pip) in PYTHONPATH.
+
+The tests of graphs use ops of TensorFlow's test library: `ninja -C build/release tensorflow_test_ops` makes a
+module of Python that has them, build/release/tests/tensorflow/_native.abi3.so (--test-ops).
 """
 
 import argparse
@@ -66,12 +69,15 @@ def run_file(path, args, scratch):
     """What became of the tests of a file: the result of one_file.py."""
     out = scratch / "result.json"
     out.unlink(missing_ok=True)
-    path_of_python = os.pathsep.join(filter(None, [args.package, os.environ.get("PYTHONPATH")]))
+    package = args.package and os.path.abspath(args.package)
+    path_of_python = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     env = {**os.environ, "PYTHONPATH": path_of_python, "TEST_TMPDIR": str(scratch)}
-    command = ["/usr/bin/python3", "-m", "braid", str(HERE / "one_file.py"), str(path), str(out)]
+    command = ["/usr/bin/python3", str(HERE / "one_file.py"), str(path), str(out)]
+    if args.test_ops:
+        command.append(os.path.abspath(args.test_ops))
     ended = "crashed"
     try:
-        subprocess.run(command, env=env, capture_output=True, timeout=args.timeout, check=False)
+        subprocess.run(command, cwd=scratch, env=env, capture_output=True, timeout=args.timeout, check=False)
     except subprocess.TimeoutExpired:
         ended = f"took more than {args.timeout:.0f} s"
     result = (
@@ -87,6 +93,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--package", help="directory of the package, as build/release/python")
+    parser.add_argument("--test-ops", help="braid._native with the ops of TensorFlow's test library")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--results", help="directory for a JSON file of each test file")
     parser.add_argument("source")

@@ -129,7 +129,7 @@ def _float(value, name):
 
 
 def _bool(value, name):
-    if not isinstance(value, (bool, np.bool_, int)):
+    if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"Expected bool for argument '{name}' not {value!r}.")
     return bool(value)
 
@@ -174,7 +174,7 @@ def _function(value, name):
     if hasattr(value, "add_to_graph"):
         value.add_to_graph(ops.get_default_graph())
         return protos.NameAttrList(name=compat.as_str(value.name))
-    raise TypeError(f"Expected func for argument '{name}' not {value!r}.")
+    raise TypeError(f"Don't know how to convert {value!r} to a func for argument {name}")
 
 
 # Of each type of attribute: the field of AttrValue, and the conversion.
@@ -204,7 +204,7 @@ def attr_value(kind, value, name):
         return message
     field, convert = _KINDS[kind[5:-1]]
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
-        raise TypeError(f"Expected list for attr {name}, obtained {type(value).__name__} instead.")
+        raise TypeError(f"Expected list for attr {name}")
     message.list.SetInParent()
     getattr(message.list, field).extend(convert(item, name) for item in value)
     return message
@@ -224,6 +224,10 @@ def _encode_attr(op_type, attr, value):
             )
         return _encode_int(number)
     message = attr_value(attr.type, value, attr.key)
+    if attr.type == "list(type)" and attr.allowed is not None:
+        for number in message.list.type:
+            if number not in attr.allowed:
+                _raise_not_allowed(f"Value passed to parameter '{attr.key}'", number, attr)
     if attr.minimum is not None and attr.type.startswith("list(") and len(value) < attr.minimum:
         raise ValueError(
             f"Attr '{attr.key}' of '{op_type}' Op passed list of length {len(value)} less than minimum "
@@ -258,6 +262,7 @@ class _Values:
         self.types = {}  # of type attributes: a DType, or a list of them
         self.sources = {}  # of type attributes: the argument that gave the type
         self.numbers = {}
+        self.number_sources = {}  # of number attributes: the argument that gave the length
         self.tensors = []
 
     def type_of(self, arg, given):
@@ -288,7 +293,15 @@ class _Values:
             tensor = ops.internal_convert_to_tensor(
                 value, dtype, name=arg.name, as_ref=arg.is_ref, preferred_dtype=preferred
             )
-        except (TypeError, ValueError):
+        except TypeError as error:
+            if dtype is None:
+                raise
+            self._explain(arg, value, dtype)
+            raise TypeError(
+                f"Expected {dtype.name} passed to parameter '{arg.key}' of op '{self.op.name}', got {value!r} of "
+                f"type '{type(value).__name__}' instead. Error: {error}"
+            ) from None
+        except ValueError:
             self._explain(arg, value, dtype)
             raise
         if arg.is_ref and not tensor.dtype._is_ref_dtype:
@@ -341,10 +354,9 @@ class _Values:
                 values, dtype, name=arg.name, as_ref=arg.is_ref, preferred_dtype=preferred
             )
         except (TypeError, ValueError) as error:
-            self._explain_list(arg, values, dtype, error)
-            raise
+            self._explain_list(arg, values, error)
         if len({t.dtype.base_dtype for t in tensors}) > 1:
-            self._explain_list(arg, values, dtype, None)
+            self._explain_list(arg, values, None)
         minimum = self.op.attrs[arg.number_attr].minimum
         if minimum is not None and len(tensors) < minimum:
             raise ValueError(
@@ -354,54 +366,78 @@ class _Values:
         if self.numbers.setdefault(arg.number_attr, len(tensors)) != len(tensors):
             raise ValueError(
                 f"List argument '{arg.key}' to '{self.op.name}' Op with length {len(tensors)} must match length "
-                f"{self.numbers[arg.number_attr]} of an earlier argument."
+                f"{self.numbers[arg.number_attr]} of argument '{self.number_sources[arg.number_attr]}'."
             )
+        self.number_sources.setdefault(arg.number_attr, arg.key)
         if tensors:
             self._check(arg, tensors[0].dtype.base_dtype)
-        elif arg.type_attr and arg.type_attr not in self.types and attr.default_type is not None:
+        elif arg.type_attr and arg.type_attr not in self.types:
+            if attr.default_type is None:
+                raise TypeError(
+                    f"Don't know how to infer type variable from empty input list passed to input '{arg.key}' of "
+                    f"'{self.op.name}' Op."
+                )
             self.types[arg.type_attr] = attr.default_type
         self.tensors.append(tensors)
 
-    def _explain_list(self, arg, values, dtype, error):
+    def _explain_list(self, arg, values, error):
+        """Raises TypeError: the values of a list argument do not have the types that they must have."""
         observed = []
         for value in values:
             try:
                 observed.append(ops.internal_convert_to_tensor(value, as_ref=arg.is_ref).dtype.name)
             except (TypeError, ValueError):
-                return
-        prefix = (
-            f"Tensors in list passed to '{arg.key}' of '{self.op.name}' Op have types "
-            f"[{', '.join(observed)}] that"
+                observed.append("<NOT CONVERTIBLE TO TENSOR>")
+        what = (
+            f"Tensors in list passed to '{arg.key}' of '{self.op.name}' Op have types [{', '.join(observed)}]"
         )
-        if len(set(observed)) <= 1 and dtype is None:
-            return
-        what = f"do not match expected type {dtype.name}" if len(set(observed)) <= 1 else "don't all match"
-        raise TypeError(f"{prefix} {what}.") from error
+        if arg.type is not None:
+            raise TypeError(f"{what} that do not match expected type {arg.type.name}.") from error
+        if arg.type_list_attr:
+            raise TypeError(f"{what} that are invalid. Tensors: {values}") from error
+        if arg.type_attr in self.types:
+            dtype = self.types[arg.type_attr].name
+            raise TypeError(
+                f"{what} that do not match type {dtype} inferred from earlier arguments."
+            ) from error
+        raise TypeError(f"{what} that don't all match.") from error
+
+    def _convert_typed_list(self, arg, values, wanted):
+        if wanted is not None and len(wanted) == len(values):
+            try:
+                return [
+                    ops.internal_convert_to_tensor(v, t, name=f"{arg.name}_{i}", as_ref=arg.is_ref)
+                    for i, (v, t) in enumerate(zip(values, wanted))
+                ]
+            except (TypeError, ValueError):
+                pass  # their own types are named below
+        try:
+            return ops.internal_convert_n_to_tensor(values, name=arg.name, as_ref=arg.is_ref)
+        except (TypeError, ValueError) as error:
+            return self._explain_list(arg, values, error)
 
     def _add_typed_list(self, arg, values):
         if not isinstance(values, (list, tuple)):
             raise TypeError(f"Expected list for '{arg.key}' argument to '{self.op.name}' Op, not {values}.")
         wanted = self.types.get(arg.type_list_attr)
-        if wanted is not None and len(wanted) == len(values):
-            tensors = [
-                ops.internal_convert_to_tensor(v, t, name=f"{arg.name}_{i}", as_ref=arg.is_ref)
-                for i, (v, t) in enumerate(zip(values, wanted))
-            ]
-        else:
-            tensors = ops.internal_convert_n_to_tensor(values, name=arg.name, as_ref=arg.is_ref)
+        tensors = self._convert_typed_list(arg, values, wanted)
         found = [t.dtype.base_dtype for t in tensors]
         if wanted is not None and wanted != found:
             raise TypeError(
-                f"Input '{arg.key}' of '{self.op.name}' Op has types "
-                f"[{', '.join(t.name for t in found)}] that do not match [{', '.join(t.name for t in wanted)}]."
+                f"Input '{arg.key}' of '{self.op.name}' Op has type list of {_names(found)} that does not match "
+                f"type list {_names(wanted)} of argument '{self.sources[arg.type_list_attr]}'."
             )
-        minimum = self.op.attrs[arg.type_list_attr].minimum
-        if minimum is not None and len(tensors) < minimum:
+        attr = self.op.attrs[arg.type_list_attr]
+        for dtype in found:
+            if attr.allowed is not None and dtype.as_datatype_enum not in attr.allowed:
+                _raise_not_allowed(f"Value passed to parameter '{arg.key}'", dtype.as_datatype_enum, attr)
+        if attr.minimum is not None and len(tensors) < attr.minimum:
             raise ValueError(
                 f"List argument '{arg.key}' to '{self.op.name}' Op with length {len(tensors)} shorter than "
-                f"minimum length {minimum}."
+                f"minimum length {attr.minimum}."
             )
         self.types[arg.type_list_attr] = found
+        self.sources.setdefault(arg.type_list_attr, arg.key)
         self.tensors.append(tensors)
 
     def attributes(self):
@@ -417,6 +453,10 @@ class _Values:
         for name, number in self.numbers.items():
             encoded[name] = _encode_int(number)
         return encoded
+
+
+def _names(types):
+    return ", ".join(t.name for t in types)
 
 
 # ---- Nodes ----
@@ -443,11 +483,10 @@ def apply(op, values, name=None):
         attrs = inputs.attributes()
         for attr in op.given:
             value = values.get(attr.key)
-            if value is None:
-                if attr.default is None and attr.type != "shape":
-                    raise TypeError(f"No argument for attr {attr.key} found in {op.name}")
-                if attr.default is not None:
-                    continue
+            if value is None and attr.default is not None:
+                continue
+            if value is None and attr.key not in values and attr.type != "shape":
+                raise TypeError(f"No argument for attr {attr.key}")
             attrs[attr.name] = _encode_attr(op.name, attr, value)
         with contextlib.ExitStack() as places:
             for arg, tensors in zip(op.inputs, inputs.tensors):
@@ -483,10 +522,18 @@ def apply_op(op_type_name, name=None, **keywords):
 
 def _apply_keywords(op, name, keywords):
     known = {a.key for a in op.inputs} | {a.key for a in op.attrs.values()}
-    unknown = [key for key in keywords if key not in known]
+    # A name that Python has for something else may be given as range_.
+    values = {key[:-1] if key[:-1] in known and key not in known else key: v for key, v in keywords.items()}
+    for arg in op.inputs:
+        if arg.key not in values:
+            raise TypeError(f"No argument for input {arg.key} found in {op.name}")
+    for attr_name in sorted(op.inferred):
+        if op.attrs[attr_name].key in values:
+            raise TypeError(f"Should not specify value for inferred attr '{attr_name}'.")
+    unknown = [key for key in values if key not in known]
     if unknown:
         raise TypeError(f"apply_op() got unexpected keyword arguments: {', '.join(sorted(unknown))}")
-    return apply(op, keywords, name)
+    return apply(op, values, name)
 
 
 def _apply_op_helper(op_type_name, name=None, **keywords):
@@ -495,6 +542,25 @@ def _apply_op_helper(op_type_name, name=None, **keywords):
         raise RuntimeError(f"Unrecognized Op name {op_type_name}")
     operation = _apply_keywords(op, name, keywords)
     return op.op_def.attr, ops.get_default_graph(), operation._outputs or operation, operation
+
+
+def _check_op_def(op_def):
+    kinds = {attr.name: attr.type for attr in op_def.attr}
+    for arg in [*op_def.input_arg, *op_def.output_arg]:
+        for use, name, kind in (
+            ("type_attr", arg.type_attr, "type"),
+            ("number_attr", arg.number_attr, "int"),
+            ("type_list_attr", arg.type_list_attr, "list(type)"),
+        ):
+            if name and name not in kinds:
+                raise TypeError(f"Inconsistent OpDef for '{op_def.name}', missing attr '{name}'")
+            if name and kinds[name] != kind:
+                raise TypeError(
+                    f"Attr '{name}' of '{op_def.name}' used as a {use} but has type {kinds[name]}"
+                )
+        types = sum(bool(field) for field in (arg.type, arg.type_attr, arg.type_list_attr))
+        if types != 1:
+            raise TypeError(f"Arg '{arg.name}' of '{op_def.name}' must have one type field not {types}")
 
 
 class OpDefLibrary:
@@ -508,9 +574,14 @@ class OpDefLibrary:
         return op_def_or_none(op_type_name), operation.graph, operation._outputs, operation
 
     def add_op(self, op_def):
-        raise NotImplementedError("Ops are those of Braid's registry: braid ops lists them")
+        """Checks the definition of an op, which must be one of the engine's. TypeError: it contradicts itself."""
+        _check_op_def(op_def)
+        if op_def_or_none(op_def.name) is None:
+            raise NotImplementedError("Ops are those of Braid's registry: braid ops lists them")
 
-    add_op_list = add_op
+    def add_op_list(self, op_list):
+        for op_def in op_list.op:
+            self.add_op(op_def)
 
 
 def output_types(op_type, inputs, attrs):
