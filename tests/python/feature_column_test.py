@@ -1,11 +1,15 @@
 # Feature columns give the numbers, the names and the errors that TensorFlow 1.15's give (compared with
 # tf.compat.v1).
+import json
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
 import numpy as np
 
 import braid.tensorflow as tf
+from braid.tensorflow.python.feature_column import feature_column as old
+from braid.tensorflow.python.feature_column import feature_column_v2 as new
+from braid.tensorflow.python.feature_column import serialization
 
 fc = tf.feature_column
 
@@ -98,6 +102,43 @@ class Columns(unittest.TestCase):
         columns = [self.buckets, fc.crossed_column([self.buckets, "s"], 7)]
         spec = fc.make_parse_example_spec(columns)
         self.assertEqual({"x": tf.FixedLenFeature((2,), tf.float32), "s": tf.VarLenFeature(tf.string)}, spec)
+
+    def test_columns_are_written_and_read(self):
+        double = lambda x: x * 2  # noqa: E731, a function that has a name in custom_objects
+        x = fc.numeric_column("x", shape=(2,), normalizer_fn=double)
+        buckets = fc.bucketized_column(x, [0.0, 1.0])
+        embedding = fc.embedding_column(fc.categorical_column_with_identity("k", 5), 3)
+        configs = json.loads(json.dumps(serialization.serialize_feature_columns([x, buckets, embedding])))
+        self.assertEqual({"class_name": "NumericColumn", "config": configs[0]["config"]}, configs[0])
+        read = serialization.deserialize_feature_columns(configs, custom_objects={"<lambda>": double})
+        self.assertEqual([x, buckets], read[:2])
+        self.assertIs(read[0], read[1].source_column)
+        self.assertEqual(embedding._get_config(), read[2]._get_config())
+        with self.assertRaisesRegex(ValueError, "Invalid config.*expected keys"):
+            serialization.deserialize_feature_column({"class_name": "NumericColumn", "config": {"key": "x"}})
+
+    def test_a_class_of_the_program_has_both_interfaces(self):
+        # As tensorflow_hub's text_embedding_column.
+        class Length(old._DenseColumn, new.DenseColumn):
+            name = "length"
+            _is_v2_column = True
+            variable_shape = _variable_shape = tf.TensorShape([1])
+            parse_example_spec = _parse_example_spec = {"s": tf.FixedLenFeature([1], tf.string)}
+
+            def transform_feature(self, cache, state_manager):
+                return tf.cast(tf.strings.length(cache.get("s", state_manager)), tf.float32)
+
+            def _transform_feature(self, inputs):
+                return self.transform_feature(inputs, None)
+
+            def get_dense_tensor(self, cache, state_manager):
+                return cache.get(self, state_manager)
+
+            def _get_dense_tensor(self, inputs, weight_collections=None, trainable=None):
+                return inputs.get(self)
+
+        for layer in (lambda f: fc.input_layer(f, [Length()]), tf.keras.layers.DenseFeatures([Length()])):
+            self.assertEqual([[1], [0]], evaluate(layer(self.features)).tolist())
 
     def test_refusals(self):
         for wrong, words in (

@@ -2,7 +2,6 @@
 
 from braid.tensorflow.python.feature_column import feature_column_v2 as fc
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras.engine import base_layer
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import variable_scope
@@ -45,15 +44,19 @@ class _BaseFeaturesLayer(base_layer.Layer):
         return array_ops.concat(tensors, axis=-1)
 
     def get_config(self):
-        config = super().get_config()
-        config["feature_columns"] = [fc._config_of(c) for c in self._feature_columns]
-        return config
+        from braid.tensorflow.python.feature_column import serialization
+
+        columns = serialization.serialize_feature_columns(self._feature_columns)
+        return {**super().get_config(), "feature_columns": columns}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
-        config = dict(config)
-        config["feature_columns"] = [fc._from_config(c) for c in config["feature_columns"]]
-        return cls(**config)
+        from braid.tensorflow.python.feature_column import serialization
+
+        columns = serialization.deserialize_feature_columns(
+            config["feature_columns"], custom_objects=custom_objects
+        )
+        return cls(**{**config, "feature_columns": columns})
 
 
 def _own_scope(layer):
@@ -72,9 +75,7 @@ class DenseFeatures(_BaseFeaturesLayer):
         return True
 
     def _target_shape(self, input_shape, total_elements):
-        if isinstance(input_shape, ops.Tensor):
-            return (input_shape[0], total_elements)
-        return tensor_shape.TensorShape([None, total_elements])
+        return (input_shape[0], total_elements)
 
     def call(self, features, cols_to_output_tensors=None):
         if not isinstance(features, dict):

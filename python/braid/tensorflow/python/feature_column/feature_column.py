@@ -1,9 +1,13 @@
-"""tf.feature_column's functions input_layer and linear_model. The columns are in feature_column_v2."""
+"""tf.feature_column's functions input_layer and linear_model, and columns that only these can use.
+
+The columns of tf.feature_column are in feature_column_v2.
+"""
 
 import collections
-import re
+import functools
 
 from braid.tensorflow.python.feature_column import feature_column_v2 as fc
+from braid.tensorflow.python.feature_column import interfaces
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
@@ -14,37 +18,101 @@ from braid.tensorflow.python.ops import template
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.util.tf_export import tf_export
 
-_FeatureColumn = fc.FeatureColumn
-_DenseColumn = fc.DenseColumn
-_CategoricalColumn = fc.CategoricalColumn
-_SequenceDenseColumn = fc.SequenceDenseColumn
-_NumericColumn = fc.NumericColumn
-_BucketizedColumn = fc.BucketizedColumn
-_HashedCategoricalColumn = fc.HashedCategoricalColumn
-_IdentityCategoricalColumn = fc.IdentityCategoricalColumn
-_VocabularyListCategoricalColumn = fc.VocabularyListCategoricalColumn
-_VocabularyFileCategoricalColumn = fc.VocabularyFileCategoricalColumn
-_WeightedCategoricalColumn = fc.WeightedCategoricalColumn
-_CrossedColumn = fc.CrossedColumn
-_IndicatorColumn = fc.IndicatorColumn
-_EmbeddingColumn = fc.EmbeddingColumn
-_SharedEmbeddingColumn = fc.SharedEmbeddingColumn
-_SequenceCategoricalColumn = fc.SequenceCategoricalColumn
-_LazyBuilder = fc.FeatureTransformationCache
-
-_numeric_column = fc.numeric_column
-_bucketized_column = fc.bucketized_column
-_categorical_column_with_hash_bucket = fc.categorical_column_with_hash_bucket
-_categorical_column_with_identity = fc.categorical_column_with_identity
-_categorical_column_with_vocabulary_list = fc.categorical_column_with_vocabulary_list
-_categorical_column_with_vocabulary_file = fc.categorical_column_with_vocabulary_file
-_weighted_categorical_column = fc.weighted_categorical_column
-_crossed_column = fc.crossed_column
-_indicator_column = fc.indicator_column
-_embedding_column = fc.embedding_column
-_normalize_feature_columns = fc._normalize_feature_columns
+_FeatureColumn = interfaces._FeatureColumn
+_DenseColumn = interfaces._DenseColumn
+_CategoricalColumn = interfaces._CategoricalColumn
+_SequenceDenseColumn = interfaces._SequenceDenseColumn
+_LazyBuilder = interfaces._LazyBuilder
+_SharedEmbeddingColumn = fc._SharedEmbeddingColumn
 _to_sparse_input_and_drop_ignore_values = fc._to_sparse_input_and_drop_ignore_values
 _verify_static_batch_size_equality = fc._verify_static_batch_size_equality
+
+
+# Columns that have the older interface alone, and the functions that make them.
+
+
+class _NumericColumn(fc._NumericColumnRules, _DenseColumn):
+    """See numeric_column."""
+
+
+class _BucketizedColumn(fc._BucketizedColumnRules, _DenseColumn, _CategoricalColumn):
+    """See bucketized_column."""
+
+
+class _HashedCategoricalColumn(fc._HashedCategoricalColumnRules, _CategoricalColumn):
+    """See categorical_column_with_hash_bucket."""
+
+
+class _IdentityCategoricalColumn(fc._IdentityCategoricalColumnRules, _CategoricalColumn):
+    """See categorical_column_with_identity."""
+
+
+class _VocabularyListCategoricalColumn(fc._VocabularyListCategoricalColumnRules, _CategoricalColumn):
+    """See categorical_column_with_vocabulary_list."""
+
+
+class _VocabularyFileCategoricalColumn(fc._VocabularyFileCategoricalColumnRules, _CategoricalColumn):
+    """See categorical_column_with_vocabulary_file."""
+
+
+class _WeightedCategoricalColumn(fc._WeightedCategoricalColumnRules, _CategoricalColumn):
+    """See weighted_categorical_column."""
+
+
+class _CrossedColumn(fc._CrossedColumnRules, _CategoricalColumn):
+    """See crossed_column."""
+
+
+class _IndicatorColumn(fc._IndicatorColumnRules, _DenseColumn, _SequenceDenseColumn):
+    """See indicator_column."""
+
+
+class _EmbeddingColumn(fc._EmbeddingColumnRules, _DenseColumn, _SequenceDenseColumn):
+    """See embedding_column."""
+
+
+class _SequenceCategoricalColumn(fc._SequenceCategoricalColumnRules, _CategoricalColumn):
+    """Ids for each step of a sequence."""
+
+
+def _made_by(function, kind):
+    """A function that makes columns of class `kind` as `function` makes those of the newer interface."""
+
+    @functools.wraps(function)
+    def make(*args, **kwargs):
+        return kind(*function(*args, **kwargs))
+
+    return make
+
+
+_numeric_column = _made_by(fc.numeric_column, _NumericColumn)
+_categorical_column_with_hash_bucket = _made_by(
+    fc.categorical_column_with_hash_bucket, _HashedCategoricalColumn
+)
+_categorical_column_with_identity = _made_by(fc.categorical_column_with_identity, _IdentityCategoricalColumn)
+_categorical_column_with_vocabulary_list = _made_by(
+    fc.categorical_column_with_vocabulary_list, _VocabularyListCategoricalColumn
+)
+_categorical_column_with_vocabulary_file = _made_by(
+    fc.categorical_column_with_vocabulary_file, _VocabularyFileCategoricalColumn
+)
+_weighted_categorical_column = _made_by(fc.weighted_categorical_column, _WeightedCategoricalColumn)
+_crossed_column = _made_by(fc.crossed_column, _CrossedColumn)
+_indicator_column = _made_by(fc.indicator_column, _IndicatorColumn)
+_embedding_column = _made_by(fc.embedding_column, _EmbeddingColumn)
+
+
+def _bucketized_column(source_column, boundaries):
+    """See bucketized_column."""
+    fc._check_bucketized(source_column, boundaries)
+    return _BucketizedColumn(source_column, tuple(boundaries))
+
+
+def _normalize_feature_columns(feature_columns):
+    return fc._normalize_feature_columns(feature_columns, _FeatureColumn)
+
+
+# Layers.
 
 
 def _model_collections(weight_collections):
@@ -73,9 +141,9 @@ def _internal_input_layer(
     cols_to_output_tensors=None,
     from_template=False,
 ):
-    columns = fc._normalize_feature_columns(feature_columns)
+    columns = _normalize_feature_columns(feature_columns)
     for column in columns:
-        if not hasattr(column, "_get_dense_tensor"):
+        if not isinstance(column, _DenseColumn):
             raise ValueError(
                 "Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an "
                 f"embedding_column or indicator_column. Given: {column}"
@@ -83,7 +151,7 @@ def _internal_input_layer(
     weight_collections = _model_collections(weight_collections)
 
     def concatenated():
-        builder = fc.FeatureTransformationCache(features)
+        builder = _LazyBuilder(features)
         outputs, ordered = [], []
         for column in columns:
             ordered.append(column)
@@ -242,9 +310,9 @@ class _LinearModel:
         name=None,
         **kwargs,
     ):
-        self._feature_columns = fc._normalize_feature_columns(feature_columns)
+        self._feature_columns = _normalize_feature_columns(feature_columns)
         for column in self._feature_columns:
-            if not hasattr(column, "_get_dense_tensor") and not hasattr(column, "_get_sparse_tensors"):
+            if not isinstance(column, (_DenseColumn, _CategoricalColumn)):
                 raise ValueError(
                     "Items of feature_columns must be either a _DenseColumn or _CategoricalColumn. "
                     f"Given: {column}"
@@ -257,7 +325,7 @@ class _LinearModel:
         self._scopes = {}
         # Columns of the same name in models of one scope get scopes of their own: x, x_1.
         for column in self._feature_columns:
-            base = re.sub("[^A-Za-z0-9_.\\-/]", "_", column.name)
+            base = fc._sanitize_column_name_for_variable_scope(column._var_scope_name)
             with variable_scope.variable_scope(None, default_name=base) as scope:
                 self._scopes[column] = scope.name.rsplit("/", 1)[-1] if "/" not in base else base
         self._variables = collections.OrderedDict()
@@ -273,7 +341,7 @@ class _LinearModel:
 
     def __call__(self, features):
         with ops.name_scope(self.name), variable_scope.variable_scope(self.name):
-            builder = fc.FeatureTransformationCache(features)
+            builder = _LazyBuilder(features)
             sums, ordered = [], []
             for column in self._feature_columns:
                 with variable_scope.variable_scope(self._scopes[column]) as scope:
@@ -299,21 +367,20 @@ class _LinearModel:
         )
 
     def _weighted_sum(self, column, builder):
-        if hasattr(column, "_num_buckets"):
-            weights = self._variable("weights", [column._num_buckets, self._units])
-            return fc._create_categorical_column_weighted_sum(
-                column, builder, None, self._sparse_combiner, weights
-            )
-        weights = self._variable("weights", [column._variable_shape.num_elements(), self._units])
-        return fc._create_dense_column_weighted_sum(column, builder, None, weights)
+        if isinstance(column, _CategoricalColumn):
+            rows = column._num_buckets
+        else:
+            rows = column._variable_shape.num_elements()
+        weights = self._variable("weights", [rows, self._units])
+        return fc._create_weighted_sum(column, builder, None, self._sparse_combiner, weights)
 
 
 def _transform_features(features, feature_columns):
     """A dict from columns to their tensors."""
-    columns = fc._normalize_feature_columns(feature_columns)
+    columns = _normalize_feature_columns(feature_columns)
     outputs = {}
     with ops.name_scope(None, default_name="transform_features", values=features.values()):
-        builder = fc.FeatureTransformationCache(features)
+        builder = _LazyBuilder(features)
         for column in columns:
             with ops.name_scope(None, default_name=column.name):
                 outputs[column] = builder.get(column)
@@ -323,4 +390,6 @@ def _transform_features(features, feature_columns):
 @tf_export(v1=["feature_column.make_parse_example_spec"])
 def make_parse_example_spec(feature_columns):
     """A dict for parse_example: all features that the columns need."""
-    return fc.make_parse_example_spec_v2(feature_columns)
+    return fc._parse_example_spec_of(
+        feature_columns, _FeatureColumn, lambda column: column._parse_example_spec
+    )

@@ -1,20 +1,30 @@
 """Feature columns: how a feature of the input becomes numbers for a model.
 
-A column is a tuple of its settings. Two kinds of layers use them: `input_layer` takes dense columns (numeric,
-bucketized, indicator, embedding), `linear_model` takes categorical ones, too. A FeatureTransformationCache
-computes each column once for a set of features.
+A column is a tuple of its settings. Two kinds of layers use them: `input_layer` takes dense columns
+(numeric, bucketized, indicator, embedding), `linear_model` takes categorical ones, too. A cache computes each
+column once for a set of features.
 
-Columns have the methods of both of TensorFlow's interfaces: get_dense_tensor(cache, state_manager) of classes
-like DenseFeatures, and _get_dense_tensor(cache, weight_collections, trainable) of input_layer. A variable is
-found by a state manager in the first, and made in the current variable scope in the second.
+The columns of tf.feature_column have both interfaces of interfaces.py. What a column does is written once,
+for the newer one, in its class of rules; the older interface calls it without a state manager.
+feature_column.py has columns of the same rules with the older interface alone.
 """
 
 import collections
+import contextlib
 import math
 import re
+import weakref
 
 import numpy as np
 
+from braid.tensorflow.python.feature_column import interfaces
+from braid.tensorflow.python.feature_column.interfaces import (
+    CategoricalColumn,
+    DenseColumn,
+    FeatureColumn,
+    FeatureTransformationCache,
+    SequenceDenseColumn,
+)
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor as sparse_tensor_lib
@@ -30,9 +40,14 @@ from braid.tensorflow.python.ops import parsing_ops
 from braid.tensorflow.python.ops import sparse_ops
 from braid.tensorflow.python.ops import string_ops
 from braid.tensorflow.python.ops import variable_scope
+from braid.tensorflow.python.training.tracking import tracking
 from braid.tensorflow.python.util.tf_export import tf_export
 
 _SparseTensor = sparse_tensor_lib.SparseTensor
+_OldColumn = interfaces._FeatureColumn
+_OldDense = interfaces._DenseColumn
+_OldCategorical = interfaces._CategoricalColumn
+_OldSequence = interfaces._SequenceDenseColumn
 
 
 class StateManager:
@@ -56,7 +71,9 @@ class StateManager:
 
 
 class _StateManagerImpl(StateManager):
-    """Variables of columns as weights of a layer."""
+    """Variables of columns as weights of a layer, in the current variable scope."""
+
+    _options = {"getter": variable_scope.get_variable}
 
     def __init__(self, layer, trainable):
         self._trainable = trainable
@@ -76,7 +93,7 @@ class _StateManagerImpl(StateManager):
             initializer=initializer,
             trainable=self._trainable and trainable,
             use_resource=use_resource,
-            getter=variable_scope.get_variable,
+            **self._options,
         )
         self._variables[feature_column][name] = variable
         return variable
@@ -95,97 +112,14 @@ class _StateManagerImpl(StateManager):
         raise ValueError("Resource does not exist.")
 
 
-class FeatureTransformationCache:
-    """The features of one input, and what columns have made of them.
+class _StateManagerImplV2(_StateManagerImpl):
+    """Variables of columns as weights of a layer, outside of variable scopes."""
 
-    features: a dict from names to Tensors or SparseTensors. Those of rank 1 become columns [batch, 1].
-    """
-
-    def __init__(self, features):
-        self._features = dict(features)
-        self._tensors = {}
-
-    def get(self, key, state_manager=None):
-        """The tensor of a feature's name or of a column."""
-        if key in self._tensors:
-            return self._tensors[key]
-        if isinstance(key, str):
-            if key not in self._features:
-                raise ValueError(f"Feature {key} is not in features dictionary.")
-            tensor = self._raw(key)
-        elif hasattr(key, "transform_feature"):
-            tensor = key.transform_feature(self, state_manager)
-        elif hasattr(key, "_transform_feature"):
-            tensor = key._transform_feature(self)
-        else:
-            raise TypeError(f'"key" must be either a "str" or "_FeatureColumn". Provided: {key}')
-        if tensor is None:
-            raise ValueError(f"Column {key.name} is not supported.")
-        self._tensors[key] = tensor
-        return tensor
-
-    def _raw(self, key):
-        tensor = sparse_tensor_lib.convert_to_tensor_or_sparse_tensor(self._features[key])
-        rank = tensor.get_shape().ndims
-        if rank == 0:
-            raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {tensor}")
-        if rank is not None and rank > 1:
-            return tensor
-        if isinstance(tensor, _SparseTensor):
-            widen = lambda: sparse_ops.sparse_reshape(  # noqa: E731
-                tensor, [array_ops.shape(tensor, out_type=dtypes.int64)[0], 1]
-            )
-        else:
-            widen = lambda: array_ops.expand_dims(tensor, -1)  # noqa: E731
-        if rank == 1:
-            return widen()
-        if isinstance(tensor, _SparseTensor):
-            return tensor
-        not_rank_0 = check_ops.assert_positive(
-            array_ops.rank(tensor), message=f"Feature (key: {key}) cannot have rank 0. Given: {tensor}"
-        )
-        with ops.control_dependencies([not_rank_0]):
-            return control_flow_ops.cond(
-                math_ops.equal(1, array_ops.rank(tensor)), widen, lambda: array_ops.identity(tensor)
-            )
+    _options = {}
 
 
-_LazyBuilder = FeatureTransformationCache
-
-
-class FeatureColumn:
-    """The base of all columns. Columns are compared and hashed by their settings."""
-
-    @property
-    def name(self):
-        """The name, from which those of variables are made."""
-        raise NotImplementedError(f"{type(self).__name__}.name")
-
-    def transform_feature(self, transformation_cache, state_manager):
-        """The column's own form of its features, which the cache keeps."""
-        raise NotImplementedError(f"{type(self).__name__}.transform_feature")
-
-    @property
-    def parse_example_spec(self):
-        """A dict for parse_example: how to read the features that the column needs."""
-        raise NotImplementedError(f"{type(self).__name__}.parse_example_spec")
-
-    def create_state(self, state_manager):
-        """Makes the column's variables."""
-
-    @property
-    def parents(self):
-        """The columns and names of features that this one is made from."""
-        return []
-
-    @property
-    def _is_v2_column(self):
-        return True
-
-    def __lt__(self, other):
-        return str(self) < str(other)
-
-    # The older interface.
+class _Both:
+    """A column's methods of the older interface, by those of the newer."""
 
     @property
     def _var_scope_name(self):
@@ -198,31 +132,68 @@ class FeatureColumn:
     def _transform_feature(self, inputs):
         return self.transform_feature(inputs, None)
 
-    def _reset_config(self):
-        pass
+    @property
+    def _is_v2_column(self):
+        return isinstance(self, FeatureColumn) and is_feature_column_v2(
+            parent for parent in self.parents if not isinstance(parent, str)
+        )
 
-    def get_config(self):
-        """The settings; columns among them as (class name, settings)."""
-        return {k: _config_of(v) for k, v in self._asdict().items()}
+    # Tuples would be compared by their elements.
+
+    def __lt__(self, other):
+        return str(self) < str(other)
+
+    def __gt__(self, other):
+        return str(self) > str(other)
+
+    def _get_config(self):
+        return {field: _config_of(getattr(self, field)) for field in self._fields}
 
     @classmethod
-    def from_config(cls, config, custom_objects=None, columns_by_name=None):
-        """A column of get_config()'s settings."""
-        return cls(**{k: _from_config(v) for k, v in config.items()})
+    def _from_config(cls, config, custom_objects=None, columns_by_name=None):
+        from braid.tensorflow.python.feature_column import serialization
+        from braid.tensorflow.python.keras import initializers
+        from braid.tensorflow.python.keras.utils import generic_utils
+
+        if set(config) != set(cls._fields):
+            raise ValueError(f"Invalid config: {config}, expected keys: {cls._fields}")
+
+        def column(value):
+            return serialization.deserialize_feature_column(value, custom_objects, columns_by_name)
+
+        read = {
+            "dtype": dtypes.as_dtype,
+            "normalizer_fn": lambda v: generic_utils.deserialize_keras_object(
+                v, custom_objects=custom_objects
+            ),
+            "initializer": lambda v: initializers.deserialize(v, custom_objects=custom_objects),
+            "categorical_column": column,
+            "source_column": column,
+            "keys": lambda v: tuple(column(key) for key in v),
+        }
+        return cls(
+            **{
+                field: read[field](value) if field in read else _nested_tuple(value)
+                for field, value in config.items()
+            }
+        )
 
 
-class DenseColumn(FeatureColumn):
-    """A column that gives a dense tensor [batch, ...]."""
+def _config_of(value):
+    """A setting as _get_config gives it."""
+    from braid.tensorflow.python.feature_column import serialization
+    from braid.tensorflow.python.keras.utils import generic_utils
 
-    @property
-    def variable_shape(self):
-        """The shape of the tensor for one example."""
-        raise NotImplementedError(f"{type(self).__name__}.variable_shape")
+    if isinstance(value, FeatureColumn):
+        return serialization.serialize_feature_column(value)
+    if isinstance(value, tuple):
+        return tuple(_config_of(v) for v in value)
+    if isinstance(value, dtypes.DType):
+        return value.name
+    return generic_utils.serialize_keras_object(value) if callable(value) else value
 
-    def get_dense_tensor(self, transformation_cache, state_manager):
-        """The dense tensor [batch] + variable_shape."""
-        raise NotImplementedError(f"{type(self).__name__}.get_dense_tensor")
 
+class _BothDense(_Both):
     @property
     def _variable_shape(self):
         return self.variable_shape
@@ -231,20 +202,7 @@ class DenseColumn(FeatureColumn):
         return self.get_dense_tensor(inputs, None)
 
 
-class CategoricalColumn(FeatureColumn):
-    """A column that gives ids."""
-
-    IdWeightPair = collections.namedtuple("IdWeightPair", ("id_tensor", "weight_tensor"))
-
-    @property
-    def num_buckets(self):
-        """How many ids there are."""
-        raise NotImplementedError(f"{type(self).__name__}.num_buckets")
-
-    def get_sparse_tensors(self, transformation_cache, state_manager):
-        """An IdWeightPair of SparseTensors: ids (int64), and their weights or None."""
-        raise NotImplementedError(f"{type(self).__name__}.get_sparse_tensors")
-
+class _BothCategorical(_Both):
     @property
     def _num_buckets(self):
         return self.num_buckets
@@ -253,37 +211,25 @@ class CategoricalColumn(FeatureColumn):
         return self.get_sparse_tensors(inputs, None)
 
 
-class SequenceDenseColumn(FeatureColumn):
-    """A column that gives a dense tensor for each step of a sequence."""
-
-    TensorSequenceLengthPair = collections.namedtuple(
-        "TensorSequenceLengthPair", ("dense_tensor", "sequence_length")
-    )
-
-    def get_sequence_dense_tensor(self, transformation_cache, state_manager):
-        """A TensorSequenceLengthPair: [batch, steps, ...], and lengths [batch] (int64)."""
-        raise NotImplementedError(f"{type(self).__name__}.get_sequence_dense_tensor")
-
+class _BothSequence(_Both):
     def _get_sequence_dense_tensor(self, inputs, weight_collections=None, trainable=None):
         return self.get_sequence_dense_tensor(inputs, None)
 
 
-def _config_of(value):
-    if isinstance(value, FeatureColumn):
-        return {"class_name": type(value).__name__, "config": value.get_config()}
-    if isinstance(value, tuple) and any(isinstance(v, FeatureColumn) for v in value):
-        return tuple(_config_of(v) for v in value)
-    if isinstance(value, dtypes.DType):
-        return value.name
-    return value
+def _sparse_tensors(column, cache, state_manager):
+    """The IdWeightPair of a column, by the interface that the cache is of."""
+    if isinstance(column, _OldCategorical) and isinstance(cache, interfaces._LazyBuilder):
+        return column._get_sparse_tensors(cache)
+    return column.get_sparse_tensors(cache, state_manager)
 
 
-def _from_config(value):
-    if isinstance(value, dict) and "class_name" in value and value["class_name"] in globals():
-        return globals()[value["class_name"]].from_config(value["config"])
-    if isinstance(value, (list, tuple)):
-        return tuple(_from_config(v) for v in value)
-    return value
+def _count_of_ids(column):
+    return column.num_buckets if isinstance(column, CategoricalColumn) else column._num_buckets
+
+
+def _spec_of(column):
+    """The column's part of a dict for parse_example."""
+    return column.parse_example_spec if isinstance(column, FeatureColumn) else column._parse_example_spec
 
 
 def _check_key(key):
@@ -341,12 +287,10 @@ def _assert_string_or_int(dtype, prefix):
 # Numbers.
 
 
-class NumericColumn(
-    DenseColumn,
+class _NumericColumnRules(
+    _BothDense,
     collections.namedtuple("NumericColumn", ("key", "shape", "default_value", "dtype", "normalizer_fn")),
 ):
-    """Numbers as they are, or as normalizer_fn makes them. See numeric_column."""
-
     @property
     def name(self):
         return self.key
@@ -378,20 +322,20 @@ class NumericColumn(
         return [self.key]
 
 
-class BucketizedColumn(
-    DenseColumn,
-    CategoricalColumn,
-    collections.namedtuple("BucketizedColumn", ("source_column", "boundaries")),
-):
-    """Numbers as the ids of ranges. See bucketized_column."""
+class NumericColumn(_NumericColumnRules, DenseColumn, _OldDense):
+    """Numbers as they are, or as normalizer_fn makes them. See numeric_column."""
 
+
+class _BucketizedColumnRules(
+    _BothDense, _BothCategorical, collections.namedtuple("BucketizedColumn", ("source_column", "boundaries"))
+):
     @property
     def name(self):
         return f"{self.source_column.name}_bucketized"
 
     @property
     def parse_example_spec(self):
-        return self.source_column.parse_example_spec
+        return _spec_of(self.source_column)
 
     def transform_feature(self, transformation_cache, state_manager):
         source = transformation_cache.get(self.source_column, state_manager)
@@ -433,14 +377,16 @@ class BucketizedColumn(
         return [self.source_column]
 
 
+class BucketizedColumn(_BucketizedColumnRules, DenseColumn, CategoricalColumn, _OldDense, _OldCategorical):
+    """Numbers as the ids of ranges. See bucketized_column."""
+
+
 # Ids.
 
 
-class HashedCategoricalColumn(
-    CategoricalColumn, collections.namedtuple("HashedCategoricalColumn", ("key", "hash_bucket_size", "dtype"))
+class _HashedCategoricalColumnRules(
+    _BothCategorical, collections.namedtuple("HashedCategoricalColumn", ("key", "hash_bucket_size", "dtype"))
 ):
-    """Values as ids by a hash. See categorical_column_with_hash_bucket."""
-
     @property
     def name(self):
         return self.key
@@ -473,7 +419,11 @@ class HashedCategoricalColumn(
         return [self.key]
 
 
-class _VocabularyColumn(CategoricalColumn):
+class HashedCategoricalColumn(_HashedCategoricalColumnRules, CategoricalColumn, _OldCategorical):
+    """Values as ids by a hash. See categorical_column_with_hash_bucket."""
+
+
+class _VocabularyColumn(_BothCategorical):
     """What the two columns with a vocabulary share."""
 
     @property
@@ -507,15 +457,13 @@ class _VocabularyColumn(CategoricalColumn):
         return [self.key]
 
 
-class VocabularyFileCategoricalColumn(
+class _VocabularyFileCategoricalColumnRules(
     _VocabularyColumn,
     collections.namedtuple(
         "VocabularyFileCategoricalColumn",
         ("key", "vocabulary_file", "vocabulary_size", "num_oov_buckets", "dtype", "default_value"),
     ),
 ):
-    """Values as the numbers of their lines in a file. See categorical_column_with_vocabulary_file."""
-
     def _table(self, key_dtype):
         return lookup_ops.index_table_from_file(
             vocabulary_file=self.vocabulary_file,
@@ -531,15 +479,19 @@ class VocabularyFileCategoricalColumn(
         return self.vocabulary_size + self.num_oov_buckets
 
 
-class VocabularyListCategoricalColumn(
+class VocabularyFileCategoricalColumn(
+    _VocabularyFileCategoricalColumnRules, CategoricalColumn, _OldCategorical
+):
+    """Values as the numbers of their lines in a file. See categorical_column_with_vocabulary_file."""
+
+
+class _VocabularyListCategoricalColumnRules(
     _VocabularyColumn,
     collections.namedtuple(
         "VocabularyListCategoricalColumn",
         ("key", "vocabulary_list", "dtype", "default_value", "num_oov_buckets"),
     ),
 ):
-    """Values as their places in a list. See categorical_column_with_vocabulary_list."""
-
     def _table(self, key_dtype):
         return lookup_ops.index_table_from_tensor(
             vocabulary_list=tuple(self.vocabulary_list),
@@ -554,12 +506,16 @@ class VocabularyListCategoricalColumn(
         return len(self.vocabulary_list) + self.num_oov_buckets
 
 
-class IdentityCategoricalColumn(
-    CategoricalColumn,
+class VocabularyListCategoricalColumn(
+    _VocabularyListCategoricalColumnRules, CategoricalColumn, _OldCategorical
+):
+    """Values as their places in a list. See categorical_column_with_vocabulary_list."""
+
+
+class _IdentityCategoricalColumnRules(
+    _BothCategorical,
     collections.namedtuple("IdentityCategoricalColumn", ("key", "number_buckets", "default_value")),
 ):
-    """Integers as ids. See categorical_column_with_identity."""
-
     @property
     def name(self):
         return self.key
@@ -579,10 +535,18 @@ class IdentityCategoricalColumn(
             count = math_ops.cast(self.num_buckets, dtypes.int64, name="num_buckets")
             zero = math_ops.cast(0, dtypes.int64, name="zero")
             below = check_ops.assert_less(
-                values, count, data=(values, count), name="assert_less_than_num_buckets"
+                values,
+                count,
+                data=(values, count),
+                message=f'Bucket index for categorical column "{self.name}" exceeds number of buckets',
+                name="assert_less_than_num_buckets",
             )
             above = check_ops.assert_greater_equal(
-                values, zero, data=(values,), name="assert_greater_or_equal_0"
+                values,
+                zero,
+                data=(values,),
+                message=f'Negative bucket index for categorical column "{self.name}"',
+                name="assert_greater_or_equal_0",
             )
             with ops.control_dependencies((below, above)):
                 values = array_ops.identity(values)
@@ -612,21 +576,23 @@ class IdentityCategoricalColumn(
         return [self.key]
 
 
-class WeightedCategoricalColumn(
-    CategoricalColumn,
+class IdentityCategoricalColumn(_IdentityCategoricalColumnRules, CategoricalColumn, _OldCategorical):
+    """Integers as ids. See categorical_column_with_identity."""
+
+
+class _WeightedCategoricalColumnRules(
+    _BothCategorical,
     collections.namedtuple(
         "WeightedCategoricalColumn", ("categorical_column", "weight_feature_key", "dtype")
     ),
 ):
-    """Ids with weights. See weighted_categorical_column."""
-
     @property
     def name(self):
         return f"{self.categorical_column.name}_weighted_by_{self.weight_feature_key}"
 
     @property
     def parse_example_spec(self):
-        spec = dict(self.categorical_column.parse_example_spec)
+        spec = dict(_spec_of(self.categorical_column))
         if self.weight_feature_key in spec:
             raise ValueError(f"Parse config {spec} already exists for {self.weight_feature_key}.")
         spec[self.weight_feature_key] = parsing_ops.VarLenFeature(self.dtype)
@@ -634,7 +600,7 @@ class WeightedCategoricalColumn(
 
     @property
     def num_buckets(self):
-        return self.categorical_column.num_buckets
+        return _count_of_ids(self.categorical_column)
 
     def transform_feature(self, transformation_cache, state_manager):
         weights = transformation_cache.get(self.weight_feature_key, state_manager)
@@ -655,25 +621,24 @@ class WeightedCategoricalColumn(
         return [self.categorical_column, self.weight_feature_key]
 
 
-class CrossedColumn(
-    CategoricalColumn, collections.namedtuple("CrossedColumn", ("keys", "hash_bucket_size", "hash_key"))
-):
-    """Combinations of values as ids by a hash. See crossed_column."""
+class WeightedCategoricalColumn(_WeightedCategoricalColumnRules, CategoricalColumn, _OldCategorical):
+    """Ids with weights. See weighted_categorical_column."""
 
+
+class _CrossedColumnRules(
+    _BothCategorical, collections.namedtuple("CrossedColumn", ("keys", "hash_bucket_size", "hash_key"))
+):
     @property
     def name(self):
-        return "_X_".join(
-            sorted(k.name if isinstance(k, FeatureColumn) else k for k in _collect_leaf_level_keys(self))
-        )
+        return "_X_".join(sorted(k if isinstance(k, str) else k.name for k in _collect_leaf_level_keys(self)))
 
     @property
     def parse_example_spec(self):
         spec = {}
         for key in self.keys:
-            if isinstance(key, FeatureColumn):
-                spec.update(key.parse_example_spec)
-            else:
-                spec[key] = parsing_ops.VarLenFeature(dtypes.string)
+            spec.update(
+                {key: parsing_ops.VarLenFeature(dtypes.string)} if isinstance(key, str) else _spec_of(key)
+            )
         return spec
 
     def transform_feature(self, transformation_cache, state_manager):
@@ -682,7 +647,7 @@ class CrossedColumn(
             if isinstance(key, str):
                 tensors.append(transformation_cache.get(key, state_manager))
                 continue
-            pair = key.get_sparse_tensors(transformation_cache, state_manager)
+            pair = _sparse_tensors(key, transformation_cache, state_manager)
             if pair.weight_tensor is not None:
                 raise ValueError(
                     "crossed_column does not support weight_tensor, but the given column populates "
@@ -705,11 +670,15 @@ class CrossedColumn(
         return list(self.keys)
 
 
+class CrossedColumn(_CrossedColumnRules, CategoricalColumn, _OldCategorical):
+    """Combinations of values as ids by a hash. See crossed_column."""
+
+
 def _collect_leaf_level_keys(cross):
     """The keys of a crossed column, with those of crossed columns among them in their place."""
     keys = []
     for key in cross.keys:
-        keys.extend(_collect_leaf_level_keys(key) if isinstance(key, CrossedColumn) else [key])
+        keys.extend(_collect_leaf_level_keys(key) if isinstance(key, _CrossedColumnRules) else [key])
     return keys
 
 
@@ -738,21 +707,19 @@ def _to_sparse_input_and_drop_ignore_values(input_tensor, ignore_value=None):
 # Dense forms of ids.
 
 
-class IndicatorColumn(
-    DenseColumn, SequenceDenseColumn, collections.namedtuple("IndicatorColumn", ("categorical_column",))
+class _IndicatorColumnRules(
+    _BothDense, _BothSequence, collections.namedtuple("IndicatorColumn", ("categorical_column",))
 ):
-    """How often each id is there. See indicator_column."""
-
     @property
     def name(self):
         return f"{self.categorical_column.name}_indicator"
 
     @property
     def parse_example_spec(self):
-        return self.categorical_column.parse_example_spec
+        return _spec_of(self.categorical_column)
 
     def transform_feature(self, transformation_cache, state_manager):
-        return self._counts(self.categorical_column.get_sparse_tensors(transformation_cache, state_manager))
+        return self._counts(_sparse_tensors(self.categorical_column, transformation_cache, state_manager))
 
     def _counts(self, pair):
         depth = self.variable_shape.as_list()[-1]
@@ -769,26 +736,16 @@ class IndicatorColumn(
 
     @property
     def variable_shape(self):
-        column = self.categorical_column
-        if isinstance(column, FeatureColumn):
-            return tensor_shape.TensorShape([1, column.num_buckets])
-        return tensor_shape.TensorShape([1, column._num_buckets])
+        return tensor_shape.TensorShape([1, _count_of_ids(self.categorical_column)])
 
     def get_dense_tensor(self, transformation_cache, state_manager):
-        if isinstance(self.categorical_column, SequenceCategoricalColumn):
-            raise ValueError(
-                f"In indicator_column: {self.name}. categorical_column must not be of type "
-                "_SequenceCategoricalColumn. Suggested fix A: If you wish to use input_layer, use a non-sequence "
-                "categorical_column_with_*. Suggested fix B: If you wish to create sequence input, use "
-                f"sequence_input_layer instead of input_layer. Given (type {type(self.categorical_column)}): "
-                f"{self.categorical_column}"
-            )
+        _check_is_no_sequence("indicator_column", self, transformation_cache)
         return transformation_cache.get(self, state_manager)
 
     def get_sequence_dense_tensor(self, transformation_cache, state_manager):
-        _check_is_sequence("indicator_column", self)
+        _check_is_sequence("indicator_column", self, transformation_cache)
         dense = transformation_cache.get(self, state_manager)
-        ids = self.categorical_column.get_sparse_tensors(transformation_cache, state_manager).id_tensor
+        ids = _sparse_tensors(self.categorical_column, transformation_cache, state_manager).id_tensor
         return SequenceDenseColumn.TensorSequenceLengthPair(dense, _sequence_length(ids))
 
     @property
@@ -796,12 +753,35 @@ class IndicatorColumn(
         return [self.categorical_column]
 
 
-def _check_is_sequence(what, column):
-    if not isinstance(column.categorical_column, SequenceCategoricalColumn):
+class IndicatorColumn(_IndicatorColumnRules, DenseColumn, SequenceDenseColumn, _OldDense, _OldSequence):
+    """How often each id is there. See indicator_column."""
+
+
+def _interface_words(cache):
+    """What messages call sequence columns, the layer for them, and that for others."""
+    if isinstance(cache, interfaces._LazyBuilder):
+        return "_SequenceCategoricalColumn", "sequence_input_layer", "input_layer"
+    return "SequenceCategoricalColumn", "SequenceFeatures", "DenseFeatures"
+
+
+def _check_is_sequence(what, column, cache):
+    if not isinstance(column.categorical_column, _SequenceCategoricalColumnRules):
+        kind, layer, _ = _interface_words(cache)
         raise ValueError(
-            f"In {what}: {column.name}. categorical_column must be of type _SequenceCategoricalColumn to use "
-            "sequence_input_layer. Suggested fix: Use one of sequence_categorical_column_with_*. "
+            f"In {what}: {column.name}. categorical_column must be of type {kind} to use {layer}. "
+            "Suggested fix: Use one of sequence_categorical_column_with_*. "
             f"Given (type {type(column.categorical_column)}): {column.categorical_column}"
+        )
+
+
+def _check_is_no_sequence(what, column, cache):
+    if isinstance(column.categorical_column, _SequenceCategoricalColumnRules):
+        kind, sequence_layer, layer = _interface_words(cache)
+        raise ValueError(
+            f"In {what}: {column.name}. categorical_column must not be of type {kind}. Suggested fix A: If you wish "
+            f"to use {layer}, use a non-sequence categorical_column_with_*. Suggested fix B: If you wish to create "
+            f"sequence input, use {sequence_layer} instead of {layer}. Given (type "
+            f"{type(column.categorical_column)}): {column.categorical_column}"
         )
 
 
@@ -811,12 +791,12 @@ def _sequence_length(sparse):
     return utils.sequence_length_from_sparse_tensor(sparse)
 
 
-class _LookupColumn(DenseColumn, SequenceDenseColumn):
+class _LookupColumn(_BothDense, _BothSequence):
     """What embeddings share: looking ids up in weights."""
 
     @property
     def parse_example_spec(self):
-        return self.categorical_column.parse_example_spec
+        return _spec_of(self.categorical_column)
 
     def transform_feature(self, transformation_cache, state_manager):
         return transformation_cache.get(self.categorical_column, state_manager)
@@ -826,87 +806,67 @@ class _LookupColumn(DenseColumn, SequenceDenseColumn):
         return tensor_shape.TensorShape([self.dimension])
 
     def _weights_shape(self):
-        return (self.categorical_column._num_buckets, self.dimension)
+        return (_count_of_ids(self.categorical_column), self.dimension)
 
     def _restored(self, weights):
-        if self.ckpt_to_load_from is not None:
-            from braid.tensorflow.python.training import checkpoint_utils
-
-            to_restore = weights
-            if hasattr(to_restore, "_get_partitions"):
-                to_restore = list(to_restore)
-            checkpoint_utils.init_from_checkpoint(
-                self.ckpt_to_load_from, {self.tensor_name_in_ckpt: to_restore}
-            )
+        _init_from_checkpoint(weights, self.ckpt_to_load_from, self.tensor_name_in_ckpt)
         return weights
 
     def _lookup(self, pair, weights):
-        arguments = dict(
+        return embedding_ops.safe_embedding_lookup_sparse(
+            weights,
             sparse_ids=pair.id_tensor,
             sparse_weights=pair.weight_tensor,
             combiner=self.combiner,
             name=f"{self.name}_weights",
             max_norm=self.max_norm,
         )
-        if self.use_safe_embedding_lookup:
-            return embedding_ops.safe_embedding_lookup_sparse(weights, **arguments)
-        arguments["sp_ids"], arguments["sp_weights"] = arguments.pop("sparse_ids"), arguments.pop(
-            "sparse_weights"
-        )
-        return embedding_ops.embedding_lookup_sparse(weights, **arguments)
 
     def get_dense_tensor(self, transformation_cache, state_manager):
-        self._refuse_sequence()
-        pair = self.categorical_column.get_sparse_tensors(transformation_cache, state_manager)
+        _check_is_no_sequence("embedding_column", self, transformation_cache)
+        pair = _sparse_tensors(self.categorical_column, transformation_cache, state_manager)
         return self._lookup(pair, self._weights(state_manager, None, None))
 
     def _get_dense_tensor(self, inputs, weight_collections=None, trainable=None):
-        self._refuse_sequence()
+        _check_is_no_sequence("embedding_column", self, inputs)
         with self._old_scope():
-            pair = self.categorical_column._get_sparse_tensors(inputs)
+            pair = _sparse_tensors(self.categorical_column, inputs, None)
             return self._lookup(pair, self._weights(None, weight_collections, trainable))
 
     def _old_scope(self):
-        return _Nothing()
+        return contextlib.nullcontext()
 
     def _sequence(self, pair, weights):
         dense = self._lookup(pair, weights)
         return SequenceDenseColumn.TensorSequenceLengthPair(dense, _sequence_length(pair.id_tensor))
 
     def get_sequence_dense_tensor(self, transformation_cache, state_manager):
-        _check_is_sequence("embedding_column", self)
-        pair = self.categorical_column.get_sparse_tensors(transformation_cache, state_manager)
+        _check_is_sequence("embedding_column", self, transformation_cache)
+        pair = _sparse_tensors(self.categorical_column, transformation_cache, state_manager)
         return self._sequence(pair, self._weights(state_manager, None, None))
 
     def _get_sequence_dense_tensor(self, inputs, weight_collections=None, trainable=None):
-        _check_is_sequence("embedding_column", self)
-        pair = self.categorical_column._get_sparse_tensors(inputs)
-        return self._sequence(pair, self._weights(None, weight_collections, trainable))
-
-    def _refuse_sequence(self):
-        if isinstance(self.categorical_column, SequenceCategoricalColumn):
-            raise ValueError(
-                f"In embedding_column: {self.name}. categorical_column must not be of type "
-                "_SequenceCategoricalColumn. Suggested fix A: If you wish to use input_layer, use a non-sequence "
-                "categorical_column_with_*. Suggested fix B: If you wish to create sequence input, use "
-                f"sequence_input_layer instead of input_layer. Given (type {type(self.categorical_column)}): "
-                f"{self.categorical_column}"
-            )
+        _check_is_sequence("embedding_column", self, inputs)
+        with self._old_scope():
+            pair = _sparse_tensors(self.categorical_column, inputs, None)
+            return self._sequence(pair, self._weights(None, weight_collections, trainable))
 
     @property
     def parents(self):
         return [self.categorical_column]
 
 
-class _Nothing:
-    def __enter__(self):
-        return self
+def _init_from_checkpoint(weights, checkpoint, name):
+    """Has the weights begin with a tensor of the checkpoint, unless that is None."""
+    if checkpoint is None:
+        return
+    from braid.tensorflow.python.training import checkpoint_utils
 
-    def __exit__(self, *_):
-        return False
+    parts = list(weights) if hasattr(weights, "_get_partitions") else weights
+    checkpoint_utils.init_from_checkpoint(checkpoint, {name: parts})
 
 
-class EmbeddingColumn(
+class _EmbeddingColumnRules(
     _LookupColumn,
     collections.namedtuple(
         "EmbeddingColumn",
@@ -919,13 +879,9 @@ class EmbeddingColumn(
             "tensor_name_in_ckpt",
             "max_norm",
             "trainable",
-            "use_safe_embedding_lookup",
         ),
-        defaults=(True,),
     ),
 ):
-    """A learned vector for each id. See embedding_column."""
-
     @property
     def name(self):
         return f"{self.categorical_column.name}_embedding"
@@ -956,7 +912,11 @@ class EmbeddingColumn(
         return self._restored(weights)
 
 
-class SharedEmbeddingColumn(
+class EmbeddingColumn(_EmbeddingColumnRules, DenseColumn, SequenceDenseColumn, _OldDense, _OldSequence):
+    """A learned vector for each id. See embedding_column."""
+
+
+class _SharedEmbeddingColumnRules(
     _LookupColumn,
     collections.namedtuple(
         "SharedEmbeddingColumn",
@@ -970,13 +930,9 @@ class SharedEmbeddingColumn(
             "tensor_name_in_ckpt",
             "max_norm",
             "trainable",
-            "use_safe_embedding_lookup",
         ),
-        defaults=(True,),
     ),
 ):
-    """An embedding whose weights several columns share. See shared_embedding_columns."""
-
     @property
     def name(self):
         return f"{self.categorical_column.name}_shared_embedding"
@@ -984,11 +940,6 @@ class SharedEmbeddingColumn(
     @property
     def _var_scope_name(self):
         return self.shared_embedding_collection_name
-
-    @property
-    def _is_v2_column(self):
-        # Its variable is found by a collection of the graph, not by a state manager.
-        return False
 
     def _old_scope(self):
         return ops.name_scope(None, default_name=self.name)
@@ -1024,6 +975,110 @@ class SharedEmbeddingColumn(
         return self._restored(weights)
 
 
+class _SharedEmbeddingColumn(_SharedEmbeddingColumnRules, _OldDense, _OldSequence):
+    """An embedding whose weights several columns share. See shared_embedding_columns."""
+
+
+class SharedEmbeddingColumnCreator(tracking.AutoTrackable):
+    """The weights that several columns share, one variable in each graph, and what makes these columns."""
+
+    def __init__(
+        self,
+        dimension,
+        initializer,
+        ckpt_to_load_from,
+        tensor_name_in_ckpt,
+        num_buckets,
+        trainable,
+        name="shared_embedding_column_creator",
+    ):
+        self._dimension = dimension
+        self._initializer = initializer
+        self._ckpt_to_load_from = ckpt_to_load_from
+        self._tensor_name_in_ckpt = tensor_name_in_ckpt
+        self._num_buckets = num_buckets
+        self._trainable = trainable
+        self._name = name
+        self._embedding_weights = weakref.WeakKeyDictionary()
+
+    def __call__(self, categorical_column, combiner, max_norm):
+        return SharedEmbeddingColumn(categorical_column, self, combiner, max_norm)
+
+    @property
+    def embedding_weights(self):
+        """The variable [num_buckets, dimension] of the default graph."""
+        key = ops.get_default_graph()
+        if key not in self._embedding_weights:
+            variable = variable_scope.get_variable(
+                name=self._name,
+                shape=(self._num_buckets, self._dimension),
+                dtype=dtypes.float32,
+                initializer=self._initializer,
+                trainable=self._trainable,
+            )
+            _init_from_checkpoint(variable, self._ckpt_to_load_from, self._tensor_name_in_ckpt)
+            self._embedding_weights[key] = variable
+        return self._embedding_weights[key]
+
+    @property
+    def dimension(self):
+        return self._dimension
+
+
+class SharedEmbeddingColumn(
+    _LookupColumn,
+    DenseColumn,
+    SequenceDenseColumn,
+    _OldDense,
+    _OldSequence,
+    collections.namedtuple(
+        "SharedEmbeddingColumn",
+        ("categorical_column", "shared_embedding_column_creator", "combiner", "max_norm"),
+    ),
+):
+    """An embedding whose weights several columns share, for layers. See shared_embedding_columns_v2."""
+
+    @property
+    def name(self):
+        return f"{self.categorical_column.name}_shared_embedding"
+
+    @property
+    def dimension(self):
+        return self.shared_embedding_column_creator.dimension
+
+    @property
+    def _is_v2_column(self):
+        return True
+
+    def get_dense_tensor(self, transformation_cache, state_manager):
+        with ops.name_scope(None, default_name=self.name):
+            return super().get_dense_tensor(transformation_cache, state_manager)
+
+    def get_sequence_dense_tensor(self, transformation_cache, state_manager):
+        with ops.name_scope(None, default_name=self.name):
+            return super().get_sequence_dense_tensor(transformation_cache, state_manager)
+
+    def _weights(self, state_manager, weight_collections, trainable):
+        return self.shared_embedding_column_creator.embedding_weights
+
+    def _get_config(self):
+        raise NotImplementedError("SharedEmbeddingColumn has no settings that can be written")
+
+    @classmethod
+    def _from_config(cls, config, custom_objects=None, columns_by_name=None):
+        raise NotImplementedError("SharedEmbeddingColumn has no settings that can be written")
+
+    def _refuse_old(self, *args, **kwargs):
+        raise ValueError(
+            "SharedEmbeddingColumns are not supported in `linear_model` or `input_layer`. Please use "
+            "`DenseFeatures` or `LinearModel` instead."
+        )
+
+    _parse_example_spec = property(_refuse_old)
+    _variable_shape = property(_refuse_old)
+    _transform_feature = _get_dense_tensor = _get_sequence_dense_tensor = _refuse_old
+
+
 def _collections(weight_collections):
     names = list(weight_collections or [])
     if ops.GraphKeys.GLOBAL_VARIABLES not in names:
@@ -1034,28 +1089,29 @@ def _collections(weight_collections):
 # Sequences.
 
 
-class SequenceCategoricalColumn(
-    CategoricalColumn, collections.namedtuple("SequenceCategoricalColumn", ("categorical_column",))
+class _SequenceCategoricalColumnRules(
+    _BothCategorical, collections.namedtuple("SequenceCategoricalColumn", ("categorical_column",))
 ):
-    """Ids for each step of a sequence."""
-
     @property
     def name(self):
         return self.categorical_column.name
 
     @property
     def parse_example_spec(self):
-        return self.categorical_column.parse_example_spec
+        return _spec_of(self.categorical_column)
 
     def transform_feature(self, transformation_cache, state_manager):
-        return self.categorical_column.transform_feature(transformation_cache, state_manager)
+        column = self.categorical_column
+        if isinstance(transformation_cache, interfaces._LazyBuilder) and isinstance(column, _OldColumn):
+            return column._transform_feature(transformation_cache)
+        return column.transform_feature(transformation_cache, state_manager)
 
     @property
     def num_buckets(self):
-        return self.categorical_column.num_buckets
+        return _count_of_ids(self.categorical_column)
 
     def get_sparse_tensors(self, transformation_cache, state_manager):
-        pair = self.categorical_column.get_sparse_tensors(transformation_cache, state_manager)
+        pair = _sparse_tensors(self.categorical_column, transformation_cache, state_manager)
         return CategoricalColumn.IdWeightPair(
             _in_steps(pair.id_tensor), None if pair.weight_tensor is None else _in_steps(pair.weight_tensor)
         )
@@ -1063,6 +1119,10 @@ class SequenceCategoricalColumn(
     @property
     def parents(self):
         return [self.categorical_column]
+
+
+class SequenceCategoricalColumn(_SequenceCategoricalColumnRules, CategoricalColumn, _OldCategorical):
+    """Ids for each step of a sequence."""
 
 
 def _in_steps(sparse):
@@ -1103,19 +1163,21 @@ def bucketized_column(source_column, boundaries):
 
     source_column: a numeric column of one dimension. boundaries: a sorted list.
     """
-    if not isinstance(source_column, NumericColumn):
+    if not boundaries:
+        raise ValueError("boundaries must not be empty.")
+    _check_bucketized(source_column, boundaries)
+    return BucketizedColumn(source_column, tuple(boundaries))
+
+
+def _check_bucketized(source_column, boundaries):
+    if not isinstance(source_column, _NumericColumnRules):
         raise ValueError(
             f"source_column must be a column generated with numeric_column(). Given: {source_column}"
         )
     if len(source_column.shape) > 1:
         raise ValueError(f"source_column must be one-dimensional column. Given: {source_column}")
-    if not boundaries:
-        raise ValueError("boundaries must not be empty.")
-    if not isinstance(boundaries, (list, tuple)):
+    if not isinstance(boundaries, (list, tuple)) or any(a >= b for a, b in zip(boundaries, boundaries[1:])):
         raise ValueError("boundaries must be a sorted list.")
-    if any(a >= b for a, b in zip(boundaries, boundaries[1:])):
-        raise ValueError("boundaries must be a sorted list.")
-    return BucketizedColumn(source_column, tuple(boundaries))
 
 
 @tf_export("feature_column.categorical_column_with_hash_bucket")
@@ -1225,7 +1287,7 @@ def categorical_column_with_identity(key, num_buckets, default_value=None):
 @tf_export("feature_column.indicator_column")
 def indicator_column(categorical_column):
     """How often each id of a categorical column is in an example, as floats [num_buckets]."""
-    if not hasattr(categorical_column, "_num_buckets"):
+    if not isinstance(categorical_column, (CategoricalColumn, _OldCategorical)):
         raise ValueError(
             "Unsupported input type. Input must be a CategoricalColumn. " f"Given: {categorical_column}"
         )
@@ -1251,12 +1313,12 @@ def crossed_column(keys, hash_bucket_size, hash_key=None):
     if not keys or len(keys) < 2:
         raise ValueError(f"keys must be a list with length > 1. Given: {keys}")
     for key in keys:
-        if not isinstance(key, (str, CategoricalColumn)) and not hasattr(key, "_num_buckets"):
+        if not isinstance(key, (str, CategoricalColumn, _OldCategorical)):
             raise ValueError(
                 f"Unsupported key type. All keys must be either string, or categorical column except "
                 f"HashedCategoricalColumn. Given: {key}"
             )
-        if isinstance(key, HashedCategoricalColumn):
+        if isinstance(key, _HashedCategoricalColumnRules):
             raise ValueError(
                 "categorical_column_with_hash_bucket is not supported for crossing. Hashing before "
                 f"crossing will increase probability of collision. Instead, use the feature name as a "
@@ -1288,7 +1350,6 @@ def embedding_column(
     tensor_name_in_ckpt=None,
     max_norm=None,
     trainable=True,
-    use_safe_embedding_lookup=True,
 ):
     """A vector [dimension] for each id, which is learned.
 
@@ -1311,7 +1372,6 @@ def embedding_column(
         tensor_name_in_ckpt,
         max_norm,
         trainable,
-        use_safe_embedding_lookup,
     )
 
 
@@ -1326,7 +1386,6 @@ def shared_embedding_columns(
     tensor_name_in_ckpt=None,
     max_norm=None,
     trainable=True,
-    use_safe_embedding_lookup=True,
 ):
     """Embeddings of several columns with the same ids, which share their weights. See embedding_column.
 
@@ -1335,45 +1394,82 @@ def shared_embedding_columns(
     """
     _check_embedding(dimension, ckpt_to_load_from, tensor_name_in_ckpt)
     initializer = _embedding_initializer(dimension, initializer)
-    ordered = sorted(categorical_columns, key=lambda c: c.name)
-    for column in ordered:
-        if not hasattr(column, "_num_buckets"):
-            raise ValueError(f"All categorical_columns must be CategoricalColumn. Given: {column}")
-    base = lambda c: c.categorical_column if isinstance(c, WeightedCategoricalColumn) else c  # noqa: E731
-    first = base(ordered[0])
-    for column in ordered[1:]:
-        if type(base(column)) is not type(first):
-            raise ValueError(
-                "To use shared_embedding_column, all categorical_columns must have the same type, or be "
-                f"weighted_categorical_column of the same type. Given column: {first} of type: {type(first)} "
-                f"does not match given column: {column} of type: {type(base(column))}"
-            )
-        if column._num_buckets != first._num_buckets:
-            raise ValueError(
-                "To use shared_embedding_column, all categorical_columns must have the same number of buckets. "
-                f"Given column: {first} with buckets: {first._num_buckets} does not match column: {column} with "
-                f"buckets: {column._num_buckets}"
-            )
-    if not shared_embedding_collection_name:
-        shared_embedding_collection_name = "_".join(c.name for c in ordered) + "_shared_embedding"
+    _check_shared(categorical_columns, _OldCategorical)
     return [
-        SharedEmbeddingColumn(
+        _SharedEmbeddingColumn(
             column,
             dimension,
             combiner,
             initializer,
-            shared_embedding_collection_name,
+            shared_embedding_collection_name or _shared_name(categorical_columns),
             ckpt_to_load_from,
             tensor_name_in_ckpt,
             max_norm,
             trainable,
-            use_safe_embedding_lookup,
         )
         for column in categorical_columns
     ]
 
 
-shared_embedding_columns_v2 = shared_embedding_columns
+@tf_export("feature_column.shared_embeddings", v1=[])
+def shared_embedding_columns_v2(
+    categorical_columns,
+    dimension,
+    combiner="mean",
+    initializer=None,
+    shared_embedding_collection_name=None,
+    ckpt_to_load_from=None,
+    tensor_name_in_ckpt=None,
+    max_norm=None,
+    trainable=True,
+):
+    """shared_embedding_columns for layers like DenseFeatures.
+
+    shared_embedding_collection_name: the name of the weights.
+    """
+    _check_embedding(dimension, ckpt_to_load_from, tensor_name_in_ckpt)
+    initializer = _embedding_initializer(dimension, initializer)
+    creator = SharedEmbeddingColumnCreator(
+        dimension,
+        initializer,
+        ckpt_to_load_from,
+        tensor_name_in_ckpt,
+        _check_shared(categorical_columns, CategoricalColumn),
+        trainable,
+        shared_embedding_collection_name or _shared_name(categorical_columns),
+    )
+    return [creator(column, combiner=combiner, max_norm=max_norm) for column in categorical_columns]
+
+
+def _shared_name(columns):
+    return "_".join(sorted(c.name for c in columns)) + "_shared_embedding"
+
+
+def _check_shared(columns, kind):
+    """How many ids the columns have. ValueError where they cannot share an embedding."""
+    ordered = sorted(columns, key=lambda c: c.name)
+    for column in ordered:
+        if not isinstance(column, kind):
+            raise ValueError(
+                f"All categorical_columns must be subclasses of {kind.__name__}. Given: {column}, of type: "
+                f"{type(column)}"
+            )
+    bases = [c.categorical_column if isinstance(c, _WeightedCategoricalColumnRules) else c for c in ordered]
+    first, count = bases[0], _count_of_ids(bases[0])
+    for column in bases[1:]:
+        if not isinstance(column, type(first)):
+            raise ValueError(
+                "To use shared_embedding_column, all categorical_columns must have the same type, or be "
+                f"weighted_categorical_column of the same type. Given column: {first} of type: {type(first)} "
+                f"does not match given column: {column} of type: {type(column)}"
+            )
+        if _count_of_ids(column) != count:
+            raise ValueError(
+                "To use shared_embedding_column, all categorical_columns must have the same number of buckets. "
+                f"Given column: {first} with buckets: {count} does not match column: {column} with "
+                f"buckets: {_count_of_ids(column)}"
+            )
+    return count
 
 
 # Layers over columns.
@@ -1381,27 +1477,26 @@ shared_embedding_columns_v2 = shared_embedding_columns
 
 def is_feature_column_v2(feature_columns):
     """Whether all columns find their variables by a state manager."""
-    return all(getattr(column, "_is_v2_column", False) for column in feature_columns)
+    return all(isinstance(column, FeatureColumn) and column._is_v2_column for column in feature_columns)
 
 
 def _sanitize_column_name_for_variable_scope(name):
     return re.sub("[^A-Za-z0-9_.\\-/]", "_", name)
 
 
-def _normalize_feature_columns(feature_columns):
-    """The columns as a list in the order of their names. ValueError for what is none, or has no name of its
-    own."""
-    if isinstance(feature_columns, FeatureColumn):
+def _normalize_feature_columns(feature_columns, kind=FeatureColumn):
+    """The columns as a list in the order of their names. ValueError for what is none of class `kind`, or has
+    no name of its own."""
+    if isinstance(feature_columns, kind):
         feature_columns = [feature_columns]
     if isinstance(feature_columns, collections.abc.Iterator):
         feature_columns = list(feature_columns)
     if isinstance(feature_columns, dict):
         raise ValueError("Expected feature_columns to be iterable, found dict.")
     for column in feature_columns:
-        if not hasattr(column, "_parse_example_spec"):
+        if not isinstance(column, kind):
             raise ValueError(
-                f"Items of feature_columns must be a FeatureColumn. Given (type {type(column)}): "
-                f"{column}."
+                f"Items of feature_columns must be a {kind.__name__}. Given (type {type(column)}): {column}."
             )
     if not feature_columns:
         raise ValueError("feature_columns must not be empty.")
@@ -1448,11 +1543,15 @@ def _transform_features_v2(features, feature_columns, state_manager):
 @tf_export("feature_column.make_parse_example_spec", v1=[])
 def make_parse_example_spec_v2(feature_columns):
     """A dict for parse_example: all features that the columns need."""
+    return _parse_example_spec_of(feature_columns, FeatureColumn, lambda column: column.parse_example_spec)
+
+
+def _parse_example_spec_of(feature_columns, kind, spec):
     result = {}
     for column in feature_columns:
-        if not hasattr(column, "_parse_example_spec"):
-            raise ValueError(f"All feature_columns must be FeatureColumn instances. Given: {column}")
-        config = column._parse_example_spec
+        if not isinstance(column, kind):
+            raise ValueError(f"All feature_columns must be {kind.__name__} instances. Given: {column}")
+        config = spec(column)
         for key, value in config.items():
             if key in result and value != result[key]:
                 raise ValueError(
@@ -1465,31 +1564,18 @@ def make_parse_example_spec_v2(feature_columns):
 
 def _create_weighted_sum(column, transformation_cache, state_manager, sparse_combiner, weight_var):
     """The column's part of a linear model [batch, units]."""
-    if hasattr(column, "_num_buckets"):
-        return _create_categorical_column_weighted_sum(
-            column, transformation_cache, state_manager, sparse_combiner, weight_var
-        )
-    return _create_dense_column_weighted_sum(column, transformation_cache, state_manager, weight_var)
-
-
-def _create_dense_column_weighted_sum(column, transformation_cache, state_manager, weight_var):
+    if isinstance(column, (CategoricalColumn, _OldCategorical)):
+        pair = _sparse_tensors(column, transformation_cache, state_manager)
+        return _weighted_sum_of_ids(pair, sparse_combiner, weight_var)
     if state_manager is None:
-        tensor = column._get_dense_tensor(transformation_cache)
+        tensor, shape = column._get_dense_tensor(transformation_cache), column._variable_shape
     else:
-        tensor = column.get_dense_tensor(transformation_cache, state_manager)
-    elements = column._variable_shape.num_elements()
-    tensor = array_ops.reshape(tensor, shape=(array_ops.shape(tensor)[0], elements))
+        tensor, shape = column.get_dense_tensor(transformation_cache, state_manager), column.variable_shape
+    tensor = array_ops.reshape(tensor, shape=(array_ops.shape(tensor)[0], shape.num_elements()))
     return math_ops.matmul(tensor, weight_var, name="weighted_sum")
 
 
-def _create_categorical_column_weighted_sum(
-    column, transformation_cache, state_manager, sparse_combiner, weight_var
-):
-    if state_manager is None:
-        pair = column._get_sparse_tensors(transformation_cache)
-    else:
-        pair = column.get_sparse_tensors(transformation_cache, state_manager)
-
+def _weighted_sum_of_ids(pair, sparse_combiner, weight_var):
     def flat(sparse):
         return sparse_ops.sparse_reshape(sparse, [array_ops.shape(sparse)[0], -1])
 
@@ -1501,7 +1587,7 @@ def _create_categorical_column_weighted_sum(
 
 
 def __getattr__(name):
-    """LinearModel, whose module takes functions from here."""
+    """The layers of linear models, whose module takes functions from here."""
     if name not in ("LinearModel", "_LinearModelLayer"):
         raise AttributeError(name)
     from braid.tensorflow.python.feature_column import linear_layers

@@ -3,6 +3,7 @@
 import collections
 
 from braid.tensorflow.python.feature_column import feature_column_v2 as fc
+from braid.tensorflow.python.feature_column import interfaces
 from braid.tensorflow.python.feature_column import utils
 from braid.tensorflow.python.feature_column.dense_features import _BaseFeaturesLayer
 from braid.tensorflow.python.framework import dtypes
@@ -19,7 +20,9 @@ from braid.tensorflow.python.util.tf_export import keras_export, tf_export
 
 
 class SequenceNumericColumn(
+    fc._BothSequence,
     fc.SequenceDenseColumn,
+    interfaces._SequenceDenseColumn,
     collections.namedtuple(
         "SequenceNumericColumn", ("key", "shape", "default_value", "dtype", "normalizer_fn")
     ),
@@ -114,10 +117,22 @@ def sequence_categorical_column_with_vocabulary_list(
 
 
 def concatenate_context_input(context_input, sequence_input):
-    """[batch, steps, a + b]: the context [batch, a] beside each step of [batch, steps, b]."""
-    context_input.shape.assert_has_rank(2)
-    steps = array_ops.shape(sequence_input)[1]
-    tiled = array_ops.tile(array_ops.expand_dims(context_input, 1), [1, steps, 1])
+    """[batch, steps, a + b]: the context [batch, a] beside each step of [batch, steps, b], both float32."""
+    checks = []
+    for name, value, rank in (("sequence_input", sequence_input, 3), ("context_input", context_input, 2)):
+        checks.append(
+            check_ops.assert_rank(
+                value, rank, message=f"{name} must have rank {rank}", data=[array_ops.shape(value)]
+            )
+        )
+        checks.append(
+            check_ops.assert_type(
+                value, dtypes.float32, message=f"{name} must have dtype float32; got {value.dtype}."
+            )
+        )
+    with ops.control_dependencies(checks):
+        steps = array_ops.shape(sequence_input)[1]
+        tiled = array_ops.tile(array_ops.expand_dims(context_input, 1), [1, steps, 1])
     return array_ops.concat([sequence_input, tiled], 2)
 
 
@@ -131,9 +146,9 @@ def sequence_input_layer(features, feature_columns, weight_collections=None, tra
     """(inputs [batch, steps, sum of the columns' sizes], lengths [batch]) of sequence columns."""
     from braid.tensorflow.python.feature_column import feature_column as fc_v1
 
-    columns = fc._normalize_feature_columns(feature_columns)
+    columns = fc_v1._normalize_feature_columns(feature_columns)
     for column in columns:
-        if not isinstance(column, fc.SequenceDenseColumn):
+        if not isinstance(column, interfaces._SequenceDenseColumn):
             raise ValueError(
                 "All feature_columns must be of type _SequenceDenseColumn. You can wrap a "
                 "sequence_categorical_column with an embedding_column or indicator_column. "
@@ -141,7 +156,7 @@ def sequence_input_layer(features, feature_columns, weight_collections=None, tra
             )
     weight_collections = fc_v1._model_collections(weight_collections)
     with variable_scope.variable_scope(None, default_name="sequence_input_layer", values=features.values()):
-        builder = fc.FeatureTransformationCache(features)
+        builder = interfaces._LazyBuilder(features)
         tensors, lengths = [], []
         for column in columns:
             with variable_scope.variable_scope(None, default_name=column._var_scope_name):

@@ -623,7 +623,7 @@ class TensorFlowTestCase(absltest.TestCase):
             return np.array(self._rows(a), dtype=object)
         if isinstance(a, (ops.Tensor, variables.Variable)):
             a = self.evaluate(a)
-        elif isinstance(a, (list, tuple)) and any(isinstance(x, (ops.Tensor, variables.Variable)) for x in a):
+        elif isinstance(a, (list, tuple)) and any(isinstance(x, ops.Tensor) for x in a):
             a = self.evaluate(a)
         return a if isinstance(a, np.ndarray) else np.array(a)
 

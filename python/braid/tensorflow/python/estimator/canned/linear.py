@@ -66,8 +66,9 @@ def linear_logit_fn_builder(units, feature_columns, sparse_combiner="sum"):
                 name="linear_model",
             )
             logits = model(features)
-            variables = [v for v in model.variables if v is not model.bias]
             bias = model.bias
+            parts = _get_expanded_variable_list([bias])
+            variables = [v for v in model.variables if not any(v is part for part in parts)]
         else:
             model = feature_column_v1._LinearModel(
                 feature_columns=feature_columns,

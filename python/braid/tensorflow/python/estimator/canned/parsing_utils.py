@@ -1,5 +1,6 @@
 """Specs for parse_example: the features of a model, its label and its weights."""
 
+from braid.tensorflow.python.feature_column import feature_column
 from braid.tensorflow.python.feature_column import feature_column_v2 as fc
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.ops import parsing_ops
@@ -11,7 +12,7 @@ def classifier_parse_example_spec(
     feature_columns, label_key, label_dtype=dtypes.int64, label_default=None, weight_column=None
 ):
     """The spec of a classifier: features, a label of one integer or string, weights."""
-    spec = fc.make_parse_example_spec_v2(feature_columns)
+    spec = feature_column.make_parse_example_spec(feature_columns)
     label = parsing_ops.FixedLenFeature((1,), label_dtype, label_default)
     return _add_label_and_weight_to_parsing_spec(spec, label_key, label, weight_column)
 
@@ -26,7 +27,7 @@ def regressor_parse_example_spec(
     weight_column=None,
 ):
     """The spec of a regressor: features, a label [label_dimension], weights."""
-    spec = fc.make_parse_example_spec_v2(feature_columns)
+    spec = feature_column.make_parse_example_spec(feature_columns)
     label = parsing_ops.FixedLenFeature((label_dimension,), label_dtype, label_default)
     return _add_label_and_weight_to_parsing_spec(spec, label_key, label, weight_column)
 
