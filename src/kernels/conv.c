@@ -2,7 +2,8 @@
 // likes.
 //
 // A prepared convolution holds oneDNN's primitives and memory objects; a run points them at the tensors. In
-// the scratch memory the filter in oneDNN's order comes first, then what the primitives want.
+// the scratch memory the filter in oneDNN's order comes first, then what the primitives want. Threads share the
+// images of a batch (bd_dnnl_share); the gradient of a filter, a sum over them, has one call.
 //
 // The gradient of an input whose windows move by single positions is a convolution of the output's gradient
 // with the mirrored filter, whose channels are swapped. oneDNN's convolutions are faster than its gradients
@@ -40,12 +41,13 @@ typedef struct bd_conv {
     dnnl_stream_t stream;
     dnnl_primitive_desc_t desc;
     dnnl_primitive_t conv, reorder; // reorder is NULL when oneDNN prefers the filter's order
-    dnnl_memory_t memory[TENSORS];  // as the convolution wants them
+    dnnl_memory_t filter, bias;     // as the convolution wants them
     dnnl_memory_t user_filter;      // in the user's order, when there is a reorder
-    dnnl_memory_t scratch, reorder_scratch;
-    // Bytes of the filter in oneDNN's order, of the mirrored one, and of the rest; all but the last are
-    // multiples of 64.
-    size_t filter_size, mirrored_size, scratch_size;
+    dnnl_memory_t reorder_scratch;
+    bd_dnnl_lanes lanes; // of the convolution's calls
+    // Bytes of the filter in oneDNN's order, of the mirrored one, of the reorder and of each thread; multiples
+    // of 64.
+    size_t filter_size, mirrored_size, reorder_size, scratch_size;
     bool by_product; // without oneDNN's convolution: the members between are not used
 } bd_conv;
 
@@ -156,6 +158,11 @@ static bool make_memory(dnnl_memory_t *m, const dnnl_memory_desc_t *md)
     return dnnl_memory_create(m, md, bd_dnnl_engine(), DNNL_MEMORY_NONE) == dnnl_success;
 }
 
+static size_t whole_lines(size_t size)
+{
+    return (size + 63) / 64 * 64;
+}
+
 // Between the user's filter and oneDNN's, in the direction that the kind asks for.
 static bool make_reorder(bd_conv *c, const dnnl_memory_desc_t *user, const dnnl_memory_desc_t *inner)
 {
@@ -168,8 +175,8 @@ static bool make_reorder(bd_conv *c, const dnnl_memory_desc_t *user, const dnnl_
     const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
     bool ok = dnnl_primitive_create(&c->reorder, desc) == dnnl_success &&
               make_memory(&c->reorder_scratch, scratch) && make_memory(&c->user_filter, user);
-    c->filter_size = (dnnl_memory_desc_get_size(inner) + 63) / 64 * 64;
-    c->scratch_size = dnnl_memory_desc_get_size(scratch);
+    c->filter_size = whole_lines(dnnl_memory_desc_get_size(inner));
+    c->reorder_size = whole_lines(dnnl_memory_desc_get_size(scratch));
     dnnl_primitive_desc_destroy(desc);
     return ok;
 }
@@ -193,13 +200,13 @@ static bool make_conv(bd_conv *c, const tensors *t)
     const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(c->desc, dnnl_query_scratchpad_md, 0);
     if (!dnnl_memory_desc_equal(filter, &t->user_filter) && !make_reorder(c, &t->user_filter, filter))
         return false;
-    size_t size = dnnl_memory_desc_get_size(scratch) + scratch_beyond(&c->inner);
+    c->scratch_size = whole_lines(dnnl_memory_desc_get_size(scratch) + scratch_beyond(&c->inner));
     if (c->is_mirrored && bd_volume(c->inner.filter) > 1)
-        c->mirrored_size = (dnnl_memory_desc_get_size(&t->user_filter) + 63) / 64 * 64;
-    if (size > c->scratch_size) c->scratch_size = size;
-    return make_memory(&c->memory[INPUT], &t->input) && make_memory(&c->memory[FILTER], filter) &&
-           make_memory(&c->memory[OUTPUT], &t->output) && make_memory(&c->scratch, scratch) &&
-           (!c->shape.has_bias || make_memory(&c->memory[BIAS], &t->bias));
+        c->mirrored_size = whole_lines(dnnl_memory_desc_get_size(&t->user_filter));
+    c->lanes = (bd_dnnl_lanes){
+        .max = c->shape.batch / c->images, .input = t->input, .output = t->output, .scratch = *scratch};
+    return bd_dnnl_lanes_grow(&c->lanes, 1) && make_memory(&c->filter, filter) &&
+           (!c->shape.has_bias || make_memory(&c->bias, &t->bias));
 }
 
 static bool has_elements(const bd_conv_shape *s)
@@ -236,11 +243,10 @@ static bool mirror(const bd_conv_shape *s, bd_conv_shape *m)
 static void conv_free(bd_primitive *p)
 {
     bd_conv *c = BD_CONTAINER_OF(p, bd_conv, base);
-    for (int i = 0; i < TENSORS; i++)
-        if (c->memory[i]) dnnl_memory_destroy(c->memory[i]);
-    if (c->user_filter) dnnl_memory_destroy(c->user_filter);
-    if (c->scratch) dnnl_memory_destroy(c->scratch);
-    if (c->reorder_scratch) dnnl_memory_destroy(c->reorder_scratch);
+    dnnl_memory_t memories[] = {c->filter, c->bias, c->user_filter, c->reorder_scratch};
+    for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++)
+        if (memories[i]) dnnl_memory_destroy(memories[i]);
+    bd_dnnl_lanes_fini(&c->lanes);
     if (c->reorder) dnnl_primitive_destroy(c->reorder);
     if (c->conv) dnnl_primitive_destroy(c->conv);
     if (c->desc) dnnl_primitive_desc_destroy(c->desc);
@@ -280,26 +286,27 @@ static bool run_reorder(bd_conv *c)
 {
     if (!c->reorder) return true;
     bool outwards = c->kind == BD_CONV_FILTER_GRAD;
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, outwards ? c->memory[FILTER] : c->user_filter},
-                              {DNNL_ARG_TO, outwards ? c->user_filter : c->memory[FILTER]},
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, outwards ? c->filter : c->user_filter},
+                              {DNNL_ARG_TO, outwards ? c->user_filter : c->filter},
                               {DNNL_ARG_SCRATCHPAD, c->reorder_scratch}};
     return bd_dnnl_execute(c->reorder, c->stream, 3, args);
 }
 
-static bool run_conv(bd_conv *c)
+static bool run_conv(const bd_conv *c, const bd_dnnl_lane *lane)
 {
     static const int names[][TENSORS] = {
         [BD_CONV_OUTPUT] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
         [BD_CONV_INPUT_GRAD] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
         [BD_CONV_FILTER_GRAD] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
     };
+    const dnnl_memory_t memory[TENSORS] = {lane->input, c->filter, lane->output, c->bias};
     dnnl_exec_arg_t args[TENSORS + 1];
     int count = c->shape.has_bias ? TENSORS : BIAS;
     const int *own = names[c->is_mirrored ? BD_CONV_OUTPUT : c->kind];
     for (int i = 0; i < count; i++)
-        args[i] = (dnnl_exec_arg_t){own[i], c->memory[i]};
-    args[count] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, c->scratch};
-    return bd_dnnl_execute(c->conv, c->stream, count + 1, args);
+        args[i] = (dnnl_exec_arg_t){own[i], memory[i]};
+    args[count] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, lane->scratch};
+    return bd_dnnl_execute(c->conv, lane->stream, count + 1, args);
 }
 
 static bool point_at(dnnl_memory_t m, void *data)
@@ -374,17 +381,33 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
     }
 }
 
-// Call by call; the filter is in oneDNN's order.
-static bool run_images(bd_conv *c, const bd_conv_data *data)
+typedef struct call {
+    const bd_conv *conv;
+    const bd_conv_data *data;
+} call;
+
+static bool run_call(void *arg, const bd_dnnl_lane *lane, int64_t i)
 {
-    const bd_conv_shape *s = &c->inner;
-    const int64_t in = c->images * bd_volume(s->in) * s->in_channels,
-                  out = c->images * bd_volume(s->out) * s->out_channels;
-    bool ok = true;
-    for (int64_t i = 0; i < s->batch / c->images && ok && !bd_interrupted(); i++)
-        ok = point_at(c->memory[INPUT], (float *)data->input + i * in) &&
-             point_at(c->memory[OUTPUT], (float *)data->output + i * out) && run_conv(c);
-    return ok;
+    const call *a = arg;
+    const bd_conv_shape *s = &a->conv->inner;
+    const int64_t images = a->conv->images, in = images * bd_volume(s->in) * s->in_channels,
+                  out = images * bd_volume(s->out) * s->out_channels;
+    return point_at(lane->input, (float *)a->data->input + i * in) &&
+           point_at(lane->output, (float *)a->data->output + i * out) && run_conv(a->conv, lane);
+}
+
+// Call by call; the filter is in oneDNN's order.
+static bool run_images(bd_conv *c, const bd_conv_data *data, void *scratch, const bd_team *team)
+{
+    call a = {c, data};
+    return bd_dnnl_share(&(bd_dnnl_job){.lanes = &c->lanes,
+                                        .calls = c->inner.batch / c->images,
+                                        .threads = bd_primitive_threads(&c->base, team),
+                                        .fn = run_call,
+                                        .arg = &a,
+                                        .scratch = scratch,
+                                        .scratch_size = c->scratch_size},
+                         team);
 }
 
 // Copies the filter with its positions in reverse.
@@ -395,7 +418,7 @@ static void mirror_filter(const bd_conv_shape *s, const float *filter, float *ou
         memcpy(out + (count - 1 - i) * slice, filter + i * slice, (size_t)slice * sizeof *out);
 }
 
-static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch)
+static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch, const bd_team *team)
 {
     bd_conv *c = BD_CONTAINER_OF(p, bd_conv, base);
     const bd_conv_data *data = conv_data;
@@ -411,12 +434,12 @@ static bool conv_run(bd_primitive *p, const void *conv_data, void *scratch)
         given.filter = (char *)scratch + c->filter_size;
         mirror_filter(&c->shape, data->filter, given.filter);
     }
-    void *rest = (char *)scratch + c->filter_size + c->mirrored_size;
-    bool ok = point_at(c->memory[FILTER], c->reorder ? scratch : given.filter) && point_at(c->scratch, rest);
-    if (c->shape.has_bias) ok = ok && point_at(c->memory[BIAS], given.bias);
+    char *rest = (char *)scratch + c->filter_size + c->mirrored_size, *of_calls = rest + c->reorder_size;
+    bool ok = point_at(c->filter, c->reorder ? scratch : given.filter);
+    if (c->shape.has_bias) ok = ok && point_at(c->bias, given.bias);
     if (c->reorder) ok = ok && point_at(c->user_filter, given.filter) && point_at(c->reorder_scratch, rest);
-    if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_images(c, &given) && run_reorder(c);
-    return ok && run_reorder(c) && run_images(c, &given);
+    if (c->kind == BD_CONV_FILTER_GRAD) return ok && run_images(c, &given, of_calls, team) && run_reorder(c);
+    return ok && run_reorder(c) && run_images(c, &given, of_calls, team);
 }
 
 // ---- The cache ----
@@ -441,6 +464,8 @@ bd_primitive *bd_conv_take(bd_primitive_cache *cache, bd_conv_kind kind, const b
         conv_free(&c->base);
         return NULL;
     }
-    c->base.scratch_size = c->filter_size + c->mirrored_size + c->scratch_size;
+    c->base.threads_max = c->by_product ? 1 : shape->batch / c->images;
+    c->base.scratch_size = c->filter_size + c->mirrored_size + c->reorder_size;
+    c->base.thread_scratch_size = c->scratch_size;
     return &c->base;
 }

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/testing/test.h"
+#include "base/thread.h"
 #include "kernels/conv.h"
 #include "kernels/pooling.h"
 
@@ -109,10 +110,10 @@ static void compare_conv(bd_rng *r, bd_primitive_cache caches[3], const bd_conv_
         for (int run = 0; run < 2; run++) { // the second time out of the cache
             bd_primitive *c = bd_conv_take(&caches[kind], (bd_conv_kind)kind, s);
             assert_non_null(c);
-            void *scratch = guarded(c->scratch_size);
-            assert_true(c->run(c, &data, scratch));
+            void *scratch = guarded(bd_primitive_scratch(c, NULL));
+            assert_true(c->run(c, &data, scratch, NULL));
             expect_near(x[written[kind]], want, counts[written[kind]], number, kind);
-            expect_guard(scratch, c->scratch_size, number, kind);
+            expect_guard(scratch, bd_primitive_scratch(c, NULL), number, kind);
             expect_guard(x[written[kind]], written_size, number, kind);
             bd_free(scratch);
             bd_primitive_give(&caches[kind], c);
@@ -186,9 +187,9 @@ static void compare_pooling(bd_rng *r, const bd_pooling_shape *s, int number)
         bd_primitive_cache_init(&cache);
         bd_primitive *p = bd_pooling_take(&cache, kinds[k], s);
         assert_non_null(p);
-        void *scratch = guarded(p->scratch_size);
-        assert_true(p->run(p, &data, scratch));
-        expect_guard(scratch, p->scratch_size, number, (int)kinds[k]);
+        void *scratch = guarded(bd_primitive_scratch(p, NULL));
+        assert_true(p->run(p, &data, scratch, NULL));
+        expect_guard(scratch, bd_primitive_scratch(p, NULL), number, (int)kinds[k]);
         expect_near(is_grad ? dx : y, want, is_grad ? in : out, number, (int)kinds[k]);
         bd_primitive_give(&cache, p);
         bd_primitive_cache_fini(&cache);
@@ -206,6 +207,115 @@ static void pooling_matches_the_plain_loops(void **state)
         bd_pooling_shape s = random_pooling(&r, i % 3 == 0 ? 0 : 1);
         compare_pooling(&r, &s, i);
     }
+}
+
+// A team of three threads, of which the first begins last.
+#define THREADS 3
+
+typedef struct member {
+    void (*fn)(void *arg, int64_t i);
+    void *arg;
+    int64_t i;
+} member;
+
+static void run_member(void *arg)
+{
+    const member *m = arg;
+    m->fn(m->arg, m->i);
+}
+
+static void share(const bd_team *team, int64_t count, void (*fn)(void *arg, int64_t i), void *arg)
+{
+    BD_STATUS(st);
+    bd_thread threads[THREADS];
+    member members[THREADS];
+    assert_in_range(count, 2, team->threads);
+    for (int64_t i = 1; i < count; i++) {
+        members[i] = (member){fn, arg, i};
+        bd_thread_start(&threads[i], "member", run_member, &members[i], st);
+        assert_ok(st);
+    }
+    fn(arg, 0);
+    for (int64_t i = 1; i < count; i++)
+        bd_thread_join(&threads[i]);
+}
+
+static void run_on(const bd_team *team, bd_primitive *p, const void *data)
+{
+    const size_t size = bd_primitive_scratch(p, team);
+    void *scratch = guarded(size);
+    assert_true(p->run(p, data, scratch, team));
+    expect_guard(scratch, size, 0, 0);
+    bd_free(scratch);
+}
+
+// Runs `p` on one thread, and on several into memory that held the same before. `out`: `count` elements
+// within the data.
+static void expect_same_on_threads(bd_primitive *p, const void *data, float *out, int64_t count)
+{
+    static const bd_team team = {.threads = THREADS, .share = share};
+    const size_t size = (size_t)count * sizeof *out;
+    float *want = bd_calloc((size_t)count, sizeof *want);
+    assert_non_null(p);
+    memset(out, 0xff, size);
+    run_on(NULL, p, data);
+    memcpy(want, out, size);
+    memset(out, 0xff, size);
+    run_on(&team, p, data);
+    assert_memory_equal(out, want, size);
+    bd_free(want);
+}
+
+static void threads_share_the_images_of_a_batch(void **state)
+{
+    (void)state;
+    bd_rng r = bd_rng_init(13);
+    const int64_t images = 24, side = 28, channels = 32, count = images * side * side * channels;
+    const bd_conv_shape conv = {.batch = images,
+                                .in_channels = channels,
+                                .out_channels = channels,
+                                .groups = 1,
+                                .in = {1, side, side},
+                                .out = {1, side, side},
+                                .filter = {1, 3, 3},
+                                .stride = {1, 1, 1},
+                                .dilation = {1, 1, 1},
+                                .pad_before = {0, 1, 1},
+                                .pad_after = {0, 1, 1}};
+    const bd_pooling_shape pooling = {.batch = images,
+                                      .channels = channels,
+                                      .in = {1, side, side},
+                                      .out = {1, side / 2, side / 2},
+                                      .window = {1, 2, 2},
+                                      .stride = {1, 2, 2}};
+    float *x = random_floats(&r, count), *y = random_floats(&r, count),
+          *filter = random_floats(&r, channels * channels * 9);
+    for (int kind = 0; kind < 2; kind++) {
+        bd_primitive_cache cache;
+        bd_primitive_cache_init(&cache);
+        bd_primitive *p = bd_conv_take(&cache, (bd_conv_kind)kind, &conv);
+        assert_true(p->threads_max >= THREADS);
+        expect_same_on_threads(p, &(bd_conv_data){.input = x, .filter = filter, .output = y},
+                               kind == BD_CONV_OUTPUT ? y : x, count);
+        bd_primitive_give(&cache, p);
+        bd_primitive_cache_fini(&cache);
+        memcpy(x, y, (size_t)count * sizeof *x);
+    }
+    static const bd_pooling_kind kinds[] = {BD_POOLING_MAX, BD_POOLING_MAX_GRAD, BD_POOLING_MEAN,
+                                            BD_POOLING_MEAN_GRAD};
+    for (int k = 0; k < 4; k++) {
+        bd_primitive_cache cache;
+        bd_primitive_cache_init(&cache);
+        bd_primitive *p = bd_pooling_take(&cache, kinds[k], &pooling);
+        const bool is_grad = k % 2 == 1;
+        expect_same_on_threads(p, &(bd_pooling_data){.x = x, .dx = y, .y = y, .dy = x}, y,
+                               is_grad ? count : count / 4);
+        bd_primitive_give(&cache, p);
+        bd_primitive_cache_fini(&cache);
+    }
+    bd_free(x);
+    bd_free(y);
+    bd_free(filter);
 }
 
 // A cache keeps the most recently used primitives, and lends each to one user.
@@ -252,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_match_the_plain_loops),
         cmocka_unit_test(pooling_matches_the_plain_loops),
+        cmocka_unit_test(threads_share_the_images_of_a_batch),
         cmocka_unit_test(the_cache_keeps_recent_primitives),
     };
     return BD_RUN_TESTS(tests);

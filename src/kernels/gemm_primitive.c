@@ -129,8 +129,9 @@ static bool point_at(dnnl_memory_t m, const void *data)
     return dnnl_memory_set_data_handle(m, (void *)(uintptr_t)data) == dnnl_success;
 }
 
-static bool product_run(bd_primitive *base, const void *gemm_data, void *scratch)
+static bool product_run(bd_primitive *base, const void *gemm_data, void *scratch, const bd_team *team)
 {
+    (void)team;
     product *p = BD_CONTAINER_OF(base, product, base);
     const bd_gemm_data *d = gemm_data;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p->memory[A]},
@@ -151,8 +152,11 @@ bd_primitive *bd_gemm_take(bd_primitive_cache *cache, const bd_gemm_shape *shape
     if (found) return found;
     product *p = bd_calloc(1, sizeof *p);
     p->shape = k;
-    p->base = (bd_primitive){
-        .free = product_free, .shape = &p->shape, .shape_size = sizeof p->shape, .run = product_run};
+    p->base = (bd_primitive){.threads_max = 1,
+                             .free = product_free,
+                             .shape = &p->shape,
+                             .shape_size = sizeof p->shape,
+                             .run = product_run};
     if (prepare(p)) return &p->base;
     product_free(&p->base);
     return NULL;

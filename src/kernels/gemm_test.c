@@ -116,13 +116,13 @@ static void prepared_products_match_too(void **state)
         bd_primitive *p = bd_gemm_take(&cache, &s);
         if (!p) continue;
         void *a = matrix(BD_F32, s.m * s.k), *b = matrix(BD_F32, s.k * s.n), *c = matrix(BD_F32, s.m * s.n);
-        void *scratch = bd_try_aligned(p->scratch_size + 64);
+        void *scratch = bd_try_aligned(bd_primitive_scratch(p, NULL) + 64);
         assert_non_null(scratch);
-        memset((char *)scratch + p->scratch_size, 0xa5, 64);
-        assert_true(p->run(p, &(bd_gemm_data){a, b, c}, scratch));
+        memset((char *)scratch + bd_primitive_scratch(p, NULL), 0xa5, 64);
+        assert_true(p->run(p, &(bd_gemm_data){a, b, c}, scratch, NULL));
         check(BD_F32, &s, a, b, c, 1);
         for (int k = 0; k < 64; k++)
-            assert_int_equal(((unsigned char *)scratch)[p->scratch_size + (size_t)k], 0xa5);
+            assert_int_equal(((unsigned char *)scratch)[bd_primitive_scratch(p, NULL) + (size_t)k], 0xa5);
         bd_primitive_give(&cache, p);
         bd_free(a);
         bd_free(b);

@@ -15,11 +15,11 @@ typedef struct bd_pooling {
     bd_pooling_shape shape;
     int64_t images; // of a call, a divisor of the batch
     dnnl_primitive_attr_t attr;
-    dnnl_stream_t stream;
     dnnl_primitive_desc_t forward_desc, backward_desc;
-    dnnl_primitive_t forward, backward;              // NULL where the kind does not need it
-    dnnl_memory_t input, output, workspace, scratch; // input: x or dx
-    dnnl_memory_t again_output;                      // of the forward pass that runs for the gradient
+    dnnl_primitive_t forward, backward; // NULL where the kind does not need it
+    bd_dnnl_lanes lanes;                // input: x or dx
+    // Of the gradient of the greatest element, on one thread.
+    dnnl_memory_t workspace, again_output;           // the latter of the forward pass that runs for it
     size_t workspace_size, again_size, scratch_size; // bytes, multiples of 64
 } bd_pooling;
 
@@ -98,13 +98,13 @@ static bool prepare(bd_pooling *p)
     images i;
     if (!bd_dnnl_engine() || !describe(p, &i) || dnnl_primitive_attr_create(&p->attr) != dnnl_success ||
         dnnl_primitive_attr_set_scratchpad_mode(p->attr, dnnl_scratchpad_mode_user) != dnnl_success ||
-        dnnl_stream_create(&p->stream, bd_dnnl_engine(), dnnl_stream_default_flags) != dnnl_success ||
         !make_descs(p, &i))
         return false;
     const dnnl_memory_desc_t *scratch = larger_scratch(p);
     p->scratch_size = rounded_size(scratch);
-    if (!make_memory(&p->input, &i.input) || !make_memory(&p->output, &i.output) ||
-        !make_memory(&p->scratch, scratch) ||
+    p->lanes = (bd_dnnl_lanes){
+        .max = p->shape.batch / p->images, .input = i.input, .output = i.output, .scratch = *scratch};
+    if (!bd_dnnl_lanes_grow(&p->lanes, 1) ||
         (p->kind != BD_POOLING_MEAN_GRAD &&
          dnnl_primitive_create(&p->forward, p->forward_desc) != dnnl_success) ||
         (is_grad(p->kind) && dnnl_primitive_create(&p->backward, p->backward_desc) != dnnl_success))
@@ -120,14 +120,14 @@ static bool prepare(bd_pooling *p)
 static void pooling_free(bd_primitive *base)
 {
     bd_pooling *p = BD_CONTAINER_OF(base, bd_pooling, base);
-    dnnl_memory_t memories[] = {p->input, p->output, p->workspace, p->scratch, p->again_output};
+    dnnl_memory_t memories[] = {p->workspace, p->again_output};
     for (size_t i = 0; i < sizeof memories / sizeof memories[0]; i++)
         if (memories[i]) dnnl_memory_destroy(memories[i]);
     if (p->forward) dnnl_primitive_destroy(p->forward);
     if (p->backward) dnnl_primitive_destroy(p->backward);
     if (p->forward_desc) dnnl_primitive_desc_destroy(p->forward_desc);
     if (p->backward_desc) dnnl_primitive_desc_destroy(p->backward_desc);
-    if (p->stream) dnnl_stream_destroy(p->stream);
+    bd_dnnl_lanes_fini(&p->lanes);
     if (p->attr) dnnl_primitive_attr_destroy(p->attr);
     bd_free(p);
 }
@@ -155,47 +155,59 @@ static bool point_at(dnnl_memory_t m, void *data)
     return !m || dnnl_memory_set_data_handle(m, data) == dnnl_success;
 }
 
-static bool run_forward(bd_pooling *p, dnnl_memory_t output)
+static bool run_forward(const bd_pooling *p, const bd_dnnl_lane *l, dnnl_memory_t output)
 {
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, p->input},
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, l->input},
                               {DNNL_ARG_DST, output},
-                              {DNNL_ARG_SCRATCHPAD, p->scratch},
+                              {DNNL_ARG_SCRATCHPAD, l->scratch},
                               {DNNL_ARG_WORKSPACE, p->workspace}};
-    return bd_dnnl_execute(p->forward, p->stream, p->workspace ? 4 : 3, args);
+    return bd_dnnl_execute(p->forward, l->stream, p->workspace ? 4 : 3, args);
 }
 
-static bool run_backward(bd_pooling *p)
+static bool run_backward(const bd_pooling *p, const bd_dnnl_lane *l)
 {
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_DIFF_SRC, p->input},
-                              {DNNL_ARG_DIFF_DST, p->output},
-                              {DNNL_ARG_SCRATCHPAD, p->scratch},
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_DIFF_SRC, l->input},
+                              {DNNL_ARG_DIFF_DST, l->output},
+                              {DNNL_ARG_SCRATCHPAD, l->scratch},
                               {DNNL_ARG_WORKSPACE, p->workspace}};
-    return bd_dnnl_execute(p->backward, p->stream, p->workspace ? 4 : 3, args);
+    return bd_dnnl_execute(p->backward, l->stream, p->workspace ? 4 : 3, args);
 }
 
-// One call; `in` and `out` are the elements before its images.
-static bool run_images(bd_pooling *p, const bd_pooling_data *data, int64_t in, int64_t out)
+typedef struct call {
+    const bd_pooling *pooling;
+    const bd_pooling_data *data;
+} call;
+
+static bool run_call(void *arg, const bd_dnnl_lane *l, int64_t i)
 {
-    float *x = data->x, *dx = data->dx, *y = data->y, *dy = data->dy;
+    const call *a = arg;
+    const bd_pooling *p = a->pooling;
+    const bd_pooling_shape *s = &p->shape;
+    const int64_t planes = i * p->images * s->channels, in = planes * bd_volume(s->in),
+                  out = planes * bd_volume(s->out); // before its images
+    float *x = a->data->x, *dx = a->data->dx, *y = a->data->y, *dy = a->data->dy;
     if (!is_grad(p->kind))
-        return point_at(p->input, x + in) && point_at(p->output, y + out) && run_forward(p, p->output);
-    if (p->kind == BD_POOLING_MAX_GRAD && !(point_at(p->input, x + in) && run_forward(p, p->again_output)))
+        return point_at(l->input, x + in) && point_at(l->output, y + out) && run_forward(p, l, l->output);
+    if (p->kind == BD_POOLING_MAX_GRAD && !(point_at(l->input, x + in) && run_forward(p, l, p->again_output)))
         return false;
-    return point_at(p->input, dx + in) && point_at(p->output, dy + out) && run_backward(p);
+    return point_at(l->input, dx + in) && point_at(l->output, dy + out) && run_backward(p, l);
 }
 
-static bool pooling_run(bd_primitive *base, const void *pooling_data, void *scratch)
+static bool pooling_run(bd_primitive *base, const void *pooling_data, void *scratch, const bd_team *team)
 {
     bd_pooling *p = BD_CONTAINER_OF(base, bd_pooling, base);
-    const bd_pooling_shape *s = &p->shape;
-    bd_dnnl_one_thread();
+    call a = {p, pooling_data};
     char *at = scratch;
-    bool ok = point_at(p->workspace, at) && point_at(p->again_output, at + p->workspace_size) &&
-              point_at(p->scratch, at + p->workspace_size + p->again_size);
-    for (int64_t i = 0; i < s->batch && ok && !bd_interrupted(); i += p->images)
-        ok = run_images(p, pooling_data, i * bd_volume(s->in) * s->channels,
-                        i * bd_volume(s->out) * s->channels);
-    return ok;
+    bd_dnnl_one_thread();
+    return point_at(p->workspace, at) && point_at(p->again_output, at + p->workspace_size) &&
+           bd_dnnl_share(&(bd_dnnl_job){.lanes = &p->lanes,
+                                        .calls = p->shape.batch / p->images,
+                                        .threads = bd_primitive_threads(base, team),
+                                        .fn = run_call,
+                                        .arg = &a,
+                                        .scratch = at + p->workspace_size + p->again_size,
+                                        .scratch_size = p->scratch_size},
+                         team);
 }
 
 // ---- The cache ----
@@ -216,6 +228,8 @@ bd_primitive *bd_pooling_take(bd_primitive_cache *cache, bd_pooling_kind kind, c
         pooling_free(&p->base);
         return NULL;
     }
-    p->base.scratch_size = p->workspace_size + p->again_size + p->scratch_size;
+    p->base.threads_max = kind == BD_POOLING_MAX_GRAD ? 1 : shape->batch / p->images;
+    p->base.scratch_size = p->workspace_size + p->again_size;
+    p->base.thread_scratch_size = p->scratch_size;
     return &p->base;
 }

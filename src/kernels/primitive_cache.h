@@ -5,6 +5,7 @@
 #ifndef BD_KERNELS_PRIMITIVE_CACHE_H
 #define BD_KERNELS_PRIMITIVE_CACHE_H
 
+#include "base/team.h"
 #include "base/thread.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,11 +16,27 @@ typedef struct bd_primitive {
     void (*free)(struct bd_primitive *p);
     const void *shape; // within the object
     size_t shape_size;
-    size_t scratch_size; // bytes that a run needs besides, aligned to 64; they need not be kept between runs
-    // Runs it over `data`, of the kind of object, on this thread alone, on one thread at a time. False when
-    // oneDNN fails.
-    bool (*run)(struct bd_primitive *p, const void *data, void *scratch);
+    // Bytes that a run needs besides, aligned to 64, of all threads together and of each thread. They need not
+    // be kept between runs. See bd_primitive_scratch.
+    size_t scratch_size, thread_scratch_size;
+    int64_t threads_max; // that may share a run, at least 1
+    // Runs it over `data`, of the kind of object; one run at a time. `team`: threads that may share the run;
+    // NULL: this thread alone. The result does not depend on it. False when oneDNN fails.
+    bool (*run)(struct bd_primitive *p, const void *data, void *scratch, const bd_team *team);
 } bd_primitive;
+
+// The number of threads of `team` that a run is for.
+static inline int64_t bd_primitive_threads(const bd_primitive *p, const bd_team *team)
+{
+    if (!team) return 1;
+    return team->threads < p->threads_max ? team->threads : p->threads_max;
+}
+
+// The bytes that a run with `team` needs besides.
+static inline size_t bd_primitive_scratch(const bd_primitive *p, const bd_team *team)
+{
+    return p->scratch_size + (size_t)bd_primitive_threads(p, team) * p->thread_scratch_size;
+}
 
 typedef struct bd_primitive_cache {
     bd_mutex mu;

@@ -7,6 +7,7 @@
 #ifndef BD_OP_KERNEL_H
 #define BD_OP_KERNEL_H
 
+#include "base/team.h"
 #include "graph/graph.h"
 #include "op/step.h"
 #include "op/variable.h"
@@ -154,5 +155,12 @@ static inline const bd_fs *bd_op_fs(const bd_op_ctx *c)
 // returns when all are done. Runs in one piece when that is not worth it.
 void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
                      void (*fn)(void *arg, int64_t from, int64_t to), void *arg);
+
+// The same threads, for numeric loops that take a team.
+typedef struct bd_op_team {
+    bd_team base;
+    bd_op_ctx *c;
+} bd_op_team;
+bd_op_team bd_op_team_of(bd_op_ctx *c);
 
 #endif

@@ -6,8 +6,8 @@
 //
 // A piece is done block by block, between which the loop may be interrupted (base/interrupt.h).
 #include "base/account.h"
-#include "base/alloc.h"
 #include "base/interrupt.h"
+#include "base/slab.h"
 #include "base/thread.h"
 #include "base/thread_pool.h"
 #include "op/kernel.h"
@@ -34,7 +34,7 @@ static void job_unref(job *j)
     if (atomic_fetch_sub_explicit(&j->refs, 1, memory_order_acq_rel) != 1) return;
     bd_event_fini(&j->done);
     bd_account_unref(j->account);
-    bd_free(j);
+    bd_slab_free(j);
 }
 
 static void run_blocks(const job *j, int64_t from, int64_t to)
@@ -65,13 +65,18 @@ static void help(void *arg)
     job_unref(j);
 }
 
+static int64_t count_threads(const bd_op_ctx *c)
+{
+    bd_thread_pool *pool = c->step ? c->step->pool : NULL;
+    return pool ? bd_thread_pool_threads(pool) : 1;
+}
+
 void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
                      void (*fn)(void *arg, int64_t from, int64_t to), void *arg)
 {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    bd_thread_pool *pool = c->step ? c->step->pool : NULL;
-    int64_t threads = pool ? bd_thread_pool_threads(pool) : 1;
+    const int64_t threads = count_threads(c);
     int64_t pieces = bd_min(count / grain, threads * PIECES_PER_THREAD);
     const job whole = {.fn = fn,
                        .arg = arg,
@@ -82,7 +87,7 @@ void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
         run_blocks(&whole, 0, count);
         return;
     }
-    job *j = bd_calloc(1, sizeof *j);
+    job *j = bd_slab_alloc(sizeof *j);
     *j = whole;
     j->account = bd_account_ref(bd_account_current);
     j->piece = (count + pieces - 1) / pieces;
@@ -92,9 +97,34 @@ void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
     bd_event_init(&j->done);
     for (int64_t i = 0; i < helpers; i++) {
         atomic_fetch_add_explicit(&j->refs, 1, memory_order_relaxed);
-        if (!bd_thread_pool_submit(pool, help, j)) job_unref(j);
+        if (!bd_thread_pool_submit(c->step->pool, help, j)) job_unref(j);
     }
     take_pieces(j);
     bd_event_wait(&j->done); // for pieces that helpers have begun: fn does not wait
     job_unref(j);
+}
+
+// ---- Teams ----
+
+typedef struct shared {
+    void (*fn)(void *arg, int64_t i);
+    void *arg;
+} shared;
+
+static void call_each(void *arg, int64_t from, int64_t to)
+{
+    const shared *s = arg;
+    for (int64_t i = from; i < to; i++)
+        s->fn(s->arg, i);
+}
+
+static void share(const bd_team *team, int64_t count, void (*fn)(void *arg, int64_t i), void *arg)
+{
+    const bd_op_team *t = BD_CONTAINER_OF(team, bd_op_team, base);
+    bd_parallel_for(t->c, count, 1, call_each, &(shared){fn, arg});
+}
+
+bd_op_team bd_op_team_of(bd_op_ctx *c)
+{
+    return (bd_op_team){.base = {.threads = count_threads(c), .share = share}, .c = c};
 }

@@ -254,11 +254,13 @@ braid_tensor *bd_window_output(bd_op_ctx *c, braid_dtype dtype, const braid_shap
 bool bd_run_primitive(bd_op_ctx *c, bd_primitive_cache *cache, bd_primitive *p, const void *data)
 {
     if (!p) return false;
-    bd_buffer *scratch = bd_buffer_new(p->scratch_size);
+    const bd_op_team team = bd_op_team_of(c);
+    const size_t size = bd_primitive_scratch(p, &team.base);
+    bd_buffer *scratch = bd_buffer_new(size);
     if (!scratch) {
-        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %zu bytes for %s", p->scratch_size,
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %zu bytes for %s", size,
                    c->node->op_type);
-    } else if (!p->run(p, data, scratch->data)) {
+    } else if (!p->run(p, data, scratch->data, &team.base)) {
         bd_op_fail(c, BRAID_INTERNAL, "oneDNN failed to run %s", c->node->op_type);
     }
     bd_buffer_unref(scratch);
