@@ -79,6 +79,12 @@ void bd_function_call(bd_function_runtime *fs, const bd_callee *f, const bd_invo
     fs->ops->call(fs, f, call);
 }
 
+void bd_function_call_on(bd_function_runtime *fs, const bd_func_ref *f, const char *device,
+                         const bd_invocation *call)
+{
+    fs->ops->call_on(fs, f, device, call);
+}
+
 void bd_step_call(bd_step *step, const bd_func_ref *f, bd_callee_kind kind, const braid_tensor *args,
                   int arg_count, bd_function_done_fn done, void *arg)
 {

@@ -70,6 +70,8 @@ typedef struct bd_function_runtime_ops {
     braid_code (*find)(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind, const char *device,
                        const bd_callee **out, braid_status *st);
     void (*call)(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *call);
+    void (*call_on)(bd_function_runtime *fs, const bd_func_ref *f, const char *device,
+                    const bd_invocation *call);
     void (*destroy)(bd_function_runtime *fs);
 } bd_function_runtime_ops;
 
@@ -98,13 +100,19 @@ static inline void bd_function_runtime_unref(bd_function_runtime *fs)
 // Other errors are those of bd_function_instantiate and of compiling. Any thread.
 braid_code bd_function_find(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                             const bd_callee **out, braid_status *st);
-// The same on another device of this task; InvalidArgument for a device of another task.
+// The same on another device of this task; InvalidArgument for another name.
 braid_code bd_function_find_on(bd_function_runtime *fs, const bd_func_ref *f, bd_callee_kind kind,
                                const char *device, const bd_callee **out, braid_status *st);
 
 // Calls the function: see bd_invocation. The environment and the arguments are referenced until the end.
 // InvalidArgument when the arguments do not match the function's; ResourceExhausted beyond BD_CALL_DEPTH_MAX.
 void bd_function_call(bd_function_runtime *fs, const bd_callee *f, const bd_invocation *call);
+
+// Finds `f`, as BD_CALLEE_LOCAL, on the device with that full name, and calls it there. The device may be
+// one of another task of the cluster: see bd_remote_functions in runtime/function_runtime.h. `done` gets the
+// error of finding, too.
+void bd_function_call_on(bd_function_runtime *fs, const bd_func_ref *f, const char *device,
+                         const bd_invocation *call);
 
 // From a kernel: finds `f` in the step's environment and calls it with the step. `done` gets the error of
 // finding, too.

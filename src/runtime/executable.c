@@ -128,7 +128,9 @@ braid_code bd_executable_compile(braid_graph *g, const bd_local_devices *devices
 {
     bd_library *library = bd_library_ref(g->library); // the graph is used up
     braid_code code = compile(g, devices, disabled_rewrites, store, out, st);
-    if (!code) (*out)->functions = bd_function_runtime_new(library, devices, NULL, disabled_rewrites);
+    if (!code)
+        (*out)->functions = bd_function_runtime_new(
+            library, &(bd_function_surroundings){.devices = devices, .disabled_rewrites = disabled_rewrites});
     bd_library_unref(library);
     return code;
 }

@@ -31,6 +31,7 @@ typedef struct environment {
     atomic_int refs; // of all views
     bd_library *library;
     bd_resources *own_resources; // a reference to the given resources; NULL: those of the device
+    bd_remote_functions *remote; // a reference; NULL: there are no other tasks
     unsigned disabled_rewrites;
     bd_mutex compile_mu; // held while a callee is compiled, so that it is compiled once
     bd_mutex mu;
@@ -349,6 +350,20 @@ static void call_function(bd_function_runtime *fs, const bd_callee *f, const bd_
     if (!is_deep || !fs->pool || !bd_thread_pool_submit(fs->pool, start, c)) start(c);
 }
 
+static void call_function_on(bd_function_runtime *fs, const bd_func_ref *f, const char *device,
+                             const bd_invocation *from)
+{
+    environment *e = environment_of(fs);
+    BD_STATUS(st);
+    const bd_callee *what;
+    if (e->remote && find_device(e, device) < 0)
+        e->remote->ops->call(e->remote, &(bd_remote_call){e->library, f, device, e->disabled_rewrites, from});
+    else if (find(fs, f, BD_CALLEE_LOCAL, device, &what, st))
+        from->done(from->arg, NULL, 0, st);
+    else
+        call_function(fs, what, from);
+}
+
 // ---- Beginning and end ----
 
 static void destroy(bd_function_runtime *fs)
@@ -363,24 +378,27 @@ static void destroy(bd_function_runtime *fs)
     bd_mutex_fini(&e->compile_mu);
     bd_library_unref(e->library);
     bd_resources_unref(e->own_resources);
+    bd_remote_functions_unref(e->remote);
     bd_free(e->devices);
     bd_free(e->infos);
     bd_free(e->views);
     bd_free(e);
 }
 
-bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_local_devices *devices,
-                                             bd_resources *resources, unsigned disabled_rewrites)
+bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_function_surroundings *around)
 {
-    static const bd_function_runtime_ops ops = {.find = find, .call = call_function, .destroy = destroy};
+    static const bd_function_runtime_ops ops = {
+        .find = find, .call = call_function, .call_on = call_function_on, .destroy = destroy};
+    const bd_local_devices *devices = around->devices;
     const size_t count = (size_t)devices->count;
     environment *e = bd_calloc(1, sizeof *e);
     atomic_init(&e->refs, 1);
     bd_mutex_init(&e->mu);
     bd_mutex_init(&e->compile_mu);
     e->library = bd_library_ref(library);
-    e->own_resources = bd_resources_ref(resources);
-    e->disabled_rewrites = disabled_rewrites;
+    e->own_resources = bd_resources_ref(around->resources);
+    e->remote = bd_remote_functions_ref(around->remote);
+    e->disabled_rewrites = around->disabled_rewrites;
     e->device_count = devices->count;
     e->devices = bd_memdup(devices->devices, count * sizeof(bd_device *));
     e->infos = bd_memdup(devices->infos, count * sizeof *e->infos);
@@ -390,7 +408,7 @@ bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_local
         e->views[i] = (bd_function_runtime){.ops = &ops,
                                             .refs = &e->refs,
                                             .device = d->name,
-                                            .resources = resources ? resources : d->resources,
+                                            .resources = e->own_resources ? e->own_resources : d->resources,
                                             .pool = d->pool,
                                             .io_pool = d->io_pool};
     }

@@ -10,11 +10,49 @@
 #include "op/function.h"
 #include "runtime/executable.h"
 
-// Makes an environment with count 1 over `library` (one more reference is taken; NULL: no functions). The
-// devices must outlive it; the arrays are copied. Functions use `resources` (one more reference is taken;
-// NULL: those of the device that they run on). `disabled_rewrites` as for bd_executable_compile.
-bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_local_devices *devices,
-                                             bd_resources *resources, unsigned disabled_rewrites);
+// A call of a function on a device of another task.
+typedef struct bd_remote_call {
+    bd_library *library; // of the caller; borrowed until bd_remote_functions_ops.call returns, as the rest
+    const bd_func_ref *function;
+    const char *device; // full name
+    unsigned disabled_rewrites;
+    const bd_invocation *call;
+} bd_remote_call;
+
+// Calls functions on other tasks: cluster/worker/remote_functions.h. Counted.
+typedef struct bd_remote_functions bd_remote_functions;
+typedef struct bd_remote_functions_ops {
+    // As bd_function_call; `done` gets the error of finding, too. The function runs in a step of its own on
+    // the other task, and is cancelled with the caller's step.
+    void (*call)(bd_remote_functions *r, const bd_remote_call *call);
+    void (*destroy)(bd_remote_functions *r);
+} bd_remote_functions_ops;
+
+struct bd_remote_functions {
+    const bd_remote_functions_ops *ops;
+    atomic_int refs;
+};
+
+static inline bd_remote_functions *bd_remote_functions_ref(bd_remote_functions *r) // NULL is accepted
+{
+    if (r) atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+    return r;
+}
+static inline void bd_remote_functions_unref(bd_remote_functions *r) // NULL is accepted
+{
+    if (r && atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) r->ops->destroy(r);
+}
+
+// What functions see of the task that they run on.
+typedef struct bd_function_surroundings {
+    const bd_local_devices *devices; // they must outlive the environment; the arrays are copied
+    bd_resources *resources; // one more reference is taken; NULL: those of the device that a function runs on
+    bd_remote_functions *remote; // one more reference is taken; NULL: there are no other tasks
+    unsigned disabled_rewrites;  // as for bd_executable_compile
+} bd_function_surroundings;
+
+// Makes an environment with count 1 over `library` (one more reference is taken; NULL: no functions).
+bd_function_runtime *bd_function_runtime_new(bd_library *library, const bd_function_surroundings *around);
 
 // The view of the same environment from another of its devices.
 bd_function_runtime *bd_function_runtime_on(bd_function_runtime *fs, const bd_device *device);

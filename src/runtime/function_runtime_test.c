@@ -44,7 +44,7 @@ static void open(fixture *f)
     const bd_device_info info = {.name = f->device->name, .type = f->device->type};
     const bd_local_devices devices = {.devices = &f->device, .infos = &info, .count = 1};
     f->library = bd_library_ref(f->g->library);
-    f->functions = bd_function_runtime_new(f->library, &devices, NULL, 0);
+    f->functions = bd_function_runtime_new(f->library, &(bd_function_surroundings){.devices = &devices});
     braid_graph_free(f->g); // the environment needs the library only
 }
 
@@ -186,7 +186,8 @@ static void a_call_may_outlive_the_session_that_has_the_resources(void **state)
     bd_resources *own = bd_resources_new("localhost");
     const bd_device_info info = {.name = f.device->name, .type = f.device->type};
     const bd_local_devices devices = {.devices = &f.device, .infos = &info, .count = 1};
-    f.functions = bd_function_runtime_new(f.library, &devices, own, 0);
+    f.functions = bd_function_runtime_new(f.library,
+                                          &(bd_function_surroundings){.devices = &devices, .resources = own});
     braid_tensor *x = braid_tensor_float(1);
     result r;
     start(&f, "wait", 0, x, 1, NULL, &r);

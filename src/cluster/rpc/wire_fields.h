@@ -10,6 +10,7 @@
 //   GetStatusResponse                    1000   the task takes tensors that are pushed to it
 //   GetStatusResponse                    1001   the fingerprint of the task's cluster specification (fixed64)
 //   RunGraphRequest                      1000   all tasks of the step take pushes: push what goes to them
+//   RunGraphRequest                      1001   functions that called each other down to this step (fixed64)
 //   RunGraphResponse                     1000   the step ends on this task without CleanupGraph
 //   RunGraphResponse                     1001   a PushedTensor for the task of the master
 //   RecvTensorRequest                    1000   the receiver takes a large tensor in chunks
@@ -27,6 +28,7 @@
 #define BD_STATUS_TAKES_PUSHES 1000
 #define BD_STATUS_SPEC_FINGERPRINT 1001
 #define BD_RUN_GRAPH_PUSHES 1000
+#define BD_RUN_GRAPH_CALL_DEPTH 1001
 #define BD_RUN_GRAPH_RESPONSE_ENDS_BY_ITSELF 1000
 #define BD_RUN_GRAPH_RESPONSE_PUSHED 1001
 #define BD_RECV_TAKES_CHUNKS 1000

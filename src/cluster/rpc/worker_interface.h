@@ -50,6 +50,7 @@ typedef struct bd_run_graph {
     bool is_partial, is_last_partial;
     // All tasks of the step take pushes (bd_worker.takes_pushes): push the tensors for them.
     bool pushes;
+    int call_depth; // bd_step.call_depth: of a function that another task calls
     // Receives the tensors for the master's task when the partition has run, as PushedTensors in
     // BD_RUN_GRAPH_RESPONSE_PUSHED. Empty before; NULL: they are pushed, too.
     bd_message *returned;

@@ -13,6 +13,7 @@
 #include "cluster/spec/cluster_def.h"
 #include "cluster/spec/graph_options.h"
 #include "cluster/worker/outbox.h"
+#include "op/function.h"
 #include "proto/pack.h"
 #include "runtime/cost_graph.h"
 #include "tensor/named_tensor.h"
@@ -313,6 +314,7 @@ static void set_run(run_call *c)
 {
     const Tensorflow__RunGraphRequest *request = c->request;
     const Tensorflow__ExecutorOpts *o = options_of(request);
+    const uint64_t depth = bd_proto_unknown_fixed64(&request->base, BD_RUN_GRAPH_CALL_DEPTH);
     c->sends = bd_slab_alloc(c->sent.len * sizeof *c->sends);
     for (size_t i = 0; i < c->sent.len; i++)
         c->sends[i] = (bd_run_graph_send){c->sent.items[i].name, &c->sent.items[i].tensor};
@@ -333,6 +335,7 @@ static void set_run(run_call *c)
         .is_partial = request->is_partial,
         .is_last_partial = request->is_last_partial_run,
         .pushes = !request->is_partial && bd_proto_has_unknown(&request->base, BD_RUN_GRAPH_PUSHES),
+        .call_depth = (int)bd_min(depth, BD_CALL_DEPTH_MAX),
         .returned = &c->returned,
     };
 }

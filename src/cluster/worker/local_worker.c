@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "cluster/worker/local_worker_internal.h"
+#include "cluster/worker/remote_functions.h"
 #include "graph/device_name.h"
 #include "runtime/optimize.h"
 #include <inttypes.h>
@@ -56,6 +57,7 @@ static bd_worker_session *session_new_locked(bd_local_worker *w, const char *han
                                   .incarnation = owner->incarnation,
                                   .collective_leader = bd_strdup(leader)};
     s->cluster = bd_session_cluster_ref(owner->cluster);
+    s->remote_functions = bd_remote_functions_new(handle, bd_worker_session_peers(w, s), s->cluster);
     s->kernels = bd_kernel_store_new();
     s->is_isolated = is_isolated;
     s->account = bd_accounts_of(w->accounts, owner->client);
@@ -78,6 +80,7 @@ static void session_unref(bd_worker_session *s)
     bd_map_fini(&s->graphs);
     bd_free((char *)s->owner.task);
     bd_free((char *)s->owner.collective_leader);
+    bd_remote_functions_unref(s->remote_functions);
     bd_session_cluster_unref(s->cluster);
     bd_free(s->handle);
     bd_free(s);
@@ -263,7 +266,11 @@ static braid_code assign_devices(const bd_local_worker *w, const bd_worker_sessi
 static bd_function_runtime *functions_new(const bd_local_worker *w, const bd_worker_session *s,
                                           bd_library *library, unsigned disabled_rewrites)
 {
-    return bd_function_runtime_new(library, bd_worker_session_devices(w, s), s->resources, disabled_rewrites);
+    return bd_function_runtime_new(library,
+                                   &(bd_function_surroundings){.devices = bd_worker_session_devices(w, s),
+                                                               .resources = s->resources,
+                                                               .remote = s->remote_functions,
+                                                               .disabled_rewrites = disabled_rewrites});
 }
 
 static bd_worker_graph *graph_new(bd_worker_session *s, bd_plan *plan)

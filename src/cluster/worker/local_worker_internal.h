@@ -15,10 +15,11 @@ typedef struct bd_worker_session {
     bd_kernel_store *kernels;
     bd_resources *resources; // its own when it is isolated, else a view of the device's
     bool is_isolated;
-    bd_session_cluster *cluster; // a reference; NULL: that of the server
-    bd_account *account;         // of its client, not owned; NULL: it has no limits
-    bd_map graphs;               // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
-    int registering;             // graphs that are about to be there; guarded by the worker's mu
+    bd_session_cluster *cluster;           // a reference; NULL: that of the server
+    bd_remote_functions *remote_functions; // for calls from its graphs; a reference
+    bd_account *account;                   // of its client, not owned; NULL: it has no limits
+    bd_map graphs;    // handle -> bd_worker_graph, one reference each; guarded by the worker's mu
+    int registering;  // graphs that are about to be there; guarded by the worker's mu
     bool was_created; // by CreateWorkerSession: stays until DeleteWorkerSession, or while its master does
     bd_session_owner owner; // its task owned; "": not known
     atomic_bool is_dropped; // no step of it begins any more

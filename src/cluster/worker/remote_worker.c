@@ -233,6 +233,7 @@ static void write_run(const bd_run_graph *run, bd_message *request)
     bd_wire_writer_init(&writer, request);
     bd_proto_pack(&rest.base, &writer);
     if (run->pushes) bd_wire_put_uint(&writer, BD_RUN_GRAPH_PUSHES, 1);
+    if (run->call_depth > 0) bd_wire_put_fixed64(&writer, BD_RUN_GRAPH_CALL_DEPTH, (uint64_t)run->call_depth);
     for (int i = 0; i < run->send_count; i++)
         bd_named_tensor_put(run->sends[i].key, run->sends[i].tensor, 3, &writer);
     bd_wire_writer_finish(&writer);

@@ -41,6 +41,7 @@ braid_code bd_worker_step_begin(bd_local_worker *w, const bd_run_graph *run, bd_
                                                : bd_task_collectives_base(w->collectives),
         .collective_leader = graph->session->owner.collective_leader,
         .functions = graph->functions,
+        .call_depth = run->call_depth,
     };
     return BRAID_OK;
 }

@@ -203,19 +203,16 @@ static void remote_start(bd_op_ctx *c)
     const call_state *s = c->state;
     bd_function_runtime *fs = c->step->functions;
     char buf[BD_DEVICE_NAME_MAX];
-    BD_STATUS(st);
-    const bd_callee *callee = NULL;
-    const char *device = fs ? target_device(c, fs->device, buf) : "";
-    if (device && bd_function_find_on(fs, &s->f, BD_CALLEE_LOCAL, device, &callee, st))
-        bd_op_fail_status(c, st);
-    if (bd_op_failed(c)) {
+    if (!fs) bd_op_fail(c, BRAID_NOT_FOUND, "Function %s is not defined.", s->f.name);
+    const char *device = fs ? target_device(c, fs->device, buf) : NULL;
+    if (!device) {
         bd_op_done(c);
         return;
     }
     braid_tensor *args = borrow_inputs(c, 1);
     const bd_invocation call = {
         .args = args, .arg_count = c->input_count - 1, .step = c->step, .done = call_done, .arg = c};
-    bd_function_call(fs, callee, &call); // `c` may be gone when this returns
+    bd_function_call_on(fs, &s->f, device, &call); // `c` may be gone when this returns
     bd_slab_free(args);
 }
 
@@ -229,6 +226,9 @@ BD_OP(RemoteCall) = {
                            .create = remote_create,
                            .destroy = call_destroy,
                            .start = remote_start}),
-    .doc = "Calls a function on the device that `target` names.",
-    .deviation = "The device must be one of the task that the node is on.",
+    .doc = "Calls a function on the device that `target` names, also of another task of the cluster. What "
+           "the name leaves out is as in the name of the node's device.",
+    .deviation =
+        "On another task the function runs in a step of its own: collectives in it do not meet those of the "
+        "calling step.",
 };
