@@ -11,6 +11,10 @@ extern "C" {
 
 typedef struct braid_server_options {
     int64_t session_timeout_ms; ///< CreateSession gives up waiting for tasks after this; 0: never
+    /// A run takes no longer than this if neither it nor its session names a time (operation_timeout_in_ms of
+    /// a TensorFlow server's default_session_config); 0: any time.
+    int64_t operation_timeout_ms;
+    bool log_device_placement; ///< all its sessions log their placement (braid_session_options)
     /// A worker or client whose connection is lost for this time, the grace time, is gone for good; 0: a
     /// minute, or what the environment variable BRAID_GRACE_SECONDS says.
     int64_t worker_gone_timeout_ms;

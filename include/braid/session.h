@@ -50,6 +50,9 @@ typedef struct braid_session_options {
     /// missing type ("/gpu:k") by CPU device k, modulo their number.
     bool allow_soft_placement;
     bool log_device_placement; ///< one line a node with its device
+    /// Only the nodes that a run needs must be on a device that exists (place_pruned_graph of GraphOptions):
+    /// the run fails, and not the session that gets the graph.
+    bool place_pruned_graph;
     /// On a cluster: the session gets variables and other resources of its own, which other sessions do not
     /// see and which are freed with it. In this process every session is isolated.
     bool isolate_session_state;

@@ -10,16 +10,31 @@ typedef struct {
 
 static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"cluster",  "job",         "index",      "inter_op_threads", "cpu_devices",
-                            "insecure", "allow_users", "file_roots", "limits",           "monitoring_address",
-                            "tls_dir",  NULL};
+    static char *names[] = {"cluster",
+                            "job",
+                            "index",
+                            "inter_op_threads",
+                            "cpu_devices",
+                            "insecure",
+                            "allow_users",
+                            "file_roots",
+                            "limits",
+                            "monitoring_address",
+                            "tls_dir",
+                            "operation_timeout_ms",
+                            "log_device_placement",
+                            NULL};
     braid_server_options o = {0};
+    long long timeout_ms = 0;
     const char *cluster_json = NULL, *job = NULL;
-    int index = 0, insecure = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|zziiipzzzzz", names, &cluster_json, &job, &index,
+    int index = 0, insecure = 0, log = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|zziiipzzzzzLp", names, &cluster_json, &job, &index,
                                      &o.inter_op_threads, &o.cpu_devices, &insecure, &o.allow_users,
-                                     &o.file_roots, &o.limits, &o.monitoring_address, &o.tls_dir))
+                                     &o.file_roots, &o.limits, &o.monitoring_address, &o.tls_dir, &timeout_ms,
+                                     &log))
         return NULL;
+    o.operation_timeout_ms = timeout_ms;
+    o.log_device_placement = log;
     o.insecure = insecure;
     server_object *s = (server_object *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;

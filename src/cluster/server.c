@@ -377,6 +377,8 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .spec_check = s->env.spec_check,
                                                    .accounts = s->accounts,
                                                    .session_timeout_ms = options->session_timeout_ms,
+                                                   .log_device_placement = options->log_device_placement,
+                                                   .operation_timeout_ms = options->operation_timeout_ms,
                                                    .client_gone_ms = limits->gone_ms,
                                                    .session_idle_ms = options->session_idle_timeout_ms,
                                                    .sessions_max = s->limits.sessions,

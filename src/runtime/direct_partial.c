@@ -74,10 +74,7 @@ static braid_code compile(void *arg, const bd_run_signature *signature, bd_cance
     (void)cancellation; // does not wait
     bd_direct_session *s = arg;
     bd_client_graph prepared;
-    bd_mutex_lock(&s->graph_mu);
-    braid_code code =
-        bd_client_graph_build(&s->graph, signature, BD_FEED_BY_RENDEZVOUS, &s->infos[0], &prepared, st);
-    bd_mutex_unlock(&s->graph_mu);
+    braid_code code = bd_direct_prune(s, signature, BD_FEED_BY_RENDEZVOUS, &s->infos[0], &prepared, st);
     if (code) return code;
     partial_plan *p = plan_new(s, &prepared);
     const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};

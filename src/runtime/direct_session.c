@@ -81,7 +81,8 @@ static braid_code extend_locked(bd_direct_session *s, const braid_graph *graph, 
     const bd_placer_options options = {.devices = s->infos,
                                        .device_count = s->device_count,
                                        .default_device = s->infos[0].name,
-                                       .allow_soft_placement = s->allow_soft_placement,
+                                       .allow_soft_placement =
+                                           s->allow_soft_placement || s->place_pruned_graph,
                                        .log_soft_placement = s->allow_soft_placement,
                                        .log_device_placement = s->log_device_placement};
     bd_graph_lower(&s->graph, first);
@@ -101,15 +102,26 @@ static braid_code direct_extend(bd_session *base, const braid_graph *graph, int 
 
 // ---- Compiling ----
 
+braid_code bd_direct_prune(bd_direct_session *s, const bd_run_signature *signature, bd_feed_style style,
+                           const bd_device_info *client, bd_client_graph *out, braid_status *st)
+{
+    bd_mutex_lock(&s->graph_mu);
+    braid_code code = bd_client_graph_build(&s->graph, signature, style, client, out, st);
+    bd_mutex_unlock(&s->graph_mu);
+    if (code) return code;
+    const bd_placer_options devices = {.devices = s->infos, .device_count = s->device_count};
+    if (s->place_pruned_graph && !s->allow_soft_placement) code = bd_place_check(&out->graph, &devices, st);
+    if (code) bd_client_graph_fini(out);
+    return code;
+}
+
 static braid_code compile(void *arg, const bd_run_signature *signature, bd_cancellation *cancellation,
                           void **entry, braid_status *st)
 {
     (void)cancellation; // does not wait
     bd_direct_session *s = arg;
     bd_client_graph prepared;
-    bd_mutex_lock(&s->graph_mu);
-    braid_code code = bd_client_graph_build(&s->graph, signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
-    bd_mutex_unlock(&s->graph_mu);
+    braid_code code = bd_direct_prune(s, signature, BD_FEED_BY_CALL_FRAME, NULL, &prepared, st);
     if (code) return code;
     const bd_local_devices devices = {.devices = s->devices, .infos = s->infos, .count = s->device_count};
     bd_executable *e;
@@ -451,6 +463,7 @@ braid_code bd_direct_session_new(const braid_session_options *options, bd_sessio
     s->base.ops = &ops;
     s->allow_soft_placement = o->allow_soft_placement;
     s->log_device_placement = o->log_device_placement;
+    s->place_pruned_graph = o->place_pruned_graph;
     s->operation_timeout_ms = o->operation_timeout_ms;
     s->disabled_rewrites = o->disabled_rewrites;
     bd_mutex_init(&s->graph_mu);

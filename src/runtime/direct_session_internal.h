@@ -15,7 +15,7 @@
 
 typedef struct bd_direct_session {
     bd_session base;
-    bool allow_soft_placement, log_device_placement;
+    bool allow_soft_placement, log_device_placement, place_pruned_graph;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...
     bd_thread_pool *pool;       // runs nodes
@@ -62,6 +62,11 @@ braid_code bd_direct_limit_start(bd_direct_session *s, bd_direct_limit *l, bd_ca
 void bd_direct_limit_end(bd_direct_limit *l);
 
 int64_t bd_direct_draw_step_id(bd_direct_session *s);
+
+// The part of the session's graph that a run needs (bd_client_graph_build), whose nodes are where they ask to
+// be.
+braid_code bd_direct_prune(bd_direct_session *s, const bd_run_signature *signature, bd_feed_style style,
+                           const bd_device_info *client, bd_client_graph *out, braid_status *st);
 // The name of a step's container, "__per_step_ID__", is written within `buf`.
 enum {
     BD_DIRECT_CONTAINER_MAX = 40

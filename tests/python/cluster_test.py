@@ -166,6 +166,16 @@ class LocalServerTest(unittest.TestCase):
                     session.run(v.initializer)
                 self.assertEqual(session.run(tf.assign_add(v, 1.0)), expected)
 
+    def test_a_server_limits_the_time_of_runs_of_sessions_that_do_not(self):
+        import braid.tensorflow as tf
+
+        server = tf.train.Server.create_local_server(config=tf.ConfigProto(operation_timeout_in_ms=50))
+        with tf.Graph().as_default():
+            waits = tf.FIFOQueue(1, tf.float32).dequeue()
+            with tf.Session(server.target) as sess:
+                with self.assertRaises(tf.errors.DeadlineExceededError):
+                    sess.run(waits)
+
     def test_a_session_makes_a_cluster_of_local_servers(self):
         import braid.tensorflow as tf
 

@@ -165,6 +165,29 @@ class DefaultTest(SessionTest):
         session.close()
         self.assertIsNone(tf.get_default_session())
 
+    def test_an_interactive_session_runs_what_can_be_placed(self):
+        with tf.device("/gpu:0"):
+            nowhere = tf.constant(1.0)
+        here = tf.constant(2.0)
+        for partial in (False, True):
+            session = tf.InteractiveSession()
+            for tensor in (nowhere, here, nowhere):
+                try:
+                    if partial:
+                        value = session.partial_run(session.partial_run_setup([tensor]), tensor)
+                    else:
+                        value = tensor.eval()
+                    self.assertEqual((tensor, value), (here, 2.0))
+                except tf.errors.InvalidArgumentError as error:
+                    self.assertIs(tensor, nowhere)
+                    self.assertIn("Cannot assign a device for operation", str(error))
+            session.close()
+
+    def test_a_with_statement_is_not_entered_again(self):
+        with tf.Session() as session:
+            with self.assertRaisesRegex(RuntimeError, "not re-entrant"):
+                session.__enter__()
+
 
 class CallsTest(SessionTest):
     def test_a_callable_takes_values_in_the_order_of_its_feeds(self):

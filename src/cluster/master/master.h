@@ -25,13 +25,15 @@ typedef struct bd_master_env {
     bd_cancellation *cancellation; // of the server: ends everything
     bd_task_collectives *collectives;
     bd_spec_check *spec_check;
-    bd_accounts *accounts;      // of clients; NULL: they have no limits
-    int64_t session_timeout_ms; // 0: no timeout
-    int64_t client_gone_ms;     // a client that released a session this long ago is gone
-    int64_t session_idle_ms;    // for sessions that were never held; 0: no timeout
-    int64_t caller_lost_ms;     // the same, when the connection they were used by is gone
-    int sessions_max;           // that one caller has open; 0: no limit. This process has none
-    int64_t step_ms_max;        // the longest time of a step; 0: no limit
+    bd_accounts *accounts;        // of clients; NULL: they have no limits
+    int64_t session_timeout_ms;   // 0: no timeout
+    int64_t client_gone_ms;       // a client that released a session this long ago is gone
+    int64_t session_idle_ms;      // for sessions that were never held; 0: no timeout
+    int64_t caller_lost_ms;       // the same, when the connection they were used by is gone
+    int sessions_max;             // that one caller has open; 0: no limit. This process has none
+    bool log_device_placement;    // of all sessions
+    int64_t operation_timeout_ms; // of a run for which neither it nor its session names a time; 0: none
+    int64_t step_ms_max;          // the longest time of a step; 0: no limit
 } bd_master_env;
 
 // The objects that `env` points to must outlive the master.

@@ -309,8 +309,11 @@ int64_t bd_master_draw_step_id(bd_master_session *s)
 // 0: none.
 static int64_t timeout_of(const bd_master_session *s, const bd_master_run_args *args)
 {
-    const int64_t wanted = args->timeout_ms > 0 ? args->timeout_ms : s->operation_timeout_ms;
-    const int64_t most = s->master->env.step_ms_max;
+    const bd_master_env *env = &s->master->env;
+    const int64_t of_session =
+        s->operation_timeout_ms > 0 ? s->operation_timeout_ms : env->operation_timeout_ms;
+    const int64_t wanted = args->timeout_ms > 0 ? args->timeout_ms : of_session;
+    const int64_t most = env->step_ms_max;
     return most > 0 && (wanted <= 0 || wanted > most) ? most : wanted;
 }
 

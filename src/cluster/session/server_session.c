@@ -337,6 +337,7 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
         .device_filter_count = options->device_filter_count,
         .allow_soft_placement = options->allow_soft_placement,
         .log_device_placement = options->log_device_placement,
+        .place_pruned_graph = options->place_pruned_graph,
         .is_isolated = options->cluster ? !options->shares_session_state : options->isolate_session_state,
         .cluster = cluster,
         .operation_timeout_ms = options->operation_timeout_ms,

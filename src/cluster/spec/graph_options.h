@@ -3,6 +3,7 @@
 #define BD_CLUSTER_SPEC_GRAPH_OPTIONS_H
 
 #include "tensorflow/core/protobuf/config.pb-c.h"
+#include <stdbool.h>
 
 // Returns the BRAID_REWRITE_... that are off. optimizer_options: L0 switches all off but those whose do_...
 // flag is set. rewrite_options: a toggle switches its rewrite off or, over L0, on; disable_meta_optimizer
@@ -17,7 +18,9 @@ typedef struct bd_graph_options {
     Tensorflow__RewriterConfig rewriter;
 } bd_graph_options;
 
-// Makes the GraphOptions that bd_graph_options_read reads as `disabled`; NULL when nothing is disabled.
-Tensorflow__GraphOptions *bd_graph_options_make(unsigned disabled, bd_graph_options *memory);
+// Makes the GraphOptions that bd_graph_options_read reads as `disabled`, with place_pruned_graph; NULL when
+// nothing is disabled and that is false.
+Tensorflow__GraphOptions *bd_graph_options_make(unsigned disabled, bool place_pruned_graph,
+                                                bd_graph_options *memory);
 
 #endif

@@ -58,7 +58,7 @@ static void disabled_rewrites_are_disabled_on_each_task(void **state)
     for (unsigned off = 0; off <= BRAID_REWRITE_ALL; off++) {
         bd_graph_options memory;
         unsigned expected = off & together ? off | together : off;
-        assert_int_equal(bd_graph_options_read(bd_graph_options_make(off, &memory)), expected);
+        assert_int_equal(bd_graph_options_read(bd_graph_options_make(off, false, &memory)), expected);
     }
 }
 

@@ -31,6 +31,8 @@ class EventsWriter:
         return compat.as_bytes(self._path)
 
     def WriteEvent(self, event):
+        if not hasattr(event, "SerializeToString"):
+            raise TypeError(f"Expected an event_pb2.Event proto, but got {event}")
         if self._writer is None:
             self._writer = tf_record.TFRecordWriter(self._path)
             first = event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2")

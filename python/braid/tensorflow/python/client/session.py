@@ -11,7 +11,7 @@ import numpy as np
 from braid import _native, protos
 from braid.tensorflow.python.framework import arrays
 from braid.tensorflow.python.framework import config as device_config
-from braid.tensorflow.python.framework import dtypes, errors_impl, ops, sparse_tensor
+from braid.tensorflow.python.framework import device, dtypes, errors_impl, ops, sparse_tensor
 from braid.tensorflow.python.util import compat, nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -279,6 +279,7 @@ def _options(config):
         "intra_op_threads": config.intra_op_parallelism_threads,
         "allow_soft_placement": config.allow_soft_placement,
         "log_device_placement": config.log_device_placement,
+        "place_pruned_graph": config.graph_options.place_pruned_graph,
         "isolate_session_state": config.isolate_session_state,
         "operation_timeout_ms": config.operation_timeout_in_ms,
         "cpu_devices": dict(config.device_count).get("CPU", 0),
@@ -372,6 +373,7 @@ class BaseSession(SessionInterface):
         self._dead_handles = []  # of tf.get_session_handle, to be freed
         self._target = compat.as_str(target or "")
         self._config = config
+        self._add_shapes = config is not None and config.graph_options.infer_shapes
         self._closed = False
         self._session = None
         self._partial_runs = {}
@@ -386,7 +388,7 @@ class BaseSession(SessionInterface):
 
     @property
     def graph_def(self):
-        return self._graph.as_graph_def()
+        return self._graph.as_graph_def(add_shapes=self._add_shapes)
 
     @property
     def sess_str(self):
@@ -588,7 +590,7 @@ class _DeviceAttributes:
     """A device of a session."""
 
     def __init__(self, name, device_type, memory_limit_bytes, incarnation):
-        self.name, self.device_type = name, device_type
+        self.name, self.device_type = device.canonical_name(name), device_type
         self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
 
     def __repr__(self):
@@ -604,22 +606,25 @@ class Session(BaseSession):
 
     def __init__(self, target="", graph=None, config=None):
         super().__init__(target, graph, config)
-        self._entered = []
+        self._entered = None
 
     def __enter__(self):
+        if self._entered is not None:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
+                "session multiple times."
+            )
         graph, session = self.graph.as_default(), self.as_default()
-        session_stack = (graph, session)
         graph.__enter__()
         session.__enter__()
-        self._entered.append(session_stack)
+        self._entered = (graph, session)
         return self
 
     def __exit__(self, kind, value, trace):
-        graph, session = self._entered.pop()
+        (graph, session), self._entered = self._entered, None
         session.__exit__(kind, value, trace)
         graph.__exit__(kind, value, trace)
-        if not self._entered:
-            self.close()
+        self.close()
 
     @staticmethod
     def reset(target, containers=None, config=None):
@@ -639,6 +644,11 @@ class InteractiveSession(BaseSession):
     _active_session_count = 0
 
     def __init__(self, target="", graph=None, config=None):
+        given = device_config.default_config() if config is None else config
+        if given is None or isinstance(given, protos.ConfigProto):
+            config = protos.ConfigProto()
+            config.MergeFrom(given or protos.ConfigProto())
+            config.graph_options.place_pruned_graph = True  # the program builds the graph while it uses it
         super().__init__(target, graph, config)
         if InteractiveSession._active_session_count > 0:
             warnings.warn(

@@ -274,6 +274,8 @@ def _start(server_def):
         "cpu_devices": dict(config.device_count).get("CPU", 0),
         "insecure": insecure,
         "file_roots": "/" if is_ours else None,
+        "log_device_placement": config.log_device_placement,
+        "operation_timeout_ms": config.operation_timeout_in_ms,
     }
     jobs = {job.name: {str(i): address for i, address in job.tasks.items()} for job in server_def.cluster.job}
     if jobs == _LOCAL:
