@@ -324,7 +324,10 @@ typedef struct braid_gradient {
 /// Options of braid_gradients_with; all zero: the defaults of tf.gradients.
 typedef struct braid_gradients_options {
     const braid_out *grad_ys; ///< as for braid_gradients
-    bool gate;                ///< tie the gradients of each op by tf.tuple (tf.gradients' gate_gradients)
+    /// NULL, or [num_ys] the initial gradients in place of `grad_ys`. One of rows may lack its `dense_shape`
+    /// where no op on its paths needs the whole.
+    const braid_gradient *sparse_grad_ys;
+    bool gate;        ///< tie the gradients of each op by tf.tuple (tf.gradients' gate_gradients)
     bool colocate;    ///< place gradient nodes with the op they differentiate (colocate_gradients_with_ops)
     const char *name; ///< the name scope; NULL: "gradients"
     const braid_out *stops; ///< [stop_count] nothing goes through their ops (stop_gradients)

@@ -1,5 +1,5 @@
 // Gradients. In Python one is None, a pair (Op, index), or, for rows of a tensor, a triple of pairs (values,
-// indices, dense_shape).
+// indices, dense_shape), the last of which may be None.
 #include "native.h"
 #include <stdlib.h>
 
@@ -15,12 +15,7 @@ static bool gradient_item(PyObject *object, void *item)
     if (!PyTuple_Check(object) || PyTuple_Size(object) != 3) return native_out(object, &g->values);
     return native_out(PyTuple_GetItem(object, 0), &g->values) &&
            native_out(PyTuple_GetItem(object, 1), &g->indices) &&
-           native_out(PyTuple_GetItem(object, 2), &g->dense_shape);
-}
-
-static bool out_or_none_item(PyObject *object, void *item)
-{
-    return is_none(object) || native_out(object, item);
+           (is_none(PyTuple_GetItem(object, 2)) || native_out(PyTuple_GetItem(object, 2), &g->dense_shape));
 }
 
 static PyObject *pair_of(PyObject *graph, braid_out out)
@@ -127,17 +122,17 @@ PyObject *native_gradients(PyObject *self, PyObject *args, PyObject *keywords)
         return NULL;
     braid_out *y __attribute__((cleanup(native_free_array))) = NULL;
     braid_out *x __attribute__((cleanup(native_free_array))) = NULL;
-    braid_out *grad_y __attribute__((cleanup(native_free_array))) = NULL;
+    braid_gradient *grad_y __attribute__((cleanup(native_free_array))) = NULL;
     braid_out *stop __attribute__((cleanup(native_free_array))) = NULL;
     if (!native_outs(ys, &y, &num_ys) || !native_outs(xs, &x, &num_xs)) return NULL;
     if (!is_none(grad_ys)) {
-        grad_y = native_map(grad_ys, sizeof *grad_y, out_or_none_item, &num_grads);
+        grad_y = native_map(grad_ys, sizeof *grad_y, gradient_item, &num_grads);
         if (!grad_y) return NULL;
         if (num_grads != num_ys)
             return PyErr_Format(PyExc_ValueError, "%d initial gradients for %d outputs", num_grads, num_ys);
     }
     if (stops && !native_outs(stops, &stop, &num_stops)) return NULL;
-    o.grad_ys = grad_y;
+    o.sparse_grad_ys = grad_y;
     o.gate = gate;
     o.colocate = colocate;
     o.stops = stop;

@@ -203,22 +203,28 @@ static braid_out ones_like(braid_graph *g, braid_out y)
     return bd_b2(g, "Fill", NULL, shape, one);
 }
 
-static braid_out start_gradient(walk *w, braid_out y, int index)
+static braid_gradient given_gradient(const braid_gradients_options *o, int index)
 {
-    braid_out given = w->options->grad_ys ? w->options->grad_ys[index] : (braid_out){0};
+    if (o->sparse_grad_ys) return o->sparse_grad_ys[index];
+    return (braid_gradient){.values = o->grad_ys ? o->grad_ys[index] : (braid_out){0}};
+}
+
+static braid_gradient start_gradient(walk *w, braid_out y, int index)
+{
+    braid_gradient given = given_gradient(w->options, index);
     braid_dtype type = bd_dtype_base(braid_out_dtype(y));
-    if (!given.op) {
+    if (!given.values.op) {
         if (type == BRAID_COMPLEX64 || type == BRAID_COMPLEX128)
             braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
                              "Gradients of complex tensors must set grad_ys (y.dtype = %s)",
                              braid_dtype_name(type));
         if (w->options->colocate) braid_push_colocate(w->g, y.op);
-        given = ones_like(w->g, y);
+        given.values = ones_like(w->g, y);
         if (w->options->colocate) braid_pop_colocate(w->g);
-    } else if (bd_dtype_base(braid_out_dtype(given)) != type) {
+    } else if (bd_dtype_base(braid_out_dtype(given.values)) != type) {
         braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
                          "Gradient %d, of type %s, does not have the type of '%s', %s", index,
-                         braid_dtype_name(braid_out_dtype(given)), y.op->name, braid_dtype_name(type));
+                         braid_dtype_name(braid_out_dtype(given.values)), y.op->name, braid_dtype_name(type));
     }
     return given;
 }
@@ -628,7 +634,7 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
     start(&w, ys, num_ys, xs, num_xs);
     w.scope = scope && scope[0] ? bd_arena_strndup(&g->arena, scope, strlen(scope) - 1) : NULL;
     for (int i = 0; i < num_ys && !has_failed(&w); i++)
-        receive(&w, ys[i], (braid_gradient){.values = start_gradient(&w, ys[i], i)});
+        receive(&w, ys[i], start_gradient(&w, ys[i], i));
     enqueue_ys(&w, ys, num_ys);
     enqueue_unused_exits(&w);
     for (size_t next = 0; next < w.queue.len && !has_failed(&w); next++)

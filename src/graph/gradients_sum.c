@@ -75,7 +75,9 @@ static braid_gradient join_rows(braid_graph *g, const braid_gradient *grads, siz
         parts[i] = grads[i].values;
         same_type = same_type && braid_out_dtype(grads[i].indices) == braid_out_dtype(grads[0].indices);
     }
-    braid_gradient out = {.values = join(g, parts, count), .dense_shape = grads[0].dense_shape};
+    braid_gradient out = {.values = join(g, parts, count)};
+    for (size_t i = 0; i < count && !out.dense_shape.op; i++)
+        out.dense_shape = grads[i].dense_shape;
     for (size_t i = 0; i < count; i++)
         parts[i] = same_type ? grads[i].indices : as_int64(g, grads[i].indices);
     out.indices = join(g, parts, count);

@@ -372,6 +372,23 @@ static void the_program_may_have_gradients_of_its_own(void **state)
     braid_graph_free(g);
 }
 
+static void an_initial_gradient_may_be_of_rows(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out x = ph(g, "x"), y = bd_b1(g, "Identity", "y", x), z = bd_b1(g, "Neg", "z", x);
+    const braid_gradient rows = {.values = ph(g, "rows"), .indices = ph(g, "indices")};
+    const braid_gradients_options options = {.sparse_grad_ys = &rows};
+    braid_gradient grad;
+    braid_gradients_sparse(g, &y, 1, &x, 1, &options, &grad);
+    assert_graph_ok(g);
+    assert_non_null(grad.indices.op);
+    assert_null(grad.dense_shape.op);
+    braid_gradients_sparse(g, &z, 1, &x, 1, &options, &grad); // Neg needs the whole
+    assert_graph_error(g, BRAID_INVALID_ARGUMENT, "no dense_shape");
+    braid_graph_free(g);
+}
+
 static void nothing_goes_through_a_stop(void **state)
 {
     (void)state;
@@ -403,6 +420,7 @@ int main(void)
         cmocka_unit_test(an_op_says_how_its_gradients_are_made),
         cmocka_unit_test(gradients_given_to_one_op_must_fit),
         cmocka_unit_test(the_program_may_have_gradients_of_its_own),
+        cmocka_unit_test(an_initial_gradient_may_be_of_rows),
         cmocka_unit_test(nothing_goes_through_a_stop),
     };
     return BD_RUN_TESTS(tests);

@@ -99,13 +99,15 @@ def main():
     parser.add_argument("source")
     parser.add_argument("patterns", nargs="*")
     args = parser.parse_args()
-    root = pathlib.Path(args.source) / "tensorflow" / "python"
+    root = pathlib.Path(args.source).resolve() / "tensorflow" / "python"
     patterns = args.patterns or PARTS
     files = [p for p in sorted(root.rglob("*_test.py")) if _matches(p.relative_to(root), patterns)]
     if not files:
         sys.exit(f"{root} has no test files like {', '.join(patterns)}")
     differences, counts = Differences(), collections.Counter()
     with tempfile.TemporaryDirectory() as scratch:
+        # Tests read files of the tree by paths from its root.
+        (pathlib.Path(scratch) / "tensorflow").symlink_to(root.parent)
         for path in files:
             name = str(path.relative_to(root))
             if differences.of_file(name):

@@ -45,7 +45,7 @@ static braid_code test_matmul_shape(bd_shape_ctx *c, braid_status *st)
 
 static void test_identity_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[0] = c->output_grads[0];
+    bd_grad_pass(c, 0, 0);
 }
 
 static void test_neg_gradient(bd_grad_ctx *c)
@@ -97,8 +97,9 @@ const bd_op_entry bd_op_table[] = {
             .shape = bd_shape_fn_from_input0),
     TEST_OP(FloorDiv, .signature = "(x: T, y: T) -> (z: T)", .attrs = "T:type{number}",
             .shape = bd_shape_fn_broadcast),
-    TEST_OP(Identity, .signature = "(input: T) -> (output: T)", .attrs = "T:type", .flags = BD_OP_IDENTITY,
-            .shape = bd_shape_fn_unchanged, .gradient = test_identity_gradient),
+    TEST_OP(Identity, .signature = "(input: T) -> (output: T)", .attrs = "T:type",
+            .flags = BD_OP_IDENTITY | BD_OP_SPARSE_GRAD, .shape = bd_shape_fn_unchanged,
+            .gradient = test_identity_gradient),
     TEST_OP(MatMul, .signature = "(a: T, b: T) -> (product: T)",
             .attrs = "transpose_a:bool=false; transpose_b:bool=false; T:type{float,double,int32}",
             .shape = test_matmul_shape),

@@ -259,6 +259,8 @@ class _DefinedFunction:
 
     def add_to_graph(self, g):
         """Adds it, its gradient function and what it calls to the library of a graph."""
+        if self._grad_func is not None and self._python_grad_func is not None:
+            raise ValueError("Gradient defined twice for function %s" % self._func_name)
         self._create_definition_if_needed()
         if g._get_function(self.name) is self or self._is_being_added:
             return

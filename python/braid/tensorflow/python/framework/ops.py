@@ -1049,6 +1049,7 @@ class Graph:
     def __init__(self):
         self._native = _native.Graph()
         self._lock = threading.RLock()
+        self._graph_key = f"graph-key-{uid()}/"  # of the graph and what is built for it
         self._nodes = []
         self._names_in_use = {}
         self._collections = {}

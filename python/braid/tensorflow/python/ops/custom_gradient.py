@@ -8,6 +8,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gradients_impl
+from braid.tensorflow.python.ops import op_selector
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import nest
@@ -57,6 +58,31 @@ def _variables_used(graph, first, given):
         and id(getattr(v, "handle", None)) in handles
         and not any(v is x or v.handle is x for x in given)
     ]
+
+
+def get_variable_by_name(var_name):
+    """The trainable global variable of a name; None: it is not trainable. ValueError: there is none."""
+    found = ops.get_collection(ops.GraphKeys.GLOBAL_VARIABLES, scope=f"{var_name}:0")
+    if not found:
+        raise ValueError(f"Unsuccessful at finding variable {var_name}.")
+    found = [v for v in found if v.trainable]
+    if len(found) > 1:
+        raise ValueError(f"Unsuccessful at finding trainable variable {var_name}. Candidates: {found}")
+    return found[0] if found else None
+
+
+def get_dependent_variables(input_ops, output_ops):
+    """The trainable variables that the outputs' gradients lead to without passing the inputs."""
+    # Nodes of their own behind the outputs, which may be the inputs.
+    outputs = [array_ops.identity(t) for t in nest.flatten(output_ops)]
+    between = op_selector.get_backward_walk_ops(
+        outputs, inclusive=False, stop_at_ts=nest.flatten(input_ops), only_differentiable=True
+    )
+    found = [get_variable_by_name(op.name) for op in between if op.type in _VARIABLE_TYPES]
+    return [v for v in found if v is not None]
+
+
+_VARIABLE_TYPES = ("Variable", "VariableV2", "VarHandleOp")
 
 
 def _scope_variables():

@@ -93,8 +93,10 @@ def make_function(op_type, module, entry):
     )
     function.__doc__ = _doc(definition)
     if op_type in _ELEMENTWISE:
-        return dispatch.elementwise(function)
-    return dispatch.or_ragged(function) if op_type in _OR_RAGGED else function
+        function = dispatch.elementwise(function)
+    elif op_type in _OR_RAGGED:
+        function = dispatch.or_ragged(function)
+    return dispatch.add_dispatch_support(function)
 
 
 def _default(definition, key):

@@ -11,7 +11,7 @@ def compute_gradient(f, x, delta=1e-3):
     """The Jacobians of f(*x) by each of `x`, by gradients and by differences: a pair of lists."""
     session = ops.get_default_session()
     values = [np.asarray(session.run(v) if isinstance(v, ops.Tensor) else v) for v in x]
-    inputs = [array_ops.placeholder(v.dtype, v.shape) for v in values]
+    inputs = [array_ops.placeholder(v.dtype) for v in values]
     y = f(*inputs)
     feeds = dict(zip(inputs, values))
     shape = session.run(y, feeds).shape

@@ -148,6 +148,18 @@ def _as_source(x):
     return ops.internal_convert_to_tensor_or_indexed_slices(x, as_ref=True)
 
 
+def _are_outside(function, values):
+    """Whether values are of the graph that a function is being built in, not of its body."""
+    outer = getattr(function, "outer_graph", None)
+    return outer is not None and all(getattr(value, "graph", outer) is not function for value in values)
+
+
+def _within(function, source):
+    """What has the value of a tensor from outside in a function's body, if that has it."""
+    captured = getattr(function, "_captured", {}).get(id(source))
+    return source if captured is None else captured[1]
+
+
 def _GradientsHelper(
     ys,
     xs,
@@ -160,7 +172,10 @@ def _GradientsHelper(
     unconnected_gradients=UnconnectedGradients.NONE,
     src_graph=None,
 ):
-    unconnected = UnconnectedGradients(unconnected_gradients)
+    try:
+        unconnected = UnconnectedGradients(unconnected_gradients)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}") from None
     graph = src_graph or ops.get_default_graph()
     graph._check_not_finalized()
     ys, given_xs = _listed(ys), _listed(xs)
@@ -168,12 +183,26 @@ def _GradientsHelper(
     if len(grad_ys) != len(ys):
         raise ValueError(f"{len(grad_ys)} grad_ys for {len(ys)} ys")
     stops = [] if stop_gradients is None else _listed(stop_gradients)
+    if graph._building_function and _are_outside(graph, ys + given_xs + stops):
+        with graph.outer_graph.as_default():
+            return _GradientsHelper(
+                ys,
+                given_xs,
+                grad_ys,
+                name,
+                colocate_gradients_with_ops,
+                gate_gradients,
+                aggregation_method,
+                stops,
+                unconnected,
+            )
     values = ys + given_xs + stops + [g for g in grad_ys if g is not None]
     with ops.name_scope(name, "gradients", values) as scope:
         ys = [ops.convert_to_tensor_or_indexed_slices(y, name="y") for y in ys]
         ys = [y.values if isinstance(y, ops.IndexedSlices) else y for y in ys]
         sources = [_as_source(x) for x in given_xs]
         sources = [x.values if isinstance(x, ops.IndexedSlices) else x for x in sources]
+        sources = [_within(graph, x) if x.graph is not graph else x for x in sources]
         stops = [_as_source(s) for s in stops] + graph._exits_without_gradient
         grad_ys = [_initial_gradient(g, y, i) for i, (g, y) in enumerate(zip(grad_ys, ys))]
         first = len(graph._native)
@@ -222,7 +251,7 @@ def _initial_gradient(grad, y, number):
     """A given gradient of a y, as a node in the scope of the gradients: arrays know by it whose theirs are."""
     if grad is None:
         if y.dtype.is_complex:
-            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name})")
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
         return None
     grad = ops.convert_to_tensor_or_indexed_slices(grad, name="grad_y")
     if grad.dtype.base_dtype != y.dtype.base_dtype:

@@ -65,14 +65,12 @@ def _CheckAtLeast3DImage(image, require_static=True):
         raise ValueError("'image' must be at least three-dimensional.") from None
     if require_static and not known.is_fully_defined():
         raise ValueError("'image' must be fully defined.")
-    if known.ndims is not None and any(d.value == 0 for d in known.dims[-3:]):
-        raise ValueError("inner 3 dims of 'image.shape' must be > 0: %s" % known)
-    if known.ndims is not None and known[-3:].is_fully_defined():
+    if known.ndims is not None and any(d.value == 0 for d in known.dims):
+        raise ValueError("all dims of 'image.shape' must be > 0: %s" % known)
+    if known.is_fully_defined():
         return []
     return [
-        check_ops.assert_positive(
-            array_ops.shape(image)[-3:], ["inner 3 dims of 'image.shape' must be > 0."]
-        ),
+        check_ops.assert_positive(array_ops.shape(image), ["all dims of 'image.shape' must be > 0."]),
         check_ops.assert_greater_equal(
             array_ops.rank(image), 3, message="'image' must be at least three-dimensional."
         ),
@@ -85,14 +83,22 @@ def _AssertAtLeast3DImage(image):
 
 def _AssertGrayscaleImage(image):
     known = image.get_shape()
-    if known.ndims is not None and known.dims[-1].value is not None:
-        if known.dims[-1].value != 1:
+    if known.ndims is not None:
+        if known.ndims < 2:
+            raise ValueError("A grayscale image must be at least two-dimensional.")
+        if known.dims[-1].value not in (None, 1):
             raise ValueError("Last dimension of a grayscale image should be size 1.")
-        return image
-    check = check_ops.assert_equal(
-        array_ops.shape(image)[-1], 1, message="Last dimension of a grayscale image should be size 1."
-    )
-    return control_flow_ops.with_dependencies([check], image)
+        if known.dims[-1].value == 1:
+            return image
+    checks = [
+        check_ops.assert_equal(
+            array_ops.shape(image)[-1], 1, message="Last dimension of a grayscale image should be size 1."
+        ),
+        check_ops.assert_greater_equal(
+            array_ops.rank(image), 2, message="A grayscale image must be at least two-dimensional."
+        ),
+    ]
+    return control_flow_ops.with_dependencies(checks, image)
 
 
 def _as_batch(image, scope_error="'image' must have either 3 or 4 dimensions."):
@@ -698,18 +704,19 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
 
 @tf_export("image.per_image_standardization")
 def per_image_standardization(image):
-    """(x - mean) / max(standard deviation, 1 / sqrt(number of values)), for each picture."""
+    """(x - mean) / max(standard deviation, 1 / sqrt(number of values)), for each picture; of its dtype."""
     with ops.name_scope(None, "per_image_standardization", [image]) as scope:
         image = ops.convert_to_tensor(image, name="image")
         image = _AssertAtLeast3DImage(image)
+        dtype = image.dtype
+        image = _as_float(image)
         count = math_ops.reduce_prod(array_ops.shape(image)[-3:])
-        image = math_ops.cast(image, dtype=dtypes.float32)
         mean = math_ops.reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
-        squares = math_ops.reduce_mean(math_ops.square(image), axis=[-1, -2, -3], keepdims=True)
-        deviation = math_ops.sqrt(nn_ops.relu(squares - math_ops.square(mean)))
-        least = math_ops.rsqrt(math_ops.cast(count, dtypes.float32))
+        deviation = math_ops.reduce_std(image, axis=[-1, -2, -3], keepdims=True)
+        least = math_ops.rsqrt(math_ops.cast(count, image.dtype))
         scale = math_ops.maximum(deviation, least)
-        return math_ops.div(math_ops.subtract(image, mean), scale, name=scope)
+        made = math_ops.div(image - mean, scale, name=scope)
+        return convert_image_dtype(made, dtype, saturate=True)
 
 
 def _as_float(image):
@@ -1352,5 +1359,6 @@ def _half_size(x):
     paddings = array_ops.stack([[0, 0], array_ops.stack([0, odd[0]]), array_ops.stack([0, odd[1]]), [0, 0]])
     flat = array_ops.pad(flat, paddings, mode="SYMMETRIC")
     made = nn_ops.avg_pool(flat, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
-    made.set_shape([None, None, None, x.get_shape().dims[-1].value])
+    if x.get_shape().ndims is not None:
+        made.set_shape([None, None, None, x.get_shape().dims[-1].value])
     return array_ops.reshape(made, array_ops.concat([sizes[:-3], array_ops.shape(made)[1:]], 0))

@@ -334,13 +334,6 @@ def ndtri(x, name=None):
 # ---- Two tensors ----
 
 
-@tf_export("math.add", "add")
-@dispatch.elementwise
-def add(x, y, name=None):
-    """x + y for each element."""
-    return gen_math_ops.add(x, y, name=name)
-
-
 @tf_export("math.xdivy")
 def xdivy(x, y, name=None):
     """x / y for each element, and 0 where x is 0."""
@@ -650,6 +643,26 @@ _install_operators()
 
 
 # ---- Ranges ----
+
+
+def _as_indexed_slices(x, optimize=True):
+    """A tensor as tf.IndexedSlices of all its rows; IndexedSlices as they are."""
+    if isinstance(x, ops.IndexedSlices):
+        return x
+    if not isinstance(x, ops.Tensor):
+        raise TypeError(f"Not a Tensor or IndexedSlices: {type(x)}")
+    shape = array_ops.shape_internal(x, optimize=optimize)
+    return ops.IndexedSlices(x, range(0, shape[0]), shape)
+
+
+def _as_indexed_slices_list(inputs, optimize=True):
+    """_as_indexed_slices of each, with indices of one type: int64 where they differ."""
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(f"Expected a list or tuple, not a {type(inputs)}")
+    made = [_as_indexed_slices(x, optimize=optimize) for x in inputs]
+    if len({x.indices.dtype for x in made}) < 2:
+        return made
+    return [ops.IndexedSlices(x.values, cast(x.indices, dtypes.int64), x.dense_shape) for x in made]
 
 
 @tf_export("range")

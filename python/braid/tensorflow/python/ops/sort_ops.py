@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
@@ -28,18 +30,12 @@ def _sort(values, axis, direction, which):
     """tf.nn.top_k of all elements: its values (which = 0) or places (1)."""
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError("Direction should be one of ASCENDING, DESCENDING")
+    axis = tensor_util.constant_value(ops.convert_to_tensor(axis, name="axis"))
+    if axis is None or axis.ndim:
+        raise ValueError("axis must be a constant scalar")
     values = ops.convert_to_tensor(values, name="values")
-    rank = values.get_shape().ndims
-    if rank is None:
-        raise ValueError("the rank of the sorted tensor must be known")
-    if not -rank <= axis < rank:
-        raise ValueError("axis %d out of bounds for a tensor of rank %d" % (axis, rank))
-    last = rank - 1
-    axis %= rank
-    order = None
-    if axis != last:
-        order = list(np.arange(rank))
-        order[axis], order[last] = order[last], order[axis]
+    order = _order(values, int(axis))
+    if order is not None:
         values = array_ops.transpose(values, order)
     lowest_first = direction == "ASCENDING"
     if lowest_first:
@@ -49,6 +45,24 @@ def _sort(values, axis, direction, which):
     if lowest_first and which == 0:
         made = _reversed(made)
     return made if order is None else array_ops.transpose(made, order)
+
+
+def _order(values, axis):
+    """The order of dimensions in which the sorted one and the last are swapped; None: that is the last."""
+    rank = values.get_shape().ndims
+    if axis == -1:
+        return None
+    if rank is None:
+        places = math_ops.range(array_ops.rank(values))
+        axis = places[axis]  # an error in the step where there is no such dimension
+        last = places[-1]
+        swapped = array_ops.where_v2(math_ops.equal(places, axis), last, places)
+        return array_ops.where_v2(math_ops.equal(places, last), axis, swapped)
+    if not -rank <= axis < rank:
+        raise ValueError("axis %d out of bounds for a tensor of rank %d" % (axis, rank))
+    order = np.arange(rank, dtype=np.int32)
+    order[[axis, -1]] = order[[-1, axis]]
+    return None if axis in (-1, rank - 1) else constant_op.constant(order, name="transposition")
 
 
 def _reversed(values):

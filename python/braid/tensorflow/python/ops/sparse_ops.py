@@ -82,6 +82,8 @@ def sparse_expand_dims(sp_input, axis=None, name=None):
     rank = sp_input.dense_shape.get_shape().dims[0].value
     axis = -1 if axis is None else axis
     with ops.name_scope(name, default_name="expand_dims", values=[sp_input]):
+        if isinstance(axis, ops.Tensor):
+            return _expanded_at(sp_input, axis)
         if not isinstance(axis, (int, np.integer)):
             raise TypeError("axis must be an integer value")
         if rank is None:
@@ -95,6 +97,18 @@ def sparse_expand_dims(sp_input, axis=None, name=None):
         one = array_ops.ones([1], dtype=dtypes.int64)
         shape = array_ops.concat([sp_input.dense_shape[:place], one, sp_input.dense_shape[place:]], axis=0)
         return SparseTensor(indices=indices, values=sp_input.values, dense_shape=shape)
+
+
+def _expanded_at(sp_input, axis):
+    """sparse_expand_dims at an axis that is known in the step."""
+    rank = array_ops.shape(sp_input.dense_shape)[0]
+    place = array_ops.where_v2(axis >= 0, axis, axis + math_ops.cast(rank, axis.dtype) + 1)
+    columns = sp_input.indices
+    zeros = array_ops.zeros([array_ops.shape(columns)[0], 1], dtype=dtypes.int64)
+    indices = array_ops.concat([columns[:, :place], zeros, columns[:, place:]], axis=1)
+    one = array_ops.ones([1], dtype=dtypes.int64)
+    shape = array_ops.concat([sp_input.dense_shape[:place], one, sp_input.dense_shape[place:]], axis=0)
+    return SparseTensor(indices=indices, values=sp_input.values, dense_shape=shape)
 
 
 @tf_export(v1=["sparse.concat", "sparse_concat"])

@@ -14,7 +14,8 @@ def add_notice_to_docstring(doc, instructions, no_doc_str, suffix_str, notice, n
     below = [notice_type + ": " + notice[0], *notice[1:]] if notice_type else list(notice)
     text = first + " " + suffix_str if doc else first
     text += "\n\n" + "\n".join(below + ([instructions] if instructions else []))
-    return text + ("\n" + rest if rest else "")
+    rest = rest.rstrip().lstrip("\n")
+    return text + ("\n\n" + rest if rest else "")
 
 
 def validate_callable(func, decorator_name):

@@ -48,14 +48,18 @@ def _should_warn(key, warn_once):
     return True
 
 
-def _marked(doc, what, date, instructions):
-    """A docstring that says what is deprecated."""
+def _marked(doc, date, instructions, what="", which=None):
+    """A docstring that says that a function, or `which` of its `what`, is deprecated."""
+    if which is None:
+        notice = f"THIS FUNCTION IS DEPRECATED. It will be removed {_when(date)}."
+    else:
+        notice = f"SOME {what} ARE DEPRECATED: `({which})`. They will be removed {_when(date)}."
     return decorator_utils.add_notice_to_docstring(
         doc,
         "Instructions for updating:\n" + instructions,
-        f"DEPRECATED {what}",
-        f"(deprecated {what.lower()})" if what != "FUNCTION" else "(deprecated)",
-        [f"THIS {what} IS DEPRECATED. It will be removed {_when(date)}."],
+        f"DEPRECATED FUNCTION {what}".rstrip(),
+        f"(deprecated {what.lower()}".rstrip() + ")",
+        [notice],
     )
 
 
@@ -93,7 +97,7 @@ def deprecated(date, instructions, warn_once=True):
             func_or_class.__init__ = new_func
             return func_or_class
         return tf_decorator.make_decorator(
-            func, new_func, "deprecated", _marked(func.__doc__, "FUNCTION", date, instructions)
+            func, new_func, "deprecated", _marked(func.__doc__, date, instructions)
         )
 
     return wrap
@@ -163,7 +167,10 @@ def deprecated_args(date, instructions, *deprecated_arg_names_or_tuples, **kwarg
             return func(*args, **kwargs)
 
         return tf_decorator.make_decorator(
-            func, new_func, "deprecated_args", _marked(func.__doc__, "ARGUMENTS", date, instructions)
+            func,
+            new_func,
+            "deprecated_args",
+            _marked(func.__doc__, date, instructions, "ARGUMENTS", ", ".join(sorted(specs))),
         )
 
     return wrap
@@ -182,7 +189,9 @@ def deprecated_arg_values(date, instructions, warn_once=True, **deprecated_kwarg
         @functools.wraps(func)
         def new_func(*args, **kwargs):
             try:
-                given = signature.bind(*args, **kwargs).arguments
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                given = bound.arguments
             except TypeError:  # the call below says what is wrong
                 given = {}
             for name, value in deprecated_kwargs.items():
@@ -204,7 +213,13 @@ def deprecated_arg_values(date, instructions, warn_once=True, **deprecated_kwarg
             func,
             new_func,
             "deprecated_arg_values",
-            _marked(func.__doc__, "ARGUMENT VALUES", date, instructions),
+            _marked(
+                func.__doc__,
+                date,
+                instructions,
+                "ARGUMENT VALUES",
+                ", ".join(f"{name}={value!r}" for name, value in sorted(deprecated_kwargs.items())),
+            ),
         )
 
     return wrap

@@ -5,7 +5,7 @@ import weakref
 
 
 class _ObjectIdentityWrapper:
-    """An object that equals only itself."""
+    """An object that equals only itself. TypeError: it is compared with one that is not wrapped."""
 
     __slots__ = ("_wrapped",)
 
@@ -17,7 +17,7 @@ class _ObjectIdentityWrapper:
         return self._wrapped
 
     def __eq__(self, other):
-        return isinstance(other, _ObjectIdentityWrapper) and self.unwrapped is other.unwrapped
+        return self.unwrapped is _unwrapped(other)
 
     def __ne__(self, other):
         return not self == other
@@ -27,6 +27,12 @@ class _ObjectIdentityWrapper:
 
     def __repr__(self):
         return f"<{type(self).__name__} wrapping {self._wrapped!r}>"
+
+
+def _unwrapped(other):
+    if not isinstance(other, _ObjectIdentityWrapper):
+        raise TypeError("Cannot compare wrapped object with unwrapped object")
+    return other.unwrapped
 
 
 class _WeakObjectIdentityWrapper(_ObjectIdentityWrapper):
@@ -45,8 +51,8 @@ class _WeakObjectIdentityWrapper(_ObjectIdentityWrapper):
     def __eq__(self, other):
         if self is other:
             return True
-        own = self.unwrapped
-        return own is not None and isinstance(other, _ObjectIdentityWrapper) and own is other.unwrapped
+        own, others = self.unwrapped, _unwrapped(other)
+        return own is not None and own is others
 
     def __hash__(self):
         return self._hash
