@@ -1,7 +1,69 @@
 // The ops of TensorFlow's test library (framework/test_ops.cc). Its Python tests look by them at what a front
-// end makes of arguments, attributes, lists, references and defaults. The ops have no kernels. Only the
+// end makes of arguments, attributes, lists, references and defaults. Few of the ops have kernels. Only the
 // module of Python that runs those tests has them (cmake/BraidPython.cmake, target tensorflow_test_ops).
-#include "graph/shape_fn.h"
+#include "base/alloc.h"
+#include "ops/common/handle.h"
+
+static braid_code vector_to_scalar(bd_shape_ctx *c, braid_status *st)
+{
+    return bd_shape_ctx_rank(c, 0, 1, st) ? st->code : bd_shape_fn_scalar(c, st);
+}
+
+static void nothing_run(bd_op_ctx *c)
+{
+    (void)c;
+}
+
+// ---- A resource that is there or not ----
+
+static void stub_destroy(bd_resource *r)
+{
+    bd_free(r);
+}
+
+static const bd_resource_type stub_type = {.name = "StubResource", .destroy = stub_destroy};
+
+static void stub_handle_run(bd_op_ctx *c)
+{
+    const char *shared = bd_node_attr_string(c->node, "shared_name");
+    bd_output_handle(c, bd_node_attr_string(c->node, "container"), shared[0] ? shared : c->node->name,
+                     &stub_type);
+}
+
+static braid_code stub_create(void *arg, bd_resource **out, braid_status *st)
+{
+    (void)arg;
+    (void)st;
+    *out = bd_calloc(1, sizeof **out);
+    bd_resource_init(*out, &stub_type);
+    return BRAID_OK;
+}
+
+static void stub_create_run(bd_op_ctx *c)
+{
+    const bd_resource_handle *h = bd_tensor_handle(bd_input(c, 0));
+    const bd_resource_spec spec = {
+        .container = h->container, .name = h->name, .type = &stub_type, .create = stub_create};
+    BD_STATUS(st);
+    bd_resource *r;
+    if (bd_resources_lookup_or_create(c->step->resources, &spec, &r, st))
+        bd_op_fail_status(c, st);
+    else
+        bd_resource_unref(r);
+}
+
+static void stub_is_there_run(bd_op_ctx *c)
+{
+    const bd_resource_handle *h = bd_tensor_handle(bd_input(c, 0));
+    BD_STATUS(st);
+    bd_resource *r;
+    const bool is_there = !bd_resources_lookup(c->step->resources, h->container, h->name, &stub_type, &r, st);
+    if (is_there) bd_resource_unref(r);
+    braid_tensor *y = bd_output(c, 0, BRAID_BOOL, &BD_SCALAR);
+    if (y) bd_tensor_bool(y)[0] = is_there;
+}
+
+// ---- The ops ----
 
 BD_OP(KernelLabel) = {
     .signature = "() -> (result: string)",
@@ -11,7 +73,7 @@ BD_OP(KernelLabel) = {
 
 BD_OP(KernelLabelRequired) = {
     .signature = "(input: int32) -> (result: string)",
-    .shape = bd_shape_fn_scalar,
+    .shape = vector_to_scalar,
     .doc = "A test's.",
 };
 
@@ -31,6 +93,7 @@ BD_OP(RequiresOlderGraphVersion) = {
 
 BD_OP(Old) = {
     .signature = "() -> ()",
+    .kernels = BD_KERNELS({.run = nothing_run}),
     .doc = "A test's.",
 };
 
@@ -39,17 +102,22 @@ BD_OP(StubResourceHandleOp) = {
     .attrs = "container:string=''; shared_name:string=''",
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.run = stub_handle_run}),
     .doc = "A test's.",
 };
 
 BD_OP(ResourceInitializedOp) = {
     .signature = "(resource: resource) -> (initialized: bool)",
     .shape = bd_shape_fn_scalar,
+    .flags = BD_OP_STATEFUL,
+    .kernels = BD_KERNELS({.run = stub_is_there_run}),
     .doc = "A test's.",
 };
 
 BD_OP(ResourceCreateOp) = {
     .signature = "(resource: resource) -> ()",
+    .flags = BD_OP_STATEFUL,
+    .kernels = BD_KERNELS({.run = stub_create_run}),
     .doc = "A test's.",
 };
 

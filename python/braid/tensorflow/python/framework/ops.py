@@ -23,7 +23,7 @@ from braid.tensorflow.python.framework import (
     tensor_shape,
     type_spec,
 )
-from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util import compat, object_identity
 from braid.tensorflow.python.util.tf_export import tf_export
 
 _VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/>]*$")
@@ -255,18 +255,25 @@ class Tensor(_TensorLike):
     def __copy__(self):
         return self
 
+    def experimental_ref(self):
+        """A key for dictionaries and sets that equals only those of this tensor; deref() gives the tensor."""
+        return object_identity.Reference(self)
+
     def __iter__(self):
         raise errors_impl.OperatorNotAllowedInGraphError(
-            "Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor "
-            "use tf.map_fn."
+            "iterating over `tf.Tensor` is not allowed in Graph execution. To iterate over this tensor use "
+            "tf.map_fn."
         )
 
     def __len__(self):
-        raise TypeError(f"object of type 'Tensor' has no len(): use tf.shape of {self.name}")
+        raise TypeError(
+            f"len is not well defined for symbolic Tensors. ({self.name}) Please call `x.shape` rather than `len(x)` "
+            "for shape information."
+        )
 
     def __bool__(self):
         raise errors_impl.OperatorNotAllowedInGraphError(
-            "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of "
+            "using a `tf.Tensor` as a Python `bool` is not allowed in Graph execution. Use `if t is not None:` instead of "
             "`if t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
             "subgraphs conditioned on the value of a tensor."
         )
@@ -362,7 +369,14 @@ def convert_to_tensor_v2(value, dtype=None, dtype_hint=None, name=None):
 
 
 def internal_convert_to_tensor(
-    value, dtype=None, name=None, as_ref=False, preferred_dtype=None, ctx=None, accept_symbolic_tensors=True
+    value,
+    dtype=None,
+    name=None,
+    as_ref=False,
+    preferred_dtype=None,
+    ctx=None,
+    accept_symbolic_tensors=True,
+    accept_composite_tensors=False,
 ):
     """convert_to_tensor; `as_ref`: a variable stays a reference."""
     if dtype is not None:
@@ -388,6 +402,8 @@ def internal_convert_to_tensor(
             result = function(value, dtype=dtype, name=name, as_ref=as_ref)
         if result is NotImplemented:
             continue
+        if accept_composite_tensors and isinstance(result, composite_tensor.CompositeTensor):
+            return result
         if not isinstance(result, Tensor):
             raise RuntimeError(
                 f"{_prefix(name)}Conversion function {function!r} for type {base} returned non-Tensor: "
@@ -446,17 +462,30 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
     return internal_convert_to_tensor_or_indexed_slices(value, dtype, name)
 
 
-convert_to_tensor_or_composite = convert_to_tensor_or_indexed_slices
-internal_convert_to_tensor_or_composite = internal_convert_to_tensor_or_indexed_slices
+def internal_convert_to_tensor_or_composite(value, dtype=None, name=None, as_ref=False):
+    if not isinstance(value, composite_tensor.CompositeTensor):
+        return internal_convert_to_tensor(value, dtype, name, as_ref, accept_composite_tensors=True)
+    given = getattr(value, "dtype", None)
+    if dtype is not None and given is not None and not dtypes.as_dtype(dtype).is_compatible_with(given):
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype {given.name}: "
+            f"{str(value)!r}"
+        )
+    return value
+
+
+def convert_to_tensor_or_composite(value, dtype=None, name=None):
+    """convert_to_tensor that leaves composite tensors (tf.SparseTensor, tf.RaggedTensor ...) as they are."""
+    return internal_convert_to_tensor_or_composite(value, dtype, name)
 
 
 def internal_convert_n_to_tensor_or_indexed_slices(values, dtype=None, name=None, as_ref=False):
+    return _convert_n_or(internal_convert_to_tensor_or_indexed_slices, values, dtype, name, as_ref)
+
+
+def _convert_n_or(function, values, dtype, name, as_ref):
     def convert(value, dtype, name, preferred):
-        return (
-            value
-            if value is None
-            else internal_convert_to_tensor_or_indexed_slices(value, dtype, name, as_ref)
-        )
+        return None if value is None else function(value, dtype, name, as_ref)
 
     return _convert_n(values, dtype, name, None, convert)
 
@@ -465,8 +494,12 @@ def convert_n_to_tensor_or_indexed_slices(values, dtype=None, name=None):
     return internal_convert_n_to_tensor_or_indexed_slices(values, dtype, name)
 
 
-convert_n_to_tensor_or_composite = convert_n_to_tensor_or_indexed_slices
-internal_convert_n_to_tensor_or_composite = internal_convert_n_to_tensor_or_indexed_slices
+def internal_convert_n_to_tensor_or_composite(values, dtype=None, name=None, as_ref=False):
+    return _convert_n_or(internal_convert_to_tensor_or_composite, values, dtype, name, as_ref)
+
+
+def convert_n_to_tensor_or_composite(values, dtype=None, name=None):
+    return internal_convert_n_to_tensor_or_composite(values, dtype, name)
 
 
 def _operation_is_no_tensor(value, dtype=None, name=None, as_ref=False):
@@ -702,7 +735,44 @@ class Operation:
         "__dict__",
     )
 
-    def __init__(self, native, graph, frames=None):
+    def __init__(
+        self,
+        node_def,
+        graph,
+        inputs=None,
+        output_types=None,
+        control_inputs=None,
+        input_types=None,
+        original_op=None,
+        op_def=None,
+    ):
+        """Adds the node of a NodeDef to a graph, as it is: no scope applies. `inputs` are tensors."""
+        if not isinstance(node_def, protos.NodeDef):
+            raise TypeError(f"node_def needs to be a NodeDef: {node_def}")
+        if not _VALID_OP_NAME.match(node_def.name):
+            raise ValueError(f"'{node_def.name}' is not a valid node name")
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graph needs to be a Graph: {graph}")
+        if not isinstance(inputs or [], list):
+            raise TypeError(f"inputs needs to be a list of Tensors: {inputs}")
+        for tensor in inputs or []:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"input needs to be a Tensor: {tensor}")
+        controls = [c.op if isinstance(c, Tensor) else c for c in control_inputs or []]
+        frames = _frames()
+        native = graph._add_node_def(node_def, inputs or [], controls, frames)
+        self._begin(native, graph, frames)
+        self._original_op = original_op
+        graph._nodes.append(self)
+
+    @classmethod
+    def _of(cls, native, graph, frames=None):
+        """The object of a node that the engine has."""
+        made = cls.__new__(cls)
+        made._begin(native, graph, frames)
+        return made
+
+    def _begin(self, native, graph, frames):
         self._native = native
         self._graph = graph
         self._name = native.name
@@ -749,7 +819,7 @@ class Operation:
         if self._inputs is None:
             nodes = self._graph._nodes
             self._inputs = tuple(nodes[op.index]._outputs[i] for op, i in self._native.inputs)
-        return _Inputs(self._inputs)
+        return _InputList(self._inputs)
 
     @property
     def _input_types(self):
@@ -833,9 +903,19 @@ class Operation:
         self._change(self._native.set_device, device)
 
     def _update_input(self, index, tensor):
-        """Connects an input to another tensor."""
+        """Connects an input to another tensor. InvalidArgumentError: its type or shape does not fit."""
         _assert_same_graph(self, tensor)
-        self._change(self._native.set_input, index, tensor._pair)
+        if index >= len(self.inputs):
+            raise errors_impl.OutOfRangeError(
+                None,
+                None,
+                f"Cannot update edge. Input index [{index}] is greater than the number of total inputs "
+                f"[{len(self.inputs)}].",
+            )
+        try:
+            self._native.set_input(index, tensor._pair)
+        except _native.Error as error:
+            raise error_of(error) from None
         self._inputs = None
 
     def _add_control_input(self, op):
@@ -881,7 +961,17 @@ class Operation:
         return self
 
 
-class _Inputs(tuple):
+def _NodeDef(op_type, name, device=None, attrs=None):
+    """A NodeDef; `attrs`: AttrValues by name."""
+    node_def = protos.NodeDef(op=compat.as_bytes(op_type), name=compat.as_bytes(name))
+    for key, value in (attrs or {}).items():
+        node_def.attr[key].CopyFrom(value)
+    if device is not None:
+        node_def.device = device(node_def) if callable(device) else device_name(device)
+    return node_def
+
+
+class _InputList(tuple):
     """The inputs of an operation: a tuple that TensorFlow's programs also take for a list."""
 
     __slots__ = ()
@@ -1400,7 +1490,7 @@ class Graph:
         except _native.Error as error:
             raise _building_error(error) from None
         self._sync(native.index)
-        op = Operation(native, self, frames)
+        op = Operation._of(native, self, frames)
         self._nodes.append(op)
         op._original_op = self._default_original_op
         self._record_op_seen_by_control_dependencies(op)
@@ -1411,6 +1501,31 @@ class Graph:
         for controller in scopes.controls:
             controller.add_op(op)
         return op
+
+    def _add_node_def(self, node_def, inputs, controls, frames):
+        """Adds the node of a NodeDef, and returns the engine's. The caller makes the object."""
+        self._check_not_finalized()
+        for element in [*inputs, *controls]:
+            if element.graph is not self:
+                raise ValueError(f"{element} must be from the same graph as {node_def.name}.")
+        grouped = self._by_argument(node_def.op, inputs, node_def.attr)
+        file, line = (frames[0][0].co_filename, frames[0][1]) if frames else (None, 0)
+        try:
+            native = self._native.add(
+                node_def.op,
+                node_def.name + "/",
+                [[t._pair for t in item] if isinstance(item, list) else item._pair for item in grouped],
+                [op._native for op in controls],
+                {key: value.SerializeToString() for key, value in node_def.attr.items()},
+                node_def.device or None,
+                file,
+                line,
+            )
+        except _native.Error as error:
+            raise _building_error(error) from None
+        self._sync(native.index)
+        self._mark_name(node_def.name)
+        return native
 
     def _check_contexts(self, op_type, name, inputs):
         """ValueError: an input is a value of a loop that the node is not in. Gradients may take those."""
@@ -1431,7 +1546,7 @@ class Graph:
         with self._lock:  # a thread that builds has made the node, and is going to make its object
             while len(nodes) < end:
                 native = self._native[len(nodes)]
-                nodes.append(Operation(native, self, None))
+                nodes.append(Operation._of(native, self))
                 self._mark_name(native.name)
 
     def _adopt(self, first):
@@ -1560,7 +1675,7 @@ class Graph:
             new = self.unique_name(name)
         self._name_stack = new
         try:
-            yield new + "/" if new else ""
+            yield new + "/" if name else ""
         finally:
             self._name_stack = old
 
@@ -1575,9 +1690,12 @@ class Graph:
         """New nodes ask for a device: a name, a tf.DeviceSpec, a function of the node, or None."""
         self._add_device_to_stack(device_name_or_function)
         stack = self._scopes.devices
+        own = stack[-1]
         try:
             yield
         finally:
+            if not stack or stack[-1] is not own:
+                raise RuntimeError("Exiting device scope without proper scope nesting.")
             stack.pop()
 
     def _add_device_to_stack(self, device_name_or_function, offset=0):
@@ -2000,13 +2118,18 @@ def inside_function():
 @contextlib.contextmanager
 def init_scope():
     """New nodes are made outside of functions, control dependencies and loops."""
-    graph = get_default_graph()
-    scope = graph.get_name_scope()
-    while graph.building_function and graph.outer_graph is not None:
-        graph = graph.outer_graph
+    scope = get_default_graph().get_name_scope()
+    graphs = [*_default_graph_stack.stack[::-1], _default_graph_stack._global_default()]
+    graph = next((g for g in graphs if not g.building_function), graphs[-1])
+    devices = next((g._scopes.devices for g in graphs if g._scopes.devices), [])
     with graph.as_default(), graph.control_dependencies(None):
-        with graph.name_scope(scope + "/" if scope else ""):
-            yield
+        scopes = graph._scopes
+        saved, scopes.devices = scopes.devices, list(devices)
+        try:
+            with graph.name_scope(scope + "/" if scope else ""):
+                yield
+        finally:
+            scopes.devices = saved
 
 
 # ---- Scopes of the default graph ----
@@ -2029,7 +2152,7 @@ class name_scope:
         self._name = default_name if name is None else name
         self._default_name = default_name
         self._values = values
-        self._entered = None
+        self._entered = []
 
     def __enter__(self):
         if self._name is None and self._values is not None:
@@ -2051,11 +2174,11 @@ class name_scope:
             if entered is not None:
                 entered.__exit__(None, None, None)
             raise
-        self._entered = (scope, entered)
+        self._entered.append((scope, entered))
         return text
 
     def __exit__(self, kind, value, trace):
-        scope, entered = self._entered
+        scope, entered = self._entered.pop()
         scope.__exit__(kind, value, trace)
         if entered is not None:
             entered.__exit__(kind, value, trace)
@@ -2276,10 +2399,21 @@ def disable_tensor_equality():
 
 
 class OpStats:
-    """A statistic of a node: its kind and value."""
+    """A statistic of a node: its kind and value, None if it is not known."""
 
     def __init__(self, statistic_type, value=None):
         self.statistic_type, self.value = statistic_type, value
+
+    def __iadd__(self, other):
+        if other.statistic_type != self.statistic_type:
+            raise ValueError(
+                f"Can't add an OpStat of type {self.statistic_type} to one of {other.statistic_type}."
+            )
+        if self.value is None:
+            self.value = other.value
+        elif other.value is not None:
+            self.value += other.value
+        return self
 
 
 def add_exit_callback_to_default_func_graph(fn):

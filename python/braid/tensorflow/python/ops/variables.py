@@ -16,7 +16,7 @@ from braid.tensorflow.python.ops import gen_state_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.training.tracking import base as trackable
-from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util import compat, object_identity
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -243,6 +243,10 @@ class Variable(trackable.Trackable, metaclass=VariableMetaclass):
         if self._save_slice_info:
             result.save_slice_info_def.MergeFrom(self._save_slice_info.to_proto(export_scope=export_scope))
         return result
+
+    def experimental_ref(self):
+        """A key for dictionaries and sets that equals only those of this variable; deref() gives it."""
+        return object_identity.Reference(self)
 
     class SaveSliceInfo:
         """Which part of a partitioned variable a variable is, for checkpoints."""
