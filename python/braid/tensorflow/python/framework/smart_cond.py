@@ -18,13 +18,19 @@ def smart_cond(pred, true_fn=None, false_fn=None, name=None):
     return true_fn() if value else false_fn()
 
 
+def known_value(tensor):
+    """The value of a tensor as an array, None if only a run tells."""
+    value = tensor_util.constant_value(tensor)
+    if value is None:  # the engine knows more than what has a value for programs
+        value = tensor.op._native.constant(tensor.value_index)
+        value = None if value is None else arrays.view(value)
+    return value
+
+
 def smart_constant_value(pred):
     """The condition as a bool, None if only a run tells. TypeError: it is no bool, 0, 1 or tensor."""
     if isinstance(pred, ops.Tensor):
-        value = tensor_util.constant_value(pred)
-        if value is None:  # the engine knows more than what has a value for programs
-            value = pred.op._native.constant(pred.value_index)
-            value = None if value is None else arrays.view(value)
+        value = known_value(pred)
         return None if value is None else bool(value)
     if hasattr(pred, "initializer"):  # a variable
         return None

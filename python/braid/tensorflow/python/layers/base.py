@@ -177,7 +177,9 @@ class Layer(base_layer.Layer):
                 partitioner=partitioner,
             )
         dtype = dtypes.as_dtype(dtype or self.dtype or dtypes.float32)
-        before = {id(v) for v in variables.global_variables()}
+        with ops.init_scope():
+            graph_of_variables = ops.get_default_graph()
+        before = {id(v) for v in graph_of_variables.get_collection(ops.GraphKeys.GLOBAL_VARIABLES)}
         self._set_scope(None)
         with vs.variable_scope(
             self._scope, reuse=self.built or self._reuse, auxiliary_name_scope=False
@@ -200,7 +202,8 @@ class Layer(base_layer.Layer):
                 parts = list(variable) if isinstance(variable, variables.PartitionedVariable) else [variable]
                 if trainable and self.trainable:
                     # A custom getter may have made it one that is not trained.
-                    kept = {id(v) for v in variables.trainable_variables()}
+                    kept = graph_of_variables.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES)
+                    kept = {id(v) for v in kept}
                     frozen = [part for part in parts if id(part) not in kept]
                     for part in frozen:
                         self._trainable_weights[:] = [w for w in self._trainable_weights if w is not part]
@@ -235,7 +238,7 @@ class Layer(base_layer.Layer):
         result = type(self).__new__(type(self))
         memo[id(self)] = result
         for key, value in self.__dict__.items():
-            if key in ("_graph", "_scope", "_current_scope"):
+            if key in ("_graph", "_scope", "_current_scope") or _are_tensors(value):
                 copied = value
             else:
                 copied = copy.deepcopy(value, memo)
@@ -247,6 +250,11 @@ class Layer(base_layer.Layer):
             object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)
+
+
+def _are_tensors(value):
+    parts = value if isinstance(value, list) else [value]
+    return bool(parts) and all(isinstance(part, ops.Tensor) for part in parts)
 
 
 def _add_elements_to_collection(elements, collection_list):

@@ -6,6 +6,12 @@ from braid.tensorflow.python.layers import base
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
+def _given(strides):
+    if strides is None:
+        raise ValueError("Argument `strides` must not be None.")
+    return strides
+
+
 @tf_export(v1=["layers.AveragePooling1D"])
 class AveragePooling1D(keras_layers.AveragePooling1D, base.Layer):
     """The mean of each window of one axis."""
@@ -13,7 +19,7 @@ class AveragePooling1D(keras_layers.AveragePooling1D, base.Layer):
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(
             pool_size=pool_size,
-            strides=strides,
+            strides=_given(strides),
             padding=padding,
             data_format=data_format,
             name=name,
@@ -37,7 +43,7 @@ class AveragePooling2D(keras_layers.AveragePooling2D, base.Layer):
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(
             pool_size=pool_size,
-            strides=strides,
+            strides=_given(strides),
             padding=padding,
             data_format=data_format,
             name=name,
@@ -61,7 +67,7 @@ class AveragePooling3D(keras_layers.AveragePooling3D, base.Layer):
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(
             pool_size=pool_size,
-            strides=strides,
+            strides=_given(strides),
             padding=padding,
             data_format=data_format,
             name=name,
@@ -85,7 +91,7 @@ class MaxPooling1D(keras_layers.MaxPooling1D, base.Layer):
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(
             pool_size=pool_size,
-            strides=strides,
+            strides=_given(strides),
             padding=padding,
             data_format=data_format,
             name=name,
@@ -109,7 +115,7 @@ class MaxPooling2D(keras_layers.MaxPooling2D, base.Layer):
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(
             pool_size=pool_size,
-            strides=strides,
+            strides=_given(strides),
             padding=padding,
             data_format=data_format,
             name=name,
@@ -133,7 +139,7 @@ class MaxPooling3D(keras_layers.MaxPooling3D, base.Layer):
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(
             pool_size=pool_size,
-            strides=strides,
+            strides=_given(strides),
             padding=padding,
             data_format=data_format,
             name=name,

@@ -1,10 +1,10 @@
 """What layers of tf.layers and contrib share: arguments of convolutions, and known conditions."""
 
+from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import smart_cond as smart_module
 from braid.tensorflow.python.keras.utils.conv_utils import *  # noqa: F401,F403
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import variables
-from braid.tensorflow.python.util import nest
 
 
 def smart_cond(pred, true_fn=None, false_fn=None, name=None):
@@ -15,20 +15,32 @@ def smart_cond(pred, true_fn=None, false_fn=None, name=None):
 
 
 def constant_value(pred):
-    """The condition as a bool, or None."""
-    return None if isinstance(pred, variables.Variable) else smart_module.smart_constant_value(pred)
+    """What is known of a condition, as tensor_util.constant_value, or None. TypeError: it is none."""
+    if isinstance(pred, variables.Variable):
+        return None
+    if isinstance(pred, ops.Tensor):
+        return smart_module.known_value(pred)
+    return smart_module.smart_constant_value(pred)
+
+
+def deconv_output_length(input_length, filter_size, padding, stride):
+    """The size of a transposed convolution's output along an axis; None: the input's is not known."""
+    if input_length is None:
+        return None
+    length = input_length * stride
+    if padding == "valid":
+        return length + max(filter_size - stride, 0)
+    return length - (stride + filter_size - 2) if padding == "full" else length
 
 
 def get_reachable_from_inputs(inputs, targets=None):
-    """The tensors and operations that depend on `inputs`, as a set of their ids, up to all of `targets`."""
-    reached = {id(thing): thing for thing in nest.flatten(inputs)}
-    queue = list(reached.values())
-    wanted = None if targets is None else {id(target) for target in nest.flatten(targets)}
-    while queue and not (wanted is not None and wanted <= set(reached)):
-        thing = queue.pop(0)
-        following = thing.outputs if hasattr(thing, "outputs") else thing.consumers()
-        for other in following:
-            if id(other) not in reached:
-                reached[id(other)] = other
-                queue.append(other)
-    return set(reached.values())
+    """The set of `inputs` and the tensors that depend on them, up to all of `targets`."""
+    reached = list(inputs)
+    for tensor in reached:  # it grows
+        if targets and set(targets) <= set(reached):
+            break
+        consumers = tensor.consumers() if hasattr(tensor, "consumers") else [tensor.op]
+        for output in (output for op in consumers for output in op.outputs):
+            if output not in reached:
+                reached.append(output)
+    return set(reached)

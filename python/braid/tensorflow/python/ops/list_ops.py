@@ -3,7 +3,6 @@
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
-from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gen_list_ops
 
 
@@ -116,6 +115,8 @@ def tensor_list_split(tensor, element_shape, lengths, name=None):
 def tensor_list_set_item(input_handle, index, item, resize_if_index_out_of_bounds=False, name=None):
     """The list with another element at `index`."""
     if resize_if_index_out_of_bounds:
+        from braid.tensorflow.python.ops import control_flow_ops  # which imports this, for TensorArrays
+
         size = gen_list_ops.tensor_list_length(input_handle)
         given = input_handle
         input_handle = control_flow_ops.cond(

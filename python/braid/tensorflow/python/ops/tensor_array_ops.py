@@ -7,9 +7,13 @@ returns an array with a new flow. Gradients are the engine's.
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import tensor_spec
 from braid.tensorflow.python.framework import tensor_util
+from braid.tensorflow.python.framework import type_spec
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import gen_control_flow_ops
 from braid.tensorflow.python.ops import gen_data_flow_ops
+from braid.tensorflow.python.ops import list_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -276,6 +280,169 @@ class TensorArray:
     def close(self, name=None):
         """The operation that frees the array."""
         return gen_data_flow_ops.tensor_array_close_v3(handle=self._handle, name=name)
+
+
+class _ListTensorArray(TensorArray):
+    """An array that is a list of tensors: the flow, a variant, is the list, and there is no handle.
+
+    An element of a dataset is such an array (TensorArraySpec).
+    """
+
+    def __init__(self, flow, dtype, element_shape, dynamic_size, infer_shape):
+        self._flow = flow
+        self._dtype = dtype
+        self._dynamic_size = dynamic_size
+        self._infer_shape = infer_shape
+        self._shared_shape = [element_shape]
+        self._colocate_with_first_write_call = self._colocate_with = None
+
+    handle = None
+
+    def _to_write(self, value, leading):
+        """A tensor to write, whose shape without `leading` dimensions is that of elements."""
+        value = ops.convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+        _check_dtypes(value, self._dtype)
+        self._written(value.shape[leading:])
+        return value
+
+    def grad(self, source, flow=None, name=None):
+        raise NotImplementedError("TensorArray.grad of an array that is an element of a dataset")
+
+    def read(self, index, name=None):
+        with ops.name_scope(name, "TensorArrayV2Read", [self._flow, index]):
+            return list_ops.tensor_list_get_item(
+                self._flow, index, self._dtype, element_shape=self.element_shape, name=name
+            )
+
+    def write(self, index, value, name=None):
+        with ops.name_scope(name, "TensorArrayV2Write", [self._flow, index, value]):
+            value = self._to_write(value, 0)
+            return self._with_flow(
+                list_ops.tensor_list_set_item(
+                    self._flow, index, value, resize_if_index_out_of_bounds=self._dynamic_size, name=name
+                )
+            )
+
+    def stack(self, name=None):
+        with ops.name_scope(name, "TensorArrayV2Stack", [self._flow]):
+            return list_ops.tensor_list_stack(self._flow, self._dtype, element_shape=self.element_shape)
+
+    def gather(self, indices, name=None):
+        return list_ops.tensor_list_gather(
+            self._flow, indices, self._dtype, element_shape=self.element_shape, name=name
+        )
+
+    def concat(self, name=None):
+        shape = self.element_shape
+        if shape.ndims:
+            shape = tensor_shape.TensorShape([None, *shape.dims[1:]])
+        return list_ops.tensor_list_concat(self._flow, self._dtype, element_shape=shape, name=name)
+
+    def unstack(self, value, name=None):
+        with ops.name_scope(name, "TensorArrayUnstack", [self._flow, value]):
+            value = self._to_write(value, 1)
+            return self._with_flow(list_ops.tensor_list_from_tensor(value, value.shape[1:]))
+
+    def scatter(self, indices, value, name=None):
+        with ops.name_scope(name, "TensorArrayScatter", [self._flow, value, indices]):
+            value = self._to_write(value, 1)
+            return self._with_flow(
+                list_ops.tensor_list_scatter(
+                    value, indices, element_shape=self.element_shape, input_handle=self._flow
+                )
+            )
+
+    def split(self, value, lengths, name=None):
+        with ops.name_scope(name, "TensorArraySplit", [self._flow, value, lengths]):
+            value = ops.convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+            _check_dtypes(value, self._dtype)
+            lengths = math_ops.cast(lengths, dtypes.int64)
+            return self._with_flow(
+                list_ops.tensor_list_split(value, self.element_shape, lengths, name=name)
+            )
+
+    def size(self, name=None):
+        return list_ops.tensor_list_length(input_handle=self._flow, name=name)
+
+    def close(self, name=None):
+        return gen_control_flow_ops.no_op(name=name)
+
+
+@tf_export("TensorArraySpec")
+class TensorArraySpec(type_spec.TypeSpec):
+    """What is known of a TensorArray that is an element of a dataset."""
+
+    __slots__ = ["_element_shape", "_dtype", "_dynamic_size", "_infer_shape"]
+
+    value_type = property(lambda self: TensorArray)
+
+    def __init__(self, element_shape=None, dtype=dtypes.float32, dynamic_size=False, infer_shape=True):
+        self._element_shape = tensor_shape.as_shape(element_shape)
+        self._dtype = dtypes.as_dtype(dtype)
+        self._dynamic_size = dynamic_size
+        self._infer_shape = infer_shape
+
+    @staticmethod
+    def from_value(value):
+        return TensorArraySpec(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
+
+    def _serialize(self):
+        return (self._element_shape, self._dtype, self._dynamic_size, self._infer_shape)
+
+    def is_compatible_with(self, other):
+        if not isinstance(other, type_spec.TypeSpec):
+            other = type_spec.type_spec_from_value(other)
+        return (
+            isinstance(other, TensorArraySpec)
+            and self._dtype.is_compatible_with(other._dtype)
+            and self._element_shape.is_compatible_with(other._element_shape)
+            and self._dynamic_size == other._dynamic_size
+        )
+
+    def most_specific_compatible_type(self, other):
+        if not self.is_compatible_with(other):
+            raise ValueError("Types are not compatible")
+        return TensorArraySpec(
+            self._element_shape.most_specific_compatible_shape(other._element_shape),
+            self._dtype,
+            self._dynamic_size,
+            self._infer_shape and other._infer_shape,
+        )
+
+    @property
+    def _component_specs(self):
+        return self._flat_tensor_spec
+
+    @property
+    def _flat_tensor_spec(self):
+        return tensor_spec.TensorSpec([], dtypes.variant)
+
+    def _to_components(self, value):
+        if value.flow.dtype == dtypes.variant:
+            return value.flow
+        with ops.name_scope("convert_tensor_array"):
+            return list_ops.tensor_list_from_tensor(value.stack(), value.element_shape)
+
+    def _from_components(self, flow):
+        return _ListTensorArray(
+            flow, self._dtype, self._element_shape, self._dynamic_size, self._infer_shape
+        )
+
+    _to_tensor, _from_tensor = _to_components, _from_components
+
+    def _to_legacy_output_types(self):
+        return self._dtype
+
+    def _to_legacy_output_shapes(self):
+        """The elements' shape, behind two sizes that stand for `dynamic_size` and `infer_shape`."""
+        return tensor_shape.TensorShape([self._dynamic_size, self._infer_shape]).concatenate(
+            self._element_shape
+        )
+
+
+type_spec.register_type_spec_from_value_converter(
+    TensorArray, TensorArraySpec.from_value, allow_subclass=True
+)
 
 
 class _nothing:

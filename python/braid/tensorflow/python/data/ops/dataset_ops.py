@@ -42,6 +42,8 @@ from braid.tensorflow.python.ops import gen_experimental_dataset_ops
 from braid.tensorflow.python.ops import gen_io_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import string_ops
+from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.util import nest as tf_nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
 AUTOTUNE = -1
@@ -404,6 +406,7 @@ class DatasetV1(DatasetV2):
         return self._make_one_shot_iterator()
 
     def _make_one_shot_iterator(self):
+        _ensure_same_dataset_graph(self)
         seed, seed2 = core_random_seed.get_seed(None)
 
         def factory():
@@ -434,6 +437,7 @@ class DatasetV1(DatasetV2):
         return self._make_initializable_iterator(shared_name)
 
     def _make_initializable_iterator(self, shared_name=None):
+        _ensure_same_dataset_graph(self)
         dataset = self._apply_options()
         resource = gen_dataset_ops.iterator_v2(
             container="", shared_name=shared_name or "", **self._flat_structure
@@ -465,6 +469,20 @@ class DatasetV1Adapter(DatasetV1):
     @property
     def element_spec(self):
         return self._dataset.element_spec
+
+
+def _ensure_same_dataset_graph(dataset):
+    """Warns of the parts of a pipeline that are in another graph than its iterator will be."""
+    found = [dataset]
+    for part in found:  # it grows
+        if part._graph is not ops.get_default_graph():
+            logging.warning(
+                "The dataset %s is in another graph than its iterator. Please ensure that all datasets in the "
+                "pipeline are created in the same graph as the iterator. (An Estimator calls `input_fn` in a graph "
+                "of its own: make datasets in it.)",
+                part._variant_tensor.name,
+            )
+        found.extend(d for d in part._inputs() if not any(d is known for known in found))
 
 
 def _as_v1(dataset):
@@ -628,12 +646,11 @@ class _OptionsDataset(UnaryUnchangedStructureDataset):
     """A dataset with more options; no node of its own."""
 
     def __init__(self, input_dataset, options):
-        self._input_dataset = input_dataset
-        self._own_options = options
+        self._options = input_dataset.options().merge(options)
         super().__init__(input_dataset, input_dataset._variant_tensor)
 
     def options(self):
-        return self._input_dataset.options().merge(self._own_options)
+        return self._options
 
 
 class _VariantDataset(DatasetV1):
@@ -654,6 +671,16 @@ class _VariantDataset(DatasetV1):
     @property
     def element_spec(self):
         return self._spec
+
+
+def _stacked(datasets):
+    """A list of datasets, or of such lists, as one. TypeError, ValueError: their elements differ."""
+    flat = tf_nest.flatten(datasets)
+    spec = get_structure(flat[0])
+    for dataset in flat[1:]:
+        spec = structure.most_specific_common(spec, get_structure(dataset))
+    variants = tf_nest.map_structure(to_variant, datasets)
+    return _VariantDataset(ops.convert_to_tensor(variants), spec)
 
 
 @tf_export("data.experimental.from_variant")

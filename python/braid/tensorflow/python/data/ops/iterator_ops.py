@@ -84,11 +84,13 @@ class Iterator(trackable.Trackable):
         return self._initializer
 
     def make_initializer(self, dataset, name=None):
-        """The operation that starts it on a dataset. TypeError: the elements do not fit."""
+        """The operation that starts it on a dataset.
+
+        TypeError: the elements do not fit; ValueError: their structure does not.
+        """
         with ops.name_scope(name, "make_initializer") as name:
-            for mine, its in zip(
-                nest.flatten(self._element_spec), _flat_of_same(self._element_spec, dataset.element_spec)
-            ):
+            nest.assert_same_structure(self._element_spec, dataset.element_spec)
+            for mine, its in zip(nest.flatten(self._element_spec), nest.flatten(dataset.element_spec)):
                 if not mine.is_compatible_with(its):
                     what = (
                         "types"
@@ -150,16 +152,6 @@ class Iterator(trackable.Trackable):
 
     def _gather_saveables_for_checkpoint(self):
         return {"ITERATOR": lambda name: __getattr__("_IteratorSaveable")(self._iterator_resource, name)}
-
-
-def _flat_of_same(wanted, given):
-    try:
-        nest.assert_same_structure(wanted, given)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"Expected elements of structure {wanted!r} but got a dataset of {given!r}."
-        ) from None
-    return nest.flatten(given)
 
 
 class IteratorSpec(type_spec.TypeSpec):

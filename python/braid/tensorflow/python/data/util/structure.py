@@ -12,6 +12,7 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_spec
 from braid.tensorflow.python.framework import type_spec
 from braid.tensorflow.python.ops import tensor_array_ops
+from braid.tensorflow.python.util import nest as tf_nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
 tf_export(v1=["data.experimental.Structure"]).export_constant(__name__, "Structure")
@@ -30,6 +31,12 @@ def RaggedTensorStructure(dtype, shape, ragged_rank):
     from braid.tensorflow.python.ops.ragged import ragged_tensor
 
     return ragged_tensor.RaggedTensorSpec(shape, dtype, ragged_rank)
+
+
+@tf_export(v1=["data.experimental.TensorArrayStructure"])
+def _TensorArrayStructure(dtype, element_shape, dynamic_size, infer_shape):
+    """A former name of tf.TensorArraySpec."""
+    return tensor_array_ops.TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
 
 
 @tf_export(v1=["data.experimental.SparseTensorStructure"])
@@ -51,7 +58,11 @@ def normalize_element(element):
             from braid.tensorflow.python.ops.ragged import ragged_tensor
 
             x = ragged_tensor.convert_to_tensor_or_ragged_tensor(x)
-        elif not isinstance(x, composite_tensor.CompositeTensor):
+        elif isinstance(x, list) and any(hasattr(y, "element_spec") for y in tf_nest.flatten(x)):
+            from braid.tensorflow.python.data.ops import dataset_ops
+
+            x = dataset_ops._stacked(x)
+        elif not isinstance(x, (composite_tensor.CompositeTensor, tensor_array_ops.TensorArray)):
             x = ops.convert_to_tensor(x, name="component_%d" % i)
         parts.append(x)
     return nest.pack_sequence_as(element, parts)
@@ -63,8 +74,6 @@ def type_spec_from_value(element):
 
 
 def _spec_of(value):
-    if isinstance(value, tensor_array_ops.TensorArray):
-        raise TypeError("A TensorArray cannot be an element of a dataset: stack() it")
     if isinstance(value, sparse_tensor.SparseTensorValue):
         value = sparse_tensor.SparseTensor.from_value(value)
     if value is None or isinstance(value, ops.Operation):
@@ -82,11 +91,19 @@ def convert_legacy_structure(output_types, output_shapes, output_classes):
             specs.append(cls)
         elif issubclass(cls, sparse_tensor.SparseTensor):
             specs.append(sparse_tensor.SparseTensorSpec(shape, dtype))
+        elif issubclass(cls, tensor_array_ops.TensorArray):
+            specs.append(_tensor_array_spec(dtype, shape))
         elif issubclass(cls, ops.Tensor):
             specs.append(tensor_spec.TensorSpec(shape, dtype))
         else:
             raise TypeError(f"Could not build a structure for output class {cls!r}")
     return nest.pack_sequence_as(output_types, specs)
+
+
+def _tensor_array_spec(dtype, shape):
+    """Of a shape that begins as TensorArraySpec._to_legacy_output_shapes says."""
+    dynamic_size, infer_shape = (bool(tensor_shape.dimension_value(size)) for size in shape[:2])
+    return tensor_array_ops.TensorArraySpec(shape[2:], dtype, dynamic_size, infer_shape)
 
 
 def spec_of_types(output_types, output_shapes=None, output_classes=None):
