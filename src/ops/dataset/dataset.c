@@ -176,6 +176,24 @@ braid_code bd_shape_fn_output_shapes(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
+bool bd_order_of_attr(bd_op_ctx *c, bd_order *order)
+{
+    static const char *const names[] = {"default", "true", "false"};
+    *order = BD_ORDER_DEFAULT;
+    if (!bd_node_attr(c->node, "deterministic")) {
+        if (bd_node_attr_bool(c->node, "sloppy")) *order = BD_ORDER_ANY;
+        return true;
+    }
+    const char *said = bd_node_attr_string(c->node, "deterministic");
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        if (strcmp(said, names[i]) != 0) continue;
+        *order = (bd_order)i;
+        return true;
+    }
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "deterministic must be \"default\", \"true\" or \"false\", not \"%s\"", said);
+    return false;
+}
+
 // ---- Tensors of elements ----
 
 void bd_tensors_fini(braid_tensor *tensors, int count)
@@ -260,6 +278,7 @@ braid_code bd_iterator_open(bd_dataset *d, bd_chain *chain, const bd_iterator *o
     it->chain = bd_chain_ref(chain);
     it->path = path_of(d->kind->name, owner, index);
     it->shard = inherited(d->kind->says_shard ? d : owner ? owner->shard : NULL);
+    it->any_order = d->kind->allows_any_order || (owner && owner->any_order);
     it->stats = inherited(d->kind->gathers_stats ? d : owner ? owner->stats : NULL);
     it->answer.tensors = bd_calloc((size_t)d->count, sizeof *it->answer.tensors);
     braid_code code = d->kind->opens_input ? open_input(it, st) : BRAID_OK;

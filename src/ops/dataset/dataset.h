@@ -62,6 +62,7 @@ typedef struct bd_dataset_kind {
     int64_t (*cardinality)(const bd_dataset *d); // NULL: unknown
     // open shards below it take the shard that this dataset selects (ops/dataset/take_skip_shard.c)
     bool says_shard;
+    bool allows_any_order; // to iterators below it: bd_iterator.any_order
     bool gathers_stats; // iterators below put statistics to its aggregator (ops/dataset/stats.c)
     bool opens_input;   // an iterator has one over the first input from its beginning: it->input
     // Initializes an iterator, whose memory is zero. On an error `close` is called. May be NULL.
@@ -143,6 +144,16 @@ braid_code bd_shape_fn_output_shapes(bd_shape_ctx *c, braid_status *st);
 // An attribute that TensorFlow 2 adds to most dataset ops: names for its own diagnosis.
 #define BD_DATASET_METADATA "metadata:string=''"
 
+// Whether iterators of a dataset that works on several elements at a time keep their order.
+typedef enum bd_order {
+    BD_ORDER_DEFAULT, // unless a dataset above allows any
+    BD_ORDER_KEPT,
+    BD_ORDER_ANY
+} bd_order;
+
+// The order that the node's attribute `sloppy` or `deterministic` says. False: the kernel has failed.
+bool bd_order_of_attr(bd_op_ctx *c, bd_order *order);
+
 // ---- Iterators ----
 
 typedef enum bd_answer_kind {
@@ -170,6 +181,7 @@ struct bd_iterator {
     bd_iterator *input;  // owned; NULL
     bd_dataset *shard;   // the dataset that selects a shard of this one; a reference; NULL: none
     bd_dataset *stats;   // the dataset that collects its statistics; a reference; NULL: none
+    bool any_order;     // it may give its elements in another order than they come
     bd_answer answer;
 };
 
@@ -181,6 +193,11 @@ bd_iterator *bd_iterator_ref(bd_iterator *it);
 void bd_iterator_unref(bd_iterator *it);
 // Stops it and drops the owner's reference. NULL is accepted.
 void bd_iterator_close(bd_iterator *it);
+static inline bool bd_iterator_keeps_order(const bd_iterator *it, bd_order order)
+{
+    return order == BD_ORDER_KEPT || (order == BD_ORDER_DEFAULT && !it->any_order);
+}
+
 // Closes it->input and opens it anew.
 braid_code bd_iterator_reopen_input(bd_iterator *it, braid_status *st);
 

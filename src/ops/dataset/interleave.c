@@ -5,7 +5,8 @@
 // is the next slot's turn. An empty slot is filled from the input when it has its turn. A flat map has one
 // slot. The parallel forms give the same order, but fill all empty slots before they continue, and their
 // datasets prefetch. In these an error counts as an element, given in the turn of its slot: an error of the
-// input or of the function is the only element of the slot's dataset.
+// input or of the function is the only element of the slot's dataset. Where they may give any order, a slot
+// that has no element ready leaves its turn to the next one that has.
 #include "base/alloc.h"
 #include "ops/dataset/function.h"
 #include "ops/dataset/prefetch.h"
@@ -14,7 +15,8 @@ typedef struct interleave_dataset {
     bd_dataset base;
     bd_captured f;
     int64_t cycle_length, block_length;
-    int64_t ahead; // elements that each dataset gets ready, in the parallel forms
+    bd_order order; // of the parallel forms
+    int64_t ahead;  // elements that each dataset gets ready, in the parallel forms
 } interleave_dataset;
 
 typedef enum slot_state {
@@ -118,6 +120,26 @@ static bool finds_empty(bd_iterator *it)
     return s->slots[s->filling].state == EMPTY;
 }
 
+static bool is_ready(const slot *s)
+{
+    return s->state == FAILED || (s->state == OPEN && bd_prefetch_is_ready(s->open));
+}
+
+// In any order: gives the turn to the next slot that has an element ready. If none has one, the turn stays.
+static void find_ready(bd_iterator *it)
+{
+    interleave_iterator *s = iterator_of(it);
+    int64_t cycle_length = dataset_of(it->dataset)->cycle_length;
+    if (!is_parallel(it) || bd_iterator_keeps_order(it, dataset_of(it->dataset)->order)) return;
+    for (int64_t i = 0; i < cycle_length; i++) {
+        int64_t at = (s->at + i) % cycle_length;
+        if (!is_ready(&s->slots[at])) continue;
+        if (i > 0) s->given = 0;
+        s->at = at;
+        return;
+    }
+}
+
 static bd_turn interleave_next(bd_iterator *it)
 {
     interleave_iterator *s = iterator_of(it);
@@ -129,6 +151,10 @@ static bd_turn interleave_next(bd_iterator *it)
         }
         if (finds_empty(it)) return bd_pull(it, it->input);
         if (s->used == 0) return bd_give_end(it);
+        if (at->state == OPEN) {
+            find_ready(it);
+            at = &s->slots[s->at];
+        }
         if (at->state == OPEN) return bd_pull(it, at->open);
         if (at->state == FAILED) {
             at->state = SPENT;
@@ -208,7 +234,7 @@ static const bd_dataset_kind parallel_kind = INTERLEAVE_KIND("ParallelInterleave
 // ---- Ops ----
 
 static void output_interleave(bd_op_ctx *c, const bd_dataset_kind *kind, int captured, int64_t cycle_length,
-                              int64_t block_length, int64_t ahead)
+                              int64_t block_length, int64_t ahead, bd_order order)
 {
     bd_captured f;
     if (!bd_captured_init(&f, c, c->state, 1, captured)) return;
@@ -220,6 +246,7 @@ static void output_interleave(bd_op_ctx *c, const bd_dataset_kind *kind, int cap
     dataset_of(d)->f = f;
     dataset_of(d)->cycle_length = cycle_length;
     dataset_of(d)->block_length = block_length;
+    dataset_of(d)->order = order;
     dataset_of(d)->ahead = bd_min(ahead, AHEAD_MAX);
     bd_output_dataset(c, d);
 }
@@ -238,7 +265,7 @@ static bool read_length(bd_op_ctx *c, int i, const char *name, bool may_tune, in
 // processors. `calls` is at most the cycle_length. In the parallel forms each dataset prefetches `ahead`
 // elements (0: a block).
 static void interleave(bd_op_ctx *c, const bd_dataset_kind *kind, int at, bool may_tune, int64_t calls,
-                       int64_t ahead)
+                       int64_t ahead, bd_order order)
 {
     int64_t cycle_length, block_length;
     if (!read_length(c, at, "cycle_length", may_tune, &cycle_length) ||
@@ -249,7 +276,7 @@ static void interleave(bd_op_ctx *c, const bd_dataset_kind *kind, int at, bool m
     else if (calls > cycle_length)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_parallel_calls must less than or equal to cycle_length.");
     else
-        output_interleave(c, kind, at - 1, cycle_length, block_length, ahead > 0 ? ahead : block_length);
+        output_interleave(c, kind, at - 1, cycle_length, block_length, ahead > 0 ? ahead : block_length, order);
 }
 
 BD_DEFINE_FUNC_STATE(f, "f")
@@ -267,11 +294,10 @@ BD_DEFINE_FUNC_STATE(f, "f")
 #define LENGTHS ", cycle_length: int64, block_length: int64"
 #define BUFFERS ", buffer_output_elements: int64, prefetch_input_elements: int64"
 #define CALLS ", num_parallel_calls: int64"
-#define IN_ORDER "Never out of order."
 
 static void flat_map_run(bd_op_ctx *c)
 {
-    output_interleave(c, &flat_map_kind, c->input_count - 1, 1, INT64_MAX, 0);
+    output_interleave(c, &flat_map_kind, c->input_count - 1, 1, INT64_MAX, 0, BD_ORDER_KEPT);
 }
 
 BD_OP(FlatMapDataset) = INTERLEAVE_OP(
@@ -280,7 +306,7 @@ BD_OP(FlatMapDataset) = INTERLEAVE_OP(
 
 static void interleave_run(bd_op_ctx *c)
 {
-    interleave(c, &interleave_kind, c->input_count - 2, true, 0, 0);
+    interleave(c, &interleave_kind, c->input_count - 2, true, 0, 0, BD_ORDER_KEPT);
 }
 
 BD_OP(InterleaveDataset) = INTERLEAVE_OP(
@@ -314,36 +340,41 @@ static bool read_buffers(bd_op_ctx *c, int at, bool may_tune, int64_t *output)
 static void parallel_v2_run(bd_op_ctx *c)
 {
     int64_t calls;
-    if (read_calls(c, &calls)) interleave(c, &parallel_kind, c->input_count - 3, true, calls, 0);
+    bd_order order;
+    if (bd_order_of_attr(c, &order) && read_calls(c, &calls))
+        interleave(c, &parallel_kind, c->input_count - 3, true, calls, 0, order);
 }
 
 BD_OP(ParallelInterleaveDatasetV2) = INTERLEAVE_OP(LENGTHS CALLS, "; sloppy:bool=false", parallel_v2_run,
-                                                   IN_ORDER,
+                                                   NULL,
                                                    "InterleaveDataset whose datasets prefetch concurrently.");
-BD_OP(ParallelInterleaveDatasetV3) = INTERLEAVE_OP(LENGTHS CALLS, DETERMINISTIC, parallel_v2_run, IN_ORDER,
+BD_OP(ParallelInterleaveDatasetV3) = INTERLEAVE_OP(LENGTHS CALLS, DETERMINISTIC, parallel_v2_run, NULL,
                                                    "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void parallel_v4_run(bd_op_ctx *c)
 {
     int64_t calls, output;
+    bd_order order;
     int last = c->input_count - 1;
-    if (read_calls(c, &calls) && read_buffers(c, last - 2, true, &output))
-        interleave(c, &parallel_kind, last - 4, true, calls, output);
+    if (bd_order_of_attr(c, &order) && read_calls(c, &calls) && read_buffers(c, last - 2, true, &output))
+        interleave(c, &parallel_kind, last - 4, true, calls, output, order);
 }
 
 BD_OP(ParallelInterleaveDatasetV4) = INTERLEAVE_OP(LENGTHS BUFFERS CALLS, DETERMINISTIC, parallel_v4_run,
-                                                   IN_ORDER,
+                                                   NULL,
                                                    "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void legacy_run(bd_op_ctx *c)
 {
     int64_t output;
+    bd_order order;
     int last = c->input_count - 1;
-    if (read_buffers(c, last - 1, false, &output)) interleave(c, &parallel_kind, last - 3, false, 0, output);
+    if (bd_order_of_attr(c, &order) && read_buffers(c, last - 1, false, &output))
+        interleave(c, &parallel_kind, last - 3, false, 0, output, order);
 }
 
 BD_OP(LegacyParallelInterleaveDatasetV2) =
-    INTERLEAVE_OP(LENGTHS BUFFERS, DETERMINISTIC, legacy_run, IN_ORDER,
+    INTERLEAVE_OP(LENGTHS BUFFERS, DETERMINISTIC, legacy_run, NULL,
                   "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void sloppy_run(bd_op_ctx *c)
@@ -351,11 +382,12 @@ static void sloppy_run(bd_op_ctx *c)
     int64_t output;
     int last = c->input_count - 1;
     if (bd_input_scalar(c, last - 2, "sloppy", BRAID_BOOL) && read_buffers(c, last - 1, false, &output))
-        interleave(c, &parallel_kind, last - 4, false, 0, output);
+        interleave(c, &parallel_kind, last - 4, false, 0, output,
+                   bd_tensor_bool(bd_input(c, last - 2))[0] ? BD_ORDER_ANY : BD_ORDER_KEPT);
 }
 
 #define SLOPPY_OP                                                                                            \
-    INTERLEAVE_OP(LENGTHS ", sloppy: bool" BUFFERS, "", sloppy_run, IN_ORDER,                                \
+    INTERLEAVE_OP(LENGTHS ", sloppy: bool" BUFFERS, "", sloppy_run, NULL,                                \
                   "InterleaveDataset whose datasets prefetch concurrently.")
 
 BD_OP(ParallelInterleaveDataset) = SLOPPY_OP;

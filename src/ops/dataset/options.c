@@ -1,6 +1,7 @@
-// Datasets that only tune or observe their input. Braid needs none of these settings: they forward their
-// input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset drops errors.
+// Datasets that only tune or observe their input. Braid needs none of these settings but for make_sloppy: they
+// forward their input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset drops errors.
 #include "ops/dataset/dataset.h"
+#include <string.h>
 
 static void input_run(bd_op_ctx *c)
 {
@@ -26,13 +27,42 @@ static void with_vectors_run(bd_op_ctx *c)
         .shape = bd_shape_fn_scalar, .kernels = BD_KERNELS({.run = input_run}), .doc = (DOC)                 \
     }
 
+static bd_turn same_next(bd_iterator *it)
+{
+    return bd_pull(it, it->input);
+}
+
+static const bd_dataset_kind sloppy_kind = {
+    .name = "Optimize",
+    .dataset_size = sizeof(bd_dataset),
+    .iterator_size = sizeof(bd_iterator),
+    .opens_input = true,
+    .allows_any_order = true,
+    .cardinality = bd_cardinality_of_input,
+    .next = same_next,
+    .received = bd_pass,
+};
+
+static void optimize_run(bd_op_ctx *c)
+{
+    const braid_tensor *names = bd_input(c, 1);
+    for (int64_t i = 0; names->shape.rank == 1 && i < bd_tensor_count(names); i++) {
+        const bd_string *name = &bd_tensor_str(names)[i];
+        if (name->len != strlen("make_sloppy") || memcmp(name->data, "make_sloppy", name->len) != 0) continue;
+        bd_dataset *d = bd_dataset_over_input(c, &sloppy_kind);
+        if (d) bd_output_dataset(c, d);
+        return;
+    }
+    with_vectors_run(c);
+}
+
 BD_OP(OptimizeDataset) = {
     .signature = "(input_dataset: variant, optimizations: string) -> (handle: variant)",
     .attrs = BD_DATASET_ATTRS "; optimization_configs:list(string)=[]",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
-    .kernels = BD_KERNELS({.run = with_vectors_run}),
-    .doc = "The same dataset: Braid does not rewrite pipelines.",
+    .kernels = BD_KERNELS({.run = optimize_run}),
+    .doc = "The same dataset, whose stages may give any order with the optimization make_sloppy; others rewrite pipelines in TensorFlow.",
 };
 BD_OP(OptimizeDatasetV2) = {
     .signature = "(input_dataset: variant, optimizations_enabled: string, optimizations_disabled: string, "

@@ -1,10 +1,11 @@
 // ParallelMapDataset: calls a function for several elements at a time, and gives the results in the order of
-// the elements.
+// the elements, or as they come where any order is allowed.
 //
 // The places of the calls form a ring in the order of the elements: [first, first + count). A place is filled
 // with the result when the call has ended, or with the error or the end of the input. The input has a chain
 // of its own, which runs while a place is free. Calls end on any thread. A pull that finds the first place
-// empty waits, and continues on the thread that fills it.
+// empty waits, and continues on the thread that fills it. In any order it takes the first place that is
+// filled, but the end only when it is alone: the places in front of it move up by one.
 //
 // References: one of the chain while it pulls, and one of each call.
 #include "base/alloc.h"
@@ -16,6 +17,7 @@ typedef struct parallel_dataset {
     bd_dataset base;
     bd_captured f;
     int64_t parallel;
+    bd_order order;
     bool preserve_cardinality;
 } parallel_dataset;
 
@@ -29,6 +31,7 @@ typedef struct parallel_iterator {
     bd_chain *below;
     bd_mutex mu;
     place *places; // [parallel], guarded by mu, as all below
+    place **ring;  // [parallel]; the places in their order
     int64_t first, count;
     bool is_pulling, is_over, is_waiting;
 } parallel_iterator;
@@ -58,14 +61,17 @@ static braid_code parallel_open(bd_iterator *it, braid_status *st)
     bd_mutex_init(&p->mu);
     p->below = it->calls = bd_chain_below(it->chain);
     p->places = bd_calloc(parallel, sizeof *p->places);
-    for (size_t i = 0; i < parallel; i++)
+    p->ring = bd_calloc(parallel, sizeof(place *));
+    for (size_t i = 0; i < parallel; i++) {
         p->places[i].answer.tensors = bd_calloc(count, sizeof(braid_tensor));
+        p->ring[i] = &p->places[i];
+    }
     return bd_iterator_open(it->dataset->inputs[0], p->below, it, 0, &it->input, st);
 }
 
-static place *place_at(bd_iterator *it, int64_t i)
+static place **place_at(bd_iterator *it, int64_t i)
 {
-    return &iterator_of(it)->places[i % dataset_of(it->dataset)->parallel];
+    return &iterator_of(it)->ring[i % dataset_of(it->dataset)->parallel];
 }
 
 // Returns whether to pull the input now; then the chain has a reference.
@@ -78,12 +84,27 @@ static bool starts_pull_locked(bd_iterator *it)
     return true;
 }
 
-// Takes the answer in the first place if it is filled.
-static bool take_first_locked(bd_iterator *it, bd_turn *turn)
+// The place whose answer is given next, which becomes the first one. NULL: it is not filled yet.
+static place *ready_locked(bd_iterator *it)
+{
+    const parallel_iterator *p = iterator_of(it);
+    bool in_order = bd_iterator_keeps_order(it, dataset_of(it->dataset)->order);
+    for (int64_t i = p->first; i < p->first + (in_order ? bd_min(p->count, 1) : p->count); i++) {
+        place *f = *place_at(it, i);
+        if (!f->is_filled || (i > p->first && f->answer.kind == BD_ANSWER_END)) continue;
+        for (; i > p->first; i--)
+            *place_at(it, i) = *place_at(it, i - 1);
+        return *place_at(it, i) = f;
+    }
+    return NULL;
+}
+
+// Takes the answer that is given next, if it is there.
+static bool take_ready_locked(bd_iterator *it, bd_turn *turn)
 {
     parallel_iterator *p = iterator_of(it);
-    place *f = place_at(it, p->first);
-    if (p->count == 0 || !f->is_filled) return false;
+    place *f = ready_locked(it);
+    if (!f) return false;
     for (int i = 0; i < it->dataset->count; i++)
         bd_tensor_move(&it->answer.tensors[i], &f->answer.tensors[i]);
     bd_status_move(&it->answer.st, &f->answer.st);
@@ -100,7 +121,7 @@ static bd_turn parallel_next(bd_iterator *it)
     parallel_iterator *p = iterator_of(it);
     bd_turn turn = BD_WAIT;
     bd_mutex_lock(&p->mu);
-    p->is_waiting = !take_first_locked(it, &turn);
+    p->is_waiting = !take_ready_locked(it, &turn);
     bool pulls = starts_pull_locked(it);
     bd_mutex_unlock(&p->mu);
     return pulls ? bd_turn_spawn_beside(p->below, bd_pull(it, it->input), turn) : turn;
@@ -113,7 +134,7 @@ static bd_turn filled(bd_iterator *it, place *f)
     bd_turn turn = BD_WAIT;
     bd_mutex_lock(&p->mu);
     f->is_filled = true;
-    bool serves = p->is_waiting && take_first_locked(it, &turn);
+    bool serves = p->is_waiting && take_ready_locked(it, &turn);
     if (serves) p->is_waiting = false;
     bool pulls = serves && starts_pull_locked(it);
     bd_mutex_unlock(&p->mu);
@@ -142,7 +163,7 @@ static bd_turn parallel_received(bd_iterator *it, bd_iterator *from)
     parallel_iterator *p = iterator_of(it);
     bool is_element = from->answer.kind == BD_ANSWER_ELEMENT;
     bd_mutex_lock(&p->mu);
-    place *f = place_at(it, p->first + p->count++);
+    place *f = *place_at(it, p->first + p->count++);
     p->is_over = from->answer.kind == BD_ANSWER_END || bd_cancellation_is_cancelled(p->below->token);
     if (!is_element) {
         f->answer.kind = from->answer.kind;
@@ -179,6 +200,7 @@ static void parallel_close(bd_iterator *it)
         bd_status_fini(&p->places[i].answer.st);
     }
     bd_free(p->places);
+    bd_free(p->ring);
     bd_mutex_fini(&p->mu);
     bd_chain_unref(p->below);
 }
@@ -196,7 +218,8 @@ static const bd_dataset_kind parallel_kind = {
     .close = parallel_close,
 };
 
-bd_dataset *bd_parallel_map_new(bd_op_ctx *c, bd_captured *f, int64_t parallel, bool preserve_cardinality)
+bd_dataset *bd_parallel_map_new(bd_op_ctx *c, bd_captured *f, int64_t parallel, bd_order order,
+                                bool preserve_cardinality)
 {
     bd_dataset *d = NULL;
     if (parallel <= 0 && parallel != -1)
@@ -210,6 +233,7 @@ bd_dataset *bd_parallel_map_new(bd_op_ctx *c, bd_captured *f, int64_t parallel, 
     if (parallel == -1) parallel = bd_cpu_count();
     dataset_of(d)->f = *f;
     dataset_of(d)->parallel = bd_min(parallel, PARALLEL_MAX);
+    dataset_of(d)->order = order;
     dataset_of(d)->preserve_cardinality = preserve_cardinality;
     return d;
 }
@@ -222,12 +246,14 @@ BD_DEFINE_FUNC_STATE(f, "f")
 static void parallel_run(bd_op_ctx *c)
 {
     bd_captured f;
+    bd_order order;
     int last = c->input_count - 1;
     const braid_tensor *parallel = bd_input(c, last);
-    if (!bd_input_scalar(c, last, "num_parallel_calls", parallel->dtype) ||
+    if (!bd_order_of_attr(c, &order) ||
+        !bd_input_scalar(c, last, "num_parallel_calls", parallel->dtype) ||
         !bd_captured_init(&f, c, c->state, 1, last - 1))
         return;
-    bd_dataset *d = bd_parallel_map_new(c, &f, bd_tensor_index(parallel, 0),
+    bd_dataset *d = bd_parallel_map_new(c, &f, bd_tensor_index(parallel, 0), order,
                                         bd_node_attr_bool(c->node, "preserve_cardinality"));
     if (d) bd_output_dataset(c, d);
 }
@@ -240,9 +266,8 @@ BD_OP(ParallelMapDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
-    .deviation = "Never out of order, also where sloppy.",
     .doc =
-        "Applies a function to each element of a dataset, several at a time, in order; -1: the number of processors.",
+        "Applies a function to each element of a dataset, several at a time; -1: the number of processors.",
 };
 
 BD_OP(ParallelMapDatasetV2) = {
@@ -254,9 +279,8 @@ BD_OP(ParallelMapDatasetV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
-    .deviation = "Never out of order, also where not deterministic.",
     .doc =
-        "Applies a function to each element of a dataset, several at a time, in order; -1: the number of processors.",
+        "Applies a function to each element of a dataset, several at a time; -1: the number of processors.",
 };
 
 // Batches the results of a parallel map. (TensorFlow has a dataset of its own for this, which saves a copy.)
@@ -274,7 +298,8 @@ static void map_and_batch_run(bd_op_ctx *c)
         return;
     }
     if (!bd_captured_init(&f, c, c->state, 1, last - 3)) return;
-    bd_dataset *d = bd_parallel_map_new(c, &f, parallel, bd_node_attr_bool(c->node, "preserve_cardinality"));
+    bd_dataset *d = bd_parallel_map_new(c, &f, parallel, BD_ORDER_KEPT,
+                                        bd_node_attr_bool(c->node, "preserve_cardinality"));
     if (!d) return;
     for (int i = 0; i < d->count; i++) // the attrs are those of the batches
         d->shapes[i] = BD_SHAPE_UNKNOWN;

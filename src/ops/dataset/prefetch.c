@@ -211,6 +211,15 @@ void bd_prefetch_begin(bd_iterator *it)
     if (fetches) bd_turn_spawn(p->below, bd_pull(it, it->input));
 }
 
+bool bd_prefetch_is_ready(bd_iterator *it)
+{
+    prefetch_iterator *p = iterator_of(it);
+    bd_mutex_lock(&p->mu);
+    bool is_ready = held_locked(p) > 0 || p->is_over;
+    bd_mutex_unlock(&p->mu);
+    return is_ready;
+}
+
 static void prefetch_run(bd_op_ctx *c)
 {
     int64_t size;

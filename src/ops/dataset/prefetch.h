@@ -10,4 +10,7 @@ braid_code bd_prefetch_dataset_new(bd_dataset *input, int64_t size, bd_dataset *
 // An iterator over the dataset starts prefetching, before the first element is wanted.
 void bd_prefetch_begin(bd_iterator *it);
 
+// Whether the iterator answers at once when it is pulled.
+bool bd_prefetch_is_ready(bd_iterator *it);
+
 #endif

@@ -51,7 +51,10 @@ static int64_t take_count(const bd_dataset *d)
 static bd_turn take_next(bd_iterator *it)
 {
     int64_t count = dataset_of(it->dataset)->count;
-    return count >= 0 && iterator_of(it)->seen >= count ? bd_give_end(it) : bd_pull(it, it->input);
+    if (count < 0 || iterator_of(it)->seen < count) return bd_pull(it, it->input);
+    bd_iterator_close(it->input); // so that a generator is finalized, and stages end that work ahead
+    it->input = NULL;
+    return bd_give_end(it);
 }
 
 static bd_turn take_received(bd_iterator *it, bd_iterator *from)

@@ -1130,6 +1130,7 @@ class Graph:
     """A dataflow graph. One thread at a time builds it."""
 
     _building_function = False
+    _seed_used = False  # whether a random op has had the seed of the graph
 
     @property
     def building_function(self):

@@ -17,6 +17,7 @@ def get_seed(op_seed):
         graph_seed = DEFAULT_GRAPH_SEED
     elif op_seed is None:
         op_seed = ops.get_default_graph()._last_id
+        ops.get_default_graph()._seed_used = True
     seeds = graph_seed % _MAX, op_seed % _MAX
     return (0, _MAX) if seeds == (0, 0) else seeds  # two zeros would mean any
 

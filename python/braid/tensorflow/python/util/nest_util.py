@@ -241,7 +241,7 @@ class Nest:
         if len(inner) > len(outer):
             raise ValueError(INPUT_IS_SMALLER.format(input_size=len(outer), shallow_size=len(inner)))
         parts = dict(outer)
-        if MAPPING in (kind, other) and any(key not in parts for key, _ in inner):
+        if check_types and MAPPING in (kind, other) and any(key not in parts for key, _ in inner):
             raise ValueError(INVALID_KEYS.format([k for k, _ in inner if k not in parts]))
         for i, (key, child) in enumerate(inner):
             self.check_shallow(child, parts.get(key, outer[i][1]), check_types, check_lengths)

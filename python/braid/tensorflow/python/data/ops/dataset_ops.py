@@ -134,6 +134,10 @@ class DatasetV2(composite_tensor.CompositeTensor):
                 gen_experimental_dataset_ops.private_thread_pool_dataset,
                 num_threads=threading.private_threadpool_size,
             )
+        if options.experimental_deterministic is False:
+            dataset = _Unchanged(
+                dataset, gen_dataset_ops.optimize_dataset, optimizations=["make_sloppy"]
+            )
         if stats.aggregator is not None:
             dataset = _Unchanged(
                 dataset,
@@ -344,7 +348,13 @@ class DatasetV2(composite_tensor.CompositeTensor):
         """The last state: reduce_func(state, element) of each element, at first of `initial_state`."""
         with ops.name_scope("initial_state"):
             initial_state = structure.normalize_element(initial_state)
-        spec, wrapped = _state_function(reduce_func, "reduce()", self, initial_state, returns_state_only=True)
+        spec, wrapped = _state_function(
+            reduce_func,
+            "reduce()",
+            self,
+            structure.type_spec_from_value(initial_state),
+            returns_state_only=True,
+        )
         flat = gen_dataset_ops.reduce_dataset(
             self._apply_options()._variant_tensor,
             structure.to_tensor_list(spec, initial_state),
@@ -1218,15 +1228,14 @@ class _UnbatchDataset(_WithSpec):
 
 
 def normalize_to_dense(dataset):
-    """The dataset, with the SparseTensors of batches as tensors that `unbatch` can take apart."""
-    spec = dataset.element_spec
-    if not any(isinstance(s, sparse_tensor_lib.SparseTensorSpec) for s in nest.flatten(spec)):
+    """The dataset, with the sparse and ragged tensors of batches as tensors that `unbatch` can take apart."""
+    if all(isinstance(s, (tensor_spec.TensorSpec, DatasetSpec)) for s in nest.flatten(dataset.element_spec)):
         return dataset
     return _Restructured(dataset)
 
 
 class _Restructured(_WithSpec):
-    """The same elements, whose SparseTensors have a row of variants for each element."""
+    """The same elements, whose sparse and ragged tensors have a row of variants for each element."""
 
     def __init__(self, dataset):
         spec = dataset.element_spec

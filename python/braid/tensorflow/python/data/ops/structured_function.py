@@ -1,5 +1,7 @@
 """Functions of elements: Python functions as functions of the graph's library."""
 
+import warnings
+
 from braid.tensorflow.python.data.util import nest
 from braid.tensorflow.python.data.util import structure
 from braid.tensorflow.python.framework import function
@@ -38,6 +40,17 @@ class StructuredFunctionWrapper:
         self._function = _ElementFunction(self._call, specs, f"{name}_{ops.uid()}")
         if add_to_graph:
             self._function.add_to_graph(ops.get_default_graph())
+        self._warn_of_seed(name)
+
+    def _warn_of_seed(self, name):
+        outer, inner = ops.get_default_graph(), self._function.graph
+        if outer.seed and inner.seed == outer.seed and inner._seed_used:
+            warnings.warn(
+                f"Seed {outer.seed} from outer graph might be getting used by function {name}, if the random op has "
+                "not been provided any seed. Explicitly set the seed in the function if this is not the intended "
+                "behavior.",
+                stacklevel=4,
+            )
 
     def _call(self, *tensors):
         element = structure.from_tensor_list(self._input_structure, tensors)
@@ -95,6 +108,7 @@ class _ElementFunction(function._DefinedFunction):
             capture_resource_var_by_value=False,
             collections_ref={k: list(v) for k, v in ops.get_default_graph()._collections.items()},
         )
+        self.graph = graph
         self._set_body(graph)
 
 
@@ -105,13 +119,12 @@ class _CopiedFunction(function._DefinedFunction):
         super().__init__(func, [], [], f"_make_dataset_{ops.uid()}", capture_by_value=True)
 
 
-def _state_function(func, name, dataset, initial_state, returns_state_only):
+def _state_function(func, name, dataset, spec, returns_state_only):
     """A function of (state, element) whose results keep the state's types; its shapes are what stays the
     same.
 
-    Returns the TypeSpecs of the state, and the function.
+    spec: the TypeSpecs of the first state. Returns those of the state, and the function.
     """
-    spec = structure.type_spec_from_value(initial_state)
     while True:
         wrapped = StructuredFunctionWrapper(
             func, name, input_structure=(spec, dataset.element_spec), add_to_graph=False

@@ -47,8 +47,24 @@ class OptionsBase:
     __hash__ = None
 
 
+class _Option:
+    """An option as an attribute of a class: it enters the class's `_OPTIONS`."""
+
+    def __init__(self, kind, doc, default_factory):
+        self.__doc__ = doc
+        self._entry = (kind, default_factory())
+
+    def __set_name__(self, owner, name):
+        self._name = name
+        owner._OPTIONS = {**owner._OPTIONS, name: self._entry}
+
+    def __get__(self, options, owner=None):
+        return self if options is None else OptionsBase.__getattr__(options, self._name)
+
+
 def create_option(name, ty, docstring, default_factory=lambda: None):
-    raise NotImplementedError("create_option: give the class of the options an entry in _OPTIONS")
+    """An attribute for a class of options, of a type or of one of several."""
+    return _Option(ty, docstring, default_factory)
 
 
 def merge_options(*options_list):
@@ -57,6 +73,8 @@ def merge_options(*options_list):
     if len(options_list) < 1:
         raise ValueError("At least one options should be provided")
     kind = type(options_list[0])
+    if not issubclass(kind, OptionsBase):
+        raise TypeError(f"{options_list[0]!r} are no options")
     merged = kind()
     for options in options_list:
         if type(options) is not kind:

@@ -102,7 +102,9 @@ def convert_legacy_structure(output_types, output_shapes, output_classes):
 
 def _tensor_array_spec(dtype, shape):
     """Of a shape that begins as TensorArraySpec._to_legacy_output_shapes says."""
-    dynamic_size, infer_shape = (bool(tensor_shape.dimension_value(size)) for size in shape[:2])
+    dynamic_size, infer_shape = (
+        None if size is None else bool(size) for size in map(tensor_shape.dimension_value, shape[:2])
+    )
     return tensor_array_ops.TensorArraySpec(shape[2:], dtype, dynamic_size, infer_shape)
 
 
@@ -206,6 +208,10 @@ def flat_structure(spec):
 
 
 def _to_tensor(spec, value, many=False):
+    if isinstance(spec, tensor_spec.TensorSpec) and isinstance(value, composite_tensor.CompositeTensor):
+        raise ValueError(
+            f"{value} is not convertible to a tensor with dtype {spec.dtype} and shape {spec.shape}."
+        )
     if not isinstance(spec, type_spec.BatchableTypeSpec):
         return spec._to_tensor(value)
     (made,) = (spec._to_batched_tensor_list if many else spec._to_tensor_list)(value)
@@ -230,9 +236,18 @@ def _from_tensor(spec, tensor):
 
 
 def from_tensor_list(spec, tensors):
-    """The element that a flat list of tensors stands for."""
+    """The element that a flat list of tensors stands for. ValueError: they are not of its types."""
+    specs = flat_tensor_specs(spec)
+    if len(specs) != len(tensors):
+        raise ValueError(f"Expected {len(specs)} tensors but got {len(tensors)}.")
+    for own, tensor in zip(specs, tensors):
+        if not own.is_compatible_with(tensor):
+            raise ValueError(f"Incompatible input: {tensor} is not compatible with {own}")
+    return from_compatible_tensor_list(spec, tensors)
+
+
+def from_compatible_tensor_list(spec, tensors):
+    """As `from_tensor_list`, of tensors that are known to be of the types."""
     parts = [_from_tensor(s, t) for s, t in zip(nest.flatten(spec), tensors)]
     return nest.pack_sequence_as(spec, parts)
 
-
-from_compatible_tensor_list = from_tensor_list

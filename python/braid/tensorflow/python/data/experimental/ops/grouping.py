@@ -122,7 +122,9 @@ class _GroupByReducerDataset(dataset_ops._WithSpec):
         name = "tf.data.experimental.group_by_reducer()"
         key = _checked_key(key_func, input_dataset, name)
         init = dataset_ops.StructuredFunctionWrapper(reducer.init_func, name, input_structure=_KEY)
-        state, reduce = _reduced(reducer.reduce_func, name, init.output_structure, input_dataset)
+        state, reduce = dataset_ops._state_function(
+            reducer.reduce_func, name, input_dataset, init.output_structure, returns_state_only=True
+        )
         finalize = dataset_ops.StructuredFunctionWrapper(reducer.finalize_func, name, input_structure=state)
         spec = finalize.output_structure
         super().__init__(
@@ -143,23 +145,12 @@ class _GroupByReducerDataset(dataset_ops._WithSpec):
         )
 
 
-def _reduced(reduce_func, name, state, dataset):
-    """The TypeSpecs of a reducer's state, whose shapes are what stays the same, and its function."""
-    while True:
-        wrapped = dataset_ops.StructuredFunctionWrapper(
-            reduce_func, name, input_structure=(state, dataset.element_spec), add_to_graph=False
-        )
-        common = structure.most_specific_common(state, wrapped.output_structure)
-        if all(a == b for a, b in zip(nest.flatten(common), nest.flatten(state))):
-            wrapped.function.add_to_graph(ops.get_default_graph())
-            return state, wrapped
-        state = common
-
-
 class _GroupByWindowDataset(dataset_ops._WithSpec):
     def __init__(self, input_dataset, key_func, reduce_func, window_size_func):
         name = "tf.data.experimental.group_by_window()"
-        key = _checked_key(key_func, input_dataset, name)
+        key = _checked_key(
+            lambda *args: ops.convert_to_tensor(key_func(*args), dtype=dtypes.int64), input_dataset, name
+        )
         size = dataset_ops.StructuredFunctionWrapper(
             lambda k: ops.convert_to_tensor(window_size_func(k), dtype=dtypes.int64),
             name,

@@ -41,7 +41,7 @@ class _DirectedInterleaveDataset(dataset_ops.DatasetV1):
         self._selector_input, self._data_inputs = selector_input, list(data_inputs)
         first = data_inputs[0].element_spec
         for other in data_inputs[1:]:
-            what = f"All datasets must have the same element types. Got {first} and {other.element_spec}"
+            what = f"Datasets to be interleaved must have the same type: got {first} and {other.element_spec}"
             try:
                 nest.assert_same_structure(first, other.element_spec)
                 first = structure.most_specific_common(first, other.element_spec)

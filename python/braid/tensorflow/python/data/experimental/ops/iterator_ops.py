@@ -18,6 +18,18 @@ def __getattr__(name):
     from braid.tensorflow.python.training import saver as saver_lib
     from braid.tensorflow.python.training import session_run_hook
 
+    class _InputSaver(saver_lib.Saver):
+        """A Saver whose newest checkpoint stands in a file of its own, beside that of the model's."""
+
+        def __init__(self, saveables, state):
+            super().__init__(saveables)
+            self._state = state
+
+        def save(self, sess, save_path, global_step=None, latest_filename=None, *args, **kwargs):
+            return super().save(
+                sess, save_path, global_step, latest_filename or self._state, *args, **kwargs
+            )
+
     class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
         """Saves how far the iterators of an Estimator's input are, beside the model, and restores it.
 
@@ -29,7 +41,7 @@ def __getattr__(name):
 
             config = estimator.config
             name = "input"
-            if config.task_type != "chief" or config.task_id:
+            if config.num_worker_replicas > 1:
                 name = f"input_{config.task_type}_{config.task_id}"
             self._saver_hook = basic_session_run_hooks.CheckpointSaverHook(
                 estimator.model_dir,
@@ -37,35 +49,37 @@ def __getattr__(name):
                 save_steps=config.save_checkpoints_steps,
                 checkpoint_basename=name + ".ckpt",
             )
-            self._name, self._directory = name, estimator.model_dir
+            self._state, self._directory = "checkpoint_" + name, estimator.model_dir
+            self._is_first = True
 
         def begin(self):
             iterators = ops.get_collection(iterator_ops.GLOBAL_ITERATORS)
             saveables = [iterator_ops._IteratorSaveable(i, i.name) for i in iterators]
-            self._saver = saver_lib.Saver(saveables, sharded=True) if saveables else None
-            self._saver_hook._saver = self._saver
-            if self._saver is not None:
-                self._saver_hook.begin()
+            self._saver_hook._saver = self._saver = _InputSaver(saveables, self._state)
+            self._saver_hook.begin()
 
-        def after_create_session(self, session, coord):
-            if self._saver is None:
-                return
+        def before_run(self, run_context):
+            if self._is_first:
+                self._is_first = False
+                self._restore_or_save(run_context.session)
+            return self._saver_hook.before_run(run_context)
+
+        def _restore_or_save(self, session):
             latest = saver_lib.checkpoint_management.latest_checkpoint(
-                self._directory, latest_filename="checkpoint_" + self._name
+                self._directory, latest_filename=self._state
             )
             if latest:
                 self._saver.restore(session, latest)
-
-        def before_run(self, run_context):
-            return self._saver_hook.before_run(run_context) if self._saver is not None else None
+                return
+            step = session.run(self._saver_hook._global_step_tensor)
+            self._saver_hook._save(session, step)
+            self._saver_hook._timer.update_last_triggered_step(step)
 
         def after_run(self, run_context, run_values):
-            if self._saver is not None:
-                self._saver_hook.after_run(run_context, run_values)
+            self._saver_hook.after_run(run_context, run_values)
 
         def end(self, session):
-            if self._saver is not None:
-                self._saver_hook.end(session)
+            self._saver_hook.end(session)
 
     globals()[name] = CheckpointInputPipelineHook
     return CheckpointInputPipelineHook

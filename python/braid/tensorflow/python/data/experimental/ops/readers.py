@@ -2,6 +2,7 @@
 
 import collections
 import csv
+import gzip
 
 from braid.tensorflow.python.data.experimental.ops import error_ops
 from braid.tensorflow.python.data.experimental.ops import parsing_ops
@@ -15,6 +16,7 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_spec
 from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import gen_experimental_dataset_ops
+from braid.tensorflow.python.ops import io_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
 _CSV_TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
@@ -219,7 +221,7 @@ def make_csv_dataset(
       num_parallel_reads: from how many files records come in turns.
       sloppy: whether order may change; the engine keeps it.
       num_rows_for_inference: how many lines say what types columns have; all if None.
-      compression_type: "", "ZLIB" or "GZIP"; then names and defaults must be given.
+      compression_type: "", "GZIP", or "ZLIB", with which names and defaults must be given.
       ignore_errors: whether records that fail are left out.
 
     Raises ValueError where names, columns and defaults do not fit.
@@ -230,8 +232,13 @@ def make_csv_dataset(
         dataset = dataset.shuffle(len(names), shuffle_seed)
 
     def opened(name):
+        if compression_type == "GZIP":
+            return gzip.open(name, "rt", newline="")
         if compression_type:
-            raise ValueError("Types and names of columns cannot be inferred from compressed files: give them")
+            raise ValueError(
+                f"compression_type {compression_type!r} is not supported for probing columns: give their names and "
+                "defaults"
+            )
         return open(name, newline="")
 
     if column_names is None:
@@ -347,6 +354,11 @@ def make_batched_features_dataset(
       sloppy_ordering: whether order may change; the engine keeps it.
       drop_final_batch: whether a smaller rest is left out.
     """
+    if isinstance(reader, type) and issubclass(reader, io_ops.ReaderBase):
+        raise TypeError(
+            "The `reader` argument must return a `Dataset` object. `tf.ReaderBase` subclasses are not supported. For "
+            "example, pass `tf.data.TFRecordDataset` instead of `tf.TFRecordReader`."
+        )
     names = _file_names(file_pattern)
     dataset = dataset_ops.Dataset.from_tensor_slices(names)
     if shuffle:

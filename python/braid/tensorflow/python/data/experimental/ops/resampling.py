@@ -7,6 +7,7 @@ from braid.tensorflow.python.data.experimental.ops import scan_ops
 from braid.tensorflow.python.data.ops import dataset_ops
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import random_ops
@@ -29,8 +30,13 @@ def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):
     def apply(dataset):
         target = ops.convert_to_tensor(target_dist, name="target_dist")
         classed = dataset.map(lambda *element: _classed(class_func, element))
+        as_it_comes = None
         if initial_dist is not None:
-            chances = _chances(ops.convert_to_tensor(initial_dist, name="initial_dist"), target)
+            initial = ops.convert_to_tensor(initial_dist, name="initial_dist")
+            as_it_comes = _least_ratio(initial, target)
+            if as_it_comes == 1:
+                return classed
+            chances = _chances(initial, target)
             chances = dataset_ops.Dataset.from_tensors(chances).repeat()
         else:
             estimated = _estimated(target, classed.map(lambda c, _: c))
@@ -42,10 +48,20 @@ def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):
             return draw < array_ops.gather(accept, pair[0])
 
         accepted = dataset_ops.Dataset.zip((chances, classed)).filter(stays).map(lambda _, pair: pair)
+        if as_it_comes == 0:  # sampling would wait for the end of `classed`, which is never taken
+            return accepted
         weights = chances.map(lambda _, original: array_ops.stack([original, 1 - original]))
         return interleave_ops.sample_from_datasets([classed, accepted], weights, seed)
 
     return apply
+
+
+def _least_ratio(initial, target):
+    """The chance that an element is taken as it comes; None: it is not known before a step."""
+    initial, target = tensor_util.constant_value(initial), tensor_util.constant_value(target)
+    if initial is None or target is None:
+        return None
+    return np.min(target / np.maximum(initial, np.finfo(target.dtype).tiny))
 
 
 def _classed(class_func, element):

@@ -12,7 +12,11 @@ class _ScanDataset(dataset_ops._WithSpec):
         with ops.name_scope("initial_state"):
             initial_state = structure.normalize_element(initial_state)
         state, wrapped = dataset_ops._state_function(
-            scan_func, "tf.data.experimental.scan()", input_dataset, initial_state, returns_state_only=False
+            scan_func,
+            "tf.data.experimental.scan()",
+            input_dataset,
+            structure.type_spec_from_value(initial_state),
+            returns_state_only=False,
         )
         spec = wrapped.output_structure[1]
         super().__init__(

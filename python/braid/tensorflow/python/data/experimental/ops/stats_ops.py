@@ -13,6 +13,17 @@ def _with_tag(op, tag):
     )
 
 
+def set_stats_aggregator(stats_aggregator, prefix="", counter_prefix=""):
+    """The statistics of a dataset go to an aggregator: for Dataset.apply."""
+    return lambda dataset: dataset_ops._Unchanged(
+        dataset,
+        gen_experimental_dataset_ops.set_stats_aggregator_dataset,
+        stats_aggregator=stats_aggregator._resource,
+        tag=prefix,
+        counter_prefix=counter_prefix,
+    )
+
+
 @tf_export("data.experimental.bytes_produced_stats")
 def bytes_produced_stats(tag):
     """The bytes of each element go to a histogram: for Dataset.apply."""
