@@ -8,6 +8,7 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(SNAPPY REQUIRED IMPORTED_TARGET snappy)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)
 pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
@@ -55,7 +56,8 @@ set(braid_base_libs Threads::Threads m)
 set(braid_proto_libs PkgConfig::PROTOBUF_C)
 # OpenMP's runtime: oneDNN brings it; kernels set its thread count.
 set(braid_kernels_libs braid_dnnl gomp braid_lapacke)
-set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::PNG PkgConfig::JPEG)
+set(braid_io_libs PkgConfig::ISAL PkgConfig::ZLIB PkgConfig::SNAPPY PkgConfig::SQLITE
+    PkgConfig::PNG PkgConfig::JPEG)
 # RE2 is C++; its own part of src/ops is the one file that is.
 set(braid_ops_libs PkgConfig::RE2 PkgConfig::ICU PkgConfig::JANSSON stdc++)
 set(braid_runtime_libs PkgConfig::JANSSON)

@@ -286,6 +286,17 @@ static braid_op *read_csv(braid_graph *g, const char *op, const char *path)
     return first_of(g, braid_op_end_out(d));
 }
 
+static braid_op *read_sql(braid_graph *g, const char *op, const char *path)
+{
+    braid_op_desc *d = braid_op_begin(g, op, NULL);
+    braid_op_input(d, text(g, "sqlite"));
+    braid_op_input(d, text(g, path));
+    braid_op_input(d, text(g, "SELECT 'a' FROM t"));
+    braid_op_attr_type_list(d, "output_types", (const braid_dtype[]){BRAID_STRING}, 1);
+    braid_op_attr_shape_list(d, "output_shapes", &scalar_shape, 1);
+    return first_of(g, braid_op_end_out(d));
+}
+
 static braid_out some_strings(braid_graph *g)
 {
     const braid_out value = text(g, "text");
@@ -462,6 +473,7 @@ static const struct {
     {"ExperimentalCSVDataset", read_csv},
     {"ExperimentalDatasetToTFRecord", write_dataset},
     {"ExperimentalMatchingFilesDataset", read_dataset},
+    {"ExperimentalSqlDataset", read_sql},
     {"FixedLengthRecordDataset", read_dataset},
     {"FixedLengthRecordDatasetV2", read_dataset},
     {"FixedLengthRecordReader", read_record},
@@ -483,6 +495,7 @@ static const struct {
     {"Save", save},
     {"SaveSlices", save},
     {"SaveV2", save},
+    {"SqlDataset", read_sql},
     {"TFRecordDataset", read_dataset},
     {"TFRecordDatasetV2", read_dataset},
     {"TFRecordReader", read_record},

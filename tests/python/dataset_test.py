@@ -1,6 +1,8 @@
 # Datasets and iterators of tf.data: elements, their static types, and the ways to iterate.
 import os
+import sqlite3
 import tempfile
+import threading
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
@@ -99,6 +101,30 @@ class SourceTest(DatasetTest):
         out = self.file("")
         self.run_(E.TFRecordWriter(out).write(D.from_tensor_slices(["x", "y"])))
         self.assertEqual(self.elements(tf.data.TFRecordDataset(out)), [b"x", b"y"])
+
+    def test_lists_of_datasets(self):
+        datasets = D.from_tensor_slices([D.range(2), D.range(3)]).flat_map(lambda d: d)
+        self.assertEqual(self.elements(datasets), [0, 1, 0, 1, 2])
+
+    def test_tensor_arrays(self):
+        def up_to(n):
+            return tf.TensorArray(tf.int64, n, element_shape=()).unstack(tf.range(tf.cast(n, tf.int64)))
+
+        arrays = D.range(3).map(lambda n: up_to(tf.cast(n, tf.int32)))
+        self.assertIs(arrays.output_classes, tf.TensorArray)
+        self.assertEqual(self.elements(arrays.map(lambda a: a.stack())), [[], [0], [0, 1]])
+        array = arrays.skip(2).make_one_shot_iterator().get_next()
+        self.assertEqual(plain(self.run_(array.write(1, np.int64(7)).stack())), [0, 7])
+
+    def test_databases(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "db")
+            with sqlite3.connect(path) as database:
+                database.execute("CREATE TABLE t (a INTEGER, b TEXT)")
+                database.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (2, None)])
+            database.close()
+            rows = E.SqlDataset("sqlite", path, "SELECT b, a FROM t ORDER BY a", (tf.string, tf.int32))
+            self.assertEqual(self.elements(rows), [(b"x", 1), (b"", 2)])
 
 
 class TransformationTest(DatasetTest):
@@ -231,6 +257,52 @@ class TransformationTest(DatasetTest):
             options.unknown = 1
         with self.assertRaises(TypeError):
             options.experimental_deterministic = 5
+
+
+class OrderTest(DatasetTest):
+    """Elements come as they are ready where the program allows it: the first one waits for the others."""
+
+    def setUp(self):
+        super().setUp()
+        self.others_are_there = threading.Event()
+
+    def waiting(self, number):
+        def wait(i):
+            if i == 0:
+                self.others_are_there.wait(60)
+            return i
+
+        return tf.py_func(wait, [number], tf.int64)
+
+    def in_any_order(self, dataset):
+        options = tf.data.Options()
+        options.experimental_deterministic = False
+        return dataset.with_options(options)
+
+    def expect_zeros_last(self, dataset, zeros, others):
+        element = dataset.make_one_shot_iterator().get_next()
+        before = [plain(self.run_(element)) for _ in range(others)]
+        self.others_are_there.set()
+        self.assertNotIn(0, before)
+        self.assertEqual(self.rest(element), [0] * zeros)
+
+    def test_of_parallel_calls(self):
+        dataset = D.range(3).map(self.waiting, num_parallel_calls=3)
+        self.expect_zeros_last(self.in_any_order(dataset), 1, 2)
+
+    def test_of_interleaved_datasets(self):
+        def twice(i):
+            return D.from_tensors(i).map(self.waiting).repeat(2)
+
+        dataset = D.range(3).interleave(twice, cycle_length=3, num_parallel_calls=3)
+        self.expect_zeros_last(self.in_any_order(dataset), 2, 4)
+
+    def test_of_sloppy_interleaving(self):
+        def twice(i):
+            return D.from_tensors(i).map(self.waiting).repeat(2)
+
+        dataset = D.range(3).apply(E.parallel_interleave(twice, cycle_length=3, sloppy=True))
+        self.expect_zeros_last(dataset, 2, 4)
 
 
 class IteratorTest(DatasetTest):

@@ -190,7 +190,8 @@ bool bd_order_of_attr(bd_op_ctx *c, bd_order *order)
         *order = (bd_order)i;
         return true;
     }
-    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "deterministic must be \"default\", \"true\" or \"false\", not \"%s\"", said);
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+               "deterministic must be \"default\", \"true\" or \"false\", not \"%s\"", said);
     return false;
 }
 

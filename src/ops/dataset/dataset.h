@@ -63,8 +63,8 @@ typedef struct bd_dataset_kind {
     // open shards below it take the shard that this dataset selects (ops/dataset/take_skip_shard.c)
     bool says_shard;
     bool allows_any_order; // to iterators below it: bd_iterator.any_order
-    bool gathers_stats; // iterators below put statistics to its aggregator (ops/dataset/stats.c)
-    bool opens_input;   // an iterator has one over the first input from its beginning: it->input
+    bool gathers_stats;    // iterators below put statistics to its aggregator (ops/dataset/stats.c)
+    bool opens_input;      // an iterator has one over the first input from its beginning: it->input
     // Initializes an iterator, whose memory is zero. On an error `close` is called. May be NULL.
     braid_code (*open)(bd_iterator *it, braid_status *st);
     // It was pulled. It has not answered "end" before.
@@ -181,7 +181,7 @@ struct bd_iterator {
     bd_iterator *input;  // owned; NULL
     bd_dataset *shard;   // the dataset that selects a shard of this one; a reference; NULL: none
     bd_dataset *stats;   // the dataset that collects its statistics; a reference; NULL: none
-    bool any_order;     // it may give its elements in another order than they come
+    bool any_order;      // it may give its elements in another order than they come
     bd_answer answer;
 };
 

@@ -6,7 +6,7 @@
 // slot. The parallel forms give the same order, but fill all empty slots before they continue, and their
 // datasets prefetch. In these an error counts as an element, given in the turn of its slot: an error of the
 // input or of the function is the only element of the slot's dataset. Where they may give any order, a slot
-// that has no element ready leaves its turn to the next one that has.
+// that has no element ready leaves its turn to the next one that has, and they wait for any.
 #include "base/alloc.h"
 #include "ops/dataset/function.h"
 #include "ops/dataset/prefetch.h"
@@ -34,13 +34,14 @@ typedef struct slot {
 
 typedef struct interleave_iterator {
     bd_iterator base;
-    slot *slots;     // [cycle_length]
-    int64_t at;      // the slot whose turn it is
-    int64_t given;   // elements of it in this turn
-    int64_t filling; // the slot that is filled from the input
-    int64_t used;    // slots that are not empty
-    int64_t made;    // datasets so far
-    bool is_over;    // the input is
+    slot *slots;             // [cycle_length]
+    int64_t at;              // the slot whose turn it is
+    int64_t given;           // elements of it in this turn
+    int64_t filling;         // the slot that is filled from the input
+    int64_t used;            // slots that are not empty
+    int64_t made;            // datasets so far
+    bool is_over;            // the input is
+    bd_any_ready *any_ready; // a reference; NULL: elements come in order
 } interleave_iterator;
 
 // A slot takes memory before anything is in it.
@@ -65,9 +66,18 @@ static void destroy(bd_dataset *d)
     bd_captured_fini(&dataset_of(d)->f);
 }
 
+static bool is_parallel(const bd_iterator *it)
+{
+    return it->dataset->kind == &parallel_kind;
+}
+
+static bd_turn interleave_next(bd_iterator *it);
+
 static braid_code interleave_open(bd_iterator *it, braid_status *st)
 {
     (void)st;
+    if (is_parallel(it) && !bd_iterator_keeps_order(it, dataset_of(it->dataset)->order))
+        iterator_of(it)->any_ready = bd_any_ready_new(it, interleave_next);
     iterator_of(it)->slots = bd_calloc((size_t)dataset_of(it->dataset)->cycle_length, sizeof(slot));
     return BRAID_OK;
 }
@@ -80,11 +90,7 @@ static void interleave_close(bd_iterator *it)
         bd_status_fini(&s->slots[i].error);
     }
     bd_free(s->slots);
-}
-
-static bool is_parallel(const bd_iterator *it)
-{
-    return it->dataset->kind == &parallel_kind;
+    bd_any_ready_unref(s->any_ready);
 }
 
 static void next_slot(bd_iterator *it)
@@ -125,19 +131,19 @@ static bool is_ready(const slot *s)
     return s->state == FAILED || (s->state == OPEN && bd_prefetch_is_ready(s->open));
 }
 
-// In any order: gives the turn to the next slot that has an element ready. If none has one, the turn stays.
-static void find_ready(bd_iterator *it)
+// In any order: gives the turn to the next slot that has an element ready. False: none has one.
+static bool find_ready(bd_iterator *it)
 {
     interleave_iterator *s = iterator_of(it);
     int64_t cycle_length = dataset_of(it->dataset)->cycle_length;
-    if (!is_parallel(it) || bd_iterator_keeps_order(it, dataset_of(it->dataset)->order)) return;
     for (int64_t i = 0; i < cycle_length; i++) {
         int64_t at = (s->at + i) % cycle_length;
         if (!is_ready(&s->slots[at])) continue;
         if (i > 0) s->given = 0;
         s->at = at;
-        return;
+        return true;
     }
+    return false;
 }
 
 static bd_turn interleave_next(bd_iterator *it)
@@ -151,8 +157,8 @@ static bd_turn interleave_next(bd_iterator *it)
         }
         if (finds_empty(it)) return bd_pull(it, it->input);
         if (s->used == 0) return bd_give_end(it);
-        if (at->state == OPEN) {
-            find_ready(it);
+        if (at->state == OPEN && s->any_ready) {
+            if (bd_any_ready_wait(s->any_ready, find_ready)) return BD_WAIT;
             at = &s->slots[s->at];
         }
         if (at->state == OPEN) return bd_pull(it, at->open);
@@ -191,6 +197,7 @@ static bd_turn made(bd_iterator *it, void *arg, braid_tensor *rets, int ret_coun
     if (st->code) return fail_slot(it, st);
     filled->state = OPEN;
     s->used++;
+    if (ahead && s->any_ready) bd_prefetch_set_any_ready(filled->open, s->any_ready);
     if (ahead) bd_prefetch_begin(filled->open);
     return interleave_next(it);
 }
@@ -276,7 +283,8 @@ static void interleave(bd_op_ctx *c, const bd_dataset_kind *kind, int at, bool m
     else if (calls > cycle_length)
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_parallel_calls must less than or equal to cycle_length.");
     else
-        output_interleave(c, kind, at - 1, cycle_length, block_length, ahead > 0 ? ahead : block_length, order);
+        output_interleave(c, kind, at - 1, cycle_length, block_length, ahead > 0 ? ahead : block_length,
+                          order);
 }
 
 BD_DEFINE_FUNC_STATE(f, "f")
@@ -387,7 +395,7 @@ static void sloppy_run(bd_op_ctx *c)
 }
 
 #define SLOPPY_OP                                                                                            \
-    INTERLEAVE_OP(LENGTHS ", sloppy: bool" BUFFERS, "", sloppy_run, NULL,                                \
+    INTERLEAVE_OP(LENGTHS ", sloppy: bool" BUFFERS, "", sloppy_run, NULL,                                    \
                   "InterleaveDataset whose datasets prefetch concurrently.")
 
 BD_OP(ParallelInterleaveDataset) = SLOPPY_OP;

@@ -1,5 +1,5 @@
-// Datasets that only tune or observe their input. Braid needs none of these settings but for make_sloppy: they
-// forward their input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset drops errors.
+// Datasets that only tune or observe their input. Braid needs none of these settings but for make_sloppy:
+// they forward their input. NonSerializableDataset cannot be saved, and IgnoreErrorsDataset drops errors.
 #include "ops/dataset/dataset.h"
 #include <string.h>
 
@@ -62,7 +62,8 @@ BD_OP(OptimizeDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = optimize_run}),
-    .doc = "The same dataset, whose stages may give any order with the optimization make_sloppy; others rewrite pipelines in TensorFlow.",
+    .doc =
+        "The same dataset, whose stages may give any order with the optimization make_sloppy; others rewrite pipelines in TensorFlow.",
 };
 BD_OP(OptimizeDatasetV2) = {
     .signature = "(input_dataset: variant, optimizations_enabled: string, optimizations_disabled: string, "

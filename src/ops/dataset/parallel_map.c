@@ -249,8 +249,7 @@ static void parallel_run(bd_op_ctx *c)
     bd_order order;
     int last = c->input_count - 1;
     const braid_tensor *parallel = bd_input(c, last);
-    if (!bd_order_of_attr(c, &order) ||
-        !bd_input_scalar(c, last, "num_parallel_calls", parallel->dtype) ||
+    if (!bd_order_of_attr(c, &order) || !bd_input_scalar(c, last, "num_parallel_calls", parallel->dtype) ||
         !bd_captured_init(&f, c, c->state, 1, last - 1))
         return;
     bd_dataset *d = bd_parallel_map_new(c, &f, bd_tensor_index(parallel, 0), order,

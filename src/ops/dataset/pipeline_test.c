@@ -199,6 +199,8 @@ static void option_datasets_change_no_element(void **state)
     static const pipeline_case cases[] = {
         {RANGE(2) "ModelDataset()", "int64", "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(2) "OptimizeDataset(string[0])", "int64", "int64[] 0 | int64[] 1 | end", 2},
+        {RANGE(2) "OptimizeDataset(string[2] noop_elimination make_sloppy)", "int64",
+         "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(2) "AssertCardinalityDataset(int64[] 2)", "int64", "int64[] 0 | int64[] 1 | end", 2},
         {RANGE(2) "AssertCardinalityDataset(int64[] 1)", "int64",
          "int64[] 0 | FailedPrecondition: Input dataset was expected to contain 1 element but contained at least 2 "

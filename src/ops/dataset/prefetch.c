@@ -31,7 +31,17 @@ typedef struct prefetch_iterator {
     int64_t limit;
     bool was_full, is_fetching, is_over, is_waiting;
     int64_t given;
+    bd_any_ready *any_ready; // a reference; NULL; not guarded
 } prefetch_iterator;
+
+struct bd_any_ready {
+    atomic_int refs;
+    bd_mutex mu;
+    bool is_waiting; // guarded by mu
+    // Not owned. It is there while it waits: whoever pulled it waits for its answer.
+    bd_iterator *owner;
+    bd_turn (*wake)(bd_iterator *owner);
+};
 
 // Found out by itself, the buffer gets no larger: elements may be large.
 #define LIMIT_MAX 512
@@ -134,7 +144,56 @@ static void put_ready_locked(bd_iterator *it, bd_iterator *from)
     if ((int64_t)held_locked(p) >= p->limit) p->was_full = true;
 }
 
-// The chain of the input has answered. A waiting pull continues on this thread, and the chain on another one.
+// ---- Waiting for any ----
+
+bd_any_ready *bd_any_ready_new(bd_iterator *owner, bd_turn (*wake)(bd_iterator *owner))
+{
+    bd_any_ready *a = bd_calloc(1, sizeof *a);
+    atomic_init(&a->refs, 1);
+    bd_mutex_init(&a->mu);
+    a->owner = owner;
+    a->wake = wake;
+    return a;
+}
+
+void bd_any_ready_unref(bd_any_ready *a)
+{
+    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) > 1) return;
+    bd_mutex_fini(&a->mu);
+    bd_free(a);
+}
+
+void bd_prefetch_set_any_ready(bd_iterator *it, bd_any_ready *a)
+{
+    atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+    iterator_of(it)->any_ready = a;
+}
+
+// An iterator that gets an element ready does so before it looks whether the owner waits, and the owner asks
+// is_ready only after it has said that it waits: one of them sees the other.
+bool bd_any_ready_wait(bd_any_ready *a, bool (*is_ready)(bd_iterator *owner))
+{
+    bd_mutex_lock(&a->mu);
+    bool waits = a->is_waiting = !is_ready(a->owner);
+    bd_mutex_unlock(&a->mu);
+    return waits;
+}
+
+// The turn of the owner if it waits.
+static bd_turn wake_owner(bd_any_ready *a)
+{
+    if (!a) return BD_WAIT;
+    bd_mutex_lock(&a->mu);
+    bool wakes = a->is_waiting;
+    a->is_waiting = false;
+    bd_mutex_unlock(&a->mu);
+    return wakes ? a->wake(a->owner) : BD_WAIT;
+}
+
+// ---- Answers of the input ----
+
+// The chain of the input has answered. A waiting pull, or the owner that waits for any iterator, continues on
+// this thread, and the chain on another one.
 static bd_turn prefetch_received(bd_iterator *it, bd_iterator *from)
 {
     prefetch_iterator *p = iterator_of(it);
@@ -152,8 +211,10 @@ static bd_turn prefetch_received(bd_iterator *it, bd_iterator *from)
          fetches = !stopped && starts_fetch_locked(it);
     bd_mutex_unlock(&p->mu);
     bd_turn pull = fetches ? bd_pull(it, from) : BD_WAIT;
-    if (serves && fetches) bd_turn_spawn(p->below, pull);
-    if (!serves) turn = pull;
+    if (!serves) turn = wake_owner(p->any_ready);
+    bool continues = serves || turn.kind != BD_TURN_WAIT;
+    if (continues && fetches) bd_turn_spawn(p->below, pull);
+    if (!continues) turn = pull;
     bd_iterator_unref(it); // may free the iterator, unless a pull runs or waits
     return turn;
 }
@@ -173,6 +234,7 @@ static void prefetch_close(bd_iterator *it)
         bd_status_fini(&a->st);
     }
     bd_array_free(&p->buffer);
+    bd_any_ready_unref(p->any_ready);
     bd_mutex_fini(&p->mu);
     bd_chain_unref(p->below);
 }

@@ -357,9 +357,7 @@ class _ListTensorArray(TensorArray):
             value = ops.convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             _check_dtypes(value, self._dtype)
             lengths = math_ops.cast(lengths, dtypes.int64)
-            return self._with_flow(
-                list_ops.tensor_list_split(value, self.element_shape, lengths, name=name)
-            )
+            return self._with_flow(list_ops.tensor_list_split(value, self.element_shape, lengths, name=name))
 
     def size(self, name=None):
         return list_ops.tensor_list_length(input_handle=self._flow, name=name)
@@ -424,9 +422,7 @@ class TensorArraySpec(type_spec.TypeSpec):
             return list_ops.tensor_list_from_tensor(value.stack(), value.element_shape)
 
     def _from_components(self, flow):
-        return _ListTensorArray(
-            flow, self._dtype, self._element_shape, self._dynamic_size, self._infer_shape
-        )
+        return _ListTensorArray(flow, self._dtype, self._element_shape, self._dynamic_size, self._infer_shape)
 
     _to_tensor, _from_tensor = _to_components, _from_components
 

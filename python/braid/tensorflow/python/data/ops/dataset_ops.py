@@ -135,9 +135,7 @@ class DatasetV2(composite_tensor.CompositeTensor):
                 num_threads=threading.private_threadpool_size,
             )
         if options.experimental_deterministic is False:
-            dataset = _Unchanged(
-                dataset, gen_dataset_ops.optimize_dataset, optimizations=["make_sloppy"]
-            )
+            dataset = _Unchanged(dataset, gen_dataset_ops.optimize_dataset, optimizations=["make_sloppy"])
         if stats.aggregator is not None:
             dataset = _Unchanged(
                 dataset,

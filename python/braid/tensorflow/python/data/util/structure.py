@@ -250,4 +250,3 @@ def from_compatible_tensor_list(spec, tensors):
     """As `from_tensor_list`, of tensors that are known to be of the types."""
     parts = [_from_tensor(s, t) for s, t in zip(nest.flatten(spec), tensors)]
     return nest.pack_sequence_as(spec, parts)
-

@@ -27,7 +27,7 @@ def parallel_interleave(
     Args:
       map_func: a dataset, of an element.
       cycle_length, block_length: how many datasets take turns, of how many elements.
-      sloppy: whether order may change; the engine keeps it.
+      sloppy: whether elements may come as they are ready.
       buffer_output_elements, prefetch_input_elements: how far each dataset prefetches, and how many more are
       begun.
     """

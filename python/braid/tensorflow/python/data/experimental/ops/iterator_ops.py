@@ -26,9 +26,7 @@ def __getattr__(name):
             self._state = state
 
         def save(self, sess, save_path, global_step=None, latest_filename=None, *args, **kwargs):
-            return super().save(
-                sess, save_path, global_step, latest_filename or self._state, *args, **kwargs
-            )
+            return super().save(sess, save_path, global_step, latest_filename or self._state, *args, **kwargs)
 
     class CheckpointInputPipelineHook(session_run_hook.SessionRunHook):
         """Saves how far the iterators of an Estimator's input are, beside the model, and restores it.

@@ -10,6 +10,7 @@ from braid.tensorflow.python.data.experimental.ops import shuffle_ops
 from braid.tensorflow.python.data.ops import dataset_ops
 from braid.tensorflow.python.data.ops import readers as core_readers
 from braid.tensorflow.python.data.util import convert
+from braid.tensorflow.python.data.util import nest
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
@@ -219,7 +220,7 @@ def make_csv_dataset(
       shuffle, shuffle_buffer_size, shuffle_seed: whether records are shuffled.
       prefetch_buffer_size: how many batches are made before they are wanted.
       num_parallel_reads: from how many files records come in turns.
-      sloppy: whether order may change; the engine keeps it.
+      sloppy: whether elements may come as they are ready.
       num_rows_for_inference: how many lines say what types columns have; all if None.
       compression_type: "", "GZIP", or "ZLIB", with which names and defaults must be given.
       ignore_errors: whether records that fail are left out.
@@ -351,7 +352,7 @@ def make_batched_features_dataset(
       shuffle, shuffle_buffer_size, shuffle_seed: whether Examples are shuffled.
       prefetch_buffer_size: how many batches are made before they are wanted.
       reader_num_threads, parser_num_threads: how many files are read, and batches parsed, at a time.
-      sloppy_ordering: whether order may change; the engine keeps it.
+      sloppy_ordering: whether elements may come as they are ready.
       drop_final_batch: whether a smaller rest is left out.
     """
     if isinstance(reader, type) and issubclass(reader, io_ops.ReaderBase):
@@ -386,10 +387,35 @@ make_batched_features_dataset_v1 = make_batched_features_dataset_v2 = make_batch
 
 @tf_export(v1=["data.experimental.SqlDataset"])
 class SqlDataset(dataset_ops.DatasetSource):
-    """Refused: Braid does not read databases."""
+    """The rows of a query of a database, each column a scalar.
+
+    Args:
+      driver_name: "sqlite".
+      data_source_name: the database's file, which must not change meanwhile.
+      query: one statement, which only reads.
+      output_types: of the columns, a tuple.
+    """
 
     def __init__(self, driver_name, data_source_name, query, output_types):
-        raise NotImplementedError(
-            "tf.data.experimental.SqlDataset: Braid does not read databases; write the rows to a TFRecord file, or "
-            "read them in a generator (tf.data.Dataset.from_generator)"
+        def text(value, name):
+            return ops.convert_to_tensor(value, dtype=dtypes.string, name=name)
+
+        self._driver_name = text(driver_name, "driver_name")
+        self._data_source_name = text(data_source_name, "data_source_name")
+        self._query = text(query, "query")
+        self._spec = nest.map_structure(lambda dtype: tensor_spec.TensorSpec([], dtype), output_types)
+        super().__init__(
+            gen_experimental_dataset_ops.sql_dataset(
+                self._driver_name,
+                self._data_source_name,
+                self._query,
+                **dataset_ops.flat_structure(element_spec=self._spec),
+            )
         )
+
+    @property
+    def element_spec(self):
+        return self._spec
+
+
+SqlDatasetV1 = SqlDatasetV2 = SqlDataset
