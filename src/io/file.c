@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/random.h"
+#include "io/path.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,7 @@ static braid_code make_one_dir(const bd_fs *fs, const char *path, braid_status *
 braid_code bd_dir_make(const bd_fs *fs, const char *path, braid_status *st)
 {
     bd_file_info info;
+    path = bd_path_of_uri(path); // what is above a URI of a file is no directory
     braid_code code = bd_file_get_info(fs, path, &info, st);
     if (code == BRAID_OK && info.is_dir) return BRAID_OK;
     if (code != BRAID_OK && code != BRAID_NOT_FOUND) return code; // too long, for one: it ends here

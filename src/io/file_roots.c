@@ -364,10 +364,11 @@ static braid_code find_within(bd_file_roots *roots, const char *path, bd_file_pl
                               bd_file_place *place, braid_status *st)
 {
     char here[PATH_MAX] = "";
-    if (!*path) errno = ENOENT;
-    if (!*path || (!bd_path_is_absolute(path) && !getcwd(here, sizeof here)))
+    const char *local = bd_path_of_uri(path);
+    if (!*local) errno = ENOENT;
+    if (!*local || (!bd_path_is_absolute(local) && !getcwd(here, sizeof here)))
         return bd_posix_failed(st, what, path);
-    walk w = {.roots = roots, .use = use, .dir = -1, .rest = bd_asprintf("%s/%s", here, path)};
+    walk w = {.roots = roots, .use = use, .dir = -1, .rest = bd_asprintf("%s/%s", here, local)};
     const braid_code code =
         go_to_root(&w) ? run_walk(&w, what, path, place, st) : bd_posix_failed(st, what, path);
     close_dir(&w);
@@ -380,7 +381,7 @@ braid_code bd_file_place_find(bd_file_roots *roots, const char *path, bd_file_pl
                               bd_file_place *place, braid_status *st)
 {
     if (roots && relation_of(roots, "") != INSIDE) return find_within(roots, path, use, what, place, st);
-    *place = (bd_file_place){.dir = AT_FDCWD, .name = (char *)path, .path = path};
+    *place = (bd_file_place){.dir = AT_FDCWD, .name = (char *)bd_path_of_uri(path), .path = path};
     return BRAID_OK;
 }
 

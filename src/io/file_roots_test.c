@@ -119,6 +119,17 @@ static void files_below_a_root_are_opened_and_others_refused(void **state)
     expect_refused(f, "/");
 }
 
+static void a_uri_of_a_file_is_confined_as_its_path(void **state)
+{
+    fixture *f = *state;
+    char *inside = bd_asprintf("file://%s", in(f, "root/a"));
+    char *outside = bd_asprintf("file://%s", in(f, "out/secret"));
+    expect_read(f, inside);
+    expect_refused(f, outside);
+    bd_free(inside);
+    bd_free(outside);
+}
+
 // Else a client could find out what there is elsewhere.
 static void a_refusal_does_not_tell_what_is_there(void **state)
 {
@@ -332,6 +343,7 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(files_below_a_root_are_opened_and_others_refused),
+        TEST(a_uri_of_a_file_is_confined_as_its_path),
         TEST(a_refusal_does_not_tell_what_is_there),
         TEST(a_link_leads_where_its_target_is_allowed),
         TEST(links_of_proc_are_read_as_text),

@@ -268,6 +268,21 @@ static void expect_taken(char *made, const char *expected)
     bd_free(made);
 }
 
+static void a_uri_of_a_file_is_its_path(void **state)
+{
+    BD_STATUS(st);
+    char *path = bd_path_join(*state, "d/e/f"), *uri = bd_asprintf("file://%s", path);
+    char *dir = bd_path_dir(uri);
+    bd_dir_make(bd_fs_current, dir, st);
+    assert_ok(st);
+    put(uri, BD_FILE_CREATE, "text");
+    expect_content(path, "text");
+    expect_content(uri, "text");
+    bd_free(dir);
+    bd_free(uri);
+    bd_free(path);
+}
+
 static void paths_are_joined_and_taken_apart(void **state)
 {
     (void)state;
@@ -302,6 +317,7 @@ int main(void)
         IN_TEMP_DIR(a_watch_sees_names_that_appear_and_go),
         IN_TEMP_DIR(read_all_is_bounded),
         IN_TEMP_DIR(an_atomic_write_replaces_the_file_and_leaves_no_other),
+        IN_TEMP_DIR(a_uri_of_a_file_is_its_path),
         cmocka_unit_test(paths_are_joined_and_taken_apart),
     };
     return BD_RUN_TESTS(tests);

@@ -48,6 +48,7 @@ class GFileTest(FilesTest):
     def test_directories(self):
         tf.gfile.MakeDirs(self.path("a", "b"))
         tf.gfile.MakeDirs(self.path("a", "b"))
+        tf.gfile.MakeDirs(os.path.dirname("name_alone"))
         for name in ("one.txt", "two.txt", ".hidden"):
             file_io.write_string_to_file(self.path("a", name), name)
         self.assertEqual(
@@ -148,6 +149,15 @@ class EventsTest(FilesTest):
         self.assertEqual(of_graph.WhichOneof("what"), "graph_def")
         values = [(e.step, v.tag, v.simple_value) for e in steps for v in e.summary.value]
         self.assertEqual(values, [(0, "net/loss", 0.5), (2, "net/loss", 2.5)])
+
+    def test_writers_of_one_session_share_a_file(self):
+        with tf.Graph().as_default(), tf.Session() as session:
+            for step in (1, 2):
+                writer = tf.summary.FileWriter(self.directory, session=session)
+                writer.add_event(tf.Event(step=step))
+                writer.flush()
+            writer.close()
+        self.assertEqual([0, 1, 2], [e.step for e in self.events()])
 
     def test_two_writers_of_a_directory_have_two_files(self):
         for _ in range(2):

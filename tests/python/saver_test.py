@@ -207,6 +207,39 @@ class InitializeTest(Directory):
         train.warm_start(path, var_name_to_prev_var_name={"other": "w"})
         self.assertEqual(self.session().run([b, other[1, 2]]), [2.5, 5.0])
 
+    def test_warm_start_with_another_vocabulary(self):
+        path = train.Saver().save(self.session(), self.path("model"))
+        files = {"old": "a\nb\n", "new": "b\nc\na\n", "classes": "x\ny\nz\n", "new_classes": "z\nx\n"}
+        for name, words in files.items():
+            with open(self.path(name), "w", encoding="utf-8") as f:
+                f.write(words)
+        ones = tf.ones_initializer()
+        rows = train.VocabInfo(self.path("new"), 3, 1, self.path("old"), backup_initializer=ones)
+        columns = train.VocabInfo(self.path("new_classes"), 2, 0, self.path("classes"), axis=1)
+        for partitioner in (None, tf.fixed_size_partitioner(2)):
+            tf.reset_default_graph()
+            with tf.variable_scope("", partitioner=partitioner):
+                w = tf.get_variable("w", [4, 3])
+                v = tf.get_variable("v", [2, 2])
+            train.warm_start(
+                path,
+                vars_to_warm_start="[wv]",
+                var_name_to_vocab_info={"w": rows, "v": columns},
+                var_name_to_prev_var_name={"v": "w"},
+            )
+            w, v = self.session().run([tf.convert_to_tensor(w), tf.convert_to_tensor(v)])
+            self.assertEqual([[3, 4, 5], [1, 1, 1], [0, 1, 2], [1, 1, 1]], w.tolist())
+            self.assertEqual([[2, 0], [5, 3]], v.tolist())
+        with self.assertRaisesRegex(ValueError, "not used: .'x'"):
+            train.warm_start(path, vars_to_warm_start="w", var_name_to_vocab_info={"x": rows})
+
+    def test_a_path_may_be_a_uri(self):
+        path = train.Saver().save(self.session(), f"file://{self.path('model')}", global_step=3)
+        self.assertEqual(f"file://{self.path('model-3')}", path)
+        self.assertEqual(self.path("model-3"), train.latest_checkpoint(self.directory))
+        self.assertEqual(path, train.latest_checkpoint(f"file://{self.directory}"))
+        self.assertEqual([2, 3], train.load_checkpoint(path).get_variable_to_shape_map()["w"])
+
 
 class GraphTest(Directory):
     def setUp(self):
@@ -215,6 +248,17 @@ class GraphTest(Directory):
         tf.add_to_collection("numbers", 3)
         tf.add_to_collection("texts", "a")
         tf.add_to_collection("nodes", self.y)
+
+    def test_shapes_that_a_program_has_set_come_back(self):
+        part = tf.placeholder(tf.float32, name="part")
+        part.set_shape([None, 3])
+        train.export_meta_graph(self.path("graph"))
+        for _ in range(2):
+            tf.reset_default_graph()
+            train.import_meta_graph(self.path("graph"))
+            self.assertEqual([None, 3], tf.get_default_graph().get_tensor_by_name("part:0").shape.as_list())
+            made = train.export_meta_graph(self.path("graph")).graph_def.node
+            self.assertEqual({1}, {len(n.attr["_output_shapes"].list.shape) for n in made if n.op == "Const"})
 
     def test_import_brings_variables_collections_and_the_saver(self):
         path = train.Saver().save(self.session(), self.path("model"))

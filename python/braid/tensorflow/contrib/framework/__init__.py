@@ -2,6 +2,7 @@
 
 from braid.tensorflow.contrib.framework.python.framework.tensor_util import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.ops.arg_scope import *  # noqa: F401,F403
+from braid.tensorflow.contrib.framework.python.ops.checkpoint_ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.ops.variables import *  # noqa: F401,F403
 from braid.tensorflow.python.framework.smart_cond import smart_case  # noqa: F401
 from braid.tensorflow.python.framework.smart_cond import smart_cond  # noqa: F401

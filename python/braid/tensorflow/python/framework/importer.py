@@ -2,6 +2,7 @@
 
 from braid import _native, protos
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -69,7 +70,7 @@ def import_graph_def(
             raise ops._building_error(error) from None
     if graph_def.versions.producer and (not first or graph_def.versions.producer < graph._versions_producer):
         graph._versions_producer = graph_def.versions.producer
-    _finish(graph, first)
+    _set_shapes(graph_def, prefix, _finish(graph, first))
     if unknown:
         names = ", ".join(sorted(unknown))
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{names}]")
@@ -80,11 +81,29 @@ def import_graph_def(
     return [found[e] for e in elements]
 
 
+def _set_shapes(graph_def, prefix, made):
+    """Gives outputs the shapes of _output_shapes: those that a program has set, and those within loops."""
+    if not any("_output_shapes" in node.attr for node in graph_def.node):
+        return
+    by_name = {op.name: op for op in made}
+    for node in graph_def.node:
+        op = by_name.get(f"{prefix}/{node.name}" if prefix else node.name)
+        if op is None or "_output_shapes" not in node.attr:
+            continue
+        for output, shape in zip(op.outputs, node.attr["_output_shapes"].list.shape):
+            if not output.shape.is_fully_defined():
+                shape = tensor_shape.TensorShape(shape)
+                if output.shape.is_compatible_with(shape):
+                    output.set_shape(shape)
+
+
 def _finish(graph, first):
-    """Gives the new nodes what the scopes say: devices and the control-flow context."""
-    for op in graph._adopt(first):
+    """Gives the new nodes, which it returns, what the scopes say: devices and the control-flow context."""
+    made = graph._adopt(first)
+    for op in made:
         if graph._scopes.devices:
             node = ops._NodeView(op.name, op.type, op.device, list(op.inputs), graph, op._output_types)
             device = graph._device_of(node)
             if device != op.device:
                 op._set_device_from_string(device)
+    return made

@@ -148,6 +148,15 @@ def strip_graph_default_valued_attrs(meta_graph_def):
     meta_graph_def.meta_info_def.stripped_default_attrs = True
 
 
+def _add_default_attrs(graph_def):
+    """Gives nodes the attributes that strip_graph_default_valued_attrs has removed."""
+    for node in graph_def.node:
+        definition = op_def_registry.get(node.op)
+        for attr in definition.attr if definition is not None else ():
+            if attr.HasField("default_value") and attr.name not in node.attr:
+                node.attr[attr.name].CopyFrom(attr.default_value)
+
+
 def _is_any(item):
     """Whether an element is a google.protobuf.Any, of this copy of the messages or another."""
     return getattr(getattr(item, "DESCRIPTOR", None), "full_name", "") == "google.protobuf.Any"
@@ -345,8 +354,10 @@ def _restore_collection(graph, key, collection, scope, made):
         return
     values = getattr(collection, kind).value
     if key in _COMPAT_COLLECTION_LIST:
-        logging.warning("The graph is from an early version: the collection %s cannot be restored.", key)
-    elif kind == "node_list":
+        logging.warning(
+            "The graph is from an early version: the collection %s has %s, not variables.", key, kind
+        )
+    if kind == "node_list":
         for value in values:
             graph.add_to_collection(key, graph.as_graph_element(ops.prepend_name_scope(value, scope)))
     elif kind == "bytes_list":
@@ -385,6 +396,8 @@ def import_scoped_meta_graph_with_return_elements(
         if meta_graph_def.meta_info_def.HasField("stripped_op_list"):
             op_list = meta_graph_def.meta_info_def.stripped_op_list
         graph_def = meta_graph_def.graph_def
+        if meta_graph_def.meta_info_def.stripped_default_attrs:
+            _add_default_attrs(graph_def)  # programs find them in the message that they gave
         if clear_devices:
             graph_def = protos.GraphDef()
             graph_def.CopyFrom(meta_graph_def.graph_def)

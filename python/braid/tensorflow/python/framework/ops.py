@@ -1914,8 +1914,9 @@ class Graph:
     def _as_graph_def(self, from_version=None, add_shapes=False):
         self._sync()
         graph_def = protos.GraphDef.FromString(self._native.export_from(from_version or 0, True))
-        if add_shapes:
-            for node in graph_def.node:
+        for node in graph_def.node:
+            node.attr.pop("_output_shapes", None)  # of an imported graph
+            if add_shapes:
                 for output in self.get_operation_by_name(node.name).outputs:
                     node.attr["_output_shapes"].list.shape.add().CopyFrom(output.shape.as_proto())
         _drop_newer_defaults(graph_def)

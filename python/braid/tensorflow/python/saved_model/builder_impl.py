@@ -2,12 +2,12 @@
 
 import filecmp
 import os
-import shutil
 
 from google.protobuf import text_format
 
 from braid import protos
 from braid.tensorflow.python.framework import dtypes, ops, tensor_util
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.saved_model import constants
@@ -33,14 +33,14 @@ class SavedModelBuilder:
         self._saved_model = protos.SavedModel()
         self._saved_model.saved_model_schema_version = constants.SAVED_MODEL_SCHEMA_VERSION
         self._export_dir = os.fspath(export_dir)
-        if os.path.exists(self._export_dir):
-            if os.listdir(self._export_dir):
+        if file_io.file_exists(self._export_dir):
+            if file_io.list_directory(self._export_dir):
                 raise AssertionError(
                     f"Export directory {export_dir} already exists, and isn't empty. Please choose a different "
                     "export directory, or delete all the contents of the specified directory."
                 )
         else:
-            os.makedirs(self._export_dir)
+            file_io.recursive_create_dir(self._export_dir)
         self._has_saved_variables = False
 
     def _save_and_write_assets(self, assets_collection_to_add=None):
@@ -64,8 +64,8 @@ class SavedModelBuilder:
         directory = saved_model_utils.get_or_create_assets_dir(self._export_dir)
         for path, name in names.items():
             target = os.path.join(directory, name)
-            if not os.path.exists(target):
-                shutil.copyfile(path, target)
+            if not file_io.file_exists(target):
+                file_io.copy(path, target)
         logging.info("Assets written to: %s", directory)
         return messages
 
@@ -203,14 +203,14 @@ class SavedModelBuilder:
 
     def save(self, as_text=False):
         """Writes the file saved_model.pb, or saved_model.pbtxt. Returns its path."""
-        os.makedirs(self._export_dir, exist_ok=True)
+        file_io.recursive_create_dir(self._export_dir)
         if as_text:
             path = os.path.join(self._export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
             content = text_format.MessageToString(self._saved_model).encode("utf-8")
         else:
             path = os.path.join(self._export_dir, constants.SAVED_MODEL_FILENAME_PB)
             content = self._saved_model.SerializeToString()
-        with open(path, "wb") as f:
+        with file_io.FileIO(path, "wb") as f:
             f.write(content)
         logging.info("SavedModel written to: %s", path)
         return compat.as_bytes(path)

@@ -6,6 +6,7 @@ from google.protobuf import text_format
 
 from braid import protos
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.saved_model import constants
@@ -20,19 +21,19 @@ def parse_saved_model(export_dir):
     binary = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PB)
     text = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
     saved_model = protos.SavedModel()
-    if os.path.exists(binary):
-        with open(binary, "rb") as f:
-            try:
-                saved_model.ParseFromString(f.read())
-            except Exception as e:  # DecodeError, which versions of protobuf raise as different classes
-                raise OSError(f"Cannot parse file {binary}: {e}.") from None
+    if file_io.file_exists(binary):
+        content = file_io.read_file_to_string(binary, binary_mode=True)
+        try:
+            saved_model.ParseFromString(content)
+        except Exception as e:  # DecodeError, which versions of protobuf raise as different classes
+            raise OSError(f"Cannot parse file {binary}: {e}.") from None
         return saved_model
-    if os.path.exists(text):
-        with open(text, encoding="utf-8") as f:
-            try:
-                text_format.Merge(f.read(), saved_model)
-            except text_format.ParseError as e:
-                raise OSError(f"Cannot parse file {text}: {e}.") from None
+    if file_io.file_exists(text):
+        content = file_io.read_file_to_string(text)
+        try:
+            text_format.Merge(content, saved_model)
+        except text_format.ParseError as e:
+            raise OSError(f"Cannot parse file {text}: {e}.") from None
         return saved_model
     raise OSError(
         f"SavedModel file does not exist at: {export_dir}/"
@@ -96,7 +97,7 @@ def get_asset_tensors(export_dir, meta_graph_def_to_load, import_scope=None):
 def maybe_saved_model_directory(export_dir):
     """Whether a directory has the file of a saved model."""
     names = (constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB)
-    return any(os.path.exists(os.path.join(export_dir, name)) for name in names)
+    return any(file_io.file_exists(os.path.join(export_dir, name)) for name in names)
 
 
 def contains_saved_model(export_dir):

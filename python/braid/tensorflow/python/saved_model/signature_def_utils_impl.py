@@ -1,7 +1,7 @@
 """Signatures: which tensors a saved model takes, and which it gives."""
 
 from braid import protos
-from braid.tensorflow.python.framework import dtypes, ops
+from braid.tensorflow.python.framework import dtypes, errors, ops
 from braid.tensorflow.python.saved_model import signature_constants as keys
 from braid.tensorflow.python.saved_model import utils_impl as utils
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -167,5 +167,10 @@ def op_signature_def(op, key):
 
 
 def load_op_from_signature_def(signature_def, key, import_scope=None):
-    """The operation that a signature names."""
-    return utils.get_element_from_tensor_info(signature_def.outputs[key], import_scope=import_scope)
+    """The operation that a signature names. NotFoundError: the graph does not have it."""
+    try:
+        return utils.get_element_from_tensor_info(signature_def.outputs[key], import_scope=import_scope)
+    except KeyError:
+        raise errors.NotFoundError(
+            None, None, f"The operation of the signature {key} could not be found in the graph."
+        ) from None

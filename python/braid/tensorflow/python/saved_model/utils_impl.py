@@ -4,6 +4,7 @@ import os
 
 from braid import protos
 from braid.tensorflow.python.framework import ops, sparse_tensor
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.saved_model import constants
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -68,11 +69,11 @@ def get_assets_dir(export_dir):
 
 def get_or_create_variables_dir(export_dir):
     path = get_variables_dir(export_dir)
-    os.makedirs(path, exist_ok=True)
+    file_io.recursive_create_dir(path)
     return path
 
 
 def get_or_create_assets_dir(export_dir):
     path = get_assets_dir(export_dir)
-    os.makedirs(path, exist_ok=True)
+    file_io.recursive_create_dir(path)
     return path

@@ -1,7 +1,6 @@
 """The files of checkpoints: the list of them in the file `checkpoint`, the newest, and removing old ones."""
 
 import collections
-import glob
 import os
 import re
 import time
@@ -9,6 +8,8 @@ import time
 from google.protobuf import text_format
 
 from braid import protos
+from braid.tensorflow.python.framework import errors
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -87,7 +88,7 @@ def update_checkpoint_state_internal(
 ):
     """As update_checkpoint_state. save_relative_paths: paths are made relative to the directory, which may then move."""
     filename = _GetCheckpointFilename(save_dir, latest_filename)
-    paths = all_model_checkpoint_paths or ()
+    paths = all_model_checkpoint_paths or []
     if save_relative_paths:
 
         def relative(path):
@@ -107,11 +108,7 @@ def update_checkpoint_state_internal(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state.  "
             "Please use a different save path."
         )
-    # Readers see the old file or the new one.
-    temporary = f"{filename}.tmp{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8") as f:
-        f.write(text_format.MessageToString(state))
-    os.replace(temporary, filename)
+    file_io.atomic_write_string_to_file(filename, text_format.MessageToString(state))
 
 
 @tf_export("train.get_checkpoint_state")
@@ -120,11 +117,10 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     checkpoint_dir = os.fspath(checkpoint_dir)
     filename = _GetCheckpointFilename(checkpoint_dir, latest_filename)
     try:
-        with open(filename, encoding="utf-8") as f:
-            content = f.read()
-    except FileNotFoundError:
+        content = file_io.read_file_to_string(filename)
+    except errors.NotFoundError:
         return None
-    except OSError as e:
+    except errors.OpError as e:
         logging.warning("%s: %s", type(e).__name__, e)
         logging.warning("%s: Checkpoint ignored", filename)
         return None
@@ -161,7 +157,13 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 
 def checkpoint_exists_internal(checkpoint_prefix):
     """Whether a checkpoint has files: PREFIX.index, or those of the first format, for which it may be a pattern."""
-    return os.path.exists(f"{checkpoint_prefix}.index") or bool(glob.glob(checkpoint_prefix))
+    return bool(_files_of(checkpoint_prefix))
+
+
+def _files_of(prefix):
+    """PREFIX.index as a list where it is there, or else the files that match the prefix."""
+    index = f"{prefix}.index"
+    return [index] if file_io.file_exists(index) else file_io.get_matching_files(prefix)
 
 
 @tf_export(v1=["train.checkpoint_exists"])
@@ -175,9 +177,9 @@ def get_checkpoint_mtimes(checkpoint_prefixes):
     """The times of change of those checkpoints that exist, in seconds since 1970."""
     times = []
     for prefix in checkpoint_prefixes:
-        files = [name for name in (f"{prefix}.index",) if os.path.exists(name)] or glob.glob(prefix)
+        files = _files_of(prefix)
         if files:
-            times.append(os.stat(files[0]).st_mtime)
+            times.append(file_io.stat(files[0]).mtime_nsec / 1e9)
     return times
 
 
@@ -195,8 +197,8 @@ def remove_checkpoint(
 
 
 def _delete_file_if_exists(filespec):
-    for path in glob.glob(filespec):
-        os.remove(path)
+    for path in file_io.get_matching_files(filespec):
+        file_io.delete_file(path)
 
 
 def meta_graph_filename(checkpoint_filename, meta_graph_suffix="meta"):

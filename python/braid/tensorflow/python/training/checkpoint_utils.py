@@ -5,6 +5,7 @@ import threading
 import time
 
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import gen_io_ops, resource_variable_ops, variables
 from braid.tensorflow.python.ops import variable_scope as vs
 from braid.tensorflow.python.platform import tf_logging as logging
@@ -37,7 +38,7 @@ def list_variables(ckpt_dir_or_file):
 
 
 def _get_checkpoint_filename(ckpt_dir_or_file):
-    if os.path.isdir(ckpt_dir_or_file):
+    if file_io.is_directory(ckpt_dir_or_file):
         return checkpoint_management.latest_checkpoint(ckpt_dir_or_file)
     return os.fspath(ckpt_dir_or_file)
 

@@ -1,6 +1,7 @@
 """Reading checkpoints without a graph."""
 
 from braid import _native
+from braid.tensorflow.core.framework import types_pb2
 from braid.tensorflow.python.framework import arrays, dtypes, ops
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -33,7 +34,7 @@ class CheckpointReader:
     def debug_string(self):
         """The list of tensors with their types and shapes, as bytes."""
         lines = [
-            f"{name} ({dtypes.as_dtype(dtype).name.upper()}) {list(shape)}"
+            f"{name} ({types_pb2.DataType.Name(dtype)}) [{','.join(map(str, shape))}]"
             for name, (dtype, shape) in self._entries.items()
         ]
         return "\n".join(lines).encode("utf-8")

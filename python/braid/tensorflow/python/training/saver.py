@@ -11,6 +11,7 @@ from braid import protos
 from braid.tensorflow.python.client import session
 from braid.tensorflow.python.framework import constant_op, errors, meta_graph, ops
 from braid.tensorflow.python.framework import device as pydev
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import (
     array_ops,
     control_flow_ops,
@@ -522,7 +523,7 @@ class Saver:
                     )
                     self._MaybeDeleteOldCheckpoints(meta_graph_suffix=meta_graph_suffix)
             except (errors.FailedPreconditionError, errors.NotFoundError, OSError):
-                if not os.path.isdir(directory or "."):
+                if not file_io.is_directory(directory or "."):
                     raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from None
                 raise
         if write_meta_graph:
@@ -634,8 +635,12 @@ def saver_from_object_based_checkpoint(checkpoint_path, var_list=None, builder=N
         raise errors.NotFoundError(
             None,
             None,
-            message="Existing variables not in the checkpoint: %s\n\nVariable names in checkpoint: %s"
-            % (missing, sorted(names_to_keys)),
+            message=(
+                f"Existing variables not in the checkpoint: {missing}\n\nVariable names in checkpoint: "
+                f"{sorted(names_to_keys)}\n\nCould not find some variables in the checkpoint, which was written by "
+                "tf.train.Checkpoint or tf.keras.Model.save_weights. Names of its variables may differ (by a '_1' at "
+                "the end), or variables may be new."
+            ),
         )
     for saveable in saveables:
         saveable.name = names_to_keys[saveable.name]

@@ -9,6 +9,7 @@ import sys
 from braid import _native, protos
 from braid.tensorflow.python.client import session
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -249,7 +250,7 @@ class Server:
 
     def _allow_files(self, directory):
         if self._server is not None:
-            _call(self._server.allow_files, os.path.abspath(directory))
+            _call(self._server.allow_files, os.path.abspath(file_io._local(directory)))
 
 
 def _on_free_port(address):

@@ -14,6 +14,7 @@ from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import parsing_ops
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.saved_model import signature_constants
+from braid.tensorflow.python.saved_model import signature_def_utils_impl as signature_def_utils
 from braid.tensorflow.python.util.tf_export import estimator_export
 
 _SINGLE_FEATURE_DEFAULT_NAME = "feature"
@@ -210,18 +211,6 @@ def export_outputs_for_mode(mode, serving_export_outputs=None, predictions=None,
     raise ValueError(f"Export output type not found for mode: {mode}")
 
 
-def _valid(signature):
-    """Whether the signature fits its method."""
-    if signature is None:
-        return False
-    method = signature.method_name
-    if method == signature_constants.CLASSIFY_METHOD_NAME:
-        return set(signature.outputs) <= {"classes", "scores"} and bool(signature.outputs)
-    if method == signature_constants.REGRESS_METHOD_NAME:
-        return set(signature.outputs) == {"outputs"}
-    return True
-
-
 def build_all_signature_defs(
     receiver_tensors, export_outputs, receiver_tensors_alternatives=None, serving_only=True
 ):
@@ -255,7 +244,9 @@ def build_all_signature_defs(
             receivers = {_SINGLE_RECEIVER_DEFAULT_NAME: receivers}
         add(name, receivers)
     _log_signature_report(signatures, refused)
-    return {k: v for k, v in signatures.items() if not serving_only or _valid(v)}
+    return {
+        k: v for k, v in signatures.items() if not serving_only or signature_def_utils.is_valid_signature(v)
+    }
 
 
 def _log_signature_report(signatures, refused):

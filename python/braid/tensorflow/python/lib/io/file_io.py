@@ -298,8 +298,9 @@ def create_dir(dirname):
 
 @tf_export("io.gfile.makedirs")
 def recursive_create_dir_v2(path):
-    """Makes a directory and those above it, where they are not there."""
-    _call(lambda local: os.makedirs(local, exist_ok=True), path)
+    """Makes a directory and those above it, where they are not there. "" is the current one."""
+    if path:
+        _call(lambda local: os.makedirs(local, exist_ok=True), path)
 
 
 @tf_export(v1=["gfile.MakeDirs"])

@@ -51,7 +51,7 @@ class EventFileWriter:
     def _new_path(self):
         name = "events.out.tfevents.%010d.%s" % (time.time(), socket.gethostname())
         count, end = 0, self._filename_suffix
-        while os.path.exists(os.path.join(self._logdir, name + end)):  # of another writer in the same second
+        while gfile.Exists(os.path.join(self._logdir, name + end)):  # of another writer in the same second
             count += 1
             end = ".%d%s" % (count, self._filename_suffix)
         return os.path.join(self._logdir, name + end)

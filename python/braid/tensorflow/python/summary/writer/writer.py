@@ -13,6 +13,7 @@ from braid.tensorflow.python.platform import gfile
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.summary import plugin_asset
 from braid.tensorflow.python.summary.writer.event_file_writer import EventFileWriter
+from braid.tensorflow.python.summary.writer.event_file_writer_v2 import EventFileWriterV2
 from braid.tensorflow.python.util.tf_export import tf_export
 
 _PLUGINS_DIR = "plugins"
@@ -103,8 +104,8 @@ class SummaryToEventTransformer:
 class FileWriter(SummaryToEventTransformer):
     """Writes summaries to an event file in the directory `logdir`, which it makes.
 
-    graph: a tf.Graph to begin with. max_queue, flush_secs, filename_suffix: see EventFileWriter. session: the
-    file is written here, whichever session is given.
+    graph: a tf.Graph to begin with. max_queue, flush_secs, filename_suffix: see EventFileWriter. session: ops
+    in its graph write the file, which writers of the session for one directory share (EventFileWriterV2).
     """
 
     def __init__(
@@ -117,7 +118,10 @@ class FileWriter(SummaryToEventTransformer):
         filename_suffix=None,
         session=None,
     ):
-        event_writer = EventFileWriter(logdir, max_queue, flush_secs, filename_suffix)
+        if session is not None:
+            event_writer = EventFileWriterV2(session, logdir, max_queue, flush_secs, filename_suffix)
+        else:
+            event_writer = EventFileWriter(logdir, max_queue, flush_secs, filename_suffix)
         self._closed = False
         super().__init__(event_writer, graph, graph_def)
 

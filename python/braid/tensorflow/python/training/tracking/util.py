@@ -15,6 +15,7 @@ from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import checkpoint_management
@@ -477,7 +478,7 @@ class TrackableSaver:
         session = session or get_session()
         if checkpoint_number:
             file_prefix = f"{file_prefix}-{int(checkpoint_number)}"
-        os.makedirs(os.path.dirname(file_prefix) or ".", exist_ok=True)
+        file_io.recursive_create_dir(os.path.dirname(file_prefix))
         saver_lib._allow_files(file_prefix)
         with session.graph.as_default():
             graph, values = self._view.snapshot().to_proto()
