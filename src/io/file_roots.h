@@ -47,9 +47,9 @@ typedef enum bd_file_place_use {
     BD_FILE_PLACE_MAKE    // as NAME; the same
 } bd_file_place_use;
 
-// Finds the place of a path, or of a URI "file://PATH". The last part need not exist. PermissionDenied, naming `what` ("open") and the
-// path, when it is not within the roots; without roots (NULL) every place is allowed. The caller releases
-// it, not after an error.
+// Finds the place of a path, or of a URI "file://PATH". The last part need not exist. PermissionDenied,
+// naming `what` ("open") and the path, when it is not within the roots; without roots (NULL) every place is
+// allowed. The caller releases it, not after an error.
 braid_code bd_file_place_find(bd_file_roots *roots, const char *path, bd_file_place_use use, const char *what,
                               bd_file_place *place, braid_status *st);
 void bd_file_place_release(bd_file_place *place); // keeps errno

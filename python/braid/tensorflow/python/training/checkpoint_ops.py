@@ -1,8 +1,8 @@
 """Matrices of a checkpoint whose rows or columns belong to words, in the order of another vocabulary.
 
-A file of a vocabulary has a word in each line. GenerateVocabRemapping tells for each word of the new file where
-the old one has it; LoadAndRemapMatrix reads the rows and columns in that order, and takes what the old matrix
-lacks from an initializer.
+A file of a vocabulary has a word in each line. GenerateVocabRemapping tells for each word of the new file
+where the old one has it; LoadAndRemapMatrix reads the rows and columns in that order, and takes what the old
+matrix lacks from an initializer.
 """
 
 import math
