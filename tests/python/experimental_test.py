@@ -4,6 +4,7 @@ import unittest
 
 import support  # noqa: F401, before the others: where the package is
 import braid.tensorflow as tf
+from braid.tensorflow.python.ops import parallel_for
 import numpy as np
 
 
@@ -186,6 +187,45 @@ class SmallFunctionsTest(GraphTest):
     def test_map_of_other_types(self):
         made = tf.vectorized_map(lambda x: (x[0] > x[1], x[0] * 2), tf.constant([[1, 2], [4, 3]]))
         self.assertEqual([v.tolist() for v in self.run_(made)], [[False, True], [2, 8]])
+
+    def test_jacobians(self):
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        y = tf.reduce_sum(x * x, axis=1, keepdims=True)
+        made = self.run_([parallel_for.jacobian(y, x), parallel_for.batch_jacobian(y, x)])
+        self.assertEqual(made[0].tolist(), [[[[2.0, 4.0], [0.0, 0.0]]], [[[0.0, 0.0], [6.0, 8.0]]]])
+        self.assertEqual(made[1].tolist(), [[[2.0, 4.0]], [[6.0, 8.0]]])
+
+    def test_jacobian_of_a_loop(self):
+        x = tf.constant([1.0, 2.0])
+        _, y = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), [0, x])
+        self.assertEqual(self.run_(parallel_for.jacobian(y, x)).tolist(), [[4.0, 0.0], [0.0, 32.0]])
+
+    def test_an_iteration_has_results_of_any_kind(self):
+        count = tf.Variable(0)
+
+        def body(i):
+            places = tf.cast(tf.stack([[i]]), tf.int64)
+            return i * 2, None, tf.SparseTensor(places, [i], [3]), count.assign_add(1).op
+
+        doubles, none, sparse, op = parallel_for.pfor(body, 3)
+        self.assertIsNone(none)
+        with tf.Session() as session:
+            session.run(count.initializer)
+            self.assertEqual(session.run(doubles).tolist(), [0, 2, 4])
+            self.assertEqual(
+                session.run(tf.sparse.to_dense(sparse)).tolist(), [[0, 0, 0], [0, 1, 0], [0, 0, 2]]
+            )
+            session.run(count.initializer)
+            session.run(op)
+            self.assertEqual(session.run(count), 3)
+
+    def test_reductions_over_iterations(self):
+        x = tf.constant([1.0, 2.0, 6.0])
+
+        def body(i, pfor_config=None):
+            return x[i] - pfor_config.reduce_mean(x[i])
+
+        self.assertEqual(self.run_(parallel_for.pfor(body, 3)).tolist(), [-2.0, -1.0, 3.0])
 
     def test_clusters_are_joined(self):
         resolver = tf.distribute.cluster_resolver

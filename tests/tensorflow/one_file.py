@@ -93,6 +93,7 @@ SHARED = re.compile(
         | keras\.layers\.preprocessing\.preprocessing_test_utils
         | keras\.mixed_precision\.experimental\.test_util
         | kernel_tests(\..*)?
+        | ops\.parallel_for\.test_util
         | training\.saver_test_utils
     )""",
     re.VERBOSE,

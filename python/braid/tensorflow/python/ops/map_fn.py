@@ -120,13 +120,3 @@ def map_fn(
             maximum_iterations=count,
         )
         return nest.pack_sequence_as(result_structure, stacked(outputs, flat))
-
-
-@tf_export("vectorized_map")
-def vectorized_map(fn, elems):
-    """As map_fn, for a function whose results may be of other types. The elements run beside each other in a
-    loop; TensorFlow makes ops of the whole instead.
-    """
-    first = nest.map_structure(lambda x: array_ops.gather(x, 0), elems)
-    scratch = fn(nest.map_structure(array_ops.stop_gradient, first))  # for its types only
-    return map_fn(fn, elems, dtype=nest.map_structure(lambda t: ops.convert_to_tensor(t).dtype, scratch))
