@@ -25,16 +25,16 @@ target_link_libraries(braid_dnnl INTERFACE ${DNNL_LIBRARY})
 
 # LAPACK is linked statically, as Debian's reference implementation with the reference BLAS: only the routines
 # that are used come with it, and no alternative that a machine has installed (OpenBLAS) starts threads in
-# Braid's processes or changes results. Products of matrices are Braid's own (src/kernels/lapack.c).
+# Braid's processes or changes results. Products of matrices are Braid's own, and so is
+# what it calls of Fortran's runtime library (src/kernels/lapack.c).
 find_path(LAPACKE_INCLUDE_DIR lapacke.h REQUIRED)
 find_library(LAPACKE_LIBRARY liblapacke.a REQUIRED)
 find_library(LAPACK_LIBRARY liblapack_pic.a REQUIRED)
 find_library(BLAS_LIBRARY libblas.a PATH_SUFFIXES blas REQUIRED)
-find_library(GFORTRAN_LIBRARY NAMES libgfortran.so.5 gfortran REQUIRED)
 add_library(braid_lapacke INTERFACE)
 target_include_directories(braid_lapacke SYSTEM INTERFACE ${LAPACKE_INCLUDE_DIR})
 target_link_libraries(braid_lapacke INTERFACE
-    ${LAPACKE_LIBRARY} ${LAPACK_LIBRARY} ${BLAS_LIBRARY} ${GFORTRAN_LIBRARY})
+    ${LAPACKE_LIBRARY} ${LAPACK_LIBRARY} ${BLAS_LIBRARY})
 
 # Not as PkgConfig:: targets, which stand in braid.pc: who links a program with libbraid.a would need the
 # development packages of all that these two stand on themselves.

@@ -11,6 +11,7 @@
 #include "kernels/simd.h"
 
 #include <lapacke.h>
+#include <string.h>
 
 // ---- Products within LAPACK ----
 
@@ -49,6 +50,47 @@ void dgemm_(const char *trans_a, const char *trans_b, const int *m, const int *n
     const atomic_bool *flag = bd_interrupt_set(NULL); // LAPACK relies on whole products
     bd_kernels()->gemm[BD_F64](&o);
     bd_interrupt_set(flag);
+}
+
+// ---- Fortran's runtime library within LAPACK ----
+//
+// libgfortran is not linked: it loads libquadmath, which registers conversions with printf, and from then on
+// every printf of the process takes about three times as long. A LAPACK that calls more of libgfortran does
+// not link, and the linker names what is missing here. The functions are weak, for programs that link
+// libgfortran beside libbraid.a.
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are gfortran's.
+
+void _gfortran_concat_string(size_t len, char *out, size_t a_len, const char *a, size_t b_len, const char *b);
+size_t _gfortran_string_len_trim(size_t len, const char *text);
+void xerbla_(const char *routine, const int *argument, size_t routine_len);
+
+// A followed by B, cut off at `len` bytes or filled up with blanks.
+__attribute__((weak)) void _gfortran_concat_string(size_t len, char *out, size_t a_len, const char *a,
+                                                   size_t b_len, const char *b)
+{
+    const size_t from_a = a_len < len ? a_len : len;
+    const size_t from_b = b_len < len - from_a ? b_len : len - from_a;
+    memcpy(out, a, from_a);
+    memcpy(out + from_a, b, from_b);
+    memset(out + from_a + from_b, ' ', len - from_a - from_b);
+}
+
+// The length without the blanks at the end.
+__attribute__((weak)) size_t _gfortran_string_len_trim(size_t len, const char *text)
+{
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    return len;
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+// LAPACK calls this for an argument that is wrong, and then returns its number in INFO, which lapack.c takes
+// for a failure. The reference one writes to standard output and ends the process.
+void xerbla_(const char *routine, const int *argument, size_t routine_len)
+{
+    (void)routine, (void)argument, (void)routine_len;
 }
 
 // ---- Decompositions ----
