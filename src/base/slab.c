@@ -1,10 +1,11 @@
-// Free lists, one for each power of two. Under AddressSanitizer every piece is allocated and freed, so that
-// it sees each use.
+// Free lists, one for each power of two: short ones of each thread, and those of all. Under AddressSanitizer
+// every piece is allocated and freed, so that it sees each use.
 #include "base/slab.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include <pthread.h>
 #include <string.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -52,8 +53,11 @@ static int list_of(size_t size)
     return list;
 }
 
-static block *take(struct list *l, size_t size)
+// ---- The lists of all threads ----
+
+static block *take_shared(int list, size_t size)
 {
+    struct list *l = &lists[list];
     bd_mutex_lock(&l->mu);
     block *b = l->first;
     if (b) {
@@ -64,11 +68,87 @@ static block *take(struct list *l, size_t size)
     return b;
 }
 
+static bool keep_shared(int list, size_t size, block *b)
+{
+    struct list *l = &lists[list];
+    bd_mutex_lock(&l->mu);
+    const bool is_kept = l->bytes + size <= KEEPS;
+    if (is_kept) {
+        b->next = l->first;
+        l->first = b;
+        l->bytes += size;
+    }
+    bd_mutex_unlock(&l->mu);
+    return is_kept;
+}
+
+// ---- Those of this thread ----
+
+typedef struct own_list {
+    block *first;
+    size_t bytes;
+} own_list;
+
+static _Thread_local own_list own[LISTS];
+static _Thread_local void *gives_back; // set: `own` is given back when the thread ends
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+
+static void give_back(void *arg)
+{
+    (void)arg;
+    gives_back = NULL;
+    for (int i = 0; i < LISTS; i++) {
+        while (own[i].first) {
+            block *b = own[i].first;
+            own[i].first = b->next;
+            if (!keep_shared(i, list_size(i), b)) bd_free(b);
+        }
+        own[i].bytes = 0;
+    }
+}
+
+static void make_key(void)
+{
+    BD_ASSERT(pthread_key_create(&thread_end, give_back) == 0);
+}
+
+// False: this thread cannot give back what it keeps.
+static bool watch_end(void)
+{
+    pthread_once(&once, make_key);
+    if (pthread_setspecific(thread_end, &gives_back) == 0) gives_back = &gives_back;
+    return gives_back != NULL;
+}
+
+static block *take(int list, size_t size)
+{
+    own_list *l = &own[list];
+    block *b = l->first;
+    if (!b) return take_shared(list, size);
+    l->first = b->next;
+    l->bytes -= size;
+    return b;
+}
+
+static bool keep(int list, size_t size, block *b)
+{
+    own_list *l = &own[list];
+    if (l->bytes + size > BD_SLAB_THREAD_BYTES_MAX || (!gives_back && !watch_end()))
+        return keep_shared(list, size, b);
+    b->next = l->first;
+    l->first = b;
+    l->bytes += size;
+    return true;
+}
+
+// ---- Pieces ----
+
 static void *new_piece(size_t size, void *(*alloc)(size_t size))
 {
     if (size == 0) size = 1; // a leak checker ignores a pointer past the end of a block
     const int list = list_of(size);
-    block *b = list < LISTS ? take(&lists[list], list_size(list)) : NULL;
+    block *b = list < LISTS ? take(list, list_size(list)) : NULL;
     if (!b && size > SIZE_MAX - sizeof *b) return NULL;
     if (!b) b = alloc(sizeof *b + (list < LISTS ? list_size(list) : size));
     if (!b) return NULL;
@@ -93,22 +173,9 @@ void *bd_slab_alloc(size_t size)
     return memset(bd_slab_alloc_raw(size), 0, size);
 }
 
-static bool keep(struct list *l, size_t size, block *b)
-{
-    bd_mutex_lock(&l->mu);
-    const bool is_kept = l->bytes + size <= KEEPS;
-    if (is_kept) {
-        b->next = l->first;
-        l->first = b;
-        l->bytes += size;
-    }
-    bd_mutex_unlock(&l->mu);
-    return is_kept;
-}
-
 void bd_slab_free(void *p)
 {
     if (!p) return;
     block *b = (block *)p - 1;
-    if (b->list == LISTS || !keep(&lists[b->list], list_size(b->list), b)) bd_free(b);
+    if (b->list == LISTS || !keep(b->list, list_size(b->list), b)) bd_free(b);
 }

@@ -6,10 +6,11 @@
 
 #include <stddef.h>
 
-// Larger pieces are allocated from the system. Each size class keeps at most this many free bytes: the memory
-// of a burst is returned to the system.
+// Larger pieces are allocated from the system. Each size class keeps at most this many free bytes, and each
+// thread so many more, which it takes without a lock: the memory of a burst is returned to the system.
 #define BD_SLAB_SIZE_MAX ((size_t)16 << 10)
 #define BD_SLAB_CACHE_BYTES_MAX ((size_t)256 << 10)
+#define BD_SLAB_THREAD_BYTES_MAX ((size_t)8 << 10)
 
 // Memory full of zeros, aligned to 16 bytes; freed with bd_slab_free.
 void *bd_slab_alloc(size_t size) __attribute__((returns_nonnull));
