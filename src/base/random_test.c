@@ -1,6 +1,8 @@
 // Philox against the published known answers, its counter, and the small generator.
 #include "base/random.h"
 #include "base/testing/test.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 // Known-answer vectors of Random123 (kat_vectors, philox4x32 10).
 static void philox_gives_the_known_answers(void **state)
@@ -71,6 +73,27 @@ static void entropy_differs(void **state)
     assert_in_range(sum, 100000, 155000); // 127500 expected, deviation 2337
 }
 
+static void a_child_process_has_entropy_of_its_own(void **state)
+{
+    (void)state;
+    int ends[2];
+    bd_random_u64(); // fills the store that the child inherits
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const uint64_t drawn = bd_random_u64();
+        _exit(write(ends[1], &drawn, sizeof drawn) == sizeof drawn ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    uint64_t of_child;
+    assert_int_equal(read(ends[0], &of_child, sizeof of_child), sizeof of_child);
+    assert_true(of_child != bd_random_u64());
+    close(ends[0]);
+    close(ends[1]);
+}
+
 // The first outputs of xoshiro256** from the state 1, 2, 3, 4 (worked out from its definition by the
 // rand_xoshiro crate).
 static void the_small_generator_is_xoshiro(void **state)
@@ -106,6 +129,7 @@ int main(void)
         cmocka_unit_test(skipping_equals_drawing),
         cmocka_unit_test(the_counter_carries_through_all_words),
         cmocka_unit_test(entropy_differs),
+        cmocka_unit_test(a_child_process_has_entropy_of_its_own),
         cmocka_unit_test(the_small_generator_is_xoshiro),
         cmocka_unit_test(ranges_hold),
     };

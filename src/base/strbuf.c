@@ -90,6 +90,25 @@ char *bd_strbuf_take(bd_strbuf *b)
     return text;
 }
 
+char *bd_put_uint64(char *out, uint64_t value)
+{
+    char digits[BD_DECIMAL_MAX];
+    int count = 0;
+    do
+        digits[count++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (count > 0)
+        *out++ = digits[--count];
+    return out;
+}
+
+char *bd_put_int64(char *out, int64_t value)
+{
+    if (value >= 0) return bd_put_uint64(out, (uint64_t)value);
+    *out = '-';
+    return bd_put_uint64(out + 1, -(uint64_t)value);
+}
+
 bool bd_str_starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -26,6 +26,14 @@ const char *bd_strbuf_str(const bd_strbuf *b); // never NULL; valid until the ne
 // The text as memory of the caller's (bd_free); the buffer is empty afterwards. Never NULL.
 char *bd_strbuf_take(bd_strbuf *b);
 
+// Write a number in decimal to `out`, BD_DECIMAL_MAX bytes at most and no zero at the end, and return the
+// end: for texts that each step builds.
+enum {
+    BD_DECIMAL_MAX = 20
+};
+char *bd_put_uint64(char *out, uint64_t value);
+char *bd_put_int64(char *out, int64_t value);
+
 bool bd_str_starts_with(const char *text, const char *prefix);
 bool bd_str_ends_with(const char *text, const char *suffix);
 

@@ -1,8 +1,11 @@
 // Growable strings, splitting, and strict numbers.
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 static void appending_grows_the_text(void **state)
 {
@@ -77,6 +80,21 @@ static void splitting_keeps_empty_pieces(void **state)
     check_split("a,,b,", "[a][][b][]");
 }
 
+static void integers_are_written_whole(void **state)
+{
+    (void)state;
+    static const int64_t values[] = {0, 7, -7, 10, 1234567890, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < BD_COUNTOF(values); i++) {
+        char written[BD_DECIMAL_MAX + 1], expected[BD_DECIMAL_MAX + 1];
+        *bd_put_int64(written, values[i]) = 0;
+        snprintf(expected, sizeof expected, "%" PRId64, values[i]);
+        assert_string_equal(written, expected);
+    }
+    char most[BD_DECIMAL_MAX + 1];
+    *bd_put_uint64(most, UINT64_MAX) = 0;
+    assert_string_equal(most, "18446744073709551615");
+}
+
 static void integers_are_strict(void **state)
 {
     (void)state;
@@ -124,6 +142,7 @@ int main(void)
         cmocka_unit_test(take_moves_the_text_to_the_caller),
         cmocka_unit_test(prefixes_and_suffixes),
         cmocka_unit_test(splitting_keeps_empty_pieces),
+        cmocka_unit_test(integers_are_written_whole),
         cmocka_unit_test(integers_are_strict),
         cmocka_unit_test(doubles_are_strict),
     };

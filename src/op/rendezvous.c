@@ -3,14 +3,35 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include <inttypes.h>
+#include "base/strbuf.h"
 #include <string.h>
+
+#define HEX_DIGITS 16
+
+static char *put(char *out, const char *text, size_t len)
+{
+    memcpy(out, text, len);
+    return out + len;
+}
 
 char *bd_rendezvous_key_format(const char *src_device, uint64_t src_incarnation, const char *dst_device,
                                const char *edge, uint64_t frame, int64_t iteration)
 {
-    return bd_asprintf("%s;%016" PRIx64 ";%s;%s;%" PRIu64 ":%" PRId64, src_device, src_incarnation,
-                       dst_device, edge, frame, iteration);
+    const size_t src_len = strlen(src_device), dst_len = strlen(dst_device), edge_len = strlen(edge);
+    char *text = bd_malloc(src_len + dst_len + edge_len + HEX_DIGITS + 2 * BD_DECIMAL_MAX + sizeof ";;;;:");
+    char *at = put(text, src_device, src_len);
+    *at++ = ';';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *at++ = "0123456789abcdef"[src_incarnation >> shift & 15];
+    *at++ = ';';
+    at = put(at, dst_device, dst_len);
+    *at++ = ';';
+    at = put(at, edge, edge_len);
+    *at++ = ';';
+    at = bd_put_uint64(at, frame);
+    *at++ = ':';
+    *bd_put_int64(at, iteration) = 0;
+    return text;
 }
 
 bd_rendezvous_key bd_rendezvous_key_of(const char *text)

@@ -235,9 +235,10 @@ static void local_abort(bd_rendezvous *r, const braid_status *why)
 static void local_destroy(bd_rendezvous *r)
 {
     local_rendezvous *l = local_of(r);
+    entry *all = take_all_locked(l);
     BD_STATUS(gone);
-    bd_fail(gone, BRAID_CANCELLED, "the rendezvous is gone");
-    fail_entries(take_all_locked(l), gone);
+    if (all) bd_fail(gone, BRAID_CANCELLED, "the rendezvous is gone");
+    fail_entries(all, gone);
     free_entries(l->free_entries);
     bd_slab_free(l->buckets);
     bd_status_fini(&l->aborted);

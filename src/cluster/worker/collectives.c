@@ -12,7 +12,6 @@
 #include "cluster/rpc/wire_fields.h"
 #include "proto/pack.h"
 #include "tensorflow/core/protobuf/worker.pb-c.h"
-#include <stdio.h>
 #include <string.h>
 
 // More than gRPC waits before it connects again.
@@ -23,9 +22,14 @@
 // Far above the ids that are drawn: counting on does not overflow.
 #define STEP_ID_MAX (INT64_C(1) << 60)
 
+// What a group is known by.
+typedef struct group_id {
+    int32_t group_key, group_size, instance_key, type, dtype, is_source;
+} group_id;
+
 typedef struct remembered {
     bd_arena arena;
-    int32_t group_key;
+    group_id id;
     bd_collective_group group;
 } remembered;
 
@@ -41,7 +45,7 @@ struct bd_task_collectives {
     const bd_device *device;
     bd_collective_groups *groups;
     bd_mutex mu;
-    bd_map remembered; // by `key_of`; guarded by mu
+    bd_map remembered; // by group_id; guarded by mu
     bd_imap steps;     // graph key -> sequence; guarded by mu
 };
 
@@ -52,12 +56,9 @@ static bd_task_collectives *of(bd_collectives *c)
 
 // ---- What is remembered ----
 
-#define KEY_MAX 128
-static const char *key_of(char buf[KEY_MAX], const bd_collective_join *j)
+static group_id id_of(const bd_collective_join *j)
 {
-    snprintf(buf, KEY_MAX, "%d:%d:%d:%d:%d:%d", j->group_key, j->group_size, j->instance_key, j->type,
-             j->dtype, j->is_source);
-    return buf;
+    return (group_id){j->group_key, j->group_size, j->instance_key, j->type, j->dtype, j->is_source};
 }
 
 static void remembered_free(remembered *r)
@@ -77,13 +78,14 @@ static void copy_group(bd_arena *arena, const bd_collective_group *from, bd_coll
         bd_arena_memdup(arena, from->incarnations, (size_t)from->size * sizeof *from->incarnations);
 }
 
-static void remember(bd_task_collectives *c, const char *key, int32_t group_key, const bd_collective_group *g)
+static void remember(bd_task_collectives *c, const bd_collective_join *j, const bd_collective_group *g)
 {
     remembered *r = bd_calloc(1, sizeof *r), *old = r;
-    r->group_key = group_key;
+    r->id = id_of(j);
     copy_group(&r->arena, g, &r->group);
     bd_mutex_lock(&c->mu);
-    if (bd_map_count(&c->remembered) < REMEMBERED_MAX) old = bd_map_put(&c->remembered, key, r);
+    if (bd_map_count(&c->remembered) < REMEMBERED_MAX)
+        old = bd_map_put_n(&c->remembered, (const char *)&r->id, sizeof r->id, r);
     bd_mutex_unlock(&c->mu);
     if (old) remembered_free(old);
 }
@@ -92,9 +94,9 @@ static void remember(bd_task_collectives *c, const char *key, int32_t group_key,
 static bool recall(bd_task_collectives *c, const bd_collective_join *j, bd_arena *arena,
                    bd_collective_group *out)
 {
-    char key[KEY_MAX];
+    const group_id id = id_of(j);
     bd_mutex_lock(&c->mu);
-    const remembered *r = bd_map_get(&c->remembered, key_of(key, j));
+    const remembered *r = bd_map_get_n(&c->remembered, (const char *)&id, sizeof id);
     if (r) copy_group(arena, &r->group, out);
     bd_mutex_unlock(&c->mu);
     return r != NULL;
@@ -104,13 +106,13 @@ static void forget(bd_collectives *base, int32_t group_key)
 {
     bd_task_collectives *c = of(base);
     size_t pos = 0;
-    const char *key;
     void *found;
     bd_mutex_lock(&c->mu);
-    while (bd_map_next(&c->remembered, &pos, &key, &found)) {
-        if (((remembered *)found)->group_key != group_key) continue;
-        bd_map_remove(&c->remembered, key);
-        remembered_free(found);
+    while (bd_map_next(&c->remembered, &pos, NULL, &found)) {
+        remembered *r = found;
+        if (r->id.group_key != group_key) continue;
+        bd_map_remove_n(&c->remembered, (const char *)&r->id, sizeof r->id);
+        remembered_free(r);
     }
     bd_mutex_unlock(&c->mu);
 }
@@ -130,10 +132,7 @@ typedef struct asking {
 
 static void asking_end(asking *a, const braid_status *st)
 {
-    if (!st->code) {
-        char key[KEY_MAX];
-        remember(a->c, key_of(key, &a->join), a->join.group_key, &a->group);
-    }
+    if (!st->code) remember(a->c, &a->join, &a->group);
     a->fn(a->arg, st->code ? NULL : &a->group, st);
     bd_cancellation_unref(a->cancellation);
     bd_arena_fini(&a->arena);

@@ -12,7 +12,6 @@
 #include "graph/device_name.h"
 #include "runtime/optimize.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static bd_local_worker *of(bd_worker *w)
@@ -380,7 +379,9 @@ static void get_status(bd_worker *base, bool wait, bd_cancellation *cancellation
 
 const char *bd_step_container(int64_t step_id, char buf[BD_STEP_CONTAINER_MAX])
 {
-    snprintf(buf, BD_STEP_CONTAINER_MAX, BD_STEP_CONTAINER_PREFIX "%" PRId64, step_id);
+    const size_t prefix_len = strlen(BD_STEP_CONTAINER_PREFIX);
+    memcpy(buf, BD_STEP_CONTAINER_PREFIX, prefix_len);
+    *bd_put_int64(buf + prefix_len, step_id) = 0;
     return buf;
 }
 

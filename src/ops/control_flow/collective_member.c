@@ -74,7 +74,10 @@ bd_rendezvous_key bd_member_key(const bd_member *m, const bd_collective_group *g
                                 const char *suffix)
 {
     char edge[EDGE_MAX];
-    snprintf(edge, sizeof edge, "%s%s", m->edge, suffix);
+    const size_t len = strlen(m->edge), suffix_len = strlen(suffix);
+    BD_ASSERT(len + suffix_len < sizeof edge);
+    memcpy(edge, m->edge, len);
+    memcpy(edge + len, suffix, suffix_len + 1);
     return bd_collective_key(group, from, to, edge);
 }
 

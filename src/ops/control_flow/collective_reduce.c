@@ -42,9 +42,10 @@ static void reduce_done(bd_op_ctx *c, const bd_exchanged *x)
     braid_tensor *y = bd_output(c, 0, own->dtype, &own->shape);
     if (!y) return;
     const int64_t count = bd_tensor_count(y);
-    bd_elements_copy(y, 0, &x->values[0], 0, count);
-    for (int i = 1; i < x->size; i++)
-        bd_collective_merge(s->merge, y->dtype, y->data, y->data, x->values[i].data, count);
+    if (x->size == 1) bd_elements_copy(y, 0, own, 0, count);
+    const void *before = x->values[0].data;
+    for (int i = 1; i < x->size; i++, before = y->data)
+        bd_collective_merge(s->merge, y->dtype, y->data, before, x->values[i].data, count);
     if (s->divides) bd_collective_divide(y->dtype, y->data, count, x->size);
 }
 
