@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// malloc maps larger blocks on their own (its dynamic threshold ends here): the advice ends with them.
-#define HUGE_MIN ((size_t)32 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 
 static atomic_uint_fast64_t count;
@@ -123,13 +121,11 @@ void *bd_try_realloc(void *p, size_t size)
     return counted(realloc(p, size ? size : 1));
 }
 
-// The whole huge pages within a large block.
+// The whole huge pages of a large block, which begins with one.
 static void advise_huge(void *p, size_t size)
 {
 #ifdef MADV_HUGEPAGE
-    const uintptr_t begin = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    const uintptr_t end = ((uintptr_t)p + size) / HUGE_PAGE * HUGE_PAGE;
-    if (p && size > HUGE_MIN) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); // else small pages
+    if (p) (void)madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); // else small pages
 #endif
 }
 
@@ -137,7 +133,8 @@ void *bd_try_aligned(size_t size)
 {
     if (bd_alloc_is_to_fail() || size > SIZE_MAX / 2) return NULL;
     size_t rounded = (size + BD_ALIGNMENT - 1) / BD_ALIGNMENT * BD_ALIGNMENT;
-    void *p = aligned_alloc(BD_ALIGNMENT, rounded ? rounded : BD_ALIGNMENT);
+    if (size < HUGE_PAGE) return counted(aligned_alloc(BD_ALIGNMENT, rounded ? rounded : BD_ALIGNMENT));
+    void *p = aligned_alloc(HUGE_PAGE, rounded);
     advise_huge(p, size);
     return counted(p);
 }

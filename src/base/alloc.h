@@ -30,8 +30,9 @@ void *bd_try_realloc(void *p, size_t size); // on NULL, `p` is as it was
 
 // Alignment of bd_try_aligned: a cache line, and the widest vector register.
 #define BD_ALIGNMENT 64
-// Uninitialized. From 32 MiB on in huge pages, if the system allows them (transparent_hugepage is madvise or
-// always): access to single rows of a large table then costs what it costs in a small one.
+// Uninitialized. From 2 MiB on in huge pages, if the system allows them (transparent_hugepage is madvise or
+// always): the processor fetches ahead beyond 4 KB, and access to single rows of a large table costs what it
+// costs in a small one.
 void *bd_try_aligned(size_t size);
 
 // Allocations (and reallocations) since the process started.
