@@ -2,8 +2,8 @@
 // likes.
 //
 // A prepared convolution holds oneDNN's primitives and memory objects; a run points them at the tensors. In
-// the scratch memory the filter in oneDNN's order comes first, then what the primitives want. Threads share the
-// images of a batch (bd_dnnl_share); the gradient of a filter, a sum over them, has one call.
+// the scratch memory the filter in oneDNN's order comes first, then what the primitives want. Threads share
+// the images of a batch (bd_dnnl_share); the gradient of a filter, a sum over them, has one call.
 //
 // The gradient of an input whose windows move by single positions is a convolution of the output's gradient
 // with the mirrored filter, whose channels are swapped. oneDNN's convolutions are faster than its gradients
@@ -45,8 +45,8 @@ typedef struct bd_conv {
     dnnl_memory_t user_filter;      // in the user's order, when there is a reorder
     dnnl_memory_t reorder_scratch;
     bd_dnnl_lanes lanes; // of the convolution's calls
-    // Bytes of the filter in oneDNN's order, of the mirrored one, of the reorder and of each thread; multiples
-    // of 64.
+    // Bytes of the filter in oneDNN's order, of the mirrored one, of the reorder and of each thread;
+    // multiples of 64.
     size_t filter_size, mirrored_size, reorder_size, scratch_size;
     bool by_product; // without oneDNN's convolution: the members between are not used
 } bd_conv;

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "kernels/conv.h"
 #include "kernels/pooling.h"
+#include "kernels/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -209,6 +210,75 @@ static void pooling_matches_the_plain_loops(void **state)
     }
 }
 
+static void *random_numbers_of(bd_rng *r, bd_number type, int64_t count)
+{
+    float *x = random_floats(r, count);
+    if (type == BD_F32) return x;
+    double *wide = bd_calloc((size_t)count, sizeof *wide);
+    for (int64_t i = 0; i < count; i++)
+        wide[i] = (double)x[i];
+    bd_free(x);
+    return wide;
+}
+
+// Every variant of the loop against the plain loops; also with dx in the place of x, where that is allowed.
+// NaN are found where no other element is greater, as in the plain loops.
+static void compare_max_grad(bd_rng *r, const bd_pooling_shape *s, bd_number type, int number)
+{
+    const int64_t in = s->batch * s->channels * bd_volume(s->in),
+                  out = s->batch * s->channels * bd_volume(s->out);
+    const size_t size = (size_t)in * bd_number_size(type);
+    static const bd_pooling_kind kinds[] = {BD_POOLING_MAX_GRAD, BD_POOLING_MAX_RELU_GRAD};
+    void *x = random_numbers_of(r, type, in), *dy = random_numbers_of(r, type, out);
+    void *dx = bd_calloc((size_t)in, 8), *want = bd_calloc((size_t)in, 8);
+    for (int64_t i = 0; i < in; i += 17) {
+        if (type == BD_F32)
+            ((float *)x)[i] = NAN;
+        else
+            ((double *)x)[i] = (double)NAN;
+    }
+    for (int k = 0; k < 2; k++) {
+        bd_pooling_plain(type, kinds[k], s, &(bd_pooling_data){.x = x, .dy = dy, .dx = want});
+        for (int v = 0; bd_kernel_variant(v); v++) {
+            const bd_max_grad_fn fn = bd_kernel_variant(v)->max_grad[type];
+            memset(dx, 0xff, size);
+            if (bd_pooling_is_tiled(s)) memcpy(dx, x, size);
+            const void *from = bd_pooling_is_tiled(s) ? dx : x;
+            fn(s, from, dy, dx, k == 1, 0, 1);
+            fn(s, from, dy, dx, k == 1, 1, s->batch);
+            for (int64_t i = 0; i < in; i++) {
+                const double got = type == BD_F32 ? (double)((float *)dx)[i] : ((double *)dx)[i];
+                const double exact = type == BD_F32 ? (double)((float *)want)[i] : ((double *)want)[i];
+                if (got != exact)
+                    fail_msg("shape %d, variant %d, kind %d, element %d: %g, not %g", number, v, k, (int)i,
+                             got, exact);
+            }
+        }
+    }
+    void *all[] = {x, dy, dx, want};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        bd_free(all[i]);
+}
+
+static void gradients_of_the_greatest_element_match_the_plain_loops(void **state)
+{
+    (void)state;
+    bd_rng r = bd_rng_init(14);
+    for (int i = 0; i < SHAPES; i++) {
+        bd_pooling_shape s = random_pooling(&r, i % 3 == 0 ? 0 : 1);
+        s.channels_first = 0;
+        for (int d = 0; d < 3 && i % 2; d++) { // tiles
+            s.stride[d] = s.window[d];
+            s.pad_before[d] = between(&r, 0, s.window[d] - 1);
+            s.pad_after[d] = s.window[d] - 1;
+            s.out[d] = (s.in[d] + s.pad_before[d] + s.window[d] - 1) / s.window[d];
+        }
+        assert_true(bd_pooling_has_loop(BD_F32, BD_POOLING_MAX_GRAD, &s));
+        if (i % 2) assert_true(bd_pooling_is_tiled(&s));
+        compare_max_grad(&r, &s, i % 4 < 2 ? BD_F32 : BD_F64, i);
+    }
+}
+
 // A team of three threads, of which the first begins last.
 #define THREADS 3
 
@@ -362,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_match_the_plain_loops),
         cmocka_unit_test(pooling_matches_the_plain_loops),
+        cmocka_unit_test(gradients_of_the_greatest_element_match_the_plain_loops),
         cmocka_unit_test(threads_share_the_images_of_a_batch),
         cmocka_unit_test(the_cache_keeps_recent_primitives),
     };

@@ -2,12 +2,14 @@
 //
 // The gradient of the greatest element wants to know where it was. TensorFlow's op is not told, so the
 // forward pass runs once more, into scratch memory, and writes that down. In the scratch memory lie: where
-// the greatest elements were, their values, what oneDNN wants besides.
+// the greatest elements were, their values, what oneDNN wants besides. Where the channels are last, our own
+// loop is faster, which does both in one pass (pooling_simd.c).
 #include "kernels/pooling.h"
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "kernels/dnnl.h"
+#include "kernels/simd.h"
 
 typedef struct bd_pooling {
     bd_primitive base;
@@ -210,13 +212,30 @@ static bool pooling_run(bd_primitive *base, const void *pooling_data, void *scra
                          team);
 }
 
+// ---- Our own loops ----
+
+bool bd_pooling_has_loop(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *s)
+{
+    return (kind == BD_POOLING_MAX_GRAD || kind == BD_POOLING_MAX_RELU_GRAD) &&
+           (type == BD_F32 || type == BD_F64) && !s->channels_first &&
+           bd_volume_estimate(s->window) <= BD_MAX_GRAD_WINDOW;
+}
+
+void bd_pooling_loop(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *s,
+                     const bd_pooling_data *d, int64_t from, int64_t to)
+{
+    bd_kernels()->max_grad[type](s, d->x, d->dy, d->dx, kind == BD_POOLING_MAX_RELU_GRAD, from, to);
+}
+
 // ---- The cache ----
 
 bd_primitive *bd_pooling_take(bd_primitive_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape)
 {
     bd_primitive *found = bd_primitive_take(cache, shape, sizeof *shape);
     if (found) return found;
-    if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK || kind == BD_POOLING_MAX_GRAD_ALL) return NULL;
+    if (!has_elements(shape) || kind == BD_POOLING_MAX_PICK || kind == BD_POOLING_MAX_GRAD_ALL ||
+        kind == BD_POOLING_MAX_RELU_GRAD)
+        return NULL;
     bd_pooling *p = bd_calloc(1, sizeof *p);
     p->kind = kind;
     p->shape = *shape;

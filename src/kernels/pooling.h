@@ -13,6 +13,8 @@ typedef enum bd_pooling_kind {
     BD_POOLING_MAX, // y from x
     // dx from x and dy: the gradient of a window goes to its first maximum, row by row
     BD_POOLING_MAX_GRAD,
+    // the same where the maximum is greater than 0: with the gradient of the Relu that made x
+    BD_POOLING_MAX_RELU_GRAD,
     // dx from x, y and dy: the gradient of a window goes to all of its maxima; by plain loops only
     BD_POOLING_MAX_GRAD_ALL,
     BD_POOLING_MAX_PICK, // dy from x and dx: from where that element was; by plain loops only
@@ -29,6 +31,15 @@ typedef struct bd_pooling_shape {
     int64_t channels_first; // 1: volumes are [batch, channels, depth, height, width], 0: channels are last
 } bd_pooling_shape;
 
+// Whether each element of a volume lies under exactly one window.
+static inline bool bd_pooling_is_tiled(const bd_pooling_shape *s)
+{
+    for (int d = 0; d < 3; d++)
+        if (s->stride[d] != s->window[d] || s->out[d] * s->stride[d] - s->pad_before[d] < s->in[d])
+            return false;
+    return true;
+}
+
 // The images that the kind uses; they do not overlap.
 typedef struct bd_pooling_data {
     void *x, *dx; // inputs
@@ -38,6 +49,13 @@ typedef struct bd_pooling_data {
 // Pooling of float images prepared for one kind and shape, which runs over bd_pooling_data: as for
 // convolutions, see conv.h.
 bd_primitive *bd_pooling_take(bd_primitive_cache *cache, bd_pooling_kind kind, const bd_pooling_shape *shape);
+
+// The gradient of the greatest element over images `from` to `to` - 1 of float or double, channels last,
+// which several threads may share. False when there is no loop for the shape or the kind. dx may be x if the
+// windows are tiles.
+bool bd_pooling_has_loop(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape);
+void bd_pooling_loop(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape,
+                     const bd_pooling_data *data, int64_t from, int64_t to);
 
 // Any shape and kind; of integers only the greatest, not the mean.
 void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_shape *shape,

@@ -28,7 +28,8 @@ static void NAME(window)(bd_pooling_kind kind, const bd_pooling_shape *s, const 
     }
     if (kind == BD_POOLING_MEAN) ((T *)d->y)[b.y] = sum / count;
     if (kind == BD_POOLING_MAX) ((T *)d->y)[b.y] = xs[found];
-    if (kind == BD_POOLING_MAX_GRAD) dxs[found] = (T)((U)dxs[found] + (U)dys[b.y]);
+    if (kind == BD_POOLING_MAX_GRAD || (kind == BD_POOLING_MAX_RELU_GRAD && xs[found] > 0))
+        dxs[found] = (T)((U)dxs[found] + (U)dys[b.y]);
     if (kind == BD_POOLING_MAX_PICK) ((T *)d->dy)[b.y] = dxs[found];
 }
 

@@ -69,7 +69,8 @@ void bd_pooling_plain(bd_number type, bd_pooling_kind kind, const bd_pooling_sha
                       const bd_pooling_data *d)
 {
     size_t input = (size_t)(s->batch * s->channels * bd_volume(s->in)) * bd_number_size(type);
-    if (kind == BD_POOLING_MAX_GRAD || kind == BD_POOLING_MAX_GRAD_ALL || kind == BD_POOLING_MEAN_GRAD)
+    if (kind == BD_POOLING_MAX_GRAD || kind == BD_POOLING_MAX_RELU_GRAD || kind == BD_POOLING_MAX_GRAD_ALL ||
+        kind == BD_POOLING_MEAN_GRAD)
         memset(d->dx, 0, input);
     if (s->batch == 0 || s->channels == 0) return; // the other may be as large as it likes
     switch (type) {

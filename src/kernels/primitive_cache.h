@@ -16,8 +16,8 @@ typedef struct bd_primitive {
     void (*free)(struct bd_primitive *p);
     const void *shape; // within the object
     size_t shape_size;
-    // Bytes that a run needs besides, aligned to 64, of all threads together and of each thread. They need not
-    // be kept between runs. See bd_primitive_scratch.
+    // Bytes that a run needs besides, aligned to 64: of all threads together, and of each thread. They need
+    // not be kept between runs. See bd_primitive_scratch.
     size_t scratch_size, thread_scratch_size;
     int64_t threads_max; // that may share a run, at least 1
     // Runs it over `data`, of the kind of object; one run at a time. `team`: threads that may share the run;

@@ -10,6 +10,7 @@
     extern const bd_softmax_fns bd_softmax_table_##suffix[BD_F64 + 1];                                       \
     extern const bd_training_fns bd_training_table_##suffix[BD_F64 + 1];                                     \
     extern const bd_gemm_fn bd_gemm_table_##suffix[BD_I64 + 1];                                              \
+    extern const bd_max_grad_fn bd_max_grad_table_##suffix[BD_F64 + 1];                                      \
     void bd_select_##suffix(const bool *condition, const void *t, const void *e, void *out, int64_t n,       \
                             size_t size)
 
@@ -18,7 +19,7 @@
         .name = #suffix, .unary = bd_unary_table_##suffix, .binary = bd_binary_table_##suffix,               \
         .reduce = bd_reduce_table_##suffix, .select = bd_select_##suffix,                                    \
         .softmax = bd_softmax_table_##suffix, .training = bd_training_table_##suffix,                        \
-        .gemm = bd_gemm_table_##suffix                                                                       \
+        .gemm = bd_gemm_table_##suffix, .max_grad = bd_max_grad_table_##suffix                               \
     }
 
 DECLARE(generic);

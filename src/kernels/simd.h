@@ -227,6 +227,17 @@ typedef struct bd_gemm_operands {
 
 typedef void (*bd_gemm_fn)(const bd_gemm_operands *o);
 
+// ---- The gradient of the greatest element of windows, channels last, for float and double ----
+
+#define BD_MAX_GRAD_WINDOW 64 // elements of a window, at most
+
+struct bd_pooling_shape;
+
+// dx from x and dy of the images `from` to `to` - 1 of a batch: as BD_POOLING_MAX_GRAD, or with `positive` as
+// BD_POOLING_MAX_RELU_GRAD (pooling.h). The tensors begin with image 0.
+typedef void (*bd_max_grad_fn)(const struct bd_pooling_shape *s, const void *x, const void *dy, void *dx,
+                               bool positive, int64_t from, int64_t to);
+
 // ---- The table ----
 
 typedef struct bd_kernel_table {
@@ -238,6 +249,7 @@ typedef struct bd_kernel_table {
     const bd_softmax_fns *softmax;   // [BD_F64 + 1]
     const bd_training_fns *training; // [BD_F64 + 1]
     const bd_gemm_fn *gemm;          // [BD_I64 + 1]
+    const bd_max_grad_fn *max_grad;  // [BD_F64 + 1]
 } bd_kernel_table;
 
 // The table in use: the best for this CPU. Any thread.

@@ -187,6 +187,59 @@ static braid_out conv_channels_first(braid_graph *g)
     return conv(g, "Relu", "NCHW");
 }
 
+// ---- The gradients of pooling and of the Relu before it ----
+
+static braid_out pool_grad(braid_graph *g, braid_out pooled, const char *format)
+{
+    static const int64_t nhwc[] = {1, 2, 2, 1}, nchw[] = {1, 1, 2, 2};
+    const int64_t *window = strcmp(format, "NHWC") == 0 ? nhwc : nchw;
+    braid_out y = {0};
+    for (int i = 0; i < 2; i++) {
+        braid_op_desc *d = braid_op_begin(g, i ? "MaxPoolGrad" : "MaxPool", i ? "spread" : "pool");
+        braid_op_input(d, pooled);
+        if (i) {
+            braid_op_input(d, y);
+            braid_op_input(d, tg1(g, "Square", NULL, y));
+        }
+        braid_op_attr_int_list(d, "ksize", window, 4);
+        braid_op_attr_int_list(d, "strides", window, 4);
+        braid_op_attr_string(d, "padding", "VALID");
+        braid_op_attr_string(d, "data_format", format);
+        y = braid_op_end_out(d);
+    }
+    return y;
+}
+
+static braid_out pool_relu_grad(braid_graph *g)
+{
+    braid_out relu = tg1(g, "Relu", NULL, x_of(g));
+    return tg2(g, "ReluGrad", "slope", pool_grad(g, relu, "NHWC"), relu);
+}
+
+static braid_out pool_relu_grad_channels_first(braid_graph *g)
+{
+    braid_out relu = tg1(g, "Relu", NULL, x_of(g));
+    return tg2(g, "ReluGrad", NULL, pool_grad(g, relu, "NCHW"), relu);
+}
+
+static braid_out pool_relu_grad_of_features(braid_graph *g) // of what is not pooled
+{
+    braid_out x = x_of(g), relu = tg1(g, "Relu", NULL, x);
+    return tg2(g, "ReluGrad", NULL, pool_grad(g, relu, "NHWC"), x);
+}
+
+static braid_out pool_grad_as_features(braid_graph *g)
+{
+    braid_out relu = tg1(g, "Relu", NULL, x_of(g));
+    return tg2(g, "ReluGrad", NULL, relu, pool_grad(g, relu, "NHWC"));
+}
+
+static braid_out pool_grad_used_twice(braid_graph *g)
+{
+    braid_out relu = tg1(g, "Relu", NULL, x_of(g)), grad = pool_grad(g, relu, "NHWC");
+    return tg2(g, "Sub", NULL, grad, tg2(g, "ReluGrad", NULL, grad, relu));
+}
+
 // ---- Element-wise nodes ----
 
 static braid_out chain(braid_graph *g)
@@ -276,6 +329,16 @@ static const pattern patterns[] = {
      "Const Const Reshape _Conv2DShape _FusedConv2D"},
     {"a convolution with channels first", BRAID_REWRITE_REMAPPING, conv_channels_first,
      "BiasAdd Const Const Conv2D Relu"},
+    {"gradients of pooling and Relu", BRAID_REWRITE_REMAPPING, pool_relu_grad,
+     "MaxPool Relu Square _MaxPoolReluGrad"},
+    {"gradients of pooling and Relu with channels first", BRAID_REWRITE_REMAPPING,
+     pool_relu_grad_channels_first, "MaxPool MaxPoolGrad Relu ReluGrad Square"},
+    {"gradients of pooling and of another Relu", BRAID_REWRITE_REMAPPING, pool_relu_grad_of_features,
+     "MaxPool MaxPoolGrad Relu ReluGrad Square"},
+    {"a gradient of pooling as features", BRAID_REWRITE_REMAPPING, pool_grad_as_features,
+     "MaxPool MaxPoolGrad Relu ReluGrad Square"},
+    {"a gradient of pooling used twice", BRAID_REWRITE_REMAPPING, pool_grad_used_twice,
+     "MaxPool MaxPoolGrad Relu ReluGrad Square Sub"},
     {"constants", BRAID_REWRITE_CONSTANT_FOLDING, sum_of_constants, "Const"},
     {"constants before a feed", BRAID_REWRITE_CONSTANT_FOLDING, sum_with_x, "Add Const"},
     {"a shape the graph settles", BRAID_REWRITE_CONSTANT_FOLDING, shape_of_fill, "Const"},
@@ -332,6 +395,29 @@ static void convolutions_give_the_same_up_to_rounding(void **state)
     braid_tensor_free(x);
 }
 
+static void gradients_of_pooling_and_relu_give_the_same(void **state)
+{
+    (void)state;
+    for (int64_t side = 2; side < 12; side++) { // also odd ones, whose last row has no window
+        braid_tensor *x = braid_tensor_new(BRAID_FLOAT, BRAID_SHAPE(2, side + 1, side, 2 * side), NULL);
+        for (int64_t i = 0; i < bd_tensor_count(x); i++)
+            bd_tensor_f32(x)[i] = (float)(i * 31 % 23) / 4 - 4;
+        braid_graph *g = braid_graph_new();
+        braid_out y = pool_relu_grad(g);
+        BD_STATUS(st);
+        braid_tensor *plain = fetch_one(g, BRAID_REWRITE_ALL, y, x, st);
+        assert_ok(st);
+        braid_tensor *fused = fetch_one(g, 0, y, x, st);
+        assert_ok(st);
+        assert_true(bd_shape_equal(&plain->shape, &fused->shape));
+        assert_memory_equal(fused->data, plain->data, bd_tensor_bytes(plain));
+        braid_tensor_free(fused);
+        braid_tensor_free(plain);
+        braid_tensor_free(x);
+        braid_graph_free(g);
+    }
+}
+
 // The message of a run with this feed, rewritten or not.
 static void assert_same_error(braid_out (*build)(braid_graph *g), braid_shape x_shape, const char *text)
 {
@@ -375,6 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_fire_where_they_should),
         cmocka_unit_test(convolutions_give_the_same_up_to_rounding),
+        cmocka_unit_test(gradients_of_pooling_and_relu_give_the_same),
         cmocka_unit_test(errors_name_the_node_that_was_built),
     };
     return BD_RUN_TESTS(tests);

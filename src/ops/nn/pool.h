@@ -49,6 +49,11 @@ bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name
 void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
                  const bd_pooling_data *data);
 
+// The shape function of MaxPoolGrad, and its kernel for one of the kinds that compute dx from x and dy. `v2`
+// is the input with a V2 op's sizes; 0: they are attrs.
+braid_code bd_max_pool_grad_shape(bd_shape_ctx *c, braid_status *st);
+void bd_max_pool_grad(bd_op_ctx *c, bd_pooling_kind kind, int v2);
+
 // Whether a pooling op is over volumes.
 bool bd_pool_is_3d(const braid_op *node);
 

@@ -104,9 +104,31 @@ bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name
     return false;
 }
 
+#define ELEMENTS_PER_THREAD (INT64_C(64) << 10)
+
 static bool is_empty(const bd_pooling_shape *s, const int64_t size[3])
 {
     return s->batch == 0 || s->channels == 0 || bd_volume_is_empty(size);
+}
+
+typedef struct loop {
+    bd_number type;
+    bd_pooling_kind kind;
+    const bd_pooling_shape *shape;
+    const bd_pooling_data *data;
+} loop;
+
+static void run_images(void *arg, int64_t from, int64_t to)
+{
+    const loop *l = arg;
+    bd_pooling_loop(l->type, l->kind, l->shape, l->data, from, to);
+}
+
+// Images that are worth a thread.
+static int64_t grain_of(const bd_pooling_shape *s)
+{
+    const double elements = bd_volume_estimate(s->in) * (double)s->channels;
+    return elements < ELEMENTS_PER_THREAD ? (int64_t)(ELEMENTS_PER_THREAD / (elements + 1)) + 1 : 1;
 }
 
 void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape,
@@ -116,7 +138,10 @@ void bd_pool_run(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *sha
     // In an empty tensor the other sizes may be too large to walk over. Without windows the gradients are
     // zeros.
     if (is_empty(shape, shape->in) || (!data->dx && is_empty(shape, shape->out))) return;
-    if (s->type != BD_F32 || !bd_run_primitive(c, &s->cache, bd_pooling_take(&s->cache, kind, shape), data))
+    if (bd_pooling_has_loop(s->type, kind, shape))
+        bd_parallel_for(c, shape->batch, grain_of(shape), run_images, &(loop){s->type, kind, shape, data});
+    else if (s->type != BD_F32 ||
+             !bd_run_primitive(c, &s->cache, bd_pooling_take(&s->cache, kind, shape), data))
         bd_pooling_plain(s->type, kind, shape, data);
 }
 

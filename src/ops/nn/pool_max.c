@@ -57,7 +57,7 @@ static braid_code max_v2_shape(bd_shape_ctx *c, braid_status *st)
 }
 
 // The output has the shape of input 0.
-static braid_code max_grad_shape(bd_shape_ctx *c, braid_status *st)
+braid_code bd_max_pool_grad_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, 0, 4, st);
     if (code) return code;
@@ -170,27 +170,35 @@ static bool grad_sizes(bd_op_ctx *c, int v2, bd_pooling_shape *shape, braid_shap
            bd_pool_check_shape(c, 1, "tensor_out", "orig_output", pooled);
 }
 
-static void max_grad(bd_op_ctx *c, int v2)
+// The gradient may take the memory of x where the windows are tiles.
+static braid_tensor *grad_output(bd_op_ctx *c, bd_pooling_kind kind, const bd_pooling_shape *shape)
+{
+    const braid_tensor *x = bd_input(c, 0);
+    const bd_pool_state *s = c->state;
+    return bd_pooling_has_loop(s->type, kind, shape) && bd_pooling_is_tiled(shape)
+               ? bd_output_forward(c, 0, 0, x->dtype, &x->shape)
+               : bd_window_output(c, x->dtype, &x->shape);
+}
+
+void bd_max_pool_grad(bd_op_ctx *c, bd_pooling_kind kind, int v2)
 {
     const braid_tensor *x = bd_input(c, 0), *grad = bd_input(c, 2);
     bd_pooling_shape shape;
     braid_shape pooled;
     if (!grad_sizes(c, v2, &shape, &pooled) || !bd_pool_check_shape(c, 2, "out_backprop", "grad", &pooled))
         return;
-    braid_tensor *dx = bd_window_output(c, x->dtype, &x->shape);
-    if (dx)
-        bd_pool_run(c, BD_POOLING_MAX_GRAD, &shape,
-                    &(bd_pooling_data){.x = x->data, .dy = grad->data, .dx = dx->data});
+    braid_tensor *dx = grad_output(c, kind, &shape);
+    if (dx) bd_pool_run(c, kind, &shape, &(bd_pooling_data){.x = x->data, .dy = grad->data, .dx = dx->data});
 }
 
 static void max_grad_run(bd_op_ctx *c)
 {
-    max_grad(c, 0);
+    bd_max_pool_grad(c, BD_POOLING_MAX_GRAD, 0);
 }
 
 static void max_grad_v2_run(bd_op_ctx *c)
 {
-    max_grad(c, 3);
+    bd_max_pool_grad(c, BD_POOLING_MAX_GRAD, 3);
 }
 
 static void max_pick(bd_op_ctx *c, int v2)
@@ -285,7 +293,7 @@ BD_OP(MaxPoolV2) = {
 BD_OP(MaxPoolGrad) = {
     .signature = "(orig_input: T, orig_output: T, grad: T) -> (output: T)",
     .attrs = BD_POOL_WINDOW_ATTRS ANY_PADDING FORMAT "T:type{realnumber}=float",
-    .shape = max_grad_shape,
+    .shape = bd_max_pool_grad_shape,
     .gradient = max_grad_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_grad_run),
     .doc = "The gradient of MaxPool: it flows to the first of the greatest elements of each window.",
@@ -294,7 +302,7 @@ BD_OP(MaxPoolGrad) = {
 BD_OP(MaxPoolGradV2) = {
     .signature = "(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32) -> (output: T)",
     .attrs = PADDING FORMAT "T:type{realnumber}=float",
-    .shape = max_grad_shape,
+    .shape = bd_max_pool_grad_shape,
     .gradient = max_grad_v2_gradient,
     .kernels = BD_POOL_KERNELS(BD_NUMBERS, bd_pool_create, max_grad_v2_run),
     .doc = "The gradient of MaxPoolV2.",
