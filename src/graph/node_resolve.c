@@ -283,13 +283,32 @@ static braid_dtype *arg_types(resolver *r, const bd_arg_def *args, int count, in
     return types;
 }
 
+enum {
+    NAMED_TYPES_MAX = 20 // of expected inputs, in a message
+};
+
+static braid_code fail_input_count(resolver *r, int64_t expected)
+{
+    bd_strbuf types = {0};
+    int named = 0;
+    for (int i = 0; i < r->def->input_count && named < NAMED_TYPES_MAX; i++) {
+        const int64_t edges = arg_edges(r->n, &r->def->inputs[i]);
+        for (int64_t k = 0; k < edges && named < NAMED_TYPES_MAX; k++)
+            bd_strbuf_appendf(&types, "%s%s", named++ ? ", " : "",
+                              braid_dtype_name(arg_type(r->n, &r->def->inputs[i], (int)k)));
+    }
+    if (expected > named) bd_strbuf_appendf(&types, ", and %lld more", (long long)(expected - named));
+    const braid_code code = fail(r, "NodeDef expected inputs '%s' do not match %d inputs specified",
+                                 bd_strbuf_str(&types), r->n->input_count);
+    bd_strbuf_fini(&types);
+    return code;
+}
+
 static braid_code settle_types(resolver *r)
 {
     braid_op *n = r->n;
     int64_t inputs = count_edges(n, r->def->inputs, r->def->input_count);
-    if (inputs != n->input_count)
-        return fail(r, "NodeDef expected %lld inputs do not match %d inputs specified", (long long)inputs,
-                    n->input_count);
+    if (inputs != n->input_count) return fail_input_count(r, inputs);
     int64_t outputs = count_edges(n, r->def->outputs, r->def->output_count);
     if (outputs > BD_NODE_OUTPUTS_MAX)
         return fail(r, "has %lld outputs, more than %d", (long long)outputs, BD_NODE_OUTPUTS_MAX);

@@ -278,7 +278,7 @@ class GraphErrorTest(ErrorTest):
                 [const("a", 1.0), node("y", "Abs", "a:1", T=FLOAT)],
             ),
             (
-                ["y", "NodeDef expected 2 inputs do not match 1 inputs specified"],
+                ["y", "NodeDef expected inputs 'float, float' do not match 1 inputs specified"],
                 [const("a", 1.0), node("y", "Add", "a", T=FLOAT)],
             ),
             (

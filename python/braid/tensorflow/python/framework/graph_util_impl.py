@@ -1,6 +1,5 @@
 """Work on GraphDefs: the part that some nodes need, variables as constants, nodes of training left out."""
 
-import re
 
 from braid import protos
 from braid.tensorflow.python.framework import dtypes, tensor_util
@@ -208,36 +207,46 @@ def _as_gather(graph_def, made, node, dtype):
 
 @tf_export(v1=["graph_util.remove_training_nodes"])
 def remove_training_nodes(input_graph, protected_nodes=None):
-    """A GraphDef without CheckNumerics and without Identity nodes that are not in the list `protected_nodes`.
+    """The nodes of a GraphDef without CheckNumerics and Identity nodes that are not in the list `protected_nodes`.
 
     An Identity with control inputs stays, and so does one that another node has as a control input.
     """
     protected = set(protected_nodes or ())
-    by_op = protos.GraphDef()
-    kept_alive = {re.sub(r"^\^", "", i) for node in input_graph.node for i in node.input if i.startswith("^")}
-    replaced = {}
-    for node in input_graph.node:
-        is_plain = len(node.input) == 1 and not node.input[0].startswith("^")
-        if node.op in ("CheckNumerics", "Identity") and is_plain and node.name not in protected:
-            if node.op == "CheckNumerics" or node.name not in kept_alive:
-                replaced[node.name] = node.input[0]
-    controls = {name: f"^{_node_name(source)}" for name, source in replaced.items()}
+    checks = {
+        n.name: n.input[0] for n in input_graph.node if n.op == "CheckNumerics" and n.name not in protected
+    }
 
-    def resolve(name):
-        if name.startswith("^"):
-            while name[1:] in controls:
-                name = controls[name[1:]]
-            return name
-        while _node_name(name) in replaced:
-            name = replaced[_node_name(name)]
+    def unchecked(name):
+        while _node_name(name) in checks:
+            name = checks[_node_name(name)]
         return name
 
+    kept = []
     for node in input_graph.node:
-        if node.name in replaced:
+        if node.name in checks:
             continue
-        made = by_op.node.add()
+        made = protos.NodeDef()
         made.CopyFrom(node)
-        made.input[:] = [resolve(name) for name in node.input]
-    by_op.library.CopyFrom(input_graph.library)
-    by_op.versions.CopyFrom(input_graph.versions)
-    return by_op
+        inputs = [i for i in node.input if not (i.startswith("^") and _node_name(i) in checks)]
+        made.input[:] = [unchecked(i) for i in inputs]
+        kept.append(made)
+
+    controls = {_node_name(i) for node in kept for i in node.input if i.startswith("^")}
+    spliced = {
+        n.name: n.input[0]
+        for n in kept
+        if n.op == "Identity"
+        and n.name not in protected
+        and n.name not in controls
+        and not any(i.startswith("^") for i in n.input)
+    }
+    out = protos.GraphDef()
+    for node in kept:
+        if node.name in spliced:
+            continue
+        for i, name in enumerate(node.input):
+            while _node_name(name) in spliced:
+                name = spliced[_node_name(name)]
+            node.input[i] = name
+        out.node.append(node)
+    return out

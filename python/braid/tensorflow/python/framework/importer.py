@@ -1,8 +1,9 @@
 """Importing a GraphDef into the default graph (tf.import_graph_def)."""
 
+import re
+
 from braid import _native, protos
-from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.framework import op_def_library, ops
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -36,6 +37,8 @@ def import_graph_def(
     there.
     """
     graph_def = _message(graph_def)
+    if producer_op_list is not None:
+        graph_def = _without_newer_defaults(graph_def, producer_op_list)
     elements = _names(return_elements, "return_elements")
     graph = ops.get_default_graph()
     graph._check_not_finalized()
@@ -45,12 +48,18 @@ def import_graph_def(
         prefix = scope[:-1] if scope else ""
         if input_map and not prefix:
             if not all(isinstance(v, ops.Tensor) for v in input_map.values()):
-                raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` is used.")
+                raise ValueError(
+                    "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. "
+                    "Try calling tf.convert_to_tensor() on `input_map` values before."
+                )
         mapping = {
             compat.as_str(key): ops.convert_to_tensor(value)._pair for key, value in (input_map or {}).items()
         }
         controls = [op._native for op in graph._control_dependencies_for_inputs(set())]
         outputs = [e for e in elements or () if ":" in e]
+        for name in outputs:
+            if name.count(":") > 1:
+                raise ValueError(f"Cannot convert {name!r} to a tensor name.")
         operations = [e for e in elements or () if ":" not in e]
         graph._sync()
         first = len(graph._nodes)
@@ -67,10 +76,16 @@ def import_graph_def(
                 None,
             )
         except _native.Error as error:
-            raise ops._building_error(error) from None
-    if graph_def.versions.producer and (not first or graph_def.versions.producer < graph._versions_producer):
+            raise ops._building_error(_in_graph_def(error, prefix)) from None
+    if not first:
         graph._versions_producer = graph_def.versions.producer
-    _set_shapes(graph_def, prefix, _finish(graph, first))
+        graph._versions_min_consumer = graph_def.versions.min_consumer
+    else:
+        graph._versions_producer = min(graph._versions_producer, graph_def.versions.producer)
+        graph._versions_min_consumer = max(graph._versions_min_consumer, graph_def.versions.min_consumer)
+    for function in _functions(graph_def):
+        graph._functions.setdefault(function.name, function)
+    _finish(graph, first)
     if unknown:
         names = ", ".join(sorted(unknown))
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{names}]")
@@ -81,29 +96,84 @@ def import_graph_def(
     return [found[e] for e in elements]
 
 
-def _set_shapes(graph_def, prefix, made):
-    """Gives outputs the shapes of _output_shapes: those that a program has set, and those within loops."""
-    if not any("_output_shapes" in node.attr for node in graph_def.node):
-        return
-    by_name = {op.name: op for op in made}
-    for node in graph_def.node:
-        op = by_name.get(f"{prefix}/{node.name}" if prefix else node.name)
-        if op is None or "_output_shapes" not in node.attr:
+def _in_graph_def(error, prefix):
+    """The error of a GraphDef that names nodes as it does, without the scope that they are imported to."""
+    code, message = error.args
+    if prefix and "(op: " not in message and " was passed " not in message:
+        message = re.sub(rf"(\b[Nn]ode '?){re.escape(prefix)}/", r"\1", message)
+    return _native.Error(code, message)
+
+
+def _functions(graph_def):
+    from braid.tensorflow.python.framework import function
+
+    return function._from_library(graph_def.library)
+
+
+def _without_newer_defaults(graph_def, producer_op_list):
+    """The GraphDef without attributes that only the producer's ops have, where they have their default."""
+    newer = {op.name: {a.name: a.default_value for a in op.attr} for op in producer_op_list.op}
+    made = protos.GraphDef()
+    made.CopyFrom(graph_def)
+    for node in made.node:
+        own = op_def_library.op_def_or_none(node.op)
+        if own is None or node.op not in newer:
             continue
-        for output, shape in zip(op.outputs, node.attr["_output_shapes"].list.shape):
-            if not output.shape.is_fully_defined():
-                shape = tensor_shape.TensorShape(shape)
-                if output.shape.is_compatible_with(shape):
-                    output.set_shape(shape)
+        known = {a.name for a in own.attr}
+        for name, default in newer[node.op].items():
+            if name not in known and name in node.attr and node.attr[name] == default:
+                del node.attr[name]
+    return made
 
 
 def _finish(graph, first):
-    """Gives the new nodes, which it returns, what the scopes say: devices and the control-flow context."""
-    made = graph._adopt(first)
-    for op in made:
-        if graph._scopes.devices:
+    """Gives the new nodes what the scopes say, devices and the control-flow context, and what their attributes
+    say: the shapes of _output_shapes, and the devices of the nodes that they are placed with.
+    """
+    new = graph._adopt(first)
+    colocated = []
+    for op in new:
+        attrs = op._native.attr_names
+        if "_output_shapes" in attrs:
+            _set_shapes(op)
+        groups = op.colocation_groups() if ops.COLOCATION_ATTR in attrs else []
+        others = [compat.as_str(g)[len("loc:@") :] for g in groups]
+        others = [name for name in others if name != op.name]
+        if others:
+            colocated.append((op, others))
+        elif graph._scopes.devices:
             node = ops._NodeView(op.name, op.type, op.device, list(op.inputs), graph, op._output_types)
             device = graph._device_of(node)
             if device != op.device:
                 op._set_device_from_string(device)
-    return made
+    for op, others in colocated:
+        found = [graph._find(name) for name in others]
+        device = next((o.device for o in found if o is not None and o.device), "")
+        if device != op.device:
+            op._set_device_from_string(device)
+
+
+# Ops for which older versions of TensorFlow, and those before this producer's, wrote other shapes.
+_OTHER_SHAPES = frozenset(
+    """
+    Barrier BarrierIncompleteSize BarrierReadySize CuckooTable FIFOQueue FixedLengthRecordReader HashTable
+    IdentityReader IndexTable LMDBReader MutableHashTable MutableHashTableOfTensors Mutex PaddingFIFOQueue
+    PriorityQueue QueueSize RandomShuffleQueue RefEnter RefIdentity RefMerge RefNextIteration RefSwitch Stack
+    TFRecordReader TextLineReader WholeFileReader
+    """.split()
+)
+_SHAPES_PRODUCER = 21
+
+
+def _set_shapes(op):
+    for i, (output, shape) in enumerate(zip(op.outputs, op.get_attr("_output_shapes"))):
+        try:
+            output.set_shape(shape)
+        except ValueError as error:
+            if op.type in _OTHER_SHAPES or op.graph._versions_producer < _SHAPES_PRODUCER:
+                continue
+            raise ValueError(
+                f"Node '{op.name}' has an _output_shapes attribute inconsistent with the GraphDef for output #{i}: "
+                f"{error}"
+            ) from None
+    op._clear_attr("_output_shapes")

@@ -823,7 +823,16 @@ class Operation:
 
     @property
     def _input_types(self):
-        return [t.dtype for t in self.inputs]
+        """The types that the op takes: of a value, or of a reference."""
+        definition, inputs = self.op_def, list(self.inputs)
+        grouped = self._graph._by_argument(self.type, inputs, self.node_def.attr)
+        if definition is None or len(grouped) != len(definition.input_arg):
+            return [t.dtype for t in inputs]
+        types = []
+        for arg, tensors in zip(definition.input_arg, grouped):
+            for t in tensors if isinstance(tensors, list) else [tensors]:
+                types.append(t.dtype if arg.is_ref else t.dtype.base_dtype)
+        return types
 
     @property
     def control_inputs(self):
