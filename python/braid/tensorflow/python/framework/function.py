@@ -5,6 +5,7 @@ import re
 
 from braid import _native, protos
 from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import errors_impl
 from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
@@ -46,9 +47,9 @@ class Defun:
         if not callable(func):
             raise ValueError(f"function {func} must be callable")
         spec = tf_inspect.getfullargspec(func)
-        defaults = len(spec.defaults or ())
-        most = len(spec.args) - (1 if tf_inspect.ismethod(func) else 0)
-        least = most - defaults
+        if spec.defaults or spec.varkw or spec.kwonlyargs:
+            raise ValueError("Functions with argument defaults or keyword arguments are not supported.")
+        least = most = len(spec.args) - (1 if tf_inspect.ismethod(func) else 0)
         names = list(spec.args)[len(spec.args) - most :]
         if spec.varargs:
             most, names = 1000000, names + [spec.varargs]
@@ -122,8 +123,8 @@ class _DefinedFunction:
         capture_resource_var_by_value=True,
         **kwargs,
     ):
-        del whitelisted_stateful_ops
         self._func = func
+        self._whitelisted_stateful_ops = whitelisted_stateful_ops
         self._args = [
             (n, dtypes.as_dtype(t)) for n, t in zip(_extended(argnames, len(input_types)), input_types)
         ]
@@ -173,7 +174,7 @@ class _DefinedFunction:
     @property
     def declared_input_types(self):
         """The types of the arguments, without captured ones."""
-        return [t for _, t in self._args]
+        return tuple(t for _, t in self._args)
 
     @property
     def captured_inputs(self):
@@ -218,6 +219,8 @@ class _DefinedFunction:
             container=self._container,
             capture_resource_var_by_value=self._capture_resource_var_by_value,
             device=self._device,
+            collections_ref=_variable_collections(ops.get_default_graph()),
+            whitelisted_stateful_ops=self._whitelisted_stateful_ops,
         )
         self._set_body(graph)
 
@@ -225,7 +228,12 @@ class _DefinedFunction:
         self._graph = graph
         self._sub_functions = dict(graph._functions)
         if self._out_names is not None and len(self._out_names) != len(graph.outputs):
-            raise ValueError("Length of out_names does not match number of outputs.")
+            raise errors_impl.InvalidArgumentError(
+                None,
+                None,
+                "output names must be either empty or equal in size to outputs. output names size = "
+                f"{len(self._out_names)} outputs size = {len(graph.outputs)}",
+            )
         definition = self._define(self._func_name or "", graph)
         if self._func_name is None:
             what = [definition.SerializeToString(deterministic=True)]
@@ -237,8 +245,8 @@ class _DefinedFunction:
                 base += f"_{_get_func_name(self._python_grad_func)}"
             self._func_name = f"{base}_{digest}"
             definition.signature.name = self._func_name
-        for key, value in self._extra_kwargs.items():
-            definition.attr["_" + key].CopyFrom(_attr_of(key, value))
+        for key, value in _attrs_of(self._func_name, self._extra_kwargs).items():
+            definition.attr[key].CopyFrom(value)
         self._definition = definition
 
     def _define(self, name, graph):
@@ -372,12 +380,33 @@ def _call(sig, *inputs, **kwargs):
     if len(inputs) != len(sig.input_arg):
         raise ValueError("Expected number of arguments: %d, received: %d" % (len(sig.input_arg), len(inputs)))
     name = kwargs.pop("name", None) or sig.name
-    attrs = {"_" + key: _attr_of(key, value) for key, value in kwargs.items()}
+    attrs = _attrs_of(sig.name, kwargs)
     types = [dtypes.as_dtype(a.type) for a in sig.output_arg]
     op = ops.get_default_graph().create_op(sig.name, list(inputs), types, name=name, attrs=attrs)
     if not op.outputs:
         return op, op
     return (op.outputs[0] if len(op.outputs) == 1 else tuple(op.outputs)), op
+
+
+def _attrs_of(function, keywords):
+    """The attributes that keyword arguments of Defun, or of a call, stand for. ValueError: one is unknown."""
+    attrs, unknown = {}, []
+    if keywords.get("compiled") is not None:
+        attrs["_XlaCompile"] = protos.AttrValue(b=bool(keywords["compiled"]))
+        separate = bool(keywords.get("separate_compiled_gradients"))
+        attrs["_XlaSeparateCompiledGradients"] = protos.AttrValue(b=separate)
+        attrs["_XlaScope"] = protos.AttrValue(s=compat.as_bytes(f"function_{function}"))
+    for key, value in keywords.items():
+        if key == "noinline":
+            if value is not None:
+                attrs["_noinline"] = protos.AttrValue(b=bool(value))
+        elif key.startswith("experimental_") or key in ("_implements", "_reference"):
+            attrs[key] = _attr_of(key, value)
+        elif key not in ("compiled", "separate_compiled_gradients"):
+            unknown.append(key)
+    if unknown:
+        raise ValueError(f"Unknown keyword arguments: {', '.join(unknown)}")
+    return attrs
 
 
 def _attr_of(key, value):
@@ -418,9 +447,16 @@ class _FuncGraph(ops.Graph):
 
     _building_function = True
 
-    def __init__(self, name, capture_by_value=False, capture_resource_var_by_value=True):
+    def __init__(
+        self,
+        name,
+        capture_by_value=False,
+        capture_resource_var_by_value=True,
+        whitelisted_stateful_ops=None,
+    ):
         super().__init__()
         self.name = name
+        self._whitelisted_stateful_ops = whitelisted_stateful_ops or ()
         self._outer_graph = ops.get_default_graph()
         self._vscope = variable_scope.get_variable_scope()
         self._capture_by_value = capture_by_value
@@ -495,9 +531,12 @@ class _FuncGraph(ops.Graph):
             return self._copy(tensor.op).outputs[tensor.value_index]
         with ops.control_dependencies(None), self.name_scope(None):
             within = array_ops.placeholder(tensor.dtype.base_dtype, shape=tensor.shape, name=name)
-        self._captured[id(tensor)] = (tensor, within)
         self.extra_inputs.append(tensor)
         self.extra_args.append(within)
+        if _is_guaranteed_const(tensor):
+            with ops.control_dependencies(None), self.as_default():
+                within = array_ops.guarantee_const(within)
+        self._captured[id(tensor)] = (tensor, within)
         return within
 
     def _copy(self, op):
@@ -507,7 +546,12 @@ class _FuncGraph(ops.Graph):
         if op.type in ("Placeholder", "PlaceholderV2"):
             raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
         # A dataset's node only describes it: a copy is as good.
-        if op._is_stateful and "Dataset" not in op.type and op.type != "Assert":
+        if (
+            op not in self._whitelisted_stateful_ops
+            and op._is_stateful
+            and "Dataset" not in op.type
+            and op.type != "Assert"
+        ):
             raise ValueError(f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value.")
         attrs = dict(op.node_def.attr)
         for attr in attrs.values():
@@ -521,6 +565,26 @@ class _FuncGraph(ops.Graph):
             copied = self.create_op(op.type, inputs, [t.dtype for t in op.outputs], name=op.name, attrs=attrs)
         self._copied[op] = copied
         return copied
+
+
+def _is_guaranteed_const(tensor):
+    """Whether a tensor is made of outputs of GuaranteeConst only."""
+    pending, seen = [tensor.op], set()
+    while pending:
+        op = pending.pop()
+        if op in seen or op.type == "GuaranteeConst":
+            continue
+        if not op.inputs:
+            return False
+        seen.add(op)
+        pending.extend(t.op for t in op.inputs)
+    return True
+
+
+def _variable_collections(graph):
+    """The collections of variables of a graph, and its store of them: a function in it shares these lists."""
+    keys = [*ops.GraphKeys._VARIABLE_COLLECTIONS, variable_scope._VARSTORE_KEY]
+    return {key: graph._collections.setdefault(key, []) for key in keys}
 
 
 def _element(value):
@@ -550,8 +614,8 @@ def func_graph_from_py_func(
 
     `outputs` of the graph are the results. ValueError: one of them is None.
     """
-    del colocation_stack, whitelisted_stateful_ops
-    graph = _FuncGraph(name, capture_by_value, capture_resource_var_by_value)
+    del colocation_stack
+    graph = _FuncGraph(name, capture_by_value, capture_resource_var_by_value, whitelisted_stateful_ops)
     with graph.as_default():
         if callable(device) or isinstance(device, str):
             device = [device]
@@ -610,7 +674,7 @@ class _LibraryFunction:
 
     @property
     def declared_input_types(self):
-        return [arg.type for arg in self.definition.signature.input_arg]
+        return tuple(dtypes.as_dtype(arg.type) for arg in self.definition.signature.input_arg)
 
     def add_to_graph(self, g):
         g._add_function(self)

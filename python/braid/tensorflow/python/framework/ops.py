@@ -1954,7 +1954,7 @@ class Graph:
         try:
             self._native.add_function(function.definition.SerializeToString(), gradient)
         except _native.Error as error:
-            raise _building_error(error) from None
+            raise error_of(error) from None
         self._functions[name] = function
 
 
