@@ -21,7 +21,8 @@ import unittest
 HERE = pathlib.Path(__file__).parent
 path, result_path = sys.argv[1:3]
 native_path = sys.argv[3] if len(sys.argv) > 3 else None
-root = next(p.parent for p in pathlib.Path(path).parents if p.name == "tensorflow")
+PACKAGES = ("tensorflow_estimator", "tensorflow")
+package = next(p for p in pathlib.Path(path).parents if p.name in PACKAGES)
 result = {"import_error": None, "running": None, "tests": {}}
 
 
@@ -94,6 +95,7 @@ SHARED = re.compile(
         | keras\.mixed_precision\.experimental\.test_util
         | kernel_tests(\..*)?
         | ops\.parallel_for\.test_util
+        | estimator\.(head\.head_utils|hooks\.fake_summary_writer|canned\.v1|canned\.v1\..*_utils_v1)
         | training\.saver_test_utils
     )""",
     re.VERBOSE,
@@ -123,13 +125,14 @@ class Helpers:
     @staticmethod
     def find_spec(name, path=None, target=None):
         parts = name.split(".")[name.startswith("braid.") :]
-        package = pathlib.Path(sys.modules["braid"].__file__).parent
-        if parts[0] != "tensorflow" or package.joinpath(*parts).with_suffix(".py").exists():
+        braid = pathlib.Path(sys.modules["braid"].__file__).parent
+        if parts[0] != "tensorflow" or braid.joinpath(*parts).with_suffix(".py").exists():
             return None
         if ABSENT.fullmatch(".".join(parts)):
             return importlib.machinery.ModuleSpec(name, Helpers, is_package=True)
         if name.startswith("braid.") and SHARED.fullmatch(".".join(parts)):
-            return importlib.machinery.PathFinder.find_spec(name, [str(root.joinpath(*parts[:-1]))], target)
+            places = [str(package.with_name(p).joinpath(*parts[1:-1])) for p in PACKAGES]
+            return importlib.machinery.PathFinder.find_spec(name, places, target)
         return None
 
     @staticmethod
@@ -211,7 +214,7 @@ def load():
 
 begin()
 sys.argv = [path]
-os.environ["TEST_SRCDIR"] = str(root / "tensorflow")  # for files that tests read
+os.environ["TEST_SRCDIR"] = str(package.with_name("tensorflow"))  # for files that tests read
 save()
 try:
     suite = load()

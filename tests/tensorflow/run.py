@@ -2,8 +2,9 @@
 
     run.py [--package DIR] [--test-ops FILE] [--timeout SECONDS] [--results DIR] SOURCE [PATTERN...]
 
-SOURCE is a source tree of TensorFlow 1.15 or 2.0, of which nothing is in this repository. PATTERN is a file
-below tensorflow/python, with * for any characters; without one, those of the parts that Braid has. Each file
+SOURCE is a source tree of TensorFlow 1.15 or 2.0, or of TensorFlow's estimators 1.15 (the project
+tensorflow/estimator), of which nothing is in this repository. PATTERN is a file below tensorflow/python or
+tensorflow_estimator/python, with * for any characters; without one, those of the parts that Braid has. Each file
 runs in a process of its own. A failure whose test, or whose message, is in differences.txt has its reason
 there; a file that has one is left out. The exit code is 1 when fewer than 95 % of the tests of the files that
 can be imported pass or when failures have no reason. Needs absl-py (pip) in PYTHONPATH.
@@ -37,6 +38,8 @@ PARTS = (
     "util/*_test.py",
     "lib/*",
     "feature_column/*",
+    "estimator/*",
+    "contrib/estimator/*",
 )
 
 
@@ -99,17 +102,16 @@ def main():
     parser.add_argument("source")
     parser.add_argument("patterns", nargs="*")
     args = parser.parse_args()
-    root = pathlib.Path(args.source).resolve() / "tensorflow" / "python"
+    source = pathlib.Path(args.source).resolve()
     patterns = args.patterns or PARTS
-    files = [p for p in sorted(root.rglob("*_test.py")) if _matches(p.relative_to(root), patterns)]
+    files = {name: path for name, path in _test_files(source) if _matches(name, patterns)}
     if not files:
-        sys.exit(f"{root} has no test files like {', '.join(patterns)}")
+        sys.exit(f"{args.source} has no test files like {', '.join(patterns)}")
     differences, counts = Differences(), collections.Counter()
     with tempfile.TemporaryDirectory() as scratch:
         # Tests read files of the tree by paths from its root.
-        (pathlib.Path(scratch) / "tensorflow").symlink_to(root.parent)
-        for path in files:
-            name = str(path.relative_to(root))
+        (pathlib.Path(scratch) / "tensorflow").symlink_to(source / "tensorflow")
+        for name, path in files.items():
             if differences.of_file(name):
                 counts["files left out"] += 1
                 print(f"{name}: left out: {differences.of_file(name)}", flush=True)
@@ -131,8 +133,20 @@ def main():
     sys.exit(counts["unexplained"] > 0 or share < 0.95)
 
 
-def _matches(path, patterns):
-    return any(fnmatch.fnmatch(str(path), p) for p in patterns)
+def _test_files(source):
+    """Names and paths of the test files of a source tree: those of tensorflow/python by their place there."""
+    for package in ("tensorflow", "tensorflow_estimator"):
+        root = pathlib.Path(source) / package
+        for path in sorted(root.rglob("*_test*.py")):
+            name = str(path.relative_to(root))
+            if not re.search(r"_test((?!ing)\w*_v[12])?\.py$", name):
+                continue  # a module that tests share
+            if name.startswith("python/") or package == "tensorflow_estimator":
+                yield name.removeprefix("python/"), path
+
+
+def _matches(name, patterns):
+    return any(fnmatch.fnmatch(name, p) for p in patterns)
 
 
 def report(name, result, differences, counts):

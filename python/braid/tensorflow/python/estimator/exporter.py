@@ -114,14 +114,15 @@ class BestExporter(Exporter):
             self._best_eval_result = self._best_of_earlier(
                 os.path.join(self._model_dir, self._event_file_pattern)
             )
-        better = self._best_eval_result is None or self._compare_fn(
-            best_eval_result=self._best_eval_result, current_eval_result=eval_result
-        )
-        if self._has_exported and not better:
+        best = self._best_eval_result
+        better = best is None or self._compare_fn(best_eval_result=best, current_eval_result=eval_result)
+        if not better and not self._has_exported:
+            # The events have this evaluation, too: it is the best if none is better.
+            better = not self._compare_fn(best_eval_result=eval_result, current_eval_result=best)
+        if not better:
             return None
         logging.info("Performing best model export.")
-        if better:
-            self._best_eval_result = eval_result
+        self._best_eval_result = eval_result
         result = self._exporter.export(
             estimator, export_path, checkpoint_path, eval_result, is_the_final_export
         )
@@ -192,8 +193,8 @@ def _keep_newest(export_dir_base, count):
     """Removes all exports below the directory but the newest `count`."""
     if count is None:
         return
-    paths = gc.get_paths(export_dir_base, parser=_version_of)
-    for path in gc.negation(gc.largest_export_versions(count))(paths):
+    paths = gc._get_paths(export_dir_base, parser=_version_of)
+    for path in gc._negation(gc._largest_export_versions(count))(paths):
         try:
             shutil.rmtree(path.path)
         except OSError as error:

@@ -5,10 +5,14 @@ import heapq
 import math
 import os
 
+from braid.tensorflow.python.framework import errors
+from braid.tensorflow.python.platform import gfile
+from braid.tensorflow.python.util import compat
+
 Path = collections.namedtuple("Path", "path export_version")
 
 
-def largest_export_versions(n):
+def _largest_export_versions(n):
     """Chooses the n newest."""
 
     def keep(paths):
@@ -18,7 +22,7 @@ def largest_export_versions(n):
     return keep
 
 
-def one_of_every_n_export_versions(n):
+def _one_of_every_n_export_versions(n):
     """Chooses the newest of each n versions in a row."""
 
     def keep(paths):
@@ -32,26 +36,27 @@ def one_of_every_n_export_versions(n):
     return keep
 
 
-def mod_export_version(n):
+def _mod_export_version(n):
     """Chooses the versions that n divides."""
     return lambda paths: sorted(path for path in paths if path.export_version % n == 0)
 
 
-def union(lf, rf):
+def _union(lf, rf):
     """Chooses what one of the two chooses."""
     return lambda paths: sorted(set(lf(paths)) | set(rf(paths)))
 
 
-def negation(f):
+def _negation(f):
     """Chooses what f does not."""
     return lambda paths: sorted(set(paths) - set(f(paths)))
 
 
-def get_paths(base_dir, parser):
+def _get_paths(base_dir, parser):
     """A sorted list of Paths in a directory; `parser` gives a Path with its version, or None."""
+    base = compat.as_str_any(base_dir)
     try:
-        names = os.listdir(os.fsdecode(base_dir))
-    except FileNotFoundError:
+        names = gfile.ListDirectory(base)
+    except errors.NotFoundError:
         return []
-    paths = [parser(Path(os.path.join(os.fsdecode(base_dir), name.rstrip("/")), None)) for name in names]
+    paths = [parser(Path(os.path.join(base, compat.as_str_any(name).rstrip("/")), None)) for name in names]
     return sorted(path for path in paths if path)

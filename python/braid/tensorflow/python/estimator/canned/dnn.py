@@ -154,13 +154,7 @@ def _dnn_model_fn(
             labels=labels,
             optimizer=optimizer,
             logits=logits,
-            regularization_losses=_regularization_losses(),
         )
-
-
-def _regularization_losses():
-    """Losses of the program's regularizers, which its variable scopes or layers put into the collection."""
-    return ops.get_collection(ops.GraphKeys.REGULARIZATION_LOSSES) or None
 
 
 class _DNN(estimator.Estimator):

@@ -41,6 +41,11 @@ LossSpec = collections.namedtuple(
     "LossSpec", ["training_loss", "unreduced_loss", "weights", "processed_labels"]
 )
 
+_LABEL_NONE_ERR_MSG = (
+    "You must provide a labels Tensor. Given: None. Suggested troubleshooting steps: Check that your data "
+    "contain your label feature. Check that your input_fn properly parses and returns labels."
+)
+
 _Keys = metric_keys.MetricKeys
 _Pred = prediction_keys.PredictionKeys
 
@@ -50,7 +55,62 @@ def _summary_key(head_name, val):
 
 
 class _Head(metaclass=abc.ABCMeta):
-    """The base of heads.
+    """The interface of heads. A subclass has create_estimator_spec or _create_tpu_estimator_spec."""
+
+    @property
+    @abc.abstractmethod
+    def name(self):
+        """The name, which is behind those of metrics and summaries; or None."""
+
+    @property
+    @abc.abstractmethod
+    def logits_dimension(self):
+        """How many logits an example has."""
+
+    @abc.abstractmethod
+    def create_loss(self, features, mode, logits, labels):
+        """A LossSpec: the loss for training (a scalar), those of examples, their weights, the labels."""
+
+    def create_estimator_spec(
+        self,
+        features,
+        mode,
+        logits,
+        labels=None,
+        optimizer=None,
+        train_op_fn=None,
+        regularization_losses=None,
+    ):
+        """The EstimatorSpec of a model with these logits.
+
+        labels are needed for training and evaluation; for training also an optimizer, or train_op_fn, a
+        function from the loss to an op. regularization_losses: scalars that are added to the loss.
+        """
+        try:
+            spec = self._create_tpu_estimator_spec(
+                features, mode, logits, labels, optimizer, train_op_fn, regularization_losses
+            )
+        except NotImplementedError as error:
+            raise NotImplementedError(
+                "Subclasses of _Head must implement `create_estimator_spec()` or _create_tpu_estimator_spec()."
+            ) from error
+        return spec.as_estimator_spec()
+
+    def _create_tpu_estimator_spec(
+        self,
+        features,
+        mode,
+        logits,
+        labels=None,
+        optimizer=None,
+        train_op_fn=None,
+        regularization_losses=None,
+    ):
+        raise NotImplementedError("TPUEstimatorSpec not available for this model head.")
+
+
+class _SimpleHead(_Head):
+    """What the heads of one kind of labels share.
 
     A subclass has logits_dimension, and says what is computed of the logits: _predictions, _losses_of,
     _metrics.
@@ -69,11 +129,6 @@ class _Head(metaclass=abc.ABCMeta):
     @property
     def name(self):
         return self._name
-
-    @property
-    @abc.abstractmethod
-    def logits_dimension(self):
-        """How many logits an example has."""
 
     @property
     def loss_reduction(self):
@@ -100,7 +155,6 @@ class _Head(metaclass=abc.ABCMeta):
         """A dict of metrics."""
 
     def create_loss(self, features, mode, logits, labels):
-        """A LossSpec: the loss for training (a scalar), those of examples, their weights, the labels."""
         del mode
         logits = ops.convert_to_tensor(logits)
         labels = self._processed_labels(logits, labels)
@@ -118,7 +172,7 @@ class _Head(metaclass=abc.ABCMeta):
 
     _allow_per_logit_weights = False
 
-    def create_estimator_spec(
+    def _create_tpu_estimator_spec(
         self,
         features,
         mode,
@@ -127,19 +181,12 @@ class _Head(metaclass=abc.ABCMeta):
         optimizer=None,
         train_op_fn=None,
         regularization_losses=None,
-        trainable_variables=None,
-        update_ops=None,
     ):
-        """The EstimatorSpec of a model with these logits.
-
-        labels are needed for training and evaluation; for training also an optimizer, or train_op_fn, a
-        function from the loss to an op. regularization_losses: scalars that are added to the loss.
-        """
         with ops.name_scope(self._name, "head"):
             logits = _check_logits_final_dim(logits, self.logits_dimension, self._logits_scope)
             predictions = self._predictions(logits)
             if mode == ModeKeys.PREDICT:
-                return model_fn.EstimatorSpec(
+                return model_fn._TPUEstimatorSpec(
                     mode=ModeKeys.PREDICT,
                     predictions=predictions,
                     export_outputs=self._export_outputs(predictions),
@@ -151,19 +198,17 @@ class _Head(metaclass=abc.ABCMeta):
                 loss = loss + regularization_loss
             mean_loss = None
             if mode == ModeKeys.TRAIN:
-                train_op = _train_op(loss, optimizer, train_op_fn, trainable_variables, update_ops)
+                train_op = _train_op(loss, optimizer, train_op_fn)
             if mode == ModeKeys.TRAIN and self._loss_reduction == losses.Reduction.SUM:
                 ones = array_ops.ones_like(spec.unreduced_loss)
                 mean_loss = spec.training_loss / math_ops.reduce_sum(spec.weights * ones)
         if mode == ModeKeys.EVAL:
             # The metrics' variables are in the scope around the head's.
-            return model_fn.EstimatorSpec(
-                mode=ModeKeys.EVAL,
-                predictions=predictions,
-                loss=loss,
-                eval_metric_ops=self._metrics(
-                    predictions, spec.processed_labels, spec.weights, spec.unreduced_loss, regularization_loss
-                ),
+            metrics = lambda: self._metrics(  # noqa: E731
+                predictions, spec.processed_labels, spec.weights, spec.unreduced_loss, regularization_loss
+            )
+            return model_fn._TPUEstimatorSpec(
+                mode=ModeKeys.EVAL, predictions=predictions, loss=loss, eval_metrics=(metrics, {})
             )
         with ops.name_scope(""):
             summary.scalar(_summary_key(self._name, _Keys.LOSS), loss)
@@ -171,42 +216,28 @@ class _Head(metaclass=abc.ABCMeta):
                 summary.scalar(_summary_key(self._name, _Keys.LOSS_MEAN), mean_loss)
             if regularization_loss is not None:
                 summary.scalar(_summary_key(self._name, _Keys.LOSS_REGULARIZATION), regularization_loss)
-        return model_fn.EstimatorSpec(
+        return model_fn._TPUEstimatorSpec(
             mode=ModeKeys.TRAIN, predictions=predictions, loss=loss, train_op=train_op
         )
 
     _logits_scope = "logits"
 
-    # What heads of TensorFlow 2's interface have, too.
 
-    def predictions(self, logits, keys=None):
-        """A dict of predictions; those of `keys`."""
-        predictions = self._predictions(logits)
-        return {k: predictions[k] for k in keys} if keys else predictions
-
-    def loss(self, labels, logits, features=None, mode=None, regularization_losses=None):
-        """The loss, a scalar."""
-        loss = self.create_loss(features or {}, mode, logits, labels).training_loss
-        return loss + math_ops.add_n(regularization_losses) if regularization_losses else loss
-
-
-def _train_op(loss, optimizer, train_op_fn, trainable_variables=None, update_ops=None):
+def _train_op(loss, optimizer, train_op_fn):
     if optimizer is not None:
         if train_op_fn is not None:
             raise ValueError("train_op_fn and optimizer cannot both be set.")
-        kwargs = {} if trainable_variables is None else {"var_list": trainable_variables}
-        train_op = optimizer.minimize(loss, global_step=training_util.get_global_step(), **kwargs)
+        train_op = optimizer.minimize(loss, global_step=training_util.get_global_step())
     elif train_op_fn is not None:
         train_op = train_op_fn(loss)
     else:
         raise ValueError("train_op_fn and optimizer cannot both be None.")
-    return _append_update_ops(train_op, update_ops)
+    return _append_update_ops(train_op)
 
 
-def _append_update_ops(train_op, update_ops=None):
+def _append_update_ops(train_op):
     """The op that also makes the updates of batch normalization."""
-    if update_ops is None:
-        update_ops = ops.get_collection(ops.GraphKeys.UPDATE_OPS)
+    update_ops = ops.get_collection(ops.GraphKeys.UPDATE_OPS)
     return control_flow_ops.group(train_op, *update_ops) if update_ops else train_op
 
 
@@ -223,7 +254,8 @@ def _check_logits_final_dim(logits, expected_logits_dimension, scope_name="logit
         with ops.control_dependencies([assert_rank]):
             static = logits.shape
             if static.ndims is not None and static[-1].value is not None:
-                if static[-1].value != expected_logits_dimension:
+                known = isinstance(expected_logits_dimension, int)
+                if known and static[-1].value != expected_logits_dimension:
                     raise ValueError(
                         "logits shape must be [D0, D1, ... DN, logits_dimension], got %s." % (static,)
                     )
@@ -245,11 +277,7 @@ def _is_float(tensor):
 def _check_dense_labels_match_logits_and_reshape(labels, logits, expected_labels_dimension):
     """The labels as [D0, ... DN, expected_labels_dimension]; those of rank 1 get a dimension. ValueError."""
     if labels is None:
-        raise ValueError(
-            "You must provide a labels Tensor. Given: None. Suggested troubleshooting steps: Check that "
-            "your data contain your label feature. Check that your input_fn properly parses and returns "
-            "labels."
-        )
+        raise ValueError(_LABEL_NONE_ERR_MSG)
     with ops.name_scope(None, "labels", (labels, logits)) as scope:
         labels = sparse_tensor.convert_to_tensor_or_sparse_tensor(labels)
         if isinstance(labels, sparse_tensor.SparseTensor):
@@ -270,7 +298,7 @@ def _check_dense_labels_match_logits_and_reshape(labels, logits, expected_labels
             f"labels shape must be [D0, D1, ... DN, {expected_labels_dimension}]. Suggested Fix: check your "
             "n_classes argument to the estimator and/or the shape of your label."
         )
-        assert_rank = check_ops.assert_rank_at_least(labels, 2, data=[labels_shape], message=message)
+        assert_rank = check_ops.assert_rank_at_least(labels, 2, message=message)
         with ops.control_dependencies([assert_rank]):
             static = labels.shape
             if static.ndims is not None:
@@ -283,11 +311,10 @@ def _check_dense_labels_match_logits_and_reshape(labels, logits, expected_labels
                         "shape of your label." % (expected_labels_dimension, last)
                     )
             expected = array_ops.concat([logits_shape[:-1], [expected_labels_dimension]], axis=0)
-            assert_shape = check_ops.assert_equal(
-                expected,
-                labels_shape,
-                message=message,
-                data=["expected_labels_shape: ", expected, "labels_shape: ", labels_shape],
+            # Not assert_equal: the loss has the message for shapes that are known to differ.
+            assert_shape = control_flow_ops.Assert(
+                math_ops.reduce_all(math_ops.equal(expected, labels_shape)),
+                data=[message, "expected_labels_shape: ", expected, "labels_shape: ", labels_shape],
             )
             with ops.control_dependencies([assert_shape]):
                 return array_ops.identity(labels, name=scope)
@@ -401,10 +428,14 @@ def _assert_range(labels, n_classes, message=None):
 
 
 def _validate_n_classes(n_classes):
-    if isinstance(n_classes, bool) or not isinstance(n_classes, int) and not hasattr(n_classes, "__index__"):
-        raise ValueError(f"n_classes must be > 2 for multiclass classification: {n_classes}.")
-    if n_classes <= 2:
+    """n_classes, an int or a tensor, which is above 2."""
+    if n_classes is None:
+        raise ValueError("n_classes cannot be None")
+    if isinstance(n_classes, int) and n_classes <= 2:
         raise ValueError(f"n_classes must be > 2 for multi classification: {n_classes}. ")
+    check_ops.assert_greater(
+        ops.convert_to_tensor(n_classes), 2, message="n_classes must be greater than 2"
+    )
     return n_classes
 
 
@@ -515,7 +546,7 @@ class _Classes:
         return table.lookup(math_ops.cast(class_ids, dtypes.int64))
 
 
-class _MultiClassHeadWithSoftmaxCrossEntropyLoss(_Classes, _Head):
+class _MultiClassHeadWithSoftmaxCrossEntropyLoss(_Classes, _SimpleHead):
     """One of n_classes > 2 classes. See multi_class_head."""
 
     def __init__(
@@ -594,7 +625,7 @@ class _MultiClassHeadWithSoftmaxCrossEntropyLoss(_Classes, _Head):
         return metrics
 
 
-class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(_Classes, _Head):
+class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(_Classes, _SimpleHead):
     """One of two classes, by one logit. See binary_classification_head."""
 
     _logits_scope = "predictions/logits"
@@ -696,7 +727,7 @@ class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(_Classes, _Head):
         return metrics
 
 
-class _MultiLabelHead(_Classes, _Head):
+class _MultiLabelHead(_Classes, _SimpleHead):
     """Any of n_classes classes, by a logit for each. See multi_label_head."""
 
     def __init__(
@@ -712,14 +743,17 @@ class _MultiLabelHead(_Classes, _Head):
     ):
         super().__init__(weight_column, loss_reduction, loss_fn, name)
         if n_classes is None or n_classes < 2:
-            raise ValueError(f"n_classes must be > 1 for multi-label classification. Given: {n_classes}")
+            raise ValueError(f"n_classes must be > 1 for multi-class classification. Given: {n_classes}")
         self._n_classes = n_classes
         self._thresholds = tuple(thresholds) if thresholds else ()
         for threshold in self._thresholds:
             if not 0.0 < threshold < 1.0:
                 raise ValueError(f"thresholds must be in (0, 1) range. Given: {threshold}")
         if label_vocabulary is not None:
-            _check_vocabulary(label_vocabulary)
+            if not isinstance(label_vocabulary, (list, tuple)):
+                raise ValueError(
+                    f"label_vocabulary must be a list or tuple. Given type: {type(label_vocabulary)}"
+                )
             if len(label_vocabulary) != n_classes:
                 raise ValueError(
                     f"Length of label_vocabulary must be n_classes ({n_classes}). "
@@ -742,19 +776,31 @@ class _MultiLabelHead(_Classes, _Head):
 
     def _processed_labels(self, logits, labels):
         if labels is None:
-            raise ValueError("You must provide a labels Tensor. Given: None.")
+            raise ValueError(_LABEL_NONE_ERR_MSG)
         labels = sparse_tensor.convert_to_tensor_or_sparse_tensor(labels)
         if isinstance(labels, sparse_tensor.SparseTensor):
-            if labels.dtype == dtypes.string:
-                ids = lookup_ops.index_table_from_tensor(
-                    vocabulary_list=tuple(self._label_vocabulary), name="class_id_lookup"
-                ).lookup(labels)
-                labels = sparse_tensor.SparseTensor(labels.indices, ids.values, labels.dense_shape)
-            elif not labels.dtype.is_integer:
-                raise ValueError(f"Labels dtype should be integer. Instead got {labels.dtype}.")
-            labels = math_ops.cast(sparse_ops.sparse_to_indicator(labels, self._n_classes), dtypes.int64)
+            labels = self._indicators(labels)
         labels = _check_dense_labels_match_logits_and_reshape(labels, logits, self.logits_dimension)
-        return _assert_range(labels, 2, message="labels must be indicators: 0 or 1")
+        return _assert_range(
+            labels, 2, message="labels must be an integer indicator Tensor with values in [0, 1]"
+        )
+
+    def _indicators(self, labels):
+        """Sparse ids or values as 0 and 1."""
+        if labels.dtype == dtypes.string:
+            values = lookup_ops.index_table_from_tensor(
+                vocabulary_list=tuple(self._label_vocabulary), name="class_id_lookup"
+            ).lookup(labels.values)
+        else:
+            if not labels.dtype.is_integer:
+                raise ValueError(f"Labels dtype should be integer. Instead got {labels.dtype}.")
+            values = _assert_range(
+                labels.values,
+                self._n_classes,
+                message=f"labels must be an integer SparseTensor with values in [0, {self._n_classes})",
+            )
+        ids = sparse_tensor.SparseTensor(labels.indices, values, labels.dense_shape)
+        return math_ops.cast(sparse_ops.sparse_to_indicator(ids, self._n_classes), dtypes.int64)
 
     def _unweighted_loss(self, logits, labels, features):
         if self._loss_fn:
@@ -824,7 +870,7 @@ class _MultiLabelHead(_Classes, _Head):
         return metrics
 
 
-class _RegressionHeadWithMeanSquaredErrorLoss(_Head):
+class _RegressionHeadWithMeanSquaredErrorLoss(_SimpleHead):
     """Numbers. See regression_head."""
 
     _allow_per_logit_weights = True

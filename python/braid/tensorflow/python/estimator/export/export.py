@@ -36,22 +36,31 @@ def get_temp_export_dir(timestamped_export_dir):
     return os.path.join(directory, f"temp-{name}")
 
 
-def _is_tensor(value):
-    return isinstance(value, (ops.Tensor, sparse_tensor.SparseTensor)) or hasattr(value, "_as_graph_element")
-
-
-def _wrap_and_verify(tensors, name):
-    """A dict of tensors; a single one gets the usual name."""
+def wrap_and_check_input_tensors(tensors, field_name, allow_int_keys=False):
+    """A dict of tensors; a single one gets the usual name. ValueError for what is not a tensor."""
     if tensors is None:
-        raise ValueError(f"{name}s must be defined.")
+        raise ValueError(f"{field_name}s must be defined.")
     if not isinstance(tensors, dict):
-        tensors = {_SINGLE_TENSOR_DEFAULT_NAMES[name]: tensors}
-    for key, value in tensors.items():
-        if not isinstance(key, (str, int)):
-            raise ValueError(f"{name} keys must be strings: {key}.")
-        if not _is_tensor(value):
-            raise ValueError(f"{name} {key} must be a Tensor or SparseTensor.")
+        tensors = {_SINGLE_TENSOR_DEFAULT_NAMES[field_name]: tensors}
+    for name, tensor in tensors.items():
+        if not isinstance(name, (str, int) if allow_int_keys else str):
+            kinds = "strings or ints" if allow_int_keys else "strings"
+            raise ValueError(f"{field_name} keys must be {kinds}: {name}.")
+        _check_tensor(tensor, name, field_name)
     return tensors
+
+
+def _check_tensor(tensor, name, error_label="feature"):
+    """ValueError for what is not a tensor, nor an object with one that converts to it."""
+    if isinstance(tensor, (ops.Tensor, sparse_tensor.SparseTensor)):
+        return
+    error = ValueError(f"{error_label}{' ' + str(name) if name else ''} must be a Tensor or SparseTensor.")
+    if not hasattr(tensor, "tensor"):
+        raise error
+    try:
+        ops.convert_to_tensor(tensor)
+    except TypeError:
+        raise error from None
 
 
 def _verify_alternatives(alternatives):
@@ -60,7 +69,8 @@ def _verify_alternatives(alternatives):
     if not isinstance(alternatives, dict):
         raise ValueError(f"receiver_tensors_alternatives must be a dict: {alternatives}.")
     return {
-        key: _wrap_and_verify(value, "receiver_tensors_alternative") for key, value in alternatives.items()
+        key: wrap_and_check_input_tensors(value, "receiver_tensors_alternative")
+        for key, value in alternatives.items()
     }
 
 
@@ -79,8 +89,8 @@ class ServingInputReceiver(
     def __new__(cls, features, receiver_tensors, receiver_tensors_alternatives=None):
         return super().__new__(
             cls,
-            features=_wrap_and_verify(features, "feature"),
-            receiver_tensors=_wrap_and_verify(receiver_tensors, "receiver_tensor"),
+            features=wrap_and_check_input_tensors(features, "feature", allow_int_keys=True),
+            receiver_tensors=wrap_and_check_input_tensors(receiver_tensors, "receiver_tensor"),
             receiver_tensors_alternatives=_verify_alternatives(receiver_tensors_alternatives),
         )
 
@@ -96,12 +106,11 @@ class TensorServingInputReceiver(
     def __new__(cls, features, receiver_tensors, receiver_tensors_alternatives=None):
         if features is None:
             raise ValueError("features must be defined.")
-        if not _is_tensor(features):
-            raise ValueError("feature must be a Tensor or SparseTensor.")
+        _check_tensor(features, None)
         return super().__new__(
             cls,
             features=features,
-            receiver_tensors=_wrap_and_verify(receiver_tensors, "receiver_tensor"),
+            receiver_tensors=wrap_and_check_input_tensors(receiver_tensors, "receiver_tensor"),
             receiver_tensors_alternatives=_verify_alternatives(receiver_tensors_alternatives),
         )
 
@@ -116,12 +125,10 @@ class SupervisedInputReceiver(
     """Features and labels for an exported training or evaluation graph."""
 
     def __new__(cls, features, labels, receiver_tensors):
-        return super().__new__(
-            cls,
-            features=_wrap_and_verify(features, "feature"),
-            labels=_wrap_and_verify(labels, "label"),
-            receiver_tensors=_wrap_and_verify(receiver_tensors, "receiver_tensor"),
-        )
+        wrap_and_check_input_tensors(features, "feature", allow_int_keys=True)
+        wrap_and_check_input_tensors(labels, "label", allow_int_keys=True)
+        receiver_tensors = wrap_and_check_input_tensors(receiver_tensors, "receiver_tensor")
+        return super().__new__(cls, features=features, labels=labels, receiver_tensors=receiver_tensors)
 
 
 @estimator_export("estimator.export.build_parsing_serving_input_receiver_fn")
@@ -176,19 +183,22 @@ def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
 @estimator_export("estimator.experimental.build_raw_supervised_input_receiver_fn")
 def build_raw_supervised_input_receiver_fn(features, labels, default_batch_size=None):
     """A function that makes a receiver of placeholders like `features` and `labels`."""
-    names = lambda t, n: set(t) if isinstance(t, dict) else {_SINGLE_TENSOR_DEFAULT_NAMES[n]}  # noqa: E731
-    both = names(features, "feature") & names(labels, "label")
+    names = lambda t, default: set(t) if isinstance(t, dict) else {default}  # noqa: E731
+    both = names(features, _SINGLE_RECEIVER_DEFAULT_NAME) & names(labels, _SINGLE_LABEL_DEFAULT_NAME)
     if both:
-        raise ValueError(f"Features and labels must have distinct keys. Found overlapping keys: {list(both)}")
+        raise ValueError(f"Features and labels must have distinct keys. Found overlapping keys: {both}")
+
+    def placeholders(tensors, default):
+        if isinstance(tensors, dict):
+            made = _placeholders_of(tensors, "feature", default_batch_size)
+            return made, made
+        made = _placeholders_of({default: tensors}, "feature", default_batch_size)
+        return made[default], made
 
     def supervised_input_receiver_fn():
-        feature_placeholders = _placeholders_of(features, "feature", default_batch_size)
-        label_placeholders = _placeholders_of(labels, "label", default_batch_size)
-        receivers = dict(feature_placeholders, **label_placeholders)
-        give = lambda p, t: p if isinstance(t, dict) else list(p.values())[0]  # noqa: E731
-        return SupervisedInputReceiver(
-            give(feature_placeholders, features), give(label_placeholders, labels), receivers
-        )
+        given, feature_receivers = placeholders(features, _SINGLE_RECEIVER_DEFAULT_NAME)
+        given_labels, label_receivers = placeholders(labels, _SINGLE_LABEL_DEFAULT_NAME)
+        return SupervisedInputReceiver(given, given_labels, {**feature_receivers, **label_receivers})
 
     return supervised_input_receiver_fn
 

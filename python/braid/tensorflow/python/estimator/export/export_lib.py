@@ -14,7 +14,9 @@ from braid.tensorflow.python.estimator.export.export import (
     export_outputs_for_mode,
     get_temp_export_dir,
     get_timestamped_export_dir,
+    wrap_and_check_input_tensors,
 )
+from braid.tensorflow.python.estimator.model_fn import EXPORT_TAG_MAP
 from braid.tensorflow.python.estimator.export.export_output import (
     ClassificationOutput,
     EvalOutput,

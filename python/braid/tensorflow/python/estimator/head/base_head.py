@@ -1,157 +1,83 @@
-"""The heads of tf.estimator: those of canned/head.py with losses that are means over batches."""
+"""The interface of tf.estimator's heads, and what they share.
+
+A head computes predictions, the loss and metrics of logits. Its losses are means over batches, its metrics
+Keras', and it trains by an optimizer of Keras. The heads of canned/head.py are those of the estimators of
+TensorFlow 1, which train by tf.train's optimizers.
+"""
+
+import abc
 
 from braid.tensorflow.python.estimator import model_fn
 from braid.tensorflow.python.estimator.canned import head as head_v1
+from braid.tensorflow.python.estimator.canned import metric_keys
+from braid.tensorflow.python.estimator.canned import prediction_keys
 from braid.tensorflow.python.estimator.export import export_output
 from braid.tensorflow.python.estimator.mode_keys import ModeKeys
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
-from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.framework import tensor_util
+from braid.tensorflow.python.keras import metrics as keras_metrics
+from braid.tensorflow.python.keras.optimizer_v2 import optimizer_v2
+from braid.tensorflow.python.keras.utils import losses_utils
+from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import lookup_ops
 from braid.tensorflow.python.ops import math_ops
-from braid.tensorflow.python.ops import nn
-from braid.tensorflow.python.ops.losses import losses
+from braid.tensorflow.python.ops import string_ops
+from braid.tensorflow.python.ops import weights_broadcast_ops
 from braid.tensorflow.python.summary import summary
 from braid.tensorflow.python.util.tf_export import estimator_export
 
-_MEAN = losses.Reduction.SUM_OVER_BATCH_SIZE
+DEFAULT_SERVING_KEY = head_v1._DEFAULT_SERVING_KEY
+CLASSIFY_SERVING_KEY = head_v1._CLASSIFY_SERVING_KEY
+REGRESS_SERVING_KEY = head_v1._REGRESS_SERVING_KEY
+PREDICT_SERVING_KEY = head_v1._PREDICT_SERVING_KEY
 
-Head = head_v1._Head
-estimator_export("estimator.Head").export_constant(__name__, "Head")
+_Keys = metric_keys.MetricKeys
+_Pred = prediction_keys.PredictionKeys
+_MEAN = losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
 
-
-@estimator_export("estimator.MultiClassHead")
-class MultiClassHead(head_v1._MultiClassHeadWithSoftmaxCrossEntropyLoss):
-    """One of n_classes > 2 classes; labels are ids, or values of label_vocabulary."""
-
-    def __init__(
-        self,
-        n_classes,
-        weight_column=None,
-        label_vocabulary=None,
-        loss_reduction=_MEAN,
-        loss_fn=None,
-        name=None,
-    ):
-        super().__init__(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
+_LABEL_NONE_ERR_MSG = head_v1._LABEL_NONE_ERR_MSG
 
 
-@estimator_export("estimator.BinaryClassHead")
-class BinaryClassHead(head_v1._BinaryLogisticHeadWithSigmoidCrossEntropyLoss):
-    """One of two classes; labels are in [0, 1], or values of label_vocabulary."""
-
-    def __init__(
-        self,
-        weight_column=None,
-        thresholds=None,
-        label_vocabulary=None,
-        loss_reduction=_MEAN,
-        loss_fn=None,
-        name=None,
-    ):
-        super().__init__(weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn, name)
-
-
-@estimator_export("estimator.MultiLabelHead")
-class MultiLabelHead(head_v1._MultiLabelHead):
-    """Any of n_classes classes; labels are indicators [batch, n_classes], or sparse ids or values."""
-
-
-@estimator_export("estimator.RegressionHead")
-class RegressionHead(head_v1._RegressionHeadWithMeanSquaredErrorLoss):
-    """Numbers [batch, label_dimension]."""
-
-    def __init__(
-        self,
-        label_dimension=1,
-        weight_column=None,
-        loss_reduction=_MEAN,
-        loss_fn=None,
-        inverse_link_fn=None,
-        name=None,
-    ):
-        super().__init__(label_dimension, weight_column, loss_reduction, loss_fn, inverse_link_fn, name)
-
-
-@estimator_export("estimator.LogisticRegressionHead")
-class LogisticRegressionHead(RegressionHead):
-    """Probabilities, by the cross entropy of a logit."""
-
-    def __init__(self, weight_column=None, loss_reduction=_MEAN, name=None):
-        def loss_fn(labels, logits):
-            labels = head_v1._assert_range(labels, n_classes=2, message="Labels must be in range [0, 1]")
-            return nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
-
-        super().__init__(1, weight_column, loss_reduction, loss_fn, math_ops.sigmoid, name)
-
-
-@estimator_export("estimator.PoissonRegressionHead")
-class PoissonRegressionHead(RegressionHead):
-    """Counts, by Poisson's loss of the logarithm."""
-
-    def __init__(
-        self, label_dimension=1, weight_column=None, loss_reduction=_MEAN, compute_full_loss=True, name=None
-    ):
-        def loss_fn(labels, logits):
-            return nn.log_poisson_loss(targets=labels, log_input=logits, compute_full_loss=compute_full_loss)
-
-        super().__init__(label_dimension, weight_column, loss_reduction, loss_fn, math_ops.exp, name)
-
-
-@estimator_export("estimator.MultiHead")
-class MultiHead:
-    """Several heads with names. Labels are a dict by their names; the loss is the weighted sum of theirs."""
-
-    def __init__(self, heads, head_weights=None):
-        if not heads:
-            raise ValueError("Must specify heads. Given: {}".format(heads))
-        if head_weights and len(head_weights) != len(heads):
-            raise ValueError(
-                f"heads and head_weights must have the same size. Given len(heads): {len(heads)}. "
-                f"Given len(head_weights): {len(head_weights)}."
-            )
-        self._heads = tuple(heads)
-        self._head_weights = tuple(head_weights) if head_weights else ()
-        names = []
-        for head in heads:
-            if head.name is None:
-                raise ValueError("All given heads must have name specified.")
-            if head.name in names:
-                raise ValueError(f"All heads must have unique names. Given: {[h.name for h in heads]}")
-            names.append(head.name)
+@estimator_export("estimator.Head")
+class Head(metaclass=abc.ABCMeta):
+    """The interface of heads."""
 
     @property
+    @abc.abstractmethod
     def name(self):
-        return "_".join(head.name for head in self._heads)
+        """The name, which is behind those of metrics and summaries; or None."""
 
     @property
+    @abc.abstractmethod
     def logits_dimension(self):
-        return sum(head.logits_dimension for head in self._heads)
+        """How many logits an example has."""
 
-    def _split(self, logits):
-        """A dict of each head's logits."""
-        if isinstance(logits, dict):
-            missing = [head.name for head in self._heads if head.name not in logits]
-            if missing:
-                raise ValueError(f"logits has missing values for head(s): {missing}")
-            return logits
-        parts = array_ops.split(logits, [head.logits_dimension for head in self._heads], axis=-1)
-        return {head.name: part for head, part in zip(self._heads, parts)}
+    @property
+    @abc.abstractmethod
+    def loss_reduction(self):
+        """How the losses of examples become one, a tf.losses.Reduction."""
 
-    def _weighted(self, values):
-        if self._head_weights:
-            values = [w * v for w, v in zip(self._head_weights, values)]
-        return math_ops.add_n(values)
+    @abc.abstractmethod
+    def loss(self, labels, logits, features=None, mode=None, regularization_losses=None):
+        """The loss, a scalar, with the regularization losses (scalars)."""
 
-    def create_loss(self, features, mode, logits, labels):
-        """A LossSpec of the sum."""
-        parts = self._split(logits)
-        specs = [h.create_loss(features, mode, parts[h.name], labels[h.name]) for h in self._heads]
-        by_name = lambda field: {h.name: getattr(s, field) for h, s in zip(self._heads, specs)}  # noqa: E731
-        return head_v1.LossSpec(
-            self._weighted([s.training_loss for s in specs]),
-            by_name("unreduced_loss"),
-            by_name("weights"),
-            by_name("processed_labels"),
-        )
+    @abc.abstractmethod
+    def predictions(self, logits, keys=None):
+        """A dict of predictions; those of `keys`, or all."""
+
+    @abc.abstractmethod
+    def metrics(self, regularization_losses=None):
+        """A dict of new Metric objects."""
+
+    @abc.abstractmethod
+    def update_metrics(
+        self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None
+    ):
+        """Updates the metrics (those of `metrics`) with a batch, and returns them."""
+
+    def _summary_key(self, key):
+        return f"{key}/{self.name}" if self.name else key
 
     def create_estimator_spec(
         self,
@@ -160,52 +86,401 @@ class MultiHead:
         logits,
         labels=None,
         optimizer=None,
-        train_op_fn=None,
-        regularization_losses=None,
         trainable_variables=None,
+        train_op_fn=None,
         update_ops=None,
+        regularization_losses=None,
     ):
-        """The EstimatorSpec of all heads. See the heads' own."""
-        parts = self._split(logits)
-        no_step = lambda loss: loss  # noqa: E731
-        specs = [
-            head.create_estimator_spec(
-                features,
-                mode,
-                parts[head.name],
-                labels=labels[head.name] if labels is not None else None,
-                train_op_fn=no_step if mode == ModeKeys.TRAIN else None,
-            )
-            for head in self._heads
-        ]
-        predictions = {
-            (head.name, key): value
-            for head, spec in zip(self._heads, specs)
-            for key, value in spec.predictions.items()
-        }
-        if mode == ModeKeys.PREDICT:
-            return model_fn.EstimatorSpec(
-                mode=mode, predictions=predictions, export_outputs=self._exports(specs, predictions)
-            )
-        loss = self._weighted([spec.loss for spec in specs])
-        if regularization_losses:
-            loss = loss + math_ops.add_n(regularization_losses)
-        if mode == ModeKeys.EVAL:
-            metrics = {}
-            for spec in specs:
-                metrics.update(spec.eval_metric_ops)
-            return model_fn.EstimatorSpec(
-                mode=mode, predictions=predictions, loss=loss, eval_metric_ops=metrics
-            )
-        with ops.name_scope(""):
-            summary.scalar("loss", loss)
-        train_op = head_v1._train_op(loss, optimizer, train_op_fn, trainable_variables, update_ops)
-        return model_fn.EstimatorSpec(mode=mode, predictions=predictions, loss=loss, train_op=train_op)
+        """The EstimatorSpec of a model with these logits.
 
-    def _exports(self, specs, predictions):
-        outputs = {head_v1._DEFAULT_SERVING_KEY: specs[0].export_outputs[head_v1._DEFAULT_SERVING_KEY]}
-        for head, spec in zip(self._heads, specs):
-            for key, value in spec.export_outputs.items():
-                outputs[head.name if key == head_v1._DEFAULT_SERVING_KEY else f"{head.name}/{key}"] = value
-        outputs[head_v1._PREDICT_SERVING_KEY] = export_output.PredictOutput(predictions)
-        return outputs
+        Training needs an optimizer of Keras with the list trainable_variables, or train_op_fn, a function
+        from the loss to an op. update_ops: a list of ops that are run with it.
+        """
+        try:
+            spec = self._create_tpu_estimator_spec(
+                features=features,
+                mode=mode,
+                logits=logits,
+                labels=labels,
+                optimizer=optimizer,
+                trainable_variables=trainable_variables,
+                train_op_fn=train_op_fn,
+                update_ops=update_ops,
+                regularization_losses=regularization_losses,
+            )
+        except NotImplementedError as error:
+            raise NotImplementedError(
+                "Subclasses of Head must implement `create_estimator_spec()` or _create_tpu_estimator_spec()."
+            ) from error
+        return spec.as_estimator_spec()
+
+    def _create_tpu_estimator_spec(
+        self,
+        features,
+        mode,
+        logits,
+        labels=None,
+        optimizer=None,
+        trainable_variables=None,
+        train_op_fn=None,
+        update_ops=None,
+        regularization_losses=None,
+    ):
+        raise NotImplementedError("TPUEstimatorSpec not available for this model head.")
+
+
+class SimpleHead(Head):
+    """What the heads of one kind of labels share.
+
+    Subclasses define logits_dimension, _processed_labels, _unweighted_loss, predictions, _export_outputs,
+    metrics and _update.
+    """
+
+    _allow_per_logit_weights = False
+
+    def __init__(self, weight_column, loss_reduction, loss_fn, name):
+        validate_loss_reduction(loss_reduction)
+        if loss_fn:
+            validate_loss_fn_args(loss_fn)
+        self._weight_column = weight_column
+        self._loss_reduction = loss_reduction
+        self._loss_fn = loss_fn
+        self._name = name
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def loss_reduction(self):
+        return self._loss_reduction
+
+    @abc.abstractmethod
+    def _processed_labels(self, logits, labels):
+        """Labels as the loss takes them, [..., n]."""
+
+    @abc.abstractmethod
+    def _unweighted_loss(self, logits, labels):
+        """The losses of examples, [..., n], without a loss function of the program."""
+
+    @abc.abstractmethod
+    def _export_outputs(self, predictions):
+        """A dict of ExportOutputs."""
+
+    @abc.abstractmethod
+    def _update(self, eval_metrics, predictions, labels, weights):
+        """Updates the metrics but for those of losses."""
+
+    _loss_dimension = 1
+
+    def _unweighted_loss_and_weights(self, logits, labels, features):
+        if self._loss_fn:
+            unweighted = call_loss_fn(self._loss_fn, labels, logits, features, self._loss_dimension)
+        else:
+            unweighted = self._unweighted_loss(logits, labels)
+        weights = get_weights_and_check_match_logits(
+            features=features,
+            weight_column=self._weight_column,
+            logits=logits,
+            allow_per_logit_weights=self._allow_per_logit_weights,
+        )
+        return unweighted, weights
+
+    def loss(self, labels, logits, features=None, mode=None, regularization_losses=None):
+        del mode
+        with ops.name_scope("losses"):
+            logits = check_logits_final_dim(logits, self.logits_dimension)
+            labels = self._processed_labels(logits, labels)
+            unweighted, weights = self._unweighted_loss_and_weights(logits, labels, features)
+            loss = losses_utils.compute_weighted_loss(
+                unweighted, sample_weight=weights, reduction=self._loss_reduction
+            )
+            return _with_regularization(loss, regularization_losses)
+
+    def _loss_metrics(self, regularization_losses):
+        """The metrics of losses."""
+        metrics = {self._summary_key(_Keys.LOSS_MEAN): keras_metrics.Mean(name=_Keys.LOSS_MEAN)}
+        if regularization_losses is not None:
+            metrics[self._summary_key(_Keys.LOSS_REGULARIZATION)] = keras_metrics.Mean(
+                name=_Keys.LOSS_REGULARIZATION
+            )
+        return metrics
+
+    def update_metrics(
+        self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None
+    ):
+        predictions = self.predictions(logits)
+        logits = check_logits_final_dim(logits, self.logits_dimension)
+        labels = self._processed_labels(logits, labels)
+        unweighted, weights = self._unweighted_loss_and_weights(logits, labels, features)
+        eval_metrics[self._summary_key(_Keys.LOSS_MEAN)].update_state(
+            values=unweighted, sample_weight=weights
+        )
+        if regularization_losses is not None:
+            eval_metrics[self._summary_key(_Keys.LOSS_REGULARIZATION)].update_state(
+                values=math_ops.add_n(regularization_losses)
+            )
+        self._update(eval_metrics, predictions, labels, weights)
+        return eval_metrics
+
+    def _create_tpu_estimator_spec(
+        self,
+        features,
+        mode,
+        logits,
+        labels=None,
+        optimizer=None,
+        trainable_variables=None,
+        train_op_fn=None,
+        update_ops=None,
+        regularization_losses=None,
+    ):
+        with ops.name_scope(self._name, "head"):
+            predictions = self.predictions(logits)
+            if mode == ModeKeys.PREDICT:
+                return model_fn._TPUEstimatorSpec(
+                    mode=mode, predictions=predictions, export_outputs=self._export_outputs(predictions)
+                )
+            loss = self.loss(
+                logits=logits,
+                labels=labels,
+                features=features,
+                mode=mode,
+                regularization_losses=regularization_losses,
+            )
+            if mode == ModeKeys.EVAL:
+                tensors = {
+                    "eval_metrics": self.metrics(regularization_losses=regularization_losses),
+                    "features": features,
+                    "logits": logits,
+                    "labels": labels,
+                    "regularization_losses": regularization_losses,
+                }
+                return model_fn._TPUEstimatorSpec(
+                    mode=mode,
+                    predictions=predictions,
+                    loss=loss,
+                    eval_metrics=create_eval_metrics_tuple(self.update_metrics, tensors),
+                )
+            train_op = create_estimator_spec_train_op(
+                head_name=self._name,
+                optimizer=optimizer,
+                train_op_fn=train_op_fn,
+                update_ops=update_ops,
+                trainable_variables=trainable_variables,
+                regularized_training_loss=loss,
+                loss_reduction=self._loss_reduction,
+            )
+        create_estimator_spec_summary(
+            regularized_training_loss=loss,
+            regularization_losses=regularization_losses,
+            summary_key_fn=self._summary_key,
+        )
+        return model_fn._TPUEstimatorSpec(
+            mode=ModeKeys.TRAIN, predictions=predictions, loss=loss, train_op=train_op
+        )
+
+
+class Vocabulary:
+    """Labels that are ids, or strings of a vocabulary."""
+
+    def _class_id_table(self):
+        return lookup_ops.index_table_from_tensor(
+            vocabulary_list=tuple(self._label_vocabulary), name="class_id_lookup"
+        )
+
+    def _class_names(self, class_ids):
+        if not self._label_vocabulary:
+            return string_ops.as_string(class_ids, name="str_classes")
+        table = lookup_ops.index_to_string_table_from_tensor(
+            vocabulary_list=self._label_vocabulary, name="class_string_lookup"
+        )
+        return table.lookup(class_ids)
+
+
+class Thresholds:
+    """Metrics of probabilities that are above thresholds."""
+
+    def _threshold_metrics(self):
+        metrics = {}
+        for threshold in self._thresholds:
+            for key, make in (
+                (_Keys.ACCURACY_AT_THRESHOLD, _binary_accuracy),
+                (_Keys.PRECISION_AT_THRESHOLD, keras_metrics.Precision),
+                (_Keys.RECALL_AT_THRESHOLD, keras_metrics.Recall),
+            ):
+                name = self._summary_key(key % threshold)
+                metrics[name] = make(thresholds=threshold, name=name)
+        return metrics
+
+    def _update_thresholds(self, eval_metrics, labels, probabilities, weights):
+        for threshold in self._thresholds:
+            for key in (
+                _Keys.ACCURACY_AT_THRESHOLD,
+                _Keys.PRECISION_AT_THRESHOLD,
+                _Keys.RECALL_AT_THRESHOLD,
+            ):
+                eval_metrics[self._summary_key(key % threshold)].update_state(
+                    y_true=labels, y_pred=probabilities, sample_weight=weights
+                )
+
+
+def _binary_accuracy(thresholds, name):
+    return keras_metrics.BinaryAccuracy(threshold=thresholds, name=name)
+
+
+def _with_regularization(loss, regularization_losses):
+    return loss if not regularization_losses else loss + math_ops.add_n(regularization_losses)
+
+
+check_dense_labels_match_logits_and_reshape = head_v1._check_dense_labels_match_logits_and_reshape
+get_weights_and_check_match_logits = head_v1._get_weights_and_check_match_logits
+validate_loss_fn_args = head_v1._validate_loss_fn_args
+call_loss_fn = head_v1._call_loss_fn
+all_class_ids = head_v1._all_class_ids
+all_classes = head_v1._all_classes
+classification_output = head_v1._classification_output
+
+
+def check_logits_final_dim(logits, expected_logits_dimension):
+    """The logits, which have rank 2 at least and the expected size of the last dimension."""
+    return head_v1._check_logits_final_dim(logits, expected_logits_dimension)
+
+
+def check_vocabulary(label_vocabulary):
+    head_v1._check_vocabulary(label_vocabulary)
+
+
+def checked_thresholds(thresholds):
+    """The thresholds, a tuple of numbers in (0, 1)."""
+    thresholds = tuple(thresholds) if thresholds else ()
+    if not all(0.0 < threshold < 1.0 for threshold in thresholds):
+        raise ValueError(f"thresholds not in (0, 1): {thresholds}.")
+    return thresholds
+
+
+def validate_loss_reduction(loss_reduction):
+    """ValueError for what is not a Reduction, and for NONE."""
+    kinds = losses_utils.ReductionV2
+    if loss_reduction not in kinds.all() or loss_reduction == kinds.NONE:
+        raise ValueError(
+            f"Invalid loss_reduction: {loss_reduction}. See `tf.losses.Reduction` for valid options."
+        )
+
+
+def _validate_list(name, value):
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"{name} should be a list or a tuple. Given type: {type(value)}.")
+
+
+def validate_update_ops(update_ops=None):
+    if update_ops is not None:
+        _validate_list("update_ops", update_ops)
+
+
+def validate_v2_optimizer(optimizer):
+    if not isinstance(optimizer, optimizer_v2.OptimizerV2):
+        raise ValueError(
+            f"The given optimizer is not a tf.keras.optimizers.Optimizer instance. Given: {optimizer}"
+        )
+
+
+def validate_trainable_variables(trainable_variables=None):
+    if trainable_variables is None:
+        raise ValueError(f"trainable_variables cannot be None. Given {trainable_variables}")
+    _validate_list("trainable_variables", trainable_variables)
+
+
+def validate_n_classes(n_classes):
+    """n_classes, an int or a tensor, which is above 2."""
+    if isinstance(n_classes, int) and n_classes <= 2:
+        raise ValueError(f"n_classes must be > 2: {n_classes}.")
+    return head_v1._validate_n_classes(n_classes)
+
+
+def check_prediction_keys(pred_keys, valid_keys):
+    for key in pred_keys:
+        if key not in valid_keys:
+            raise ValueError(
+                f"Prediction key must be in PredictionKeys, given: {key}."
+                f"Valid prediction keys include {valid_keys}."
+            )
+
+
+def check_label_range(labels, n_classes, message=None):
+    """The labels, after a check that they are in [0, n_classes)."""
+    with ops.name_scope("check_label_range", values=(labels,)):
+        labels = ops.convert_to_tensor(labels)
+        less = check_ops.assert_less_equal(
+            labels,
+            ops.convert_to_tensor(n_classes - 1, dtype=labels.dtype),
+            message=message or "Labels must be <= n_classes - 1",
+        )
+        not_negative = check_ops.assert_non_negative(labels, message=message or "Labels must be >= 0")
+        return control_flow_ops.with_dependencies([less, not_negative], labels)
+
+
+def update_metric_with_broadcast_weights(eval_metric, values, weights):
+    """Updates with values that have more dimensions than their weights."""
+    values = math_ops.cast(values, dtypes.float32)
+    if weights is not None:
+        weights = weights_broadcast_ops.broadcast_weights(weights, values)
+    eval_metric.update_state(values=values, sample_weight=weights)
+
+
+def create_eval_metrics_tuple(fn, kwargs):
+    """(a function of the tensors in kwargs alone, these): what TPUEstimatorSpec.eval_metrics takes."""
+    tensors = {k: v for k, v in kwargs.items() if tensor_util.is_tensor(v)}
+    others = {k: v for k, v in kwargs.items() if k not in tensors}
+    return lambda **given: fn(**others, **given), tensors
+
+
+def create_estimator_spec_train_op(
+    head_name,
+    optimizer=None,
+    trainable_variables=None,
+    train_op_fn=None,
+    update_ops=None,
+    regularized_training_loss=None,
+    loss_reduction=_MEAN,
+):
+    """The op that makes a training step."""
+    del head_name
+    validate_update_ops(update_ops)
+    with ops.name_scope(""), ops.name_scope("training"):
+        if optimizer is not None:
+            if train_op_fn is not None:
+                raise ValueError("train_op_fn and optimizer cannot both be set.")
+            validate_v2_optimizer(optimizer)
+            validate_trainable_variables(trainable_variables)
+            if loss_reduction == _MEAN:
+                regularized_training_loss = losses_utils.scale_loss_for_distribution(
+                    regularized_training_loss
+                )
+            train_op = optimizer.get_updates(regularized_training_loss, trainable_variables)[0]
+        elif train_op_fn is not None:
+            train_op = train_op_fn(regularized_training_loss)
+        else:
+            raise ValueError("train_op_fn and optimizer cannot both be None.")
+        return train_op if update_ops is None else control_flow_ops.group(train_op, *update_ops)
+
+
+def create_estimator_spec_summary(
+    regularized_training_loss, regularization_losses=None, summary_key_fn=None
+):
+    """Summaries of the losses."""
+    name = summary_key_fn or (lambda key: key)
+    with ops.name_scope(""):
+        summary.scalar(name(_Keys.LOSS), regularized_training_loss)
+        if regularization_losses is not None:
+            summary.scalar(name(_Keys.LOSS_REGULARIZATION), math_ops.add_n(regularization_losses))
+
+
+def classification_outputs(predictions, n_classes, label_vocabulary):
+    """The ExportOutputs of a classifier."""
+    output = classification_output(predictions[_Pred.PROBABILITIES], n_classes, label_vocabulary)
+    return {
+        DEFAULT_SERVING_KEY: output,
+        CLASSIFY_SERVING_KEY: output,
+        PREDICT_SERVING_KEY: export_output.PredictOutput(predictions),
+    }

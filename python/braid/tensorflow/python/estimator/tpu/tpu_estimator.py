@@ -3,8 +3,6 @@
 With use_tpu=False, TPUEstimator is an Estimator whose params hold the batch size of the mode.
 """
 
-import collections
-
 from braid.tensorflow.python.estimator import estimator as estimator_lib
 from braid.tensorflow.python.estimator import model_fn as model_fn_lib
 from braid.tensorflow.python.estimator import util
@@ -16,57 +14,8 @@ _BATCH_SIZE_KEY = "batch_size"
 
 
 @estimator_export(v1=["estimator.tpu.TPUEstimatorSpec"])
-class TPUEstimatorSpec(
-    collections.namedtuple(
-        "TPUEstimatorSpec",
-        [
-            "mode",
-            "predictions",
-            "loss",
-            "train_op",
-            "eval_metrics",
-            "export_outputs",
-            "scaffold_fn",
-            "host_call",
-            "training_hooks",
-            "evaluation_hooks",
-            "prediction_hooks",
-        ],
-        defaults=[None] * 10,
-    )
-):
-    """What a model function returns. See EstimatorSpec.
-
-    eval_metrics: (a function, its tensors as a list or a dict by argument); it returns a dict of metrics.
-    scaffold_fn: a function that returns a Scaffold. host_call: (a function, its tensors), run with each step.
-    """
-
-    def as_estimator_spec(self):
-        """The EstimatorSpec."""
-        metrics = None
-        if self.eval_metrics:
-            metrics = _called(*self.eval_metrics)
-        train_op = self.train_op
-        if self.host_call is not None and train_op is not None:
-            from braid.tensorflow.python.ops import control_flow_ops
-
-            train_op = control_flow_ops.group(train_op, _called(*self.host_call))
-        return model_fn_lib.EstimatorSpec(
-            mode=self.mode,
-            predictions=self.predictions,
-            loss=self.loss,
-            train_op=train_op,
-            eval_metric_ops=metrics,
-            export_outputs=self.export_outputs,
-            scaffold=self.scaffold_fn() if self.scaffold_fn else None,
-            training_hooks=self.training_hooks,
-            evaluation_hooks=self.evaluation_hooks,
-            prediction_hooks=self.prediction_hooks,
-        )
-
-
-def _called(fn, tensors):
-    return fn(**tensors) if isinstance(tensors, dict) else fn(*tensors)
+class TPUEstimatorSpec(model_fn_lib._TPUEstimatorSpec):
+    """What a model function returns. See EstimatorSpec and model_fn._TPUEstimatorSpec."""
 
 
 @estimator_export(v1=["estimator.tpu.TPUEstimator"])
@@ -118,7 +67,7 @@ class TPUEstimator(estimator_lib.Estimator):
                 "config": config,
             }
             result = model_fn(features=features, **{n: known[n] for n in names if n in known})
-            return result.as_estimator_spec() if isinstance(result, TPUEstimatorSpec) else result
+            return result.as_estimator_spec() if hasattr(result, "as_estimator_spec") else result
 
         super().__init__(
             model_fn=new_model_fn,

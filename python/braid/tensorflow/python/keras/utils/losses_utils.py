@@ -1,5 +1,6 @@
 """How the losses of examples become one."""
 
+from braid.tensorflow.python.distribute import distribution_strategy_context
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.ops import array_ops
@@ -83,3 +84,9 @@ def compute_weighted_loss(losses, sample_weight=None, reduction=ReductionV2.SUM_
         sample_weight = weights_broadcast_ops.broadcast_weights(sample_weight, losses)
         losses = reduce_weighted_loss(math_ops.multiply(losses, sample_weight), reduction)
         return math_ops.cast(losses, input_dtype)
+
+
+def scale_loss_for_distribution(loss_value):
+    """The loss, a mean over a replica's batch, divided by the number of replicas."""
+    replicas = distribution_strategy_context.get_strategy().num_replicas_in_sync
+    return loss_value * (1.0 / replicas) if replicas > 1 else loss_value
