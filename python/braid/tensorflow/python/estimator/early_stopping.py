@@ -26,7 +26,7 @@ def make_early_stopping_hook(estimator, should_stop_fn, run_every_secs=60, run_e
 
     run_every_secs, run_every_steps: how often; one of them.
     """
-    if not isinstance(estimator, estimator_lib.Estimator):
+    if not isinstance(estimator, estimator_lib.EstimatorV2):
         raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`. Got: {type(estimator)}")
     if run_every_secs is not None and run_every_steps is not None:
         raise ValueError("Only one of `run_every_secs` and `run_every_steps` must be set.")

@@ -38,9 +38,11 @@ from braid.tensorflow.python.training import evaluation
 from braid.tensorflow.python.training import monitored_session
 from braid.tensorflow.python.training import saver
 from braid.tensorflow.python.training import session_run_hook
+from braid.tensorflow.python.training import training
 from braid.tensorflow.python.training import training_util
 from braid.tensorflow.python.training import warm_starting_util
 from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import estimator_export
 
 _VALID_MODEL_FN_ARGS = {"features", "labels", "mode", "params", "self", "config"}
@@ -87,8 +89,7 @@ class WarmStartSettings(
         )
 
 
-@estimator_export(v1=["estimator.Estimator"])
-class Estimator:
+class EstimatorV2:
     """Trains, evaluates and uses the model that `model_fn` builds.
 
     model_fn: a function of features, and of those of labels, mode, params and config that it takes by these
@@ -155,7 +156,7 @@ class Estimator:
 
     def _check_checkpoint(self):
         if not self.latest_checkpoint():
-            raise ValueError(f"Couldn't find trained model at {self.model_dir}.")
+            raise ValueError(f"Could not find trained model in model_dir: {self._model_dir}.")
 
     def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
         """Trains, from the newest checkpoint on. Returns self.
@@ -164,6 +165,12 @@ class Estimator:
         many more steps; until the input ends if None. max_steps: up to which global step; not both. hooks:
         SessionRunHooks. saving_listeners: CheckpointSaverListeners.
         """
+        if self._config.task_type in (run_config.TaskType.EVALUATOR, run_config.TaskType.PS):
+            raise ValueError(
+                "Train has been called wrong configuration. Please use tf.estimator.train_and_evaluate which "
+                "calls proper API according to given configuration. Current configuration: "
+                f"{self._config}."
+            )
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
         if steps is not None and steps <= 0:
@@ -204,7 +211,9 @@ class Estimator:
                     self._model_dir,
                 )
         with ops.Graph().as_default(), self._scope(self._eval_distribution):
-            scaffold, update_op, eval_dict, all_hooks = self._evaluate_build_graph(input_fn, hooks)
+            scaffold, update_op, eval_dict, all_hooks = self._evaluate_build_graph(
+                input_fn, hooks, checkpoint_path
+            )
             return self._evaluate_run(
                 checkpoint_path=checkpoint_path,
                 scaffold=scaffold,
@@ -242,6 +251,7 @@ class Estimator:
             self._create_and_assert_global_step(graph)
             features, input_hooks = self._get_features_from_input_fn(input_fn, ModeKeys.PREDICT)
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
+            self._maybe_warm_start(checkpoint_path)
             predictions = self._extract_keys(spec.predictions, predict_keys)
             all_hooks = list(input_hooks) + hooks + list(spec.prediction_hooks)
             with monitored_session.MonitoredSession(
@@ -274,13 +284,14 @@ class Estimator:
             "_estimator_api_constants",
             "_create_global_step",
             "_distribute_run",
+            "export_savedmodel",
         }
-        own = {n for n in Estimator.__dict__ if n not in allowed and not n.startswith("__")}
+        own = {n for n in EstimatorV2.__dict__ if n not in allowed and not n.startswith("__")}
         changed = {
             n
             for n in own
-            if getattr(type(self), n) is not Estimator.__dict__[n]
-            and not isinstance(Estimator.__dict__[n], staticmethod)
+            if getattr(type(self), n) is not EstimatorV2.__dict__[n]
+            and not isinstance(EstimatorV2.__dict__[n], staticmethod)
             and not type(self).__module__.startswith("braid.")
         }
         if changed:
@@ -318,25 +329,10 @@ class Estimator:
             strip_default_attrs=True,
         )
 
-    def export_savedmodel(
-        self,
-        export_dir_base,
-        serving_input_receiver_fn,
-        assets_extra=None,
-        as_text=False,
-        checkpoint_path=None,
-        strip_default_attrs=False,
-    ):
-        """The older form of export_saved_model."""
-        if not serving_input_receiver_fn:
-            raise ValueError("An input_receiver_fn must be defined.")
-        return self._export_all_saved_models(
-            export_dir_base,
-            {ModeKeys.PREDICT: serving_input_receiver_fn},
-            assets_extra=assets_extra,
-            as_text=as_text,
-            checkpoint_path=checkpoint_path,
-            strip_default_attrs=strip_default_attrs,
+    @property
+    def export_savedmodel(self):
+        raise AttributeError(
+            "'Estimator' has no attribute 'export_savedmodel'. Please use `export_saved_model`"
         )
 
     def experimental_export_all_saved_models(
@@ -431,8 +427,9 @@ class Estimator:
                     graph_saver.restore(session, checkpoint_path)
                 except errors.NotFoundError as error:
                     raise ValueError(
-                        f"Couldn't load all the variables of the graph of mode {mode} from the checkpoint "
-                        f"{checkpoint_path}: {error}"
+                        "Could not load all requested variables from checkpoint. Please make sure your model_fn "
+                        "does not expect variables that were not saved in the checkpoint.\n\nEncountered error "
+                        f"with mode `{mode}` while restoring checkpoint from: `{checkpoint_path}`:\n\n{error}"
                     ) from error
                 tags = model_fn_lib.EXPORT_TAG_MAP[mode]
                 arguments = dict(
@@ -457,10 +454,7 @@ class Estimator:
         return features, hooks
 
     def _validate_features_in_predict_input(self, result):
-        if not (
-            estimator_util._is_dataset(result)
-            or ops.get_default_graph().get_collection(ops.GraphKeys.QUEUE_RUNNERS)
-        ):
+        if not _has_dataset_or_queue_runner(result):
             logging.warning(
                 "Input graph does not use tf.data.Dataset or contain a QueueRunner. That means predict "
                 "yields forever. This is probably a mistake."
@@ -555,6 +549,12 @@ class Estimator:
         loss = strategy.reduce("MEAN" if scaled else "SUM", loss)
         return specs[0]._replace(loss=loss, train_op=strategy.group(train_op))
 
+    def _maybe_warm_start(self, checkpoint_path):
+        """Has the variables begin with those of another model, unless there is a checkpoint of this one."""
+        if not checkpoint_path and self._warm_start_settings:
+            logging.info("Warm-starting with WarmStartSettings: %s", self._warm_start_settings)
+            warm_starting_util.warm_start(*self._warm_start_settings)
+
     # Training.
 
     def _train_model(self, input_fn, hooks, saving_listeners):
@@ -578,9 +578,7 @@ class Estimator:
 
     def _train_with_estimator_spec(self, spec, worker_hooks, hooks, global_step, saving_listeners):
         config = self._config
-        if self._warm_start_settings:
-            logging.info("Warm-starting with WarmStartSettings: %s", self._warm_start_settings)
-            warm_starting_util.warm_start(*self._warm_start_settings)
+        self._maybe_warm_start(None)
         if not any(s.op.name == "loss" for s in ops.get_collection(ops.GraphKeys.SUMMARIES)):
             summary.scalar("loss", spec.loss)
         ops.add_to_collection(ops.GraphKeys.LOSSES, spec.loss)
@@ -610,7 +608,26 @@ class Estimator:
         # Workers that have variables of their own initialize them, and the first of them saves.
         has_own_variables = strategy is not None and strategy.extended.experimental_between_graph
         saves = not has_own_variables or strategy.extended.should_checkpoint
-        with monitored_session.MonitoredTrainingSession(
+        summary_steps = config.save_summary_steps if saves else None
+        step_count_steps = config.log_step_count_steps if saves else None
+        jobs = config.cluster_spec.as_dict()
+        if run_config.TaskType.MASTER in jobs and run_config.TaskType.WORKER in jobs:
+            # The master evaluates, too: the first worker writes summaries.
+            summary_steps, step_count_steps = 0, None
+            if config.task_type == run_config.TaskType.WORKER and config.task_id == 0:
+                worker_hooks.append(
+                    basic_session_run_hooks.SummarySaverHook(
+                        save_steps=config.save_summary_steps,
+                        output_dir=config.model_dir,
+                        scaffold=spec.scaffold,
+                    )
+                )
+                worker_hooks.append(
+                    basic_session_run_hooks.StepCounterHook(
+                        every_n_steps=config.log_step_count_steps, output_dir=config.model_dir
+                    )
+                )
+        with training.MonitoredTrainingSession(
             master=config.master,
             is_chief=config.is_chief or has_own_variables,
             checkpoint_dir=self._model_dir,
@@ -618,11 +635,11 @@ class Estimator:
             hooks=worker_hooks,
             chief_only_hooks=chief_hooks if saves else (),
             save_checkpoint_secs=0,  # a hook of this estimator saves
-            save_summaries_steps=config.save_summary_steps if saves else None,
+            save_summaries_steps=summary_steps,
             save_summaries_secs=None,
             config=self._session_config,
             max_wait_secs=config.session_creation_timeout_secs,
-            log_step_count_steps=config.log_step_count_steps if saves else None,
+            log_step_count_steps=step_count_steps,
         ) as session:
             loss, any_step_done = None, False
             while not session.should_stop():
@@ -660,7 +677,7 @@ class Estimator:
 
     # Evaluation.
 
-    def _evaluate_build_graph(self, input_fn, hooks=None):
+    def _evaluate_build_graph(self, input_fn, hooks=None, checkpoint_path=None):
         graph = ops.get_default_graph()
         random_seed.set_random_seed(self._config.tf_random_seed)
         global_step = self._create_and_assert_global_step(graph)
@@ -668,6 +685,7 @@ class Estimator:
         spec = self._in_replica(
             self._eval_distribution, self._call_model_fn, features, labels, ModeKeys.EVAL, self.config
         )
+        self._maybe_warm_start(checkpoint_path)
         metrics = dict(spec.eval_metric_ops)
         if model_fn_lib.LOSS_METRIC_KEY in metrics:
             raise ValueError(
@@ -700,6 +718,41 @@ class Estimator:
         if checkpoint_path:
             _write_checkpoint_path_to_summary(output_dir, checkpoint_path, step)
         return results
+
+
+@estimator_export(v1=["estimator.Estimator"])
+class Estimator(EstimatorV2):
+    __doc__ = EstimatorV2.__doc__
+
+    def export_savedmodel(
+        self,
+        export_dir_base,
+        serving_input_receiver_fn,
+        assets_extra=None,
+        as_text=False,
+        checkpoint_path=None,
+        strip_default_attrs=False,
+    ):
+        """The older form of export_saved_model."""
+        if not serving_input_receiver_fn:
+            raise ValueError("An input_receiver_fn must be defined.")
+        return self._export_all_saved_models(
+            export_dir_base,
+            {ModeKeys.PREDICT: serving_input_receiver_fn},
+            assets_extra=assets_extra,
+            as_text=as_text,
+            checkpoint_path=checkpoint_path,
+            strip_default_attrs=strip_default_attrs,
+        )
+
+
+def _has_dataset_or_queue_runner(result):
+    """Whether what an input function returned can end."""
+    if estimator_util._is_dataset(result):
+        return True
+    if any(isinstance(t, ops.Tensor) and t.op.type == "IteratorGetNext" for t in nest.flatten(result)):
+        return True
+    return bool(ops.get_default_graph().get_collection(ops.GraphKeys.QUEUE_RUNNERS))
 
 
 def _check_hooks_type(hooks):
@@ -879,5 +932,3 @@ def _get_default_warm_start_settings(warm_start_from):
         "warm_start_from must be a string or a WarmStartSettings, instead got " f"{type(warm_start_from)}"
     )
 
-
-EstimatorV2 = Estimator

@@ -64,37 +64,41 @@ def _is_count(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _address(cluster_spec, task_type, task_id, protocol):
+def _session_master(cluster_spec, task_type, task_id, protocol, tf_config):
     """The session target of a task of the cluster."""
+    if _SESSION_MASTER_KEY in tf_config:
+        return tf_config[_SESSION_MASTER_KEY]
+    if sum(len(cluster_spec.job_tasks(job)) for job in cluster_spec.jobs) == 1:
+        return ""
+    return f"{protocol or 'grpc'}://{cluster_spec.job_tasks(task_type)[task_id]}"
+
+
+def _task_of(tf_config, cluster_spec, chief_type):
+    """(type, index) of the task of a cluster. chief_type: the job that has one task; None for any."""
     jobs = cluster_spec.as_dict()
-    _check(
-        task_type in jobs,
-        f"{task_type} is not a valid task_type in the cluster_spec:\n{cluster_spec}\n\nNote that these values may be "
-        "coming from the TF_CONFIG environment variable.",
-    )
-    addresses = jobs[task_type]
-    _check(
-        0 <= task_id < len(addresses),
-        f"{task_id} is not a valid task_id for task_type {task_type} in the cluster_spec:\n{cluster_spec}\n\nNote "
-        "that these values may be coming from the TF_CONFIG environment variable.",
-    )
-    return f"{protocol or 'grpc'}://{addresses[task_id]}"
-
-
-def _task_of(tf_config, cluster):
-    """(type, index) of the task."""
+    if chief_type is not None:
+        _check(
+            chief_type in jobs, f'If "cluster" is set in TF_CONFIG, it must have one "{chief_type}" node.'
+        )
+        _check(
+            len(jobs[chief_type]) == 1, f'The "cluster" in TF_CONFIG must have only one "{chief_type}" node.'
+        )
     task = tf_config.get(_TASK_ENV_KEY, {})
     task_type, index = task.get("type"), task.get("index")
-    if task_type is None:
-        _check(index is None, "If `task.type` is not set in TF_CONFIG, `task.index` should not be set.")
-        if cluster:
-            raise ValueError(
-                "If `cluster` is set in TF_CONFIG, `task.type` must be set, too: one of " f"{sorted(cluster)}"
-            )
-        return TaskType.WORKER, 0
-    _check(isinstance(task_type, str), f"Task type must be a string; got {task_type!r}")
-    index = int(index or 0)
+    _check(task_type, 'If "cluster" is set in TF_CONFIG, task type must be set.')
+    _check(index is not None, 'If "cluster" is set in TF_CONFIG, task index must be set.')
+    index = int(index)
     _check(index >= 0, "Task index must be non-negative number.")
+    if task_type == TaskType.EVALUATOR:
+        return task_type, index
+    note = "\n\nNote that these values may be coming from the TF_CONFIG environment variable."
+    _check(
+        task_type in jobs, f"{task_type} is not a valid task_type in the cluster_spec:\n{cluster_spec}{note}"
+    )
+    _check(
+        index < len(jobs[task_type]),
+        f"{index} is not a valid task_id for task_type {task_type} in the cluster_spec:\n{cluster_spec}{note}",
+    )
     return task_type, index
 
 
@@ -186,15 +190,7 @@ class RunConfig:
         not_negative = lambda v: v >= 0  # noqa: E731
         for name, value in values.items():
             if value is None:
-                _check(
-                    name
-                    not in (
-                        "keep_checkpoint_max",
-                        "keep_checkpoint_every_n_hours",
-                        "session_creation_timeout_secs",
-                    ),
-                    f"{name} should not be None",
-                )
+                pass
             elif name == "model_dir":
                 _check(value, "model_dir should be non-empty")
             elif name in ("save_summary_steps", "save_checkpoints_steps", "save_checkpoints_secs"):
@@ -214,6 +210,8 @@ class RunConfig:
                 _check(positive(value), f"{name} should be > 0")
             elif name == "tf_random_seed":
                 _check(_is_count(value) or hasattr(value, "__index__"), "tf_random_seed must be integer.")
+            elif name == "experimental_max_worker_delay_secs":
+                _check(_is_count(value), f"{name} must be an integer if set.")
             elif name == "device_fn":
                 _check(
                     callable(value) and set(function_utils.fn_args(value)) == {"op"},
@@ -225,65 +223,59 @@ class RunConfig:
 
     def _init_distributed_setting_from_environment_var(self, tf_config):
         self._service = tf_config.get(_SERVICE_KEY)
-        cluster = tf_config.get(_CLUSTER_KEY) or {}
-        self._cluster_spec = server_lib.ClusterSpec(cluster)
-        task_type, task_id = _task_of(tf_config, cluster)
-        self._evaluation_master = tf_config.get(_EVAL_SESSION_MASTER_KEY, "")
-        if not cluster:
-            self._init_local(tf_config, task_type, task_id)
-            return
-        self._task_type, self._task_id = task_type, task_id
+        if self._service is not None and not isinstance(self._service, dict):
+            raise TypeError(
+                f'If "service" is set in TF_CONFIG, it must be a dict. Given {type(self._service)}'
+            )
+        self._cluster_spec = server_lib.ClusterSpec(tf_config.get(_CLUSTER_KEY) or {})
         jobs = self._cluster_spec.as_dict()
-        chiefs, masters = jobs.get(TaskType.CHIEF, []), jobs.get(TaskType.MASTER, [])
+        if not jobs:
+            self._init_local(tf_config)
+            return
+        has_master = TaskType.MASTER in jobs
         _check(
-            len(masters) <= 1 and len(chiefs) <= 1,
-            "If `cluster` is set in TF_CONFIG, it must have one `chief` node at most",
+            not (has_master and TaskType.CHIEF in jobs),
+            "If `master` node exists in `cluster`, job `chief` is not supported.",
         )
-        _check(not (masters and chiefs), "TF_CONFIG: a cluster has a `chief` or a `master`, not both")
-        count = sum(len(addresses) for addresses in jobs.values())
-        is_collective = self._values["train_distribute"] is not None and (
-            self._values["train_distribute"].extended.experimental_between_graph
+        chief_type = TaskType.MASTER if has_master else TaskType.CHIEF
+        strategy = self._values["train_distribute"]
+        has_no_chief = (
+            strategy is not None and strategy.extended.experimental_between_graph and chief_type not in jobs
         )
-        _check(
-            chiefs or masters or is_collective,
-            f'If "cluster" is set in TF_CONFIG, it must have one "{TaskType.CHIEF}" node.',
-        )
-        self._num_ps_replicas = len(jobs.get(TaskType.PS, []))
-        self._num_worker_replicas = len(jobs.get(TaskType.WORKER, [])) + len(chiefs) + len(masters)
-        self._global_id_in_cluster = None
-        self._is_chief = task_type in (TaskType.CHIEF, TaskType.MASTER)
-        if is_collective and not chiefs and not masters:  # the first worker is the chief
+        task_type, task_id = _task_of(tf_config, self._cluster_spec, None if has_no_chief else chief_type)
+        self._task_type, self._task_id = task_type, task_id
+        self._is_chief = task_type == chief_type
+        if has_no_chief:  # the first worker is the chief
             self._is_chief = task_type == TaskType.WORKER and task_id == 0
         if task_type == TaskType.EVALUATOR:
+            _check(
+                not has_master,
+                "If `master` node exists in `cluster`, task_type `evaluator` is not supported.",
+            )
+            self._evaluation_master = tf_config.get(_EVAL_SESSION_MASTER_KEY, "")
             self._master = ""
             self._num_ps_replicas = self._num_worker_replicas = 0
+            self._global_id_in_cluster = None
             self._cluster_spec = server_lib.ClusterSpec({})
             return
-        if _SESSION_MASTER_KEY in tf_config:
-            self._master = tf_config[_SESSION_MASTER_KEY]
-        elif count == 1:
-            self._master = ""
-        else:
-            self._master = _address(self._cluster_spec, task_type, task_id, self.protocol)
-            self._evaluation_master = ""
-        self._global_id_in_cluster = _global_id(jobs, task_type, task_id)
+        self._evaluation_master = ""
+        self._num_ps_replicas = len(jobs.get(TaskType.PS, []))
+        self._num_worker_replicas = len(jobs.get(TaskType.WORKER, [])) + len(jobs.get(chief_type, []))
+        self._master = _session_master(self._cluster_spec, task_type, task_id, self.protocol, tf_config)
+        self._global_id_in_cluster = _global_id(jobs, task_type, task_id, chief_type)
 
-    def _init_local(self, tf_config, task_type, task_id):
-        self._task_type, self._task_id = task_type, task_id
-        if task_type == TaskType.WORKER:
-            _check(task_id == 0, 'If "cluster" is not set in TF_CONFIG, task index must be 0.')
-            self._num_ps_replicas, self._num_worker_replicas, self._is_chief = 0, 1, True
-            self._global_id_in_cluster = 0
-        elif task_type == TaskType.EVALUATOR:
-            self._num_ps_replicas = self._num_worker_replicas = 0
-            self._is_chief = False
-            self._global_id_in_cluster = None
-        else:
-            raise ValueError(
-                'If "cluster" is not set in TF_CONFIG, task type must be "worker" or "evaluator", not '
-                f"{task_type!r}"
-            )
+    def _init_local(self, tf_config):
+        task = tf_config.get(_TASK_ENV_KEY, {})
+        self._task_type, self._task_id = task.get("type", TaskType.WORKER), int(task.get("index", 0))
+        _check(
+            self._task_type == TaskType.WORKER,
+            'If "cluster" is not set in TF_CONFIG, task type must be WORKER.',
+        )
+        _check(self._task_id == 0, 'If "cluster" is not set in TF_CONFIG, task index must be 0.')
+        self._num_ps_replicas, self._num_worker_replicas, self._is_chief = 0, 1, True
+        self._global_id_in_cluster = 0
         self._master = tf_config.get(_SESSION_MASTER_KEY, "")
+        self._evaluation_master = tf_config.get(_EVAL_SESSION_MASTER_KEY, "")
 
     def _maybe_overwrite_session_config_for_distributed_training(self):
         if self.session_config is None and self._cluster_spec.as_dict():
@@ -391,25 +383,24 @@ class RunConfig:
 
 
 def _model_dir(tf_config, model_dir):
+    if model_dir == "":
+        raise ValueError("model_dir should be non-empty.")
     in_config = tf_config.get(_MODEL_DIR_KEY)
-    if model_dir is not None:
-        if model_dir == "":
-            raise ValueError("model_dir should be non-empty")
-        if in_config is not None and in_config != model_dir:
-            raise ValueError(
-                "`model_dir` provided in RunConfig construct, if set, must have the same value as the "
-                "model_dir in TF_CONFIG. "
-                f'model_dir: {model_dir}\nTF_CONFIG["model_dir"]: {in_config}.\n'
-            )
-        return os.fspath(model_dir)
-    return in_config
+    if in_config == "":
+        raise ValueError("model_dir in TF_CONFIG should be non-empty.")
+    if in_config and model_dir and in_config != model_dir:
+        raise ValueError(
+            "`model_dir` provided in RunConfig construct, if set, must have the same value as the "
+            f'model_dir in TF_CONFIG. model_dir: {model_dir}\nTF_CONFIG["model_dir"]: {in_config}.\n'
+        )
+    return os.fspath(model_dir) if model_dir else in_config
 
 
-def _global_id(jobs, task_type, task_id):
-    order = [TaskType.CHIEF, TaskType.MASTER, TaskType.WORKER, TaskType.PS]
-    order += [job for job in jobs if job not in order]
+def _global_id(jobs, task_type, task_id, chief_type):
+    """The number of the task: the chief is the first one, parameter servers are the last."""
+    others = [job for job in sorted(jobs) if job not in (chief_type, TaskType.PS)]
     before = 0
-    for job in order:
+    for job in [chief_type, *others, TaskType.PS]:
         if job == task_type:
             return before + task_id
         before += len(jobs.get(job, []))
@@ -417,21 +408,25 @@ def _global_id(jobs, task_type, task_id):
 
 
 def _distributed_session_config(task_type, task_id):
-    """Sessions that use the parameter servers and the task's own devices only."""
+    """Sessions that use the parameter servers and the task's own devices only; None for other tasks."""
     filters = {
         TaskType.MASTER: ["/job:ps", "/job:master"],
         TaskType.CHIEF: ["/job:ps", "/job:chief"],
         TaskType.WORKER: ["/job:ps", f"/job:worker/task:{task_id}"],
         TaskType.PS: ["/job:ps", "/job:worker", "/job:chief", "/job:master"],
     }.get(task_type)
-    config = protos.ConfigProto(allow_soft_placement=True)
-    config.device_filters.extend(filters or [])
+    if filters is None:
+        return None
+    config = get_default_session_config()
+    config.device_filters.extend(filters)
     return config
 
 
 def get_default_session_config():
     """The ConfigProto of a RunConfig that has none."""
-    return protos.ConfigProto(allow_soft_placement=True)
+    config = protos.ConfigProto(allow_soft_placement=True)
+    config.graph_options.rewrite_options.meta_optimizer_iterations = protos.RewriterConfig.ONE
+    return config
 
 
 def path_to_str(path):

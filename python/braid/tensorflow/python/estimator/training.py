@@ -7,7 +7,6 @@ cluster, training and evaluation take turns: a hook evaluates after a checkpoint
 
 import collections
 import os
-import threading
 import time
 
 from braid.tensorflow.python.estimator import estimator as estimator_lib
@@ -16,13 +15,14 @@ from braid.tensorflow.python.estimator import run_config as run_config_lib
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import basic_session_run_hooks
-from braid.tensorflow.python.training import checkpoint_management
 from braid.tensorflow.python.training import server_lib
 from braid.tensorflow.python.training import session_run_hook
+from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import estimator_export
 
 _MAX_DELAY_SECS = 60
 _DELAY_SECS_PER_WORKER = 5
+_SECS_BETWEEN_LOOKS = 0.5
 _TF_CONFIG_ENV = "TF_CONFIG"
 _ENVIRONMENT_KEY = "environment"
 _ENVIRONMENT_GOOGLE_VALUE = "google"
@@ -39,16 +39,6 @@ def _validate_hooks(hooks):
         if not isinstance(hook, session_run_hook.SessionRunHook):
             raise TypeError(f"All hooks must be `SessionRunHook` instances, given: {hook}")
     return hooks
-
-
-def _validate_saving_listeners(saving_listeners):
-    listeners = tuple(saving_listeners or [])
-    for listener in listeners:
-        if not isinstance(listener, basic_session_run_hooks.CheckpointSaverListener):
-            raise TypeError(
-                f"All saving_listeners must be `CheckpointSaverListener` instances, given: {listener}"
-            )
-    return listeners
 
 
 def _validate_exporters(exporters):
@@ -80,20 +70,14 @@ def _validate_exporters(exporters):
 
 
 @estimator_export("estimator.TrainSpec")
-class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])):
+class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "hooks"])):
     """How to train: the input function, up to which global step (until the input ends if None), hooks."""
 
-    def __new__(cls, input_fn, max_steps=None, hooks=None, saving_listeners=None):
+    def __new__(cls, input_fn, max_steps=None, hooks=None):
         _validate_input_fn(input_fn)
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
-        return super().__new__(
-            cls,
-            input_fn=input_fn,
-            max_steps=max_steps,
-            hooks=_validate_hooks(hooks),
-            saving_listeners=_validate_saving_listeners(saving_listeners),
-        )
+        return super().__new__(cls, input_fn=input_fn, max_steps=max_steps, hooks=_validate_hooks(hooks))
 
 
 @estimator_export("estimator.EvalSpec")
@@ -147,6 +131,7 @@ def train_and_evaluate(estimator, train_spec, eval_spec):
 
     Returns (metrics of the last evaluation, results of the exporters) without a cluster, or else None.
     """
+    _assert_eval_spec(eval_spec)
     executor = _TrainingExecutor(estimator=estimator, train_spec=train_spec, eval_spec=eval_spec)
     config = estimator.config
     if config.task_type == run_config_lib.TaskType.EVALUATOR and config.task_id > 0:
@@ -173,46 +158,48 @@ class _StopAtSecsHook(session_run_hook.SessionRunHook):
             run_context.request_stop()
 
 
-class _NewCheckpointListener(basic_session_run_hooks.CheckpointSaverListener):
+class _NewCheckpointListenerForEvaluate(basic_session_run_hooks.CheckpointSaverListener):
     """Evaluates after each saved checkpoint, but not more often than the eval_spec allows."""
 
-    def __init__(self, evaluator, throttle_secs):
+    def __init__(self, evaluator, eval_throttle_secs, continuous_eval_listener):
         self._evaluator = evaluator
-        self._throttle_secs = throttle_secs
-        self._timer = basic_session_run_hooks.SecondOrStepTimer(
-            every_secs=throttle_secs or None, every_steps=None if throttle_secs else 1
-        )
-        self._is_first_run = True
+        self._throttle_secs = eval_throttle_secs
+        self._continuous_eval_listener = continuous_eval_listener
         self.eval_result = None
         self.export_results = None
 
     def begin(self):
-        self._timer = basic_session_run_hooks.SecondOrStepTimer(
-            every_secs=self._throttle_secs or None, every_steps=None if self._throttle_secs else 1
-        )
+        self._timer = basic_session_run_hooks.SecondOrStepTimer(every_secs=self._throttle_secs)
         self._is_first_run = True
 
     def after_save(self, session, global_step_value):
+        """True: training ends."""
         del session
         # The checkpoint of the first step says nothing.
         if self._is_first_run:
             self._is_first_run = False
-            self._timer.update_last_triggered_step(global_step_value)
             return None
-        if not self._continuous(global_step_value):
+        if not self._continuous_eval_listener.before_eval():
+            logging.info(
+                "Exiting training and evaluation loop, as requested by _ContinuousEvalListener.before_eval."
+            )
+            return True
+        if not self._timer.should_trigger_for_step(global_step_value):
+            logging.info(
+                "Skip the current checkpoint eval due to throttle secs (%s secs).", self._throttle_secs
+            )
             return None
         self._evaluate(global_step_value)
-        return None
-
-    def _continuous(self, step):
-        if self._timer.should_trigger_for_step(step):
+        if not self._continuous_eval_listener.after_eval(self.eval_result):
+            logging.info("Exiting evaluation, as requested by _ContinuousEvalListener.after_eval.")
             return True
-        logging.info("Skip the current checkpoint eval due to throttle secs (%s secs).", self._throttle_secs)
-        return False
+        return None
 
     def end(self, session, global_step_value):
         if global_step_value != self._timer.last_triggered_step():
-            self._evaluate(global_step_value)
+            if self._continuous_eval_listener.before_eval():
+                self._evaluate(global_step_value)
+                self._continuous_eval_listener.after_eval(self.eval_result)
 
     def _evaluate(self, step):
         self._timer.update_last_triggered_step(step)
@@ -237,7 +224,7 @@ class _TrainingExecutor:
     """Runs the roles of a cluster for one task."""
 
     def __init__(self, estimator, train_spec, eval_spec, train_hooks=None, continuous_eval_listener=None):
-        if not isinstance(estimator, estimator_lib.Estimator):
+        if not isinstance(estimator, estimator_lib.EstimatorV2):
             raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`. Got: {type(estimator)}")
         self._estimator = estimator
         if not isinstance(train_spec, TrainSpec):
@@ -303,8 +290,10 @@ class _TrainingExecutor:
         """Trains as the chief, and evaluates after checkpoints."""
         _assert_eval_spec(self._eval_spec)
         evaluator = _Evaluator(self._estimator, self._eval_spec, self._train_spec.max_steps)
-        listener = _NewCheckpointListener(evaluator, self._eval_spec.throttle_secs)
-        self._start_distributed_training(saving_listeners=self._train_spec.saving_listeners + (listener,))
+        listener = _NewCheckpointListenerForEvaluate(
+            evaluator, self._eval_spec.throttle_secs, _ContinuousEvalListener()
+        )
+        self._start_distributed_training(saving_listeners=[listener])
 
     def run_evaluator(self):
         """Evaluates checkpoints as they come, the last one at last."""
@@ -327,22 +316,35 @@ class _TrainingExecutor:
             self._estimator.config.save_checkpoints_secs,
         )
         evaluator = _Evaluator(self._estimator, self._eval_spec, self._train_spec.max_steps)
-        listener = _NewCheckpointListener(evaluator, self._eval_spec.throttle_secs)
+        listener = _NewCheckpointListenerForEvaluate(
+            evaluator, self._eval_spec.throttle_secs, self._continuous_eval_listener
+        )
         self._estimator.train(
             input_fn=self._train_spec.input_fn,
             max_steps=self._train_spec.max_steps,
             hooks=hooks,
-            saving_listeners=self._train_spec.saving_listeners + (listener,),
+            saving_listeners=[listener],
         )
         result = listener.eval_result or _EvalResult(status=_EvalStatus.MISSING_CHECKPOINT)
         return result.metrics, listener.export_results
 
     def _start_std_server(self, config):
+        """The started server of this task; None for the only task of a cluster."""
         if not config.cluster_spec or not config.task_type or config.task_id is None:
             raise RuntimeError(
-                "Could not start server; be sure to specify cluster_spec, task_type, and task_id in "
+                "Could not start server; be sure to specify cluster_spec, task_type, and task in "
                 "RunConfig or set the TF_CONFIG environment variable."
             )
+        if not config.master:
+            jobs = config.cluster_spec.jobs
+            is_alone = len(jobs) == 1 and len(config.cluster_spec.job_tasks(jobs[0])) == 1
+            if not is_alone or config.task_type == run_config_lib.TaskType.PS:
+                raise RuntimeError(
+                    "Could not start server; be sure to specify master in RunConfig or set the TF_CONFIG "
+                    "environment variable."
+                )
+            logging.info("Skip starting Tensorflow server as there is only one node in the cluster.")
+            return None
         # A server that the program started for this task serves already.
         server = server_lib.Server(
             config.cluster_spec,
@@ -357,13 +359,7 @@ class _TrainingExecutor:
 
     def _start_distributed_training(self, saving_listeners=None):
         config = self._estimator.config
-        if not config.master and config.cluster_spec.num_tasks(config.task_type) != sum(
-            config.cluster_spec.num_tasks(job) for job in config.cluster_spec.jobs
-        ):
-            raise ValueError("If `cluster` is set in TF_CONFIG, `config.master` must be set, too")
-        server = None
-        if config.master and not _runs_in_google_environment():
-            server = self._start_std_server(config)
+        server = None if _runs_in_google_environment() else self._start_std_server(config)
         if config.task_type == run_config_lib.TaskType.WORKER:
             # A worker waits, so that the chief finds a quiet server: the usual five seconds for each before
             # it.
@@ -381,7 +377,7 @@ class _TrainingExecutor:
             input_fn=self._train_spec.input_fn,
             max_steps=self._train_spec.max_steps,
             hooks=hooks,
-            saving_listeners=saving_listeners or self._train_spec.saving_listeners,
+            saving_listeners=saving_listeners,
         )
         # The server says at its end that this task is done: the parameter servers wait for it.
         if server is not None and hasattr(server, "close"):
@@ -393,24 +389,34 @@ class _TrainingExecutor:
             logging.info("Waiting %f secs before starting eval.", self._eval_spec.start_delay_secs)
             time.sleep(self._eval_spec.start_delay_secs)
         evaluator = _Evaluator(self._estimator, self._eval_spec, self._train_spec.max_steps)
-        wake = threading.Event()
-        while True:
-            if not self._continuous_eval_listener.before_eval():
-                logging.info("Exiting evaluation, as requested by _ContinuousEvalListener.before_eval.")
-                return
-            began = time.time()
-            result, _ = evaluator.evaluate_and_export()
-            if not self._continuous_eval_listener.after_eval(result):
-                logging.info("Exiting evaluation, as requested by _ContinuousEvalListener.after_eval.")
-                return
+        while self._evaluates_again(evaluator, self._eval_spec.throttle_secs):
             if evaluator.is_final_export_triggered:
                 return
-            rest = self._eval_spec.throttle_secs - (time.time() - began)
-            if result.status != _EvalStatus.EVALUATED:
-                # Nothing tells of a new checkpoint but its file: look again soon, but not at once.
-                rest = max(rest, 0.5)
-            if rest > 0:
-                wake.wait(rest)
+
+    def _evaluates_again(self, evaluator, throttle_secs):
+        """Evaluates once, and waits until the next evaluation may begin. False: there is none."""
+        began = time.time()
+        if not self._continuous_eval_listener.before_eval():
+            logging.info("Exiting evaluation, as requested by _ContinuousEvalListener.before_eval.")
+            return False
+        result, _ = evaluator.evaluate_and_export()
+        if not self._continuous_eval_listener.after_eval(result):
+            logging.info("Exiting evaluation, as requested by _ContinuousEvalListener.after_eval.")
+            return False
+        if evaluator.is_final_export_triggered:
+            return True
+        if throttle_secs == 0 and result.status != _EvalStatus.EVALUATED:
+            logging.warning(
+                "EvalSpec.throttle_secs is set as 0. This might overload the job before finding (next) new "
+                "checkpoint. Please consider to increase it."
+            )
+        rest = throttle_secs - (time.time() - began)
+        if result.status != _EvalStatus.EVALUATED:
+            # Nothing tells of a new checkpoint but its file: look again soon, but not at once.
+            rest = max(rest, _SECS_BETWEEN_LOOKS)
+        if rest > 0:
+            time.sleep(rest)
+        return True
 
 
 def _runs_in_google_environment():
@@ -437,8 +443,24 @@ class _EvalResult(collections.namedtuple("EvalResult", ["status", "metrics", "ch
     """The metrics of an evaluation, or why there was none."""
 
     def __new__(cls, status, metrics=None, checkpoint_path=None):
-        if status == _EvalStatus.EVALUATED and (metrics is None or not checkpoint_path):
-            raise ValueError("an evaluation has metrics and a checkpoint")
+        if status != _EvalStatus.EVALUATED:
+            if metrics or checkpoint_path:
+                raise ValueError(
+                    f"metrics and checkpoint must be `None` if status is not {_EvalStatus.EVALUATED}; got "
+                    f"status {status}, metrics {metrics}, checkpoint_path {checkpoint_path}"
+                )
+            return super().__new__(cls, status, metrics, checkpoint_path)
+        if not metrics:
+            raise ValueError("Internal error: `Estimator.evaluate` should never return empty metrics.")
+        if not isinstance(metrics, dict):
+            raise TypeError(f"`Estimator.evaluate` should return dict. Given {type(metrics)}.")
+        if ops.GraphKeys.GLOBAL_STEP not in metrics:
+            raise ValueError(
+                "Internal error: `Estimator.evaluate` result should have `global_step` in result. "
+                f"Given {metrics}"
+            )
+        if not checkpoint_path:
+            raise ValueError("Internal error: `checkpoint_path` should never be empty.")
         return super().__new__(cls, status, metrics, checkpoint_path)
 
 
@@ -471,7 +493,7 @@ class _Evaluator:
 
     def evaluate_and_export(self):
         """(an _EvalResult, a list of the exporters' results)."""
-        latest = checkpoint_management.latest_checkpoint(self._estimator.model_dir)
+        latest = self._estimator.latest_checkpoint()
         if not latest:
             self._log_err_msg(
                 "Estimator is not trained yet. Will start an evaluation when a checkpoint is ready."
@@ -491,11 +513,6 @@ class _Evaluator:
             hooks=self._eval_spec.hooks,
         )
         result = _EvalResult(status=_EvalStatus.EVALUATED, metrics=metrics, checkpoint_path=latest)
-        if not result.metrics or ops.GraphKeys.GLOBAL_STEP not in result.metrics:
-            raise ValueError(
-                "Internal error: `Estimator.evaluate` result should have `global_step` in result. "
-                f"Given {result.metrics}"
-            )
         final = bool(
             self._max_training_steps and metrics[ops.GraphKeys.GLOBAL_STEP] >= self._max_training_steps
         )
@@ -513,11 +530,11 @@ class _Evaluator:
             self._last_warning_time = now
 
     def _export_eval_result(self, result, is_the_final_export):
-        base = os.path.join(self._estimator.model_dir, "export")
+        base = os.path.join(compat.as_str_any(self._estimator.model_dir), "export")
         return [
             exporter.export(
                 estimator=self._estimator,
-                export_path=os.path.join(base, exporter.name),
+                export_path=os.path.join(base, compat.as_str_any(exporter.name)),
                 checkpoint_path=result.checkpoint_path,
                 eval_result=result.metrics,
                 is_the_final_export=is_the_final_export,

@@ -27,7 +27,6 @@ from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_
 from braid.tensorflow.python.keras.utils.generic_utils import serialize_keras_object
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import confusion_matrix
-from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import init_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn
@@ -53,15 +52,13 @@ class Metric(Layer, metaclass=abc.ABCMeta):
         update, result = cls.update_state, cls.result
 
         def update_state(*args, **kwargs):
-            with ops.name_scope(metric.name):
-                op = update(metric, *args, **kwargs)
-                if op is not None:
-                    metric.add_update(op)
-                return op
+            op = update(metric, *args, **kwargs)
+            if op is not None:
+                metric.add_update(op)
+            return op
 
         def computed():
-            with ops.name_scope(metric.name):
-                value = array_ops.identity(result(metric))
+            value = array_ops.identity(result(metric))
             value._metric_obj = metric
             return value
 
@@ -106,6 +103,12 @@ class Metric(Layer, metaclass=abc.ABCMeta):
         return {"name": self.name, "dtype": self.dtype}
 
 
+def _after(update, variable, value):
+    """Adds to a variable after an update. A constant value would be added, too, when an input has ended."""
+    with ops.control_dependencies([update]):
+        return variable.assign_add(value)
+
+
 class Reduce(Metric):
     """A sum or a mean of values."""
 
@@ -138,7 +141,7 @@ class Reduce(Metric):
             count = math_ops.cast(array_ops.size(values), self._dtype)
         else:
             count = math_ops.reduce_sum(sample_weight)
-        return control_flow_ops.group(total, self.count.assign_add(count))
+        return _after(total, self.count, count)
 
     def result(self):
         if self.reduction == metrics_utils.Reduction.SUM:
@@ -203,7 +206,7 @@ class MeanTensor(Metric):
             sample_weight = weights_broadcast_ops.broadcast_weights(sample_weight, values)
             count = math_ops.multiply(count, sample_weight)
             values = math_ops.multiply(values, sample_weight)
-        return control_flow_ops.group(self.total.assign_add(values), self.count.assign_add(count))
+        return _after(self.total.assign_add(values), self.count, count)
 
     def result(self):
         if not self.built:

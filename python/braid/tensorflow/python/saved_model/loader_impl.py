@@ -18,6 +18,7 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 def parse_saved_model(export_dir):
     """The SavedModel of a directory. OSError: there is none, or it cannot be parsed."""
+    export_dir = os.fsdecode(export_dir)
     binary = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PB)
     text = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
     saved_model = protos.SavedModel()
@@ -74,6 +75,9 @@ def get_train_op(meta_graph_def, import_scope=None):
     return _get_main_op_tensor(meta_graph_def, constants.TRAIN_OP_KEY)
 
 
+_parse_saved_model = parse_saved_model
+
+
 def get_asset_tensors(export_dir, meta_graph_def_to_load, import_scope=None):
     """The paths of the model's copies of files, by the names of the tensors that have them."""
     if constants.ASSETS_KEY not in meta_graph_def_to_load.collection_def:
@@ -97,7 +101,7 @@ def get_asset_tensors(export_dir, meta_graph_def_to_load, import_scope=None):
 def maybe_saved_model_directory(export_dir):
     """Whether a directory has the file of a saved model."""
     names = (constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB)
-    return any(file_io.file_exists(os.path.join(export_dir, name)) for name in names)
+    return any(file_io.file_exists(os.path.join(os.fsdecode(export_dir), name)) for name in names)
 
 
 def contains_saved_model(export_dir):
@@ -119,7 +123,7 @@ class SavedModelLoader:
     """A saved model, and the steps of loading it."""
 
     def __init__(self, export_dir):
-        self._export_dir = os.fspath(export_dir)
+        self._export_dir = os.fsdecode(export_dir)
         self._variables_path = saved_model_utils.get_variables_path(self._export_dir)
         self._saved_model = parse_saved_model(self._export_dir)
 

@@ -55,7 +55,7 @@ def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
 
 
 def get_variables_dir(export_dir):
-    return os.path.join(export_dir, constants.VARIABLES_DIRECTORY)
+    return os.path.join(os.fsdecode(export_dir), constants.VARIABLES_DIRECTORY)
 
 
 def get_variables_path(export_dir):
@@ -64,7 +64,7 @@ def get_variables_path(export_dir):
 
 
 def get_assets_dir(export_dir):
-    return os.path.join(export_dir, constants.ASSETS_DIRECTORY)
+    return os.path.join(os.fsdecode(export_dir), constants.ASSETS_DIRECTORY)
 
 
 def get_or_create_variables_dir(export_dir):

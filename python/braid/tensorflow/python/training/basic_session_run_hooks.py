@@ -7,12 +7,37 @@ import numpy as np
 
 from braid import protos
 from braid.tensorflow.python.client import timeline
-from braid.tensorflow.python.framework import errors, meta_graph, ops
+from braid.tensorflow.python.framework import dtypes, errors, meta_graph, ops
+from braid.tensorflow.python.ops import init_ops, variable_scope
 from braid.tensorflow.python.platform import gfile
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import session_run_hook, training_util
 from braid.tensorflow.python.training.session_run_hook import SessionRunArgs
 from braid.tensorflow.python.util.tf_export import tf_export
+
+
+_HOOKS = "hooks"
+_STEPS_PER_RUN_VAR = "steps_per_run"
+
+
+def get_or_create_steps_per_run_variable():
+    """The variable that says how many steps a call of Session.run makes: a local int32, 1 at first."""
+    collection = f"{_HOOKS}_{_STEPS_PER_RUN_VAR}"
+    known = ops.get_default_graph().get_collection(collection)
+    if len(known) > 1:
+        raise RuntimeError("Multiple steps_per_run_var in collection.")
+    if known:
+        return known[0]
+    with variable_scope.variable_scope(_HOOKS, reuse=variable_scope.AUTO_REUSE):
+        return variable_scope.get_variable(
+            _STEPS_PER_RUN_VAR,
+            initializer=init_ops.ones_initializer(),
+            shape=[],
+            dtype=dtypes.int32,
+            trainable=False,
+            collections=[collection, ops.GraphKeys.LOCAL_VARIABLES],
+            use_resource=True,
+        )
 
 
 class _HookTimer:
@@ -559,11 +584,11 @@ class ProfilerHook(session_run_hook.SessionRunHook):
     """
 
     def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False):
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._output_file = os.path.join(output_dir, "timeline-{}.json")
         self._file_writer = _writer(output_dir)
         self._show_dataflow = show_dataflow
         self._show_memory = show_memory
-        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
 
     def begin(self):
         self._next_step = None

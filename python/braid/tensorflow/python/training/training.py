@@ -19,6 +19,7 @@ from braid.tensorflow.python.training.basic_session_run_hooks import (  # noqa: 
     StepCounterHook,
     StopAtStepHook,
     SummarySaverHook,
+    get_or_create_steps_per_run_variable,
 )
 from braid.tensorflow.python.training.checkpoint_management import (  # noqa: F401
     checkpoint_exists,

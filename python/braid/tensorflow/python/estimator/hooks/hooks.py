@@ -1,7 +1,7 @@
 """InMemoryEvaluatorHook, and the hook that stops at a checkpoint."""
 
 import os
-import threading
+import time
 
 from braid.tensorflow.python.estimator import estimator as estimator_lib
 from braid.tensorflow.python.framework import ops
@@ -52,6 +52,10 @@ class InMemoryEvaluatorHook(session_run_hook.SessionRunHook):
                 raise ValueError("InMemoryEvaluator does not support custom saver")
             if self._scaffold.init_fn is not None:
                 raise ValueError("InMemoryEvaluator does not support custom init_fn")
+            if ops.get_collection(ops.GraphKeys.SAVEABLE_OBJECTS):
+                raise ValueError(
+                    "InMemoryEvaluator does not support saveables other than global variables."
+                )
             self._to_eval = {v.name: v for v in ops.get_collection(ops.GraphKeys.GLOBAL_VARIABLES)}
 
     def after_create_session(self, session, coord):
@@ -111,11 +115,12 @@ class _StopAtCheckpointStepHook(session_run_hook.SessionRunHook):
     def after_run(self, run_context, run_values):
         if run_values.results < self._last_step:
             return
-        while estimator_lib._load_global_step_from_checkpoint_dir(self._model_dir) < self._last_step:
-            # The chief writes a file; nothing else tells of it.
-            logging.info("Waiting for the checkpoint of step %d", self._last_step)
-            threading.Event().wait(self._wait_after_file_check_secs)
-        run_context.request_stop()
+        if estimator_lib._load_global_step_from_checkpoint_dir(self._model_dir) >= self._last_step:
+            run_context.request_stop()
+            return
+        # The chief writes a file; nothing else tells of it.
+        logging.info("Waiting for the checkpoint of step %d", self._last_step)
+        time.sleep(self._wait_after_file_check_secs)
 
 
 @estimator_export("estimator.experimental.make_stop_at_checkpoint_step_hook")

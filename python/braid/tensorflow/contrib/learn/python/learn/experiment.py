@@ -38,7 +38,7 @@ class Experiment:
         saving_listeners=None,
         check_interval_secs=5,
     ):
-        if not isinstance(estimator, core_estimator.Estimator):
+        if not isinstance(estimator, core_estimator.EstimatorV2):
             raise ValueError(
                 "`estimator` must implement `tf.contrib.learn.Evaluable` and `tf.contrib.learn.Trainable`, or "
                 "`tf.estimator.Estimator`."
