@@ -931,4 +931,3 @@ def _get_default_warm_start_settings(warm_start_from):
     raise ValueError(
         "warm_start_from must be a string or a WarmStartSettings, instead got " f"{type(warm_start_from)}"
     )
-

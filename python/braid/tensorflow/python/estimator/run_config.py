@@ -77,9 +77,7 @@ def _task_of(tf_config, cluster_spec, chief_type):
     """(type, index) of the task of a cluster. chief_type: the job that has one task; None for any."""
     jobs = cluster_spec.as_dict()
     if chief_type is not None:
-        _check(
-            chief_type in jobs, f'If "cluster" is set in TF_CONFIG, it must have one "{chief_type}" node.'
-        )
+        _check(chief_type in jobs, f'If "cluster" is set in TF_CONFIG, it must have one "{chief_type}" node.')
         _check(
             len(jobs[chief_type]) == 1, f'The "cluster" in TF_CONFIG must have only one "{chief_type}" node.'
         )

@@ -433,9 +433,7 @@ def _validate_n_classes(n_classes):
         raise ValueError("n_classes cannot be None")
     if isinstance(n_classes, int) and n_classes <= 2:
         raise ValueError(f"n_classes must be > 2 for multi classification: {n_classes}. ")
-    check_ops.assert_greater(
-        ops.convert_to_tensor(n_classes), 2, message="n_classes must be greater than 2"
-    )
+    check_ops.assert_greater(ops.convert_to_tensor(n_classes), 2, message="n_classes must be greater than 2")
     return n_classes
 
 

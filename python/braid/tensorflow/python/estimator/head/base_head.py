@@ -19,6 +19,7 @@ from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.keras import metrics as keras_metrics
 from braid.tensorflow.python.keras.optimizer_v2 import optimizer_v2
 from braid.tensorflow.python.keras.utils import losses_utils
+from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import lookup_ops
 from braid.tensorflow.python.ops import math_ops
@@ -71,9 +72,7 @@ class Head(metaclass=abc.ABCMeta):
         """A dict of new Metric objects."""
 
     @abc.abstractmethod
-    def update_metrics(
-        self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None
-    ):
+    def update_metrics(self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None):
         """Updates the metrics (those of `metrics`) with a batch, and returns them."""
 
     def _summary_key(self, key):
@@ -206,9 +205,7 @@ class SimpleHead(Head):
             )
         return metrics
 
-    def update_metrics(
-        self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None
-    ):
+    def update_metrics(self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None):
         predictions = self.predictions(logits)
         logits = check_logits_final_dim(logits, self.logits_dimension)
         labels = self._processed_labels(logits, labels)
@@ -465,9 +462,7 @@ def create_estimator_spec_train_op(
         return train_op if update_ops is None else control_flow_ops.group(train_op, *update_ops)
 
 
-def create_estimator_spec_summary(
-    regularized_training_loss, regularization_losses=None, summary_key_fn=None
-):
+def create_estimator_spec_summary(regularized_training_loss, regularization_losses=None, summary_key_fn=None):
     """Summaries of the losses."""
     name = summary_key_fn or (lambda key: key)
     with ops.name_scope(""):

@@ -112,9 +112,7 @@ class MultiHead(base_head.Head):
     def loss_reduction(self):
         reductions = [head.loss_reduction for head in self._heads]
         if len(set(reductions)) > 1:
-            raise ValueError(
-                f"The loss_reduction must be the same for different heads. Given: {reductions}"
-            )
+            raise ValueError(f"The loss_reduction must be the same for different heads. Given: {reductions}")
         return reductions[0]
 
     def _check_logits_and_labels(self, logits, labels=None):
@@ -160,9 +158,7 @@ class MultiHead(base_head.Head):
                 metrics[self._loss_key(head)] = keras_metrics.Mean(name=self._loss_key(head))
         return metrics
 
-    def update_metrics(
-        self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None
-    ):
+    def update_metrics(self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None):
         logits = self._check_logits_and_labels(logits, labels)
         if regularization_losses is not None:
             eval_metrics[self._summary_key(_Keys.LOSS_REGULARIZATION)].update_state(

@@ -130,7 +130,11 @@ class MultiLabelHead(base_head.Thresholds, base_head.Vocabulary, base_head.Simpl
     def _class_keys(self, class_id):
         """The names of the metrics of a class: of its mean, ROC and PR."""
         if self._label_vocabulary is None:
-            keys, name = (_Keys.PROBABILITY_MEAN_AT_CLASS, _Keys.AUC_AT_CLASS, _Keys.AUC_PR_AT_CLASS), class_id
+            keys, name = (
+                _Keys.PROBABILITY_MEAN_AT_CLASS,
+                _Keys.AUC_AT_CLASS,
+                _Keys.AUC_PR_AT_CLASS,
+            ), class_id
         else:
             keys = (_Keys.PROBABILITY_MEAN_AT_NAME, _Keys.AUC_AT_NAME, _Keys.AUC_PR_AT_NAME)
             name = self._label_vocabulary[class_id]
@@ -162,6 +166,4 @@ class MultiLabelHead(base_head.Thresholds, base_head.Vocabulary, base_head.Simpl
             mean, roc, pr = self._class_keys(class_id)
             base_head.update_metric_with_broadcast_weights(eval_metrics[mean], of_class, weights)
             for key in (roc, pr):
-                eval_metrics[key].update_state(
-                    y_true=labels_of_class, y_pred=of_class, sample_weight=weights
-                )
+                eval_metrics[key].update_state(y_true=labels_of_class, y_pred=of_class, sample_weight=weights)

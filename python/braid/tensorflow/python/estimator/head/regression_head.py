@@ -49,15 +49,11 @@ class RegressionHead(base_head.SimpleHead):
         return self._logits_dimension
 
     def _processed_labels(self, logits, labels):
-        labels = base_head.check_dense_labels_match_logits_and_reshape(
-            labels, logits, self._logits_dimension
-        )
+        labels = base_head.check_dense_labels_match_logits_and_reshape(labels, logits, self._logits_dimension)
         return math_ops.cast(labels, dtypes.float32)
 
     def _unweighted_loss(self, logits, labels):
-        return losses.mean_squared_error(
-            labels=labels, predictions=logits, reduction=losses.Reduction.NONE
-        )
+        return losses.mean_squared_error(labels=labels, predictions=logits, reduction=losses.Reduction.NONE)
 
     def predictions(self, logits, keys=None):
         logits = base_head.check_logits_final_dim(logits, self._logits_dimension)
@@ -82,9 +78,7 @@ class RegressionHead(base_head.SimpleHead):
         return metrics
 
     def _update(self, eval_metrics, predictions, labels, weights):
-        eval_metrics[self._summary_key(_Keys.LABEL_MEAN)].update_state(
-            values=labels, sample_weight=weights
-        )
+        eval_metrics[self._summary_key(_Keys.LABEL_MEAN)].update_state(values=labels, sample_weight=weights)
         base_head.update_metric_with_broadcast_weights(
             eval_metrics[self._summary_key(_Keys.PREDICTION_MEAN)], predictions[_Pred.PREDICTIONS], weights
         )

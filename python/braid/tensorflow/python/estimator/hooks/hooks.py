@@ -53,9 +53,7 @@ class InMemoryEvaluatorHook(session_run_hook.SessionRunHook):
             if self._scaffold.init_fn is not None:
                 raise ValueError("InMemoryEvaluator does not support custom init_fn")
             if ops.get_collection(ops.GraphKeys.SAVEABLE_OBJECTS):
-                raise ValueError(
-                    "InMemoryEvaluator does not support saveables other than global variables."
-                )
+                raise ValueError("InMemoryEvaluator does not support saveables other than global variables.")
             self._to_eval = {v.name: v for v in ops.get_collection(ops.GraphKeys.GLOBAL_VARIABLES)}
 
     def after_create_session(self, session, coord):

@@ -43,7 +43,9 @@ class _MultiHead(head_lib._Head):
         names = [head.name for head in self._heads]
         specs = [h.create_loss(features, mode, logits[h.name], labels[h.name]) for h in self._heads]
         factors = self._head_weights or [None] * len(specs)
-        scaled = lambda value, factor: value if factor is None else math_ops.multiply(value, factor)  # noqa: E731
+        scaled = (
+            lambda value, factor: value if factor is None else math_ops.multiply(value, factor)
+        )  # noqa: E731
         return head_lib.LossSpec(
             training_loss=multi_head_lib.merged_loss([s.training_loss for s in specs], self._head_weights),
             unreduced_loss={n: scaled(s.unreduced_loss, f) for n, s, f in zip(names, specs, factors)},
@@ -52,7 +54,14 @@ class _MultiHead(head_lib._Head):
         )
 
     def create_estimator_spec(
-        self, features, mode, logits, labels=None, optimizer=None, train_op_fn=None, regularization_losses=None
+        self,
+        features,
+        mode,
+        logits,
+        labels=None,
+        optimizer=None,
+        train_op_fn=None,
+        regularization_losses=None,
     ):
         """The EstimatorSpec of all heads. See the heads' own."""
         logits = self._split(logits)

@@ -156,7 +156,9 @@ class Experiment:
     def train_and_evaluate(self):
         """Trains, and evaluates after checkpoints. Returns (metrics, results of the exporters)."""
         evaluator = core_training._Evaluator(self._estimator, self._eval_spec(), self._train_steps)
-        listener = core_training._NewCheckpointListener(evaluator, self._throttle_secs)
+        listener = core_training._NewCheckpointListenerForEvaluate(
+            evaluator, self._throttle_secs, core_training._ContinuousEvalListener()
+        )
         self.train(delay_secs=0, saving_listeners=[listener])
         if listener.eval_result is None:
             result, exports = evaluator.evaluate_and_export()

@@ -85,13 +85,16 @@ class RunConfig(core.RunConfig, ClusterConfig):
         if self._given_master is not None:
             self._master = self._given_master
         elif cluster and self._environment != Environment.LOCAL or len(jobs) > 1:
-            self._master = core._address(self._cluster_spec, self._task_type, self._task_id, self.protocol)
+            self._master = core._session_master(
+                self._cluster_spec, self._task_type, self._task_id, self.protocol, {}
+            )
         else:
             self._master = ""
         self._evaluation_master = self._given_evaluation_master
         heads = [job for job in (TaskType.MASTER, TaskType.CHIEF) if job in jobs]
         self._is_chief = self._task_id == 0 and self._task_type == (heads[0] if heads else TaskType.WORKER)
-        self._global_id_in_cluster = core._global_id(jobs, self._task_type, self._task_id) if cluster else 0
+        chief = heads[0] if heads else TaskType.WORKER
+        self._global_id_in_cluster = core._global_id(jobs, self._task_type, self._task_id, chief) if jobs else 0
 
     def _maybe_overwrite_session_config_for_distributed_training(self):
         pass  # sessions of this interface have no filters of devices
