@@ -224,6 +224,13 @@ class TransformationTest(DatasetTest):
         self.assertEqual(self.run_([E.cardinality(D.range(3)), E.cardinality(D.range(3).repeat())]), [3, -1])
         self.assertEqual(self.run_(E.get_single_element(D.range(7, 8))), 7)
 
+    def test_an_error_takes_its_batch(self):
+        checked = E.map_and_batch(lambda x: tf.check_numerics(tf.log(tf.to_float(x - 2)), "log"), 3)
+        element = D.range(6).apply(checked).make_one_shot_iterator().get_next()
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "log : Tensor had"):
+            self.run_(element)
+        self.assertEqual(self.run_(element)[0], 0)
+
     def test_resampling(self):
         resample = E.rejection_resample(lambda x: tf.cast(x, tf.int32), [0.9, 0.1], [0.5, 0.5], seed=1)
         dataset = D.range(1000).repeat().map(lambda x: x % 2).apply(resample)

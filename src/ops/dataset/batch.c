@@ -10,6 +10,7 @@ typedef struct batch_dataset {
     bd_dataset base;
     int64_t size;
     bool drop_remainder;
+    bool counts_errors;           // an error is an element of the batch that fails by it
     braid_shape *padded_shapes;   // [base.count]; NULL: elements must be alike
     braid_tensor *padding_values; // [base.count]; NULL
 } batch_dataset;
@@ -17,6 +18,8 @@ typedef struct batch_dataset {
 typedef struct batch_iterator {
     bd_iterator base;
     BD_ARRAY(braid_tensor) rows; // of base.dataset->count components each
+    int64_t errors;              // that count as elements of the batch
+    braid_status error;          // the first one
 } batch_iterator;
 
 static batch_dataset *dataset_of(const bd_dataset *d)
@@ -199,6 +202,30 @@ static bd_turn give_batch(bd_iterator *it)
     return code ? bd_give_error(it, st) : bd_give(it);
 }
 
+static bd_turn give_first_error(bd_iterator *it)
+{
+    batch_iterator *b = iterator_of(it);
+    drop_rows(b);
+    b->errors = 0;
+    return bd_give_error(it, &b->error);
+}
+
+// The elements so far, and the errors that count as such.
+static int64_t gathered(const bd_iterator *it, const batch_iterator *b)
+{
+    return (int64_t)b->rows.len / it->dataset->count + b->errors;
+}
+
+static bd_turn count_error(bd_iterator *it, bd_iterator *from)
+{
+    batch_iterator *b = iterator_of(it);
+    if (b->errors++ == 0)
+        bd_status_move(&b->error, &from->answer.st);
+    else
+        braid_status_clear(&from->answer.st);
+    return gathered(it, b) == dataset_of(it->dataset)->size ? give_first_error(it) : bd_pull(it, from);
+}
+
 static bd_turn batch_next(bd_iterator *it)
 {
     return bd_pull(it, it->input);
@@ -213,8 +240,13 @@ static bd_turn batch_received(bd_iterator *it, bd_iterator *from)
         bd_array_reserve(&b->rows, b->rows.len + count);
         bd_answer_take(from, b->rows.items + b->rows.len);
         b->rows.len += count;
-        return (int64_t)(b->rows.len / count) == d->size ? give_batch(it) : bd_pull(it, from);
+        if (gathered(it, b) < d->size) return bd_pull(it, from);
+        return b->errors ? give_first_error(it) : give_batch(it);
     }
+    bool is_cancelled = bd_cancellation_is_cancelled(it->chain->token);
+    if (d->counts_errors && from->answer.kind == BD_ANSWER_ERROR && !is_cancelled)
+        return count_error(it, from);
+    if (b->errors) return give_first_error(it);
     if (from->answer.kind == BD_ANSWER_END && b->rows.len > 0 && !d->drop_remainder) return give_batch(it);
     drop_rows(b);
     return bd_pass(it, from);
@@ -225,6 +257,7 @@ static void close_batch(bd_iterator *it)
     batch_iterator *b = iterator_of(it);
     drop_rows(b);
     bd_array_free(&b->rows);
+    bd_status_fini(&b->error);
 }
 
 #define BATCH_KIND(NAME)                                                                                     \
@@ -272,7 +305,7 @@ static void set_shapes(bd_dataset *d)
             bd_batch_shape(&d->shapes[i], dataset_of(d)->drop_remainder ? dataset_of(d)->size : -1);
 }
 
-bd_dataset *bd_batch_dataset_new(bd_op_ctx *c, bd_dataset *input, int64_t size, bool drop_remainder)
+bd_dataset *bd_batch_of_answers_new(bd_op_ctx *c, bd_dataset *input, int64_t size, bool drop_remainder)
 {
     BD_STATUS(st);
     bd_dataset *d;
@@ -282,6 +315,7 @@ bd_dataset *bd_batch_dataset_new(bd_op_ctx *c, bd_dataset *input, int64_t size, 
     }
     dataset_of(d)->size = size;
     dataset_of(d)->drop_remainder = drop_remainder;
+    dataset_of(d)->counts_errors = true;
     set_shapes(d);
     return d;
 }

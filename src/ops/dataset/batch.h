@@ -12,7 +12,8 @@ braid_code bd_stack_rows(braid_tensor *out, braid_tensor *first, int stride, int
 // Returns the shape of a component in a batch of `size` (-1: unknown).
 braid_shape bd_batch_shape(const braid_shape *row, int64_t size);
 
-// Batches of `size` elements of `input`. NULL: the kernel has failed.
-bd_dataset *bd_batch_dataset_new(bd_op_ctx *c, bd_dataset *input, int64_t size, bool drop_remainder);
+// Batches of `size` elements of `input`, of which an error is one: its batch fails, and the next one begins
+// behind the last of its elements. NULL: the kernel has failed.
+bd_dataset *bd_batch_of_answers_new(bd_op_ctx *c, bd_dataset *input, int64_t size, bool drop_remainder);
 
 #endif

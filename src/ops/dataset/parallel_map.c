@@ -302,7 +302,7 @@ static void map_and_batch_run(bd_op_ctx *c)
     if (!d) return;
     for (int i = 0; i < d->count; i++) // the attrs are those of the batches
         d->shapes[i] = BD_SHAPE_UNKNOWN;
-    bd_dataset *batches = bd_batch_dataset_new(c, d, size, bd_tensor_bool(bd_input(c, last))[0]);
+    bd_dataset *batches = bd_batch_of_answers_new(c, d, size, bd_tensor_bool(bd_input(c, last))[0]);
     bd_dataset_unref(d);
     if (batches) bd_output_dataset(c, batches);
 }
@@ -324,7 +324,6 @@ static braid_code map_and_batch_shape(bd_shape_ctx *c, braid_status *st)
                  "; preserve_cardinality:bool=false; " BD_DATASET_METADATA,                                  \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = map_and_batch_shape,                                     \
         .kernels = BD_FUNC_KERNEL(f, map_and_batch_run),                                                     \
-        .deviation = "After an error the next batch begins with the next element.",                          \
         .doc =                                                                                               \
             "Applies a function to each element of a dataset, several at a time, and batches the results."   \
     }
