@@ -2,6 +2,8 @@
 
 import collections
 import hashlib
+import sys
+import types
 
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
@@ -782,7 +784,18 @@ class DropoutWrapper(_RNNCellWrapperV1):
             "input_size": self._input_size,
             "seed": self._seed,
         }
+        if self._dropout_state_filter is not _default_dropout_state_filter_visitor:
+            keys = ("dropout_fn", "dropout_fn_type", "dropout_fn_module")
+            config.update(zip(keys, _dumped(self._dropout_state_filter)))
         return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        dumped = [config.pop(key, None) for key in ("dropout_fn", "dropout_fn_type", "dropout_fn_module")]
+        if dumped[0] is not None:
+            config["dropout_state_filter_visitor"] = _loaded(*dumped, custom_objects)
+        return cls(**config)
 
 
 def _enumerated_map_structure_up_to(shallow_structure, map_fn, *args):
@@ -794,6 +807,27 @@ def _enumerated_map_structure_up_to(shallow_structure, map_fn, *args):
         return map_fn(number[0], *values)
 
     return nest.map_structure_up_to(shallow_structure, counted, *args)
+
+
+def _dumped(function):
+    """A function for a config: (its code or name, which of the two, its module)."""
+    from braid.tensorflow.python.keras.utils import generic_utils
+
+    if isinstance(function, types.FunctionType):
+        return generic_utils.func_dump(function), "lambda", function.__module__
+    return function.__name__, "function", function.__module__
+
+
+def _loaded(dumped, kind, module, custom_objects):
+    """The function that `_dumped` has written."""
+    from braid.tensorflow.python.keras.utils import generic_utils
+
+    known = {**globals(), **getattr(sys.modules.get(module), "__dict__", {}), **(custom_objects or {})}
+    if kind == "lambda":
+        return generic_utils.func_load(dumped, globs=known)
+    return generic_utils.deserialize_keras_object(
+        dumped, custom_objects=custom_objects, printable_module_name="function in wrapper"
+    )
 
 
 @tf_export(v1=["nn.rnn_cell.ResidualWrapper"])
@@ -815,6 +849,23 @@ class ResidualWrapper(_RNNCellWrapperV1):
             return nest.map_structure(lambda i, o: i + o, inputs, outputs)
 
         return (self._residual_fn or default_residual_fn)(inputs, outputs), new_state
+
+    # The third key is TensorFlow's, as it is spelled there.
+
+    def get_config(self):
+        config = super().get_config()
+        if self._residual_fn is not None:
+            keys = ("residual_fn", "residual_fn_type", "residule_fn_module")
+            config.update(zip(keys, _dumped(self._residual_fn)))
+        return config
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        dumped = [config.pop(key, None) for key in ("residual_fn", "residual_fn_type", "residule_fn_module")]
+        if dumped[0] is not None:
+            config["residual_fn"] = _loaded(*dumped, custom_objects)
+        return cls(**config)
 
 
 @tf_export(v1=["nn.rnn_cell.DeviceWrapper"])

@@ -58,9 +58,9 @@ class StackedRNNCells(Layer):
         for cell, state in zip(self.cells, nested):
             state = list(state) if isinstance(state, (list, tuple)) else [state]
             own = {k: v for k, v in kwargs.items() if k in getattr(cell, "_call_fn_args", ())}
-            inputs, state = cell.call(inputs, state, **own)
-            new.append(tuple(state) if isinstance(cell.state_size, (list, tuple)) else nest.flatten(state)[0])
-        return inputs, nest.flatten(tuple(new))
+            inputs, state = cell.call(inputs, _states_of(cell, state), **own)
+            new.append(state)
+        return inputs, nest.pack_sequence_as(self.state_size, nest.flatten(new))
 
     def build(self, input_shape):
         shape = input_shape
@@ -85,6 +85,13 @@ class StackedRNNCells(Layer):
         config = dict(config)
         cells = [deserialize(c, custom_objects=custom_objects) for c in config.pop("cells")]
         return cls(cells, **config)
+
+
+def _states_of(cell, states):
+    """The states as a cell takes them: a cell of tf.nn has a single one by itself, other layers in a list."""
+    is_of_nn = not isinstance(cell, Layer) or hasattr(cell, "_is_tf_rnn_cell")
+    is_single = len(states) == 1 and not isinstance(cell.state_size, (list, tuple))
+    return states[0] if is_of_nn and is_single else states
 
 
 def _zero_state(cell, inputs, batch_size, dtype):
@@ -281,12 +288,8 @@ class RNN(Layer):
         return [output] + list(states) if self.return_state else output
 
     def _stepped(self, x, states, **kwargs):
-        if isinstance(self.cell, Layer):
-            return self.cell.call(x, list(states), **kwargs)
-        states = (
-            states[0] if len(states) == 1 and not isinstance(self.cell.state_size, (list, tuple)) else states
-        )
-        return self.cell.call(x, states, **kwargs)
+        states = list(states) if isinstance(self.cell, Layer) else states
+        return self.cell.call(x, _states_of(self.cell, states), **kwargs)
 
     def reset_states(self, states=None):
         """Sets the states to zero, or to arrays."""
