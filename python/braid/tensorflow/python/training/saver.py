@@ -230,6 +230,7 @@ class BaseSaverBuilder:
                     restore_op = self._AddRestoreOps(
                         filename_tensor, saveables, restore_sequentially, reshape
                     )
+        _name_partitioned_variables(ops.get_default_graph())
         return protos.SaverDef(
             filename_tensor_name=filename_tensor.name,
             save_tensor_name=save_tensor.name if build_save else "",
@@ -239,6 +240,17 @@ class BaseSaverBuilder:
             keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
             version=self._write_version,
         )
+
+
+def _name_partitioned_variables(graph):
+    """Has a tensor of the name of each partitioned variable in a collection: a MetaGraph has it by its name."""
+    for key in graph.get_all_collection_keys():
+        for element in graph.get_collection(key):
+            if isinstance(element, variables.PartitionedVariable):
+                try:
+                    graph.get_operation_by_name(element.name)
+                except KeyError:
+                    element.as_tensor()
 
 
 class BulkSaverBuilder(BaseSaverBuilder):
