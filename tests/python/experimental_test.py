@@ -4,6 +4,7 @@ import unittest
 
 import support  # noqa: F401, before the others: where the package is
 import braid.tensorflow as tf
+from braid.tensorflow.python.estimator.canned import kmeans
 from braid.tensorflow.python.ops import parallel_for
 import numpy as np
 
@@ -234,6 +235,49 @@ class SmallFunctionsTest(GraphTest):
             resolver.SimpleClusterResolver(tf.train.ClusterSpec({"worker": ["b:1"]})),
         )
         self.assertEqual(both.cluster_spec().as_dict(), {"worker": ["a:1", "b:1"], "ps": ["p:1"]})
+
+
+class KMeansTest(GraphTest):
+    """Two groups of points; the first centers are in one of them."""
+
+    points = np.array([[0.0, 0.0], [0.0, 2.0], [10.0, 0.0], [10.0, 2.0]], np.float32)
+
+    def test_centers_move_to_the_means(self):
+        for options in ({}, {"use_mini_batch": True}):
+            means = tf.contrib.factorization.KMeans(
+                tf.constant(self.points), 2, initial_clusters=self.points[1:3], **options
+            )
+            scores, indices, _, initialized, init_op, train_op = means.training_graph()
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                while not session.run(initialized):
+                    session.run(init_op)
+                for _ in range(3):
+                    session.run(train_op)
+                self.assertEqual(session.run(indices[0]).tolist(), [0, 0, 1, 1])
+                self.assertEqual(session.run(scores[0]).shape, (4, 2))
+
+    def test_an_estimator(self):
+        means = tf.estimator.experimental.KMeans(
+            2, initial_clusters=self.points[1:3], use_mini_batch=False, relative_tolerance=1e-3
+        )
+
+        def points():
+            return tf.train.limit_epochs(tf.constant(self.points), num_epochs=8)
+
+        means.train(points)
+        self.assertAlmostEqual(means.score(points), 4.0, places=4)
+        self.assertEqual(np.round(means.cluster_centers(), 3).tolist(), [[0.0, 1.0], [10.0, 1.0]])
+
+    def test_workers_wait_for_the_centers(self):
+        initialized = tf.Variable(False)
+        missing = kmeans._ready_when_initialized(initialized)
+        with tf.Session() as session:
+            self.assertEqual(session.run(missing).tolist(), [b"Variable"])
+            session.run(initialized.initializer)
+            self.assertEqual(session.run(missing).tolist(), [b"clusters"])
+            session.run(initialized.assign(True))
+            self.assertEqual(session.run(missing).tolist(), [])
 
 
 if __name__ == "__main__":

@@ -40,14 +40,6 @@ def boosted_trees_regressor_train_in_memory(*args, **kwargs):
     _refuse("experimental.boosted_trees_regressor_train_in_memory")
 
 
-@estimator_export("estimator.experimental.KMeans")
-class KMeansClustering(BoostedTreesClassifier):
-    """Refused: there are no kernels."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError("tf.estimator.experimental.KMeans: Braid has no kernels for k-means")
-
-
 @estimator_export("estimator.experimental.LinearSDCA")
 class LinearSDCA:
     """Refused: there are no kernels."""

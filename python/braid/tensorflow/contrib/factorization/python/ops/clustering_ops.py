@@ -1,0 +1,11 @@
+"""k-means: the classes and constants of ops/clustering_ops.py."""
+
+from braid.tensorflow.python.ops.clustering_ops import (  # noqa: F401
+    CLUSTERS_VAR_NAME,
+    COSINE_DISTANCE,
+    KMC2_INIT,
+    KMEANS_PLUS_PLUS_INIT,
+    RANDOM_INIT,
+    SQUARED_EUCLIDEAN_DISTANCE,
+    KMeans,
+)
