@@ -15,6 +15,14 @@ extern "C" {
 
 typedef struct braid_run_metadata braid_run_metadata;
 
+/// What a record has; the parts of the message RunMetadata.
+enum {
+    BRAID_RECORD_STATS = 1, ///< what ran when (step_stats); the run is traced, which makes it slower
+    /// The graphs that ran, a GraphDef for each task, or in this process for each device: pruned, placed and
+    /// rewritten, with the nodes that send and receive (partition_graphs). It does not trace the run.
+    BRAID_RECORD_GRAPHS = 2
+};
+
 /// Makes an empty record, for braid_run_args.metadata; a run replaces its content. Runs at the same time need
 /// one each.
 BRAID_API braid_run_metadata *braid_run_metadata_new(void);

@@ -111,9 +111,10 @@ typedef struct braid_run_args {
     braid_op *const *targets; ///< nodes to run without a value
     int target_count;
     int64_t timeout_ms; ///< DeadlineExceeded after this; 0: after the session's
-    /// Not NULL: the run is traced (RunOptions.FULL_TRACE), which makes it slower, and this receives the
-    /// record of a run that succeeds.
+    /// Not NULL: this receives the record of a run that succeeds.
     braid_run_metadata *metadata;
+    /// What the record has, BRAID_RECORD_...; 0: BRAID_RECORD_STATS (RunOptions.FULL_TRACE).
+    unsigned records;
     /// Ends this run with Cancelled; of the same session. NULL: none. Borrowed for the call. It costs the run
     /// nothing.
     braid_cancellation *cancellation;
@@ -164,7 +165,8 @@ typedef struct braid_callable_options {
     const braid_connection *connections; ///< borrowed for the call
     int connection_count;
     int64_t timeout_ms; ///< of each run: DeadlineExceeded after this; 0: after the session's
-    bool is_traced;     ///< traces the runs, which makes them slower, so that they can return their records
+    bool is_traced;     ///< the runs can return their records
+    unsigned records;   ///< what these have, BRAID_RECORD_...; 0: BRAID_RECORD_STATS, which makes runs slower
 } braid_callable_options;
 
 /// Plans the runs of `signature`. `options` NULL: the defaults. NULL on an error: those of a run, or

@@ -17,7 +17,8 @@ typedef struct {
     braid_tensor **fetched;
     braid_op **targets;
     Py_ssize_t feed_count, fetch_count, target_count;
-    braid_run_metadata *metadata; // NULL: not traced
+    braid_run_metadata *metadata; // NULL: no record
+    unsigned records;             // what it has, BRAID_RECORD_...
     braid_feed few_feeds[VALUES_MAX];
     braid_fetch few_fetches[VALUES_MAX];
     braid_tensor *few_fetched[VALUES_MAX];
@@ -102,7 +103,8 @@ static braid_run_args args_of(const step *s, long long timeout_ms)
                             .targets = s->targets,
                             .target_count = (int)s->target_count,
                             .timeout_ms = timeout_ms,
-                            .metadata = s->metadata};
+                            .metadata = s->metadata,
+                            .records = s->records};
 }
 
 static PyObject *tensor_list(braid_tensor **tensors, Py_ssize_t count)
@@ -145,15 +147,16 @@ static PyObject *run_step(PyObject *session, step *s, long long timeout_ms)
 
 PyObject *native_run(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"feeds", "fetches", "targets", "timeout_ms", "trace", NULL};
+    static char *names[] = {"feeds", "fetches", "targets", "timeout_ms", "records", NULL};
     PyObject *feeds, *fetches, *targets;
     long long timeout_ms = 0;
-    int trace = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!|Lp", names, &PyList_Type, &feeds, &PyList_Type,
-                                     &fetches, &PyList_Type, &targets, &timeout_ms, &trace))
+    unsigned records = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!|LI", names, &PyList_Type, &feeds, &PyList_Type,
+                                     &fetches, &PyList_Type, &targets, &timeout_ms, &records))
         return NULL;
     step s;
-    s.metadata = trace ? braid_run_metadata_new() : NULL;
+    s.metadata = records ? braid_run_metadata_new() : NULL;
+    s.records = records;
     PyObject *results = NULL;
     if (step_init(&s, feeds, fetches, targets)) results = run_step(self, &s, timeout_ms);
     step_free(&s);

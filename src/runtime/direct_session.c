@@ -137,7 +137,8 @@ static void time_is_up(void *arg)
 {
     const bd_direct_limit *l = arg;
     BD_STATUS(why);
-    bd_fail(why, BRAID_DEADLINE_EXCEEDED, "The run timed out after %lld ms", (long long)l->ms);
+    bd_fail(why, BRAID_DEADLINE_EXCEEDED,
+            "Timed out waiting for notification: the run took longer than %lld ms", (long long)l->ms);
     bd_cancellation_cancel(l->cancellation, why);
 }
 
@@ -250,17 +251,25 @@ const char *bd_direct_container(char buf[BD_DIRECT_CONTAINER_MAX], int64_t id)
     return at;
 }
 
-static void write_metadata(const bd_direct_session *s, bd_step_stats_collector *stats, bd_message *metadata)
+static void write_stats(const bd_direct_session *s, bd_step_stats_collector *stats, bd_wire_writer *out)
 {
     bd_message all;
     bd_message_init(&all);
     for (int i = 0; i < s->device_count; i++)
         bd_step_stats_proto_write(stats, s->infos[i].name, &all);
-    bd_wire_writer writer;
-    bd_wire_writer_init(&writer, metadata);
-    bd_wire_put_message(&writer, BD_RUN_METADATA_STEP_STATS, &all);
-    bd_wire_writer_finish(&writer);
+    bd_wire_put_message(out, BD_RUN_METADATA_STEP_STATS, &all);
     bd_message_fini(&all);
+}
+
+static void write_metadata(const bd_direct_session *s, const bd_executable *entry,
+                           bd_step_stats_collector *stats, const bd_session_run *run)
+{
+    bd_wire_writer out;
+    bd_wire_writer_init(&out, run->metadata);
+    if (stats) write_stats(s, stats, &out);
+    if (run->records & BRAID_RECORD_GRAPHS)
+        bd_executable_write_graphs(entry, BD_RUN_METADATA_PARTITION_GRAPHS, &out);
+    bd_wire_writer_finish(&out);
 }
 
 // Runs the compiled entry of the signature. `f` is open and has the order of the feeds and fetches.
@@ -274,10 +283,10 @@ static braid_code run_entry(bd_direct_session *s, bd_executable *entry, frame_va
     bd_step step = {.id = bd_direct_draw_step_id(s), .frame = &f->frame, .pool = s->intra};
     step.container = bd_direct_container(container, step.id);
     step.collectives = &s->collectives;
-    if (v->metadata) step.stats = bd_step_stats_collector_new();
+    if (v->records & BRAID_RECORD_STATS) step.stats = bd_step_stats_collector_new();
     braid_code code = run_limited(s, entry, &step, v, st);
     if (!code) code = take_results(f, sig, v->fetches, st);
-    if (!code && v->metadata) write_metadata(s, step.stats, v->metadata);
+    if (!code && v->metadata) write_metadata(s, entry, step.stats, v);
     bd_step_stats_collector_unref(step.stats);
     return code;
 }

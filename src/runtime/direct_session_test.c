@@ -3,7 +3,9 @@
 // labels: concurrent
 #include "runtime/testing/test_ops.h"
 
+#include "proto/pack.h"
 #include "runtime/testing/test_graph.h"
+#include "tensorflow/core/protobuf/config.pb-c.h"
 #include <stdio.h>
 
 static void feeds_and_fetches_may_be_in_any_order_and_repeated(void **state)
@@ -168,11 +170,101 @@ static void a_session_has_a_time_limit_of_its_own(void **state)
     BD_STATUS(st);
     braid_tensor *value;
     tg_try(s, wait, NULL, &value, st);
-    assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out after 1000 ms; waiting for wait (TestWait)");
+    assert_error(
+        st, BRAID_DEADLINE_EXCEEDED,
+        "Timed out waiting for notification: the run took longer than 1000 ms; waiting for wait (TestWait)");
     braid_fetch fetch = {wait, &value}; // the limit of the run has precedence
     braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1, .timeout_ms = 30}, st);
-    assert_error(st, BRAID_DEADLINE_EXCEEDED, "timed out after 30 ms");
+    assert_error(st, BRAID_DEADLINE_EXCEEDED, "took longer than 30 ms");
     tg_assert_fetch(s, tg_float(g, NULL, 1), NULL, 1);
+    tg_close(s, g);
+}
+
+// ---- Records ----
+
+// The negative on the second device of what is on the first.
+static braid_out on_two_devices(braid_graph *g)
+{
+    braid_push_device(g, "/cpu:0");
+    const braid_out x = tg_placeholder(g, "x", BRAID_FLOAT);
+    braid_pop_device(g);
+    braid_push_device(g, "/cpu:1");
+    const braid_out y = tg1(g, "Neg", "y", x);
+    braid_pop_device(g);
+    return y;
+}
+
+static bool has_node(const Tensorflow__GraphDef *graph, const char *op, const char *device)
+{
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (strcmp(graph->node[i]->op, op) == 0 && strcmp(graph->node[i]->device, device) == 0) return true;
+    return false;
+}
+
+// What ran: a graph for each device, which send and receive.
+static void check_graphs(const Tensorflow__RunMetadata *m)
+{
+    static const char first[] = "/job:localhost/replica:0/task:0/device:CPU:0",
+                      second[] = "/job:localhost/replica:0/task:0/device:CPU:1";
+    assert_int_equal(m->n_partition_graphs, 2);
+    const int of_first = has_node(m->partition_graphs[0], "_Arg", first) ? 0 : 1;
+    const Tensorflow__GraphDef *a = m->partition_graphs[of_first], *b = m->partition_graphs[1 - of_first];
+    assert_true(has_node(a, "_Arg", first) && has_node(a, "_Send", first));
+    assert_true(has_node(b, "_Recv", second) && has_node(b, "Neg", second) && has_node(b, "_Retval", second));
+    assert_int_equal(a->n_node, 2);
+    assert_int_equal(b->n_node, 3);
+}
+
+static void a_record_has_what_is_asked_for(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    const braid_out y = on_two_devices(g), x = {braid_graph_find(g, "x"), 0};
+    braid_session *s = tg_session(g, &(braid_session_options){.cpu_devices = 2});
+    braid_run_metadata *record = braid_run_metadata_new();
+    braid_tensor *three = braid_tensor_float(3);
+    const braid_feed feed = {x, three};
+    const unsigned rows[] = {0, BRAID_RECORD_STATS, BRAID_RECORD_GRAPHS,
+                             BRAID_RECORD_STATS | BRAID_RECORD_GRAPHS};
+    for (size_t i = 0; i < BD_COUNTOF(rows) * 2; i++) {
+        const unsigned records = rows[i / 2];
+        BD_STATUS(st);
+        BD_PROTO_ARENA(arena);
+        braid_tensor *value = NULL;
+        const braid_fetch fetch = {y, &value};
+        if (i % 2) {
+            const braid_signature signature = {.feeds = &x, .feed_count = 1, .fetches = &y, .fetch_count = 1};
+            const braid_callable_options options = {.is_traced = true, .records = records};
+            const braid_tensor *fed = three;
+            braid_callable *c = braid_callable_new(s, &signature, &options, st);
+            braid_callable_run(c, &fed, &value, record, st);
+            braid_callable_free(c);
+        } else {
+            braid_session_run(s,
+                              &(braid_run_args){.feeds = &feed,
+                                                .feed_count = 1,
+                                                .fetches = &fetch,
+                                                .fetch_count = 1,
+                                                .metadata = record,
+                                                .records = records},
+                              st);
+        }
+        assert_ok(st);
+        assert_float_equal(*(const float *)braid_tensor_data(value), -3, 0);
+        braid_tensor_free(value);
+        size_t len;
+        const void *bytes = braid_run_metadata_data(record, &len);
+        const Tensorflow__RunMetadata *m =
+            bd_proto_unpack(&tensorflow__run_metadata__descriptor, bytes, len, arena, st);
+        assert_non_null(m);
+        assert_int_equal(m->step_stats != NULL, records != BRAID_RECORD_GRAPHS);
+        if (records & BRAID_RECORD_GRAPHS)
+            check_graphs(m);
+        else
+            assert_int_equal(m->n_partition_graphs, 0);
+    }
+    braid_tensor_free(three);
+    braid_run_metadata_free(record);
     tg_close(s, g);
 }
 
@@ -387,6 +479,7 @@ int main(void)
         cmocka_unit_test(an_error_in_the_graph_is_the_error_of_the_run),
         cmocka_unit_test(variables_belong_to_their_session),
         cmocka_unit_test(a_session_has_a_time_limit_of_its_own),
+        cmocka_unit_test(a_record_has_what_is_asked_for),
         cmocka_unit_test(a_waiter_gets_its_notification),
         cmocka_unit_test(a_notification_before_the_wait_is_not_missed),
         cmocka_unit_test(devices_are_listed),

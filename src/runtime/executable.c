@@ -58,6 +58,16 @@ bool bd_executable_uses_rendezvous(const bd_executable *e)
     return e->uses_rendezvous;
 }
 
+void bd_executable_write_graphs(const bd_executable *e, uint32_t field, bd_wire_writer *out)
+{
+    for (int i = 0; i < e->partition_count; i++) {
+        const braid_graph *g = bd_plan_graph(e->partitions[i].plan);
+        bd_wire_put_tag(out, field, BD_WIRE_BYTES);
+        bd_wire_put_varint(out, bd_graph_write_size(g, 0, true));
+        bd_graph_write(g, 0, true, out);
+    }
+}
+
 static bd_device *find_device(const bd_local_devices *devices, const char *name)
 {
     for (int i = 0; i < devices->count; i++) {

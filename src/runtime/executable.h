@@ -2,6 +2,7 @@
 #ifndef BD_RUNTIME_EXECUTABLE_H
 #define BD_RUNTIME_EXECUTABLE_H
 
+#include "base/wire.h"
 #include "runtime/plan.h"
 
 typedef struct bd_executable bd_executable;
@@ -22,6 +23,9 @@ braid_code bd_executable_compile_body(braid_graph *g, const bd_local_devices *de
 
 bool bd_executable_uses_rendezvous(const bd_executable *e);
 int bd_executable_partition_count(const bd_executable *e); // the devices it runs on
+
+// Writes the graph of each plan as field `field`, a GraphDef.
+void bd_executable_write_graphs(const bd_executable *e, uint32_t field, bd_wire_writer *out);
 
 // Runs all plans, one on this thread and the others from `pool`, and waits until all have ended. `model` is
 // the step of each but for the resources, which are the device's. The status is the root cause; the step's

@@ -116,6 +116,7 @@ static braid_code run(braid_session *s, const braid_run_args *args, braid_status
                                                    .fetches = q.fetch_values,
                                                    .timeout_ms = args->timeout_ms,
                                                    .metadata = args->metadata ? &metadata : NULL,
+                                                   .records = bd_records(args->metadata, args->records),
                                                    .cancellation = cancellation},
                                  st);
     if (!code) bd_session_store_fetches(args, q.fetch_values);

@@ -16,7 +16,7 @@ typedef struct bd_session bd_session;
 // How a callable runs.
 typedef struct bd_callable_options {
     int64_t timeout_ms; // 0: the session's timeout
-    bool is_traced;
+    unsigned records;   // of its runs, BRAID_RECORD_...; 0: none
 } bd_callable_options;
 
 // One run of a session.
@@ -25,7 +25,8 @@ typedef struct bd_session_run {
     const braid_tensor *const *feeds; // [signature->feed_count] borrowed
     braid_tensor *fetches;            // [signature->fetch_count] "no tensor" before, set on success
     int64_t timeout_ms;               // 0: the session's own
-    bd_message *metadata;             // receives the RunMetadata message (empty before); NULL: not traced
+    bd_message *metadata;             // receives the RunMetadata message (empty before); NULL: no record
+    unsigned records;                 // what it has, BRAID_RECORD_...; 0 without metadata
     bd_cancellation *cancellation;    // below the session's; NULL: the session's
 } bd_session_run;
 

@@ -61,7 +61,7 @@ struct braid_callable {
     braid_session *session; // a reference
     signature_copy signature;
     int64_t handle;
-    bool is_traced;
+    unsigned records; // 0: its runs are not traced
 };
 
 static char *name_of(braid_out out)
@@ -92,7 +92,8 @@ static braid_code set_connections(braid_callable *c, const braid_callable_option
 static braid_code make(braid_callable *c, const braid_callable_options *o, braid_status *st)
 {
     braid_session *s = c->session;
-    const bd_callable_options options = {.timeout_ms = o->timeout_ms, .is_traced = o->is_traced};
+    const bd_callable_options options = {.timeout_ms = o->timeout_ms,
+                                         .records = bd_records(o->is_traced, o->records)};
     if (set_connections(c, o, st) || bd_session_send_new_nodes(s, st)) return st->code;
     return s->impl->ops->make_callable(s->impl, &c->signature.request.signature, &options, &c->handle, st);
 }
@@ -112,7 +113,7 @@ static braid_callable *callable_new(braid_session *session, const braid_signatur
     if (bd_session_check_graph(session, st) || check_signature(session, signature, st)) return NULL;
     braid_callable *c = bd_calloc(1, sizeof *c);
     c->session = bd_session_ref(session);
-    c->is_traced = options->is_traced;
+    c->records = bd_records(options->is_traced, options->records);
     signature_copy_init(&c->signature, signature);
     if (!make(c, options, st)) return c;
     callable_drop(c);
@@ -139,7 +140,7 @@ static braid_code run_callable(const braid_callable *c, const braid_tensor *cons
     const bd_run_signature *signature = &c->signature.request.signature;
     for (int i = 0; i < signature->feed_count; i++)
         if (bd_session_check_feed(i, c->signature.feeds[i].out, feeds[i], st)) return st->code;
-    if (metadata && !c->is_traced)
+    if (metadata && !c->records)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Metadata of a callable whose runs are not traced: set is_traced in its options");
     bd_cancellation *token;
@@ -152,6 +153,7 @@ static braid_code run_callable(const braid_callable *c, const braid_tensor *cons
                                 .feeds = feeds,
                                 .fetches = values,
                                 .metadata = metadata ? &message : NULL,
+                                .records = metadata ? c->records : 0,
                                 .cancellation = token};
     if (!impl->ops->run_callable(impl, c->handle, &run, st)) {
         for (int i = 0; i < signature->fetch_count; i++)

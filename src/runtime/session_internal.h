@@ -31,6 +31,12 @@ void bd_session_unref(braid_session *s);
 // Hands `from` to the caller's status, which may be NULL.
 braid_code bd_session_report(braid_status *to, braid_status *from);
 
+// What a run records, of what the caller says.
+static inline unsigned bd_records(bool is_recorded, unsigned records)
+{
+    return !is_recorded ? 0 : records ? records : BRAID_RECORD_STATS;
+}
+
 // The error of the graph, if it has one.
 braid_code bd_session_check_graph(const braid_session *s, braid_status *st);
 // The token of a call's cancellation. InvalidArgument when that is of another session.

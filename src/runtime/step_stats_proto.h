@@ -5,7 +5,9 @@
 #include "base/wire.h"
 #include "runtime/step_stats_collector.h"
 
-#define BD_RUN_METADATA_STEP_STATS 1 // the field of RunMetadata
+// Fields of RunMetadata.
+#define BD_RUN_METADATA_STEP_STATS 1
+#define BD_RUN_METADATA_PARTITION_GRAPHS 3
 
 // Appends a StepStats message with the records of one device to `out`. Several one after the other are one
 // message of all devices.

@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "proto/pack.h"
 #include "support/test_cluster.h"
+#include "tensorflow/core/protobuf/config.pb-c.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -352,6 +354,82 @@ static void the_operation_timeout_of_a_session_holds_for_steps(void **state)
     }
 }
 
+static void a_server_has_a_timeout_for_sessions_that_have_none(void **state)
+{
+    fixture *f = *state;
+    test_start_all(f->cluster, &(braid_server_options){.operation_timeout_ms = 300});
+    const braid_out never = test_never(f->graph, "never", PS, NULL);
+    static const struct {
+        braid_session_options options;
+        int64_t run_ms;
+        const char *words;
+    } rows[] = {
+        {{0}, 0, "300 ms"},
+        {{.allow_soft_placement = true}, 0, "300 ms"},
+        {{.operation_timeout_ms = 200}, 0, "200 ms"},
+        {{.operation_timeout_ms = 200}, 250, "250 ms"},
+        {{0}, 350, "350 ms"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        BD_STATUS(st);
+        braid_session *s = test_remote_session(f->cluster, f->graph, "worker", 0, &rows[i].options, st);
+        assert_non_null(s);
+        float value;
+        test_fetch_status(s, never, rows[i].run_ms, &value, st);
+        assert_error(st, BRAID_DEADLINE_EXCEEDED, rows[i].words);
+        close_session(s);
+    }
+}
+
+static bool has_node(const Tensorflow__GraphDef *graph, const char *op, const char *device)
+{
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (strcmp(graph->node[i]->op, op) == 0 && strcmp(graph->node[i]->device, device) == 0) return true;
+    return false;
+}
+
+static void a_record_has_the_graph_of_each_task(void **state)
+{
+    fixture *f = *state;
+    static const char ps[] = "/job:ps/replica:0/task:0/device:CPU:0",
+                      worker[] = "/job:worker/replica:0/task:0/device:CPU:0";
+    const model m = make_model(f->graph);
+    test_start_all(f->cluster, NULL);
+    braid_run_metadata *record = braid_run_metadata_new();
+    for (int i = 0; i < 4; i++) {
+        const unsigned records = i < 2 ? BRAID_RECORD_GRAPHS : BRAID_RECORD_STATS;
+        BD_STATUS(st);
+        BD_PROTO_ARENA(arena);
+        braid_session *s = i % 2 ? test_remote_session(f->cluster, f->graph, "worker", 0, NULL, st)
+                                 : test_session(f->cluster, f->graph, "worker", 0, NULL, st);
+        test_run(s, m.init);
+        braid_tensor *value = NULL;
+        const braid_fetch fetch = {m.twice, &value};
+        braid_session_run(
+            s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1, .metadata = record, .records = records},
+            st);
+        if (st->code) fail_msg("%s", st->message);
+        braid_tensor_free(value);
+        size_t len;
+        const void *bytes = braid_run_metadata_data(record, &len);
+        const Tensorflow__RunMetadata *got =
+            bd_proto_unpack(&tensorflow__run_metadata__descriptor, bytes, len, arena, st);
+        assert_non_null(got);
+        assert_int_equal(got->step_stats != NULL, records == BRAID_RECORD_STATS);
+        assert_int_equal(got->n_partition_graphs, records == BRAID_RECORD_GRAPHS ? 2 : 0);
+        if (records == BRAID_RECORD_GRAPHS) {
+            const int of_ps = has_node(got->partition_graphs[0], "VariableV2", ps) ? 0 : 1;
+            const Tensorflow__GraphDef *there = got->partition_graphs[of_ps],
+                                       *here = got->partition_graphs[1 - of_ps];
+            assert_true(has_node(there, "VariableV2", ps) && has_node(there, "_Send", ps));
+            assert_true(has_node(here, "_Recv", worker) && has_node(here, "Mul", worker));
+            assert_false(has_node(here, "VariableV2", ps));
+        }
+        close_session(s);
+    }
+    braid_run_metadata_free(record);
+}
+
 static void closing_a_session_ends_its_steps(void **state)
 {
     fixture *f = *state;
@@ -531,6 +609,8 @@ int main(void)
         TEST(an_unknown_device_is_refused),
         TEST(a_step_ends_at_its_timeout_and_names_the_missing_values),
         TEST(the_operation_timeout_of_a_session_holds_for_steps),
+        TEST(a_server_has_a_timeout_for_sessions_that_have_none),
+        TEST(a_record_has_the_graph_of_each_task),
         TEST(closing_a_session_ends_its_steps),
         TEST(a_session_waits_for_absent_tasks_and_names_them),
         TEST(a_session_starts_when_the_last_task_has_started),

@@ -465,7 +465,7 @@ class SessionTest(unittest.TestCase):
             stats = protos.RunMetadata.FromString(record).step_stats
             return [n.node_name for device in stats.dev_stats for n in device.node_stats]
 
-        (value,), record = session.run([(*x, feed)], [y], [], trace=True)
+        (value,), record = session.run([(*x, feed)], [y], [], records=1)
         self.assertEqual(np.asarray(value), -3)
         self.assertIn("y", nodes(record))
         (value,), record = session.make_callable([x], [y], [], trace=True).run([feed])

@@ -110,9 +110,26 @@ class ErrorsTest(SessionTest):
         self.assertNotIn("site-packages", str(error))
 
     def test_a_deadline_ends_a_step(self):
-        queue = tf.FIFOQueue(1, [tf.int32])
-        with self.assertRaises(tf.errors.DeadlineExceededError):
-            self.session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+        dequeued = tf.FIFOQueue(1, [tf.int32]).dequeue()
+        with self.assertRaisesRegex(tf.errors.DeadlineExceededError, "Timed out waiting for notification"):
+            self.session.run(dequeued, options=tf.RunOptions(timeout_in_ms=50))
+
+    def test_a_session_has_a_deadline_for_steps_that_have_none(self):
+        dequeued = tf.FIFOQueue(1, [tf.int32]).dequeue()
+        server = tf.train.Server.create_local_server(config=tf.ConfigProto(operation_timeout_in_ms=70))
+        own = tf.ConfigProto(operation_timeout_in_ms=50)
+        for target, config, ms in (("", own, 50), (server.target, own, 50), (server.target, None, 70)):
+            with tf.Session(target, config=config) as session:
+                partial = session.partial_run_setup([dequeued], [])
+                for run in (
+                    lambda: session.run(dequeued),
+                    session.make_callable(dequeued),
+                    lambda: session.partial_run(partial, dequeued),
+                ):
+                    with self.assertRaisesRegex(tf.errors.DeadlineExceededError, f"{ms} ms"):
+                        run()
+                with self.assertRaisesRegex(tf.errors.DeadlineExceededError, "90 ms"):
+                    session.run(dequeued, options=tf.RunOptions(timeout_in_ms=90))
 
     def test_a_closed_session_and_an_empty_graph(self):
         self.session.close()
@@ -139,6 +156,42 @@ class ErrorsTest(SessionTest):
         self.session.close()
         thread.join(20)
         self.assertEqual(len(errors), 1)
+
+
+class MetadataTest(SessionTest):
+    def test_the_graphs_of_a_step(self):
+        config = tf.ConfigProto(device_count={"CPU": 2})
+        config.graph_options.optimizer_options.opt_level = -1
+        with tf.device("/cpu:1"):
+            z = tf.square(self.y, name="z")
+        server = tf.train.Server.create_local_server(config=config)
+        for target, count in (("", 2), (server.target, 1)):
+            with tf.Session(target, config=config) as session:
+                metadata = tf.RunMetadata()
+                options = tf.RunOptions(output_partition_graphs=True)
+                call = session.make_callable(z, [self.x], accept_options=True)
+                for run in (
+                    lambda **more: session.run(z, {self.x: [[1, 2]]}, **more),
+                    lambda **more: call([[1, 2]], **more),
+                ):
+                    metadata.Clear()
+                    self.assertEqual(run(options=options, run_metadata=metadata).tolist(), [[4, 16]])
+                    graphs = metadata.partition_graphs
+                    self.assertEqual((len(graphs), metadata.HasField("step_stats")), (count, False))
+                    device_of = {n.name: n.device for g in graphs for n in g.node}
+                    self.assertRegex(device_of["z"], "^/job:local.*/replica:0/task:0/device:CPU:1$")
+                    self.assertRegex(device_of["y"], "/device:CPU:0$")
+                    ops = {n.op for g in graphs for n in g.node}
+                    self.assertLessEqual(
+                        {"Square", "Mul", "_Send", "_Recv"} if target == "" else {"Square"}, ops
+                    )
+                options.trace_level = tf.RunOptions.FULL_TRACE
+                run(options=options, run_metadata=metadata)
+                self.assertEqual(
+                    (len(metadata.partition_graphs), metadata.HasField("step_stats")), (count, True)
+                )
+                run(run_metadata=metadata)
+                self.assertEqual(metadata.ByteSize(), 0)
 
 
 class DefaultTest(SessionTest):

@@ -147,13 +147,19 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
 
 // ---- RunStep ----
 
+void bd_remote_ask_records(Tensorflow__RunOptions *options, unsigned records)
+{
+    if (records & BRAID_RECORD_STATS) options->trace_level = TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__FULL_TRACE;
+    options->output_partition_graphs = records & BRAID_RECORD_GRAPHS;
+}
+
 static void write_run(const bd_remote_session *s, const bd_session_run *run, const char *partial_run,
                       bd_message *request)
 {
     const bd_run_signature *signature = run->signature;
     Tensorflow__RunOptions options = TENSORFLOW__RUN_OPTIONS__INIT;
     options.timeout_in_ms = run->timeout_ms;
-    if (run->metadata) options.trace_level = TENSORFLOW__RUN_OPTIONS__TRACE_LEVEL__FULL_TRACE;
+    bd_remote_ask_records(&options, run->records);
     Tensorflow__RunStepRequest rest = TENSORFLOW__RUN_STEP_REQUEST__INIT;
     rest.session_handle = s->handle;
     rest.fetch = (char **)signature->fetches;
@@ -161,7 +167,7 @@ static void write_run(const bd_remote_session *s, const bd_session_run *run, con
     rest.target = (char **)signature->targets;
     rest.n_target = (size_t)signature->target_count;
     rest.request_id = bd_request_id_next();
-    if (run->timeout_ms > 0 || run->metadata) rest.options = &options;
+    if (run->timeout_ms > 0 || run->records) rest.options = &options;
     if (partial_run) rest.partial_run_handle = (char *)partial_run;
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, request);

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "cluster/rpc/rpc.h"
 #include "cluster/session/client_session.h"
+#include "tensorflow/core/protobuf/config.pb-c.h"
 
 typedef struct bd_remote_session {
     bd_session base;
@@ -43,6 +44,8 @@ braid_code bd_remote_run_step(bd_remote_session *s, const bd_session_run *run, c
                               braid_status *st);
 
 // Reads the RunMetadata, field 2 of `rest`, a response without its tensors.
+// Asks for BRAID_RECORD_...
+void bd_remote_ask_records(Tensorflow__RunOptions *options, unsigned records);
 braid_code bd_remote_take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st);
 
 // ---- Callables and partial runs (remote_handles.c): as in bd_session_ops ----

@@ -76,7 +76,8 @@ static braid_code run(bd_session *base, const bd_session_run *run, braid_status 
         .fetches = run->fetches,
         .timeout_ms = run->timeout_ms,
         .may_wait = true,
-        .wants_stats = run->metadata != NULL,
+        .wants_stats = run->records & BRAID_RECORD_STATS,
+        .wants_partition_graphs = run->records & BRAID_RECORD_GRAPHS,
         .metadata = run->metadata,
     };
     result r = {.st = st};
@@ -101,7 +102,8 @@ static braid_code make_callable(bd_session *base, const bd_run_signature *signat
     const bd_master_run_args args = {
         .signature = signature,
         .timeout_ms = options->timeout_ms,
-        .wants_stats = options->is_traced,
+        .wants_stats = options->records & BRAID_RECORD_STATS,
+        .wants_partition_graphs = options->records & BRAID_RECORD_GRAPHS,
         .may_wait = true,
     };
     result r = {.st = st};
@@ -123,7 +125,8 @@ static braid_code run_callable(bd_session *base, int64_t handle, const bd_sessio
     args.feeds = run->feeds;
     args.fetches = run->fetches;
     args.may_wait = true;
-    if (args.wants_stats) args.metadata = run->metadata ? run->metadata : &unwanted;
+    if (args.wants_stats || args.wants_partition_graphs)
+        args.metadata = run->metadata ? run->metadata : &unwanted;
     result r = {.st = st};
     bd_event_init(&r.event);
     bd_master_run(s->session, &args, cancellation_of(s, run), set_done, &r);

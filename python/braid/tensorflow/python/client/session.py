@@ -298,6 +298,13 @@ def _options(config):
     return {key: value for key, value in options.items() if value}
 
 
+def _records(options):
+    """What RunOptions ask for: BRAID_RECORD_... of include/braid/run_metadata.h."""
+    if options is None:
+        return 0
+    return (options.trace_level != 0) * 1 | options.output_partition_graphs * 2
+
+
 class SessionInterface:
     """What a session has."""
 
@@ -447,15 +454,16 @@ class BaseSession(SessionInterface):
         feeds, fed = [], {}
         if feed_dict:
             self._feed(nest.flatten_dict_items(feed_dict), feeds, fed)
-        trace = options is not None and options.trace_level != 0
+        records = _records(options) if run_metadata is not None else 0
         timeout = options.timeout_in_ms if options is not None else 0
         try:
-            if trace:
-                got, metadata = self._open().run(feeds, plan.pairs, plan.targets, timeout, True)
-                if run_metadata is not None:
-                    run_metadata.ParseFromString(metadata)
+            if records:
+                got, metadata = self._open().run(feeds, plan.pairs, plan.targets, timeout, records)
+                run_metadata.ParseFromString(metadata)
             else:
                 got = self._open().run(feeds, plan.pairs, plan.targets, timeout)
+                if run_metadata is not None:
+                    run_metadata.Clear()
         except _native.Error as error:
             _raise_for(error, graph)
         values = [fed[t] if fed and t in fed else arrays.to_numpy(v) for t, v in zip(plan.fetched, got)]
@@ -628,11 +636,16 @@ class Session(BaseSession):
 
     @staticmethod
     def reset(target, containers=None, config=None):
-        """Clears the variables of a server's containers (all), and closes the sessions that use them."""
+        """Clears the variables of a server's containers (all), and closes the sessions that use them.
+
+        Of `config`, device_filters and operation_timeout_in_ms count.
+        """
         if target is not None:
             target = compat.as_str(target)
+        options = _options(config)
+        options = {key: options[key] for key in ("device_filters", "operation_timeout_ms") if key in options}
         try:
-            _native.reset(target, [compat.as_str(c) for c in containers or []])
+            _native.reset(target, [compat.as_str(c) for c in containers or []], **options)
         except _native.Error as error:
             raise ops.error_of(error) from None
 
