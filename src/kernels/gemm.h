@@ -17,6 +17,10 @@ typedef struct bd_gemm_shape {
 // zeros. Runs on this thread alone. Any thread.
 void bd_gemm(bd_number type, const bd_gemm_shape *shape, const void *a, const void *b, void *c);
 
+// The same by the threads of `team`, which share a large product of floats. The last bit may depend on them.
+void bd_gemm_shared(bd_number type, const bd_gemm_shape *shape, const void *a, const void *b, void *c,
+                    const bd_team *team);
+
 typedef struct bd_gemm_data {
     const void *a, *b;
     void *c;

@@ -133,17 +133,29 @@ static void prepared_products_match_too(void **state)
     bd_primitive_cache_fini(&cache);
 }
 
-// Products whose sums, or rows and columns, are done in blocks.
+// A team whose later members begin first, each when the one before has ended.
+static void share(const bd_team *team, int64_t count, void (*fn)(void *arg, int64_t i), void *arg)
+{
+    assert_in_range(count, 2, team->threads);
+    for (int64_t i = count - 1; i >= 0; i--)
+        fn(arg, i);
+}
+
+// Products whose sums, or rows and columns, are done in blocks, or shared by threads.
 static void large_products_match_too(void **state)
 {
     (void)state;
-    static const int64_t large[][3] = {{300, 290, 20000}, {1030, 2200, 1000}};
-    for (int i = 0; i < 8; i++) {
+    static const int64_t large[][3] = {{300, 290, 20000}, {1030, 2200, 1000}, {50, 1001, 3136}};
+    static const bd_team team = {.threads = 3, .share = share};
+    for (int i = 0; i < 12; i++) {
         const int64_t *size = large[i / 4];
         bd_gemm_shape s = {
             .m = size[0], .n = size[1], .k = size[2], .transpose_a = i & 1, .transpose_b = i & 2};
         void *a = matrix(BD_F32, s.m * s.k), *b = matrix(BD_F32, s.k * s.n), *c = matrix(BD_F32, s.m * s.n);
         bd_gemm(BD_F32, &s, a, b, c);
+        check(BD_F32, &s, a, b, c, 17);
+        memset(c, 0x7f, (size_t)(s.m * s.n) * sizeof(float));
+        bd_gemm_shared(BD_F32, &s, a, b, c, &team);
         check(BD_F32, &s, a, b, c, 17);
         bd_free(a);
         bd_free(b);

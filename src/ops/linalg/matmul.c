@@ -86,7 +86,9 @@ static void matmul_destroy(void *state)
 static void multiply(bd_op_ctx *c, bd_matmul_state *s, const bd_gemm_shape *g, const bd_gemm_data *data)
 {
     bd_primitive *p = s->type == BD_F32 ? bd_gemm_take(&s->cache, g) : NULL;
-    if (!bd_run_primitive(c, &s->cache, p, data)) bd_gemm(s->type, g, data->a, data->b, data->c);
+    if (bd_run_primitive(c, &s->cache, p, data)) return;
+    const bd_op_team team = bd_op_team_of(c);
+    bd_gemm_shared(s->type, g, data->a, data->b, data->c, &team.base);
 }
 
 braid_tensor *bd_matmul_compute(bd_op_ctx *c, bd_matmul_state *s)
