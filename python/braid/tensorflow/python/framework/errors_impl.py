@@ -1,5 +1,6 @@
 """Errors with a code of TensorFlow's (tf.errors)."""
 
+import warnings
 
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -94,13 +95,20 @@ def exception_type_from_error_code(error_code):
 
 @tf_export(v1=["errors.error_code_from_exception_type"])
 def error_code_from_exception_type(cls):
-    """The code of errors of this class. KeyError: it has none."""
-    return next(code for code, made in _CLASSES.items() if made is cls)
+    """The code of errors of this class. An UnknownError, after a warning: it has none."""
+    for code, made in _CLASSES.items():
+        if made is cls:
+            return code
+    warnings.warn("Unknown class exception")
+    return UnknownError(None, None, "Unknown class exception", None)
 
 
 def _make_specific_exception(node_def, op, message, error_code):
     made = _CLASSES.get(error_code)
-    return made(node_def, op, message) if made else OpError(node_def, op, message, error_code)
+    if made is not None:
+        return made(node_def, op, message)
+    warnings.warn(f"Unknown error code: {error_code}")
+    return UnknownError(node_def, op, message, error_code)
 
 
 def make_op_error(error, node_def=None, op=None):

@@ -59,7 +59,8 @@ class TensorSpec(type_spec.BatchableTypeSpec):
     def most_specific_compatible_type(self, other):
         if not isinstance(other, TensorSpec) or self._dtype != other.dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
-        return TensorSpec(self._shape.most_specific_compatible_shape(other.shape), self._dtype, self._name)
+        name = self._name if self._name == other.name else None
+        return TensorSpec(self._shape.most_specific_compatible_shape(other.shape), self._dtype, name)
 
     def _serialize(self):
         return (self._shape, self._dtype, self._name)
@@ -156,3 +157,9 @@ class BoundedTensorSpec(TensorSpec):
             f"BoundedTensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r}, "
             f"minimum={self._minimum!r}, maximum={self._maximum!r})"
         )
+
+
+for _kind in (np.ndarray, np.generic):
+    type_spec.register_type_spec_from_value_converter(
+        _kind, lambda array: TensorSpec(array.shape, array.dtype), allow_subclass=True
+    )

@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import functools
+import gc
 import math
 import os
 import random
@@ -94,11 +95,11 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2=False, hash_table_sha
         return found
 
     a, b = nodes(actual), nodes(expected)
-    for name in sorted({*a, *b}):
-        if name not in a or name not in b:
-            raise AssertionError(
-                f"Node {name!r} is only in the {'expected' if name in b else 'actual'} graph"
-            )
+    for name in sorted({*a, *b}, reverse=True):
+        if name not in a:
+            raise AssertionError(f"Did not find expected node '{{{{node {name}}}}}'")
+        if name not in b:
+            raise AssertionError(f"Found unexpected node '{{{{node {name}}}}}'")
         if _comparable(a[name], checkpoint_v2) != _comparable(b[name], checkpoint_v2):
             raise AssertionError(f"Node {name!r} differs: {a[name]} vs {b[name]}")
 
@@ -314,11 +315,47 @@ def assert_no_new_pyobjects_executing_eagerly(func=None):
 
 
 def assert_no_new_tensors(func):
-    return func
+    """A decorator: the test, in a graph of its own, leaves no tensor behind. AssertionError: it does."""
+
+    def tensors():
+        return [x for x in gc.get_objects() if isinstance(x, ops.Tensor)]
+
+    @functools.wraps(func)
+    def test(self, *args, **kwargs):
+        gc.collect()
+        before = {id(x) for x in tensors()}
+        with ops.Graph().as_default():
+            func(self, *args, **kwargs)
+        gc.collect()
+        left = [x for x in tensors() if id(x) not in before]
+        if left:
+            raise AssertionError(f"{len(left)} Tensors not deallocated after test: {left}")
+
+    return test
 
 
 def assert_no_garbage_created(func):
-    return func
+    """A decorator: the test makes no objects that refer to each other in a circle. AssertionError: it does."""
+
+    @functools.wraps(func)
+    def test(self, *args, **kwargs):
+        gc.collect()
+        gc.disable()  # what it frees would not be counted
+        flags = gc.get_debug()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        first = len(gc.garbage)
+        try:
+            func(self, *args, **kwargs)
+            gc.collect()
+            found = [type(x).__name__ for x in gc.garbage[first:]]
+        finally:
+            gc.set_debug(flags)
+            del gc.garbage[first:]
+            gc.enable()
+        if found:
+            raise AssertionError(f"Objects in reference cycles after the test: {', '.join(found)}")
+
+    return test
 
 
 def generate_combinations_with_testcase_name(**kwargs):
@@ -565,12 +602,18 @@ class TensorFlowTestCase(absltest.TestCase):
 
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
-        """A session that all uses in one test share."""
-        if self._cached_session is None:
+        """A session that all uses in one test share. ValueError: they ask for different ones."""
+        asked = {"graph": graph, "config": config, "force_gpu": force_gpu}
+        if self._cached_session is None or self._cached_session._session is None:
             self._cached_session = session_lib.Session(graph=graph, config=self._config(config))
+            self._cached_session_asked = asked
+        for what, value in self._cached_session_asked.items():
+            if asked[what] is not value and asked[what] != value:
+                raise ValueError(
+                    f"The {what} used to get the cached session is different than the one that was used to create the "
+                    "session. Maybe create a new session with self.session()"
+                )
         session = self._cached_session
-        if session._session is None:
-            self._cached_session = session = session_lib.Session(graph=graph, config=self._config(config))
         with session.graph.as_default(), session.as_default():
             yield session
 
@@ -674,8 +717,11 @@ class TensorFlowTestCase(absltest.TestCase):
         for f1, f2 in zip(farray1, farray2):
             self.assertNear(float(f1), float(f2), err, msg)
 
+    def _NDArrayNear(self, ndarray1, ndarray2, err):
+        return np.linalg.norm(ndarray1 - ndarray2) < err
+
     def assertNDArrayNear(self, ndarray1, ndarray2, err, msg=None):
-        self.assertLessEqual(np.linalg.norm(ndarray1 - ndarray2), err, msg)
+        self.assertTrue(self._NDArrayNear(ndarray1, ndarray2, err), msg)
 
     def _structure(self, a):
         return hasattr(a, "_asdict") or isinstance(a, dict)
@@ -689,23 +735,29 @@ class TensorFlowTestCase(absltest.TestCase):
         if isinstance(a, dict) or isinstance(b, dict):
             if not (isinstance(a, dict) and isinstance(b, dict)):
                 raise ValueError(f"Can't compare dict to non-dict, {a} vs {b}. {where}")
-            self.assertEqual(sorted(a), sorted(b), where)
+            self.assertEqual(
+                sorted(a), sorted(b), f"mismatched keys: expected {sorted(a)}, got {sorted(b)}. {where}"
+            )
             for key in a:
                 self._all_close(a[key], b[key], rtol, atol, [*path, f"[{key}]"], msg)
             return
         if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-            if any(isinstance(x, (list, tuple, dict, np.ndarray)) or hasattr(x, "_asdict") for x in (*a, *b)):
+            nested = any(isinstance(x, (list, tuple, dict, np.ndarray)) for x in (*a, *b))
+            if nested and not (_is_array(a) and _is_array(b)):
                 self.assertEqual(len(a), len(b), where)
                 for i, (x, y) in enumerate(zip(a, b)):
                     self._all_close(x, y, rtol, atol, [*path, f"[{i}]"], msg)
                 return
         a, b = self._GetNdArray(a), self._GetNdArray(b)
-        self.assertEqual(a.shape, b.shape, where)
+        self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}. {where}")
         if a.dtype.names or b.dtype.names:  # bfloat16
             a, b = _numbers(a), _numbers(b)
         if np.allclose(a, b, rtol=rtol, atol=atol):
             return
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=where, equal_nan=True)
+        try:
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=where, equal_nan=True)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{_not_close(a, b, rtol, atol)}") from None
 
     def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
         """Two structures of numbers are the same, up to atol + rtol * |b|."""
@@ -765,7 +817,12 @@ class TensorFlowTestCase(absltest.TestCase):
                 same, np.logical_and(np.isnan(a), np.isnan(b)) if b.dtype.kind in "fc" else False
             )
         if not np.all(same):
-            np.testing.assert_array_equal(_text(a), _text(b), err_msg=msg or "")
+            try:
+                np.testing.assert_array_equal(a, b, err_msg=msg or "")
+            except AssertionError as error:
+                where = np.where(np.logical_not(same))
+                differing = f"not equal lhs = {a[where]}\nnot equal rhs = {b[where]}"
+                raise AssertionError(f"{error}\nnot equal where = {where}\n{differing}") from None
 
     def assertNotAllEqual(self, a, b, msg=None):
         try:
@@ -835,17 +892,13 @@ class TensorFlowTestCase(absltest.TestCase):
         """A message equals another one, or a text, with numbers rounded to 6 digits behind the point."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, (str, bytes)):
-            from google.protobuf import text_format
-
-            expected = text_format.Merge(compat.as_str(expected), type(message)())
+            expected = _parsed(expected, type(message))
         compare.assertProtoEqual(self, expected, message, normalize_numbers=True, msg=msg)
 
     def assertProtoEqualsVersion(
         self, expected, actual, producer=None, min_consumer=None, bad_consumers=None, msg=None
     ):
-        from google.protobuf import text_format
-
-        expected = text_format.Merge(compat.as_str(expected), type(actual)())
+        expected = _parsed(expected, type(actual))
         versions = actual.versions if producer is None else None
         if versions is not None:
             expected.versions.CopyFrom(versions)
@@ -912,8 +965,30 @@ def _numbers(array):
     return array.view(array.dtype[0]) if array.dtype.names else array
 
 
-def _text(array):
-    return array
+def _parsed(text, kind):
+    """The message of a text."""
+    from google.protobuf import text_format
+
+    return text_format.Parse(compat.as_str(text), kind(), descriptor_pool=kind.DESCRIPTOR.file.pool)
+
+
+def _is_array(values):
+    """Whether nested lists are those of an array of numbers."""
+    try:
+        return np.array(values).dtype.kind in "biufc"
+    except (NotImplementedError, TypeError, ValueError):  # of tensors, of ragged lists
+        return False
+
+
+def _not_close(a, b, rtol, atol):
+    """Where arrays of one shape differ."""
+    far = np.logical_not(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
+    a, b = (a[far], b[far]) if a.ndim else (a, b)
+    where = np.where(far) if far.ndim else ()
+    return (
+        f"not close where = {where}\nnot close lhs = {a}\nnot close rhs = {b}\nnot close dif = {np.abs(a - b)}\n"
+        f"not close tol = {atol + rtol * np.abs(b)}"
+    )
 
 
 def _temp_root():

@@ -262,6 +262,8 @@ class Nest:
                 "The two structures don't have the same sequence type. "
                 f"First structure has type {type(a)}, while second structure has type {type(b)}."
             )
+        if kind == COMPOSITE and other == COMPOSITE:
+            a._type_spec.most_specific_compatible_type(b._type_spec)  # ValueError: there is none
         inner, outer = items(kind, a), items(other, b)
         if check_types and kind == MAPPING and [k for k, _ in inner] != [k for k, _ in outer]:
             raise ValueError(

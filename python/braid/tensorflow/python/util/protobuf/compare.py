@@ -7,20 +7,25 @@ from google.protobuf import descriptor, text_format
 _FLOATS = (descriptor.FieldDescriptor.CPPTYPE_FLOAT, descriptor.FieldDescriptor.CPPTYPE_DOUBLE)
 
 
+def _lines(message):
+    text = text_format.MessageToString(message, descriptor_pool=message.DESCRIPTOR.file.pool)
+    return text.splitlines()
+
+
 def assertProtoEqual(self, a, b, check_initialized=True, normalize_numbers=False, msg=None):
     """Fails a test unless two messages are equal.
 
     a: also as text. normalize_numbers: see NormalizeNumberFields.
     """
     if isinstance(a, str):
-        a = text_format.Merge(a, type(b)())
+        a = text_format.Parse(a, type(b)(), descriptor_pool=b.DESCRIPTOR.file.pool)
     for message in (a, b):
         if check_initialized and not message.IsInitialized():
             self.fail(f"Initialization errors: {message.FindInitializationErrors()}\n{message}")
     if normalize_numbers:
         a, b = (NormalizeNumberFields(_copy(message)) for message in (a, b))
     if not ProtoEq(a, b):
-        lines = [text_format.MessageToString(message).splitlines() for message in (a, b)]
+        lines = [_lines(message) for message in (a, b)]
         diff = "\n".join(difflib.ndiff(*lines))
         self.fail(f"{msg}\n{diff}" if msg else diff)
 
