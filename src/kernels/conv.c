@@ -18,7 +18,7 @@
 #include "base/interrupt.h"
 #include "kernels/dnnl.h"
 #include "kernels/gemm.h"
-#include "kernels/simd.h"
+#include "kernels/loops.h"
 #include <string.h>
 
 enum {
@@ -381,6 +381,17 @@ static void run_product(const bd_conv_shape *s, const bd_conv_data *data, float 
     }
 }
 
+// Whether the activation may follow each call: its loops compute the last elements of a part, which fill no
+// vector, by other instructions than the same elements of the whole.
+static bool acts_by_part(const bd_conv *c)
+{
+    enum {
+        TOGETHER = 64
+    };
+    const bd_conv_shape *s = &c->inner;
+    return c->images * bd_volume(s->out) * s->out_channels % TOGETHER == 0 || c->images == s->batch;
+}
+
 typedef struct call {
     const bd_conv *conv;
     const bd_conv_data *data;
@@ -392,22 +403,30 @@ static bool run_call(void *arg, const bd_dnnl_lane *lane, int64_t i)
     const bd_conv_shape *s = &a->conv->inner;
     const int64_t images = a->conv->images, in = images * bd_volume(s->in) * s->in_channels,
                   out = images * bd_volume(s->out) * s->out_channels;
-    return point_at(lane->input, (float *)a->data->input + i * in) &&
-           point_at(lane->output, (float *)a->data->output + i * out) && run_conv(a->conv, lane);
+    float *output = (float *)a->data->output + i * out;
+    if (!point_at(lane->input, (float *)a->data->input + i * in) || !point_at(lane->output, output) ||
+        !run_conv(a->conv, lane))
+        return false;
+    if (a->data->activation && acts_by_part(a->conv)) a->data->activation(output, output, out);
+    return true;
 }
 
 // Call by call; the filter is in oneDNN's order.
 static bool run_images(bd_conv *c, const bd_conv_data *data, void *scratch, const bd_team *team)
 {
     call a = {c, data};
-    return bd_dnnl_share(&(bd_dnnl_job){.lanes = &c->lanes,
-                                        .calls = c->inner.batch / c->images,
-                                        .threads = bd_primitive_threads(&c->base, team),
-                                        .fn = run_call,
-                                        .arg = &a,
-                                        .scratch = scratch,
-                                        .scratch_size = c->scratch_size},
-                         team);
+    const bool ok = bd_dnnl_share(&(bd_dnnl_job){.lanes = &c->lanes,
+                                                 .calls = c->inner.batch / c->images,
+                                                 .threads = bd_primitive_threads(&c->base, team),
+                                                 .fn = run_call,
+                                                 .arg = &a,
+                                                 .scratch = scratch,
+                                                 .scratch_size = c->scratch_size},
+                                  team);
+    if (ok && data->activation && !acts_by_part(c))
+        bd_unary_blocks(data->activation, data->output, sizeof(float), data->output, sizeof(float),
+                        c->inner.batch * bd_volume(c->inner.out) * c->inner.out_channels);
+    return ok;
 }
 
 // Copies the filter with its positions in reverse.

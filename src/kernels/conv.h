@@ -5,6 +5,7 @@
 
 #include "kernels/number.h"
 #include "kernels/primitive_cache.h"
+#include "kernels/simd.h"
 #include "kernels/volume.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +38,9 @@ typedef struct bd_conv_data {
     void *filter; // [depth, height, width, in_channels / groups, out_channels]
     void *output; // [batch, depth, height, width, out_channels]
     void *bias;   // [out_channels]; NULL without one
+    // Applied to what BD_CONV_OUTPUT by bd_primitive.run has written, part by part while it is in the cache;
+    // NULL: nothing.
+    bd_unary_fn activation;
 } bd_conv_data;
 
 // Returns a convolution of float tensors prepared for one kind and shape, which runs over bd_conv_data: from

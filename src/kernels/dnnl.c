@@ -49,8 +49,9 @@ bool bd_dnnl_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int
     return ok;
 }
 
-// A call of fewer multiplications, some 30 microseconds, is not worth another thread; more calls than these
-// are of no use to it.
+// A batch of fewer multiplications, some 0.15 ms, is not worth another thread, and each call that it takes
+// over is to be worth some 30 microseconds. More calls than these are of no use to it.
+#define SHARED_BATCH_MULTIPLICATIONS (INT64_C(20) << 20)
 #define SHARED_MULTIPLICATIONS (INT64_C(4) << 20)
 #define SHARED_CALLS 8
 
@@ -61,6 +62,7 @@ int64_t bd_dnnl_images_of_call(int64_t batch, int64_t multiplications)
            (batch % calls != 0 || batch / calls * multiplications > BD_DNNL_CALL_MULTIPLICATIONS))
         calls++;
     int64_t best = calls;
+    if (batch / calls * multiplications < SHARED_BATCH_MULTIPLICATIONS) return batch / calls;
     for (calls++; best < SHARED_CALLS && calls <= batch; calls++) {
         if (batch / calls * multiplications < SHARED_MULTIPLICATIONS) break;
         if (batch % calls == 0) best = calls;

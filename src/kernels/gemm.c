@@ -81,8 +81,10 @@ COMPLEX_PRODUCT(product_c128, double complex, conj)
 
 // ---- Parts for threads ----
 
-// What is worth another thread, some 30 microseconds.
-#define PART_MULTIPLICATIONS ((double)(4 << 20))
+// What is worth another thread, some 0.2 ms: it may have to be woken, and be waited for. Smaller products are
+// often one of several that run at the same time; those of an LSTM, of 10 million multiplications, became
+// slower when they were shared.
+#define PART_MULTIPLICATIONS ((double)(32 << 20))
 // The larger dimension is cut at multiples of these, the width of oneDNN's own blocks.
 #define PART_STEP 64
 

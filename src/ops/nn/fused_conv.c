@@ -1,5 +1,4 @@
 // The op _FusedConv2D: convolution with bias and activation.
-#include "kernels/loops.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/epilogue.h"
 
@@ -22,18 +21,16 @@ static void fused_destroy(void *state)
     bd_conv_unbind(&((fused_state *)state)->conv);
 }
 
-// oneDNN adds the bias; the last bit may differ from separate ops. The activation is applied afterwards,
-// because oneDNN's Relu turns NaN into 0.
+// oneDNN adds the bias; the last bit may differ from separate ops. The activation is our own, because oneDNN's
+// Relu turns NaN into 0.
 static bool run_together(bd_op_ctx *c, const bd_conv_shape *plain, const bd_conv_data *data)
 {
     fused_state *s = c->state;
     bd_conv_shape shape = *plain;
     shape.has_bias = true;
-    if (s->conv.type != BD_F32 || !bd_conv_primitive(c, &s->conv, BD_CONV_OUTPUT, &shape, data)) return false;
-    if (s->epilogue.activation && !bd_op_failed(c))
-        bd_unary_blocks(s->epilogue.activation, data->output, sizeof(float), data->output, sizeof(float),
-                        shape.batch * bd_volume(shape.out) * shape.out_channels);
-    return true;
+    bd_conv_data all = *data;
+    all.activation = s->epilogue.activation;
+    return s->conv.type == BD_F32 && bd_conv_primitive(c, &s->conv, BD_CONV_OUTPUT, &shape, &all);
 }
 
 static void run_apart(bd_op_ctx *c, const bd_conv_shape *shape, const bd_conv_data *data)

@@ -104,7 +104,7 @@ bool bd_pool_check_shape(bd_op_ctx *c, int i, const char *kind, const char *name
     return false;
 }
 
-#define ELEMENTS_PER_THREAD (INT64_C(64) << 10)
+#define ELEMENTS_PER_THREAD (INT64_C(512) << 10)
 
 static bool is_empty(const bd_pooling_shape *s, const int64_t size[3])
 {
