@@ -40,8 +40,8 @@ class KMeans:
     Args:
       inputs: the points [n, dimensions], or a list of parts of them. They are in no particular order.
       num_clusters: how many centers; unused where `initial_clusters` gives them.
-      initial_clusters: the first centers: an array; a function of (list of inputs, k) that returns up to k; or how
-        they are chosen of the points: "random", "kmeans_plus_plus" (Arthur & Vassilvitskii 2007) or "kmc2"
+      initial_clusters: the first centers: an array; a function of (list of inputs, k) that returns up to k; or
+        how they are chosen of the points: "random", "kmeans_plus_plus" (Arthur & Vassilvitskii 2007) or "kmc2"
         (Bachem et al. 2016).
       distance_metric: "squared_euclidean" or "cosine".
       use_mini_batch: whether a step has a part of the points only.
@@ -205,8 +205,8 @@ class KMeans:
     def _sync(self, left, centers_var, moved, counts):
         """Has the centers that distances are measured to follow the moved ones when no steps are left.
 
-        Other workers run it too, without a lock: `left` changes first, so that few do it, and the counts last,
-        so that no center moves far by a count that is too small.
+        Other workers run it too, without a lock: `left` changes first, so that few do it, and counts last, so
+        that no center moves far by a count that is too small.
         """
         if left is None:
             return control_flow_ops.no_op()

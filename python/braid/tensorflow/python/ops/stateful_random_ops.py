@@ -15,7 +15,9 @@ RNG_ALG_PHILOX = 1
 RNG_ALG_THREEFRY = 2
 DEFAULT_ALGORITHM = RNG_ALG_PHILOX
 # The state of an algorithm: its counter and, at the end, its key, numbers of 64 bits.
-_STATE_SIZES = {RNG_ALG_PHILOX: 3, RNG_ALG_THREEFRY: 2}
+PHILOX_STATE_SIZE = 3
+THREEFRY_STATE_SIZE = 2
+_STATE_SIZES = {RNG_ALG_PHILOX: PHILOX_STATE_SIZE, RNG_ALG_THREEFRY: THREEFRY_STATE_SIZE}
 
 
 def _state_size(alg):
@@ -24,7 +26,7 @@ def _state_size(alg):
     return _STATE_SIZES[alg]
 
 
-def _signed(number):
+def _uint_to_int(number):
     """A number below 2**64 as one of 64 bits with a sign."""
     return number - 2**64 if number >= 2**63 else number
 
@@ -35,7 +37,7 @@ def create_rng_state(seed, algorithm):
     size = _state_size(algorithm)
     if isinstance(seed, int):
         seed = [(seed >> (64 * i)) & (2**64 - 1) for i in range(size)]
-    state = np.asarray([_signed(s) for s in seed], dtype=np.int64)
+    state = np.asarray([_uint_to_int(s) for s in seed], dtype=np.int64)
     if state.ndim != 1:
         raise ValueError(f"seed should only have one dimension; got shape: {state.shape}")
     state = state[:size]
@@ -48,7 +50,7 @@ def non_deterministic_ints(shape, dtype=dtypes.int64):
 
 
 def _as_state(value):
-    value = [_signed(v) for v in value] if isinstance(value, list) else value
+    value = [_uint_to_int(v) for v in value] if isinstance(value, list) else value
     return ops.convert_to_tensor(value, dtype=dtypes.int64)
 
 

@@ -1,8 +1,8 @@
 """for_loop, pfor and tf.vectorized_map: a function of the number of an iteration, for all numbers.
 
-The iterations are those of a tf.while_loop, which run in parallel where they can. TensorFlow's pfor makes one op
-of those of all iterations instead; the values are the same, but a TensorArray from outside that iterations read
-must keep its elements (clear_after_read=False).
+The iterations are those of a tf.while_loop, which run in parallel where they can. TensorFlow's pfor makes one
+op of those of all iterations instead; the values are the same, but a TensorArray from outside that iterations
+read must keep its elements (clear_after_read=False).
 """
 
 import functools
@@ -32,8 +32,8 @@ def for_loop(loop_fn, loop_fn_dtypes, iters, parallel_iterations=None):
     """The results of loop_fn(0) to loop_fn(iters - 1), stacked.
 
     Args:
-      loop_fn: takes the number, an int32 scalar; returns a structure of tensors, whose shapes do not depend on
-        the number, or of None.
+      loop_fn: takes the number, an int32 scalar; returns a structure of tensors, whose shapes do not depend
+        on the number, or of None.
       loop_fn_dtypes: the structure of the results' types.
       iters: how many, a number or a scalar.
       parallel_iterations: as of tf.while_loop.
@@ -298,7 +298,8 @@ def vectorized_map(fn, elems):
     """fn of each slice of `elems` along their first dimension, stacked.
 
     Args:
-      fn: takes a structure as `elems`; returns any structure of tensors, whose shapes do not depend on the slice.
+      fn: takes a structure as `elems`; returns any structure of tensors, whose shapes do not depend on the
+        slice.
       elems: a tensor or a structure of tensors with the same first dimension.
     """
 

@@ -16,7 +16,7 @@ def _is_list(item):
     return isinstance(item, (list, tuple)) or np.ndim(item) != 0
 
 
-def _depths(items):
+def _find_scalar_and_max_depth(items):
     """(how deep the values are, None if there are none; how deep lists are nested).
 
     ValueError: values are at different depths.
@@ -25,7 +25,7 @@ def _depths(items):
         return 0, 0
     of_values, deepest = None, 1
     for item in items:
-        value_depth, depth = _depths(item)
+        value_depth, depth = _find_scalar_and_max_depth(item)
         deepest = max(deepest, depth + 1)
         if value_depth is None:
             continue
@@ -35,8 +35,8 @@ def _depths(items):
     return of_values, deepest
 
 
-def _inner_shape(items, ragged_rank):
-    """The shape of the values in `ragged_rank` ragged dimensions and one more."""
+def _default_inner_shape_for_pylist(pylist, ragged_rank):
+    """The shape of the values in `ragged_rank` ragged dimensions and one more. ValueError: there are several."""
 
     def shape(item):
         if not _is_list(item):
@@ -52,8 +52,13 @@ def _inner_shape(items, ragged_rank):
             for child in item:
                 check(child, expected[1:])
 
-    flat = items
-    for _ in range(ragged_rank):
+    flat = pylist
+    for depth in range(ragged_rank):
+        if not all(map(_is_list, flat)):
+            raise ValueError(
+                f"pylist has scalar values depth {depth + 1}, but ragged_rank={ragged_rank} requires scalar value "
+                f"depth greater than {ragged_rank}"
+            )
         flat = [value for row in flat for value in row]
     inner = shape(flat)
     check(flat, inner)
@@ -74,7 +79,7 @@ def _build(make_ragged, make_values, pylist, dtype, ragged_rank, inner_shape):
         return make_values(pylist, dtype, ())
     if ragged_rank is not None and ragged_rank < 0:
         raise ValueError("Invalid ragged_rank=%r: must be nonnegative" % ragged_rank)
-    of_values, deepest = _depths(pylist)
+    of_values, deepest = _find_scalar_and_max_depth(pylist)
     if of_values is not None and deepest > of_values:
         raise ValueError(
             "Invalid pylist=%r: empty list nesting is greater than scalar value nesting" % (pylist,)
@@ -86,13 +91,16 @@ def _build(make_ragged, make_values, pylist, dtype, ragged_rank, inner_shape):
                 "Invalid pylist=%r: incompatible with ragged_rank=%d and dim(inner_shape)=%d"
                 % (pylist, ragged_rank, len(inner_shape))
             )
+    if ragged_rank is None and deepest - len(inner_shape or ()) < 2:  # not ragged: the shape is the whole one
+        return make_values(pylist, dtype, inner_shape)
+    if inner_shape is None:
+        if ragged_rank is None:
+            inner_shape = ()
+        else:
+            inner_shape = _default_inner_shape_for_pylist(pylist, ragged_rank)
     if ragged_rank is None:
-        ragged_rank = max(0, deepest - 1 - len(inner_shape or ()))
-        inner_shape = inner_shape or ()
-    elif inner_shape is None:
-        if ragged_rank > deepest - 1 and of_values is not None:
-            raise ValueError("Invalid pylist=%r: incompatible with ragged_rank=%d" % (pylist, ragged_rank))
-        inner_shape = _inner_shape(pylist, ragged_rank) if ragged_rank < deepest else ()
+        deepest_row = deepest - 1 if of_values is None else of_values - 1 - len(inner_shape)
+        ragged_rank = max(1, deepest_row)
     inner_shape = tuple(inner_shape)
     values, nested = list(pylist), []
     for _ in range(ragged_rank):
@@ -131,7 +139,8 @@ def constant(
 
 
 def _array(values, dtype, shape, name=None):
-    return np.reshape(np.array(values, dtype=dtype), shape)
+    made = np.array(values, dtype=dtype)
+    return made if shape is None else np.reshape(made, shape)
 
 
 @tf_export(v1=["ragged.constant_value"])

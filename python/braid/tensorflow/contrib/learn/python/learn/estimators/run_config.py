@@ -94,7 +94,9 @@ class RunConfig(core.RunConfig, ClusterConfig):
         heads = [job for job in (TaskType.MASTER, TaskType.CHIEF) if job in jobs]
         self._is_chief = self._task_id == 0 and self._task_type == (heads[0] if heads else TaskType.WORKER)
         chief = heads[0] if heads else TaskType.WORKER
-        self._global_id_in_cluster = core._global_id(jobs, self._task_type, self._task_id, chief) if jobs else 0
+        self._global_id_in_cluster = (
+            core._global_id(jobs, self._task_type, self._task_id, chief) if jobs else 0
+        )
 
     def _maybe_overwrite_session_config_for_distributed_training(self):
         pass  # sessions of this interface have no filters of devices
