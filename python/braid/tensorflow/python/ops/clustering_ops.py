@@ -40,16 +40,16 @@ class KMeans:
     Args:
       inputs: the points [n, dimensions], or a list of parts of them. They are in no particular order.
       num_clusters: how many centers; unused where `initial_clusters` gives them.
-      initial_clusters: the first centers: an array; a function of (list of inputs, k) that returns up to k; or
-        how they are chosen of the points: "random", "kmeans_plus_plus" (Arthur & Vassilvitskii 2007) or "kmc2"
-        (Bachem et al. 2016).
+      initial_clusters: the first centers: an array; a function of (list of inputs, k) that returns up to k;
+        or how they are chosen of the points: "random", "kmeans_plus_plus" (Arthur & Vassilvitskii 2007) or
+        "kmc2" (Bachem et al. 2016).
       distance_metric: "squared_euclidean" or "cosine".
       use_mini_batch: whether a step has a part of the points only.
       mini_batch_steps_per_iteration: after so many steps the centers that distances are measured to follow
         those that are moved.
       random_seed: of the choice of first centers.
-      kmeans_plus_plus_num_retries: how many more points each choice of kmeans_plus_plus compares; negative: the
-        engine chooses.
+      kmeans_plus_plus_num_retries: how many more points each choice of kmeans_plus_plus compares; negative:
+        the engine chooses.
       kmc2_chain_length: how many points each choice of kmc2 looks at.
     """
 
@@ -166,8 +166,8 @@ class KMeans:
     def training_graph(self):
         """(all_scores, cluster_idx, scores, cluster_centers_initialized, init_op, training_op).
 
-        all_scores, scores and cluster_idx are tuples of a tensor for each part of the inputs: the distances to
-        all centers, the least, and whose that is. One worker runs `init_op` until the variable
+        all_scores, scores and cluster_idx are tuples of a tensor for each part of the inputs: the distances
+        to all centers, the least, and whose that is. One worker runs `init_op` until the variable
         `cluster_centers_initialized` is true; then any run `training_op`.
         """
         initial = self._initial_clusters
