@@ -6,8 +6,8 @@ SOURCE is a source tree of TensorFlow 1.15 or 2.0, or of TensorFlow's estimators
 tensorflow/estimator), of which nothing is in this repository. PATTERN is a file below tensorflow/python or
 tensorflow_estimator/python, with * for any characters; without one, those of the parts that Braid has. Each
 file runs in a process of its own. A failure whose test, or whose message, is in differences.txt has its
-reason there; a file that has one is left out. The exit code is 1 when fewer than 95 % of the tests of the files that
-can be imported pass or when failures have no reason. Needs absl-py (pip) in PYTHONPATH.
+reason there; a file that has one is left out. The exit code is 1 when fewer than 95 % of the tests of the
+files that can be imported pass or when failures have no reason. Needs absl-py (pip) in PYTHONPATH.
 
 The tests of graphs use ops of TensorFlow's test library: `ninja -C build/release tensorflow_test_ops` makes a
 module of Python that has them, build/release/tests/tensorflow/_native.abi3.so (--test-ops).

@@ -35,7 +35,8 @@ class KMeans:
     """Builds the graph of k-means.
 
     Each step of the full algorithm goes over all points and moves each center to the mean of its points. With
-    `use_mini_batch` a step moves the centers towards the points of a batch, the less the more points they had.
+    `use_mini_batch` a step moves the centers towards the points of a batch, the less the more points they
+    had.
 
     Args:
       inputs: the points [n, dimensions], or a list of parts of them. They are in no particular order.
