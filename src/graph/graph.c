@@ -316,6 +316,48 @@ static int count_pending(const braid_op *n)
     return pending;
 }
 
+// Drops node `n` and those before it from the nodes in a cycle when no consumer of theirs is left there.
+static void leave_cycle(const bd_consumers *consumers, int *pending, braid_op *n)
+{
+    bd_op_list open = {0};
+    bd_array_push(&open, n);
+    while (open.len > 0) {
+        const braid_op *last = open.items[--open.len];
+        bool is_used = pending[last->id] <= 0;
+        for (int e = consumers->offsets[last->id]; e < consumers->offsets[last->id + 1] && !is_used; e++)
+            is_used = pending[consumers->items[e].node->id] > 0;
+        if (is_used) continue;
+        pending[last->id] = 0;
+        for (int k = 0; k < last->input_count; k++)
+            bd_array_push(&open, last->inputs[k].op);
+        for (int k = 0; k < last->control_count; k++)
+            bd_array_push(&open, last->controls[k]);
+    }
+    bd_array_free(&open);
+}
+
+enum {
+    CYCLE_NODES_NAMED = 5 // in a message
+};
+
+// `pending`: how many inputs of each node the order has not reached.
+static braid_code fail_cycle(const braid_graph *g, const bd_consumers *consumers, int *pending,
+                             braid_status *st)
+{
+    for (size_t i = 0; i < g->nodes.len; i++)
+        leave_cycle(consumers, pending, g->nodes.items[i]);
+    bd_strbuf names = {0};
+    int count = 0;
+    for (size_t i = 0; i < g->nodes.len; i++) {
+        if (pending[i] <= 0 || count++ >= CYCLE_NODES_NAMED) continue;
+        bd_strbuf_appendf(&names, "%s%s", count > 1 ? ", " : "", g->nodes.items[i]->name);
+    }
+    bd_fail(st, BRAID_INVALID_ARGUMENT, "Graph is invalid, contains a cycle with %d nodes, including: %s",
+            count, bd_strbuf_str(&names));
+    bd_strbuf_fini(&names);
+    return st->code;
+}
+
 braid_code bd_graph_topological(const braid_graph *g, bd_op_list *order, braid_status *st)
 {
     size_t count = g->nodes.len;
@@ -336,13 +378,7 @@ braid_code bd_graph_topological(const braid_graph *g, bd_op_list *order, braid_s
             if (--pending[to->id] == 0) bd_array_push(order, to);
         }
     }
-    braid_code code = BRAID_OK;
-    for (size_t i = 0; i < count && order->len < count && !code; i++) {
-        if (pending[i] > 0)
-            code =
-                bd_fail(st, BRAID_INVALID_ARGUMENT,
-                        "The graph has a cycle that is no loop, through node '%s'", g->nodes.items[i]->name);
-    }
+    const braid_code code = order->len < count ? fail_cycle(g, &consumers, pending, st) : BRAID_OK;
     bd_consumers_fini(&consumers);
     bd_free(pending);
     return code;

@@ -420,6 +420,9 @@ braid_code bd_client_graph_build(const braid_graph *g, const bd_run_signature *s
     p.to = bd_calloc((size_t)signature->connection_count + 1, sizeof *p.to);
     p.map = bd_calloc(g->nodes.len + 1, sizeof(braid_op *));
     braid_code code = build(&p, st);
+    bd_op_list order = {0};
+    if (!code) code = bd_graph_topological(&out->graph, &order, st); // nodes in a cycle would never run
+    bd_array_free(&order);
     bd_free(p.feeds);
     bd_free(p.fetches);
     bd_free(p.feed_nodes);
