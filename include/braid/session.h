@@ -122,7 +122,7 @@ typedef struct braid_run_args {
 
 /// Opens a session on `graph`, which stays the caller's and may grow later: the next run sends the new nodes.
 /// NULL on an error: the graph's own, Unavailable or DeadlineExceeded naming the tasks that did not answer,
-/// InvalidArgument for a malformed target.
+/// NotFound for a target of another scheme than grpc, InvalidArgument for a malformed address.
 BRAID_API braid_session *braid_session_open(braid_graph *graph, const braid_session_options *options,
                                             braid_status *status);
 

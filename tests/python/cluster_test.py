@@ -153,6 +153,13 @@ class ClusterTest(unittest.TestCase):
 
 
 class LocalServerTest(unittest.TestCase):
+    def test_a_port_that_is_taken_is_an_unknown_error(self):
+        import braid.tensorflow as tf
+
+        server = tf.train.Server.create_local_server()
+        with self.assertRaisesRegex(tf.errors.UnknownError, "in use"):
+            tf.train.Server({"other": [server.target[len("grpc://") :]]})
+
     def test_sessions_of_one_server_share_variables(self):
         import braid.tensorflow as tf
 

@@ -212,6 +212,25 @@ class Keras(unittest.TestCase):
             0.1 * float((hidden**2).sum()), float(keras.backend.get_value(model.losses[0])), 5
         )
 
+    def test_weights_of_layers_are_before_those_of_the_model(self):
+        class Own(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.scale = tf.Variable(1.0, name="scale")
+                self.dense = keras.layers.Dense(2)
+                self.mean = keras.metrics.Mean()
+                self.loose = [tf.Variable(2.0, name="loose")]
+                self.part = tf.make_template("part", lambda: tf.get_variable("k", []))
+
+            def call(self, x):
+                return self.dense(x) * self.scale * self.part()
+
+        model = Own()
+        model(tf.ones([1, 3]))
+        trainable = ["kernel:0", "bias:0", "scale:0", "loose:0", "k:0"]
+        self.assertEqual(trainable, [v.name.split("/")[-1] for v in model.trainable_weights])
+        self.assertEqual(["total:0", "count:0"], [v.name for v in model.non_trainable_weights])
+
     def test_generators_datasets_and_weights_of_examples(self):
         model = classifier()
 

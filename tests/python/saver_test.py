@@ -239,6 +239,9 @@ class InitializeTest(Directory):
         self.assertEqual(self.path("model-3"), train.latest_checkpoint(self.directory))
         self.assertEqual(path, train.latest_checkpoint(f"file://{self.directory}"))
         self.assertEqual([2, 3], train.load_checkpoint(path).get_variable_to_shape_map()["w"])
+        self.assertTrue(os.path.exists(self.path("model-3.meta")))
+        tf.reset_default_graph()
+        train.import_meta_graph(f"{path}.meta").restore(tf.Session(), path)
 
 
 class GraphTest(Directory):

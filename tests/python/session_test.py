@@ -140,6 +140,13 @@ class ErrorsTest(SessionTest):
             with self.assertRaisesRegex(RuntimeError, "graph is empty"):
                 session.run("a:0")
 
+    def test_a_target_of_another_kind_is_not_found(self):
+        for call in (tf.Session, lambda target: tf.Session.reset(target, ["c"])):
+            with self.assertRaisesRegex(
+                tf.errors.NotFoundError, "No session factory registered.*nonexistent"
+            ):
+                call("nonexistent")
+
     def test_closing_ends_steps_of_other_threads(self):
         dequeued = tf.FIFOQueue(1, [tf.int32]).dequeue()
         self.session.run(tf.constant(1))

@@ -221,6 +221,15 @@ class ScopeTest(VariablesTest):
         self.assertEqual((first.name, second.name), ("t/mul:0", "t_1/mul:0"))
         self.assertEqual(self.run_after_initialization(first, second), [2, 3])
 
+    def test_templates_depend_on_the_variables_and_templates_of_their_functions(self):
+        inner = tf.make_template("inner", lambda: tf.get_variable("k", []))
+        outer = tf.make_template("outer", lambda: (inner(), tf.get_variable("b", [])))
+        own = tf.make_template("own", lambda: (tf.make_template("part", lambda: tf.get_variable("k", []))()))
+        outer(), own()
+        tf.train.AdamOptimizer().minimize(own() + 1)  # slots are variables in the scope, too
+        self.assertEqual(["b"], [name for name, _ in outer._checkpoint_dependencies if name != "inner"])
+        self.assertEqual(["part"], [name for name, _ in own._checkpoint_dependencies])
+
     def test_scopes_of_threads_and_graphs_are_apart(self):
         with tf.variable_scope("a"):
             with tf.Graph().as_default():

@@ -408,9 +408,11 @@ static braid_code close_session(bd_session *base, braid_status *st)
 static braid_code check_target(const char *target, braid_status *st)
 {
     if (!bd_str_starts_with(target, SCHEME))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "'%s' is no target of a session: \"\" (in this process) or %shost:port", target,
-                       SCHEME);
+        return bd_fail(
+            st, BRAID_NOT_FOUND,
+            "No session factory registered for the given session options: the target '%s' is neither "
+            "\"\" (in this process) nor %shost:port",
+            target, SCHEME);
     const braid_code code = bd_address_check(target + strlen(SCHEME), st);
     if (code) bd_status_prefix(st, "'%s' is no target of a session: ", target);
     return code;

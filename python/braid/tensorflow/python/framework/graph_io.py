@@ -5,6 +5,7 @@ import os
 from google.protobuf import text_format
 
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -14,14 +15,10 @@ def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     if isinstance(graph_or_graph_def, ops.Graph):
         graph_or_graph_def = graph_or_graph_def.as_graph_def()
     path = os.path.join(logdir, name)
-    os.makedirs(logdir or ".", exist_ok=True)
+    file_io.recursive_create_dir(logdir)
     if as_text:
-        content = text_format.MessageToString(graph_or_graph_def).encode("utf-8")
+        content = text_format.MessageToString(graph_or_graph_def)
     else:
         content = graph_or_graph_def.SerializeToString()
-    # Readers see the old file or the new one.
-    temporary = f"{path}.tmp{os.getpid()}"
-    with open(temporary, "wb") as f:
-        f.write(content)
-    os.replace(temporary, path)
+    file_io.atomic_write_string_to_file(path, content)
     return path

@@ -8,6 +8,7 @@ from google.protobuf import text_format
 
 from braid import protos
 from braid.tensorflow.python.framework import graph_io, importer, op_def_registry, ops, versions
+from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import compat
 
@@ -75,10 +76,9 @@ def read_meta_graph_file(filename):
 
 
 def _read(filename, message):
-    if not os.path.exists(filename):
+    if not file_io.file_exists(filename):
         raise OSError(f"File {filename} does not exist.")
-    with open(filename, "rb") as f:
-        content = f.read()
+    content = file_io.read_file_to_string(filename, binary_mode=True)
     read = message()
     try:
         read.ParseFromString(content)

@@ -1,5 +1,6 @@
 """tf.make_template: functions whose variables are made at the first call and shared by the others."""
 
+import contextlib
 import functools
 import threading
 
@@ -47,7 +48,36 @@ def make_template_internal(
     )
 
 
-_calls = threading.local()  # .template: the template that is being called
+_calls = threading.local()  # .innermost: what variables belong to now, and the prefix of its scope
+
+
+@contextlib.contextmanager
+def capture_dependencies(made, scope):
+    """Variables made within, in a variable scope, become dependencies of `made`, by their names below the
+    scope; those of another that is called within become its dependencies, and it one of `made`.
+    """
+    prefix = f"{scope}/" if scope else ""
+    outer = getattr(_calls, "innermost", None)
+    if outer is not None and scope.startswith(outer[1]):
+        outer[0]._track_trackable(made, name=scope[len(outer[1]) :], overwrite=True)
+
+    def creator(next_creator, **kwargs):
+        variable = next_creator(**kwargs)
+        name = variable.op.name
+        if (
+            _calls.innermost[0] is made
+            and name.startswith(prefix)
+            and isinstance(variable, trackable.Trackable)
+        ):
+            made._track_trackable(variable, name=name[len(prefix) :], overwrite=True)
+        return variable
+
+    _calls.innermost = (made, prefix)
+    try:
+        with variable_scope.variable_creator_scope(creator):
+            yield
+    finally:
+        _calls.innermost = outer
 
 
 class Template(trackable.Trackable):
@@ -93,16 +123,8 @@ class Template(trackable.Trackable):
             return self._call_func(args, kwargs)
 
     def _call_func(self, args, kwargs):
-        outer = getattr(_calls, "template", None)
-        if outer is not None and self._variable_scope.name.startswith(outer.variable_scope_name):
-            outer._track_trackable(
-                self, name=self._variable_scope.name[len(outer.variable_scope_name) :], overwrite=True
-            )
-        _calls.template = self
-        try:
+        with capture_dependencies(self, self._variable_scope.name):
             return self._call_in_scope(args, kwargs)
-        finally:
-            _calls.template = outer
 
     def _call_in_scope(self, args, kwargs):
         before = len(ops.get_collection_ref(ops.GraphKeys.TRAINABLE_VARIABLES))
@@ -136,21 +158,6 @@ class Template(trackable.Trackable):
             return None
         name = self._variable_scope.name
         return name if not name or name[-1] == "/" else name + "/"
-
-    @property
-    def _checkpoint_dependencies(self):
-        """The templates that were first called within, then the other variables, by their names below the
-        scope.
-        """
-        found = {reference.name: reference for reference in super()._checkpoint_dependencies}
-        prefix = self.variable_scope_name or ""
-        inner = {id(v) for _, ref in found.values() if isinstance(ref, Template) for v in ref.variables}
-        for v in self.variables:
-            if id(v) in inner:
-                continue
-            name = v.op.name[len(prefix) :]
-            found.setdefault(name, trackable.TrackableReference(name, v))
-        return list(found.values())
 
     def _in_scope(self, key):
         if self._variable_scope is None:

@@ -8,6 +8,7 @@ import sys
 
 from braid import _native, protos
 from braid.tensorflow.python.client import session
+from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.platform import tf_logging as logging
@@ -192,7 +193,10 @@ class Server:
     def start(self):
         """Starts to listen. It does not wait for other tasks."""
         if self._server is None:
-            self._server = _call(_start, self._server_def)
+            try:
+                self._server = _call(_start, self._server_def)
+            except errors.AlreadyExistsError as error:  # as TensorFlow's, which programs catch
+                raise errors.UnknownError(None, None, error.message) from None
             _servers.append(self)
             _end_with_process()
 

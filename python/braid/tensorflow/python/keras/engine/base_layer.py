@@ -719,12 +719,14 @@ class Layer(trackable.Trackable):
         return tuple(_unique(found))
 
     def _loose_variables(self):
-        """The variables in lists and dictionaries that attributes hold. Keras' session initializes them."""
+        """The variables in lists and dictionaries that attributes hold, and of templates (tf.make_template).
+        Keras' session initializes them.
+        """
         from braid.tensorflow.python.keras import backend
 
         for name, value in self.__dict__.get("_track", ()):
-            if name not in _INTERNAL and data_structures.is_container(value):
-                for variable in _variables_in(value):
+            if name not in _INTERNAL and (data_structures.is_container(value) or _has_weights(value)):
+                for variable in _variables_in([value]):
                     backend.track_variable(variable)
                     yield variable
 
@@ -851,6 +853,17 @@ def _variables_in(value):
             yield v
         elif data_structures.is_container(v):
             yield from _variables_in(v)
+        elif _has_weights(v):
+            yield from v.weights
+
+
+def _has_weights(value):
+    """Whether it is no layer, but has weights as one."""
+    return (
+        not isinstance(value, (Layer, type))
+        and hasattr(value, "trainable_weights")
+        and hasattr(value, "non_trainable_weights")
+    )
 
 
 def _collect_layers(value, found):

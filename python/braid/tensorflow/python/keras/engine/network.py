@@ -146,29 +146,37 @@ class Network(base_layer.Layer):
                 return layer
         raise ValueError(f"No such layer: {name}")
 
+    # The layers' weights are before those of the model itself.
+
     @property
     def weights(self):
-        own = self._trainable_weights + self._non_trainable_weights
-        return base_layer._unique(own + [w for layer in self.layers for w in layer.weights])
+        self._assert_weights_created()
+        own = self._trainable_weights + self._non_trainable_weights + list(self._loose_variables())
+        return base_layer._unique([w for layer in self._nested() for w in layer.weights] + own)
 
     @property
     def trainable_weights(self):
         self._assert_weights_created()
-        return super().trainable_weights
+        if not self.trainable:
+            return []
+        own = self._trainable_weights + list(self._loose_variables())
+        nested = [w for layer in self._nested() for w in layer.trainable_weights]
+        return base_layer._unique(nested + [v for v in own if v.trainable])
 
     @property
     def non_trainable_weights(self):
-        self._assert_weights_created()
-        return super().non_trainable_weights
+        own = self._non_trainable_weights + self._trainable_weights + list(self._loose_variables())
+        trainable = [v for v in own if v.trainable]
+        others = [w for layer in self._nested() for w in layer.non_trainable_weights]
+        others += [v for v in own if not v.trainable]
+        if not self.trainable:
+            nested = [w for layer in self._nested() for w in layer.trainable_weights]
+            others = nested + trainable + others
+        return base_layer._unique(others)
 
     def _assert_weights_created(self):
-        if (
-            not self.built
-            and not self._is_graph_network
-            and "build" not in type(self).__dict__
-            and not any(layer.built for layer in self._nested())
-            and self._nested()
-        ):
+        """ValueError: the model has a `build` of its own, which was not called yet."""
+        if not self.built and not self._is_graph_network and "build" in type(self).__dict__:
             raise ValueError(
                 f"Weights for model {self.name} have not yet been created. Weights are created when the "
                 "Model is first called on inputs or `build()` is called with an `input_shape`."

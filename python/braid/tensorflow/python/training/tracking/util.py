@@ -105,16 +105,9 @@ def capture_dependencies(template):
     """Variables made within, in the variable scope of a template, become its dependencies, by their names
     below the scope.
     """
-    prefix = template.variable_scope.name
+    from braid.tensorflow.python.ops import template as template_lib
 
-    def creator(next_creator, **kwargs):
-        variable = next_creator(**kwargs)
-        name = variable.op.name
-        if name.startswith(f"{prefix}/") and isinstance(variable, base.Trackable):
-            template._track_trackable(variable, name=name[len(prefix) + 1 :], overwrite=True)
-        return variable
-
-    with variable_scope.variable_creator_scope(creator):
+    with template_lib.capture_dependencies(template, template.variable_scope.name):
         yield
 
 
