@@ -62,6 +62,14 @@ def bandwidth(key, what, size):
     )
 
 
+# Beside the one copy that bringing a tensor from another process needs.
+def of_copy(key, name, size):
+    what = f"RecvTensor of {name} on one host, rate, of memcpy's"
+    return ours_and_peer(
+        key, what, 0.7, f"recv_bench {size}", f"limit_bench memcpy {size}", "ms", 1e6, at_most=False
+    )
+
+
 # A sum over processes of one host, of Open MPI's and of gloo's rate.
 def all_reduce(tasks, name, size):
     ours, what = f"collective_bench {tasks} {size}", f"all-reduce of {name}, {tasks} processes, rate of"
@@ -117,6 +125,8 @@ ROWS = [
                   "mnist_bench adam copied", "mnist_bench adam grpc", "ms/step", MS),
     ours_and_peer("null", "a step that receives a scalar, of a raw gRPC round trip", 2.0, "recv_bench 4", "grpc_bench", "us",
                   US),
+    ours_and_peer("null_futex", "a step that receives a scalar on one host, of a futex round trip", 3.0, "recv_bench 4",
+                  "limit_bench futex", "us", US),
     ours_and_peer("null_tls", "a step that receives a scalar over TLS, of one over gRPC without", 2.0,
                   "recv_bench tls 4", "recv_bench grpc 4", "us", US),
     ours_and_peer("recv_32m_tls", "RecvTensor of 32 MB over TLS, time, of that without", 4.0, f"recv_bench tls {32 * MB}",
@@ -127,6 +137,11 @@ ROWS = [
     bandwidth("recv_32m", "RecvTensor of 32 MB, of a raw TCP socket's", 32 * MB),
     bandwidth("recv_128m", "RecvTensor of 128 MB, of a raw TCP socket's", 128 * MB),
     bandwidth("recv_1g", "RecvTensor of 1 GB, of a raw TCP socket's", 1024 * MB),
+    of_copy("copy_400k", "400 KB", 400_000),
+    of_copy("copy_4m", "4 MB", 4 * MB),
+    of_copy("copy_32m", "32 MB", 32 * MB),
+    of_copy("copy_128m", "128 MB", 128 * MB),
+    of_copy("copy_1g", "1 GB", 1024 * MB),
     Row("recv_flat", "RecvTensor: bandwidth of 1 GB, of that of 128 MB", 0.9, False,
         {"ours": f"recv_bench {1024 * MB}", "128 MB": f"recv_bench {128 * MB}"},
         lambda m: [8 * b / a for a, b in zip(m["ours"], m["128 MB"])], ("ours", "128 MB"), "ms", MS),
