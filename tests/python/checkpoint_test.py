@@ -185,6 +185,20 @@ class CheckpointTest(Directory):
             status.assert_consumed().run_restore_ops()
             self.assertEqual(session.run(table.lookup(["a", "b"])).tolist(), [1, -1])
 
+    def test_arrays_come_back_as_attributes(self):
+        state = tf.contrib.checkpoint.NumpyState()
+        state.x = np.zeros([2, 2])
+        saver = tf.train.Checkpoint(arrays=state)
+        with tf.Session() as session:
+            session.run(saver.save_counter.initializer)
+            path = saver.save(self.prefix, session=session)
+        state.x[0, 1] = 4.0
+        saver.restore(path)
+        self.assertEqual(0.0, state.x.sum())
+        other = tf.contrib.checkpoint.NumpyState()
+        tf.train.Checkpoint(arrays=other).restore(path)
+        self.assertEqual((2, 2), other.x.shape)
+
     def test_only_trackable_objects(self):
         with self.assertRaisesRegex(ValueError, "expecting a trackable object"):
             tf.train.Checkpoint(x=3)

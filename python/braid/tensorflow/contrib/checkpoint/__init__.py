@@ -2,6 +2,7 @@
 
 from braid.protos import TrackableObjectGraph as CheckpointableObjectGraph  # noqa: F401
 from braid.tensorflow.contrib.checkpoint.python.containers import UniqueNameTracker  # noqa: F401
+from braid.tensorflow.contrib.checkpoint.python.python_state import NumpyState  # noqa: F401
 from braid.tensorflow.contrib.checkpoint.python.visualize import dot_graph_from_checkpoint  # noqa: F401
 from braid.tensorflow.python.training.checkpoint_management import CheckpointManager  # noqa: F401
 from braid.tensorflow.python.training.tracking.base import Trackable as CheckpointableBase  # noqa: F401

@@ -142,6 +142,22 @@ class _Match:
             self.inconsistent.append((self.own.objects[self.bound[theirs]], self.own.objects[mine]))
         return False
 
+    def create_dependencies(self):
+        """Has objects that can do so (_create_dependency) make what only the checkpoint has. Returns whether
+        there were some.
+        """
+        created = False
+        for theirs, mine in self.bound.items():
+            create = getattr(self.own.objects[mine], "_create_dependency", None)
+            if create is None:
+                continue
+            known = {name for name, _ in self.own.children.get(mine, ())}
+            for child in self.saved.nodes[theirs].children:
+                if child.local_name not in known:
+                    create(child.local_name)
+                    created = True
+        return created
+
     def object_of(self, number):
         mine = self.bound.get(number)
         return None if mine is None else self.own.objects[mine]
@@ -257,6 +273,8 @@ class CheckpointLoadStatus(_LoadStatus):
     def _find(self):
         """Matches again. Restores state of Python. Returns [(key, variable or SaveableObject)]."""
         self._match = _Match(self._saved, self._saver._view.snapshot())
+        if self._match.create_dependencies():
+            self._match = _Match(self._saved, self._saver._view.snapshot())
         values = []
         for key, saveable in self._match.values(self._uid):
             if not isinstance(saveable, base.PythonStateSaveable):
