@@ -286,6 +286,22 @@ static braid_op *read_csv(braid_graph *g, const char *op, const char *path)
     return first_of(g, braid_op_end_out(d));
 }
 
+static braid_op *read_lmdb(braid_graph *g, const char *op, const char *path)
+{
+    const braid_dtype types[] = {BRAID_STRING, BRAID_STRING};
+    const braid_shape shapes[2] = {{0}, {0}};
+    braid_op_desc *d = braid_op_begin(g, op, NULL);
+    braid_op_input(d, texts(g, path));
+    braid_op_attr_type_list(d, "output_types", types, 2);
+    braid_op_attr_shape_list(d, "output_shapes", shapes, 2);
+    const braid_out records = braid_op_end_out(d);
+    d = braid_op_begin(g, "DatasetToSingleElement", "asked");
+    braid_op_input(d, records);
+    braid_op_attr_type_list(d, "output_types", types, 2);
+    braid_op_attr_shape_list(d, "output_shapes", shapes, 2);
+    return braid_op_end(d);
+}
+
 static braid_op *read_sql(braid_graph *g, const char *op, const char *path)
 {
     braid_op_desc *d = braid_op_begin(g, op, NULL);
@@ -474,6 +490,7 @@ static const struct {
     {"ExperimentalDatasetToTFRecord", write_dataset},
     {"ExperimentalMatchingFilesDataset", read_dataset},
     {"ExperimentalSqlDataset", read_sql},
+    {"ExperimentalLMDBDataset", read_lmdb},
     {"FixedLengthRecordDataset", read_dataset},
     {"FixedLengthRecordDatasetV2", read_dataset},
     {"FixedLengthRecordReader", read_record},
@@ -482,6 +499,8 @@ static const struct {
     {"GenerateVocabRemapping", remap_vocabulary},
     {"InitializeTableFromTextFile", fill_table},
     {"InitializeTableFromTextFileV2", fill_table},
+    {"LMDBDataset", read_lmdb},
+    {"LMDBReader", read_record},
     {"LoadAndRemapMatrix", remap_matrix},
     {"MatchingFiles", read_file},
     {"MatchingFilesDataset", read_dataset},

@@ -28,7 +28,7 @@ static const exception exceptions[] = {
      "Print RandomShuffle Rank SerializeTensor Snapshot StopGradient TensorSummary ",
      .of_errors = true},
     // makes a handle that is always two strings
-    {" Barrier ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader MutableHashTable "
+    {" Barrier ConditionalAccumulator FIFOQueue FixedLengthRecordReader HashTable IdentityReader LMDBReader MutableHashTable "
      "MutableHashTableOfTensors PaddingFIFOQueue PriorityQueue RandomShuffleQueue SparseConditionalAccumulator Stack TFRecordReader "
      "TextLineReader WholeFileReader ",
      .of_empty = true, .of_scalars = true},

@@ -1,5 +1,6 @@
 # Queues and what else steps share, readers, parsing, and the input pipelines of queue runners.
 import os
+import struct
 import tempfile
 import unittest
 
@@ -127,6 +128,19 @@ class SharedTest(QueuesTest):
         self.assertEqual(self.run_(tf.dynamic_stitch([[0, 2], [1]], [[1, 3], [2]])).tolist(), [1, 2, 3])
 
 
+def lmdb_database(key, value):
+    """The bytes of an LMDB database of one record, with pages of 512 bytes."""
+
+    def page(number, flags, content, at=16):
+        whole = struct.pack("<QHHHH", number, 0, flags, 16 + 2 * (flags == 2), 512) + bytes(496)
+        return whole[:at] + content + whole[at + len(content) :]
+
+    meta = struct.pack("<II8x8xI44x40xQQQ", 0xBEEFC0DE, 1, 512, 2, 2, 1)
+    node = struct.pack("<HHHH", len(value), 0, 0, len(key)) + key + value
+    leaf = page(2, 2, struct.pack("<H", 64))
+    return page(0, 8, meta) + page(1, 8, meta) + leaf[:64] + node + leaf[64 + len(node) :]
+
+
 class ReaderTest(QueuesTest):
     def test_lines_and_whole_files(self):
         name = self.file("head\none\ntwo\n")
@@ -141,6 +155,17 @@ class ReaderTest(QueuesTest):
         self.assertEqual(self.run_(pieces[1]), b"one\n")
         self.assertEqual(self.run_(tf.WholeFileReader().read(q)[1]), b"head\none\ntwo\n")
         self.assertEqual(self.run_(tf.read_file(name)), b"head\none\ntwo\n")
+
+    def test_databases_of_lmdb(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "data.mdb")
+            with open(path, "wb") as f:
+                f.write(lmdb_database(b"key", b"value"))
+            q = tf.FIFOQueue(2, tf.string)
+            self.run_(q.enqueue_many([[directory, path]]))
+            record = tf.LMDBReader().read(q)
+            self.assertEqual(self.run_(record), (b"key", b"value"))
+            self.assertEqual(self.run_(record), (b"key", b"value"))
 
 
 class ParsingTest(QueuesTest):

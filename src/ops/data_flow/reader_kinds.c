@@ -1,11 +1,12 @@
-// The kinds of readers: whole files, lines, records of a fixed length, TFRecords, and names of files
-// themselves.
+// The kinds of readers: whole files, lines, records of a fixed length, TFRecords, LMDB databases, and names
+// of files themselves.
 #include "ops/common/handle.h"
 #include "ops/data_flow/reader.h"
 
 #include "base/alloc.h"
 #include "io/fixed_records.h"
 #include "io/lines.h"
+#include "io/lmdb.h"
 #include "io/record.h"
 
 #include <inttypes.h>
@@ -362,3 +363,51 @@ static braid_code record_create(const braid_op *node, void *state, braid_status 
 // TensorFlow's definition has this attribute last; the order does not matter.
 BD_OP(TFRecordReader) = READER_OP("Ref(string)", "compression_type:string=''; ", record_create, RECORD_DOC);
 BD_OP(TFRecordReaderV2) = READER_OP("resource", "compression_type:string=''; ", record_create, RECORD_DOC);
+
+// ---- LMDBReader ----
+
+typedef struct lmdb_state {
+    bd_lmdb *db;
+} lmdb_state;
+
+static void lmdb_close(void *state)
+{
+    lmdb_state *s = state;
+    bd_lmdb_close(s->db);
+    s->db = NULL;
+}
+
+static braid_code lmdb_open(void *state, const bd_fs *fs, const char *path, braid_status *st)
+{
+    lmdb_close(state);
+    return bd_lmdb_open(fs, path, &((lmdb_state *)state)->db, st);
+}
+
+static braid_code lmdb_read(void *state, const bd_fs *fs, const char *path, bd_record *record, bool *found,
+                            bool *is_last, braid_status *st)
+{
+    (void)fs, (void)path;
+    bd_lmdb_record r;
+    braid_code code = bd_lmdb_next(((lmdb_state *)state)->db, &r, found, st);
+    *is_last = !code && !*found;
+    if (code || !*found) return code;
+    code = copy_string(&record->key, r.key, r.key_len, st);
+    return code ? code : copy_string(&record->value, r.value, r.value_len, st);
+}
+
+static const bd_reader_kind lmdb_kind = {.name = "LMDBReader",
+                                         .state_size = sizeof(lmdb_state),
+                                         .open = lmdb_open,
+                                         .read = lmdb_read,
+                                         .close = lmdb_close};
+
+static braid_code lmdb_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    return source_create(node, state, &lmdb_kind, NULL);
+}
+
+// TensorFlow has no LMDBReaderV2.
+BD_OP(LMDBReader) =
+    READER_OP("Ref(string)", "", lmdb_create,
+              "A reader whose records are those of LMDB databases, in the order of their keys.");

@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/record.h"
 #include "io/testing/bundle_case.h"
+#include "io/testing/lmdb_case.h"
 #include "io/testing/temp_dir.h"
 #include "op/io_pool.h"
 #include "ops/testing/op_live.h"
@@ -113,6 +114,26 @@ static void whole_files_are_read(void **state)
     (void)state;
     check_whole_files("WholeFileReader");
     check_whole_files("WholeFileReaderV2");
+}
+
+static void lmdb_databases_are_read(void **state)
+{
+    (void)state;
+    lmdb_case c;
+    lmdb_case_init(&c, 2);
+    lmdb_case_page(&c, 2, LMDB_LEAF);
+    lmdb_case_record(&c, 2, "a", "one", 3, 0);
+    lmdb_case_record(&c, 2, "b", "", 0, 0);
+    lmdb_case_write(&c, "/db");
+    reader_nodes n = make("LMDBReader", NULL);
+    FILES(n, "string[3] /db /db /none");
+    READ(n, "string[] a; string[] one");
+    READ_UP_TO(n, 5, "string[1] b; string[1] ''");
+    READ(n, "string[] a; string[] one");
+    DO(n, records, "int64[] 3");
+    READ_UP_TO(n, 5, "string[1] b; string[1] ''");
+    READ(n, "NotFound: /none");
+    op_live_free(n.live);
 }
 
 static void identity_readers_read_names(void **state)
@@ -327,6 +348,8 @@ static void wrong_inputs_are_errors(void **state)
                 "InvalidArgument: num_records must be at least 0, not -1");
     op_live_run(l, op_test_node(l->graph, "TextLineReaderV2", "shared_name=r", NULL, 0), "",
                 "InvalidArgument: Shared reader 'r' is a IdentityReader, not a TextLineReader");
+    op_live_run(l, op_test_node(l->graph, "LMDBReader", "shared_name=r", NULL, 0), "",
+                "InvalidArgument: Shared reader 'r' is a IdentityReader, not a LMDBReader");
     braid_out swapped[2] = {in[1], in[0]};
     op_live_run(l, op_test_node(l->graph, "ReaderReadV2", NULL, swapped, 2), "", "InvalidArgument: numbers");
     op_live_free(l);
@@ -352,6 +375,7 @@ static void shapes_are_inferred(void **state)
         {"ReaderResetV2", NULL, "resource[1]", "InvalidArgument: Shape must be rank 0 but is rank 1"},
         {"WholeFileReaderV2", NULL, "", "[]"},
         {"WholeFileReader", NULL, "", "[2]"},
+        {"LMDBReader", NULL, "", "[2]"},
     };
     OP_TEST_SHAPES(cases);
 }
@@ -363,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_FILES(text_lines_are_read),
         ON_FILES(whole_files_are_read),
+        ON_FILES(lmdb_databases_are_read),
         ON_FILES(identity_readers_read_names),
         ON_FILES(fixed_length_records_are_read),
         ON_FILES(tfrecords_are_read),

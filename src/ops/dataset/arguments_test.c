@@ -57,6 +57,7 @@ static const argument_case cases[] = {
      "string"},
     ALSO("CSVDataset", NULL, "", CSV "*record_defaults int64[0]"),
     {"CSVDatasetV2", NULL, "", CSV "*record_defaults int64[0]; *exclude_cols int64[0]"},
+    ALSO("LMDBDataset", "output_types=[string,string]; output_shapes=[[],[]]", "", FILES, "string,string"),
     ALSO("SqlDataset", "output_shapes=[[]]", "",
          "driver_name string[] sqlite; data_source_name string[] :memory:; query string[] x"),
     {"TakeDataset", NULL, "3", "count int64[] 2"},

@@ -144,6 +144,10 @@ braid_code bd_shape_fn_output_shapes(bd_shape_ctx *c, braid_status *st);
 // An attribute that TensorFlow 2 adds to most dataset ops: names for its own diagnosis.
 #define BD_DATASET_METADATA "metadata:string=''"
 
+// What a saved iterator says of elements in any order, for the deviations of ops.
+#define BD_ANY_ORDER_SAVED                                                                                   \
+    "Saved where any order is allowed, an iterator only knows how many elements it gave: some may come twice or never."
+
 // Whether iterators of a dataset that works on several elements at a time keep their order.
 typedef enum bd_order {
     BD_ORDER_DEFAULT, // unless a dataset above allows any

@@ -354,9 +354,10 @@ static void parallel_v2_run(bd_op_ctx *c)
 }
 
 BD_OP(ParallelInterleaveDatasetV2) = INTERLEAVE_OP(LENGTHS CALLS, "; sloppy:bool=false", parallel_v2_run,
-                                                   NULL,
+                                                   BD_ANY_ORDER_SAVED,
                                                    "InterleaveDataset whose datasets prefetch concurrently.");
-BD_OP(ParallelInterleaveDatasetV3) = INTERLEAVE_OP(LENGTHS CALLS, DETERMINISTIC, parallel_v2_run, NULL,
+BD_OP(ParallelInterleaveDatasetV3) = INTERLEAVE_OP(LENGTHS CALLS, DETERMINISTIC, parallel_v2_run,
+                                                   BD_ANY_ORDER_SAVED,
                                                    "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void parallel_v4_run(bd_op_ctx *c)
@@ -369,7 +370,7 @@ static void parallel_v4_run(bd_op_ctx *c)
 }
 
 BD_OP(ParallelInterleaveDatasetV4) = INTERLEAVE_OP(LENGTHS BUFFERS CALLS, DETERMINISTIC, parallel_v4_run,
-                                                   NULL,
+                                                   BD_ANY_ORDER_SAVED,
                                                    "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void legacy_run(bd_op_ctx *c)
@@ -382,7 +383,7 @@ static void legacy_run(bd_op_ctx *c)
 }
 
 BD_OP(LegacyParallelInterleaveDatasetV2) =
-    INTERLEAVE_OP(LENGTHS BUFFERS, DETERMINISTIC, legacy_run, NULL,
+    INTERLEAVE_OP(LENGTHS BUFFERS, DETERMINISTIC, legacy_run, BD_ANY_ORDER_SAVED,
                   "InterleaveDataset whose datasets prefetch concurrently.");
 
 static void sloppy_run(bd_op_ctx *c)
@@ -395,7 +396,7 @@ static void sloppy_run(bd_op_ctx *c)
 }
 
 #define SLOPPY_OP                                                                                            \
-    INTERLEAVE_OP(LENGTHS ", sloppy: bool" BUFFERS, "", sloppy_run, NULL,                                    \
+    INTERLEAVE_OP(LENGTHS ", sloppy: bool" BUFFERS, "", sloppy_run, BD_ANY_ORDER_SAVED,                      \
                   "InterleaveDataset whose datasets prefetch concurrently.")
 
 BD_OP(ParallelInterleaveDataset) = SLOPPY_OP;

@@ -265,6 +265,7 @@ BD_OP(ParallelMapDataset) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
+    .deviation = BD_ANY_ORDER_SAVED,
     .doc =
         "Applies a function to each element of a dataset, several at a time; -1: the number of processors.",
 };
@@ -278,6 +279,7 @@ BD_OP(ParallelMapDatasetV2) = {
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_FUNC_KERNEL(f, parallel_run),
+    .deviation = BD_ANY_ORDER_SAVED,
     .doc =
         "Applies a function to each element of a dataset, several at a time; -1: the number of processors.",
 };

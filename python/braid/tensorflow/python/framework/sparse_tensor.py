@@ -154,6 +154,8 @@ class SparseTensorSpec(type_spec.BatchableTypeSpec):
     def _to_components(self, value):
         if isinstance(value, SparseTensorValue):
             value = SparseTensor.from_value(value)
+        if not isinstance(value, SparseTensor):
+            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {value}.")
         return [value.indices, value.values, value.dense_shape]
 
     def _from_components(self, components):

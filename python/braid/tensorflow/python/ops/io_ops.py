@@ -150,12 +150,11 @@ class TFRecordReader(ReaderBase):
 
 @tf_export(v1=["LMDBReader"])
 class LMDBReader(ReaderBase):
-    """Refused: Braid does not read databases of LMDB."""
+    """A record is a key and a value of an LMDB database. options: not used."""
 
     def __init__(self, name=None, options=None):
-        raise NotImplementedError(
-            "tf.LMDBReader: Braid does not read LMDB; convert the data to TFRecord files"
-        )
+        del options
+        super().__init__(gen_io_ops.lmdb_reader(name=name))
 
 
 @tf_export(v1=["IdentityReader"])
