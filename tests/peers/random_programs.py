@@ -170,7 +170,7 @@ class Clusters(unittest.TestCase):
 
     @staticmethod
     def only_serves(kind, name):
-        return name.startswith("ps") or kind == "within" and name != "worker_0"
+        return name.startswith("ps") or kind in ("within", "calls") and name != "worker_0"
 
     def expect_trained(self, printed, *names):
         for name in names:
@@ -193,6 +193,12 @@ class Clusters(unittest.TestCase):
     def test_a_master_of_braid_computes_on_a_worker_of_tensorflow(self):
         printed = self.train("within", ps_0="Braid", worker_0="Braid", worker_1="TensorFlow")
         self.expect_trained(printed, "worker_0")
+
+    def test_tasks_call_functions_on_tasks_of_the_other(self):
+        for caller, called in [("TensorFlow", "Braid"), ("Braid", "TensorFlow")]:
+            with self.subTest(caller=caller):
+                printed = self.train("calls", ps_0="Braid", worker_0=caller, worker_1=called)
+                self.expect_trained(printed, "worker_0")
 
 
 class Files(unittest.TestCase):
