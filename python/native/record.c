@@ -19,28 +19,41 @@ static void enter(PyThread_type_lock mu)
     Py_END_ALLOW_THREADS
 }
 
+static bool is_compression(int compression)
+{
+    if (compression >= BRAID_COMPRESSION_NONE && compression <= BRAID_COMPRESSION_GZIP) return true;
+    PyErr_SetString(PyExc_ValueError, "compression is 0 (none), 1 (ZLIB) or 2 (GZIP)");
+    return false;
+}
+
 static bool path_and_compression(PyObject *args, PyObject *keywords, const char **path, int *compression)
 {
     static char *names[] = {"path", "compression", NULL};
     *compression = BRAID_COMPRESSION_NONE;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|i", names, path, compression)) return false;
-    if (*compression >= BRAID_COMPRESSION_NONE && *compression <= BRAID_COMPRESSION_GZIP) return true;
-    PyErr_SetString(PyExc_ValueError, "compression is 0 (none), 1 (ZLIB) or 2 (GZIP)");
-    return false;
+    return PyArg_ParseTupleAndKeywords(args, keywords, "s|i", names, path, compression) &&
+           is_compression(*compression);
 }
 
 // ---- Writing ----
 
 static PyObject *writer_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
+    static char *names[] = {"path",     "compression", "level",       "window_bits", "mem_level",
+                            "strategy", "flush_mode",  "flush_bytes", NULL};
     const char *path;
-    int compression;
-    if (!path_and_compression(args, keywords, &path, &compression)) return NULL;
+    int compression = BRAID_COMPRESSION_NONE;
+    braid_zlib_options o = BRAID_ZLIB_DEFAULTS;
+    Py_ssize_t flush_bytes = (Py_ssize_t)o.flush_bytes;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|iiiiiin", names, &path, &compression, &o.level,
+                                     &o.window_bits, &o.mem_level, &o.strategy, &o.flush_mode, &flush_bytes))
+        return NULL;
+    if (!is_compression(compression)) return NULL;
+    o.flush_bytes = flush_bytes < 0 ? 0 : (size_t)flush_bytes;
     writer_object *w = (writer_object *)PyType_GenericAlloc(type, 0);
     if (!w) return NULL;
     NATIVE_STATUS(st);
     w->mu = PyThread_allocate_lock();
-    Py_BEGIN_ALLOW_THREADS w->writer = braid_record_writer_open(path, compression, st);
+    Py_BEGIN_ALLOW_THREADS w->writer = braid_record_writer_open_zlib(path, compression, &o, st);
     Py_END_ALLOW_THREADS if (w->writer) return (PyObject *)w;
     Py_DECREF(w);
     return native_raise(st);

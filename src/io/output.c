@@ -13,21 +13,29 @@
 struct bd_output {
     bd_file *file; // owned
     bd_compression kind;
-    z_stream *deflater; // owned; NULL without compression
-    uint64_t offset;    // bytes put
-    size_t used;        // of the buffer
-    bool broken;        // a write failed: the content of the file is undefined
+    z_stream *deflater; // owned; NULL without compression, or while it is being replaced
+    braid_zlib_options zlib;
+    size_t unflushed; // bytes that the deflater got since it flushed, where the options say that it does
+    uint64_t offset;  // bytes put
+    size_t used;      // of the buffer
+    bool broken;      // a write failed: the content of the file is undefined
     uint8_t buffer[BUFFER_BYTES];
 };
 
 static braid_code start_deflater(bd_output *out, braid_status *st)
 {
+    const braid_zlib_options *o = &out->zlib;
     out->deflater = bd_zlib_stream_new();
-    int rc = deflateInit2(out->deflater, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                          bd_compression_window_bits(out->kind), 8, Z_DEFAULT_STRATEGY);
+    int rc = deflateInit2(out->deflater, o->level, Z_DEFLATED,
+                          o->window_bits ? o->window_bits : bd_compression_window_bits(out->kind),
+                          o->mem_level, o->strategy);
     if (rc == Z_OK) return BRAID_OK;
     bd_zlib_stream_free(out->deflater);
     out->deflater = NULL;
+    if (rc == Z_STREAM_ERROR)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "%s: zlib does not take level %d, window bits %d, memory level %d and strategy %d",
+                       out->file->path, o->level, o->window_bits, o->mem_level, o->strategy);
     return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "no memory to compress %s", out->file->path);
 }
 
@@ -43,6 +51,8 @@ braid_code bd_output_open(const bd_fs *fs, const char *path, bd_file_mode mode, 
     o->file = file;
     o->kind = kind;
     o->deflater = NULL;
+    o->zlib = BRAID_ZLIB_DEFAULTS;
+    o->unflushed = 0;
     o->offset = 0;
     o->used = 0;
     o->broken = false;
@@ -53,6 +63,27 @@ braid_code bd_output_open(const bd_fs *fs, const char *path, bd_file_mode mode, 
     }
     *out = o;
     return BRAID_OK;
+}
+
+static void end_deflater(bd_output *out)
+{
+    if (out->deflater) deflateEnd(out->deflater);
+    bd_zlib_stream_free(out->deflater);
+    out->deflater = NULL;
+}
+
+braid_code bd_output_set_zlib(bd_output *out, const braid_zlib_options *options, braid_status *st)
+{
+    BD_ASSERT(out->offset == 0);
+    if (out->kind == BD_COMPRESSION_NONE) return BRAID_OK;
+    if (options->flush_mode < Z_NO_FLUSH || options->flush_mode > Z_FULL_FLUSH)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s: there is no flush mode %d", out->file->path,
+                       options->flush_mode);
+    end_deflater(out);
+    out->zlib = *options;
+    braid_code code = start_deflater(out, st);
+    out->broken = code != BRAID_OK;
+    return code;
 }
 
 uint64_t bd_output_offset(const bd_output *out)
@@ -106,11 +137,28 @@ static braid_code deflate_all(bd_output *out, const void *data, size_t len, int 
     return BRAID_OK;
 }
 
+// Flushes as the options say: when the bytes and those before would fill the buffer of flush_bytes.
+static braid_code deflate_put(bd_output *out, const void *data, size_t len, braid_status *st)
+{
+    const int flush = out->zlib.flush_mode;
+    const size_t most = out->zlib.flush_bytes;
+    if (flush == Z_NO_FLUSH) return deflate_all(out, data, len, Z_NO_FLUSH, st);
+    braid_code code = BRAID_OK;
+    if (out->unflushed && len > most - out->unflushed) {
+        code = deflate_all(out, NULL, 0, flush, st);
+        out->unflushed = 0;
+    }
+    if (code) return code;
+    const bool fits = len <= most;
+    out->unflushed = fits ? out->unflushed + len : 0;
+    return deflate_all(out, data, len, fits ? Z_NO_FLUSH : flush, st);
+}
+
 braid_code bd_output_put(bd_output *out, const void *data, size_t len, braid_status *st)
 {
     if (out->broken) return write_out(out, data, len, st);
     out->offset += len;
-    if (out->deflater) return deflate_all(out, data, len, Z_NO_FLUSH, st);
+    if (out->deflater) return deflate_put(out, data, len, st);
     if (len > BUFFER_BYTES - out->used) {
         braid_code code = empty_buffer(out, st);
         if (code) return code;
@@ -136,8 +184,7 @@ braid_code bd_output_sync(bd_output *out, braid_status *st)
 
 static braid_code release(bd_output *out, braid_status *st)
 {
-    if (out->deflater) deflateEnd(out->deflater);
-    bd_zlib_stream_free(out->deflater);
+    end_deflater(out);
     braid_code code = bd_file_close(out->file, st);
     bd_free(out);
     return code;

@@ -4,12 +4,17 @@
 
 #include "io/compression.h"
 #include "io/file.h"
+#include <braid/tfrecord.h>
 
 typedef struct bd_output bd_output;
 
 // On an error *out is NULL. Compressed output cannot be appended to (asserted).
 braid_code bd_output_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_compression kind,
                           bd_output **out, braid_status *st);
+
+// Chooses how a compressed file is compressed, before anything is put; of others it does nothing.
+// InvalidArgument: zlib refuses the options.
+braid_code bd_output_set_zlib(bd_output *out, const braid_zlib_options *options, braid_status *st);
 
 // Appends bytes. Small pieces are gathered in the buffer, large ones are written directly. After an error
 // each later call fails too.

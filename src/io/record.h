@@ -7,6 +7,7 @@
 
 #include "io/compression.h"
 #include "io/file.h"
+#include <braid/tfrecord.h>
 
 // Bytes around the data of a record.
 #define BD_RECORD_OVERHEAD 16
@@ -21,6 +22,9 @@ typedef struct bd_record_writer bd_record_writer;
 // On an error *w is NULL.
 braid_code bd_record_writer_open(const bd_fs *fs, const char *path, bd_file_mode mode, bd_compression kind,
                                  bd_record_writer **w, braid_status *st);
+// bd_output_set_zlib, before the first record.
+braid_code bd_record_writer_set_zlib(bd_record_writer *w, const braid_zlib_options *options,
+                                     braid_status *st);
 // Appends a record. After an error every later call fails too.
 braid_code bd_record_write(bd_record_writer *w, const void *data, size_t len, braid_status *st);
 // Another process that reads the file sees all records so far; after sync they survive a power cut, too.

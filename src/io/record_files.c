@@ -29,12 +29,23 @@ static bd_compression kind_of(braid_compression compression)
 braid_record_writer *braid_record_writer_open(const char *path, braid_compression compression,
                                               braid_status *status)
 {
+    return braid_record_writer_open_zlib(path, compression, NULL, status);
+}
+
+braid_record_writer *braid_record_writer_open_zlib(const char *path, braid_compression compression,
+                                                   const braid_zlib_options *options, braid_status *status)
+{
     BD_STATUS(unwanted);
     braid_status *st = status ? status : unwanted;
     bd_record_writer *records;
     if (check_open(path, compression, st)) return NULL;
     if (bd_record_writer_open(bd_fs_current, path, BD_FILE_CREATE, kind_of(compression), &records, st))
         return NULL;
+    if (options && bd_record_writer_set_zlib(records, options, st)) {
+        BD_STATUS(ignored);
+        bd_record_writer_close(records, ignored);
+        return NULL;
+    }
     braid_record_writer *w = bd_malloc(sizeof *w);
     *w = (braid_record_writer){.records = records};
     return w;

@@ -21,6 +21,11 @@ braid_code bd_record_writer_open(const bd_fs *fs, const char *path, bd_file_mode
     return BRAID_OK;
 }
 
+braid_code bd_record_writer_set_zlib(bd_record_writer *w, const braid_zlib_options *options, braid_status *st)
+{
+    return bd_output_set_zlib(w->out, options, st);
+}
+
 braid_code bd_record_write(bd_record_writer *w, const void *data, size_t len, braid_status *st)
 {
     uint8_t head[12], tail[4];

@@ -81,6 +81,18 @@ class RecordsTest(FilesTest):
             self.assertEqual(list(tf.python_io.tf_record_iterator(self.path("x"), options)), records)
         self.assertRaises(ValueError, tf.python_io.TFRecordWriter, self.path("x"), "LZ4")
 
+    def test_options_reach_zlib(self):
+        sizes = []
+        for level in (0, 9):
+            options = tf.io.TFRecordOptions("GZIP", compression_level=level, mem_level=9)
+            with tf.io.TFRecordWriter(self.path("x"), options) as writer:
+                writer.write(b"abc" * 1000)
+            self.assertEqual(list(tf.io.tf_record_iterator(self.path("x"), options)), [b"abc" * 1000])
+            sizes.append(os.path.getsize(self.path("x")))
+        self.assertTrue(sizes[0] > 3000 > 300 > sizes[1])
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            tf.io.TFRecordWriter(self.path("x"), tf.io.TFRecordOptions("GZIP", compression_level=10))
+
     def test_a_damaged_record_is_an_error(self):
         with tf.python_io.TFRecordWriter(self.path("x")) as writer:
             writer.write("abc")

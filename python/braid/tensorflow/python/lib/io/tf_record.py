@@ -1,5 +1,7 @@
 """TFRecord files: sequences of byte strings with checksums (tf.python_io, tf.io)."""
 
+import zlib
+
 from braid import _native
 from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.util import compat
@@ -24,7 +26,8 @@ class TFRecordOptions:
     """How a file is compressed: "" or None, "ZLIB", "GZIP", a TFRecordCompressionType, or other
     TFRecordOptions.
 
-    The other arguments are zlib's; zlib's defaults hold whatever they say.
+    The other arguments are zlib's, of deflateInit2; None: the default. Records are handed to zlib in parts of
+    `input_buffer_size` bytes, after which it flushes as `flush_mode` says. `output_buffer_size` has no effect.
     """
 
     compression_type_map = {
@@ -74,10 +77,29 @@ def _number(options):
     return _NUMBERS[TFRecordOptions.get_compression_type_string(options)]
 
 
-def _call(function, *args):
+def _zlib_options(options):
+    """The arguments of the writer: those that are given."""
+    while isinstance(options, TFRecordOptions) and isinstance(options.compression_type, TFRecordOptions):
+        options = options.compression_type
+    if not isinstance(options, TFRecordOptions):
+        return {}
+    if options.compression_method not in (None, zlib.DEFLATED):
+        raise errors.InvalidArgumentError(None, None, "compression_method must be zlib.DEFLATED")
+    given = {
+        "level": options.compression_level,
+        "window_bits": options.window_bits,
+        "mem_level": options.mem_level,
+        "strategy": options.compression_strategy,
+        "flush_mode": options.flush_mode,
+        "flush_bytes": options.input_buffer_size,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _call(function, *args, **kwargs):
     """function(...) with TensorFlow's errors."""
     try:
-        return function(*args)
+        return function(*args, **kwargs)
     except _native.Error as e:
         raise errors.make_op_error(e) from None
     except ValueError:
@@ -89,9 +111,8 @@ class TFRecordWriter:
     """Writes records to a file, which it makes or empties."""
 
     def __init__(self, path, options=None):
-        self._writer = _call(
-            _native.RecordWriter, compat.as_str_any(compat.path_to_str(path)), _number(options)
-        )
+        path = compat.as_str_any(compat.path_to_str(path))
+        self._writer = _call(_native.RecordWriter, path, _number(options), **_zlib_options(options))
 
     def write(self, record):
         """Appends a record: bytes or a str. FailedPreconditionError: the file is closed."""
