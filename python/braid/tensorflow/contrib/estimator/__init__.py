@@ -13,7 +13,15 @@ from braid.tensorflow.contrib.estimator.python.estimator.head import (  # noqa: 
     poisson_regression_head,
     regression_head,
 )
+from braid.tensorflow.contrib.estimator.python.estimator.export import (  # noqa: F401
+    export_all_saved_models,
+    export_saved_model_for_mode,
+)
 from braid.tensorflow.contrib.estimator.python.estimator.multi_head import multi_head  # noqa: F401
+from braid.tensorflow.contrib.estimator.python.estimator.rnn import (  # noqa: F401
+    RNNClassifier,
+    RNNEstimator,
+)
 from braid.tensorflow.python.estimator.canned.dnn import (  # noqa: F401
     DNNEstimator,
     dnn_logit_fn_builder,
@@ -21,6 +29,9 @@ from braid.tensorflow.python.estimator.canned.dnn import (  # noqa: F401
 from braid.tensorflow.python.estimator.canned.baseline import BaselineEstimator  # noqa: F401
 from braid.tensorflow.python.estimator.canned.dnn_linear_combined import (  # noqa: F401
     DNNLinearCombinedEstimator,
+)
+from braid.tensorflow.python.estimator.canned.saved_model_estimator import (  # noqa: F401
+    SavedModelEstimator,
 )
 from braid.tensorflow.python.estimator.canned.linear import (  # noqa: F401
     LinearEstimator,

@@ -27,7 +27,9 @@ from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import metrics as metrics_lib
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.saved_model import builder as saved_model_builder
+from braid.tensorflow.python.saved_model import constants as saved_model_constants
 from braid.tensorflow.python.saved_model import loader
+from braid.tensorflow.python.saved_model import utils_impl as saved_model_utils
 from braid.tensorflow.python.summary import summary
 from braid.tensorflow.python.summary.writer import writer_cache
 from braid.tensorflow.python.training import basic_session_run_hooks
@@ -431,6 +433,8 @@ class EstimatorV2:
                         "does not expect variables that were not saved in the checkpoint.\n\nEncountered error "
                         f"with mode `{mode}` while restoring checkpoint from: `{checkpoint_path}`:\n\n{error}"
                     ) from error
+                if spec.train_op is not None:
+                    ops.add_to_collection(saved_model_constants.TRAIN_OP_KEY, spec.train_op)
                 tags = model_fn_lib.EXPORT_TAG_MAP[mode]
                 arguments = dict(
                     tags=tags,
@@ -562,8 +566,8 @@ class EstimatorV2:
             self._train_distribution
         ):
             random_seed.set_random_seed(self._config.tf_random_seed)
-            global_step = self._create_and_assert_global_step(graph)
-            training_util._get_or_create_global_step_read(graph)
+            if self._create_and_assert_global_step(graph) is not None:
+                training_util._get_or_create_global_step_read(graph)
             strategy = self._train_distribution
             features, labels, input_hooks = estimator_util.parse_input_fn_result(
                 self._call_input_fn(input_fn, ModeKeys.TRAIN),
@@ -572,6 +576,7 @@ class EstimatorV2:
             spec = self._in_replica(
                 self._train_distribution, self._call_model_fn, features, labels, ModeKeys.TRAIN, self.config
             )
+            global_step = training_util.get_global_step(graph)
             return self._train_with_estimator_spec(
                 spec, list(input_hooks), hooks, global_step, saving_listeners
             )
@@ -680,7 +685,7 @@ class EstimatorV2:
     def _evaluate_build_graph(self, input_fn, hooks=None, checkpoint_path=None):
         graph = ops.get_default_graph()
         random_seed.set_random_seed(self._config.tf_random_seed)
-        global_step = self._create_and_assert_global_step(graph)
+        self._create_and_assert_global_step(graph)
         features, labels, input_hooks = self._get_features_and_labels_from_input_fn(input_fn, ModeKeys.EVAL)
         spec = self._in_replica(
             self._eval_distribution, self._call_model_fn, features, labels, ModeKeys.EVAL, self.config
@@ -699,11 +704,19 @@ class EstimatorV2:
                 "Metric with name `global_step` is not allowed, because Estimator already defines a "
                 "default metric with the same name."
             )
-        eval_dict[ops.GraphKeys.GLOBAL_STEP] = global_step
+        eval_dict[ops.GraphKeys.GLOBAL_STEP] = training_util.get_global_step(graph)
         all_hooks = list(input_hooks) + list(hooks or []) + list(spec.evaluation_hooks)
         return spec.scaffold, update_op, eval_dict, all_hooks
 
     def _evaluate_run(self, checkpoint_path, scaffold, update_op, eval_dict, all_hooks, output_dir):
+        if scaffold is not None and scaffold.local_init_op is not None:
+            # The program's own op does not know of the variables of evaluation.
+            evaluation._get_or_create_eval_step()
+            default = monitored_session.Scaffold.default_local_init_op()
+            scaffold = monitored_session.Scaffold(
+                local_init_op=control_flow_ops.group(scaffold.local_init_op, default),
+                copy_from_scaffold=scaffold,
+            )
         results = evaluation._evaluate_once(
             checkpoint_path=checkpoint_path,
             master=self._config.evaluation_master,
@@ -917,13 +930,23 @@ def _write_checkpoint_path_to_summary(output_dir, checkpoint_path, current_globa
     writer.flush()
 
 
+def _get_saved_model_ckpt(saved_model_dir):
+    """The prefix of the checkpoint of a SavedModel. ValueError: there is none."""
+    path = saved_model_utils.get_variables_path(saved_model_dir)
+    if not checkpoint_management.checkpoint_exists(path):
+        raise ValueError(
+            f"Directory provided has an invalid SavedModel format: {os.fsdecode(saved_model_dir)}"
+        )
+    return path
+
+
 def _get_default_warm_start_settings(warm_start_from):
     if warm_start_from is None:
         return None
     if isinstance(warm_start_from, (str, bytes, os.PathLike)):
         path = os.fsdecode(warm_start_from)
         if loader.maybe_saved_model_directory(path):
-            path = os.path.join(path, "variables", "variables")
+            path = _get_saved_model_ckpt(path)
             logging.info("Warm-starting from a SavedModel")
         return WarmStartSettings(ckpt_to_initialize_from=path)
     if isinstance(warm_start_from, WarmStartSettings):

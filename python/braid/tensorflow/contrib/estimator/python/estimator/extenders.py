@@ -3,11 +3,10 @@
 from braid.tensorflow.python.estimator import estimator as estimator_lib
 from braid.tensorflow.python.estimator import extenders
 from braid.tensorflow.python.estimator.export import export_output
-from braid.tensorflow.python.estimator.mode_keys import ModeKeys
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
-from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import clip_ops
+from braid.tensorflow.python.ops import sparse_ops
 from braid.tensorflow.python.training import optimizer as optimizer_lib
 
 add_metrics = extenders.add_metrics
@@ -54,34 +53,47 @@ def forward_features(estimator, keys=None, sparse_default_values=None):
     keys: which; all if None. sparse_default_values: what fills sparse ones up, by key.
     """
 
+    if isinstance(keys, str):
+        keys = [keys]
+    if keys is not None:
+        if not isinstance(keys, (list, tuple)):
+            raise TypeError(f"keys should be either a string or a list of strings. Given: {type(keys)}")
+        for key in keys:
+            if not isinstance(key, str):
+                raise TypeError(
+                    "All items in the given keys list should be a string. There exist an item with type: "
+                    f"{type(key)}"
+                )
+
     def new_model_fn(features, labels, mode, config):
         spec = estimator.model_fn(features, labels, mode, config)
         predictions = spec.predictions
-        if mode == ModeKeys.TRAIN or predictions is None:
+        if predictions is None:
             return spec
         if not isinstance(predictions, dict):
             raise ValueError(
-                "Predictions should be a dict to be able to forward features. " f"Given: {type(predictions)}"
+                f"Predictions should be a dict to be able to forward features. Given: {type(predictions)}"
             )
-        chosen = [keys] if isinstance(keys, str) else list(keys or sorted(features))
+        chosen = list(features) if keys is None else keys
         for key in chosen:
             if key not in features:
                 raise ValueError(
                     f'keys should be exist in features. Key "{key}" is not in features dict. '
-                    f"features dict has following keys: {sorted(features)}."
+                    f"features dict has following keys: {list(features)}."
                 )
             if key in predictions:
                 raise ValueError(
                     f"Cannot forward feature key ({key}). Since it does exist in predictions. Existing "
-                    f"prediction keys: {sorted(predictions)}."
+                    f"prediction keys: {list(predictions)}."
                 )
+        for key in chosen:
             predictions[key] = _dense(features[key], (sparse_default_values or {}).get(key), key)
-        outputs = dict(spec.export_outputs or {})
-        for name, output in outputs.items():
+        spec = spec._replace(predictions=predictions)
+        for name in ("predict", "serving_default"):
+            output = (spec.export_outputs or {}).get(name)
             if isinstance(output, export_output.PredictOutput):
-                more = {k: predictions[k] for k in chosen}
-                outputs[name] = export_output.PredictOutput({**output.outputs, **more})
-        return spec._replace(predictions=predictions, export_outputs=outputs or None)
+                output.outputs.update({key: predictions[key] for key in chosen})
+        return spec
 
     return estimator_lib.Estimator(
         model_fn=new_model_fn, model_dir=estimator.model_dir, config=estimator.config
@@ -90,10 +102,14 @@ def forward_features(estimator, keys=None, sparse_default_values=None):
 
 def _dense(feature, default, key):
     feature = sparse_tensor.convert_to_tensor_or_sparse_tensor(feature)
-    if isinstance(feature, sparse_tensor.SparseTensor):
-        if default is None:
-            raise ValueError(f"Feature {key} is sparse: give sparse_default_values for it")
-        from braid.tensorflow.python.ops import sparse_ops
-
-        return sparse_ops.sparse_tensor_to_dense(feature, default_value=default)
-    return array_ops.identity(ops.convert_to_tensor(feature))
+    if default is not None:
+        if not isinstance(feature, sparse_tensor.SparseTensor):
+            raise ValueError(f"Feature ({key}) is expected to be a `SparseTensor`.")
+        feature = sparse_ops.sparse_tensor_to_dense(feature, default_value=default)
+    if not isinstance(feature, ops.Tensor):
+        raise ValueError(
+            f"Feature ({key}) should be a Tensor. Please use `keys` argument of forward_features to filter "
+            "unwanted features, or add key to argument `sparse_default_values`. "
+            f"Type of features[{key}] is {type(feature)}."
+        )
+    return feature
