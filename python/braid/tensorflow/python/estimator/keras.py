@@ -1,7 +1,9 @@
 """model_to_estimator: a model of Keras as an estimator."""
 
 import os
+import re
 
+from braid.tensorflow.python.client import session
 from braid.tensorflow.python.estimator import estimator as estimator_lib
 from braid.tensorflow.python.estimator import model_fn as model_fn_lib
 from braid.tensorflow.python.estimator.export import export_output
@@ -13,6 +15,7 @@ from braid.tensorflow.python.keras import optimizers
 from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.saved_model import signature_constants
 from braid.tensorflow.python.training import checkpoint_management
 from braid.tensorflow.python.training import saver as saver_lib
@@ -30,7 +33,7 @@ def _as_list(values, names, what):
             raise KeyError(
                 f"The dictionary passed into {what} does not have the expected {what} keys defined in the keras "
                 f"model.\n\tExpected keys: {sorted(names)}\n\t{what} keys: {sorted(values)}\n\tDifference: "
-                f"{missing}"
+                f"{sorted(set(names) ^ set(values))}"
             )
         values = [values[n] for n in names]
     elif isinstance(values, (list, tuple)):
@@ -119,19 +122,34 @@ def _plain_metrics(metrics):
     return metrics_module.clone_metric(metrics)
 
 
-def _save_first_checkpoint(keras_model, model_dir):
-    """Writes the weights that the model has, for the first training. Returns (path, names of variables)."""
+def _save_first_checkpoint(keras_model, settings, custom_objects, config):
+    """Writes the weights that the model has, for the first training. Returns (path, names of variables).
+
+    The checkpoint has the other variables of training, too: the model can be exported before it is trained.
+    """
     names = [w.op.name for w in keras_model.weights]
-    directory = os.path.join(model_dir, "keras")
+    directory = os.path.join(config.model_dir, "keras")
     latest = checkpoint_management.latest_checkpoint(directory)
     if latest:
         return latest, names
     os.makedirs(directory, exist_ok=True)
     with keras_model.outputs[0].graph.as_default():
-        saver = saver_lib.Saver(keras_model.weights)
-        path = saver.save(
-            K.get_session(), os.path.join(directory, "keras_model.ckpt"), write_meta_graph=False
+        values = keras_model.get_weights()
+    with ops.Graph().as_default(), generic_utils.CustomObjectScope(custom_objects or {}):
+        training_util.create_global_step()
+        K.set_learning_phase(True)
+        model = models.clone_model(keras_model)
+        model.compile(
+            optimizer=settings(), loss=keras_model.loss, loss_weights=keras_model.loss_weights
         )
+        model._make_train()
+        with session.Session(config=config.session_config) as sess:
+            sess.run(variables.global_variables_initializer())
+            for variable, value in zip(model.weights, values):
+                variable.load(value, sess)
+            path = saver_lib.Saver().save(
+                sess, os.path.join(directory, "keras_model.ckpt"), write_meta_graph=False
+            )
     return path, names
 
 
@@ -170,7 +188,6 @@ def model_to_estimator(
             "model_to_estimator of a subclass of Model: use a functional or a Sequential model"
         )
     config = estimator_lib.maybe_overwrite_model_dir_and_session_config(config, model_dir)
-    path, names = _save_first_checkpoint(keras_model, config.model_dir)
     optimizer = keras_model.optimizer
     if isinstance(optimizer, optimizers.TFOptimizer):
         settings = lambda: _cloned_optimizer(optimizer)  # noqa: E731
@@ -183,11 +200,12 @@ def model_to_estimator(
             clone.iterations = training_util.get_global_step()
             return clone
 
+    path, names = _save_first_checkpoint(keras_model, settings, custom_objects, config)
     return estimator_lib.Estimator(
         _create_keras_model_fn(keras_model, settings, custom_objects),
         config=config,
         warm_start_from=estimator_lib.WarmStartSettings(
-            ckpt_to_initialize_from=path, vars_to_warm_start=names
+            ckpt_to_initialize_from=path, vars_to_warm_start=[f"^{re.escape(name)}:" for name in names]
         )
         if names
         else None,

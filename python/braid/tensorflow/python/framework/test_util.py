@@ -589,7 +589,7 @@ class TensorFlowTestCase(absltest.TestCase):
 
     # -- Sessions --
 
-    def _config(self, config):
+    def _create_config(self, config):
         config = protos.ConfigProto.FromString(config.SerializeToString()) if config else protos.ConfigProto()
         config.allow_soft_placement = True
         return config
@@ -597,11 +597,12 @@ class TensorFlowTestCase(absltest.TestCase):
     @contextlib.contextmanager
     def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
         """A session on a graph, which are the defaults within."""
-        with session_lib.Session(graph=graph, config=self._config(config)) as session:
+        with session_lib.Session(graph=graph, config=self._create_config(config)) as session:
             yield session
 
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
+<<<<<<< HEAD
         """A session that all uses in one test share. ValueError: they ask for different ones."""
         asked = {"graph": graph, "config": config, "force_gpu": force_gpu}
         if self._cached_session is None or self._cached_session._session is None:
@@ -614,6 +615,14 @@ class TensorFlowTestCase(absltest.TestCase):
                     "session. Maybe create a new session with self.session()"
                 )
         session = self._cached_session
+=======
+        """A session that all uses in one test share."""
+        if self._cached_session is None:
+            self._cached_session = session_lib.Session(graph=graph, config=self._create_config(config))
+        session = self._cached_session
+        if session._session is None:
+            self._cached_session = session = session_lib.Session(graph=graph, config=self._create_config(config))
+>>>>>>> e40b0526 (Estimators of Keras models can be exported before they are trained; what TensorFlow's tests of estimators may not pass)
         with session.graph.as_default(), session.as_default():
             yield session
 

@@ -12,7 +12,6 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
-from braid.tensorflow.python.ops import nn
 from braid.tensorflow.python.ops import partitioned_variables
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.ops.losses import losses
@@ -31,7 +30,8 @@ def _get_expanded_variable_list(variables):
     """The variables, with the parts of partitioned ones."""
     result = []
     for variable in variables:
-        result.extend(list(variable) if hasattr(variable, "_get_partitions") else [variable])
+        is_list = isinstance(variable, (list, tuple)) or hasattr(variable, "_get_partitions")
+        result.extend(list(variable) if is_list else [variable])
     return result
 
 
@@ -44,7 +44,8 @@ def _compute_fraction_of_zero(variables):
             total_size = math_ops.add_n(sizes)
         with ops.name_scope("total_zero"):
             zeros = [
-                nn.zero_fraction(v) * math_ops.cast(size, dtypes.float32) for v, size in zip(parts, sizes)
+                math_ops.cast(size - math_ops.count_nonzero(v, dtype=dtypes.int64), dtypes.float32)
+                for v, size in zip(parts, sizes)
             ]
             total_zero = math_ops.add_n(zeros)
         with ops.name_scope("compute"):

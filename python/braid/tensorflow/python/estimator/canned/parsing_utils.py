@@ -32,6 +32,10 @@ def regressor_parse_example_spec(
     return _add_label_and_weight_to_parsing_spec(spec, label_key, label, weight_column)
 
 
+classifier_parse_example_spec_v2 = classifier_parse_example_spec
+regressor_parse_example_spec_v2 = regressor_parse_example_spec
+
+
 def _add_label_and_weight_to_parsing_spec(parsing_spec, label_key, label_spec, weight_column=None):
     if label_key in parsing_spec:
         raise ValueError(
