@@ -55,17 +55,34 @@ def _cloned_optimizer(optimizer):
     return clone
 
 
-def _create_keras_model_fn(keras_model, settings, custom_objects=None):
-    """The model function. settings: what the model's optimizer was configured with, read in its own graph."""
+def _optimizer_maker(keras_model):
+    """A function that makes the model's optimizer anew, in the current graph."""
+    optimizer = keras_model.optimizer
+    if isinstance(optimizer, optimizers.TFOptimizer):
+        return lambda: _cloned_optimizer(optimizer)
+    # Hyperparameters are variables of the model's graph: they are read here.
+    kind, values = type(optimizer), optimizer.get_config()
+
+    def make():
+        clone = kind.from_config(values)
+        clone.iterations = training_util.get_global_step()
+        return clone
+
+    return make
+
+
+def _create_keras_model_fn(keras_model, custom_objects=None):
+    """The model function."""
+    make_optimizer = _optimizer_maker(keras_model)
 
     def model_fn(features, labels, mode):
         with generic_utils.CustomObjectScope(custom_objects or {}):
-            return _spec(keras_model, settings, features, labels, mode)
+            return _spec(keras_model, make_optimizer, features, labels, mode)
 
     return model_fn
 
 
-def _spec(keras_model, settings, features, labels, mode):
+def _spec(keras_model, make_optimizer, features, labels, mode):
     K.set_learning_phase(mode == ModeKeys.TRAIN)
     inputs = [
         math_ops.cast(ops.convert_to_tensor(f), K.dtype(own))
@@ -86,7 +103,7 @@ def _spec(keras_model, settings, features, labels, mode):
                 label = array_ops.expand_dims(label, -1)
             targets.append(label)
         model.compile(
-            optimizer=settings() if mode == ModeKeys.TRAIN else "sgd",
+            optimizer=make_optimizer() if mode == ModeKeys.TRAIN else "sgd",
             loss=keras_model.loss,
             metrics=_plain_metrics(keras_model._compile_metrics),
             loss_weights=keras_model.loss_weights,
@@ -122,7 +139,7 @@ def _plain_metrics(metrics):
     return metrics_module.clone_metric(metrics)
 
 
-def _save_first_checkpoint(keras_model, settings, custom_objects, config):
+def _save_first_checkpoint(keras_model, custom_objects, config):
     """Writes the weights that the model has, for the first training. Returns (path, names of variables).
 
     The checkpoint has the other variables of training, too: the model can be exported before it is trained.
@@ -133,6 +150,7 @@ def _save_first_checkpoint(keras_model, settings, custom_objects, config):
     if latest:
         return latest, names
     os.makedirs(directory, exist_ok=True)
+    make_optimizer = _optimizer_maker(keras_model)
     with keras_model.outputs[0].graph.as_default():
         values = keras_model.get_weights()
     with ops.Graph().as_default(), generic_utils.CustomObjectScope(custom_objects or {}):
@@ -140,7 +158,7 @@ def _save_first_checkpoint(keras_model, settings, custom_objects, config):
         K.set_learning_phase(True)
         model = models.clone_model(keras_model)
         model.compile(
-            optimizer=settings(), loss=keras_model.loss, loss_weights=keras_model.loss_weights
+            optimizer=make_optimizer(), loss=keras_model.loss, loss_weights=keras_model.loss_weights
         )
         model._make_train()
         with session.Session(config=config.session_config) as sess:
@@ -188,21 +206,9 @@ def model_to_estimator(
             "model_to_estimator of a subclass of Model: use a functional or a Sequential model"
         )
     config = estimator_lib.maybe_overwrite_model_dir_and_session_config(config, model_dir)
-    optimizer = keras_model.optimizer
-    if isinstance(optimizer, optimizers.TFOptimizer):
-        settings = lambda: _cloned_optimizer(optimizer)  # noqa: E731
-    else:
-        # Hyperparameters are variables of the model's graph: they are read here.
-        kind, values = type(optimizer), optimizer.get_config()
-
-        def settings():
-            clone = kind.from_config(values)
-            clone.iterations = training_util.get_global_step()
-            return clone
-
-    path, names = _save_first_checkpoint(keras_model, settings, custom_objects, config)
+    path, names = _save_first_checkpoint(keras_model, custom_objects, config)
     return estimator_lib.Estimator(
-        _create_keras_model_fn(keras_model, settings, custom_objects),
+        _create_keras_model_fn(keras_model, custom_objects),
         config=config,
         warm_start_from=estimator_lib.WarmStartSettings(
             ckpt_to_initialize_from=path, vars_to_warm_start=[f"^{re.escape(name)}:" for name in names]

@@ -602,11 +602,10 @@ class TensorFlowTestCase(absltest.TestCase):
 
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
-<<<<<<< HEAD
         """A session that all uses in one test share. ValueError: they ask for different ones."""
         asked = {"graph": graph, "config": config, "force_gpu": force_gpu}
         if self._cached_session is None or self._cached_session._session is None:
-            self._cached_session = session_lib.Session(graph=graph, config=self._config(config))
+            self._cached_session = session_lib.Session(graph=graph, config=self._create_config(config))
             self._cached_session_asked = asked
         for what, value in self._cached_session_asked.items():
             if asked[what] is not value and asked[what] != value:
@@ -615,14 +614,6 @@ class TensorFlowTestCase(absltest.TestCase):
                     "session. Maybe create a new session with self.session()"
                 )
         session = self._cached_session
-=======
-        """A session that all uses in one test share."""
-        if self._cached_session is None:
-            self._cached_session = session_lib.Session(graph=graph, config=self._create_config(config))
-        session = self._cached_session
-        if session._session is None:
-            self._cached_session = session = session_lib.Session(graph=graph, config=self._create_config(config))
->>>>>>> e40b0526 (Estimators of Keras models can be exported before they are trained; what TensorFlow's tests of estimators may not pass)
         with session.graph.as_default(), session.as_default():
             yield session
 

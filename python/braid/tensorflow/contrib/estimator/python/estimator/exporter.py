@@ -62,4 +62,6 @@ class StepsExporter(exporter.Exporter):
 
     @staticmethod
     def _evaluated_steps(pattern):
-        return {event.step for path in gfile.Glob(pattern) for event in summary_iterator.summary_iterator(path)}
+        return {
+            event.step for path in gfile.Glob(pattern) for event in summary_iterator.summary_iterator(path)
+        }

@@ -163,9 +163,7 @@ def _rnn_model_fn(
 def _assert_rnn_cell_fn(rnn_cell_fn, num_units, cell_type):
     if rnn_cell_fn and (num_units or cell_type != USE_DEFAULT):
         raise ValueError("num_units and cell_type must not be specified when using rnn_cell_fn")
-    return rnn_cell_fn or _make_rnn_cell_fn(
-        num_units, "basic_rnn" if cell_type == USE_DEFAULT else cell_type
-    )
+    return rnn_cell_fn or _make_rnn_cell_fn(num_units, "basic_rnn" if cell_type == USE_DEFAULT else cell_type)
 
 
 class _RNN(estimator.Estimator):
