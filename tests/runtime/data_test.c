@@ -280,6 +280,40 @@ static void reduce_dataset_folds_elements(void **state)
     }
 }
 
+// 2000 datasets, of which "tens" gives i elements of dataset i % 4: as many of each, in any order.
+static void parallel_stages_lose_no_element_in_any_order(void **state)
+{
+    (void)state;
+#define ANY_ORDER                                                                                            \
+    RANGE(4)                                                                                                 \
+    NODE("times", "Const", INT("500"))                                                                       \
+    NODE("rep", "RepeatDataset", INPUT("range") INPUT("times") COMPONENTS)                                   \
+    NODE("c", "Const", INT("5"))                                                                             \
+    NODE("b", "Const", INT("2"))                                                                             \
+    NODE("d", "ParallelInterleaveDatasetV2",                                                                 \
+         INPUT("rep") INPUT("c") INPUT("b") INPUT("c") MAP_ATTRS("tens")                                     \
+             ATTR("sloppy", "b: true")) NODE("p", "Const",                                                   \
+                                             INT32("4")) NODE("pm", "ParallelMapDataset",                    \
+                                                              INPUT("d") INPUT("p") MAP_ATTRS("square")      \
+                                                                  ATTR("sloppy", "b: true"))                 \
+        NODE("names", "Const",                                                                               \
+             ATTR("dtype", "type: DT_STRING") ATTR(                                                          \
+                 "value",                                                                                    \
+                 "tensor { dtype: DT_STRING tensor_shape { dim { size: 1 } } string_val: 'make_sloppy' }"))  \
+            NODE("o", "OptimizeDataset", INPUT("pm") INPUT("names") COMPONENTS) NODE("s", "Const", INT("0"))
+    static const row any_order = {"ReduceDataset in any order",
+                                  ANY_ORDER NODE("sum", "ReduceDataset",
+                                                 INPUT("o") INPUT("s") LIST("Tstate", "type: DT_INT64")
+                                                     MAP_ATTRS("add")),
+                                  "1913000"}; // 500 * (10^2 + 20^2 + 21^2 + 30^2 + 31^2 + 32^2)
+    braid_graph *g = read_graph(any_order.name, any_order.nodes);
+    braid_session *s = open_session(g);
+    for (int i = 0; i < 5; i++)
+        check_elements(&any_order, s, g, "sum");
+    braid_session_close(s, NULL);
+    braid_graph_free(g);
+}
+
 // ---- Waiting and cancelling ----
 
 // A filter that drops all elements runs without end: a step over it ends by its timeout, and the session's
@@ -351,6 +385,7 @@ int main(void)
         cmocka_unit_test(pipelines_give_their_elements),
         cmocka_unit_test(one_shot_iterators_give_their_elements),
         cmocka_unit_test(reduce_dataset_folds_elements),
+        cmocka_unit_test(parallel_stages_lose_no_element_in_any_order),
         cmocka_unit_test(an_endless_filter_can_be_cancelled),
         cmocka_unit_test(a_dropped_iterator_ends_its_threads),
     };

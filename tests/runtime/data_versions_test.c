@@ -18,9 +18,9 @@
 
 static const row rows[] = {
     {"ParallelMapDatasetV2",
-     RANGE(6) NODE("p", "Const", INT("3")) NODE("d", "ParallelMapDatasetV2",
-                                                INPUT("range") INPUT("p") MAP_ATTRS("square")
-                                                    ATTR("deterministic", "s: 'false'")) ITERATOR("d"),
+     RANGE(6) NODE("p", "Const", INT("3"))
+         NODE("d", "ParallelMapDatasetV2",
+              INPUT("range") INPUT("p") MAP_ATTRS("square") ATTR("deterministic", "s: 'true'")) ITERATOR("d"),
      "0 1 4 9 16 25 end", "p num_parallel_calls"},
     {"ParallelFilterDataset",
      RANGE(6) NODE("p", "Const", INT("-1"))
