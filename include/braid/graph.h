@@ -274,8 +274,8 @@ BRAID_API braid_code braid_graph_import(braid_graph *graph, const void *data, si
 BRAID_API void *braid_graph_export(const braid_graph *graph, size_t *len, braid_status *status);
 
 /// The same of the nodes from number `first_op` on, with all functions and versions. `with_defaults`:
-/// attributes that have their default are written too, as TensorFlow's Python does. InvalidArgument: there
-/// are fewer nodes.
+/// attributes that have their default are written too, as TensorFlow's Python does, but for those that the op
+/// does not have in TensorFlow 1.15. InvalidArgument: there are fewer nodes.
 BRAID_API void *braid_graph_export_from(const braid_graph *graph, int first_op, bool with_defaults,
                                         size_t *len, braid_status *status);
 /// Returns one node as a serialized NodeDef (free() it) and its length; NULL on an error.

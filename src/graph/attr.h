@@ -51,7 +51,8 @@ typedef struct bd_attr {
 
 typedef struct bd_named_attr {
     const char *name;
-    bool is_default; // filled in from the definition: not written to a GraphDef
+    bool
+        is_default; // not written to a GraphDef: filled in from the definition, or later than TensorFlow 1.15
     bd_attr value;
 } bd_named_attr;
 

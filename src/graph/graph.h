@@ -151,9 +151,13 @@ braid_code bd_graph_topological(const braid_graph *g, bd_op_list *order, braid_s
 struct bd_message;
 braid_code bd_graph_import_message(braid_graph *g, const struct bd_message *graph_def, braid_status *st);
 struct bd_wire_writer;
-// Writes nodes [from, node count) as a GraphDef message (without an enclosing tag). `placed`: assigned
-// devices in place of the ones asked for.
-void bd_graph_write(const braid_graph *g, int from, bool placed, struct bd_wire_writer *out);
-size_t bd_graph_write_size(const braid_graph *g, int from, bool placed);
+// What is written of nodes.
+enum {
+    BD_GRAPH_PLACED = 1,   // assigned devices in place of those asked for
+    BD_GRAPH_DEFAULTS = 2, // attrs that have their default too, of those that TensorFlow 1.15 has
+};
+// Writes nodes [from, node count) as a GraphDef message (without an enclosing tag).
+void bd_graph_write(const braid_graph *g, int from, unsigned what, struct bd_wire_writer *out);
+size_t bd_graph_write_size(const braid_graph *g, int from, unsigned what);
 
 #endif

@@ -357,7 +357,7 @@ static void an_unknown_op_survives_a_round_trip(void **state)
         "\x12\x07\x0a\x05\x0a\x03\x0a\x01"
         "F\x22\x04\x08\x18\x10\x05",
         15, &len);
-    assert_int_equal(back_len, bd_graph_write_size(g, 0, false));
+    assert_int_equal(back_len, bd_graph_write_size(g, 0, 0));
     // The two writers order device and inputs differently, so the graphs are compared after an import.
     braid_graph *a = braid_graph_new(), *b = braid_graph_new();
     braid_graph_import(a, back, back_len, st);
@@ -418,7 +418,7 @@ static void each_kind_of_attr_survives_a_round_trip(void **state)
     size_t len;
     void *data = braid_graph_export(g, &len, st);
     assert_ok(st);
-    assert_int_equal(len, bd_graph_write_size(g, 0, false));
+    assert_int_equal(len, bd_graph_write_size(g, 0, 0));
     braid_graph_import(back, data, len, st);
     assert_ok(st);
     const braid_op *m = braid_graph_find(back, "n");
@@ -454,6 +454,34 @@ static void defaults_are_not_written(void **state)
     braid_graph_free(g);
 }
 
+// A consumer that does not know an attr refuses the node: TensorFlow 1.15's MatMul has no grad_a.
+static void attrs_later_than_tensorflow_1_15_are_written_unless_default(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    for (int given = -1; given <= 1; given++) { // not given, false as by default, true
+        braid_graph *g = braid_graph_new();
+        test_placeholder(g, "x", BRAID_FLOAT, BRAID_SHAPE(2, 2));
+        braid_out x = braid_graph_find_out(g, "x");
+        braid_op_desc *d = braid_op_begin(g, "MatMul", "m");
+        braid_op_input(d, x);
+        braid_op_input(d, x);
+        if (given >= 0) braid_op_attr_bool(d, "grad_a", given);
+        braid_op_end(d);
+        assert_graph_ok(g);
+        size_t len;
+        char *data = braid_graph_export_from(g, 0, true, &len, st);
+        assert_ok(st);
+        assert_non_null(memmem(data, len, "transpose_a", 11));
+        assert_int_equal(memmem(data, len, "grad_a", 6) != NULL, given > 0);
+        free(data);
+        data = braid_graph_export(g, &len, st);
+        assert_int_equal(memmem(data, len, "grad_a", 6) != NULL, given > 0);
+        free(data);
+        braid_graph_free(g);
+    }
+}
+
 static void export_can_write_assigned_devices_and_new_nodes_only(void **state)
 {
     (void)state;
@@ -466,9 +494,9 @@ static void export_can_write_assigned_devices_and_new_nodes_only(void **state)
     bd_wire_writer w;
     bd_message_init(&m);
     bd_wire_writer_init(&w, &m);
-    bd_graph_write(g, 1, true, &w);
+    bd_graph_write(g, 1, BD_GRAPH_PLACED, &w);
     bd_wire_writer_finish(&w);
-    assert_int_equal(m.bytes, bd_graph_write_size(g, 1, true));
+    assert_int_equal(m.bytes, bd_graph_write_size(g, 1, BD_GRAPH_PLACED));
     bd_graph_import_message(back, &m, st);
     assert_ok(st);
     assert_int_equal(braid_graph_num_ops(back), 1);
@@ -527,6 +555,7 @@ int main(void)
         cmocka_unit_test(an_unknown_op_survives_a_round_trip),
         cmocka_unit_test(each_kind_of_attr_survives_a_round_trip),
         cmocka_unit_test(defaults_are_not_written),
+        cmocka_unit_test(attrs_later_than_tensorflow_1_15_are_written_unless_default),
         cmocka_unit_test(export_can_write_assigned_devices_and_new_nodes_only),
         cmocka_unit_test(nodes_are_exported_alone_or_from_a_number_on),
     };

@@ -6,20 +6,16 @@
 #include "graph/given.h"
 #include <string.h>
 
-// What is written of nodes.
-typedef struct writing {
-    bool placed;   // assigned devices in place of those asked for
-    bool defaults; // attrs that have their default too
-} writing;
-
-static const char *device_of(const braid_op *n, writing what)
+static const char *device_of(const braid_op *n, unsigned what)
 {
-    return what.placed && n->assigned_device ? n->assigned_device : n->device;
+    return what & BD_GRAPH_PLACED && n->assigned_device ? n->assigned_device : n->device;
 }
 
-static bool is_written(const bd_named_attr *attr, writing what)
+static bool is_written(const braid_op *n, const bd_named_attr *attr, unsigned what)
 {
-    return what.defaults || !attr->is_default;
+    if (!attr->is_default) return true;
+    const bd_attr_def *def = what & BD_GRAPH_DEFAULTS && n->def ? bd_op_def_attr(n->def, attr->name) : NULL;
+    return def && !def->is_later;
 }
 
 // ---- Sizes ----
@@ -48,7 +44,7 @@ static size_t text_size(const char *text)
     return *text ? bd_wire_bytes_size(strlen(text)) : 0;
 }
 
-static size_t node_size(const braid_op *n, writing what)
+static size_t node_size(const braid_op *n, unsigned what)
 {
     size_t size = text_size(n->name) + text_size(n->op_type) + text_size(device_of(n, what));
     for (int i = 0; i < n->input_count; i++)
@@ -56,7 +52,7 @@ static size_t node_size(const braid_op *n, writing what)
     for (int i = 0; i < n->control_count; i++)
         size += bd_wire_bytes_size(1 + strlen(n->controls[i]->name));
     for (int i = 0; i < n->attr_count; i++) {
-        if (is_written(&n->attrs[i], what)) size += bd_wire_bytes_size(entry_size(&n->attrs[i]));
+        if (is_written(n, &n->attrs[i], what)) size += bd_wire_bytes_size(entry_size(&n->attrs[i]));
     }
     return size;
 }
@@ -67,7 +63,7 @@ static size_t versions_size(const braid_graph *g)
            (g->min_consumer ? 1 + bd_wire_varint_size((uint64_t)g->min_consumer) : 0);
 }
 
-static size_t graph_size(const braid_graph *g, int from, writing what)
+static size_t graph_size(const braid_graph *g, int from, unsigned what)
 {
     size_t size = bd_wire_bytes_size(versions_size(g));
     for (size_t i = (size_t)from; i < g->nodes.len; i++)
@@ -76,9 +72,9 @@ static size_t graph_size(const braid_graph *g, int from, writing what)
     return size;
 }
 
-size_t bd_graph_write_size(const braid_graph *g, int from, bool placed)
+size_t bd_graph_write_size(const braid_graph *g, int from, unsigned what)
 {
-    return graph_size(g, from, (writing){.placed = placed});
+    return graph_size(g, from, what);
 }
 
 // ---- Writing ----
@@ -125,7 +121,7 @@ void bd_node_def_put_attr(bd_wire_writer *out, const bd_named_attr *attr)
 }
 
 // The content of a NodeDef.
-static void put_node(bd_wire_writer *out, const braid_op *n, writing what)
+static void put_node(bd_wire_writer *out, const braid_op *n, unsigned what)
 {
     put_text(out, BD_NODE_DEF_NAME, n->name);
     put_text(out, BD_NODE_DEF_OP, n->op_type);
@@ -135,11 +131,11 @@ static void put_node(bd_wire_writer *out, const braid_op *n, writing what)
         put_control(out, n->controls[i]);
     put_text(out, BD_NODE_DEF_DEVICE, device_of(n, what));
     for (int i = 0; i < n->attr_count; i++) {
-        if (is_written(&n->attrs[i], what)) bd_node_def_put_attr(out, &n->attrs[i]);
+        if (is_written(n, &n->attrs[i], what)) bd_node_def_put_attr(out, &n->attrs[i]);
     }
 }
 
-static void put_graph(bd_wire_writer *out, const braid_graph *g, int from, writing what)
+static void put_graph(bd_wire_writer *out, const braid_graph *g, int from, unsigned what)
 {
     for (size_t i = (size_t)from; i < g->nodes.len; i++) {
         put_message(out, BD_GRAPH_DEF_NODE, node_size(g->nodes.items[i], what));
@@ -154,12 +150,12 @@ static void put_graph(bd_wire_writer *out, const braid_graph *g, int from, writi
     if (g->min_consumer) bd_wire_put_uint(out, BD_VERSION_DEF_MIN_CONSUMER, (uint64_t)g->min_consumer);
 }
 
-void bd_graph_write(const braid_graph *g, int from, bool placed, bd_wire_writer *out)
+void bd_graph_write(const braid_graph *g, int from, unsigned what, bd_wire_writer *out)
 {
-    put_graph(out, g, from, (writing){.placed = placed});
+    put_graph(out, g, from, what);
 }
 
-static void *export(const braid_graph *g, int from, writing what, size_t *len, braid_status *st)
+static void *export(const braid_graph *g, int from, unsigned what, size_t *len, braid_status *st)
 {
     *len = 0;
     if (braid_graph_status(g, st)) return NULL;
@@ -171,7 +167,7 @@ static void *export(const braid_graph *g, int from, writing what, size_t *len, b
 void *braid_graph_export(const braid_graph *g, size_t *len, braid_status *status)
 {
     BD_STATUS(own);
-    return export(g, 0, (writing){0}, len, status ? status : own);
+    return export(g, 0, 0, len, status ? status : own);
 }
 
 void *braid_graph_export_from(const braid_graph *g, int first_op, bool with_defaults, size_t *len,
@@ -185,7 +181,7 @@ void *braid_graph_export_from(const braid_graph *g, int first_op, bool with_defa
                 braid_graph_num_ops(g), first_op);
         return NULL;
     }
-    return export(g, first_op, (writing){.defaults = with_defaults}, len, st);
+    return export(g, first_op, with_defaults ? BD_GRAPH_DEFAULTS : 0, len, st);
 }
 
 void *braid_op_node_def(const braid_op *op, bool with_defaults, size_t *len, braid_status *status)
@@ -198,6 +194,6 @@ void *braid_op_node_def(const braid_op *op, bool with_defaults, size_t *len, bra
         return NULL;
     }
     bd_given m;
-    put_node(bd_given_begin(&m), op, (writing){.defaults = with_defaults});
+    put_node(bd_given_begin(&m), op, with_defaults ? BD_GRAPH_DEFAULTS : 0);
     return bd_given_end(&m, "a NodeDef", len, st);
 }

@@ -358,6 +358,26 @@ static braid_code resolve_unknown(braid_graph *g, braid_op *n, const bd_named_at
     return BRAID_OK;
 }
 
+// TensorFlow 1.15 refuses attrs that it does not know: with their default they are not written to a GraphDef,
+// whether they were given, inferred or filled in.
+static bool is_later_default(const bd_attr_def *def, const bd_attr *value)
+{
+    return def->is_later && bd_attr_equal(value, &def->default_value);
+}
+
+static void mark_later_defaults(braid_op *n)
+{
+    for (int i = 0; i < n->def->attr_count; i++) {
+        const bd_attr_def *def = &n->def->attrs[i];
+        if (!def->is_later) continue;
+        for (int a = 0; a < n->attr_count; a++) {
+            bd_named_attr *attr = &n->attrs[a];
+            if (strcmp(attr->name, def->name) == 0 && is_later_default(def, &attr->value))
+                attr->is_default = true;
+        }
+    }
+}
+
 #define SMALL_INPUTS 16
 
 braid_code bd_node_resolve(braid_graph *g, braid_op *n, const bd_named_attr *attrs, int attr_count,
@@ -378,6 +398,7 @@ braid_code bd_node_resolve(braid_graph *g, braid_op *n, const bd_named_attr *att
         divide_inputs(&r);
         if (!(code = settle_attrs(&r))) code = settle_types(&r);
         if (!is_small) bd_free(edges);
+        if (!code) mark_later_defaults(n);
     }
     if (!code) qsort(n->attrs, (size_t)n->attr_count, sizeof *n->attrs, compare_attrs);
     return code;
@@ -456,7 +477,7 @@ static braid_code set_defined_attr(braid_op *n, const bd_attr_def *def, const bd
         return code;
     }
     for (int i = 0; i < n->attr_count; i++) {
-        if (&n->attrs[i].value == slot) n->attrs[i].is_default = !value;
+        if (&n->attrs[i].value == slot) n->attrs[i].is_default = !value || is_later_default(def, value);
     }
     return BRAID_OK;
 }

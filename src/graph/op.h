@@ -8,8 +8,9 @@
 //     };
 // in the notation of TensorFlow's registry: `N*T` a list of N tensors of type T, `xs...` a list typed by attr
 // xs, `Ref(T)` a reference edge, `{number}` and `{realnumber}` the sets of bd_dtypes_number and
-// bd_dtypes_realnumber. The text is parsed once, when the op is first looked up; a mistake in it is a bug
-// (asserted, and a test parses all).
+// bd_dtypes_realnumber. An attr that TensorFlow 1.15's op does not have is marked by a +, as in
+// "+index_type:type=int32", and has a default. The text is parsed once, when the op is first looked up; a
+// mistake in it is a bug (asserted, and a test parses all).
 #ifndef BD_GRAPH_OP_H
 #define BD_GRAPH_OP_H
 
@@ -99,6 +100,7 @@ typedef struct bd_arg_def {
 
 typedef struct bd_attr_def {
     const char *name;
+    bool is_later;                // not in TensorFlow 1.15: not written to a GraphDef with its default
     bd_attr_kind kind, item_kind; // item_kind of a list
     bool has_minimum;
     int64_t minimum;                    // of an int, or of a list's length

@@ -284,11 +284,12 @@ static braid_code take_allowed_strings(parser *s, bd_attr_def *attr)
     return take(s, "}") ? BRAID_OK : fail(s, "}");
 }
 
-// name:type{allowed}>=minimum=default
+// +name:type{allowed}>=minimum=default
 static braid_code take_attr(parser *s, bd_attr_def *attr)
 {
     braid_code code;
-    *attr = (bd_attr_def){.name = take_word(s)};
+    *attr = (bd_attr_def){.is_later = take(s, "+")};
+    attr->name = take_word(s);
     if (!attr->name || !take(s, ":")) return fail(s, "name:type");
     if (take(s, "list(")) {
         attr->kind = BD_ATTR_LIST;
@@ -308,7 +309,7 @@ static braid_code take_attr(parser *s, bd_attr_def *attr)
         attr->has_minimum = true;
         if ((code = take_int(s, &attr->minimum))) return code;
     }
-    if (!take(s, "=")) return BRAID_OK;
+    if (!take(s, "=")) return attr->is_later ? fail(s, "a default") : BRAID_OK;
     attr->has_default = true;
     skip_space(s);
     return attr->kind == BD_ATTR_LIST ? take_list(s, attr->item_kind, &attr->default_value)

@@ -62,11 +62,12 @@ static void attrs_parse_with_defaults_and_limits(void **state)
         "f:float=1e-05; inf:float=-inf; b:bool=true; t:type{float,DT_HALF}=DT_FLOAT; all:type{number}; "
         "real:type{realnumber}=half; sh:shape=?; sh2:shape=[2,?]; l:list(int)>=1=[1, -2,3]; "
         "empty:list(shape)>=0=[]; types:list(type){float,string}>=1; fn:func; fns:list(func); "
-        "c:tensor=dtype: DT_UINT8 tensor_shape { dim { size: 2 } } int_val: 255 int_val: 0; fl:list(float)=[0.5]",
+        "c:tensor=dtype: DT_UINT8 tensor_shape { dim { size: 2 } } int_val: 255 int_val: 0; fl:list(float)=[0.5]; "
+        "+late:int=3",
         st);
     assert_ok(st);
     const bd_op_def *d = &p.def;
-    assert_int_equal(d->attr_count, 20);
+    assert_int_equal(d->attr_count, 21);
     assert_string_equal(bd_op_def_attr(d, "s")->default_value.s.data, "a;\n");
     assert_int_equal(bd_op_def_attr(d, "p")->allowed_string_count, 2);
     assert_string_equal(bd_op_def_attr(d, "p")->allowed_strings[1], "VALID");
@@ -94,6 +95,8 @@ static void attrs_parse_with_defaults_and_limits(void **state)
     assert_int_equal(bd_op_def_attr(d, "fn")->kind, BD_ATTR_FUNC);
     assert_int_equal(bd_op_def_attr(d, "fns")->item_kind, BD_ATTR_FUNC);
     assert_int_equal(((uint8_t *)bd_op_def_attr(d, "c")->default_value.tensor->data)[0], 255);
+    assert_true(bd_op_def_attr(d, "late")->is_later && bd_op_def_attr(d, "late")->default_value.i == 3);
+    assert_false(bd_op_def_attr(d, "i")->is_later);
     assert_null(bd_op_def_attr(d, "none"));
     parse_fini(&p);
 }

@@ -16,7 +16,7 @@ static const char about[] =
     "Inputs and outputs are written as in TensorFlow's registry: `N*T` is a list of N tensors of type T, `xs...` a list whose types an\n"
     "attr gives, `Ref(T)` a reference to a variable. *Types* are those that kernels serve, for each attr of the op that is a type; an op\n"
     "without them has fixed types or takes any. *Gradient*: `yes`; `none` where it is None by definition, as in TensorFlow; `-` where\n"
-    "there is none.\n";
+    "there is none. TensorFlow 1.15 does not have attrs after a `+`: a GraphDef has them only where they differ from their default.\n";
 
 // ---- Types ----
 

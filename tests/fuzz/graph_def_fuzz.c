@@ -52,7 +52,7 @@ static void check_round_trip(const braid_graph *g)
     BD_STATUS(st);
     size_t len;
     void *data = braid_graph_export(g, &len, st);
-    BD_ASSERT(data && len == bd_graph_write_size(g, 0, false));
+    BD_ASSERT(data && len == bd_graph_write_size(g, 0, 0));
     braid_graph *again = braid_graph_new();
     if (braid_graph_import(again, data, len, st) != BRAID_RESOURCE_EXHAUSTED) {
         BD_ASSERT(!st->code);

@@ -1,6 +1,6 @@
 """Differences between two results of run_programs.py.
 
-    compare_programs.py RESULT EXPECTED    prints them; EXPECTED is TensorFlow 2's
+    compare_programs.py RESULT EXPECTED    prints them; EXPECTED is TensorFlow's
 
 The same are: numbers to rounding, integers and strings in full, dtypes, classes of errors, names of tensors
 and operations, static shapes. Braid may know more of a shape, because its engine evaluates what is constant.
@@ -57,10 +57,26 @@ NAMES = {
     ("overlap_and_add/Reshape", "overlap_and_add/strided_slice"),
     ("sort/transpose", "sort/Neg"),
 }
-# Less of the shape than TensorFlow 2.15 knows, as with 1.15.
+# What Braid builds otherwise than TensorFlow 1.15.
+NAMES |= {
+    ("decode_image/DecodeImage", "decode_image/cond_jpeg/Merge"),
+    ("einsum/Einsum", "einsum/MatMul"),
+    ("einsum/Einsum", "einsum/Reshape"),
+    ("einsum/Einsum", "einsum/Sum"),
+    ("einsum/Einsum", "einsum/transpose"),
+    ("matrix_exponential", "matrix_exponential/Reshape"),
+    ("sort/sub", "sort/Neg"),
+}
+# Less of the shape than TensorFlow 2.15 knows, as with 1.15; and the shapes that 1.15 knows where it builds
+# what it has no op for.
 SHAPES = re.compile(
     r"TensorArrayConcatV3|ReadVariableOp/Switch_grad|b_acc|GatherNd_grad/ScatterNd|Conv2DBackpropInput|set_diag"
+    r"|RaggedToTensor|matrix_exponential"
 )
+# What TensorFlow 1.15 leaves unset: means and variances that were given, not computed.
+UNSET = re.compile(r"fused_batch_norm\(.*is_training=False")
+# What its kernels do not compute.
+REFUSED = "CPU implementations do not yet support dilation rates larger than 1"
 # Errors of TensorFlow where Braid goes on, and of classes that differ.
 ERRORS = {
     (None, "LookupError"),  # of a gradient: Braid takes the op for one without a derivative
@@ -80,7 +96,8 @@ def same_numbers(a, b):
     relative = {"float16": 2e-3, "float64": 1e-9, "complex128": 1e-9}.get(a.dtype.name, RELATIVE)
     finite = np.isfinite(b)
     scale = np.max(np.abs(b[finite]), initial=0.0)
-    if not (np.all(np.isfinite(a) == finite) and np.array_equal(a[~finite], b[~finite], equal_nan=True)):
+    infinite = (a[~finite] == b[~finite]) | (np.isnan(a[~finite]) & np.isnan(b[~finite]))
+    if not (np.all(np.isfinite(a) == finite) and np.all(infinite)):
         return False
     return bool(np.all(np.abs(a[finite] - b[finite]) <= relative * scale + CANCELLED))
 
@@ -156,6 +173,7 @@ def described(a, b):
 def differences(seed, ours, theirs):
     """Yields (kind, where, ours, theirs)."""
     pieces = programs.program(seed)
+    is_1 = theirs.get("version", "").startswith("1.")
     for piece, a, b in zip(pieces, ours["pieces"], theirs["pieces"]):
         classes = (a and a[0][1], b and b[0][1])
         if classes[0] != classes[1] and classes not in ERRORS and "NameError" not in classes:
@@ -165,7 +183,7 @@ def differences(seed, ours, theirs):
         piece = next((p for p in pieces if re.search(rf"\b{name}(, v\d+)* = ", p)), name)
         if described(a, b):
             yield described(a, b), piece, a, b
-        if not same(x, y):
+        if not same(x, y) and not (is_1 and (UNSET.search(piece) or REFUSED in str(y))):
             yield "value", piece, x, y
     if len(ours["steps"]) != len(theirs["steps"]):
         yield "steps", "", len(ours["steps"]), len(theirs["steps"])

@@ -2,9 +2,9 @@
 
     run_programs.py RESULT [--target TARGET] SEED...
 
-RESULT gets a pickle for each program: its seed and a dictionary of "pieces" (what building each piece raised,
-or None), "kept" (for each name the description and the value), "steps" (descriptions and values, in order)
-and "nodes" (names and ops). An error stands as ("error", its class, its message).
+RESULT gets a pickle for each program: its seed and a dictionary of "version" (TensorFlow's), "pieces" (what
+building each piece raised, or None), "kept" (for each name the description and the value), "steps"
+(descriptions and values, in order) and "nodes" (names and ops). An error stands as ("error", its class, its message).
 """
 
 import argparse
@@ -186,7 +186,7 @@ class Run:
             "feeds": self.feeds, "keep": self.kept.__setitem__,
         }  # fmt: skip
         self.seed = seed
-        self.result = {"pieces": [], "kept": {}, "steps": []}
+        self.result = {"version": tf.__version__, "pieces": [], "kept": {}, "steps": []}
 
     def build(self):
         for piece in programs.program(self.seed):

@@ -130,8 +130,8 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
     bd_wire_writer_init(&writer, &request);
     bd_proto_pack(&rest.base, &writer);
     bd_wire_put_tag(&writer, 2, BD_WIRE_BYTES); // graph_def
-    bd_wire_put_varint(&writer, bd_graph_write_size(graph, from, false));
-    bd_graph_write(graph, from, false, &writer);
+    bd_wire_put_varint(&writer, bd_graph_write_size(graph, from, 0));
+    bd_graph_write(graph, from, 0, &writer);
     bd_graph_unlock(graph);
     bd_wire_writer_finish(&writer);
     const bd_rpc_options options = bd_remote_rpc(s, BD_MASTER_SERVICE "ExtendSession");

@@ -53,7 +53,7 @@ static braid_code extend(bd_session *base, const braid_graph *graph, int from, b
     bd_message_init(&graph_def);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &graph_def);
-    bd_graph_write(graph, from, false, &writer);
+    bd_graph_write(graph, from, 0, &writer);
     bd_graph_unlock(graph);
     bd_wire_writer_finish(&writer);
     int64_t version = -1;

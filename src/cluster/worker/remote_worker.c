@@ -200,8 +200,11 @@ static void register_graph(bd_worker *w, const char *session_handle, braid_graph
     bd_wire_writer_init(&writer, &request);
     bd_proto_pack(&rest.base, &writer);
     bd_wire_put_tag(&writer, 2, BD_WIRE_BYTES); // graph_def
-    bd_wire_put_varint(&writer, bd_graph_write_size(graph, 0, true));
-    bd_graph_write(graph, 0, true, &writer);
+    // TensorFlow 1.15 does not fill in defaults of a graph that is registered.
+    const bool is_braid = atomic_load(&peer->worker->spec_fingerprint) != 0;
+    const unsigned what = BD_GRAPH_PLACED | (is_braid ? 0 : BD_GRAPH_DEFAULTS);
+    bd_wire_put_varint(&writer, bd_graph_write_size(graph, 0, what));
+    bd_graph_write(graph, 0, what, &writer);
     bd_wire_writer_finish(&writer);
     bd_graph_fini(graph);
     bd_graph_init(graph);

@@ -93,8 +93,8 @@ static void write_partition_graph(const execution *e)
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, e->run->partition_graphs);
     bd_wire_put_tag(&writer, 3, BD_WIRE_BYTES);
-    bd_wire_put_varint(&writer, bd_graph_write_size(g, 0, true));
-    bd_graph_write(g, 0, true, &writer);
+    bd_wire_put_varint(&writer, bd_graph_write_size(g, 0, BD_GRAPH_PLACED));
+    bd_graph_write(g, 0, BD_GRAPH_PLACED, &writer);
     bd_wire_writer_finish(&writer);
 }
 

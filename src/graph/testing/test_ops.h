@@ -101,7 +101,8 @@ const bd_op_entry bd_op_table[] = {
             .flags = BD_OP_IDENTITY | BD_OP_SPARSE_GRAD, .shape = bd_shape_fn_unchanged,
             .gradient = test_identity_gradient),
     TEST_OP(MatMul, .signature = "(a: T, b: T) -> (product: T)",
-            .attrs = "transpose_a:bool=false; transpose_b:bool=false; T:type{float,double,int32}",
+            .attrs = "transpose_a:bool=false; transpose_b:bool=false; +grad_a:bool=false; "
+                     "T:type{float,double,int32}",
             .shape = test_matmul_shape),
     TEST_OP(Merge, .signature = "(inputs: N*T) -> (output: T, value_index: int32)",
             .attrs = "T:type; N:int>=1", .role = BD_ROLE_MERGE),

@@ -423,7 +423,7 @@ static void concat_offset_run(bd_op_ctx *c)
 
 BD_OP(ConcatOffset) = {
     .signature = "(concat_dim: int32, shape: N*shape_type) -> (offset: N*shape_type)",
-    .attrs = "N:int>=2; shape_type:type{int32,int64}=int32",
+    .attrs = "N:int>=2; +shape_type:type{int32,int64}=int32",
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = concat_offset_shape,
     .kernels = BD_KERNELS({.run = concat_offset_run}),

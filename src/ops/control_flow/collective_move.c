@@ -5,7 +5,7 @@
 
 #define GROUP_ATTRS                                                                                          \
     "T:type{float,half,double,int32,int64}; group_size:int; group_key:int; instance_key:int; shape:shape; "  \
-    "communication_hint:string='auto'; timeout_seconds:float=0"
+    "communication_hint:string='auto'; +timeout_seconds:float=0"
 #define GROUP_KERNELS(START)                                                                                 \
     BD_KERNELS({.types = "T=float|double|half|int32|int64",                                                  \
                 .state_size = sizeof(move_state),                                                            \

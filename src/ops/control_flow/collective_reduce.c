@@ -69,7 +69,7 @@ BD_OP(CollectiveReduce) = {
     .signature = "(input: T) -> (data: T)",
     .attrs = "T:type{float,half,double,int32,int64}; group_size:int; group_key:int; instance_key:int; "
              "merge_op:string{Min,Max,Mul,Add}; final_op:string{Id,Div}; subdiv_offsets:list(int); "
-             "wait_for:list(int)=[]; communication_hint:string='auto'; timeout_seconds:float=0",
+             "wait_for:list(int)=[]; communication_hint:string='auto'; +timeout_seconds:float=0",
     .flags = BD_OP_STATEFUL | BD_OP_USES_RENDEZVOUS,
     .shape = bd_shape_fn_unchanged,
     .kernels = BD_KERNELS({.types = "T=float|double|half|int32|int64",

@@ -384,7 +384,7 @@ static void directed_run(bd_op_ctx *c)
     {                                                                                                           \
         .signature =                                                                                            \
             "(selector_input_dataset: variant, data_input_datasets: N*variant) -> (handle: variant)",           \
-        .attrs = BD_DATASET_ATTRS "; N:int>=1; stop_on_empty_dataset:bool=false",                               \
+        .attrs = BD_DATASET_ATTRS "; N:int>=1; +stop_on_empty_dataset:bool=false",                              \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                         \
         .kernels = BD_KERNELS({.run = directed_run}),                                                           \
         .doc =                                                                                                  \

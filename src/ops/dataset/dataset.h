@@ -142,7 +142,7 @@ braid_code bd_shape_fn_output_shapes(bd_shape_ctx *c, braid_status *st);
 // The attributes of most dataset ops.
 #define BD_DATASET_ATTRS "output_types:list(type)>=1; output_shapes:list(shape)>=1"
 // An attribute that TensorFlow 2 adds to most dataset ops: names for its own diagnosis.
-#define BD_DATASET_METADATA "metadata:string=''"
+#define BD_DATASET_METADATA "+metadata:string=''"
 
 // What a saved iterator says of elements in any order, for the deviations of ops.
 #define BD_ANY_ORDER_SAVED                                                                                   \

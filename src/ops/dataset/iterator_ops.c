@@ -190,7 +190,7 @@ static void serialize_run(bd_op_ctx *c)
 
 BD_OP(SerializeIterator) = {
     .signature = "(resource_handle: resource) -> (serialized: variant)",
-    .attrs = "external_state_policy:int=0",
+    .attrs = "+external_state_policy:int=0",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = serialize_run}),
@@ -238,7 +238,7 @@ static void cardinality_run(bd_op_ctx *c)
         .doc = "How many elements a dataset has; -1: without end, -2: unknown."                              \
     }
 
-BD_OP(DatasetCardinality) = CARDINALITY_OP("cardinality_options:string=''");
+BD_OP(DatasetCardinality) = CARDINALITY_OP("+cardinality_options:string=''");
 BD_OP(ExperimentalDatasetCardinality) = CARDINALITY_OP(NULL);
 
 // DatasetToSingleElement pulls twice: the element, and then the end.

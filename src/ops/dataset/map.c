@@ -87,14 +87,14 @@ static void map_run(bd_op_ctx *c)
 
 BD_DEFINE_FUNC_STATE(f, "f")
 
-#define MAP_OP                                                                                                                           \
-    {                                                                                                                                    \
-        .signature = "(input_dataset: variant, other_arguments: Targuments...) -> (handle: variant)",                                    \
-        .attrs =                                                                                                                         \
-            "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS                                                                        \
-            "; use_inter_op_parallelism:bool=true; preserve_cardinality:bool=false; force_synchronous:bool=false; " BD_DATASET_METADATA, \
-        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                                  \
-        .kernels = BD_FUNC_KERNEL(f, map_run), .doc = "Applies a function to each element of a dataset."                                 \
+#define MAP_OP                                                                                               \
+    {                                                                                                        \
+        .signature = "(input_dataset: variant, other_arguments: Targuments...) -> (handle: variant)",        \
+        .attrs = "f:func; Targuments:list(type)>=0; " BD_DATASET_ATTRS                                       \
+                 "; use_inter_op_parallelism:bool=true; preserve_cardinality:bool=false; "                   \
+                 "+force_synchronous:bool=false; " BD_DATASET_METADATA,                                      \
+        .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                      \
+        .kernels = BD_FUNC_KERNEL(f, map_run), .doc = "Applies a function to each element of a dataset."     \
     }
 
 BD_OP(MapDataset) = MAP_OP;

@@ -109,7 +109,7 @@ static void range_run(bd_op_ctx *c)
 
 BD_OP(RangeDataset) = {
     .signature = "(start: int64, stop: int64, step: int64) -> (handle: variant)",
-    .attrs = BD_DATASET_ATTRS "; replicate_on_split:bool=false; " BD_DATASET_METADATA,
+    .attrs = BD_DATASET_ATTRS "; +replicate_on_split:bool=false; " BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = range_run}),

@@ -93,7 +93,7 @@ BD_OP(RewriteDataset) = {
 };
 BD_OP(FinalizeDataset) = SAME_OP("", "has_captured_ref:bool=false; ", "The same dataset, without a change.");
 
-BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; ram_budget:int=0; ",
+BD_OP(ModelDataset) = SAME_OP("", "algorithm:int=0; cpu_budget:int=0; +ram_budget:int=0; ",
                               "The same dataset: its stages tune themselves.");
 
 static braid_code assert_shape(bd_shape_ctx *c, braid_status *st)
@@ -211,7 +211,7 @@ static void ignore_run(bd_op_ctx *c)
 #define IGNORE_ERRORS_OP                                                                                     \
     {                                                                                                        \
         .signature = "(input_dataset: variant) -> (handle: variant)",                                        \
-        .attrs = BD_DATASET_ATTRS "; log_warning:bool=false", .flags = BD_OP_NOT_DIFFERENTIABLE,             \
+        .attrs = BD_DATASET_ATTRS "; +log_warning:bool=false", .flags = BD_OP_NOT_DIFFERENTIABLE,            \
         .shape = bd_shape_fn_scalars, .kernels = BD_KERNELS({.run = ignore_run}),                            \
         .doc = "A dataset without the elements that fail."                                                   \
     }

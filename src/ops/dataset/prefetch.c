@@ -301,7 +301,7 @@ static void prefetch_run(bd_op_ctx *c)
 BD_OP(PrefetchDataset) = {
     .signature = "(input_dataset: variant, buffer_size: int64) -> (handle: variant)",
     .attrs = "slack_period:int=0; legacy_autotune:bool=true; " BD_DATASET_ATTRS
-             "; buffer_size_min:int=0; " BD_DATASET_METADATA,
+             "; +buffer_size_min:int=0; " BD_DATASET_METADATA,
     .flags = BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalars,
     .kernels = BD_KERNELS({.run = prefetch_run}),

@@ -163,7 +163,7 @@ BD_DEFINE_FUNC_STATE(f, "f")
         .signature =                                                                                                   \
             "(input_dataset: variant, initial_state: Tstate..., other_arguments: Targuments...) -> (handle: variant)", \
         .attrs = "f:func; Tstate:list(type)>=1; Targuments:list(type)>=0; " BD_DATASET_ATTRS                           \
-                 "; preserve_cardinality:bool=false; use_default_device:bool=true; " BD_DATASET_METADATA,              \
+                 "; preserve_cardinality:bool=false; +use_default_device:bool=true; " BD_DATASET_METADATA,             \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalar,                                                \
         .kernels = BD_FUNC_KERNEL(f, scan_run),                                                                        \
         .doc = "Elements that a function makes of a state and each element, together with the next state."             \

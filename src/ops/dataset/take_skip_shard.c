@@ -298,7 +298,7 @@ static void auto_shard_run(bd_op_ctx *c)
 #define AUTO_SHARD_OP                                                                                                                \
     {                                                                                                                                \
         .signature = "(input_dataset: variant, num_workers: int64, index: int64) -> (handle: variant)",                              \
-        .attrs = BD_DATASET_ATTRS "; auto_shard_policy:int=0; num_replicas:int=0",                                                   \
+        .attrs = BD_DATASET_ATTRS "; +auto_shard_policy:int=0; +num_replicas:int=0",                                                 \
         .flags = BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_scalars,                                                             \
         .kernels = BD_KERNELS({.run = auto_shard_run}),                                                                              \
         .deviation = "Elements are shared out, never files.",                                                                        \

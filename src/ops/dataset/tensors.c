@@ -158,8 +158,8 @@ static void slice_run(bd_op_ctx *c)
 
 BD_OP(TensorSliceDataset) = {
     .signature = "(components: Toutput_types...) -> (handle: variant)",
-    .attrs =
-        "Toutput_types:list(type)>=1; output_shapes:list(shape)>=1; is_files:bool=false; replicate_on_split:bool=false; " BD_DATASET_METADATA,
+    .attrs = "Toutput_types:list(type)>=1; output_shapes:list(shape)>=1; +is_files:bool=false; "
+             "+replicate_on_split:bool=false; " BD_DATASET_METADATA,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = bd_shape_fn_scalar,
     .kernels = BD_KERNELS({.run = slice_run}),

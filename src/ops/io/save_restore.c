@@ -380,7 +380,7 @@ static braid_code merge_shape(bd_shape_ctx *c, braid_status *st)
 
 BD_OP(MergeV2Checkpoints) = {
     .signature = "(checkpoint_prefixes: string, destination_prefix: string) -> ()",
-    .attrs = "delete_old_dirs:bool=true; allow_missing_files:bool=false",
+    .attrs = "delete_old_dirs:bool=true; +allow_missing_files:bool=false",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = merge_shape,
     .kernels = BD_KERNELS({.start = merge_start}),

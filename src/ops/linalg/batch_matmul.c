@@ -179,7 +179,7 @@ static void batch_matmul_v2_gradient(bd_grad_ctx *c)
 
 #define BATCH_ATTRS                                                                                          \
     "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,int8,uint16,uint8}; "          \
-    "adj_x:bool=false; adj_y:bool=false; grad_x:bool=false; grad_y:bool=false"
+    "adj_x:bool=false; adj_y:bool=false; +grad_x:bool=false; +grad_y:bool=false"
 #define BATCH_KERNELS                                                                                        \
     BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,                                                          \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \
@@ -212,7 +212,7 @@ BD_OP(BatchMatMulV2) = {
 BD_OP(BatchMatMulV3) = {
     .signature = "(x: Ta, y: Tb) -> (output: Tout)",
     .attrs = "Ta:" V3_TYPES "; Tb:" V3_TYPES "; Tout:" V3_TYPES
-             "; adj_x:bool=false; adj_y:bool=false; grad_x:bool=false; grad_y:bool=false",
+             "; adj_x:bool=false; adj_y:bool=false; +grad_x:bool=false; +grad_y:bool=false",
     .shape = batch_matmul_shape,
     .gradient = batch_matmul_v2_gradient, // float types, where all inputs and the output have one type
     .kernels = BD_KERNELS({.types = "Ta" V3_KERNEL_TYPES "; Tb" V3_KERNEL_TYPES "; Tout" V3_KERNEL_TYPES,

@@ -124,8 +124,8 @@ static void matmul_run(bd_op_ctx *c)
 BD_OP(MatMul) = {
     .signature = "(a: T, b: T) -> (product: T)",
     .attrs = BD_MATMUL_ATTRS
-    "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,uint16,uint8}; grad_a:bool=false; "
-    "grad_b:bool=false",
+    "T:type{bfloat16,complex128,complex64,double,float,half,int16,int32,int64,uint16,uint8}; +grad_a:bool=false; "
+    "+grad_b:bool=false",
     .shape = bd_matmul_shape,
     .gradient = matmul_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS BD_AND_COMPLEX,

@@ -154,7 +154,7 @@ static void solve_gradient(bd_grad_ctx *c)
 BD_OP(TridiagonalSolve) = {
     .signature = "(diagonals: T, rhs: T) -> (output: T)",
     .attrs =
-        "partial_pivoting:bool=true; perturb_singular:bool=false; T:type{complex128,complex64,double,float}",
+        "partial_pivoting:bool=true; +perturb_singular:bool=false; T:type{complex128,complex64,double,float}",
     .shape = solve_shape,
     .gradient = solve_gradient,
     .kernels = BD_MATRIX_KERNELS(solve_run),

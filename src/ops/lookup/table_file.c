@@ -205,7 +205,7 @@ static braid_code file_shape(bd_shape_ctx *c, braid_status *st)
 }
 
 #define FILE_ATTRS                                                                                           \
-    "key_index:int>=-2; value_index:int>=-2; vocab_size:int>=-1=-1; delimiter:string='\\t'; offset:int=0"
+    "key_index:int>=-2; value_index:int>=-2; vocab_size:int>=-1=-1; delimiter:string='\\t'; +offset:int=0"
 #define FILE_KERNEL BD_KERNELS({.state_size = sizeof(file_state), .create = file_create, .start = file_start})
 #define FILE_DOC                                                                                             \
     "Fills a table that is filled once from the lines of a file: keys and values are columns, the line's number or the whole line."

@@ -407,7 +407,7 @@ static void irfft_gradient(bd_grad_ctx *c)
 // ---- The ops ----
 
 #define COMPLEX "Tcomplex:type{complex128,complex64}=complex64"
-#define REAL "Treal:type{double,float}=float; "
+#define REAL "+Treal:type{double,float}=float; "
 #define KERNELS BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = fft_run})
 
 #define COMPLEX_FFT(DOC)                                                                                     \
@@ -425,7 +425,7 @@ BD_OP(IFFT3D) = COMPLEX_FFT("The inverse of FFT3D.");
 
 #define REAL_FFT(DOC)                                                                                        \
     {                                                                                                        \
-        .signature = "(input: Treal, fft_length: int32) -> (output: Tcomplex)", .attrs = REAL COMPLEX,       \
+        .signature = "(input: Treal, fft_length: int32) -> (output: Tcomplex)", .attrs = REAL "+" COMPLEX,   \
         .shape = fft_shape, .gradient = rfft_gradient, .kernels = KERNELS, .doc = (DOC),                     \
     }
 
@@ -436,7 +436,7 @@ BD_OP(RFFT3D) = REAL_FFT("RFFT over the last three dimensions, cut to fft_length
 
 #define INVERSE_REAL_FFT(DOC)                                                                                \
     {                                                                                                        \
-        .signature = "(input: Tcomplex, fft_length: int32) -> (output: Treal)", .attrs = REAL COMPLEX,       \
+        .signature = "(input: Tcomplex, fft_length: int32) -> (output: Treal)", .attrs = REAL "+" COMPLEX,   \
         .shape = fft_shape, .gradient = irfft_gradient, .kernels = KERNELS, .doc = (DOC),                    \
     }
 

@@ -174,7 +174,7 @@ static void norm_run(bd_op_ctx *c)
 #define NORM_ATTRS "epsilon:float=0.0001; is_training:bool=true; "
 #define IMAGES "data_format:string{NHWC,NCHW}='NHWC'"
 #define VOLUMES "data_format:string{NHWC,NCHW,NDHWC,NCDHW}='NHWC'"
-#define MOVING_ATTRS NORM_ATTRS "exponential_avg_factor:float=1; "
+#define MOVING_ATTRS NORM_ATTRS "+exponential_avg_factor:float=1; "
 #define NORM_KERNELS(RUN)                                                                                    \
     BD_KERNELS({.types = "T=float",                                                                          \
                 .flags = BD_KERNEL_EXPENSIVE | BD_KERNEL_WIDENS,                                             \

@@ -399,7 +399,7 @@ BD_OP(Conv2DBackpropFilter) = {
 
 #define DEPTHWISE_ATTRS                                                                                      \
     "T:type{bfloat16,double,float,half}; strides:list(int); "                                                \
-    "padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "                                  \
+    "padding:string{SAME,VALID,EXPLICIT}; +explicit_paddings:list(int)=[]; "                                 \
     "data_format:string{NHWC,NCHW}='NHWC'; dilations:list(int)=[1,1,1,1]"
 
 BD_OP(DepthwiseConv2dNative) = {

@@ -269,7 +269,7 @@ static void max_grad_v2_gradient(bd_grad_ctx *c)
 #define FORMAT "data_format:string{NHWC,NCHW}='NHWC'; "
 #define PADDING "padding:string{SAME,VALID}; "
 // The attrs that TensorFlow 2 gave to the first versions of the ops.
-#define ANY_PADDING "padding:string{SAME,VALID,EXPLICIT}; explicit_paddings:list(int)=[]; "
+#define ANY_PADDING "padding:string{SAME,VALID,EXPLICIT}; +explicit_paddings:list(int)=[]; "
 
 BD_OP(MaxPool) = {
     .signature = "(input: T) -> (output: T)",

@@ -194,7 +194,7 @@ BD_OP(QuantizeV2) = {
                  "output_max: float)",
     .attrs = "T:type{qint16,qint32,qint8,quint16,quint8}; " MODE_ATTR
              "; round_mode:string{HALF_AWAY_FROM_ZERO,HALF_TO_EVEN}='HALF_AWAY_FROM_ZERO'; "
-             "narrow_range:bool=false; axis:int=-1; ensure_minimum_range:float=0.01",
+             "+narrow_range:bool=false; +axis:int=-1; +ensure_minimum_range:float=0.01",
     .shape = quantize_shape,
     .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE,
                            .state_size = sizeof(quantize_state),
@@ -244,7 +244,7 @@ static void dequantize_run(bd_op_ctx *c)
 BD_OP(Dequantize) = {
     .signature = "(input: T, min_range: float, max_range: float) -> (output: dtype)",
     .attrs = "T:type{qint16,qint32,qint8,quint16,quint8}; " MODE_ATTR
-             "; narrow_range:bool=false; axis:int=-1; dtype:type{bfloat16,float}=float",
+             "; +narrow_range:bool=false; +axis:int=-1; +dtype:type{bfloat16,float}=float",
     .shape = check_ranges,
     .kernels = BD_KERNELS({.types = "dtype=float",
                            .flags = BD_KERNEL_EXPENSIVE,

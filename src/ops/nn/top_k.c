@@ -206,8 +206,8 @@ BD_OP(TopK) = {
 
 BD_OP(TopKV2) = {
     .signature = "(input: T, k: Tk) -> (values: T, indices: index_type)",
-    .attrs = "sorted:bool=true; T:type{realnumber}; Tk:type{int16,int32,int64}=int32; "
-             "index_type:type{int16,int32,int64}=int32",
+    .attrs = "sorted:bool=true; T:type{realnumber}; +Tk:type{int16,int32,int64}=int32; "
+             "+index_type:type{int16,int32,int64}=int32",
     .shape = top_k_v2_shape,
     .gradient = top_k_gradient,
     .kernels = BD_KERNELS({.types = BD_NUMBERS "; Tk=int32|int64; index_type=int32|int64",

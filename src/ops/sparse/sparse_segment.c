@@ -252,7 +252,7 @@ static void sqrt_n_gradient(bd_grad_ctx *c)
 #define COUNTED_SIGNATURE                                                                                    \
     "(data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments) -> (output: T)"
 // Attributes that TensorFlow 2's Python sets; they do not change the values.
-#define JOINS BD_SPARSE_SEGMENT_INDEX_TYPES "; sparse_gradient:bool=false"
+#define JOINS BD_SPARSE_SEGMENT_INDEX_TYPES "; +sparse_gradient:bool=false"
 #define REALS "T:type{realnumber}"
 #define COUNTED "; Tnumsegments:type{int32,int64}=int32"
 #define SUM_KERNELS BD_KERNELS({.types = BD_NUMBERS, .flags = BD_KERNEL_WIDENS, .run = sum_run})

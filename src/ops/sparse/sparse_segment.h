@@ -30,7 +30,7 @@ braid_tensor *bd_sparse_segment_rows(bd_op_ctx *c, int64_t rows, int64_t *len);
 // Shape function of ops whose optional input 3 is the number of output rows.
 braid_code bd_shape_fn_sparse_segment(bd_shape_ctx *c, braid_status *st);
 
-#define BD_SPARSE_SEGMENT_INDEX_TYPES "; Tidx:type{int32,int64}=int32; Tsegmentids:type{int32,int64}=int32"
+#define BD_SPARSE_SEGMENT_INDEX_TYPES "; Tidx:type{int32,int64}=int32; +Tsegmentids:type{int32,int64}=int32"
 #define BD_SPARSE_SEGMENT_FLOATS "T:type{bfloat16,double,float,half}"
 #define BD_SPARSE_SEGMENT_FLOAT_KERNELS(RUN)                                                                 \
     BD_KERNELS({.types = "T=float|double", .flags = BD_KERNEL_WIDENS, .run = (RUN)})

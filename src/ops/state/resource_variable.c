@@ -40,8 +40,8 @@ static void handle_run(bd_op_ctx *c)
 
 BD_OP(VarHandleOp) = {
     .signature = "() -> (resource: resource)",
-    .attrs = "container:string=''; shared_name:string=''; debug_name:string=''; dtype:type; shape:shape; "
-             "allowed_devices:list(string)=[]",
+    .attrs = "container:string=''; shared_name:string=''; +debug_name:string=''; dtype:type; shape:shape; "
+             "+allowed_devices:list(string)=[]",
     .role = BD_ROLE_VARIABLE,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = handle_shape,
@@ -207,7 +207,7 @@ static void assign_run(bd_op_ctx *c)
 
 BD_OP(AssignVariableOp) = {
     .signature = "(resource: resource, value: dtype) -> ()",
-    .attrs = "dtype:type; validate_shape:bool=false",
+    .attrs = "dtype:type; +validate_shape:bool=false",
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
     .shape = assign_shape,
     .kernels = BD_KERNELS({.run = assign_run}),

@@ -49,7 +49,7 @@ braid_code bd_shape_ctx_updates(bd_shape_ctx *c, const braid_shape *of, int indi
 
 // The attributes of ops of ScatterNd's form besides their types; and the GatherNd or scattering op `op` of a
 // gradient, with the policy of the differentiated op.
-#define BD_BAD_INDICES_ATTR "; bad_indices_policy:string=''"
+#define BD_BAD_INDICES_ATTR "; +bad_indices_policy:string=''"
 braid_out bd_grad_by_slices(bd_grad_ctx *c, const char *op, braid_out first, braid_out second,
                             const braid_out *third);
 

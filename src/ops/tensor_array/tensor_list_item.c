@@ -66,7 +66,7 @@ static void set_item_run(bd_op_ctx *c)
 
 BD_OP(TensorListSetItem) = {
     .signature = "(input_handle: variant, index: int32, item: element_dtype) -> (output_handle: variant)",
-    .attrs = "element_dtype:type; resize_if_index_out_of_bounds:bool=false",
+    .attrs = "element_dtype:type; +resize_if_index_out_of_bounds:bool=false",
     .shape = bd_shape_fn_scalar,
     .gradient = bd_list_set_item_gradient,
     .kernels = BD_KERNELS({.run = set_item_run}),

@@ -24,7 +24,7 @@ static void ftrl_v2(const bd_update *u)
 }
 BD_RANGED_OPTIMIZER(ftrl_v2)
 
-#define TIMES_LR "multiply_linear_by_lr:bool=false; "
+#define TIMES_LR "+multiply_linear_by_lr:bool=false; "
 
 BD_OP(ApplyFtrl) = {
     .signature =

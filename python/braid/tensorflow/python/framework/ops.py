@@ -1928,7 +1928,6 @@ class Graph:
             if add_shapes:
                 for output in self.get_operation_by_name(node.name).outputs:
                     node.attr["_output_shapes"].list.shape.add().CopyFrom(output.shape.as_proto())
-        _drop_newer_defaults(graph_def)
         graph_def.versions.CopyFrom(self.graph_def_versions)
         return graph_def, self.version
 
@@ -1956,22 +1955,6 @@ class Graph:
         except _native.Error as error:
             raise error_of(error) from None
         self._functions[name] = function
-
-
-def _drop_newer_defaults(graph_def):
-    """Leaves out attributes that TensorFlow 1.15 does not have, where they have their default."""
-    from braid.tensorflow.python.framework import op_def_library
-    from braid.tensorflow.python.ops import api_def
-
-    newer = api_def.newer_attributes()
-    for node in graph_def.node:
-        for name in newer.get(node.op, ()):
-            if name not in node.attr:
-                continue
-            definition = op_def_library.op_def_or_none(node.op)
-            default = next(a.default_value for a in definition.attr if a.name == name)
-            if node.attr[name] == default:
-                del node.attr[name]
 
 
 class _GraphState:

@@ -1,23 +1,20 @@
 """The table of api_def.txt: how the ops are called in Python."""
 
-import functools
 import pathlib
 
 
 class Entry:
     """A line of api_def.txt."""
 
-    __slots__ = ("op", "function", "public", "arguments", "newer")
+    __slots__ = ("op", "function", "public", "arguments")
 
     def __init__(self, line):
-        line, _, newer = line.partition(" [")
         line, _, arguments = line.partition(" (")
         line, _, public = line.partition(": ")
         self.op, _, function = line.partition(" as ")
         self.function = function or _snake(self.op)
         self.public = public.split()
         self.arguments = arguments[:-1].split()
-        self.newer = newer[:-1].split()
 
 
 def _snake(name):
@@ -42,10 +39,3 @@ def read_table():
             entry = Entry(line)
             functions[entry.function] = entry
     return modules
-
-
-@functools.lru_cache(maxsize=None)
-def newer_attributes():
-    """Attributes by op that TensorFlow 1.15 does not have."""
-    table = read_table()
-    return {e.op: e.newer for functions in table.values() for e in functions.values() if e.newer}

@@ -2,10 +2,12 @@
 
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import sparse_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -49,7 +51,7 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name
 @tf_export(v1=["math.confusion_matrix", "confusion_matrix"])
 def confusion_matrix_v1(labels, predictions, num_classes=None, dtype=dtypes.int32, name=None, weights=None):
     """[classes, classes]: how often (or with what weight) a label was predicted as what."""
-    with ops.name_scope(name, "confusion_matrix", (predictions, labels, num_classes, weights)) as scope:
+    with ops.name_scope(name, "confusion_matrix", (predictions, labels, num_classes, weights)):
         labels, predictions = remove_squeezable_dimensions(labels, predictions)
         predictions = math_ops.cast(predictions, dtypes.int64)
         labels = math_ops.cast(labels, dtypes.int64)
@@ -78,9 +80,9 @@ def confusion_matrix_v1(labels, predictions, num_classes=None, dtype=dtypes.int3
         shape = array_ops.stack([num_classes, num_classes])
         indices = array_ops.stack([labels, predictions], axis=1)
         values = array_ops.ones_like(predictions, dtype) if weights is None else weights
-        return array_ops.scatter_nd(
-            indices=indices, updates=values, shape=math_ops.cast(shape, dtypes.int64), name=scope
-        )
+        counted = sparse_tensor.SparseTensor(indices, values, math_ops.cast(shape, dtypes.int64))
+        zeros = array_ops.zeros(math_ops.cast(shape, dtypes.int32), dtype)
+        return sparse_ops.sparse_add(zeros, counted)
 
 
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=dtypes.int32, name=None):

@@ -62,8 +62,7 @@ def _static_size(size):
 @tf_export("linalg.triangular_solve", v1=["linalg.triangular_solve", "matrix_triangular_solve"])
 def matrix_triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
     """The solutions of matrix * x = rhs for triangular matrices."""
-    with ops.name_scope(name, "triangular_solve", [matrix, rhs]):
-        return gen_linalg_ops.matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint)
+    return gen_linalg_ops.matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)
 
 
 @tf_export("linalg.cholesky_solve", v1=["linalg.cholesky_solve", "cholesky_solve"])
