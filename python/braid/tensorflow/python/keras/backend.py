@@ -1,6 +1,7 @@
 """tf.keras.backend: what layers compute with, and the session that models run in."""
 
 import collections
+import collections.abc
 import contextlib
 import json
 import os
@@ -170,8 +171,35 @@ def name_scope(name, default_name=None, values=None):
 
 _SESSION = threading.local()
 _MANUAL_VAR_INIT = False
-_PHASES = weakref.WeakKeyDictionary()
-_VARIABLES = weakref.WeakKeyDictionary()
+
+
+class _ByGraph(collections.abc.MutableMapping):
+    """A value for each graph, which the graph itself holds: the value may refer to it."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getitem__(self, graph):
+        try:
+            return getattr(graph, self._name)
+        except AttributeError:
+            raise KeyError(graph) from None
+
+    def __setitem__(self, graph, value):
+        setattr(graph, self._name, value)
+
+    def __delitem__(self, graph):
+        delattr(graph, self._name)
+
+    def __iter__(self):
+        raise TypeError("the graphs are not known")
+
+    def __len__(self):
+        raise TypeError("the graphs are not known")
+
+
+_PHASES = _ByGraph("_keras_phase")
+_VARIABLES = _ByGraph("_keras_variables")
 
 
 def get_graph():
