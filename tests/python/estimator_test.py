@@ -110,6 +110,141 @@ def model(features, labels, mode, params):
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=step, eval_metric_ops=metrics)
 
 
+class Heads(unittest.TestCase):
+    """tf.estimator's heads, whose metrics and optimizers are Keras'."""
+
+    def test_a_head_trains_and_evaluates_by_keras(self):
+        def model_fn(features, labels, mode):
+            head = tf.estimator.MultiHead(
+                [
+                    tf.estimator.BinaryClassHead(name="odd", thresholds=[0.25]),
+                    tf.estimator.RegressionHead(name="sum"),
+                ],
+                head_weights=[1.0, 0.5],
+            )
+            dense = tf.keras.layers.Dense(head.logits_dimension, kernel_initializer="zeros")
+            logits = dense(features["x"])
+            optimizer = tf.keras.optimizers.SGD(0.1)
+            optimizer.iterations = tf.train.get_global_step()
+            return head.create_estimator_spec(
+                features=features,
+                mode=mode,
+                logits=logits,
+                labels=labels,
+                optimizer=optimizer,
+                trainable_variables=dense.trainable_variables,
+            )
+
+        def batch():
+            labels = {"odd": [[1], [0]], "sum": [[2.0], [4.0]]}
+            return tf.data.Dataset.from_tensors(({"x": [[1.0], [0.0]]}, labels))
+
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+        e = tf.estimator.Estimator(model_fn, directory)
+        metrics = e.evaluate(batch)
+        self.assertAlmostEqual(np.log(2) + 0.5 * 10, metrics["loss"], 5)
+        self.assertEqual(0.5, metrics["accuracy/positive_threshold_0.25/odd"])
+        self.assertAlmostEqual(3.0, metrics["label/mean/sum"], 6)
+        e.train(lambda: batch().repeat(3))
+        self.assertLess(e.evaluate(batch)["loss"], metrics["loss"])
+
+    def test_the_mean_of_a_metric_counts_no_step_without_input(self):
+        def model_fn(features, labels, mode):
+            mean = tf.keras.metrics.Mean()
+            mean.update_state(features)
+            return tf.estimator.EstimatorSpec(mode, loss=tf.constant(1.0), eval_metric_ops={"mean": mean})
+
+        e = tf.estimator.Estimator(model_fn, tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, e.model_dir, ignore_errors=True)
+        self.assertEqual(4.5, e.evaluate(lambda: tf.data.Dataset.range(10))["mean"])
+
+    def test_an_optimizer_of_tf_train_is_refused(self):
+        with tf.Graph().as_default(), self.assertRaisesRegex(ValueError, "not a tf.keras.optimizers"):
+            tf.estimator.RegressionHead().create_estimator_spec(
+                {}, "train", [[1.0]], labels=[[1.0]], optimizer=tf.train.AdamOptimizer()
+            )
+
+
+class Sequences(unittest.TestCase):
+    def test_a_recurrent_network_takes_columns_of_sequences(self):
+        column = tf.contrib.feature_column.sequence_categorical_column_with_identity("t", 3)
+        tokens = tf.SparseTensorValue([[0, 0], [0, 1], [1, 0]], [0, 2, 1], [2, 2])
+        e = tf.contrib.estimator.RNNClassifier(
+            [fc.embedding_column(column, 2)],
+            num_units=[4, 3],
+            cell_type="gru",
+            model_dir=tempfile.mkdtemp(),
+        )
+        self.addCleanup(shutil.rmtree, e.model_dir, ignore_errors=True)
+
+        def batch():
+            return tf.data.Dataset.from_tensors(({"t": tokens}, [[1], [0]])).repeat(20)
+
+        e.train(batch, steps=1)
+        before = e.evaluate(batch, steps=1)["loss"]
+        e.train(batch)
+        self.assertLess(e.evaluate(batch, steps=1)["loss"], before)
+        names = e.get_variable_names()
+        layer = "rnn/sequence_input_layer/sequence_input_layer"
+        self.assertIn(f"{layer}/t_embedding/embedding_weights", names)
+        self.assertIn("rnn/rnn/multi_rnn_cell/cell_1/gru_cell/gates/kernel", names)
+        self.assertIn("rnn/logits/dense/kernel", names)
+
+
+class SavedModels(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+        def model_fn(features, labels, mode):
+            w = tf.get_variable("w", initializer=2.0)
+            predictions = features["x"] * w
+            if mode == "infer":
+                return tf.estimator.EstimatorSpec(mode, predictions=predictions)
+            loss = tf.reduce_mean((predictions - labels["y"]) ** 2)
+            step = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+            error = tf.metrics.mean_absolute_error(labels["y"], predictions)
+            return tf.estimator.EstimatorSpec(mode, predictions, loss, step, {"error": error})
+
+        def receiver():
+            x, y = tf.placeholder(tf.float32, [None], "x"), tf.placeholder(tf.float32, [None], "y")
+            return tf.contrib.estimator.build_raw_supervised_input_receiver_fn({"x": x}, {"y": y})()
+
+        def serving():
+            x = tf.placeholder(tf.float32, [None], "x")
+            return tf.estimator.export.ServingInputReceiver({"x": x}, {"x": x})
+
+        e = tf.estimator.Estimator(model_fn, os.path.join(self.directory, "model"))
+        e.train(self.batch, steps=1)
+        self.exported = e.experimental_export_all_saved_models(
+            os.path.join(self.directory, "export"), {"train": receiver, "eval": receiver, "infer": serving}
+        )
+        self.w = e.get_variable_value("w")
+
+    @staticmethod
+    def batch():
+        return tf.data.Dataset.from_tensors(({"x": [1.0, 2.0]}, {"y": [3.0, 6.0]})).repeat(2)
+
+    def test_an_estimator_goes_on_from_an_exported_one(self):
+        self.assertAlmostEqual(2.5, self.w, 6)
+        e = tf.estimator.experimental.SavedModelEstimator(self.exported, os.path.join(self.directory, "new"))
+        metrics = e.evaluate(self.batch)
+        self.assertAlmostEqual(0.75, metrics["metrics/error"], 6)
+        self.assertEqual(1, metrics["global_step"])
+        e.train(self.batch, steps=1)
+        self.assertAlmostEqual(2.75, e.get_variable_value("w"), 6)
+        self.assertEqual(2, e.get_variable_value("global_step"))
+        with self.assertRaisesRegex(ValueError, "Key"):
+            e.evaluate(lambda: tf.data.Dataset.from_tensors(({"other": [1.0]}, {"y": [1.0]})))
+
+    def test_a_predictor_is_a_function_of_arrays(self):
+        predict = tf.contrib.predictor.from_saved_model(self.exported)
+        np.testing.assert_allclose([2.5, 7.5], predict({"x": [1.0, 3.0]})["output"], rtol=1e-6)
+        with self.assertRaisesRegex(ValueError, "unexpected keys"):
+            predict({"z": [1.0]})
+
+
 class Own(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp()

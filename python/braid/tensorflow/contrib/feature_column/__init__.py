@@ -1,6 +1,6 @@
 """tf.contrib.feature_column: columns of sequences, which are tf.feature_column's."""
 
-from braid.tensorflow.contrib.feature_column.python.feature_column.sequence_feature_column import (  # noqa: F401
+from braid.tensorflow.python.feature_column.sequence_feature_column import (  # noqa: F401
     sequence_categorical_column_with_hash_bucket,
     sequence_categorical_column_with_identity,
     sequence_categorical_column_with_vocabulary_file,
