@@ -40,6 +40,7 @@ static void a_definition_has_arguments_attrs_and_flags(void **state)
                              ARG("output", "product",
                                  TYPE_ATTR) "attr {\n  name: \"transpose_a\"\n" FALSE_BY_DEFAULT "}\n"
                                             "attr {\n  name: \"transpose_b\"\n" FALSE_BY_DEFAULT "}\n"
+                                            "attr {\n  name: \"grad_a\"\n" FALSE_BY_DEFAULT "}\n"
                                             "attr {\n  name: \"T\"\n  type: \"type\"\n"
                                             "  allowed_values {\n    list {\n"
                                             "      type: DT_FLOAT\n      type: DT_DOUBLE\n"
