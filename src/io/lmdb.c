@@ -156,7 +156,7 @@ static braid_code descend(bd_lmdb *db, uint64_t number, braid_status *st)
     if (!l->page) l->page = bd_malloc(db->page_size);
     if (bd_file_read_exact(db->file, number * db->page_size, l->page, db->page_size, st)) return st->code;
     const unsigned flags = get_le16(l->page + PAGE_FLAGS), lower = get_le16(l->page + PAGE_LOWER);
-    if (!(flags & (PAGE_BRANCH | PAGE_LEAF)) || lower < PAGE_HEADER || lower > db->page_size)
+    if (!(flags & (PAGE_BRANCH | PAGE_LEAF)) || lower < PAGE_HEADER + 2 || lower > db->page_size)
         return damaged(db, st, "a page of the tree has no nodes");
     l->count = (int)(lower - PAGE_HEADER) / 2;
     l->at = 0;

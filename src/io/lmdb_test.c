@@ -132,6 +132,7 @@ static void damage_is_an_error(void **state)
         "a page is not within the database", "the tree is too deep",
         "a page of the tree has no nodes",   "a node is not within its page",
         "a value is not within its page",    "a value is not within the database",
+        "a page of the tree has no nodes",
     };
     uint8_t number[8];
     bd_put_le64(number, LMDB_PAGES - 1);
