@@ -26,13 +26,23 @@ static int compare(const void *a, const void *b)
     return strcmp(((const braid_checkpoint_entry *)a)->name, ((const braid_checkpoint_entry *)b)->name);
 }
 
+// A prefix may be the path of a directory, too: "dir/" has the file "dir/.index".
+static bool is_prefix(const char *prefix_or_dir)
+{
+    char *index = bd_asprintf("%s.index", prefix_or_dir);
+    const bool found = bd_file_exists(bd_fs_current, index);
+    bd_free(index);
+    return found;
+}
+
 // The prefix of the checkpoint that is asked for; NULL on an error. The caller frees it.
 static char *resolve(const char *prefix_or_dir, braid_status *st)
 {
     BD_STATUS(ignored); // the error of opening the checkpoint says more
     bd_file_info info;
     bd_checkpoint_state state;
-    if (bd_file_get_info(bd_fs_current, prefix_or_dir, &info, ignored) || !info.is_dir)
+    if (bd_file_get_info(bd_fs_current, prefix_or_dir, &info, ignored) || !info.is_dir ||
+        is_prefix(prefix_or_dir))
         return bd_strdup(prefix_or_dir);
     if (bd_checkpoint_state_read(bd_fs_current, prefix_or_dir, NULL, &state, st) == BRAID_NOT_FOUND)
         bd_fail(st, BRAID_NOT_FOUND, "Couldn't find 'checkpoint' file or checkpoints in given directory %s",

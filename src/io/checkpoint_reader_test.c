@@ -103,6 +103,18 @@ static void the_newest_checkpoint_of_a_directory_is_opened(void **state)
     braid_checkpoint_reader_close(r);
 }
 
+static void a_prefix_is_opened_where_it_is_a_directory_too(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_dir_make(bd_fs_current, "/model", st);
+    assert_ok(st);
+    write_bundle("/model/");
+    braid_checkpoint_reader *r = open_reader("/model/");
+    assert_string_equal(braid_checkpoint_reader_prefix(r), "/model/");
+    braid_checkpoint_reader_close(r);
+}
+
 static void expect_no_reader(const char *prefix_or_dir, braid_code code, const char *words)
 {
     BD_STATUS(st);
@@ -152,6 +164,7 @@ int main(void)
         WITH_DISK(tensors_are_listed_by_name_and_read_whole),
         WITH_DISK(the_first_format_is_listed_too),
         WITH_DISK(the_newest_checkpoint_of_a_directory_is_opened),
+        WITH_DISK(a_prefix_is_opened_where_it_is_a_directory_too),
         WITH_DISK(errors_name_the_checkpoint),
         WITH_DISK(missing_slices_are_an_error),
     };
