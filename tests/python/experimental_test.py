@@ -181,6 +181,30 @@ class SmallFunctionsTest(GraphTest):
         (g,) = tf.gradients(tf.grad_pass_through(tf.round)(x) * 3, x)
         self.assertEqual(self.run_(g).tolist(), [3.0, 3.0])
 
+    def test_a_tape_has_the_gradients_of_what_it_recorded(self):
+        x, v = tf.constant(3.0), tf.get_variable("v", initializer=2.0, use_resource=True)
+        before = x * x
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = x * x * v
+            z = before * v
+            with tape.stop_recording():
+                q = y * x
+        self.assertEqual([w.name for w in tape.watched_variables()], ["v:0"])
+        self.assertIsNone(tape.gradient(z, x))  # before is not recorded
+        self.assertIsNone(tape.gradient(q, x))
+        made = [tape.gradient(y, [x, v]), tape.gradient([y, q], x), tape.jacobian(y, x)]
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            self.assertEqual(session.run(made), [[12.0, 9.0], 12.0, 12.0])
+
+    def test_a_tape_is_used_once(self):
+        with tf.GradientTape() as tape:
+            v = tf.Variable(2.0)
+            y = v * v
+        self.assertIsNotNone(tape.gradient(y, v))
+        self.assertRaisesRegex(RuntimeError, "only be called once", tape.gradient, y, v)
+
     def test_losses(self):
         loss = tf.nn.compute_average_loss([1.0, 2.0, 3.0], sample_weight=[1.0, 0.0, 2.0], global_batch_size=7)
         self.assertEqual(self.run_([loss, tf.nn.scale_regularization_loss([1.0, 2.0])]), [1.0, 3.0])

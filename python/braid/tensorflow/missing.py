@@ -18,7 +18,6 @@ REFUSED = {
     "wrap_function": _EAGER,
     "enable_eager_execution": _EAGER,
     "contrib.eager": _EAGER,
-    "GradientTape": "Braid runs graphs: tf.gradients gives derivatives",
     "autograph.to_graph": _AUTOGRAPH,
     "autograph.to_code": _AUTOGRAPH,
     "autograph.trace": _AUTOGRAPH,

@@ -21,7 +21,9 @@ def extract_example_parser_configuration(parse_example_op, sess):
     if len(inputs) != sparse + 2 * dense:
         raise ValueError(f"{len(inputs)} inputs for {sparse} sparse and {dense} dense features")
     fetched = sess.run(list(inputs))
-    names = [t.name for t in parse_example_op.outputs]  # indices, values and shapes of sparse ones, dense ones
+    names = [
+        t.name for t in parse_example_op.outputs
+    ]  # indices, values and shapes of sparse ones, dense ones
     config = example_parser_configuration_pb2.ExampleParserConfiguration()
     for i in range(dense):
         feature = config.feature_map[fetched[sparse + i]].fixed_len_feature

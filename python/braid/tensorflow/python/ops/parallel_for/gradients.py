@@ -23,13 +23,18 @@ def jacobian(output, inputs, use_pfor=True, parallel_iterations=None):
       use_pfor: whether `pfor` or `for_loop` goes over the elements.
       parallel_iterations: as of these.
     """
+    return _jacobian(output, inputs, gradient_ops.gradients, use_pfor, parallel_iterations)
+
+
+def _jacobian(output, inputs, gradients, use_pfor, parallel_iterations):
+    """`jacobian` by gradients(y, list of inputs)."""
     flat_inputs = nest.flatten(inputs)
     shape, known = array_ops.shape(output), output.shape
     flat = array_ops.reshape(output, [-1])
     count = tensor_shape.dimension_value(flat.shape[0])
 
     def loop_fn(i):
-        return gradient_ops.gradients(array_ops.gather(flat, i), flat_inputs)
+        return gradients(array_ops.gather(flat, i), flat_inputs)
 
     types = [output.dtype] * len(flat_inputs)
     made = _for_all(
@@ -48,6 +53,11 @@ def batch_jacobian(output, inp, use_pfor=True, parallel_iterations=None):
 
     output[i] may depend on inp[i] only. ValueError: the first dimensions differ. None: there is no path.
     """
+    return _batch_jacobian(output, inp, gradient_ops.gradients, use_pfor, parallel_iterations)
+
+
+def _batch_jacobian(output, inp, gradients, use_pfor, parallel_iterations):
+    """`batch_jacobian` by gradients(y, inp)."""
     if not output.shape[0].is_compatible_with(inp.shape[0]):
         raise ValueError(
             f"Need first dimension of output shape ({output.shape}) and inp shape ({inp.shape}) to match."
@@ -64,7 +74,7 @@ def batch_jacobian(output, inp, use_pfor=True, parallel_iterations=None):
         flat = array_ops.reshape(output, [batch, row])
 
     def loop_fn(i):
-        return gradient_ops.gradients(array_ops.gather(flat, i, axis=1), inp)[0]
+        return gradients(array_ops.gather(flat, i, axis=1), inp)[0]
 
     made = _for_all(loop_fn, output.dtype, row, use_pfor, parallel_iterations)
     if made is None:
