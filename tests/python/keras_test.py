@@ -212,6 +212,28 @@ class Keras(unittest.TestCase):
             0.1 * float((hidden**2).sum()), float(keras.backend.get_value(model.losses[0])), 5
         )
 
+    def test_weights_that_are_loaded_before_the_first_call(self):
+        class Own(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = keras.layers.Dense(2, kernel_initializer="ones")
+
+            def call(self, x):
+                return self.dense(x)
+
+        first, x = Own(), tf.ones([1, 3])
+        y = first(x)
+        session = keras.backend.get_session()
+        session.run(first.dense.kernel.assign(tf.fill([3, 2], 2.0)))
+        with tempfile.TemporaryDirectory() as directory:
+            for name in ("weights", ""):  # also a prefix that is a directory
+                path = os.path.join(directory, name)
+                first.save_weights(path)
+                second = Own()
+                second.load_weights(path)
+                z = second(x)
+                self.assertEqual(session.run(y).tolist(), session.run(z).tolist())
+
     def test_weights_of_layers_are_before_those_of_the_model(self):
         class Own(keras.Model):
             def __init__(self):

@@ -291,11 +291,9 @@ static void parallel_stages_lose_no_element_in_any_order(void **state)
     NODE("c", "Const", INT("5"))                                                                             \
     NODE("b", "Const", INT("2"))                                                                             \
     NODE("d", "ParallelInterleaveDatasetV2",                                                                 \
-         INPUT("rep") INPUT("c") INPUT("b") INPUT("c") MAP_ATTRS("tens")                                     \
-             ATTR("sloppy", "b: true")) NODE("p", "Const",                                                   \
-                                             INT32("4")) NODE("pm", "ParallelMapDataset",                    \
-                                                              INPUT("d") INPUT("p") MAP_ATTRS("square")      \
-                                                                  ATTR("sloppy", "b: true"))                 \
+         INPUT("rep") INPUT("c") INPUT("b") INPUT("c") MAP_ATTRS("tens") ATTR("sloppy", "b: true"))          \
+    NODE("p", "Const", INT32("4")) NODE("pm", "ParallelMapDataset",                                          \
+                                        INPUT("d") INPUT("p") MAP_ATTRS("square") ATTR("sloppy", "b: true")) \
         NODE("names", "Const",                                                                               \
              ATTR("dtype", "type: DT_STRING") ATTR(                                                          \
                  "value",                                                                                    \

@@ -506,6 +506,13 @@ class Layer(trackable.Trackable):
             outputs = self._set_connectivity_metadata(inputs, outputs, args, arguments)
         if hasattr(self, "_set_inputs") and not getattr(self, "inputs", None):
             self._set_inputs(inputs, outputs)
+        if self.__dict__.get("_loaded") is not None and not context.in_call:
+            from braid.tensorflow.python.keras import backend
+
+            session = backend.get_session()
+            if session.graph is ops.get_default_graph():
+                with ops.init_scope():
+                    self._loaded.restore_new_objects(session)  # load_weights came before the variables
         return outputs
 
     def apply(self, inputs, *args, **kwargs):
