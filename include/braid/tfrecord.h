@@ -26,7 +26,7 @@ typedef enum braid_compression {
 /// How zlib compresses (TFRecordOptions); begin with BRAID_ZLIB_DEFAULTS.
 typedef struct braid_zlib_options {
     int level;       ///< 0 (not at all) to 9; -1: zlib's default, 6
-    int window_bits; ///< as deflateInit2 takes them, with the kind of header; 0: 15 and that of the compression
+    int window_bits; ///< as deflateInit2 takes them, with the kind of header; 0: 15, by the compression
     int mem_level;   ///< 1 to 9
     int strategy;    ///< Z_DEFAULT_STRATEGY and so on
     int flush_mode; ///< Z_NO_FLUSH and so on: after each `flush_bytes` of records
@@ -40,8 +40,8 @@ typedef struct braid_record_writer braid_record_writer;
 /// Makes a file, or empties one that exists. NULL on an error: NotFound, PermissionDenied, ...
 BRAID_API braid_record_writer *braid_record_writer_open(const char *path, braid_compression compression,
                                                         braid_status *status);
-/// The same with options of zlib (NULL: its defaults); without compression they are not used. InvalidArgument:
-/// zlib refuses them.
+/// The same with options of zlib (NULL: its defaults); without compression they are not used.
+/// InvalidArgument: zlib refuses them.
 BRAID_API braid_record_writer *braid_record_writer_open_zlib(const char *path, braid_compression compression,
                                                              const braid_zlib_options *options,
                                                              braid_status *status);

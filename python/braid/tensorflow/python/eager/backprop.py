@@ -17,7 +17,8 @@ _WAY = "is not in Braid: build a graph, and tf.gradients gives its derivatives"
 class GradientTape:
     """Gradients of what is built within it: with tf.GradientTape() as tape: ...; tape.gradient(y, x).
 
-    They go through nodes that were built while the tape recorded, to variables and to tensors that it watches.
+    They go through nodes that were built while the tape recorded, to variables and to tensors that it
+    watches.
 
     Args:
       persistent: whether more than one gradient may be asked for.
@@ -106,9 +107,10 @@ class GradientTape:
     def gradient(
         self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE
     ):
-        """The gradients of the sum of `target`, a structure of tensors, by `sources`, as whose structure they are.
+        """The gradients of the sum of `target`, a structure of tensors, by `sources`, in whose structure.
 
-        `output_gradients`: initial gradients in place of ones. RuntimeError: a second call without `persistent`.
+        `output_gradients`: initial gradients in place of ones. RuntimeError: a second call, of a tape that is
+        not persistent.
         """
         targets = nest.flatten(target)
         compute, known = self._begin(targets, sources)

@@ -27,7 +27,8 @@ class TFRecordOptions:
     TFRecordOptions.
 
     The other arguments are zlib's, of deflateInit2; None: the default. Records are handed to zlib in parts of
-    `input_buffer_size` bytes, after which it flushes as `flush_mode` says. `output_buffer_size` has no effect.
+    `input_buffer_size` bytes, after which it flushes as `flush_mode` says. `output_buffer_size` has no
+    effect.
     """
 
     compression_type_map = {
