@@ -134,23 +134,31 @@ static braid_out out(const fixture *f, const char *name)
     return o;
 }
 
-static braid_code call(const fixture *f, const char *node, const char *target, float x, int64_t timeout_ms,
-                       float *y, braid_status *st)
+// `limits` has the time and the cancellation of the run.
+static braid_code call_within(const fixture *f, const char *node, const char *target, float x,
+                              const braid_run_args *limits, float *y, braid_status *st)
 {
     braid_status_clear(st);
     braid_tensor *t = braid_tensor_string(target), *value = braid_tensor_float(x), *got = NULL;
     const braid_feed feeds[] = {{out(f, "target"), t}, {out(f, "x"), value}};
     const braid_fetch fetch = {out(f, node), &got};
-    braid_session_run(
-        f->s,
-        &(braid_run_args){
-            .feeds = feeds, .feed_count = 2, .fetches = &fetch, .fetch_count = 1, .timeout_ms = timeout_ms},
-        st);
+    braid_run_args args = *limits;
+    args.feeds = feeds;
+    args.feed_count = 2;
+    args.fetches = &fetch;
+    args.fetch_count = 1;
+    braid_session_run(f->s, &args, st);
     if (!st->code) *y = *(const float *)braid_tensor_data(got);
     braid_tensor_free(got);
     braid_tensor_free(t);
     braid_tensor_free(value);
     return st->code;
+}
+
+static braid_code call(const fixture *f, const char *node, const char *target, float x, int64_t timeout_ms,
+                       float *y, braid_status *st)
+{
+    return call_within(f, node, target, x, &(braid_run_args){.timeout_ms = timeout_ms}, y, st);
 }
 
 static void expect(const fixture *f, const char *node, const char *target, float x, float want)
@@ -354,24 +362,9 @@ static void filters_that_leave_the_task_out_are_named(void **state)
 
 // ---- Ends ----
 
-// The function waits for an element. The step ends, and with it the function: it does not take the element
-// that comes later.
-static void a_function_ends_with_the_step_that_calls_it(void **state)
-{
-    const fixture *f = *state;
-    BD_STATUS(st);
-    float y;
-    for (int i = 0; i < 2; i++) {
-        call(f, "call_take", CALLEE, 1, 50, &y, st);
-        assert_int_equal(st->code, BRAID_DEADLINE_EXCEEDED);
-        assert_non_null(strstr(st->message, "call_take"));
-    }
-    test_run(f->s, out(f, "put").op);
-    expect(f, "call_take", CALLEE, 1, 11);
-}
-
 typedef struct waiting {
     const fixture *f;
+    braid_cancellation *cancellation;
     bd_thread thread;
     braid_status st;
 } waiting;
@@ -380,16 +373,39 @@ static void wait_for_element(void *arg)
 {
     waiting *w = arg;
     float y;
-    call(w->f, "call_take", CALLEE, 1, 0, &y, &w->st);
+    call_within(w->f, "call_take", CALLEE, 1, &(braid_run_args){.cancellation = w->cancellation}, &y, &w->st);
 }
 
 // Returns when the function runs on its task.
-static void start_waiting(const fixture *f, waiting *w)
+static void start_waiting(const fixture *f, braid_cancellation *cancellation, waiting *w)
 {
     BD_STATUS(st);
-    *w = (waiting){.f = f};
+    *w = (waiting){.f = f, .cancellation = cancellation};
     assert_int_equal(bd_thread_start(&w->thread, "waiting", wait_for_element, w, st), BRAID_OK);
     assert_float_equal(test_fetch(f->s, out(f, "began")), 1, 0);
+}
+
+// The function waits for an element. The step ends, and with it the function: it does not take the element
+// that comes later.
+static void a_function_ends_with_the_step_that_calls_it(void **state)
+{
+    const fixture *f = *state;
+    for (int i = 0; i < 2; i++) {
+        waiting w;
+        braid_cancellation *c = braid_cancellation_new(f->s);
+        start_waiting(f, c, &w);
+        braid_cancellation_cancel(c);
+        bd_thread_join(&w.thread);
+        assert_int_equal(w.st.code, BRAID_CANCELLED);
+        bd_status_fini(&w.st);
+        braid_cancellation_free(c);
+    }
+    BD_STATUS(st);
+    float y;
+    call(f, "call_take", CALLEE, 1, 50, &y, st);
+    assert_int_equal(st->code, BRAID_DEADLINE_EXCEEDED);
+    test_run(f->s, out(f, "put").op);
+    expect(f, "call_take", CALLEE, 1, 11);
 }
 
 static void closing_the_session_ends_the_function(void **state)
@@ -397,7 +413,7 @@ static void closing_the_session_ends_the_function(void **state)
     fixture *f = *state;
     BD_STATUS(st);
     waiting w;
-    start_waiting(f, &w);
+    start_waiting(f, NULL, &w);
     braid_session_cancel(f->s);
     bd_thread_join(&w.thread);
     assert_int_equal(w.st.code, BRAID_CANCELLED);
@@ -414,7 +430,7 @@ static void a_task_that_is_gone_is_named(void **state)
     fixture *f = *state;
     expect(f, "call_F", CALLEE, 3, 10);
     waiting w;
-    start_waiting(f, &w);
+    start_waiting(f, NULL, &w);
     test_kill(f->cluster, "worker", 1);
     bd_thread_join(&w.thread);
     assert_true(w.st.code == BRAID_UNAVAILABLE || w.st.code == BRAID_ABORTED);
