@@ -40,7 +40,7 @@ static braid_code resolve_input(bd_import *im, bd_parsed_node *n, const bd_bytes
     bd_bytes rest = {.data = text->data + is_control, .len = text->len - is_control};
     size_t name_len = rest.len;
     if (!is_control && !bd_import_split_input(&rest, &name_len, &ref->index))
-        return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s': input '%.200s' is malformed", n->name,
+        return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "Node '%s': Unknown input node '%.200s'", n->name,
                        text->data);
     if (is_control) ref->index = -1;
     if (im->with && bd_import_map_input(im, rest.data, name_len, ref)) return BRAID_OK;

@@ -201,6 +201,7 @@ static void list_set(bd_attr *list, int i, const bd_attr *item)
     case BD_ATTR_BOOL: list->list.b[i] = item->b; break;
     case BD_ATTR_TYPE: list->list.type[i] = item->type; break;
     case BD_ATTR_SHAPE: list->list.shape[i] = item->shape; break;
+    case BD_ATTR_TENSOR: list->list.tensor[i] = item->tensor; break;
     default: BD_UNREACHABLE();
     }
 }
@@ -216,7 +217,7 @@ static braid_code take_list(parser *s, bd_attr_kind item_kind, bd_attr *out)
         skip_space(s);
         braid_code code = take_value(s, item_kind, &item);
         if (code) return code;
-        if (out->list.count == LIST_MAX || item_kind == BD_ATTR_TENSOR) return fail(s, "a shorter list");
+        if (out->list.count == LIST_MAX) return fail(s, "a shorter list");
         list_set(out, out->list.count++, &item);
     } while (take(s, ","));
     return take(s, "]") ? BRAID_OK : fail(s, "]");

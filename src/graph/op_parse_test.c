@@ -63,11 +63,11 @@ static void attrs_parse_with_defaults_and_limits(void **state)
         "real:type{realnumber}=half; sh:shape=?; sh2:shape=[2,?]; l:list(int)>=1=[1, -2,3]; "
         "empty:list(shape)>=0=[]; types:list(type){float,string}>=1; fn:func; fns:list(func); "
         "c:tensor=dtype: DT_UINT8 tensor_shape { dim { size: 2 } } int_val: 255 int_val: 0; fl:list(float)=[0.5]; "
-        "+late:int=3",
+        "+late:int=3; ct:list(tensor)=[dtype: DT_INT32 tensor_shape { } int_val: 7]",
         st);
     assert_ok(st);
     const bd_op_def *d = &p.def;
-    assert_int_equal(d->attr_count, 21);
+    assert_int_equal(d->attr_count, 22);
     assert_string_equal(bd_op_def_attr(d, "s")->default_value.s.data, "a;\n");
     assert_int_equal(bd_op_def_attr(d, "p")->allowed_string_count, 2);
     assert_string_equal(bd_op_def_attr(d, "p")->allowed_strings[1], "VALID");
@@ -97,6 +97,7 @@ static void attrs_parse_with_defaults_and_limits(void **state)
     assert_int_equal(((uint8_t *)bd_op_def_attr(d, "c")->default_value.tensor->data)[0], 255);
     assert_true(bd_op_def_attr(d, "late")->is_later && bd_op_def_attr(d, "late")->default_value.i == 3);
     assert_false(bd_op_def_attr(d, "i")->is_later);
+    assert_int_equal(bd_tensor_i32(bd_op_def_attr(d, "ct")->default_value.list.tensor[0])[0], 7);
     assert_null(bd_op_def_attr(d, "none"));
     parse_fini(&p);
 }

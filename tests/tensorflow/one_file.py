@@ -39,7 +39,11 @@ def message(error):
 
 class Result(unittest.TestResult):
     def record(self, test, state, text=""):
-        result["tests"][test.id().replace("__main__.", "")] = [state, text]
+        name = test.id().replace("__main__.", "")
+        if (
+            result["tests"].get(name, [None])[0] != "failed"
+        ):  # an error of tearDown comes after the test's own
+            result["tests"][name] = [state, text]
 
     def startTest(self, test):
         result["running"] = test.id().replace("__main__.", "")

@@ -4,6 +4,10 @@
 #include "base/alloc.h"
 #include "ops/common/handle.h"
 
+enum {
+    TENSORFLOW_VERSION = 134 // GRAPH_DEF_VERSION of Python's versions
+};
+
 static braid_code vector_to_scalar(bd_shape_ctx *c, braid_status *st)
 {
     return bd_shape_ctx_rank(c, 0, 1, st) ? st->code : bd_shape_fn_scalar(c, st);
@@ -63,6 +67,28 @@ static void stub_is_there_run(bd_op_ctx *c)
     if (y) bd_tensor_bool(y)[0] = is_there;
 }
 
+// ---- The version of the graph ----
+
+static braid_code version_create(const braid_op *node, void *state, braid_status *st)
+{
+    (void)st;
+    *(int *)state = node->graph->producer;
+    return BRAID_OK;
+}
+
+static void version_run(bd_op_ctx *c)
+{
+    braid_tensor *y = bd_output(c, 0, BRAID_INT32, &BD_SCALAR);
+    if (y) bd_tensor_i32(y)[0] = *(const int *)c->state;
+}
+
+static braid_code older_version_shape(bd_shape_ctx *c, braid_status *st)
+{
+    if (c->node->graph->producer != TENSORFLOW_VERSION - 1)
+        return bd_fail(st, BRAID_INVALID_ARGUMENT, "Wrong graph version for shape");
+    return bd_shape_fn_scalar(c, st);
+}
+
 // ---- The ops ----
 
 BD_OP(KernelLabel) = {
@@ -81,13 +107,14 @@ BD_OP(GraphDefVersion) = {
     .signature = "() -> (version: int32)",
     .flags = BD_OP_STATEFUL,
     .shape = bd_shape_fn_scalar,
+    .kernels = BD_KERNELS({.state_size = sizeof(int), .create = version_create, .run = version_run}),
     .doc = "A test's.",
 };
 
 BD_OP(RequiresOlderGraphVersion) = {
     .signature = "() -> (version: int32)",
     .flags = BD_OP_STATEFUL,
-    .shape = bd_shape_fn_scalar,
+    .shape = older_version_shape,
     .doc = "A test's.",
 };
 
@@ -327,7 +354,8 @@ BD_OP(DefaultAttrs) = {
              "bool_list_val:list(bool)=[true,false]; type_val:type=int32; "
              "type_list_val:list(type)=[int32,float]; shape_val:shape=[2,1]; "
              "shape_list_val:list(shape)=[[],[1]]; "
-             "tensor_val:tensor=dtype: DT_INT32 tensor_shape { } int_val: 1",
+             "tensor_val:tensor=dtype: DT_INT32 tensor_shape { } int_val: 1; "
+             "tensor_list_val:list(tensor)=[dtype: DT_INT32 tensor_shape { } int_val: 1]",
     .doc = "A test's.",
 };
 

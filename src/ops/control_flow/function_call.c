@@ -25,8 +25,10 @@ void bd_function_outputs(bd_op_ctx *c, braid_tensor *rets, int count, const brai
         return;
     }
     if (count != c->output_count) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "%s '%s' has %d outputs, but its function gives %d",
-                   c->node->op_type, c->node->name, c->output_count, count);
+        const bool is_gradient = strcmp(c->node->op_type, "SymbolicGradient") == 0; // TensorFlow's words
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                   "%s expects to return %d tensor(s), but get %d tensor(s) instead",
+                   is_gradient ? "SymGrad" : c->node->op_type, c->output_count, count);
         return;
     }
     for (int i = 0; i < count; i++) {

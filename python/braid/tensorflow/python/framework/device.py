@@ -3,8 +3,7 @@
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
-@tf_export("DeviceSpec")
-class DeviceSpec:
+class DeviceSpecV2:
     """A device, perhaps a partial one: "/job:ps/replica:0/task:1/device:CPU:0". A missing part is None."""
 
     def __init__(self, job=None, replica=None, task=None, device_type=None, device_index=None):
@@ -13,6 +12,50 @@ class DeviceSpec:
         self.task = None if task is None else int(task)
         self.device_type = device_type
         self.device_index = None if device_index is None else int(device_index)
+
+    def make_merged_spec(self, other):
+        """One with the parts of `other`, and where that has none, those of this one."""
+        merged = DeviceSpec(**vars(self))
+        merged.merge_from(other)
+        return type(self)(**vars(merged))
+
+    def replace(self, **parts):
+        fields = dict(vars(self))
+        fields.update(parts)
+        return type(self)(**fields)
+
+    def to_string(self):
+        text = "".join(
+            f"/{part}:{getattr(self, part)}"
+            for part in ("job", "replica", "task")
+            if getattr(self, part) is not None
+        )
+        if self.device_type is not None:
+            kind = self.device_type.upper() if self.device_type in ("cpu", "gpu") else self.device_type
+            text += f"/device:{kind}:{'*' if self.device_index is None else self.device_index}"
+        return text
+
+    @classmethod
+    def from_string(cls, spec):
+        """The device of a string. ValueError: it is malformed."""
+        return cls(**vars(DeviceSpec().parse_from_string(spec)))
+
+    def parse_from_string(self, spec):
+        return self.from_string(spec)
+
+    def __eq__(self, other):
+        return isinstance(other, DeviceSpecV2) and vars(self) == vars(other)
+
+    def __hash__(self):
+        return hash(self.to_string())
+
+    def __str__(self):
+        return self.to_string()
+
+
+@tf_export("DeviceSpec")
+class DeviceSpec(DeviceSpecV2):
+    """A device as DeviceSpecV2 is one, which can be changed."""
 
     def parse_from_string(self, spec):
         """Sets the parts from a string. ValueError: it is malformed."""
@@ -50,42 +93,8 @@ class DeviceSpec:
         if other.device_index is not None:
             self.device_index = other.device_index
 
-    def make_merged_spec(self, other):
-        merged = DeviceSpec(self.job, self.replica, self.task, self.device_type, self.device_index)
-        merged.merge_from(other)
-        return merged
 
-    def replace(self, **parts):
-        fields = dict(vars(self))
-        fields.update(parts)
-        return DeviceSpec(**fields)
-
-    def to_string(self):
-        text = "".join(
-            f"/{part}:{getattr(self, part)}"
-            for part in ("job", "replica", "task")
-            if getattr(self, part) is not None
-        )
-        if self.device_type is not None:
-            kind = self.device_type.upper() if self.device_type in ("cpu", "gpu") else self.device_type
-            text += f"/device:{kind}:{'*' if self.device_index is None else self.device_index}"
-        return text
-
-    @staticmethod
-    def from_string(spec):
-        return DeviceSpec().parse_from_string(spec)
-
-    def __eq__(self, other):
-        return isinstance(other, DeviceSpec) and vars(self) == vars(other)
-
-    def __hash__(self):
-        return hash(self.to_string())
-
-    def __str__(self):
-        return self.to_string()
-
-
-DeviceSpecV1 = DeviceSpecV2 = DeviceSpec
+DeviceSpecV1 = DeviceSpec
 
 
 def check_valid(spec):
@@ -93,7 +102,7 @@ def check_valid(spec):
 
 
 def is_device_spec(obj):
-    return isinstance(obj, DeviceSpec)
+    return isinstance(obj, DeviceSpecV2)
 
 
 def canonical_name(device):

@@ -483,10 +483,14 @@ class _FuncGraph(ops.Graph):
         return super()._create(op_type, inputs, name, attrs, output_types)
 
     def control_dependencies(self, control_inputs):
-        """As of any graph; a call has the control inputs from outside, so those are left out."""
+        """As of any graph. What it captures of outside is no control input: an operation there is an error."""
         if control_inputs is not None:
-            control_inputs = [c for c in map(_element, control_inputs) if c.graph is self]
+            control_inputs = [self._within(c) for c in map(_element, control_inputs)]
         return super().control_dependencies(control_inputs)
+
+    def _within(self, element):
+        found = self._captured.get(id(element))
+        return element if found is None else found[1]
 
     def getvar(
         self,

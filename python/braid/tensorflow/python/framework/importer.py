@@ -46,6 +46,8 @@ def import_graph_def(
         raise TypeError("input_map must be a dictionary mapping strings to Tensor objects.")
     with ops.name_scope(name, "import", list((input_map or {}).values())) as scope:
         prefix = scope[:-1] if scope else ""
+        if prefix:
+            _check_colocation(graph_def)
         if input_map and not prefix:
             if not all(isinstance(v, ops.Tensor) for v in input_map.values()):
                 raise ValueError(
@@ -83,8 +85,9 @@ def import_graph_def(
     else:
         graph._versions_producer = min(graph._versions_producer, graph_def.versions.producer)
         graph._versions_min_consumer = max(graph._versions_min_consumer, graph_def.versions.min_consumer)
-    for function in _functions(graph_def):
-        graph._functions.setdefault(function.name, function)
+    if graph_def.library.function:
+        for function in _functions(graph_def):
+            graph._functions.setdefault(function.name, function)
     _finish(graph, first)
     if unknown:
         names = ", ".join(sorted(unknown))
@@ -102,6 +105,17 @@ def _in_graph_def(error, prefix):
     if prefix and "(op: " not in message and " was passed " not in message:
         message = re.sub(rf"(\b[Nn]ode '?){re.escape(prefix)}/", r"\1", message)
     return _native.Error(code, message)
+
+
+def _check_colocation(graph_def):
+    """ValueError: a node is to be placed with one that the GraphDef does not have."""
+    names = None
+    for node in graph_def.node:
+        for group in node.attr["_class"].list.s if "_class" in node.attr else ():
+            other = compat.as_str(group)[len("loc:@") :] if group.startswith(b"loc:@") else None
+            names = names or {n.name for n in graph_def.node}
+            if other is not None and other not in names:
+                raise ValueError(f"Node '{node.name}' expects to be colocated with unknown node '{other}'")
 
 
 def _functions(graph_def):

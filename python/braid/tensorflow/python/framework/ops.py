@@ -21,6 +21,7 @@ from braid.tensorflow.python.framework import (
     errors_impl,
     registry,
     tensor_shape,
+    traceable_stack,
     type_spec,
 )
 from braid.tensorflow.python.util import compat, object_identity
@@ -67,6 +68,17 @@ def _frames():
             frames.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
     return frames
+
+
+def _place():
+    """File and line of the program that has called this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(_INTERNAL_PREFIX) and module != "contextlib":
+            break
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def _summary(frames):
@@ -761,6 +773,7 @@ class Operation:
         controls = [c.op if isinstance(c, Tensor) else c for c in control_inputs or []]
         frames = _frames()
         native = graph._add_node_def(node_def, inputs or [], controls, frames)
+        graph._sync(native.index)
         self._begin(native, graph, frames)
         self._original_op = original_op
         graph._nodes.append(self)
@@ -873,6 +886,25 @@ class Operation:
     def traceback_with_start_lines(self):
         return [(*entry, 0) for entry in self.traceback]
 
+    @property
+    def _device_assignments(self):
+        """The device scopes that it was built in, outermost first, as TraceableObjects."""
+        made = []
+        for scope in getattr(self, "_device_scopes", ()):
+            given = scope.given
+            if scope.function is given and given is not None:
+                code = getattr(given, "__code__", None) or getattr(type(given).__call__, "__code__", None)
+                name = getattr(given, "__name__", type(given).__name__)
+                given = f"{name}<{code.co_filename}, {code.co_firstlineno}>" if code is not None else name
+            made.append(traceable_stack.TraceableObject(given, *scope.place))
+        return made
+
+    @property
+    def _colocation_dict(self):
+        """Where the program said which operations it is to be placed with: TraceableObjects by their names."""
+        places = getattr(self, "_colocation_places", {})
+        return {name: traceable_stack.TraceableObject(None, *place) for name, place in places.items()}
+
     def colocation_groups(self):
         """The names of the groups of nodes that are to be on one device, as b"loc:@NAME"."""
         own = [b"loc:@" + compat.as_bytes(self._name)]
@@ -978,6 +1010,12 @@ def _NodeDef(op_type, name, device=None, attrs=None):
     if device is not None:
         node_def.device = device(node_def) if callable(device) else device_name(device)
     return node_def
+
+
+def _create_c_op(graph, node_def, inputs, control_inputs):
+    """Adds the node of a NodeDef to the engine's graph. graph._add_new_tf_operations() makes its object."""
+    flat = [t for item in inputs for t in (item if isinstance(item, (list, tuple)) else (item,))]
+    return graph._add_node_def(node_def, flat, control_inputs, _frames())
 
 
 class _InputList(tuple):
@@ -1503,6 +1541,10 @@ class Graph:
         op = Operation._of(native, self, frames)
         self._nodes.append(op)
         op._original_op = self._default_original_op
+        if scopes.devices:
+            op._device_scopes = tuple(scopes.devices)
+        if scopes.colocation:
+            op._colocation_places = dict(scopes.places)
         self._record_op_seen_by_control_dependencies(op)
         ctx = self._control_flow_context
         if ctx is not None:
@@ -1511,6 +1553,22 @@ class Graph:
         for controller in scopes.controls:
             controller.add_op(op)
         return op
+
+    def _create_op_from_tf_operation(self, native, compute_device=True):
+        """The object of a node that the engine has got, which the scopes apply to."""
+        if native.index >= len(self._nodes):
+            self._add_new_tf_operations(compute_device)
+        return self._nodes[native.index]
+
+    def _add_new_tf_operations(self, compute_devices=True):
+        """The objects of the nodes that the engine has got since the last one, which the scopes apply to."""
+        first = len(self._nodes)
+        self._sync()
+        for op in self._nodes[first:]:
+            op._add_control_inputs(self._control_dependencies_for_inputs({t.op for t in op.inputs}))
+            if compute_devices and self._scopes.devices:
+                self._apply_device_functions(op)
+        return self._adopt(first)
 
     def _add_node_def(self, node_def, inputs, controls, frames):
         """Adds the node of a NodeDef, and returns the engine's. The caller makes the object."""
@@ -1533,7 +1591,6 @@ class Graph:
             )
         except _native.Error as error:
             raise _building_error(error) from None
-        self._sync(native.index)
         self._mark_name(node_def.name)
         return native
 
@@ -1704,16 +1761,20 @@ class Graph:
         try:
             yield
         finally:
-            if not stack or stack[-1] is not own:
+            inner = stack[-1] if stack else None
+            if inner is not own and inner is not None and inner.thread == own.thread:
                 raise RuntimeError("Exiting device scope without proper scope nesting.")
-            stack.pop()
+            for i in reversed(range(len(stack))):  # other threads may have scopes of the graph, too
+                if stack[i] is own:
+                    del stack[i]
+                    break
 
     def _add_device_to_stack(self, device_name_or_function, offset=0):
         given = device_name_or_function
         function = given if callable(given) and not isinstance(given, str) else None
         if function is None and given is not None:
             function = pydev.merge_device(given)
-        self._scopes.devices.append(_DeviceScope(given, function))
+        self._scopes.devices.append(_DeviceScope(given, function, threading.get_ident(), _place()))
 
     def _apply_device_functions(self, op):
         device, _ = self._placement(op.type, op.name, list(op.inputs), op._output_types, {})
@@ -1730,16 +1791,17 @@ class Graph:
         op = _op_to_colocate_with(op)
         scopes = self._scopes
         devices, scopes.devices = scopes.devices, []
-        saved = scopes.colocation
+        saved = scopes.colocation, scopes.places
         if ignore_existing:
-            scopes.colocation = []
+            scopes.colocation, scopes.places = [], {}
         if op is not None:
             scopes.colocation = [*scopes.colocation, op]
+            scopes.places = {**scopes.places, op.name: _place()}
         try:
             yield
         finally:
             scopes.devices = devices
-            scopes.colocation = saved
+            scopes.colocation, scopes.places = saved
 
     @contextlib.contextmanager
     def container(self, container_name):
@@ -1962,15 +2024,17 @@ class _GraphState:
 
     def __init__(self):
         self.devices, self.colocation, self.controls, self.creators = [], [], [], []
+        self.places = {}  # where the program gave the operations of `colocation`, by their names
 
     def copy(self):
         other = _GraphState()
         other.devices, other.colocation = list(self.devices), list(self.colocation)
+        other.places = dict(self.places)
         other.controls, other.creators = list(self.controls), list(self.creators)
         return other
 
 
-_DeviceScope = collections.namedtuple("_DeviceScope", ["given", "function"])
+_DeviceScope = collections.namedtuple("_DeviceScope", ["given", "function", "thread", "place"])
 
 
 def _output_types(op_type, inputs, attrs):
@@ -2118,7 +2182,9 @@ def init_scope():
     devices = next((g._scopes.devices for g in graphs if g._scopes.devices), [])
     with graph.as_default(), graph.control_dependencies(None):
         scopes = graph._scopes
-        saved, scopes.devices = scopes.devices, list(devices)
+        saved = scopes.devices
+        if devices is not saved:
+            scopes.devices = list(devices)
         try:
             with graph.name_scope(scope + "/" if scope else ""):
                 yield
