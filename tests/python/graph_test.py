@@ -255,6 +255,69 @@ class GraphDefTest(GraphTest):
         tf.constant(1, name="b")
         self.assertEqual([n.name for n in self.graph.as_graph_def(from_version=version).node], ["b"])
 
+    def test_shapes_and_places_of_a_graph_come_back(self):
+        with tf.device("/cpu:0"):
+            base = tf.placeholder(tf.float32, [None, 2], name="base")
+        with tf.colocate_with(base):
+            tf.identity(base, name="near")
+        graph_def = tf.get_default_graph().as_graph_def(add_shapes=True)
+        graph_def.node[0].attr["shape"].shape.unknown_rank = True
+        del graph_def.node[0].attr["shape"].shape.dim[:]
+        with tf.Graph().as_default():
+            base, near = tf.import_graph_def(graph_def, return_elements=["base:0", "near:0"])
+            self.assertEqual(base.shape.as_list(), [None, 2])
+            self.assertEqual(near.device, "/device:CPU:0")
+        del graph_def.node[0]
+        with tf.Graph().as_default(), self.assertRaisesRegex(ValueError, "unknown node 'base'"):
+            tf.import_graph_def(graph_def, {"base": tf.constant([[1.0, 2.0]])})
+
+    def test_functions_of_a_graph_are_those_of_a_function_that_imports_it(self):
+        from braid.tensorflow.python.framework import function
+
+        @function.Defun(tf.float32)
+        def double(x):
+            return 2 * x
+
+        with tf.Graph().as_default() as inner:
+            double(tf.constant(3.0), name="six")
+
+        @function.Defun()
+        def imports():
+            return tf.import_graph_def(inner.as_graph_def(), return_elements=["six:0"])[0]
+
+        with tf.Session() as session:
+            self.assertEqual(session.run(imports()), 6.0)
+
+
+class CycleTest(GraphTest):
+    def test_nodes_in_a_cycle_are_an_error_of_the_run(self):
+        a, b = tf.constant(1, name="a"), tf.constant(2, name="b")
+        a.op._add_control_input(b.op)
+        b.op._add_control_input(a.op)
+        with tf.Session() as session:
+            for fetch in (a, a.op):
+                with self.assertRaisesRegex(
+                    tf.errors.InvalidArgumentError, "cycle with 2 nodes, including: a, b"
+                ):
+                    session.run(fetch)
+
+
+class SubscribeTest(GraphTest):
+    def test_side_effects_run_when_a_tensor_is_used(self):
+        from braid.tensorflow.python.framework import subscribe
+
+        seen = []
+        a = tf.constant(2.0)
+        b = -a
+        for name in ("first", "second"):
+            made = subscribe.subscribe(
+                a, lambda t, name=name: [tf.py_func(lambda x: seen.append((name, x)) or x, [t], tf.float32)]
+            )
+        self.assertEqual(made.op.type, "Identity")
+        with tf.Session() as session:
+            self.assertEqual(session.run(b), -2.0)
+        self.assertEqual(sorted(seen), [("first", 2.0), ("second", 2.0)])
+
 
 class GradientsTest(GraphTest):
     def run_(self, fetches):

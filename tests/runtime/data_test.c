@@ -292,13 +292,13 @@ static void parallel_stages_lose_no_element_in_any_order(void **state)
     NODE("b", "Const", INT("2"))                                                                             \
     NODE("d", "ParallelInterleaveDatasetV2",                                                                 \
          INPUT("rep") INPUT("c") INPUT("b") INPUT("c") MAP_ATTRS("tens") ATTR("sloppy", "b: true"))          \
-    NODE("p", "Const", INT32("4")) NODE("pm", "ParallelMapDataset",                                          \
-                                        INPUT("d") INPUT("p") MAP_ATTRS("square") ATTR("sloppy", "b: true")) \
-        NODE("names", "Const",                                                                               \
-             ATTR("dtype", "type: DT_STRING") ATTR(                                                          \
-                 "value",                                                                                    \
-                 "tensor { dtype: DT_STRING tensor_shape { dim { size: 1 } } string_val: 'make_sloppy' }"))  \
-            NODE("o", "OptimizeDataset", INPUT("pm") INPUT("names") COMPONENTS) NODE("s", "Const", INT("0"))
+    NODE("p", "Const", INT32("4"))                                                                           \
+    NODE("pm", "ParallelMapDataset", INPUT("d") INPUT("p") MAP_ATTRS("square") ATTR("sloppy", "b: true"))    \
+    NODE("names", "Const",                                                                                   \
+         ATTR("dtype", "type: DT_STRING")                                                                    \
+             ATTR("value",                                                                                   \
+                  "tensor { dtype: DT_STRING tensor_shape { dim { size: 1 } } string_val: 'make_sloppy' }")) \
+    NODE("o", "OptimizeDataset", INPUT("pm") INPUT("names") COMPONENTS) NODE("s", "Const", INT("0"))
     static const row any_order = {"ReduceDataset in any order",
                                   ANY_ORDER NODE("sum", "ReduceDataset",
                                                  INPUT("o") INPUT("s") LIST("Tstate", "type: DT_INT64")
