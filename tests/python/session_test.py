@@ -3,6 +3,7 @@
 import collections
 import gc
 import os
+import socket
 import threading
 import unittest
 
@@ -163,6 +164,14 @@ class ErrorsTest(SessionTest):
         self.session.close()
         thread.join(20)
         self.assertEqual(len(errors), 1)
+
+    def test_reset_has_the_deadline_of_its_options(self):
+        with socket.socket() as silent:  # it takes connections, and never answers
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            config = tf.ConfigProto(operation_timeout_in_ms=50)
+            with self.assertRaises(tf.errors.DeadlineExceededError):
+                tf.Session.reset(f"grpc://127.0.0.1:{silent.getsockname()[1]}", config=config)
 
 
 class MetadataTest(SessionTest):
