@@ -180,7 +180,8 @@ def run_in_graph_and_eager_modes(
 def run_all_in_graph_and_eager_modes(cls):
     for name in dir(cls):
         value = getattr(cls, name, None)
-        if name.startswith("test") and name not in ("test_session", "testSkipEager") and callable(value):
+        others = ("test_session", "testSkipEager", "test_skip_eager")
+        if name.startswith("test") and not name.startswith(others) and callable(value):
             setattr(cls, name, run_in_graph_and_eager_modes(value))
     return cls
 
@@ -604,23 +605,32 @@ class TensorFlowTestCase(absltest.TestCase):
     def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
         """A session that all uses in one test share. ValueError: they ask for different ones."""
         asked = {"graph": graph, "config": config, "force_gpu": force_gpu}
-        if self._cached_session is None or self._cached_session._session is None:
-            self._cached_session = session_lib.Session(graph=graph, config=self._create_config(config))
-            self._cached_session_asked = asked
+        self._make_cached_session(asked)
         for what, value in self._cached_session_asked.items():
             if asked[what] is not value and asked[what] != value:
                 raise ValueError(
                     f"The {what} used to get the cached session is different than the one that was used to create the "
                     "session. Maybe create a new session with self.session()"
                 )
-        session = self._cached_session
+        with self._entered(self._cached_session) as session:
+            yield session
+
+    def _make_cached_session(self, asked):
+        if self._cached_session is None or self._cached_session._session is None:
+            config = self._create_config(asked["config"])
+            self._cached_session = session_lib.Session(graph=asked["graph"], config=config)
+            self._cached_session_asked = asked
+
+    @contextlib.contextmanager
+    def _entered(self, session):
         with session.graph.as_default(), session.as_default():
             yield session
 
     @contextlib.contextmanager
     def test_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
-        if graph is None:
-            with self.cached_session(config=config) as session:
+        if graph is None:  # then the shared session, whatever it was made with
+            self._make_cached_session({"graph": graph, "config": config, "force_gpu": force_gpu})
+            with self._entered(self._cached_session) as session:
                 yield session
         else:
             with self.session(graph, config) as session:

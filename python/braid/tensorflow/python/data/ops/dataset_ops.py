@@ -316,7 +316,10 @@ class DatasetV2(composite_tensor.CompositeTensor):
         return ParallelMapDataset(self, map_func, num_parallel_calls, preserve_cardinality=keeps)
 
     def map_with_legacy_function(self, map_func, num_parallel_calls=None):
-        return self.map(map_func, num_parallel_calls)
+        """As `map`. What `map_func` gets by tf.get_variable is the value of a resource variable."""
+        if num_parallel_calls is None:
+            return MapDataset(self, map_func, use_legacy_function=True)
+        return ParallelMapDataset(self, map_func, num_parallel_calls, use_legacy_function=True)
 
     def flat_map(self, map_func):
         """The elements of the datasets that `map_func` makes of each element."""
@@ -1299,9 +1302,16 @@ class MapDataset(_Mapped):
     """A function of each element."""
 
     def __init__(
-        self, input_dataset, map_func, use_inter_op_parallelism=True, preserve_cardinality=False, **unused
+        self,
+        input_dataset,
+        map_func,
+        use_inter_op_parallelism=True,
+        preserve_cardinality=False,
+        use_legacy_function=False,
     ):
-        wrapped = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset)
+        wrapped = StructuredFunctionWrapper(
+            map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function
+        )
         super().__init__(
             input_dataset,
             wrapped,
@@ -1323,9 +1333,11 @@ class ParallelMapDataset(_Mapped):
         num_parallel_calls,
         use_inter_op_parallelism=True,
         preserve_cardinality=False,
-        **unused,
+        use_legacy_function=False,
     ):
-        wrapped = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=input_dataset)
+        wrapped = StructuredFunctionWrapper(
+            map_func, "Dataset.map()", dataset=input_dataset, use_legacy_function=use_legacy_function
+        )
         self._num_parallel_calls = ops.convert_to_tensor(
             num_parallel_calls, dtype=dtypes.int32, name="num_parallel_calls"
         )

@@ -122,6 +122,9 @@ class TFRecordDatasetV1(_Reader):
         def make(names):
             return gen_dataset_ops.tf_record_dataset(names, self._compression_type, self._buffer_size)
 
+        filenames = _names(filenames)  # in TensorFlow they are always a dataset of names here
+        if isinstance(filenames, ops.Tensor):
+            filenames = dataset_ops.Dataset.from_tensor_slices(filenames)
         super().__init__(filenames, make, num_parallel_reads)
 
 

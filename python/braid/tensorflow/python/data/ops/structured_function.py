@@ -4,6 +4,7 @@ import warnings
 
 from braid.tensorflow.python.data.util import nest
 from braid.tensorflow.python.data.util import structure
+from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.framework import function
 from braid.tensorflow.python.framework import ops
 
@@ -28,7 +29,7 @@ class StructuredFunctionWrapper:
         use_legacy_function=False,
         defun_kwargs=None,
     ):
-        del use_legacy_function, defun_kwargs
+        del defun_kwargs
         self._func = func
         self._input_structure = dataset.element_spec if input_structure is None else input_structure
         self._transformation_name = transformation_name
@@ -37,10 +38,17 @@ class StructuredFunctionWrapper:
         name = "_".join(
             ["Dataset", transformation_name.replace("()", "").split(".")[-1], function._get_func_name(func)]
         )
-        self._function = _ElementFunction(self._call, specs, f"{name}_{ops.uid()}")
+        tables = len(ops.get_collection(ops.GraphKeys.TABLE_INITIALIZERS))
+        self._function = _ElementFunction(self._call, specs, f"{name}_{ops.uid()}", use_legacy_function)
         if add_to_graph:
             self._function.add_to_graph(ops.get_default_graph())
         self._warn_of_seed(name)
+        if len(ops.get_collection(ops.GraphKeys.TABLE_INITIALIZERS)) > tables:
+            warnings.warn(
+                f"Creating resources inside a function passed to {transformation_name} is not supported. Create each "
+                "resource outside the function, and capture it inside the function to use it.",
+                stacklevel=4,
+            )
 
     def _warn_of_seed(self, name):
         outer, inner = ops.get_default_graph(), self._function.graph
@@ -96,7 +104,7 @@ class StructuredFunctionWrapper:
 class _ElementFunction(function._DefinedFunction):
     """A function of the library whose arguments have static shapes."""
 
-    def __init__(self, func, specs, name):
+    def __init__(self, func, specs, name, gets_variables_by_value):
         super().__init__(func, [f"args_{i}" for i in range(len(specs))], [s.dtype for s in specs], name)
         self._shapes = [s.shape for s in specs]
         graph = function.func_graph_from_py_func(
@@ -105,7 +113,7 @@ class _ElementFunction(function._DefinedFunction):
             [t for _, t in self._args],
             name=name,
             arg_shapes=self._shapes,
-            capture_resource_var_by_value=False,
+            capture_resource_var_by_value=gets_variables_by_value,
             collections_ref={k: list(v) for k, v in ops.get_default_graph()._collections.items()},
         )
         self.graph = graph
@@ -145,7 +153,12 @@ def _state_function(func, name, dataset, spec, returns_state_only):
                 raise TypeError(
                     f"The element types for the new state must match the initial state. Expected {spec}; got {found}."
                 )
-        nest.assert_same_structure(spec, found)
+        try:
+            nest.assert_same_structure(spec, found)
+        except (TypeError, ValueError) as error:
+            raise errors.InvalidArgumentError(
+                None, None, f"The state has another structure: {error}"
+            ) from None
         common = structure.most_specific_common(spec, found)
         if common == spec or all(a == b for a, b in zip(nest.flatten(common), nest.flatten(spec))):
             wrapped.function.add_to_graph(ops.get_default_graph())
