@@ -1,3 +1,4 @@
+# timeout: 300
 """Nothing is left of graphs, sessions, servers and estimators: no memory, descriptors or threads.
 
 BRAID_LEAK_RUNS=10000 is the long form.
@@ -19,7 +20,7 @@ import braid.tensorflow as tf
 from braid import _native
 
 # With AddressSanitizer, which has its own malloc, descriptors and threads are what is looked at.
-RUNS = int(os.environ.get("BRAID_LEAK_RUNS", 20 if "asan" in os.environ.get("LD_PRELOAD", "") else 200))
+RUNS = int(os.environ.get("BRAID_LEAK_RUNS", 10 if os.environ.get("BRAID_SANITIZE") else 100))
 ROUNDS = 4  # caches and pools grow in some, a leak grows in each
 # What may be left of a round: bytes of malloc, blocks of Python, descriptors, threads; and of each run.
 SLACK, LEAST = (64 << 10, 150, 0, 0), (32, 0.1, 0, 0)
