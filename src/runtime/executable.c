@@ -63,8 +63,8 @@ void bd_executable_write_graphs(const bd_executable *e, uint32_t field, bd_wire_
     for (int i = 0; i < e->partition_count; i++) {
         const braid_graph *g = bd_plan_graph(e->partitions[i].plan);
         bd_wire_put_tag(out, field, BD_WIRE_BYTES);
-        bd_wire_put_varint(out, bd_graph_write_size(g, 0, true));
-        bd_graph_write(g, 0, true, out);
+        bd_wire_put_varint(out, bd_graph_write_size(g, 0, BD_GRAPH_PLACED));
+        bd_graph_write(g, 0, BD_GRAPH_PLACED, out);
     }
 }
 

@@ -43,9 +43,9 @@ braid_code bd_remote_call_proto(const bd_remote_session *s, const bd_rpc_options
 braid_code bd_remote_run_step(bd_remote_session *s, const bd_session_run *run, const char *partial_run,
                               braid_status *st);
 
-// Reads the RunMetadata, field 2 of `rest`, a response without its tensors.
 // Asks for BRAID_RECORD_...
 void bd_remote_ask_records(Tensorflow__RunOptions *options, unsigned records);
+// Reads the RunMetadata, field 2 of `rest`, a response without its tensors.
 braid_code bd_remote_take_metadata(const void *rest, size_t len, bd_message *metadata, braid_status *st);
 
 // ---- Callables and partial runs (remote_handles.c): as in bd_session_ops ----

@@ -203,7 +203,7 @@ static remote_function *function_new(const bd_peer *peer, const bd_bytes *key, c
 static void end(remote_call *c, const braid_status *from)
 {
     const remote_function *f = c->function;
-    const int arg_count = f ? f->arg_count : 0, ret_count = f ? f->ret_count : 0;
+    const int arg_count = f->arg_count, ret_count = f->ret_count;
     BD_STATUS(st);
     bd_status_copy(st, from);
     if (st->code && !st->derived && strlen(braid_status_message(st)) < NAMED_IN_MAX)
@@ -246,8 +246,15 @@ static void run(remote_call *c)
     f->peer->worker->ops->run_graph(f->peer->worker, &c->run, c->cancellation, ran, c);
 }
 
+static bool has_signature_of(const remote_function *a, const remote_function *b)
+{
+    return a->arg_count == b->arg_count && a->ret_count == b->ret_count &&
+           memcmp(a->arg_types, b->arg_types, (size_t)a->arg_count * sizeof *a->arg_types) == 0 &&
+           memcmp(a->ret_types, b->ret_types, (size_t)a->ret_count * sizeof *a->ret_types) == 0;
+}
+
 // Keeps the call's function for later calls, or replaces it by the one that another call has registered.
-static void keep(remote_call *c, const char *graph_handle)
+static braid_code keep(remote_call *c, const char *graph_handle, braid_status *st)
 {
     remote_functions *all = c->all;
     remote_function *own = c->function;
@@ -258,23 +265,27 @@ static void keep(remote_call *c, const char *graph_handle)
         bd_map_put_n(&all->registered, own->key.data, own->key.len, own);
     }
     bd_mutex_unlock(&all->mu);
-    if (!there) return;
+    if (!there) return BRAID_OK;
     bd_worker *w = own->peer->worker;
     w->ops->deregister_graph(w, all->session_handle, graph_handle, NULL, NULL);
+    if (!has_signature_of(own, there)) // the call's memory is for its own
+        return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                       "Function %s has other arguments or results in another graph of the session",
+                       own->name);
     c->function = there;
     function_free(own);
+    return BRAID_OK;
 }
 
 static void registered(void *arg, const char *graph_handle, const braid_status *from)
 {
     remote_call *c = arg;
-    if (!from->code) {
-        keep(c, graph_handle);
+    BD_STATUS(st);
+    bd_status_copy(st, from);
+    if (!st->code && !keep(c, graph_handle, st)) {
         run(c);
         return;
     }
-    BD_STATUS(st);
-    bd_status_copy(st, from);
     if (st->code == BRAID_ABORTED)
         bd_status_suffix(st, " A session whose device filters leave the task out is not on it either.");
     end(c, st);

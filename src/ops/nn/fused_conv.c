@@ -21,8 +21,8 @@ static void fused_destroy(void *state)
     bd_conv_unbind(&((fused_state *)state)->conv);
 }
 
-// oneDNN adds the bias; the last bit may differ from separate ops. The activation is our own, because oneDNN's
-// Relu turns NaN into 0.
+// oneDNN adds the bias; the last bit may differ from separate ops. The activation is our own, because the
+// Relu of oneDNN turns NaN into 0.
 static bool run_together(bd_op_ctx *c, const bd_conv_shape *plain, const bd_conv_data *data)
 {
     fused_state *s = c->state;
