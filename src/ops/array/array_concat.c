@@ -41,7 +41,7 @@ static braid_code concat_known_axis(bd_shape_ctx *c, concat_inputs in, int rank,
     for (int i = 0; i < in.count; i++) {
         braid_shape part = c->inputs[in.first + i];
         int64_t size = part.rank < 0 ? -1 : part.dims[axis];
-        sum = sum < 0 || size < 0 ? -1 : sum + size;
+        if (sum < 0 || size < 0 || __builtin_add_overflow(sum, size, &sum)) sum = -1; // the kernel tells
         if (part.rank < 0) continue;
         part.dims[axis] = out.dims[axis] = 0;
         if (!bd_shape_merge(&out, &part, &out)) {
@@ -108,7 +108,11 @@ static bool concat_whole(bd_op_ctx *c, concat_inputs in, int64_t axis, braid_sha
                        bd_shape_str(first, a), i, bd_shape_str(s, b));
             return false;
         }
-        whole->dims[axis] += s->dims[axis];
+        if (__builtin_add_overflow(whole->dims[axis], s->dims[axis], &whole->dims[axis])) {
+            bd_op_fail(c, BRAID_INVALID_ARGUMENT,
+                       "ConcatOp : The sizes along dimension %lld have no sum in 64 bits", (long long)axis);
+            return false;
+        }
     }
     return true;
 }

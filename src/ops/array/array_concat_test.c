@@ -165,6 +165,9 @@ static void split_follows_its_definition(void **state)
          .attrs = "num_split=2",
          .inputs = "float[3] 1; int32[2] -1 -1; int32[] 0",
          .want = "InvalidArgument: Split size at index 1 must be >= 0"},
+        {.op = "ConcatV2",
+         .inputs = "float[0,4611686018427387904]; float[0,4611686018427387904]; int32[] 1",
+         .want = "InvalidArgument: The sizes along dimension 1 have no sum in 64 bits"},
     };
     OP_TEST_VALUES(cases);
 }
@@ -178,6 +181,7 @@ static void shapes_are_inferred(void **state)
         {"ConcatV2", NULL, "?; [4,3]; int32[] 1", "[4,?]"},
         {"ConcatV2", NULL, "[2,3]; [4,3]; int32[]", "[?,?]"},
         {"ConcatV2", NULL, "?; ?; int32[] 0", "?"},
+        {"ConcatV2", NULL, "[0,4611686018427387904]; [0,4611686018427387904]; int32[] 1", "[0,?]"},
         {"ConcatV2", NULL, "[2,3]; [4,4]; int32[] 0", "InvalidArgument: apart from axis 0"},
         {"ConcatV2", NULL, "[]; []; int32[] 0", "InvalidArgument: Can't concatenate scalars"},
         {"Concat", NULL, "int32[] 0; [2,3]; [4,3]", "[6,3]"},
