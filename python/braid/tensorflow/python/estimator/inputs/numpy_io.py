@@ -37,6 +37,8 @@ def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_
             raise TypeError(f"x must be a dict or array; got {type(x).__name__}")
         if not single and not x:
             raise ValueError("x cannot be an empty dict")
+        if single and not x.size:
+            raise ValueError("x cannot be an empty array")
         data = collections.OrderedDict([("__direct_np_input__", x)] if single else sorted(x.items()))
         feature_keys = list(data)
         if y is None:

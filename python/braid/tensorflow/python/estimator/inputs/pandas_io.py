@@ -58,10 +58,12 @@ def pandas_input_fn(
         else:
             x[target_column] = y
 
+    capacity = (4 * len(x) if shuffle else len(x)) if queue_capacity is None else queue_capacity
+
     def input_fn():
         queue = feeding_functions._enqueue_data(
             x,
-            queue_capacity,
+            capacity,
             shuffle=shuffle,
             num_threads=num_threads,
             enqueue_size=batch_size,

@@ -29,8 +29,8 @@ class _Rows:
     """
 
     def __init__(self, count, batch_size, random_start=False, seed=None, num_epochs=None):
-        if num_epochs is not None and num_epochs <= 0:
-            raise ValueError(f"Expected num_epochs > 0, got {num_epochs}")
+        if num_epochs is not None and num_epochs < 0:
+            raise ValueError(f"Expected num_epochs >= 0, got {num_epochs}")
         self._count, self._batch_size, self._num_epochs = count, batch_size, num_epochs
         self._next = 0
         if random_start:
