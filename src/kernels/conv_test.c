@@ -1,4 +1,5 @@
 // Convolutions and pooling by oneDNN against the plain loops, over random shapes.
+// labels: concurrent
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/testing/test.h"
