@@ -164,15 +164,22 @@ class DatasetV2(composite_tensor.CompositeTensor):
 
     # -- Sources --
 
-    @staticmethod
-    def from_tensors(tensors):
-        """A dataset of one element."""
-        return TensorDataset(tensors)
+    # Of the class of TensorFlow 2 they give datasets of TensorFlow 2: see `map`.
+    _is_v2 = False
 
-    @staticmethod
-    def from_tensor_slices(tensors):
+    @classmethod
+    def from_tensors(cls, tensors):
+        """A dataset of one element."""
+        made = TensorDataset(tensors)
+        made._is_v2 = not issubclass(cls, DatasetV1)
+        return made
+
+    @classmethod
+    def from_tensor_slices(cls, tensors):
         """The slices of tensors along dimension 0."""
-        return TensorSliceDataset(tensors)
+        made = TensorSliceDataset(tensors)
+        made._is_v2 = not issubclass(cls, DatasetV1)
+        return made
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor):
@@ -310,7 +317,7 @@ class DatasetV2(composite_tensor.CompositeTensor):
         num_parallel_calls: how many calls run at a time; AUTOTUNE: the engine says.
         """
         # A function that raises OutOfRangeError ends a dataset of TensorFlow 1, and fails one of 2.
-        keeps = not isinstance(self, DatasetV1)
+        keeps = self._is_v2 or not isinstance(self, DatasetV1)
         if num_parallel_calls is None:
             return MapDataset(self, map_func, preserve_cardinality=keeps)
         return ParallelMapDataset(self, map_func, num_parallel_calls, preserve_cardinality=keeps)
