@@ -115,6 +115,14 @@ static void a_query_only_reads(void **state)
     bd_sql_close(sql);
 }
 
+static void a_query_neither_sees_nor_sets_addresses_of_the_process(void **state)
+{
+    (void)state;
+    if (!sqlite3_compileoption_used("ENABLE_FTS3_TOKENIZER")) skip();
+    expect_refused("SELECT hex(fts3_tokenizer('simple'))", BRAID_UNKNOWN, "not authorized");
+    expect_refused("SELECT FTS3_Tokenizer('simple', x'4141414141414141')", BRAID_UNKNOWN, "not authorized");
+}
+
 static void a_name_is_a_path_and_no_uri(void **state)
 {
     (void)state;
@@ -198,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_A_DATABASE(rows_have_columns_of_any_type),
         ON_A_DATABASE(a_query_only_reads),
+        ON_A_DATABASE(a_query_neither_sees_nor_sets_addresses_of_the_process),
         ON_A_DATABASE(a_name_is_a_path_and_no_uri),
         ON_A_DATABASE(a_write_ahead_log_is_read),
         ON_A_DATABASE(a_journal_that_a_writer_left_behind_is_an_error),
