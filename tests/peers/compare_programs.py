@@ -64,6 +64,7 @@ NAMES |= {
     ("einsum/Einsum", "einsum/Reshape"),
     ("einsum/Einsum", "einsum/Sum"),
     ("einsum/Einsum", "einsum/transpose"),
+    ("RaggedToTensor/RaggedTensorToTensor", "RaggedToTensor/GatherV2"),
     ("matrix_exponential", "matrix_exponential/Reshape"),
     ("sort/sub", "sort/Neg"),
 }
