@@ -127,7 +127,8 @@ def calls(server):
                 assert "Input to reshape is a tensor with 1 values" in str(error), error
                 assert "broken" in str(error), error
             if "braid" not in sys.modules:
-                continue  # TensorFlow leaves the function to run, and its session is not closed before it ends
+                # TensorFlow leaves the function to run, and its session is not closed before it ends.
+                continue
             try:
                 session.run(waiting, feeds, options=tf.RunOptions(timeout_in_ms=500))
                 assert False, task
