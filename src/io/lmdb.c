@@ -1,9 +1,9 @@
 // The file format of LMDB 0.9: http://www.lmdb.tech/doc/ and its header of pages.
 //
-// A file is pages of one size, which the meta pages 0 and 1 state. The meta page of the later transaction is in
-// force. It names the root of a B+ tree: branch pages, whose nodes name pages, above leaf pages, whose nodes
-// are records. A page begins with a header and the offsets of its nodes. A value that does not fit into a leaf
-// is in consecutive overflow pages.
+// A file is pages of one size, which the meta pages 0 and 1 state. The meta page of the later transaction is
+// in force. It names the root of a B+ tree: branch pages, whose nodes name pages, above leaf pages, whose
+// nodes are records. A page begins with a header and the offsets of its nodes. A value that does not fit into
+// a leaf is in consecutive overflow pages.
 #include "io/lmdb.h"
 
 #include "base/alloc.h"

@@ -1,7 +1,7 @@
 // Records of an LMDB database, in the order of their keys (the default database of the environment).
 //
-// Files are read without LMDB, page by page, and every offset is checked: LMDB itself maps the file and trusts
-// it. The file is not locked: it must not change while it is read.
+// Files are read without LMDB, page by page, and every offset is checked: LMDB itself maps the file and
+// trusts it. The file is not locked: it must not change while it is read.
 #ifndef BD_IO_LMDB_H
 #define BD_IO_LMDB_H
 
