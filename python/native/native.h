@@ -15,6 +15,7 @@
 #include <braid/function.h>
 #include <braid/graph_import.h>
 #include <braid/op_list.h>
+#include <sys/types.h>
 
 // Buffers are part of the stable ABI from 3.11 on; since 3.0 they have had this layout, and the functions
 // have been there.
@@ -174,12 +175,15 @@ PyObject *native_reset(PyObject *module, PyObject *args, PyObject *keywords); //
 typedef struct {
     int running;
     PyThread_type_lock idle; // held while there are any
+    pid_t process;           // that made the object
 } native_calls;
 bool native_calls_init(native_calls *c); // false: an exception is set
 void native_calls_fini(native_calls *c);
 void native_calls_enter(native_calls *c);
 void native_calls_leave(native_calls *c);
 void native_calls_wait(native_calls *c); // without the interpreter's lock
+// Whether the object is a copy, made by fork, of a parent's: its threads are not here, and it is not closed.
+bool native_calls_are_of_a_parent(const native_calls *c);
 
 // Where a session keeps the cancellation of the main thread's calls, and the session; NULL: it is closed.
 native_interrupt **native_session_interrupt(PyObject *session, braid_session **open);

@@ -60,7 +60,7 @@ static void close_server(server_object *s)
 {
     braid_server *closing = s->server;
     s->server = NULL;
-    if (!closing) return;
+    if (!closing || native_calls_are_of_a_parent(&s->calls)) return;
     const bool is_joined = s->calls.running > 0;
     if (is_joined && !s->has_failed) braid_server_done(closing);
     Py_BEGIN_ALLOW_THREADS if (is_joined) braid_server_stop(closing, 0);

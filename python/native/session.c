@@ -1,6 +1,7 @@
 // Sessions. Nothing holds the interpreter's lock while a step runs.
 #include "native.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct {
     PyObject_HEAD braid_session *session; // NULL: closed
@@ -13,6 +14,7 @@ typedef struct {
 
 bool native_calls_init(native_calls *c)
 {
+    c->process = getpid();
     c->idle = PyThread_allocate_lock();
     if (!c->idle) PyErr_NoMemory();
     return c->idle != NULL;
@@ -21,6 +23,11 @@ bool native_calls_init(native_calls *c)
 void native_calls_fini(native_calls *c)
 {
     if (c->idle) PyThread_free_lock(c->idle);
+}
+
+bool native_calls_are_of_a_parent(const native_calls *c)
+{
+    return c->process != getpid();
 }
 
 void native_calls_enter(native_calls *c)
@@ -146,7 +153,7 @@ static braid_code close_session(session_object *s, braid_status *st)
     braid_session *closing = s->session;
     braid_code code = BRAID_OK;
     s->session = NULL;
-    if (!closing) return code;
+    if (!closing || native_calls_are_of_a_parent(&s->calls)) return code;
     Py_BEGIN_ALLOW_THREADS braid_session_cancel(closing);
     native_calls_wait(&s->calls);
     code = braid_session_close(closing, st);

@@ -4,10 +4,13 @@ import collections
 import gc
 import os
 import socket
+import subprocess
+import sys
 import threading
 import unittest
 
 import support
+import braid
 import braid.tensorflow as tf
 import numpy as np
 
@@ -303,6 +306,33 @@ class MemoryTest(unittest.TestCase):
         for _ in range(400):
             once()
         self.assertLess(resident() - before, 4 << 20)
+
+
+class ForkTest(unittest.TestCase):
+    def test_a_copy_of_the_process_ends_as_it_means_to(self):
+        # The child has the session and the server, but none of their threads.
+        program = """
+import os, sys
+import braid.tensorflow as tf
+
+c = tf.constant(3)
+server = tf.train.Server.create_local_server()
+sessions = [tf.Session(), tf.Session(server.target)]
+assert [s.run(c) for s in sessions] == [3, 3]
+child = os.fork()
+if child == 0:
+    sessions[0].close()
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.constant(4)) == 4
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert [s.run(c) for s in sessions] == [3, 3]
+"""
+        path = os.path.dirname(os.path.dirname(os.path.abspath(braid.__file__)))
+        environment = {**os.environ, "PYTHONPATH": path}
+        command = [sys.executable, "-W", "ignore", "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
 
 
 if __name__ == "__main__":
