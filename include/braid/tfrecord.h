@@ -29,7 +29,7 @@ typedef struct braid_zlib_options {
     int window_bits; ///< as deflateInit2 takes them, with the kind of header; 0: 15, by the compression
     int mem_level;   ///< 1 to 9
     int strategy;    ///< Z_DEFAULT_STRATEGY and so on
-    int flush_mode; ///< Z_NO_FLUSH and so on: after each `flush_bytes` of records
+    int flush_mode;  ///< Z_NO_FLUSH and so on: after each `flush_bytes` of records
     size_t flush_bytes;
 } braid_zlib_options;
 

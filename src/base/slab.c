@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/thread.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -33,11 +32,13 @@ typedef union block {
     max_align_t aligns;
 } block;
 
+// The mutexes are not those of the platform: a thread gives back what it keeps when it ends, and a simulated
+// one is then none of the simulation's any more.
 static struct list {
-    bd_mutex mu;
+    pthread_mutex_t mu;
     block *first; // guarded by mu
     size_t bytes; // guarded by mu; of the free ones
-} lists[LISTS] = {[0 ... LISTS - 1] = {.mu = BD_MUTEX_INIT}};
+} lists[LISTS] = {[0 ... LISTS - 1] = {.mu = PTHREAD_MUTEX_INITIALIZER}};
 
 static size_t list_size(int list)
 {
@@ -58,27 +59,27 @@ static int list_of(size_t size)
 static block *take_shared(int list, size_t size)
 {
     struct list *l = &lists[list];
-    bd_mutex_lock(&l->mu);
+    pthread_mutex_lock(&l->mu);
     block *b = l->first;
     if (b) {
         l->first = b->next;
         l->bytes -= size;
     }
-    bd_mutex_unlock(&l->mu);
+    pthread_mutex_unlock(&l->mu);
     return b;
 }
 
 static bool keep_shared(int list, size_t size, block *b)
 {
     struct list *l = &lists[list];
-    bd_mutex_lock(&l->mu);
+    pthread_mutex_lock(&l->mu);
     const bool is_kept = l->bytes + size <= KEEPS;
     if (is_kept) {
         b->next = l->first;
         l->first = b;
         l->bytes += size;
     }
-    bd_mutex_unlock(&l->mu);
+    pthread_mutex_unlock(&l->mu);
     return is_kept;
 }
 

@@ -21,7 +21,7 @@ from braid import _native
 
 # With AddressSanitizer, which has its own malloc, descriptors and threads are what is looked at.
 RUNS = int(os.environ.get("BRAID_LEAK_RUNS", 10 if os.environ.get("BRAID_SANITIZE") else 100))
-ROUNDS = 4  # caches and pools grow in some, a leak grows in each
+ROUNDS = 10  # caches and pools grow in some, a leak grows in each
 # What may be left of a round: bytes of malloc, blocks of Python, descriptors, threads; and of each run.
 SLACK, LEAST = (64 << 10, 150, 0, 0), (32, 0.1, 0, 0)
 
