@@ -145,8 +145,8 @@ static void attrs_of_a_node_can_be_set_and_removed(void **state)
     assert_int_equal(braid_op_set_attr(op, "T", FLOAT_TYPE, st), BRAID_OK); // as it is
     assert_int_equal(braid_op_set_attr(op, "_class", CLASS_VALUE, st), BRAID_OK);
     assert_int_equal(braid_op_set_attr(op, "zone", INT_VALUE, st), BRAID_OK);
-    assert_int_equal(braid_op_num_attrs(op), 5);
-    for (int i = 1; i < 5; i++)
+    assert_int_equal(braid_op_num_attrs(op), 6);
+    for (int i = 1; i < 6; i++)
         assert_true(strcmp(braid_op_attr_name(op, i - 1), braid_op_attr_name(op, i)) < 0);
     assert_true(braid_op_attr(op, "_class", &a) && a.is_list && a.count == 1);
     assert_string_equal(a.strings[0].data, "loc:@ab");

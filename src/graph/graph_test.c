@@ -142,7 +142,7 @@ static void types_and_attrs_follow_from_inputs(void **state)
     assert_int_equal(n->output_types[0], BRAID_FLOAT);
     assert_shape(n->output_shapes[0], "[2,4]");
     for (int i = 0; i < n->attr_count; i++)
-        assert_int_equal(n->attrs[i].is_default, strncmp(n->attrs[i].name, "transpose", 9) == 0);
+        assert_int_equal(n->attrs[i].is_default, strcmp(n->attrs[i].name, "T") != 0);
 
     n = add(g, "AddN", "sum", "x v x");
     assert_int_equal(bd_node_attr_int(n, "N"), 3);

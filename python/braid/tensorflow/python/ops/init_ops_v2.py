@@ -1,5 +1,5 @@
-"""Initial values of variables as TensorFlow 2 has them: called with a shape and a type. With a seed, each call
-gives the same values.
+"""Initial values of variables as TensorFlow 2 has them: called with a shape and a type. With a seed, each
+call gives the same values.
 """
 
 import math
