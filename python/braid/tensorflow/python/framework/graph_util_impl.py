@@ -207,7 +207,7 @@ def _as_gather(graph_def, made, node, dtype):
 
 @tf_export(v1=["graph_util.remove_training_nodes"])
 def remove_training_nodes(input_graph, protected_nodes=None):
-    """The nodes of a GraphDef without CheckNumerics and Identity nodes that are not in the list `protected_nodes`.
+    """The nodes of a GraphDef without CheckNumerics and Identity nodes, but for those of `protected_nodes`.
 
     An Identity with control inputs stays, and so does one that another node has as a control input.
     """

@@ -141,8 +141,8 @@ def _without_newer_defaults(graph_def, producer_op_list):
 
 
 def _finish(graph, first):
-    """Gives the new nodes what the scopes say, devices and the control-flow context, and what their attributes
-    say: the shapes of _output_shapes, and the devices of the nodes that they are placed with.
+    """Gives the new nodes what the scopes say, devices and the control-flow context, and what their
+    attributes say: the shapes of _output_shapes, and the devices of the nodes that they are placed with.
     """
     new = graph._adopt(first)
     colocated = []
