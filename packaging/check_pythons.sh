@@ -25,8 +25,8 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The first releases that run on a Python; it fails for one that is not known here. protobuf before 5.29 refuses
-# Python 3.14 ("Metaclasses with custom tp_new are not supported").
+# The first releases that run on a Python; it fails for one that is not known here. protobuf before 5.29
+# refuses Python 3.14 ("Metaclasses with custom tp_new are not supported").
 oldest() {
     case $1 in
     3.9 | 3.10 | 3.11) echo "numpy==1.24.0 protobuf==4.21.*" ;;
