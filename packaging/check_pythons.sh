@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# check_pythons.sh DIR [PYTHON...]: installs the wheel in DIR with each Python and runs tests/python, once with
-# the oldest numpy and protobuf that there are for it, once with the newest. Without PYTHON: python3.9, python3.10
-# and so on, as far as PATH has them. TESTS="graph session" runs only these. In minutes for each, over the network.
+# check_pythons.sh DIR [PYTHON...]: installs the wheel in DIR with each Python and runs tests/python, once
+# with the oldest numpy and protobuf that there are for it, once with the newest. Without PYTHON: python3.9,
+# python3.10 and so on, as far as PATH has them. TESTS="graph session" runs only these. It takes minutes for
+# each, and the network.
 set -uo pipefail
 
 fail() {
