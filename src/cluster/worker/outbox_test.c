@@ -348,6 +348,17 @@ static void an_unreachable_task_is_named(void **state)
     assert_words(&f->st, "PushTensors: /job:worker/task:0 at b:1 is unavailable");
 }
 
+static void the_first_push_to_a_task_waits_for_a_connection(void **state)
+{
+    fixture *f = *state;
+    bd_inprocess_set_down(f->network, "b:1", true);
+    put(f, 0, "a:0", 1);
+    bd_outbox_flush(f->outbox);
+    bd_inprocess_set_down(f->network, "b:1", false);
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_string_equal(f->receivers[0].got, "[a:0=1 ]");
+}
+
 // The receiver reports why its step has ended, or it does not need the tensor.
 static void a_step_that_is_over_at_its_receiver_is_no_failure_here(void **state)
 {
@@ -433,6 +444,7 @@ int main(void)
         TEST(a_large_tensor_that_was_refused_is_not_held_twice),
         TEST(a_failure_is_the_executions),
         TEST(an_unreachable_task_is_named),
+        TEST(the_first_push_to_a_task_waits_for_a_connection),
         TEST(a_step_that_is_over_at_its_receiver_is_no_failure_here),
         TEST(a_cancelled_execution_waits_for_no_answer),
         TEST(an_abort_ends_receives_and_calls_in_progress),
