@@ -125,7 +125,7 @@ void *bd_try_realloc(void *p, size_t size)
 static void advise_huge(void *p, size_t size)
 {
 #ifdef MADV_HUGEPAGE
-    if (p) (void)madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); // else small pages
+    (void)madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); // else small pages
 #endif
 }
 
@@ -134,7 +134,8 @@ void *bd_try_aligned(size_t size)
     if (bd_alloc_is_to_fail() || size > SIZE_MAX / 2) return NULL;
     size_t rounded = (size + BD_ALIGNMENT - 1) / BD_ALIGNMENT * BD_ALIGNMENT;
     if (size < HUGE_PAGE) return counted(aligned_alloc(BD_ALIGNMENT, rounded ? rounded : BD_ALIGNMENT));
-    void *p = aligned_alloc(HUGE_PAGE, rounded);
+    void *p; // aligned_alloc would want a multiple of the alignment
+    if (posix_memalign(&p, HUGE_PAGE, rounded)) return NULL;
     advise_huge(p, size);
     return counted(p);
 }
