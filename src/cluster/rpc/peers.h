@@ -31,7 +31,7 @@ typedef struct bd_peer {
     bd_rpc_count *calls;     // of the server
     bd_rpc_count *fetches;   // of the server
     bd_traffic *traffic;     // of the server, with all of them
-    atomic_bool *is_reached; // owned; a push has arrived there
+    atomic_bool *is_reached; // owned; it has answered a push, or before the first RecvTensor
     bool is_of_session;      // see bd_peers_of_session
     bd_timers *timers;       // of the server
     // Set by bd_peers_share_memory; NULL: tensors come over the connection.
