@@ -283,7 +283,10 @@ class _News:
     def wait(self, seconds):
         """Until a process has made the model ready, or for that long."""
         end = time.monotonic() + seconds
-        if self._native is None or self._ask(self._seen, max(1, int(seconds * 1000))) is None:
+        # A server that has not answered in time is asked again: what comes from then on is news.
+        if self._seen is None:
+            self._seen = self._ask(-1, 0)
+        if self._seen is None or self._ask(self._seen, max(1, int(seconds * 1000))) is None:
             _wait(max(0, end - time.monotonic()))
 
     def _ask(self, seen, timeout_ms):
