@@ -1,4 +1,4 @@
-// Limits of one host, beside which Braid's times stand:
+// What one host can do at best, for comparison with Braid's times:
 //   limit_bench memcpy BYTES   a copy from memory to memory
 //   limit_bench futex          two processes that wake each other in turn, there and back
 #include "bench.h"

@@ -62,7 +62,7 @@ def bandwidth(key, what, size):
     )
 
 
-# Beside the one copy that bringing a tensor from another process needs.
+# RecvTensor beside memcpy: a tensor from another process takes at least one copy.
 def of_copy(key, name, size):
     what = f"RecvTensor of {name} on one host, rate, of memcpy's"
     return ours_and_peer(

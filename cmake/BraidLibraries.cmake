@@ -25,8 +25,8 @@ target_link_libraries(braid_dnnl INTERFACE ${DNNL_LIBRARY})
 
 # LAPACK is linked statically, as Debian's reference implementation with the reference BLAS: only the routines
 # that are used come with it, and no alternative that a machine has installed (OpenBLAS) starts threads in
-# Braid's processes or changes results. Products of matrices are Braid's own, and so is
-# what it calls of Fortran's runtime library (src/kernels/lapack.c).
+# Braid's processes or changes results. Products of matrices are Braid's own, and so are the functions of
+# Fortran's runtime library that it calls (src/kernels/lapack.c).
 find_path(LAPACKE_INCLUDE_DIR lapacke.h REQUIRED)
 find_library(LAPACKE_LIBRARY liblapacke.a REQUIRED)
 find_library(LAPACK_LIBRARY liblapack_pic.a REQUIRED)
