@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/slab.h"
 #include "cluster/rpc/methods.h"
+#include "tensorflow/core/protobuf/worker.pb-c.h"
 #include <string.h>
 
 static void peer_init(bd_peer *p, const char *job, const bd_cluster_task *task, bd_transport *transport,
@@ -104,6 +106,49 @@ bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method)
                             .watches = strcmp(method, BD_CLUSTER_SERVICE "Liveness") == 0,
                             .count = peer->calls};
 }
+
+// ---- The first call ----
+
+#define CONNECT_MS 5000
+
+typedef struct first_call {
+    const bd_peer *peer; // not owned
+    bd_rpc_options options;
+    bd_message request;
+    bd_call_done_fn fn;
+    void *arg;
+} first_call;
+
+// Whatever the answer was: if the peer cannot be reached, the call says so.
+static void connected(void *arg, bd_message *response, const braid_status *st)
+{
+    (void)response;
+    first_call *c = arg;
+    if (!st->code) atomic_store_explicit(c->peer->is_reached, true, memory_order_relaxed);
+    bd_rpc_start(&c->options, &c->request, c->fn, c->arg);
+    bd_slab_free(c);
+}
+
+void bd_peer_start(const bd_peer *peer, const bd_rpc_options *options, bd_message *request,
+                   bd_call_done_fn fn, void *arg)
+{
+    if (atomic_load_explicit(peer->is_reached, memory_order_relaxed)) {
+        bd_rpc_start(options, request, fn, arg);
+        return;
+    }
+    first_call *c = bd_slab_alloc(sizeof *c);
+    *c = (first_call){.peer = peer, .options = *options, .fn = fn, .arg = arg};
+    bd_message_init(&c->request);
+    bd_message_move(&c->request, request);
+    const Tensorflow__GetStatusRequest status = TENSORFLOW__GET_STATUS_REQUEST__INIT;
+    bd_rpc_options get_status = bd_peer_rpc(peer, BD_WORKER_SERVICE "GetStatus");
+    get_status.wait_for_ready = true;
+    get_status.deadline_ns = bd_deadline_after_ms(CONNECT_MS);
+    get_status.cancellation = options->cancellation;
+    bd_rpc_start_proto(&get_status, &status.base, connected, c);
+}
+
+// ---- Errors and names ----
 
 void bd_peer_explain(const bd_peer *peer, const char *method, const braid_status *from, braid_status *st)
 {

@@ -31,7 +31,7 @@ typedef struct bd_peer {
     bd_rpc_count *calls;     // of the server
     bd_rpc_count *fetches;   // of the server
     bd_traffic *traffic;     // of the server, with all of them
-    atomic_bool *is_reached; // owned; it has answered a push, or before the first RecvTensor
+    atomic_bool *is_reached; // owned; see bd_peer_start
     bool is_of_session;      // see bd_peers_of_session
     bd_timers *timers;       // of the server
     // Set by bd_peers_share_memory; NULL: tensors come over the connection.
@@ -84,6 +84,12 @@ void bd_peers_fini(bd_peers *p); // after close
 // The options of a call to a peer, without a deadline and a token. A call of Liveness is held open to watch
 // the peer.
 bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
+
+// Starts a call that carries a tensor of a step, as bd_rpc_start does. The first one to a peer waits until
+// the peer has answered a GetStatus, for 5 s at most: the master has found the peer, but this task may have
+// called it before it was there, and gRPC then waits before it connects again.
+void bd_peer_start(const bd_peer *peer, const bd_rpc_options *options, bd_message *request,
+                   bd_call_done_fn fn, void *arg);
 
 // Sets `st` to the error of a call of `method` (its name without the service): names a peer that cannot be
 // reached. An error that is the consequence of another one keeps its own words, since its cause is not this

@@ -3,7 +3,6 @@
 // An item waits in the outbox, then belongs to a push: one call of PushTensors to one task. `in_progress`
 // counts pushes, and one for bd_outbox_finish until it has sent the last. A push holds the outbox.
 #include "cluster/worker/outbox.h"
-#include "base/clock.h"
 #include "base/slab.h"
 #include "base/thread.h"
 #include "braid/cluster.pb-c.h"
@@ -16,9 +15,6 @@
 
 // This many bytes are not held back: sending them takes longer than the cost of a call.
 #define HELD_BACK_MAX ((size_t)256 << 10)
-// For the first push to a task: more than gRPC waits before it connects again. The master has found that
-// task, but this one may have called it before it was there.
-#define FIRST_PUSH_MS 5000
 
 typedef struct item {
     struct item *next;
@@ -158,13 +154,8 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
     push *p = arg;
     bd_outbox *o = p->outbox;
     BD_STATUS(st);
-    if (!from->code) atomic_store_explicit(p->peer->is_reached, true, memory_order_relaxed);
-    if (from->code == BRAID_DEADLINE_EXCEEDED && !bd_cancellation_is_cancelled(o->pushes))
-        bd_fail(st, BRAID_UNAVAILABLE, "PushTensors: %s is unavailable: it has taken nothing within %d s",
-                p->peer->label, FIRST_PUSH_MS / 1000);
-    else if (from->code)
-        bd_peer_explain(p->peer, "PushTensors", from, st);
     if (from->code) {
+        bd_peer_explain(p->peer, "PushTensors", from, st);
         forget_parts(p);
     } else if (response->bytes) {
         keep_refused(p, response, st);
@@ -209,11 +200,7 @@ static void send_items(bd_outbox *o, const bd_peer *peer, item *items)
     bd_wire_writer_finish(&writer);
     bd_rpc_options options = bd_peer_rpc(peer, BD_CLUSTER_SERVICE "PushTensors");
     options.cancellation = o->pushes;
-    if (!atomic_load_explicit(peer->is_reached, memory_order_relaxed)) {
-        options.wait_for_ready = true;
-        options.deadline_ns = bd_deadline_after_ms(FIRST_PUSH_MS);
-    }
-    bd_rpc_start(&options, &request, pushed, p);
+    bd_peer_start(peer, &options, &request, pushed, p);
 }
 
 void bd_outbox_flush(bd_outbox *o)

@@ -460,40 +460,6 @@ static void recv_done(void *arg, bd_message *response, const braid_status *from)
     bd_slab_free(p);
 }
 
-// A RecvTensor that waits until its task can be reached. The first one to a task does: this task may have
-// called that one before it was there, and gRPC then waits before it connects again.
-typedef struct connecting {
-    pending *p;
-    bd_rpc_options options;
-    bd_message request;
-} connecting;
-
-#define CONNECT_MS 5000
-
-// Whatever the answer was: if the task cannot be reached, RecvTensor says so.
-static void connected(void *arg, bd_message *response, const braid_status *st)
-{
-    (void)response;
-    connecting *c = arg;
-    if (!st->code) atomic_store_explicit(c->p->peer->is_reached, true, memory_order_relaxed);
-    bd_rpc_start(&c->options, &c->request, recv_done, c->p);
-    bd_slab_free(c);
-}
-
-static void connect_first(pending *p, const bd_rpc_options *options, bd_message *request)
-{
-    const Tensorflow__GetStatusRequest status = TENSORFLOW__GET_STATUS_REQUEST__INIT;
-    connecting *c = bd_slab_alloc(sizeof *c);
-    c->p = p;
-    c->options = *options;
-    bd_message_move(&c->request, request);
-    bd_rpc_options get_status = bd_peer_rpc(p->peer, BD_WORKER_SERVICE "GetStatus");
-    get_status.wait_for_ready = true;
-    get_status.deadline_ns = bd_deadline_after_ms(CONNECT_MS);
-    get_status.cancellation = options->cancellation;
-    bd_rpc_start_proto(&get_status, &status.base, connected, c);
-}
-
 void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendezvous_key *key,
                            bd_cancellation *cancellation, bd_recv_fn fn, void *arg)
 {
@@ -517,10 +483,7 @@ void bd_remote_recv_tensor(const bd_peer *peer, int64_t step_id, const bd_rendez
     if (offer_len) bd_wire_put_bytes(&writer, BD_RECV_MEMORY_OFFER, offer, offer_len);
     bd_wire_writer_finish(&writer);
     options.cancellation = p->cancellation;
-    if (atomic_load_explicit(peer->is_reached, memory_order_relaxed))
-        bd_rpc_start(&options, &message, recv_done, p);
-    else
-        connect_first(p, &options, &message);
+    bd_peer_start(peer, &options, &message, recv_done, p);
 }
 
 static bd_worker *worker_new(const bd_peer *peer)
