@@ -40,9 +40,11 @@ typedef struct simulated {
     pthread_cond_t wake;
     bd_thread_fn fn;
     void *arg;
+    pthread_t native;
     const void *waits_for; // a bd_mutex, bd_cond or simulated thread; NULL: it can run
     int64_t deadline_ns;   // while it waits
     bool is_late, has_ended;
+    bool must_be_joined; // by a thread of its process
     bd_process *process; // NULL: of the world
     int shared_held;     // shared mutexes
     struct simulated *next;
@@ -371,7 +373,9 @@ static braid_code start_in(bd_process *process, bd_thread *thread, const char *n
     enter();
     add_thread(t);
     thread->other = t;
-    const int rc = pthread_create(&thread->native, NULL, thread_main, t);
+    const int rc = pthread_create(&t->native, NULL, thread_main, t);
+    thread->native = t->native;
+    t->must_be_joined = !rc;
     leave();
     return rc ? bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "The system gives no more threads: %s", strerror(rc))
               : BRAID_OK;
@@ -389,8 +393,15 @@ static void thread_join(bd_thread *thread)
     enter();
     while (!t->has_ended)
         wait_for(t, BD_FOREVER);
+    t->must_be_joined = false;
     leave();
-    pthread_join(thread->native, NULL); // the thread is about to end
+    pthread_join(t->native, NULL); // the thread is about to end
+}
+
+static void detach(simulated *t)
+{
+    t->must_be_joined = false;
+    pthread_detach(t->native);
 }
 
 // ---- Processes ----
@@ -415,13 +426,15 @@ void bd_process_add_thread(bd_process *p, const char *name, bd_thread_fn fn, voi
     bd_thread thread;
     const braid_code code = start_in(p, &thread, name, fn, arg, st);
     BD_ASSERT(!code);
-    pthread_detach(thread.native);
+    detach(thread.other);
 }
 
 void bd_process_crash(bd_process *p)
 {
     enter();
     p->is_crashed = true;
+    for (simulated *t = sim.all; t; t = t->next)
+        if (t->process == p && t->has_ended && t->must_be_joined) detach(t);
     if (self->process == p) let_another_run(); // for good
     leave();
 }
