@@ -42,6 +42,26 @@ def _is_in_keras_style_scope():
     return _KERAS_STYLE_SCOPE
 
 
+def keywords(arguments):
+    """The locals() of a layer's __init__ as keyword arguments of its base class's."""
+    given = {name: value for name, value in arguments.items() if name not in ("self", "__class__", "kwargs")}
+    return {**given, **arguments["kwargs"]}
+
+
+def apply_layer(layer_class, arguments):
+    """A new layer's outputs for `inputs`.
+
+    `arguments` are the locals() of a function of tf.layers: `inputs`, the arguments of the layer, and for some
+    layers `training` and `reuse`.
+    """
+    given = dict(arguments)
+    inputs = given.pop("inputs")
+    call = {"training": given.pop("training")} if "training" in given else {}
+    if "reuse" in given:
+        given.update(_reuse=given.pop("reuse"), _scope=given["name"])
+    return layer_class(**given).apply(inputs, **call)
+
+
 @tf_export(v1=["layers.Layer"])
 class Layer(base_layer.Layer):
     """A layer with a variable scope: its name, or one that is made unique at the first call.

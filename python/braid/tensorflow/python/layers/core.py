@@ -27,21 +27,7 @@ class Dense(keras_layers.Dense, base.Layer):
         name=None,
         **kwargs,
     ):
-        super().__init__(
-            units=units,
-            activation=activation,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            bias_initializer=bias_initializer,
-            kernel_regularizer=kernel_regularizer,
-            bias_regularizer=bias_regularizer,
-            activity_regularizer=activity_regularizer,
-            kernel_constraint=kernel_constraint,
-            bias_constraint=bias_constraint,
-            trainable=trainable,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.dense"])
@@ -62,23 +48,7 @@ def dense(
     reuse=None,
 ):
     """Dense, applied: activation(inputs * kernel + bias), with new weights or, with `reuse`, those of `name`."""
-    layer = Dense(
-        units=units,
-        activation=activation,
-        use_bias=use_bias,
-        kernel_initializer=kernel_initializer,
-        bias_initializer=bias_initializer,
-        kernel_regularizer=kernel_regularizer,
-        bias_regularizer=bias_regularizer,
-        activity_regularizer=activity_regularizer,
-        kernel_constraint=kernel_constraint,
-        bias_constraint=bias_constraint,
-        trainable=trainable,
-        name=name,
-        _reuse=reuse,
-        _scope=name,
-    )
-    return layer.apply(inputs)
+    return base.apply_layer(Dense, locals())
 
 
 @tf_export(v1=["layers.Dropout"])
@@ -86,7 +56,7 @@ class Dropout(keras_layers.Dropout, base.Layer):
     """In training, a part `rate` of the inputs set to 0 and the others scaled to the same mean."""
 
     def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
-        super().__init__(rate=rate, noise_shape=noise_shape, seed=seed, name=name, **kwargs)
+        super().__init__(**base.keywords(locals()))
 
     def call(self, inputs, training=False):
         return super().call(inputs, training=training)
@@ -95,8 +65,7 @@ class Dropout(keras_layers.Dropout, base.Layer):
 @tf_export(v1=["layers.dropout"])
 def dropout(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=None):
     """Dropout, applied. `training` is a bool or a tensor."""
-    layer = Dropout(rate=rate, noise_shape=noise_shape, seed=seed, name=name)
-    return layer.apply(inputs, training=training)
+    return base.apply_layer(Dropout, locals())
 
 
 @tf_export(v1=["layers.Flatten"])
@@ -104,14 +73,13 @@ class Flatten(keras_layers.Flatten, base.Layer):
     """[batch, ...] as [batch, all the rest]."""
 
     def __init__(self, data_format=None, **kwargs):
-        super().__init__(data_format=data_format, **kwargs)
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.flatten"])
 def flatten(inputs, name=None, data_format="channels_last"):
     """Flatten, applied."""
-    layer = Flatten(name=name, data_format=data_format)
-    return layer.apply(inputs)
+    return base.apply_layer(Flatten, locals())
 
 
 # Their names of before.

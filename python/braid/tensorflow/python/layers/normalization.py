@@ -36,30 +36,7 @@ class BatchNormalization(keras_layers.BatchNormalization, base.Layer):
         name=None,
         **kwargs,
     ):
-        super().__init__(
-            axis=axis,
-            momentum=momentum,
-            epsilon=epsilon,
-            center=center,
-            scale=scale,
-            beta_initializer=beta_initializer,
-            gamma_initializer=gamma_initializer,
-            moving_mean_initializer=moving_mean_initializer,
-            moving_variance_initializer=moving_variance_initializer,
-            beta_regularizer=beta_regularizer,
-            gamma_regularizer=gamma_regularizer,
-            beta_constraint=beta_constraint,
-            gamma_constraint=gamma_constraint,
-            renorm=renorm,
-            renorm_clipping=renorm_clipping,
-            renorm_momentum=renorm_momentum,
-            fused=fused,
-            trainable=trainable,
-            virtual_batch_size=virtual_batch_size,
-            adjustment=adjustment,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(**base.keywords(locals()))
 
     def call(self, inputs, training=False):
         return super().call(inputs, training=training)
@@ -93,32 +70,7 @@ def batch_normalization(
     adjustment=None,
 ):
     """BatchNormalization, applied. Its updates, in the collection UPDATE_OPS, must be run with each step of training."""
-    layer = BatchNormalization(
-        axis=axis,
-        momentum=momentum,
-        epsilon=epsilon,
-        center=center,
-        scale=scale,
-        beta_initializer=beta_initializer,
-        gamma_initializer=gamma_initializer,
-        moving_mean_initializer=moving_mean_initializer,
-        moving_variance_initializer=moving_variance_initializer,
-        beta_regularizer=beta_regularizer,
-        gamma_regularizer=gamma_regularizer,
-        beta_constraint=beta_constraint,
-        gamma_constraint=gamma_constraint,
-        trainable=trainable,
-        name=name,
-        renorm=renorm,
-        renorm_clipping=renorm_clipping,
-        renorm_momentum=renorm_momentum,
-        fused=fused,
-        virtual_batch_size=virtual_batch_size,
-        adjustment=adjustment,
-        _reuse=reuse,
-        _scope=name,
-    )
-    return layer.apply(inputs, training=training)
+    return base.apply_layer(BatchNormalization, locals())
 
 
 # Their names of before.

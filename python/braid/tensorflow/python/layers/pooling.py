@@ -6,10 +6,9 @@ from braid.tensorflow.python.layers import base
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
-def _given(strides):
+def _check(strides):
     if strides is None:
         raise ValueError("Argument `strides` must not be None.")
-    return strides
 
 
 @tf_export(v1=["layers.AveragePooling1D"])
@@ -17,23 +16,14 @@ class AveragePooling1D(keras_layers.AveragePooling1D, base.Layer):
     """The mean of each window of one axis."""
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
-        super().__init__(
-            pool_size=pool_size,
-            strides=_given(strides),
-            padding=padding,
-            data_format=data_format,
-            name=name,
-            **kwargs,
-        )
+        _check(strides)
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.average_pooling1d"])
 def average_pooling1d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
     """AveragePooling1D, applied."""
-    layer = AveragePooling1D(
-        pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name
-    )
-    return layer.apply(inputs)
+    return base.apply_layer(AveragePooling1D, locals())
 
 
 @tf_export(v1=["layers.AveragePooling2D"])
@@ -41,23 +31,14 @@ class AveragePooling2D(keras_layers.AveragePooling2D, base.Layer):
     """The mean of each window of two axes."""
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
-        super().__init__(
-            pool_size=pool_size,
-            strides=_given(strides),
-            padding=padding,
-            data_format=data_format,
-            name=name,
-            **kwargs,
-        )
+        _check(strides)
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.average_pooling2d"])
 def average_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
     """AveragePooling2D, applied."""
-    layer = AveragePooling2D(
-        pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name
-    )
-    return layer.apply(inputs)
+    return base.apply_layer(AveragePooling2D, locals())
 
 
 @tf_export(v1=["layers.AveragePooling3D"])
@@ -65,23 +46,14 @@ class AveragePooling3D(keras_layers.AveragePooling3D, base.Layer):
     """The mean of each window of three axes."""
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
-        super().__init__(
-            pool_size=pool_size,
-            strides=_given(strides),
-            padding=padding,
-            data_format=data_format,
-            name=name,
-            **kwargs,
-        )
+        _check(strides)
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.average_pooling3d"])
 def average_pooling3d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
     """AveragePooling3D, applied."""
-    layer = AveragePooling3D(
-        pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name
-    )
-    return layer.apply(inputs)
+    return base.apply_layer(AveragePooling3D, locals())
 
 
 @tf_export(v1=["layers.MaxPooling1D"])
@@ -89,23 +61,14 @@ class MaxPooling1D(keras_layers.MaxPooling1D, base.Layer):
     """The largest of each window of one axis."""
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
-        super().__init__(
-            pool_size=pool_size,
-            strides=_given(strides),
-            padding=padding,
-            data_format=data_format,
-            name=name,
-            **kwargs,
-        )
+        _check(strides)
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.max_pooling1d"])
 def max_pooling1d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
     """MaxPooling1D, applied."""
-    layer = MaxPooling1D(
-        pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name
-    )
-    return layer.apply(inputs)
+    return base.apply_layer(MaxPooling1D, locals())
 
 
 @tf_export(v1=["layers.MaxPooling2D"])
@@ -113,23 +76,14 @@ class MaxPooling2D(keras_layers.MaxPooling2D, base.Layer):
     """The largest of each window of two axes."""
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
-        super().__init__(
-            pool_size=pool_size,
-            strides=_given(strides),
-            padding=padding,
-            data_format=data_format,
-            name=name,
-            **kwargs,
-        )
+        _check(strides)
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.max_pooling2d"])
 def max_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
     """MaxPooling2D, applied."""
-    layer = MaxPooling2D(
-        pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name
-    )
-    return layer.apply(inputs)
+    return base.apply_layer(MaxPooling2D, locals())
 
 
 @tf_export(v1=["layers.MaxPooling3D"])
@@ -137,23 +91,14 @@ class MaxPooling3D(keras_layers.MaxPooling3D, base.Layer):
     """The largest of each window of three axes."""
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
-        super().__init__(
-            pool_size=pool_size,
-            strides=_given(strides),
-            padding=padding,
-            data_format=data_format,
-            name=name,
-            **kwargs,
-        )
+        _check(strides)
+        super().__init__(**base.keywords(locals()))
 
 
 @tf_export(v1=["layers.max_pooling3d"])
 def max_pooling3d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
     """MaxPooling3D, applied."""
-    layer = MaxPooling3D(
-        pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name
-    )
-    return layer.apply(inputs)
+    return base.apply_layer(MaxPooling3D, locals())
 
 
 # Their names of before.
