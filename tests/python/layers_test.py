@@ -195,5 +195,43 @@ class ContribTest(unittest.TestCase):
         self.assertLess(losses[-1], losses[0] / 2)
 
 
+class SeedsTest(unittest.TestCase):
+    """Ops without a seed take the graph's and the number of the nodes before them: where a function makes as
+    many nodes as TensorFlow 1.15's, a program with tf.set_random_seed draws TensorFlow's numbers."""
+
+    def test_functions_make_as_many_nodes_as_those_of_tensorflow(self):
+        tf.reset_default_graph()
+        tf.set_random_seed(1)
+        images = tf.placeholder(tf.float32, [None, 8, 8, 3])
+        sequences = tf.placeholder(tf.float32, [None, None, 4])
+        classes = tf.placeholder(tf.int32, [None, None])
+        cell = tf.nn.rnn_cell.BasicLSTMCell(3)
+        functions = [
+            (lambda: tf.layers.conv2d(images, 4, 3), 23),
+            (lambda: tf.layers.conv2d(images, 4, 3, padding="same", dilation_rate=2), 58),
+            (lambda: tf.layers.conv2d_transpose(images, 4, 3), 108),
+            (lambda: tf.nn.convolution(images, tf.ones([3, 3, 3, 4]), "SAME"), 117),
+            (lambda: tf.nn.dynamic_rnn(cell, sequences, dtype=tf.float32)[0], 283),
+            (lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(labels=classes, logits=sequences), 324),
+            (lambda: tf.clip_by_global_norm([tf.ones([2])], 1.0), 352),
+            (lambda: tf.assert_equal(tf.placeholder(tf.float32), 1.0), 385),
+            (lambda: tf.reduce_logsumexp(tf.ones([2])), 407),
+        ]
+        for function, seed in functions:
+            function()
+            tf.random_uniform([])
+            drawn = [op for op in tf.get_default_graph().get_operations() if op.type == "RandomUniform"]
+            self.assertEqual(drawn[-1].get_attr("seed2"), seed)
+
+    def test_labels_of_another_shape_than_the_logits_fail_when_the_shapes_are_known(self):
+        tf.reset_default_graph()
+        labels = tf.placeholder(tf.int32, [None, None])
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=tf.zeros([2, 3, 4]))
+        with tf.Session() as session:
+            self.assertEqual(session.run(loss, {labels: np.zeros([2, 3])}).shape, (2, 3))
+            with self.assertRaises(tf.errors.InvalidArgumentError):
+                session.run(loss, {labels: np.zeros([3, 2])})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -89,6 +89,9 @@ def _binary_assert(sym, opname, op_func, static_func, x, y, data, summarize, mes
 @tf_export(v1=["debugging.assert_equal", "assert_equal"])
 def assert_equal(x, y, data=None, summarize=None, message=None, name=None):
     """Checks that x == y for all elements."""
+    with ops.name_scope(name, "assert_equal", [x, y, data]):
+        if x is y:
+            return control_flow_ops.no_op("static_checks_determined_all_ok")
     return _binary_assert(
         "==", "assert_equal", math_ops.equal, np.equal, x, y, data, summarize, message, name
     )

@@ -878,12 +878,12 @@ def reduce_any_v1(input_tensor, axis=None, keepdims=None, name=None, reduction_i
 def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
     with ops.name_scope(name, "ReduceLogSumExp", [input_tensor]):
         raw = reduce_max(input_tensor, axis=axis, keepdims=True)
-        finite = gen_math_ops.select(gen_math_ops.is_finite(raw), raw, gen_array_ops.zeros_like(raw))
+        finite = gen_math_ops.select(gen_math_ops.is_finite(raw), raw, array_ops.zeros_like(raw))
         shift = array_ops.stop_gradient(finite)
         powers = gen_math_ops.exp(gen_math_ops.sub(input_tensor, shift))
         made = gen_math_ops.log(reduce_sum(powers, axis=axis, keepdims=keepdims))
         if not keepdims:
-            shift = array_ops.reshape(shift, gen_array_ops.shape(made))
+            shift = array_ops.reshape(shift, array_ops.shape(made))
         return _may_reduce_to_scalar(keepdims, axis, gen_math_ops.add(made, shift))
 
 

@@ -68,7 +68,7 @@ def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, 
         is_positive = logits >= zeros
         positive = array_ops.where(is_positive, logits, zeros)
         negated = array_ops.where(is_positive, -logits, logits)
-        return math_ops.add_v2(positive - logits * labels, math_ops.log1p(math_ops.exp(negated)), name=name)
+        return math_ops.add(positive - logits * labels, math_ops.log1p(math_ops.exp(negated)), name=name)
 
 
 def sigmoid_cross_entropy_with_logits_v2(labels=None, logits=None, name=None):
@@ -83,7 +83,7 @@ def weighted_cross_entropy_with_logits_v2(labels, logits, pos_weight, name=None)
         weight = 1 + (pos_weight - 1) * labels
         first = (1 - labels) * logits
         second = weight * (math_ops.log1p(math_ops.exp(-math_ops.abs(logits))) + gen_nn_ops.relu(-logits))
-        return math_ops.add_v2(first, second, name=name)
+        return math_ops.add(first, second, name=name)
 
 
 @tf_export(v1=["nn.weighted_cross_entropy_with_logits"])

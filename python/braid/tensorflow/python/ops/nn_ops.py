@@ -14,6 +14,7 @@ from braid.tensorflow.python.framework import random_seed
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import gen_nn_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import random_ops
@@ -537,7 +538,9 @@ class _WithSpaceToBatch:
             self.base_paddings = _with_space_to_batch_base_paddings(
                 filter_shape if known is None else known, count, self.rate_or_const
             )
-        elif padding != "VALID":
+        elif padding == "VALID":
+            self.base_paddings = np.zeros([count, 2], np.int32)
+        else:
             raise ValueError("Invalid padding method %r" % (padding,))
         self.op = build_op(count, "VALID")
 
@@ -557,8 +560,8 @@ class _WithSpaceToBatch:
         )
         rate = self.rate_or_const
         rate = _adjust(rate, 1, dims)
-        paddings = _adjust(paddings, 0, dims)
-        crops = _adjust(crops, 0, dims)
+        paddings = _adjust(_value_or_tensor(paddings), 0, dims)
+        crops = _adjust(_value_or_tensor(crops), 0, dims)
         moved = array_ops.space_to_batch_nd(input=inp, block_shape=rate, paddings=paddings)
         return array_ops.batch_to_space_nd(self.op(moved, filter), block_shape=rate, crops=crops)
 
@@ -569,6 +572,11 @@ def _with_space_to_batch_base_paddings(filter_shape, num_spatial_dims, rate_or_c
     start = extra // 2
     end = extra - start
     return array_ops.stack([[start[i], end[i]] for i in range(num_spatial_dims)])
+
+
+def _value_or_tensor(tensor):
+    value = tensor_util.constant_value(tensor)
+    return tensor if value is None else value
 
 
 def _adjust(orig, fill_value, spatial_dims):
@@ -640,12 +648,16 @@ def convolution_internal(
             dilation_rate=dilations,
             name=name,
             data_format=data_format,
+            is_layer=False,
         )
         return build(input, filters)
 
 
 class Convolution:
-    """A convolution for tensors of these shapes: Convolution(...)(input, filter)."""
+    """A convolution for tensors of these shapes: Convolution(...)(input, filter).
+
+    is_layer: whether the node `dilation_rate` is made for dilations of 1, too, as in the graphs of layers.
+    """
 
     def __init__(
         self,
@@ -657,6 +669,7 @@ class Convolution:
         name=None,
         data_format=None,
         num_spatial_dims=None,
+        is_layer=True,
     ):
         if filter_shape.ndims is None and input_shape.ndims is None and num_spatial_dims is None:
             raise ValueError("rank of input or filter must be known")
@@ -675,18 +688,18 @@ class Convolution:
         self.strides, self.dilations = _strides_and_dilations(n, strides, dilation_rate)
         self.input_shape, self.filter_shape = input_shape, filter_shape
         self.data_format, self.padding, self.name = data_format, padding, name
-        if all(d == 1 for d in self.dilations):
+        if not is_layer and all(d == 1 for d in self.dilations):
             self.conv_op = self._build(n, padding)
-        else:
-            self.conv_op = _WithSpaceToBatch(
-                input_shape,
-                dilation_rate=self.dilations,
-                padding=padding,
-                build_op=self._build,
-                filter_shape=[tensor_shape.dimension_value(d) for d in filter_shape.dims],
-                spatial_dims=spatial,
-                data_format=data_format,
-            )
+            return
+        self.conv_op = _WithSpaceToBatch(
+            input_shape,
+            dilation_rate=self.dilations,
+            padding=padding,
+            build_op=self._build,
+            filter_shape=None if filter_shape.ndims is None else filter_shape.as_list(),
+            spatial_dims=spatial,
+            data_format=data_format,
+        )
 
     def _build(self, n, padding):
         if n == 1:
@@ -1347,13 +1360,17 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
         if logits_static.ndims == 2:
             cost, _ = gen_nn_ops.sparse_softmax_cross_entropy_with_logits(precise, labels, name=name)
             return math_ops.cast(cost, dtypes.float16) if is_half else cost
-        classes = array_ops.shape(logits)[array_ops.rank(logits) - 1]
-        precise = array_ops.reshape(precise, [-1, classes])
-        labels = array_ops.reshape(labels, [-1])
-        cost, _ = gen_nn_ops.sparse_softmax_cross_entropy_with_logits(precise, labels, name=name)
-        cost = array_ops.reshape(cost, labels_shape)
-        cost.set_shape(labels_static)
-        return math_ops.cast(cost, dtypes.float16) if is_half else cost
+        checks = []
+        if not sizes_known:
+            checks.append(check_ops.assert_equal(array_ops.shape(labels), array_ops.shape(logits)[:-1]))
+        with ops.control_dependencies(checks):
+            classes = array_ops.shape(logits)[array_ops.rank(logits) - 1]
+            precise = array_ops.reshape(precise, [-1, classes])
+            labels = array_ops.reshape(labels, [-1])
+            cost, _ = gen_nn_ops.sparse_softmax_cross_entropy_with_logits(precise, labels, name=name)
+            cost = array_ops.reshape(cost, labels_shape)
+            cost.set_shape(labels_static)
+            return math_ops.cast(cost, dtypes.float16) if is_half else cost
 
 
 def sparse_softmax_cross_entropy_with_logits_v2(labels, logits, name=None):

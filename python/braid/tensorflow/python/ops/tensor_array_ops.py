@@ -270,8 +270,6 @@ class TensorArray:
 
     def size(self, name=None):
         """The number of elements, an int32 scalar."""
-        if not self._dynamic_size and self._size is not None:
-            return ops.convert_to_tensor(self._size, dtype=dtypes.int32)
         return gen_data_flow_ops.tensor_array_size_v3(handle=self._handle, flow_in=self._flow, name=name)
 
     def mark_used(self):

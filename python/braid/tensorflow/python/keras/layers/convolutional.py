@@ -260,10 +260,13 @@ class _ConvTranspose(Conv):
             output[axis] = self._output_length(lengths[number], number)
         is_first = self.data_format == _FIRST
         strides = (1, 1) + self.strides if is_first else (1,) + self.strides + (1,)
+        output_shape = array_ops.stack(output)
+        if self.rank == 2:
+            output_shape[0]  # a node that TensorFlow's layer has, too: ops take their seeds from the count
         outputs = type(self)._function(
             inputs,
             self.kernel,
-            array_ops.stack(output),
+            output_shape,
             strides,
             padding=self.padding.upper(),
             data_format=conv_utils.convert_data_format(self.data_format, self.rank + 2),
