@@ -40,14 +40,14 @@ static inline void bench_remove_keys(void)
     }
 }
 
-// The tasks that are started from now on speak TLS. Their certificate is removed at the end.
-// Calls go over gRPC.
+// Calls of the tasks that are started from now on go over gRPC.
 static inline void bench_use_grpc(void)
 {
     setenv("BRAID_SHARED_MEMORY", "0", 1);
 }
 
-static inline void bench_use_tls(void)
+// The tasks that are started from now on have a certificate, which is removed at the end.
+static inline void bench_use_certificates(void)
 {
     char dir[128];
     braid_status *st = braid_status_new();

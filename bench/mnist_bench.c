@@ -3,7 +3,7 @@
 //   (none)   in this process
 //   cluster  the variables on a parameter server, a process of its own
 //   grpc     as cluster, over gRPC without shared memory
-//   tls      as cluster, over TLS
+//   tls      as cluster, over TLS without shared memory
 //   copied   the same with two processes of the parameter server: a step ends when both have its updates
 //   two      the same with two workers; the time is that of a step of both together
 //   memory   as cluster; answers with the peak memory of the parameter server
@@ -79,8 +79,9 @@ int main(int argc, char **argv)
     braid_server *server = NULL;
     braid_graph *g = braid_graph_new();
     if (is_second) snprintf(json, sizeof json, "%s", argc > 3 ? argv[3] : "");
-    if (!strcmp(mode, "tls")) bench_use_tls();
-    if (!strcmp(mode, "grpc")) bench_use_grpc();
+    const bool is_tls = !strcmp(mode, "tls");
+    if (is_tls) bench_use_certificates();
+    if (is_tls || !strcmp(mode, "grpc")) bench_use_grpc();
     if (is_chief) {
         const bool is_copied = !strcmp(mode, "copied");
         bench_cluster_json(is_two ? 2 : 1, is_copied, json, sizeof json);

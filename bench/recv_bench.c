@@ -1,5 +1,6 @@
-// A step that only receives one tensor on a worker from a parameter server, by the way that they choose, over
-// gRPC without shared memory, or over TLS: `recv_bench [grpc|tls] BYTES`.
+// A step that only receives one tensor on a worker from a parameter server: by the way that they choose,
+// without certificates or with them, or without shared memory over gRPC or TLS:
+// `recv_bench [certificates|grpc|tls] BYTES`.
 #include "cluster.h"
 
 // [count] floats made where the variable is, so that no more than it is ever sent.
@@ -13,10 +14,11 @@ int main(int argc, char **argv)
 {
     const char *way = argc == 3 ? argv[1] : "";
     const bool is_tls = !strcmp(way, "tls"), is_grpc = !strcmp(way, "grpc");
-    const long bytes = argc == 2 || is_tls || is_grpc ? atol(argv[argc - 1]) : 0;
-    bench_check(bytes >= 4, "usage", "recv_bench [grpc|tls] BYTES");
-    if (is_tls) bench_use_tls();
-    if (is_grpc) bench_use_grpc();
+    const bool has_certificates = is_tls || !strcmp(way, "certificates");
+    const long bytes = argc == 2 || has_certificates || is_grpc ? atol(argv[argc - 1]) : 0;
+    bench_check(bytes >= 4, "usage", "recv_bench [certificates|grpc|tls] BYTES");
+    if (has_certificates) bench_use_certificates();
+    if (is_tls || is_grpc) bench_use_grpc();
     char json[128];
     bench_cluster_json(1, false, json, sizeof json);
     pid_t ps = bench_start_ps(argv[0], json, "0");

@@ -526,7 +526,7 @@ static braid_code start(braid_server *s, const char *job, int index, const char 
     char *task = bd_asprintf("/job:%s/task:%d", job, index);
     braid_code code = admit(s, task, address, options, st);
     bd_free(task);
-    if (!code && s->owns_transport && !s->uses_tls) share_memory(s);
+    if (!code && s->owns_transport) share_memory(s);
     wait_limits limits;
     if (!code) code = find_limits(options, &limits, st);
     if (!code) code = find_session_hosts(options, &s->session_hosts, st);

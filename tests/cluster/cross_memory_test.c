@@ -1,12 +1,14 @@
-// Large tensors between two processes of a host are read from memory, in both directions, unless that is
-// turned off; the values are the same.
+// Large tensors between two processes of a host are read from memory, in both directions, with certificates
+// or without, unless that is turned off; the values are the same.
 // labels: concurrent
 #include "base/alloc.h"
 #include "cluster/rpc/cross_memory.h"
 #include "support/test_cluster.h"
+#include <braid/keys.h>
 #include <braid/monitoring.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -88,14 +90,28 @@ static void run_step(const fixture *f, int count, float value)
     bd_free(values);
 }
 
-// Bytes that a task has read from the memory of the other one.
-static uint64_t bytes_read(const fixture *f, const char *job)
+static braid_task_description *describe(const fixture *f, const char *job)
 {
     BD_STATUS(st);
     const braid_monitor_options options = {.timeout_ms = PATIENCE_MS};
     braid_task_description *d =
         braid_describe_task(braid_cluster_address(f->cluster->spec, job, 0), &options, st);
     if (!d) fail_msg("%s", st->message);
+    return d;
+}
+
+static int links(const fixture *f, const char *job)
+{
+    braid_task_description *d = describe(f, job);
+    const int count = d->shared_memory_links;
+    braid_task_description_free(d);
+    return count;
+}
+
+// Bytes that a task has read from the memory of the other one.
+static uint64_t bytes_read(const fixture *f, const char *job)
+{
+    braid_task_description *d = describe(f, job);
     const uint64_t bytes = d->memory_bytes;
     braid_task_description_free(d);
     return bytes;
@@ -132,12 +148,42 @@ static void they_come_over_the_connection_where_it_is_turned_off(void **state)
     tear_down(&f);
 }
 
+// The tasks read each other's memory, and call each other through it, as they do without certificates.
+static void tasks_with_certificates_share_memory(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    fixture f = {0};
+    char keys[] = "/tmp/braid-test-XXXXXX", dir[64], remove[64];
+    assert_non_null(mkdtemp(keys));
+    assert_int_equal(braid_keys_new(keys, st), BRAID_OK);
+    assert_int_equal(braid_keys_add(keys, "task", BRAID_ROLE_TASK, 1, st), BRAID_OK);
+    snprintf(dir, sizeof dir, "%s/task", keys);
+    setenv("BRAID_TLS_DIR", dir, 1);
+    set_up(&f);
+    for (int i = 0; i < STEPS; i++)
+        run_step(&f, LARGE, (float)i);
+    const uint64_t worker = bytes_read(&f, "worker"), ps = bytes_read(&f, "ps");
+    assert_true(worker >= (STEPS - 1) * LARGE * sizeof(float));
+    assert_true(ps >= (STEPS - 1) * LARGE * sizeof(float));
+    run_step(&f, SMALL, 1);
+    assert_int_equal(bytes_read(&f, "worker"), worker + SMALL * sizeof(float));
+    assert_int_equal(bytes_read(&f, "ps"), ps + SMALL * sizeof(float));
+    assert_true(links(&f, "ps") > 0);
+    assert_true(links(&f, "worker") > 0);
+    tear_down(&f);
+    unsetenv("BRAID_TLS_DIR");
+    snprintf(remove, sizeof remove, "rm -rf %s", keys);
+    assert_int_equal(system(remove), 0); // NOLINT(cert-env33-c): a path of our own
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3) return serve(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_tensors_are_read_in_both_directions),
         cmocka_unit_test(they_come_over_the_connection_where_it_is_turned_off),
+        cmocka_unit_test(tasks_with_certificates_share_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

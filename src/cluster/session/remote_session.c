@@ -431,7 +431,8 @@ static bd_remote_session *connect_to(const braid_session_options *options, bd_tr
         transport->free(transport);
         return NULL;
     }
-    if (owns_transport && role == BRAID_ROLE_NONE) transport = bd_shm_transport_new(transport, NULL);
+    const bool may_share = owns_transport && (role == BRAID_ROLE_NONE || role == BRAID_ROLE_TASK);
+    if (may_share) transport = bd_shm_transport_new(transport, NULL);
     bd_remote_session *s = bd_calloc(1, sizeof *s);
     s->target = bd_strdup(options->target);
     s->transport = transport;

@@ -287,6 +287,7 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
         .peer = bd_grpc_peer,
         .caller = bd_grpc_caller,
         .is_connected = bd_grpc_is_connected,
+        .callers = bd_grpc_callers,
         .send = bd_grpc_send,
         .receive = bd_grpc_receive,
         .free = grpc_free,

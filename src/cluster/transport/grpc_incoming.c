@@ -170,6 +170,11 @@ void bd_grpc_caller(const bd_incoming *call, bd_caller *out)
     bd_connection_caller(BD_CONTAINER_OF(call, const incoming, base)->connection, out);
 }
 
+bd_callers *bd_grpc_callers(const bd_incoming *call)
+{
+    return BD_CONTAINER_OF(call, const incoming, base)->connection->callers;
+}
+
 // Calls in the list exist until they have left it.
 void bd_grpc_listener_end_revoked(bd_listener *l)
 {

@@ -105,6 +105,7 @@ void bd_grpc_reply(bd_incoming *call, bd_message *response, const braid_status *
 void bd_grpc_on_end(bd_incoming *call, bd_call_end_fn fn, void *arg);
 char *bd_grpc_peer(const bd_incoming *call);
 void bd_grpc_caller(const bd_incoming *call, bd_caller *out);
+bd_callers *bd_grpc_callers(const bd_incoming *call);
 void bd_grpc_send(bd_incoming *call, bd_message *message, void (*sent)(void *arg), void *arg);
 void bd_grpc_receive(bd_incoming *call, void (*received)(void *arg, bd_message *message), void *arg);
 

@@ -13,6 +13,7 @@
 #include "cluster/transport/shm_internal.h"
 #include "proto/pack.h"
 #include <string.h>
+#include <unistd.h>
 
 #define OPEN_MS 5000
 #define RETRY_NS INT64_C(1000000000)
@@ -128,6 +129,7 @@ void bd_shm_channel_up(bd_channel *c, bd_shm_link *l)
     const bool is_used = !c->is_closed && atomic_load(&l->state) == BD_SHM_UP;
     if (is_used) {
         bd_shm_link_ref(l);
+        bd_shm_hold_begin_locked(l, c->base);
         c->link = l;
         bd_cond_broadcast(&c->is_up);
     }
@@ -140,7 +142,7 @@ void bd_shm_channel_down(bd_channel *c, bd_shm_link *l)
     bd_mutex_lock(&c->mu);
     const bool was_up = l && c->link == l;
     c->state = CLOSED;
-    c->retry_ns = was_up ? 0 : bd_now_ns() + RETRY_NS;
+    c->retry_ns = was_up && !atomic_load(&l->hold_refused) ? 0 : bd_now_ns() + RETRY_NS;
     if (was_up)
         c->link = NULL;
     else
@@ -155,7 +157,7 @@ void bd_shm_channel_down(bd_channel *c, bd_shm_link *l)
 static bool is_final(braid_code code)
 {
     return code != BRAID_UNAVAILABLE && code != BRAID_DEADLINE_EXCEEDED && code != BRAID_CANCELLED &&
-           code != BRAID_RESOURCE_EXHAUSTED;
+           code != BRAID_RESOURCE_EXHAUSTED && code != BRAID_UNAUTHENTICATED; // revoked: it may be renewed
 }
 
 static void opened(void *arg, bd_message *response, const braid_status *from)
@@ -168,10 +170,14 @@ static void opened(void *arg, bd_message *response, const braid_status *from)
         st->code
             ? NULL
             : bd_proto_unpack_message(&braid__open_shared_memory_response__descriptor, response, arena, st);
-    if (r && (strlen(r->socket) != BD_SHM_NAME_BYTES || r->token.len != BD_SHM_TOKEN_BYTES))
+    if (r && (strlen(r->socket) != BD_SHM_NAME_BYTES || r->token.len != BD_SHM_TOKEN_BYTES ||
+              r->answer.len != BD_SHM_TOKEN_BYTES))
         bd_fail(st, BRAID_INTERNAL, "A server has named no socket");
     if (r && !st->code) {
-        bd_shm_connect(c->shm, c, r->socket, r->token.data);
+        bd_shm_secrets secrets = {.process = (pid_t)r->pid};
+        memcpy(secrets.token, r->token.data, BD_SHM_TOKEN_BYTES);
+        memcpy(secrets.answer, r->answer.data, BD_SHM_TOKEN_BYTES);
+        bd_shm_connect(c->shm, c, r->socket, &secrets);
         return;
     }
     bd_mutex_lock(&c->mu);
@@ -189,6 +195,7 @@ static void ask_for_link_locked(bd_channel *c)
     bd_message message;
     bd_message_init(&message);
     request.host = bd_host_identity();
+    request.pid = (uint32_t)getpid();
     bd_proto_pack_message(&request.base, &message);
     channel_ref(c);
     c->shm->base->call_release(c->shm->base->call(c->base, &options, &message, opened, c));

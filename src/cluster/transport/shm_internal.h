@@ -16,11 +16,19 @@
 
 // The transport answers it itself.
 #define BD_SHM_OPEN_METHOD "/braid.ClusterService/OpenSharedMemory"
+#define BD_SHM_HOLD_METHOD "/braid.ClusterService/HoldSharedMemory"
 #define BD_SHM_TOKEN_BYTES 16
 #define BD_SHM_NAME_BYTES 32 // of the local socket: hexadecimal digits
 #define BD_SHM_READERS_MAX 4
 
 typedef struct bd_shm bd_shm;
+
+// What the ends of a link have told each other over the base transport, and show each other at the socket.
+typedef struct bd_shm_secrets {
+    uint8_t token[BD_SHM_TOKEN_BYTES];  // by the client
+    uint8_t answer[BD_SHM_TOKEN_BYTES]; // by the server
+    pid_t process;                      // at the other end
+} bd_shm_secrets;
 
 typedef enum bd_shm_state {
     BD_SHM_HELLO, // the ends exchange memory
@@ -35,11 +43,17 @@ typedef struct bd_shm_link {
     uint64_t number;         // in this process
     int socket;              // its end tells that the other process has ended
     bd_peer_memory *tensors; // of the other process; NULL: not mapped
-    int64_t start_ns;
+    bd_shm_secrets secrets;  // the server's end: after the hello
+    int64_t start_ns;        // of its state; the watcher alone
     bd_shm_pipe pipe;
     bd_mutex mu;
     bd_imap calls; // of the client: bd_call; of the server: bd_shm_incoming; by id; guarded by mu
     uint64_t last_id;
+    // The call that holds the link; NULL: it has not begun, or has ended. Guarded by mu.
+    bd_call *holding;         // the client's end
+    bd_incoming *held;        // the server's end
+    atomic_bool is_held;      // once it was
+    atomic_bool hold_refused; // the server is not to be asked again at once
 
     bd_channel *channel;       // the client's end: a reference; NULL: the server's end
     bd_listener *listener;     // the server's end: not owned; NULL before the hello; guarded by the
@@ -50,9 +64,10 @@ typedef BD_ARRAY(bd_shm_link *) bd_shm_links;
 
 // A client that was told where to connect, and has not done it yet.
 typedef struct bd_shm_guest {
-    uint8_t token[BD_SHM_TOKEN_BYTES];
+    bd_shm_secrets secrets;
     bd_listener *listener;
     bd_caller caller;
+    bd_callers *callers; // among which it counts; the base's
 } bd_shm_guest;
 
 struct bd_shm {
@@ -94,7 +109,6 @@ struct bd_listener {
     bd_listener *base;
     bd_handler_fn handler;
     void *arg;
-    bd_callers callers;
     bd_mutex mu;
     bd_cond changed;
     int live;       // incoming calls; guarded by mu
@@ -111,8 +125,8 @@ braid_code bd_shm_begin(bd_shm *shm, braid_status *st);
 // ---- Links: shm_link.c ----
 
 // A link in the state of hello, with a reference for the caller. Takes over the socket and the reference
-// to the channel (NULL: this is the server's end).
-bd_shm_link *bd_shm_link_new(bd_shm *shm, int socket, bd_channel *channel);
+// to the channel. Both NULL: this is the server's end.
+bd_shm_link *bd_shm_link_new(bd_shm *shm, int socket, bd_channel *channel, const bd_shm_secrets *secrets);
 void bd_shm_link_ref(bd_shm_link *l);
 void bd_shm_link_unref(bd_shm_link *l);
 // Ends its calls: those of a client with Unavailable. Any number of times, any thread, without locks.
@@ -129,12 +143,23 @@ bd_shm_link *bd_shm_link_find(bd_shm *shm, uint64_t number);
 
 // Connects a channel to the socket that a server has named; the watcher's thread finishes it. Takes over
 // the reference to the channel.
-void bd_shm_connect(bd_shm *shm, bd_channel *c, const char *name, const uint8_t token[BD_SHM_TOKEN_BYTES]);
+void bd_shm_connect(bd_shm *shm, bd_channel *c, const char *name, const bd_shm_secrets *secrets);
+// The process at the other end of a socket, as the kernel knows it. 0: it is not of this process's user.
+pid_t bd_shm_process_of(int socket);
 // Opens the socket where clients connect, if it is not open.
 braid_code bd_shm_open_socket_locked(bd_shm *shm, braid_status *st);
 // Starts the thread.
 braid_code bd_shm_watch_start(bd_shm *shm, braid_status *st);
 void bd_shm_wake_watcher(const bd_shm *shm);
+
+// ---- The call that holds a link: shm_hold.c ----
+
+// The client begins it over the base. With the channel's mu held.
+void bd_shm_hold_begin_locked(bd_shm_link *l, bd_channel *base);
+// It has arrived at the server.
+void bd_shm_hold_arrived(bd_listener *l, bd_incoming *call);
+// The link has ended, or has not begun to be held.
+void bd_shm_hold_end(bd_shm_link *l);
 
 // ---- Calls of clients: shm_client.c ----
 
@@ -165,7 +190,8 @@ braid_code bd_shm_listen(bd_transport *t, const char *address, bd_handler_fn han
 void bd_shm_listener_close(bd_listener *l);
 void bd_shm_listener_stop(bd_listener *l, int64_t deadline_ns);
 void bd_shm_listener_free(bd_listener *l);
-// Makes the link one of the listener that gave its client the token. False: it is no such token.
+// Makes the link one of the listener that gave its client the token. False: it is no such token, or this is
+// another process.
 bool bd_shm_admit_guest(bd_shm_link *l, const uint8_t token[BD_SHM_TOKEN_BYTES]);
 void bd_shm_leave_listener(bd_shm_link *l); // when it is freed
 // Notes a request, in the order of arrival; bd_shm_request_handle passes it to the handler. NULL: it is

@@ -29,12 +29,13 @@ void bd_shm_link_unref(bd_shm_link *l)
     if (atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) == 1) link_free(l);
 }
 
-bd_shm_link *bd_shm_link_new(bd_shm *shm, int socket, bd_channel *channel)
+bd_shm_link *bd_shm_link_new(bd_shm *shm, int socket, bd_channel *channel, const bd_shm_secrets *secrets)
 {
     bd_shm_link *l = bd_calloc(1, sizeof *l);
     l->shm = shm;
     l->socket = socket;
     l->channel = channel;
+    if (secrets) l->secrets = *secrets;
     l->start_ns = bd_now_ns();
     atomic_init(&l->refs, 2); // the caller's, and that of the list
     atomic_init(&l->state, BD_SHM_HELLO);
@@ -78,6 +79,7 @@ void bd_shm_link_end(bd_shm_link *l, const char *why)
     bd_shm_pipe_end(&l->pipe);
     epoll_ctl(l->shm->poll, EPOLL_CTL_DEL, l->socket, NULL);
     shutdown(l->socket, SHUT_RDWR);
+    bd_shm_hold_end(l);
     if (l->channel) {
         bd_shm_channel_down(l->channel, l);
         bd_shm_calls_end(l, BRAID_UNAVAILABLE, why);

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Clients that may be on their way; when there are more, the one that was told first has to ask again.
 #define GUESTS_MAX 64
@@ -288,7 +289,9 @@ static void answer(bd_shm *shm, const bd_shm_guest *guest, bd_incoming *call)
     if (!bd_shm_open_socket_locked(shm, st)) {
         add_guest_locked(shm, guest);
         response.socket = shm->name;
-        response.token = (ProtobufCBinaryData){BD_SHM_TOKEN_BYTES, (uint8_t *)guest->token};
+        response.token = (ProtobufCBinaryData){BD_SHM_TOKEN_BYTES, (uint8_t *)guest->secrets.token};
+        response.answer = (ProtobufCBinaryData){BD_SHM_TOKEN_BYTES, (uint8_t *)guest->secrets.answer};
+        response.pid = (uint32_t)getpid();
         bd_proto_pack_message(&response.base, &message);
     }
     bd_mutex_unlock(&shm->mu);
@@ -304,13 +307,20 @@ static void open_link(bd_listener *l, bd_incoming *call)
     if (request && (!request->host || request->host != bd_host_identity()))
         bd_fail(st, BRAID_FAILED_PRECONDITION,
                 "The client is on another host than the server, or of another user");
+    bd_shm_guest guest = {.listener = l, .callers = call->transport->callers(call)};
+    call->transport->caller(call, &guest.caller);
+    // What a role may call is checked by the base for each call: over a link nothing is.
+    if (request && !st->code && guest.caller.role != BRAID_ROLE_TASK)
+        bd_fail(st, BRAID_PERMISSION_DENIED,
+                "Only tasks share memory with this server, and %s has the role %s", guest.caller.name,
+                braid_role_name(guest.caller.role));
     if (st->code || bd_shm_begin(l->shm, st)) {
         bd_incoming_reply(call, NULL, st);
         return;
     }
-    bd_shm_guest guest = {.listener = l};
-    call->transport->caller(call, &guest.caller);
-    bd_random_bytes(guest.token, sizeof guest.token);
+    guest.secrets.process = (pid_t)request->pid;
+    bd_random_bytes(guest.secrets.token, sizeof guest.secrets.token);
+    bd_random_bytes(guest.secrets.answer, sizeof guest.secrets.answer);
     answer(l->shm, &guest, call);
 }
 
@@ -318,13 +328,15 @@ bool bd_shm_admit_guest(bd_shm_link *l, const uint8_t token[BD_SHM_TOKEN_BYTES])
 {
     bd_shm *shm = l->shm;
     bd_shm_guest guest = {0};
+    const pid_t process = bd_shm_process_of(l->socket);
     bd_mutex_lock(&shm->mu);
     for (size_t i = 0; i < shm->guests.len && !guest.listener; i++) {
-        if (memcmp(shm->guests.items[i].token, token, BD_SHM_TOKEN_BYTES) != 0) continue;
+        const bd_shm_secrets *known = &shm->guests.items[i].secrets;
+        if (memcmp(known->token, token, BD_SHM_TOKEN_BYTES) != 0 || known->process != process) continue;
         guest = shm->guests.items[i];
         shm->guests.items[i] = shm->guests.items[--shm->guests.len];
-        l->connection =
-            bd_connection_new(&guest.listener->callers, bd_asprintf(PEER_PREFIX "%" PRIu64, l->number));
+        l->secrets = guest.secrets;
+        l->connection = bd_connection_new(guest.callers, bd_asprintf(PEER_PREFIX "%" PRIu64, l->number));
         l->listener = guest.listener;
         change_links(l->listener, +1);
     }
@@ -348,6 +360,8 @@ static void receive(void *arg, bd_incoming *call)
     bd_listener *l = arg;
     if (strcmp(call->method, BD_SHM_OPEN_METHOD) == 0)
         open_link(l, call);
+    else if (strcmp(call->method, BD_SHM_HOLD_METHOD) == 0)
+        bd_shm_hold_arrived(l, call);
     else
         l->handler(l->arg, call);
 }
@@ -359,7 +373,6 @@ braid_code bd_shm_listen(bd_transport *t, const char *address, bd_handler_fn han
     bd_listener *l = bd_calloc(1, sizeof *l);
     *l = (bd_listener){.shm = shm, .handler = handler, .arg = arg};
     bd_mutex_init(&l->mu);
-    bd_mutex_init(&l->callers.mu);
     bd_cond_init(&l->changed);
     *out = l; // before calls arrive
     if (shm->base->listen(shm->base, address, receive, l, &l->base, bound, st)) {
@@ -429,8 +442,6 @@ void bd_shm_listener_free(bd_listener *l)
         bd_cond_wait(&l->changed, &l->mu);
     bd_mutex_unlock(&l->mu);
     if (l->base) l->shm->base->listener_free(l->base);
-    bd_map_fini(&l->callers.by_name);
-    bd_mutex_fini(&l->callers.mu);
     bd_mutex_fini(&l->mu);
     bd_cond_fini(&l->changed);
     bd_free(l);

@@ -3,11 +3,10 @@
 // are killed in place of 20. labels: concurrent
 #include "base/alloc.h"
 #include "base/random.h"
-#include "braid/cluster.pb-c.h"
 #include "cluster/transport/host_identity.h"
 #include "cluster/transport/shm_internal.h"
 #include "cluster/transport/testing/conformance.h"
-#include "proto/pack.h"
+#include "cluster/transport/testing/shm_peer.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -322,52 +321,6 @@ static void the_deadline_of_a_client_that_is_stopped_ends_its_call(void **state)
 
 // ---- The socket ----
 
-// Asks a server for a link, as a channel does.
-static void ask(bd_transport *t, bd_channel *channel, uint64_t host, pending *c)
-{
-    Braid__OpenSharedMemoryRequest request = BRAID__OPEN_SHARED_MEMORY_REQUEST__INIT;
-    request.host = host;
-    *c = (pending){0};
-    bd_event_init(&c->done);
-    bd_message_init(&c->response);
-    bd_message message;
-    bd_message_init(&message);
-    bd_proto_pack_message(&request.base, &message);
-    c->handle = t->call(channel, &(bd_call_options){.method = BD_SHM_OPEN_METHOD, .deadline_ns = BD_FOREVER},
-                        &message, call_done, c);
-    assert_true(bd_event_wait_until(&c->done, bd_deadline_after_ms(PATIENCE_MS)));
-}
-
-// Returns how many bytes a server answers to a token; 0: it hangs up.
-static ssize_t show_token(const char *name, const uint8_t token[BD_SHM_TOKEN_BYTES])
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path + 1, name, BD_SHM_NAME_BYTES);
-    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&address,
-                             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + BD_SHM_NAME_BYTES)),
-                     0);
-    BD_STATUS(st);
-    int bell_fd;
-    bd_shm_bell *bell = bd_shm_create(sizeof *bell, &bell_fd, st);
-    char space[CMSG_SPACE(sizeof(int))] = {0}, answer[64];
-    uint8_t hello[48] = {0}; // without memory of tensors
-    memcpy(hello, token, BD_SHM_TOKEN_BYTES);
-    struct iovec part = {hello, sizeof hello};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
-    struct cmsghdr *control = CMSG_FIRSTHDR(&message);
-    *control = (struct cmsghdr){
-        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
-    memcpy(CMSG_DATA(control), &bell_fd, sizeof(int));
-    assert_int_equal(sendmsg(fd, &message, MSG_NOSIGNAL), sizeof hello);
-    const ssize_t got = recv(fd, answer, sizeof answer, 0);
-    bd_shm_unmap(bell, sizeof *bell);
-    close(bell_fd);
-    close(fd);
-    return got;
-}
-
 static void a_token_opens_one_link_and_others_open_none(void **state)
 {
     (void)state;
@@ -377,21 +330,16 @@ static void a_token_opens_one_link_and_others_open_none(void **state)
     char *address;
     assert_int_equal(t->listen(t, "127.0.0.1:0", echo, NULL, &l, &address, st), BRAID_OK);
     bd_channel *channel = base->connect(base, address);
-    pending elsewhere, here;
-    ask(base, channel, bd_host_identity() + 2, &elsewhere);
-    assert_int_equal(elsewhere.st.code, BRAID_FAILED_PRECONDITION);
-    ask(base, channel, bd_host_identity(), &here);
-    assert_int_equal(here.st.code, BRAID_OK);
-    BD_PROTO_ARENA(arena);
-    const Braid__OpenSharedMemoryResponse *r =
-        bd_proto_unpack_message(&braid__open_shared_memory_response__descriptor, &here.response, arena, st);
-    assert_non_null(r);
+    const uint64_t host = bd_host_identity();
+    const bd_test_offer elsewhere = bd_test_ask_for_link(base, channel, host + 2, getpid());
+    assert_int_equal(elsewhere.code, BRAID_FAILED_PRECONDITION);
+    const bd_test_offer here = bd_test_ask_for_link(base, channel, host, getpid());
+    assert_int_equal(here.code, BRAID_OK);
+    assert_int_equal(here.secrets.process, getpid());
     static const uint8_t no_token[BD_SHM_TOKEN_BYTES];
-    assert_true(show_token(r->socket, no_token) <= 0);
-    assert_true(show_token(r->socket, r->token.data) > 0);
-    assert_true(show_token(r->socket, r->token.data) <= 0);
-    end(&elsewhere, base);
-    end(&here, base);
+    assert_false(bd_test_shm_show_token(here.socket, no_token));
+    assert_true(bd_test_shm_show_token(here.socket, here.secrets.token));
+    assert_false(bd_test_shm_show_token(here.socket, here.secrets.token));
     base->channel_close(channel);
     stop_serving(t, l);
     base->free(base);
@@ -439,15 +387,10 @@ static void end_while_strangers_connect(bd_transport *base)
     char *address;
     assert_int_equal(t->listen(t, "127.0.0.1:0", echo, NULL, &l, &address, st), BRAID_OK);
     bd_channel *channel = base->connect(base, address);
-    pending asked;
-    ask(base, channel, bd_host_identity(), &asked);
-    BD_PROTO_ARENA(arena);
-    const Braid__OpenSharedMemoryResponse *r =
-        bd_proto_unpack_message(&braid__open_shared_memory_response__descriptor, &asked.response, arena, st);
-    assert_non_null(r);
+    const bd_test_offer offer = bd_test_ask_for_link(base, channel, bd_host_identity(), getpid());
+    assert_int_equal(offer.code, BRAID_OK);
     stranger s = {0};
-    memcpy(s.name, r->socket, BD_SHM_NAME_BYTES);
-    end(&asked, base);
+    memcpy(s.name, offer.socket, BD_SHM_NAME_BYTES);
     base->channel_close(channel);
     assert_int_equal(bd_thread_start(&s.thread, "stranger", connect_on, &s, st), BRAID_OK);
     while (atomic_load(&s.connected) < 100)

@@ -1,8 +1,8 @@
 // The thread that watches the sockets of links: it opens links, notices that the other process has ended,
 // and runs the ends of calls that must not run on the thread that has caused them.
 //
-// Over the socket, the client sends its token, with the memory of its bell; the server answers with that
-// of the rings and of its own bell. Both add the memory of their tensors, if they have it
+// Over the socket, the client sends its token, with the memory of its bell; the server sends its answer, with
+// that of the rings and of its own bell. Both add the memory of their tensors, if they have it
 // (tensor/shared_memory.h). After that nothing is sent: what arrives is the end.
 #include "base/alloc.h"
 #include "base/log.h"
@@ -21,21 +21,17 @@
 #define EVENTS_AT_ONCE 16
 #define BACKLOG 64
 #define LINKS_MAX 1000 // where connections have no limit
-#define HELLO_MS 5000  // how long the other end of a link may take to say what it should
+#define HELLO_MS 5000  // how long the other end may take to say what it should, and to hold the link
 #define RETRY_MS 1000  // accepting, when there was no descriptor for a connection
 // Events of the watcher's own, and numbers that no link has.
 #define SOCKET_EVENT UINT64_MAX
 #define WAKE_EVENT (UINT64_MAX - 1)
 
-// What both ends send: the client with the token, the server with the text.
+// What both ends send.
 typedef struct hello {
-    uint8_t words[32];
+    uint8_t secret[BD_SHM_TOKEN_BYTES];
     uint64_t tensors_base, tensors_bytes; // 0 bytes: it has no such memory
 } hello;
-
-static const char welcome[] = "braid shared memory 1";
-_Static_assert(sizeof welcome <= sizeof((hello *)0)->words && BD_SHM_TOKEN_BYTES <= sizeof((hello *)0)->words,
-               "");
 
 static bool send_with(int socket, const void *bytes, size_t len, const int *fds, int count)
 {
@@ -60,11 +56,11 @@ static void close_all(const int *fds, int count)
 }
 
 // Adds the memory of tensors.
-static bool send_hello(int socket, const void *words, size_t len, int *fds, int count)
+static bool send_hello(int socket, const uint8_t secret[BD_SHM_TOKEN_BYTES], int *fds, int count)
 {
     hello h = {0};
     bd_shared_region tensors;
-    memcpy(h.words, words, len);
+    memcpy(h.secret, secret, sizeof h.secret);
     if (bd_shared_memory_region(&tensors)) {
         h.tensors_base = tensors.base;
         h.tensors_bytes = tensors.bytes;
@@ -97,8 +93,7 @@ static bool receive_hello(int socket, hello *h, int fds[FDS_MAX], int count)
     return false;
 }
 
-// The process at the other end, as the kernel knows it. 0: it is not of this process's user.
-static pid_t process_of(int socket)
+pid_t bd_shm_process_of(int socket)
 {
     struct ucred peer;
     socklen_t len = sizeof peer;
@@ -110,36 +105,40 @@ static pid_t process_of(int socket)
 // is there already.
 static void map_tensors(bd_shm_link *l, const hello *h, int fd)
 {
-    const pid_t pid = process_of(l->socket);
+    const pid_t pid = l->secrets.process;
     const bd_shared_region region = {fd, h->tensors_base, h->tensors_bytes};
-    if (h->tensors_bytes && pid && pid != getpid()) l->tensors = bd_peer_memory_add(pid, &region);
+    if (h->tensors_bytes && pid != getpid()) l->tensors = bd_peer_memory_add(pid, &region);
 }
 
-static int connect_to(const char *name)
+// Returns the socket, at whose other end is that process; -1: none.
+static int connect_to(const char *name, pid_t process)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path + 1, name, BD_SHM_NAME_BYTES); // no file: the name begins with a zero
     const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + BD_SHM_NAME_BYTES);
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
-    if (connect(fd, (const struct sockaddr *)&address, len) == 0 && process_of(fd)) return fd;
+    if (connect(fd, (const struct sockaddr *)&address, len) == 0) {
+        const pid_t other = bd_shm_process_of(fd);
+        if (other && other == process) return fd;
+    }
     close(fd);
     return -1;
 }
 
-void bd_shm_connect(bd_shm *shm, bd_channel *c, const char *name, const uint8_t token[BD_SHM_TOKEN_BYTES])
+void bd_shm_connect(bd_shm *shm, bd_channel *c, const char *name, const bd_shm_secrets *secrets)
 {
     BD_STATUS(st);
-    const int fd = bd_shm_begin(shm, st) ? -1 : connect_to(name);
+    const int fd = bd_shm_begin(shm, st) ? -1 : connect_to(name, secrets->process);
     if (fd < 0) {
         bd_shm_channel_down(c, NULL);
         bd_shm_channel_unref(c);
         return;
     }
-    bd_shm_link *l = bd_shm_link_new(shm, fd, c);
+    bd_shm_link *l = bd_shm_link_new(shm, fd, c, secrets);
     bd_shm_wake_watcher(shm); // it is to look whether the server says something
     int fds[FDS_MAX] = {shm->bell_fd};
-    if (!send_hello(fd, token, BD_SHM_TOKEN_BYTES, fds, 1)) bd_shm_link_end(l, "it takes no message");
+    if (!send_hello(fd, secrets->token, fds, 1)) bd_shm_link_end(l, "it takes no message");
     bd_shm_link_unref(l);
 }
 
@@ -160,7 +159,8 @@ static bool be_welcomed(bd_shm_link *l)
     if (!receive_hello(l->socket, &h, fds, 2)) return false;
     BD_STATUS(st);
     bd_shm_bell *bell;
-    bd_shm_segment *segment = memcmp(h.words, welcome, sizeof welcome) == 0 ? map_both(fds, &bell, st) : NULL;
+    const bool is_the_server = memcmp(h.secret, l->secrets.answer, sizeof h.secret) == 0;
+    bd_shm_segment *segment = is_the_server ? map_both(fds, &bell, st) : NULL;
     if (segment) bd_shm_pipe_open(&l->pipe, segment, bell, false);
     if (segment) map_tensors(l, &h, fds[2]);
     close_all(fds, 2 + (h.tensors_bytes > 0));
@@ -174,7 +174,7 @@ static bool welcome_guest(bd_shm_link *l)
     if (!receive_hello(l->socket, &h, guest_fds, 1)) return false;
     BD_STATUS(st);
     bd_shm_segment *segment = NULL;
-    bd_shm_bell *bell = bd_shm_admit_guest(l, h.words) ? bd_shm_map(guest_fds[0], sizeof *bell, st) : NULL;
+    bd_shm_bell *bell = bd_shm_admit_guest(l, h.secret) ? bd_shm_map(guest_fds[0], sizeof *bell, st) : NULL;
     if (bell) segment = bd_shm_create(sizeof *segment, &fds[0], st);
     if (segment) map_tensors(l, &h, guest_fds[1]);
     close_all(guest_fds, 1 + (h.tensors_bytes > 0));
@@ -184,7 +184,7 @@ static bool welcome_guest(bd_shm_link *l)
     }
     bd_shm_pipe_open(&l->pipe, segment, bell, true);
     fds[1] = l->shm->bell_fd;
-    const bool is_sent = send_hello(l->socket, welcome, sizeof welcome, fds, 2);
+    const bool is_sent = send_hello(l->socket, l->secrets.answer, fds, 2);
     close(fds[0]);
     return is_sent;
 }
@@ -215,8 +215,8 @@ static void accept_all(bd_shm *shm)
             if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) watch_socket(shm, false);
             return;
         }
-        if (process_of(fd) && has_room(shm))
-            bd_shm_link_unref(bd_shm_link_new(shm, fd, NULL));
+        if (bd_shm_process_of(fd) && has_room(shm))
+            bd_shm_link_unref(bd_shm_link_new(shm, fd, NULL, NULL));
         else
             close(fd);
     }
@@ -254,6 +254,7 @@ static void look_at_link(bd_shm *shm, uint64_t number)
     bd_shm_link *l = bd_shm_link_find(shm, number);
     if (!l) return;
     int state = atomic_load(&l->state);
+    if (state == BD_SHM_HELLO) l->start_ns = bd_now_ns(); // of the next state
     if (state == BD_SHM_HELLO && (l->channel ? be_welcomed(l) : welcome_guest(l)) &&
         atomic_compare_exchange_strong(&l->state, &state, BD_SHM_UP)) {
         if (l->channel) bd_shm_channel_up(l->channel, l);
@@ -266,8 +267,14 @@ static void look_at_link(bd_shm *shm, uint64_t number)
     bd_shm_link_unref(l);
 }
 
-// A link in the state of hello that began before `before_ns`, with a reference; NULL: there is none. Stores
-// whether any link is in that state.
+// Whether the other end of a link has something to do: to say hello, or to hold the link.
+static bool is_awaited(bd_shm_link *l)
+{
+    return atomic_load(&l->state) == BD_SHM_HELLO || (!l->channel && !atomic_load(&l->is_held));
+}
+
+// A link whose other end has been awaited since before `before_ns`, with a reference; NULL: there is none.
+// Stores whether any link is in that state.
 static bd_shm_link *find_silent(bd_shm *shm, int64_t before_ns, bool *any)
 {
     bd_shm_link *found = NULL;
@@ -275,7 +282,7 @@ static bd_shm_link *find_silent(bd_shm *shm, int64_t before_ns, bool *any)
     bd_mutex_lock(&shm->mu);
     for (size_t i = 0; i < shm->links.len && !found; i++) {
         bd_shm_link *l = shm->links.items[i];
-        if (atomic_load(&l->state) != BD_SHM_HELLO) continue;
+        if (!is_awaited(l)) continue;
         if (l->start_ns < before_ns) found = l;
         *any = true;
     }
@@ -290,7 +297,7 @@ static int end_silent_links(bd_shm *shm)
     bool any;
     const int64_t before_ns = bd_now_ns() - HELLO_MS * INT64_C(1000000);
     for (bd_shm_link *l = find_silent(shm, before_ns, &any); l; l = find_silent(shm, before_ns, &any)) {
-        bd_shm_link_end(l, "it says nothing");
+        bd_shm_link_end(l, "it says nothing, or does not hold the link");
         bd_shm_link_unref(l);
     }
     return any ? HELLO_MS : -1;

@@ -21,6 +21,7 @@ typedef struct bd_channel bd_channel;   // to one address
 typedef struct bd_call bd_call;         // client side
 typedef struct bd_listener bd_listener; // server side of an address
 typedef struct bd_incoming bd_incoming; // server side of a call
+struct bd_callers;                      // connection.h
 
 typedef struct bd_call_options {
     const char *method;  // static
@@ -99,6 +100,8 @@ struct bd_transport {
     // Returns whether that connection exists, or did a moment ago. True when the transport has no
     // connections.
     bool (*is_connected)(bd_transport *t, const char *peer);
+    // Where a call counts that is in progress; lives as long as the listener. NULL: calls do not count.
+    struct bd_callers *(*callers)(const bd_incoming *call);
     // For streaming methods; NULL: the transport has unary calls only. `send` sends one message ahead of the
     // reply (which then has none): `sent` runs once, when the next message may be sent or the call be replied
     // to, also when the caller is gone. `receive` asks for the next message after the request: `received`
