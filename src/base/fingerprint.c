@@ -1,6 +1,6 @@
-// Fingerprint64 (G. Pike, FarmHash: its portable variant), MurmurHash64A (A. Appleby) and SipHash-2-4 (J.-P.
-// Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), written after their descriptions;
-// bytes are little-endian in all.
+// Fingerprint64 and Fingerprint128 (G. Pike, FarmHash: its portable variants), MurmurHash64A (A. Appleby)
+// and SipHash-2-4 (J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), written
+// after their descriptions; bytes are little-endian in all.
 #include "base/fingerprint.h"
 
 #include <string.h>
@@ -141,6 +141,88 @@ uint64_t bd_fingerprint64(const void *data, size_t len)
     if (len <= 32) return print_to_32(p, len);
     if (len <= 64) return print_to_64(p, len);
     return print_long(p, len);
+}
+
+// ---- Fingerprint128 ----
+
+// Factor of FarmHash where a pair of words is mixed without regard to the length.
+static const uint64_t pair_factor = 0x9ddfea08eb382d69;
+
+static uint64_t mix_words(uint64_t u, uint64_t v)
+{
+    return mix_pair(u, v, pair_factor);
+}
+
+static lane print128_short(const uint8_t *p, size_t len, lane seed)
+{
+    uint64_t a = seed.a, b = seed.b, c, d;
+    if (len <= 16) {
+        a = fold(a * prime1) * prime1;
+        c = b * prime1 + print_to_16(p, len);
+        d = fold(a + (len >= 8 ? load64(p) : c));
+    } else {
+        c = mix_words(load64(p + len - 8) + prime1, a);
+        d = mix_words(b + len, c + load64(p + len - 16));
+        a += d;
+        for (const uint8_t *end = p + (len - 1) / 16 * 16; p != end; p += 16) {
+            a = (a ^ fold(load64(p) * prime1) * prime1) * prime1;
+            b ^= a;
+            c = (c ^ fold(load64(p + 8) * prime1) * prime1) * prime1;
+            d ^= c;
+        }
+    }
+    a = mix_words(a, c);
+    b = mix_words(d, b);
+    return (lane){a ^ b, mix_words(b, a)};
+}
+
+// The rest after blocks of 128 bytes, in pieces of 32 bytes from its end; the last piece may begin before it.
+static void mix_rest(print_state *s, const uint8_t *rest, size_t len)
+{
+    for (size_t done = 0; done < len;) {
+        done += 32;
+        const uint8_t *piece = rest + len - done;
+        s->y = rotate_right(s->x + s->y, 42) * prime0 + s->v.b;
+        s->w.a += load64(piece + 16);
+        s->x = s->x * prime0 + s->w.a;
+        s->z += s->w.b + load64(piece);
+        s->w.b += s->v.a;
+        s->v = mix_32_bytes(piece, s->v.a + s->z, s->v.b);
+        s->v.a *= prime0;
+    }
+}
+
+static lane print128_long(const uint8_t *p, size_t len, lane seed)
+{
+    print_state s = {.x = seed.a, .y = seed.b, .z = len * prime1};
+    s.v.a = rotate_right(s.y ^ prime1, 49) * prime1 + load64(p);
+    s.v.b = rotate_right(s.v.a, 42) * prime1 + load64(p + 8);
+    s.w.a = rotate_right(s.y + s.z, 35) * prime1 + s.x;
+    s.w.b = rotate_right(s.x + load64(p + 88), 53) * prime1;
+    for (const uint8_t *end = p + len / 128 * 128; p != end; p += 64)
+        mix_64_bytes(&s, p, prime1, 1, 1);
+    s.x += rotate_right(s.v.a + s.z, 49) * prime0;
+    s.y = s.y * prime0 + rotate_right(s.w.b, 37);
+    s.z = s.z * prime0 + rotate_right(s.w.a, 27);
+    s.w.a *= 9;
+    s.v.a *= prime0;
+    mix_rest(&s, p, len % 128);
+    uint64_t x = mix_words(s.x, s.v.a), y = mix_words(s.y + s.z, s.w.a);
+    return (lane){mix_words(x + s.v.b, s.w.b) + y, mix_words(x + s.w.b, y + s.v.b)};
+}
+
+void bd_fingerprint128(const void *data, size_t len, uint64_t halves[2])
+{
+    const uint8_t *p = data;
+    lane seed = {prime0, prime1};
+    if (len >= 16) {
+        seed = (lane){load64(p), load64(p + 8) + prime0};
+        p += 16;
+        len -= 16;
+    }
+    lane print = len < 128 ? print128_short(p, len, seed) : print128_long(p, len, seed);
+    halves[0] = print.a;
+    halves[1] = print.b;
 }
 
 // ---- MurmurHash64A ----

@@ -9,6 +9,9 @@
 // FarmHash's Fingerprint64, for StringToHashBucketFast, Fingerprint and SparseCross.
 uint64_t bd_fingerprint64(const void *data, size_t len);
 
+// FarmHash's Fingerprint128 (CityHash128), for SdcaFprint: the lower half, then the higher one.
+void bd_fingerprint128(const void *data, size_t len, uint64_t halves[2]);
+
 // The fingerprint of a sequence, from the fingerprint of its beginning and that of the next element
 // (TensorFlow's FingerprintCat64).
 uint64_t bd_fingerprint_cat64(uint64_t before, uint64_t next);

@@ -25,6 +25,35 @@ static void fingerprint64_is_farmhash(void **state)
         assert_true(bd_fingerprint64(bytes, cases[i].len) == cases[i].want);
 }
 
+// The same bytes; values from TensorFlow 1.15's SdcaFprint.
+static void fingerprint128_is_farmhash(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t len;
+        uint64_t want[2];
+    } cases[] = {
+        {0, {0x3df09dfc64c09a2b, 0x3cb540c392e51e29}},   {1, {0x99feb050afcdbfd5, 0x1d7ff4a7ab4ab8b}},
+        {7, {0x9e1177181639b602, 0xf45ecca0bebed93c}},   {8, {0xdf217e3930af5201, 0xf2d9168c37c07a5d}},
+        {15, {0xb2ded585e78a1d45, 0x4383ff4d29987350}},  {16, {0x91273c9cc7ab6a4a, 0xbe5bfd35606d9408}},
+        {17, {0x361368813917d1af, 0xf51266f15e386684}},  {24, {0x5e1ae35fbe966aee, 0x846eb985e326b2bb}},
+        {32, {0x71eadb4f8e80a983, 0x545f9cd1c7be6df2}},  {33, {0xc8ff1c851e114a47, 0x9d0054b2f6d6ad6a}},
+        {48, {0x3cf55870700156b6, 0xb06221d3f225f63b}},  {49, {0xb294f0e1c23c3423, 0xde795ef50c5a73e3}},
+        {143, {0x5e031335fda73787, 0x5fc6c5ac282cfba1}}, {144, {0xc927ab74e1b05c70, 0x60d469e8e3e62dea}},
+        {145, {0xd03771a261b94187, 0xb57bbb3cceca5f2b}}, {271, {0xd4b63358210d7cbc, 0x10e635c6003df5d4}},
+        {272, {0x4303e5cbd7adc33f, 0xe8a9e631f32119e2}}, {273, {0xbbdd09838aef1631, 0x680df92037b30c24}},
+        {999, {0xf4af78e563ac01a7, 0x47653e5374fdf94a}},
+    };
+    uint8_t bytes[1000];
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * i * 7 + i * 13 + 5);
+    for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
+        uint64_t halves[2];
+        bd_fingerprint128(bytes, cases[i].len, halves);
+        assert_memory_equal(halves, cases[i].want, sizeof halves);
+    }
+}
+
 // The values of TensorFlow's own tests of the bucket ops for these texts.
 static void texts_hash_as_in_tensorflow(void **state)
 {
@@ -65,9 +94,8 @@ static void sequences_have_an_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fingerprint64_is_farmhash),
-        cmocka_unit_test(texts_hash_as_in_tensorflow),
-        cmocka_unit_test(siphash_gives_the_known_answers),
+        cmocka_unit_test(fingerprint64_is_farmhash),   cmocka_unit_test(fingerprint128_is_farmhash),
+        cmocka_unit_test(texts_hash_as_in_tensorflow), cmocka_unit_test(siphash_gives_the_known_answers),
         cmocka_unit_test(sequences_have_an_order),
     };
     return BD_RUN_TESTS(tests);

@@ -36,25 +36,31 @@ _OR_RAGGED = frozenset(
 _PACKAGE = __name__.rpartition(".")[0]
 
 
+# Defaults of arguments that are not the definition's.
+_DEFAULTS = {"True": True, "False": False}
+
+
 def _parameters(op, entry):
-    """The function's parameters, and the names in the op's definition of those that are called otherwise."""
-    names = dict(reversed(a.partition("=")[::2]) for a in entry.arguments if "=" in a)
+    """The op's definition, the function's arguments in their order, which are required, and their own defaults."""
+    given = dict(a.partition("=")[::2] for a in entry.arguments if "=" in a)
+    defaults = {key: _DEFAULTS[value] for key, value in given.items() if value in _DEFAULTS}
+    names = {value: key for key, value in given.items() if value not in _DEFAULTS}
     definition = op_def_library.Definition(op, names)
     required, optional = definition.parameters()
     order = [a.partition("=")[0] for a in entry.arguments] or required + optional
-    return definition, order, set(required)
+    return definition, order, set(required), defaults
 
 
 def make_function(op_type, module, entry):
     """The Python function of an op: f(arguments..., name=None)."""
     op_def = op_def_library.op_def_or_none(op_type)
-    definition, order, required = _parameters(op_def, entry)
+    definition, order, required, defaults = _parameters(op_def, entry)
     last = max((i for i, key in enumerate(order) if key in required), default=-1)
     parameters = [
         inspect.Parameter(
             key,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=inspect.Parameter.empty if i <= last else _default(definition, key),
+            default=(inspect.Parameter.empty if i <= last else defaults.get(key, _default(definition, key))),
         )
         for i, key in enumerate(order)
     ]
@@ -84,6 +90,7 @@ def make_function(op_type, module, entry):
         for key in needed:
             if key not in values:
                 raise TypeError(f"{entry.function}() missing required argument: '{key}'")
+        values = {**defaults, **values}
         return op_def_library.results(definition, op_def_library.apply(definition, values, name))
 
     function.__name__ = function.__qualname__ = entry.function

@@ -735,8 +735,12 @@ class _MutableTable(LookupInterface):
     def _finish(self, checkpoint):
         self._table_name = _short_name(self._resource_handle)
         if checkpoint:
-            saveable = _saveable(self, self.resource_handle.op.name)
-            ops.add_to_collection(ops.GraphKeys.SAVEABLE_OBJECTS, saveable)
+            # Checkpoints have a table under its name without scopes, as TensorFlow 1.15's. A second table of
+            # that name, with which 1.15's Saver fails, is under the name of its node.
+            saved = ops.get_collection(ops.GraphKeys.SAVEABLE_OBJECTS)
+            is_taken = any(s.name == self._name for s in saved)
+            name = self.resource_handle.op.name if is_taken else self._name
+            ops.add_to_collection(ops.GraphKeys.SAVEABLE_OBJECTS, _saveable(self, name))
 
 
 @tf_export("lookup.experimental.MutableHashTable", v1=["lookup.experimental.MutableHashTable"])

@@ -1,4 +1,4 @@
-"""Boosted trees and other models that Braid has no kernels for."""
+"""Boosted trees, which Braid has no kernels for."""
 
 from braid.tensorflow.python.util.tf_export import estimator_export
 
@@ -38,13 +38,3 @@ def boosted_trees_classifier_train_in_memory(*args, **kwargs):
 def boosted_trees_regressor_train_in_memory(*args, **kwargs):
     """Refused: there are no kernels."""
     _refuse("experimental.boosted_trees_regressor_train_in_memory")
-
-
-@estimator_export("estimator.experimental.LinearSDCA")
-class LinearSDCA:
-    """Refused: there are no kernels."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(
-            "tf.estimator.experimental.LinearSDCA: use an Optimizer, as tf.train.FtrlOptimizer"
-        )

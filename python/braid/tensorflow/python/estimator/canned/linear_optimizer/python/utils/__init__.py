@@ -1,0 +1,1 @@
+"""The model that dual coordinate ascent trains, and its table."""
