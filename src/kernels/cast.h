@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// The types that are converted; the order is that of the table in cast.c.
+// The types that are converted; the order is that of the table in cast_simd.c.
 typedef enum bd_cast_type {
     BD_CAST_F32,
     BD_CAST_F64,

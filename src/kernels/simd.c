@@ -11,6 +11,7 @@
     extern const bd_training_fns bd_training_table_##suffix[BD_F64 + 1];                                     \
     extern const bd_gemm_fn bd_gemm_table_##suffix[BD_I64 + 1];                                              \
     extern const bd_max_grad_fn bd_max_grad_table_##suffix[BD_F64 + 1];                                      \
+    extern const bd_cast_fn bd_cast_table_##suffix[BD_CAST_COUNT][BD_CAST_COUNT];                            \
     void bd_select_##suffix(const bool *condition, const void *t, const void *e, void *out, int64_t n,       \
                             size_t size)
 
@@ -19,7 +20,8 @@
         .name = #suffix, .unary = bd_unary_table_##suffix, .binary = bd_binary_table_##suffix,               \
         .reduce = bd_reduce_table_##suffix, .select = bd_select_##suffix,                                    \
         .softmax = bd_softmax_table_##suffix, .training = bd_training_table_##suffix,                        \
-        .gemm = bd_gemm_table_##suffix, .max_grad = bd_max_grad_table_##suffix                               \
+        .gemm = bd_gemm_table_##suffix, .max_grad = bd_max_grad_table_##suffix,                              \
+        .cast = bd_cast_table_##suffix                                                                       \
     }
 
 DECLARE(generic);
@@ -63,4 +65,9 @@ const bd_kernel_table *bd_kernels(void)
         table = bd_kernel_variant(i);
     atomic_store_explicit(&chosen, table, memory_order_relaxed);
     return table;
+}
+
+bd_cast_fn bd_cast(bd_cast_type from, bd_cast_type to)
+{
+    return bd_kernels()->cast[from][to];
 }

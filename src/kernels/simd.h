@@ -7,6 +7,7 @@
 #ifndef BD_KERNELS_SIMD_H
 #define BD_KERNELS_SIMD_H
 
+#include "kernels/cast.h"
 #include "kernels/number.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -246,10 +247,11 @@ typedef struct bd_kernel_table {
     const bd_binary_fn (*binary)[BD_SIMD_NUMBER_COUNT]; // [op][type]; the type of x and y
     const bd_reduce_fn (*reduce)[BD_SIMD_NUMBER_COUNT];
     bd_select_fn select;
-    const bd_softmax_fns *softmax;   // [BD_F64 + 1]
-    const bd_training_fns *training; // [BD_F64 + 1]
-    const bd_gemm_fn *gemm;          // [BD_I64 + 1]
-    const bd_max_grad_fn *max_grad;  // [BD_F64 + 1]
+    const bd_softmax_fns *softmax;           // [BD_F64 + 1]
+    const bd_training_fns *training;         // [BD_F64 + 1]
+    const bd_gemm_fn *gemm;                  // [BD_I64 + 1]
+    const bd_max_grad_fn *max_grad;          // [BD_F64 + 1]
+    const bd_cast_fn (*cast)[BD_CAST_COUNT]; // [from][to]
 } bd_kernel_table;
 
 // The table in use: the best for this CPU. Any thread.

@@ -429,6 +429,40 @@ static void select_variants_match_the_generic_one(void **state)
     each_variant(check_select);
 }
 
+// ---- Conversion ----
+
+// Numbers that fit, that do not, and nan, from each type to each.
+static void check_casts(const bd_kernel_table *generic, const bd_kernel_table *k)
+{
+    static const double edges[] = {0,       -0.0,   1.5,   -1.5,   127.9,   128,      -129,     255.5,
+                                   256,     32768,  65536, 0x1p31, -0x1p31, 0x1p32,   0x1p53,   0x1p63,
+                                   -0x1p63, 0x1p64, 1e300, -1e300, NAN,     INFINITY, -INFINITY};
+    enum {
+        EDGES = sizeof edges / sizeof edges[0]
+    };
+    double from[2 * N], want[2 * N], got[2 * N];
+    for (int i = 0; i < 2 * N; i++)
+        from[i] = i < EDGES ? edges[i] : ldexp((double)next_random() - 0x1p31, i % 64 - 32);
+    for (int a = 0; a < BD_CAST_COUNT; a++) {
+        // The numbers in type `a`, of which there are N at least.
+        double x[2 * N];
+        generic->cast[BD_CAST_F64][a](from, x, a == BD_CAST_C128 ? N : 2 * N);
+        for (int b = 0; b < BD_CAST_COUNT; b++) {
+            memset(want, 1, sizeof want);
+            memset(got, 1, sizeof got);
+            generic->cast[a][b](x, want, N);
+            k->cast[a][b](x, got, N);
+            assert_memory_equal(got, want, sizeof got);
+        }
+    }
+}
+
+static void cast_variants_match_the_generic_one(void **state)
+{
+    (void)state;
+    each_variant(check_casts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +474,7 @@ int main(void)
         cmocka_unit_test(softmax_variants_match_the_generic_one),
         cmocka_unit_test(training_variants_match_the_generic_one),
         cmocka_unit_test(select_variants_match_the_generic_one),
+        cmocka_unit_test(cast_variants_match_the_generic_one),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -2,6 +2,8 @@
 #include "kernels/cast.h"
 
 #include "base/half.h"
+#include "kernels/simd.h"
+#include "kernels/simd_loop.h"
 
 #include <complex.h>
 #include <math.h>
@@ -12,6 +14,7 @@
     {                                                                                                        \
         const F *xs = xp;                                                                                    \
         T *ys = yp;                                                                                          \
+        BD_VECTORIZE                                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             F x = xs[i];                                                                                     \
             ys[i] = (T)(EXPR);                                                                               \
@@ -167,11 +170,7 @@ FROM_COMPLEX(c128, double complex, f64, double)
             FROM##_u32, FROM##_u64, FROM##_b8, FROM##_half, FROM##_bfloat16, FROM##_c64, FROM##_c128         \
     }
 
-bd_cast_fn bd_cast(bd_cast_type from, bd_cast_type to)
-{
-    static const bd_cast_fn table[BD_CAST_COUNT][BD_CAST_COUNT] = {
-        ROW(f32), ROW(f64), ROW(i8), ROW(i16),  ROW(i32),      ROW(i64), ROW(u8),   ROW(u16),
-        ROW(u32), ROW(u64), ROW(b8), ROW(half), ROW(bfloat16), ROW(c64), ROW(c128),
-    };
-    return table[from][to];
-}
+const bd_cast_fn BD_SIMD_NAME(bd_cast_table)[BD_CAST_COUNT][BD_CAST_COUNT] = {
+    ROW(f32), ROW(f64), ROW(i8), ROW(i16),  ROW(i32),      ROW(i64), ROW(u8),   ROW(u16),
+    ROW(u32), ROW(u64), ROW(b8), ROW(half), ROW(bfloat16), ROW(c64), ROW(c128),
+};
