@@ -736,11 +736,11 @@ class Operation:
         "_native",
         "_graph",
         "_name",
-        "_outputs",
         "_frames",
         "_control_flow_context",
         "_original_op",
         "_inputs",
+        "_made_outputs",
         "_control_inputs",
         "_gradient_function",
         "__weakref__",
@@ -793,7 +793,7 @@ class Operation:
         self._control_flow_context = None
         self._original_op = None
         self._inputs = None
-        self._outputs = [Tensor(self, i, dtypes.as_dtype(native.dtype(i))) for i in range(native.num_outputs)]
+        self._made_outputs = None
 
     @property
     def name(self):
@@ -818,6 +818,18 @@ class Operation:
     @property
     def device(self):
         return self._native.device
+
+    @property
+    def _outputs(self):
+        """Made when they are first asked for: of a large graph that is imported, few are."""
+        if self._made_outputs is None:
+            native = self._native
+            with self._graph._lock:
+                if self._made_outputs is None:
+                    self._made_outputs = [
+                        Tensor(self, i, dtypes.as_dtype(native.dtype(i))) for i in range(native.num_outputs)
+                    ]
+        return self._made_outputs
 
     @property
     def outputs(self):
