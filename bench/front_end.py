@@ -1,19 +1,20 @@
-"""Programs of TensorFlow 1 on Braid's front end and on TensorFlow 2's tf.compat.v1, side by side.
+"""Programs of TensorFlow 1, for Braid's front end and for TensorFlow 2's tf.compat.v1: the same text measures both.
 
-    front_end.py PYTHON_OF_TENSORFLOW PACKAGE_DIRECTORY [ROUNDS [NAME...]]
+    front_end.py NAME [ARGUMENT...]
 
-Each measure runs in processes of its own, ROUNDS times (5) in turn; the table has the medians and the ratio,
-Braid's time (or memory) by TensorFlow's. NAMEs are of the rows to measure. As a program (`front_end.py --run
-NAME`, `front_end.py --task JOB TASK CLUSTER`) it measures with whatever `import tensorflow` finds.
+It answers each line "go STEPS" of standard input with a number, mostly nanoseconds per step (see program.py).
+What each NAME measures is said at its function below; `task` is for processes that the program starts itself.
 """
 
 import json
 import os
 import socket
-import statistics
 import subprocess
 import sys
+import tempfile
 import time
+
+import numpy as np
 
 
 def tensorflow():
@@ -25,20 +26,25 @@ def tensorflow():
     return tensorflow
 
 
-def per_call(call, seconds=1.0):
-    """The least time of a call, of several runs of some calls each."""
-    for _ in range(3):
-        call()
-    start = time.perf_counter()
-    call()
-    count = max(1, int(seconds / 5 / max(time.perf_counter() - start, 1e-7)))
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(count):
+# ---- The protocol ----
+
+
+def serve(measure):
+    """Answers with measure(steps) until the end of standard input."""
+    for line in sys.stdin:
+        print(measure(int(line.split()[1])), flush=True)
+
+
+def timed(call, units=1):
+    """Nanoseconds of a call, which counts as so many steps."""
+
+    def measure(steps):
+        start = time.perf_counter_ns()
+        for _ in range(steps):
             call()
-        best = min(best, (time.perf_counter() - start) / count)
-    return best
+        return (time.perf_counter_ns() - start) / (steps * units)
+
+    return measure
 
 
 def session(tf, threads=1):
@@ -48,56 +54,112 @@ def session(tf, threads=1):
     return made
 
 
+# ---- Sessions and graphs ----
+
+
 def import_():
-    """Importing, in a new process, with a constant made."""
-    start = time.perf_counter()
+    """The start of a process; the driver takes its time until the answer."""
     tensorflow().constant(1)
-    return time.perf_counter() - start
+    return timed(lambda: None)
 
 
-def scalar_fetch():
+def fetch():
+    """A scalar fetched."""
     tf = tensorflow()
     value = tf.constant(1.0)
     run = session(tf).run
-    return per_call(lambda: run(value))
+    return timed(lambda: run(value))
 
 
-def scalar_feed():
+def feed():
+    """A scalar fed and fetched."""
     tf = tensorflow()
     x = tf.placeholder(tf.float32, [])
     y = x + 1.0
     run = session(tf).run
-    return per_call(lambda: run(y, {x: 1.0}))
+    return timed(lambda: run(y, {x: 1.0}))
 
 
-def graph_of_1000_nodes():
+def build():
+    """A graph of 1000 nodes."""
     tf = tensorflow()
 
-    def build():
+    def make():
         with tf.Graph().as_default():
             x = tf.placeholder(tf.float32, [None, 10])
             for _ in range(1000):
                 x = tf.nn.relu(x)
 
-    return per_call(build)
+    return timed(make)
 
 
-def batch(tf, *shape):
-    import numpy as np
+WIDTH = 100
 
+
+def graph_def(tf, count):
+    """Scalars in layers of 100: each node adds two neighbours of the layer before. "end" is the last layer's sum."""
+    made = tf.GraphDef()
+    for i in range(count):
+        node = made.node.add(name=f"n{i}")
+        if i == 0:
+            node.op = "Placeholder"
+            node.attr["dtype"].type = 1
+            node.attr["shape"].shape.SetInParent()
+            continue
+        node.op = "Add"
+        node.attr["T"].type = 1
+        layer, column = divmod(i - 1, WIDTH)
+        for c in (column, (column + 1) % WIDTH):
+            node.input.append(f"n{(layer - 1) * WIDTH + c + 1}" if layer else "n0")
+    end = made.node.add(name="end", op="AddN", input=[f"n{i}" for i in range(count - WIDTH, count)])
+    end.attr["T"].type, end.attr["N"].i = 1, WIDTH
+    return made
+
+
+def graph(what, count):
+    """A graph of COUNT nodes: its `import`, the `first` run of a session, or the `next` ones."""
+    tf = tensorflow()
+    made = graph_def(tf, int(count))
+
+    def imported():
+        with tf.Graph().as_default() as g:
+            tf.import_graph_def(made, name="")
+        return g
+
+    if what == "import":
+        return timed(imported)
+    g = imported()
+    end, x = g.get_tensor_by_name("end:0"), g.get_tensor_by_name("n0:0")
+
+    def first():
+        with tf.Session(graph=g) as s:
+            s.run(end, {x: 1.0})
+
+    if what == "first":
+        return timed(first)
+    run = tf.Session(graph=g).run
+    return timed(lambda: run(end, {x: 1.0}))
+
+
+# ---- Training in one process ----
+
+
+def batch(*shape):
     return np.random.RandomState(1).rand(*shape).astype(np.float32)
 
 
-def train_step(tf, loss, feeds, threads, optimizer=None):
-    train = (optimizer or tf.train.AdamOptimizer(1e-4)).minimize(loss)
-    run = session(tf, threads).run
-    return per_call(lambda: run(train, feeds), 3.0)
-
-
-def labels(tf, count):
-    import numpy as np
-
+def labels(count):
     return np.eye(10, dtype=np.float32)[np.arange(count) % 10]
+
+
+def entropy(tf, y, logits):
+    return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits))
+
+
+def train_step(tf, loss, feeds, threads, optimizer):
+    train = optimizer.minimize(loss)
+    run = session(tf, int(threads)).run
+    return timed(lambda: run(train, feeds))
 
 
 def mnist_loss(tf):
@@ -107,18 +169,16 @@ def mnist_loss(tf):
     w2 = tf.Variable(tf.truncated_normal([100, 10], stddev=0.1, seed=1))
     h = tf.nn.relu(tf.matmul(x, w1) + tf.Variable(tf.zeros([100])))
     logits = tf.matmul(h, w2) + tf.Variable(tf.zeros([10]))
-    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits))
-    return loss, {x: batch(tf, 100, 784), y: labels(tf, 100)}
+    return entropy(tf, y, logits), {x: batch(100, 784), y: labels(100)}
 
 
-def mnist(threads=1):
+def mnist(threads):
     """With SGD."""
     tf = tensorflow()
-    loss, feeds = mnist_loss(tf)
-    return train_step(tf, loss, feeds, threads, tf.train.GradientDescentOptimizer(0.01))
+    return train_step(tf, *mnist_loss(tf), threads, tf.train.GradientDescentOptimizer(0.01))
 
 
-def cnn(threads=1):
+def cnn(threads):
     """The network of the deep MNIST tutorial, batches of 50, Adam."""
     tf = tensorflow()
     x, y = tf.placeholder(tf.float32, [None, 784]), tf.placeholder(tf.float32, [None, 10])
@@ -133,170 +193,254 @@ def cnn(threads=1):
 
     h = layer(layer(tf.reshape(x, [-1, 28, 28, 1]), 5, 5, 1, 32), 5, 5, 32, 64)
     h = tf.nn.relu(layer(tf.reshape(h, [-1, 7 * 7 * 64]), 7 * 7 * 64, 1024))
-    logits = layer(h, 1024, 10)
-    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits))
-    return train_step(tf, loss, {x: batch(tf, 50, 784), y: labels(tf, 50)}, threads)
+    loss = entropy(tf, y, layer(h, 1024, 10))
+    return train_step(tf, loss, {x: batch(50, 784), y: labels(50)}, threads, tf.train.AdamOptimizer(1e-4))
 
 
-def lstm(threads=1):
-    """28 steps of 28 numbers, 128 units by a tf.while_loop, batches of 128, Adam."""
+def lstm(threads):
+    """tf.nn.dynamic_rnn over 100 steps of 32 numbers, 128 units, batches of 128, Adam."""
     tf = tensorflow()
-    x, y = tf.placeholder(tf.float32, [128, 28, 28]), tf.placeholder(tf.float32, [128, 10])
-    w = tf.Variable(tf.truncated_normal([28 + 128, 4 * 128], stddev=0.1, seed=1))
-    b = tf.Variable(tf.zeros([4 * 128]))
-    out = tf.Variable(tf.truncated_normal([128, 10], stddev=0.1, seed=1))
-    steps = tf.transpose(x, [1, 0, 2])
-
-    def body(t, c, h):
-        i, j, f, o = tf.split(tf.matmul(tf.concat([steps[t], h], 1), w) + b, 4, 1)
-        c = c * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(j)
-        return t + 1, c, tf.tanh(c) * tf.sigmoid(o)
-
-    zeros = tf.zeros([128, 128])
-    _, _, h = tf.while_loop(lambda t, c, h: t < 28, body, [0, zeros, zeros])
-    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=tf.matmul(h, out)))
-    return train_step(tf, loss, {x: batch(tf, 128, 28, 28), y: labels(tf, 128)}, threads)
+    x, y = tf.placeholder(tf.float32, [None, 100, 32]), tf.placeholder(tf.float32, [None, 10])
+    outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(128), x, dtype=tf.float32)
+    w = tf.Variable(tf.truncated_normal([128, 10], stddev=0.1, seed=1))
+    loss = entropy(tf, y, tf.matmul(outputs[:, -1], w))
+    optimizer = tf.train.AdamOptimizer(1e-4)
+    return train_step(tf, loss, {x: batch(128, 100, 32), y: labels(128)}, threads, optimizer)
 
 
-TRAINED_S = 5.0
-
-
-def task(job, number, cluster):
-    """A task of the MNIST program: one parameter server, and workers that train asynchronously."""
+def resnet(threads):
+    """ResNet-20 on 32 x 32 images (He et al., 2015, section 4.2), batches of 32, momentum."""
     tf = tensorflow()
+    x, y = tf.placeholder(tf.float32, [32, 32, 32, 3]), tf.placeholder(tf.float32, [32, 10])
+
+    def conv(x, depth, stride=1, size=3):
+        shape = [size, size, x.shape.as_list()[3], depth]
+        w = tf.Variable(tf.truncated_normal(shape, stddev=(2 / (size * size * depth)) ** 0.5, seed=1))
+        scale, offset = tf.Variable(tf.ones([depth])), tf.Variable(tf.zeros([depth]))
+        return tf.nn.fused_batch_norm(tf.nn.conv2d(x, w, [1, stride, stride, 1], "SAME"), scale, offset)[0]
+
+    h = tf.nn.relu(conv(x, 16))
+    for depth in (16, 32, 64):
+        for _ in range(3):
+            stride = depth // h.shape.as_list()[3]
+            kept = h if stride == 1 else conv(h, depth, 2, 1)
+            h = tf.nn.relu(kept + conv(tf.nn.relu(conv(h, depth, stride)), depth))
+    w = tf.Variable(tf.truncated_normal([64, 10], stddev=0.1, seed=1))
+    loss = entropy(tf, y, tf.matmul(tf.reduce_mean(h, [1, 2]), w))
+    optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
+    return train_step(tf, loss, {x: batch(32, 32, 32, 3), y: labels(32)}, threads, optimizer)
+
+
+ROWS = 10_000_000
+
+
+def wide_deep(threads):
+    """Wide and deep (Cheng et al., 2016): two tables of 10 million rows, ten ids an example, batches of 512."""
+    tf = tensorflow()
+    ids, y = tf.placeholder(tf.int64, [None, 10]), tf.placeholder(tf.float32, [None, 1])
+
+    def table(width):
+        return tf.Variable(tf.random_uniform([ROWS, width], -0.01, 0.01, seed=1))
+
+    def dense(x, units):
+        w = tf.Variable(tf.truncated_normal([x.shape.as_list()[1], units], stddev=0.1, seed=1))
+        return tf.matmul(x, w) + tf.Variable(tf.zeros([units]))
+
+    wide, deep = table(1), table(8)
+    first = tf.global_variables()[:1]
+    h = tf.reshape(tf.nn.embedding_lookup(deep, ids), [-1, 80])
+    logits = dense(tf.nn.relu(dense(tf.nn.relu(dense(h, 100)), 50)), 1)
+    logits += tf.reduce_sum(tf.nn.embedding_lookup(wide, ids), 1)
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits))
+    train = tf.group(
+        tf.train.FtrlOptimizer(0.1).minimize(loss, var_list=first),
+        tf.train.AdagradOptimizer(0.01).minimize(loss, var_list=tf.trainable_variables()[1:]),
+    )
+    run = session(tf, int(threads)).run
+    random = np.random.RandomState(1)
+    feeds = [{ids: random.randint(0, ROWS, [512, 10]), y: batch(512, 1).round()} for _ in range(16)]
+    turn = iter(range(1 << 60))
+    return timed(lambda: run(train, feeds[next(turn) % 16]))
+
+
+# ---- Input ----
+
+RECORDS, EXAMPLES = 20_000, 100
+
+
+def input_(way):
+    """A record of a TFRecord file: read, shuffled, parsed, in batches of 100. WAY: parsed each alone, by
+    two at a time (`map`), or as batches (`batch`)."""
+    tf = tensorflow()
+    features = {"image": tf.FixedLenFeature([], tf.string), "label": tf.FixedLenFeature([], tf.int64)}
+
+    def decoded(parsed):
+        return tf.cast(tf.decode_raw(parsed["image"], tf.uint8), tf.float32) / 255.0, parsed["label"]
+
+    file = tempfile.NamedTemporaryFile(prefix="braid-bench-", suffix=".tfrecord")
+    with tf.python_io.TFRecordWriter(file.name) as writer:
+        image = np.random.RandomState(1).bytes(784)
+        for i in range(RECORDS):
+            example = tf.train.Example()
+            example.features.feature["image"].bytes_list.value.append(image)
+            example.features.feature["label"].int64_list.value.append(i % 10)
+            writer.write(example.SerializeToString())
+    records = tf.data.TFRecordDataset(file.name).repeat().shuffle(1000)
+    if way == "map":
+        parsed = records.map(lambda r: decoded(tf.parse_single_example(r, features)), 2).batch(EXAMPLES)
+    else:
+        parsed = records.batch(EXAMPLES).map(lambda r: decoded(tf.parse_example(r, features)), 2)
+    following = tf.data.make_one_shot_iterator(parsed.prefetch(2)).get_next()
+    sum_ = tf.reduce_sum(following[1])
+    run = tf.Session().run
+    call = lambda: run((sum_, following[0].op))
+    call.file = file  # lives as long
+    return timed(call, EXAMPLES)
+
+
+# ---- Clusters ----
+
+
+def own_command():
+    at = next(i for i, word in enumerate(sys.orig_argv) if word.endswith("front_end.py"))
+    return sys.orig_argv[: at + 1]
+
+
+class Cluster:
+    """A parameter server and workers; this process is the first one."""
+
+    def __init__(self, workers=1):
+        self.workers = workers
+        sockets = [socket.socket() for _ in range(1 + workers)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+        for s in sockets:
+            s.close()
+        self.json = json.dumps({"ps": addresses[:1], "worker": addresses[1:]})
+        self.others = [self.start("ps", 0)] + [self.start("worker", i) for i in range(1, workers)]
+
+    def start(self, job, number):
+        return subprocess.Popen(
+            [*own_command(), "task", job, str(number), self.json],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def each_other(self, line):
+        for worker in self.others[1:]:
+            print(line, file=worker.stdin, flush=True)
+
+    def answers(self):
+        return [worker.stdout.readline() for worker in self.others[1:]]
+
+    def pids(self):
+        return [os.getpid()] + [process.pid for process in self.others]
+
+
+def worker_step(tf, number, cluster):
+    """A session of worker NUMBER of the MNIST program, which trains asynchronously; returns its step."""
     cluster = json.loads(cluster)
-    server = tf.train.Server(cluster, job, int(number))
-    if job == "ps":
-        server.join()
+    server = tf.train.Server(cluster, "worker", number)
     device = f"/job:worker/task:{number}"
     with tf.device(tf.train.replica_device_setter(worker_device=device, cluster=cluster)):
         step = tf.train.get_or_create_global_step()
         loss, feeds = mnist_loss(tf)
         train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, step)
     config = tf.ConfigProto(device_filters=["/job:ps", device])
-    with tf.train.MonitoredTrainingSession(server.target, number == "0", config=config) as session:
-        for _ in range(100):
-            session.run(train, feeds)
-        print("ready", flush=True)
-        sys.stdin.readline()
-        count, start = 0, time.perf_counter()
-        while time.perf_counter() - start < TRAINED_S:
-            session.run(train, feeds)
-            count += 1
-        print(count, flush=True)
-        sys.stdin.readline()  # until the memory is measured
+    run = tf.train.MonitoredTrainingSession(server.target, number == 0, config=config).run
+    return lambda: run(train, feeds)
 
 
-def memory(pid):
-    """RSS and PSS of a process, in bytes."""
-    with open(f"/proc/{pid}/smaps_rollup") as file:
-        kib = {line.split()[0]: int(line.split()[1]) for line in file if line.endswith("kB\n")}
-    return kib["Rss:"] * 1024, kib["Pss:"] * 1024
+def task(job, number, cluster):
+    """A process of the cluster that is not the first worker."""
+    tf = tensorflow()
+    if job == "ps":
+        tf.train.Server(json.loads(cluster), "ps", int(number)).join()
+    measure = timed(worker_step(tf, int(number), cluster))
+    print("ready", flush=True)
+    return measure
 
 
-def cpu_seconds(pid):
+def cpu_ns(pid):
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(fields[11]) + int(fields[12])) * 10**9 / os.sysconf("SC_CLK_TCK")
 
 
-def in_cluster(command, env, workers=2):
-    """Seconds a step of the cluster takes, its processor time, and the parameter server's RSS and PSS."""
-    sockets = [socket.socket() for _ in range(1 + workers)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-    for s in sockets:
-        s.close()
-    cluster = json.dumps({"ps": addresses[:1], "worker": addresses[1:]})
-    tasks = [("ps", 0)] + [("worker", i) for i in range(workers)]
-    pipe = subprocess.PIPE
-    run = [
-        subprocess.Popen(
-            [*command, __file__, "--task", job, str(i), cluster],
-            env=env,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for job, i in tasks
-    ]
-    try:
-        for w in run[1:]:
-            while w.stdout.readline().strip() != "ready":
-                if w.poll() is not None:
-                    sys.exit(f"{' '.join(command)}: a worker ended with {w.returncode}")
-        used = sum(cpu_seconds(process.pid) for process in run)
-        for w in run[1:]:
-            print(file=w.stdin, flush=True)
-        steps = sum(int(w.stdout.readline()) for w in run[1:])
-        used = sum(cpu_seconds(process.pid) for process in run) - used
-        return (TRAINED_S / steps, used / steps, *memory(run[0].pid))
-    finally:
-        for process in run:
-            process.kill()
-            process.communicate()
+def memory(pid, what):
+    """Rss or Pss of a process, in bytes."""
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(what))
 
 
-IN_CLUSTER = (
-    "MNIST step of 1 ps and 2 workers",
-    "  processor time of all three",
-    "  RSS of the ps",
-    "  PSS of the ps",
-)
+def ps(workers, what="time"):
+    """Asynchronous MNIST with a parameter server: the `time` of a step of all workers together, the processor
+    time (`cpu`) of all processes by step, or `Rss` or `Pss` of the parameter server in bytes."""
+    tf = tensorflow()
+    cluster = Cluster(int(workers))
+    step = worker_step(tf, 0, cluster.json)
+    cluster.answers()  # they are ready
+
+    def all_workers(steps):
+        cluster.each_other(f"go {steps}")
+        for _ in range(steps):
+            step()
+        cluster.answers()
+
+    def measure(steps):
+        if what == "cpu":
+            used = sum(map(cpu_ns, cluster.pids()))
+            all_workers(steps)
+            return (sum(map(cpu_ns, cluster.pids())) - used) / (steps * cluster.workers)
+        start = time.perf_counter_ns()
+        all_workers(steps)
+        took = time.perf_counter_ns() - start
+        return took / (steps * cluster.workers) if what == "time" else memory(cluster.others[0].pid, what)
+
+    measure.cluster = cluster
+    return measure
+
+
+def null():
+    """A step of a worker that receives a scalar from a parameter server."""
+    tf = tensorflow()
+    cluster = Cluster()
+    server = tf.train.Server(json.loads(cluster.json), "worker", 0)
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(1.0)
+    with tf.device("/job:worker/task:0"):
+        received = tf.identity(v).op
+    s = tf.Session(server.target)
+    s.run(tf.global_variables_initializer())
+    measure = timed(lambda: s.run(received))
+    measure.cluster = cluster
+    return measure
+
+
 MEASURES = {
     "import": import_,
-    "a scalar fetched": scalar_fetch,
-    "a scalar fed and fetched": scalar_feed,
-    "a graph of 1000 nodes built": graph_of_1000_nodes,
-    "MNIST step, 1 thread": mnist,
-    "MNIST step, 2 threads": lambda: mnist(2),
-    "convolutional step, 1 thread": cnn,
-    "convolutional step, 2 threads": lambda: cnn(2),
-    "LSTM step, 1 thread": lstm,
-    "LSTM step, 2 threads": lambda: lstm(2),
+    "fetch": fetch,
+    "feed": feed,
+    "build": build,
+    "graph": graph,
+    "mnist": mnist,
+    "cnn": cnn,
+    "lstm": lstm,
+    "resnet": resnet,
+    "wide_deep": wide_deep,
+    "input": input_,
+    "task": task,
+    "ps": ps,
+    "null": null,
 }
 
-
-def environment(package=None):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "PYTHON"))}
-    return {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", **({"PYTHONPATH": package} if package else {})}
-
-
-def measure(command, env, name):
-    done = subprocess.run([*command, __file__, "--run", name], env=env, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {name} failed:\n{done.stderr[-2000:]}")
-    return float(done.stdout.split()[-1])
-
-
-def main(peer, package, rounds=5, *names):
-    ours = (["/usr/bin/python3", "-m", "braid"], environment(package))
-    theirs = ([peer], environment())
-    print(f"{'':32} {'Braid':>10} {'TensorFlow':>10}  ratio")
-    for name in names or MEASURES:
-        if name not in MEASURES:
-            continue
-        times = ([], [])
-        for _ in range(int(rounds)):
-            for kept, (command, env) in zip(times, (ours, theirs)):
-                kept.append(measure(command, env, name))
-        a, b = (statistics.median(t) for t in times)
-        print(f"{name:32} {a * 1e3:8.3f}ms {b * 1e3:8.3f}ms  {a / b:.2f}", flush=True)
-    if names and IN_CLUSTER[0] not in names:
-        return
-    runs = [(in_cluster(*ours), in_cluster(*theirs)) for _ in range(int(rounds))]
-    for i, name in enumerate(IN_CLUSTER):
-        a, b = (statistics.median(run[j][i] for run in runs) for j in range(2))
-        scale, unit = (1e3, "ms") if i < 2 else (1e-6, "MB")
-        print(f"{name:32} {a * scale:8.3f}{unit} {b * scale:8.3f}{unit}  {a / b:.2f}", flush=True)
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--run":
-        print(MEASURES[sys.argv[2]]())
-    elif sys.argv[1] == "--task":
-        task(*sys.argv[2:])
-    else:
-        main(*sys.argv[1:])
+    measure = MEASURES[sys.argv[1]](*sys.argv[2:])
+    serve(measure)
+    if hasattr(measure, "cluster"):
+        for process in measure.cluster.others:
+            process.kill()
+            process.wait()
+    os._exit(0)  # nothing is left to be done, and servers would wait for others

@@ -1,10 +1,14 @@
 """The programs of the benchmarks. Each is started once and works in turns.
 
+A command is the name of a C program, of a PyTorch program (NAME.py), or "braid" or "tensorflow", with which
+front_end.py runs; its arguments follow.
+
 A program answers "go STEPS" on its standard input with one line: nanoseconds per step. Each has a session
-of its own, so that ending it ends its children too, and each wait for it has a limit. A PyTorch program
-is stopped (SIGSTOP) outside of its turn, because its idle RPC polls shared memory and would use the
+of its own, so that ending it ends its children too, and each wait for it has a limit. A program of a peer
+is stopped (SIGSTOP) outside of its turn, because PyTorch's idle RPC polls shared memory and would use the
 processors of the others."""
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -12,9 +16,9 @@ import tempfile
 import threading
 import time
 
+import peers
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Only Debian's own python3 finds Debian's PyTorch.
-PYTHON = "/usr/bin/python3"
 TURN_SECONDS = 0.2  # the length of a turn: long in comparison with a time slice of the system
 STDERR_SHOWN = 4000  # bytes at the end of a program's standard error
 
@@ -27,10 +31,36 @@ class Trouble(Exception):
         self.verdict, self.said = verdict, said
 
 
-def environment(is_peer):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
-    env.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+@functools.cache
+def python_of(peer):
+    found = peers.find(peer)
+    if not found:
+        raise Trouble("skipped", f"{peer} cannot be installed: bench/peers.py {peer} tells why", "")
+    return found
+
+
+def arguments(bin_dir, words):
+    """The words with which a command is started, and whether it is a peer's."""
+    if words[0].endswith(".py"):
+        return [python_of("torch"), os.path.join(HERE, words[0]), *words[1:]], True
+    program = os.path.join(HERE, "front_end.py")
+    if words[0] == "tensorflow":
+        return [python_of("tensorflow"), program, *words[1:]], True
+    if words[0] == "braid":
+        return [peers.PYTHON, "-m", "braid", program, *words[1:]], False
+    return [os.path.join(bin_dir, words[0]), *words[1:]], False
+
+
+def environment(bin_dir, is_peer):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENBLAS_", "PYTHON"))}
+    env.update(
+        OMP_NUM_THREADS="1",
+        OPENBLAS_NUM_THREADS="1",
+        PYTHONPATH=os.path.abspath(os.path.join(bin_dir, "..", "python")),
+        TF_CPP_MIN_LOG_LEVEL="3",
+    )
     if is_peer:
+        del env["PYTHONPATH"]
         env.update(
             GLOG_minloglevel="2",
             MALLOC_MMAP_THRESHOLD_="1073741824",
@@ -71,19 +101,18 @@ class Program:
     """A program that is started once and works in turns, until `close` or `end_all`."""
 
     def __init__(self, bin_dir, words, limit):
-        self.is_peer = words[0].endswith(".py")
-        argv = [PYTHON, os.path.join(HERE, words[0])] if self.is_peer else [os.path.join(bin_dir, words[0])]
+        argv, self.is_peer = arguments(bin_dir, words)
         self.name, self.limit = " ".join(words), limit
         self.steps, self.is_late = 1, False
         self.stderr = tempfile.TemporaryFile()
         with undisturbed():
             self.process = subprocess.Popen(
-                argv + words[1:],
+                argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self.stderr,
                 text=True,
-                env=environment(self.is_peer),
+                env=environment(bin_dir, self.is_peer),
                 start_new_session=True,
             )
             running.append(self)

@@ -4,9 +4,10 @@ The programs of a row take turns, round by round; the figure is the median of th
 table compares two builds instead: each row is the time of this build over the time of the other one, of the
 same program.
 
-The programs run without OPENBLAS_* variables, which slow a peer down, and PyTorch gets the malloc settings
-that make it fastest. A program that does not answer is killed and its row is tried once more. The exit code
-is 1 if a row failed twice or, with --baseline, missed its target."""
+The programs run without OPENBLAS_* variables, which slow a peer down, and PyTorch and TensorFlow get the
+malloc settings that make PyTorch fastest. pip installs them when a row needs them; where it cannot, the row
+is skipped. A program that does not answer is killed and its row is tried once more. The exit code is 1 if a
+row failed twice or, with --baseline, missed its target."""
 import argparse
 import os
 import signal
@@ -54,6 +55,8 @@ def measure_again(args, row):
     try:
         return measure(args, row)
     except Trouble as trouble:
+        if trouble.verdict == "skipped":
+            raise
         report(row, trouble, "trying once more")
     return measure(args, row)
 
@@ -135,8 +138,10 @@ def main():
             if args.baseline and is_missed:
                 code = 1
         except Trouble as trouble:
-            report(row, trouble, "giving up")
-            text, code = f"{row.key:12} {row.what:57} {trouble.verdict}: {trouble}", 1
+            if trouble.verdict != "skipped":
+                report(row, trouble, "giving up")
+                code = 1
+            text = f"{row.key:12} {row.what:57} {trouble.verdict}: {trouble}"
         progress("")
         print(text, flush=True)
     return code

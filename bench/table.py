@@ -97,6 +97,19 @@ def all_reduce(tasks, name, size):
     ]
 
 
+# Braid's front end and TensorFlow 2 (tf.compat.v1): the same program (front_end.py) for both.
+def of_tensorflow(key, what, target, program, unit="ms", scale=1e6, at_most=True):
+    what = f"{what}, of TensorFlow's"
+    return ours_and_peer(key, what, target, f"braid {program}", f"tensorflow {program}", unit, scale, at_most)
+
+
+def on_threads(key, what, target):
+    return [
+        of_tensorflow(f"tf_{key}_{n}", f"{what}, {n} thread{'s' * (n > 1)}", target, f"{key} {n}")
+        for n in (1, 2)
+    ]
+
+
 MS, US = 1e6, 1e3
 
 # fmt: off
@@ -165,6 +178,29 @@ ROWS = [
         lambda m: [(a - b) / c for a, b, c in zip(m["ours"], m["write"], m["save"])], ("ours", "write"), "ms", MS),
     Row("memory", "peak memory of a parameter server of the MNIST network", 40, True, {"ours": "mnist_bench adam memory"},
         lambda m: [x / 1e6 for x in m["ours"]], ("ours",), "MB", 1e6),
+    ours_and_peer("tf_import", "start of a process that imports tensorflow", 0.2, "started braid import",
+                  "started tensorflow import", "ms", MS),
+    of_tensorflow("tf_fetch", "a scalar fetched", 0.2, "fetch", "us", US),
+    of_tensorflow("tf_feed", "a scalar fed and fetched", 0.2, "feed", "us", US),
+    of_tensorflow("tf_build", "a graph of 1,000 nodes built", 0.5, "build"),
+    of_tensorflow("tf_graph_import", "a graph of 100,000 nodes imported", 0.2, "graph import 100000"),
+    of_tensorflow("tf_graph_first", "its first run", 0.2, "graph first 100000"),
+    of_tensorflow("tf_graph_next", "its next runs", 0.5, "graph next 100000"),
+    *on_threads("mnist", "a step of the MNIST network", 0.9),
+    *on_threads("cnn", "a step of the deep MNIST network", 0.9),
+    *on_threads("lstm", "a step of a dynamic LSTM of 100 steps", 0.9),
+    *on_threads("resnet", "a step of ResNet-20", 0.9),
+    *on_threads("wide_deep", "a step of wide and deep with 10 M rows", 0.9),
+    of_tensorflow("tf_input", "records read, shuffled, parsed, in batches: rate", 1.5, "input map", "us", US, False),
+    of_tensorflow("tf_input_batch", "records parsed by batches: rate", 1.5, "input batch", "us", US, False),
+    of_tensorflow("tf_null", "a step that receives a scalar from a parameter server", 0.1, "null", "us", US),
+    Row("tf_added", "what a parameter server adds to a step, of TensorFlow's", 0.1, True,
+        {"ours": "braid ps 1", "alone": "braid mnist 1", "peer": "tensorflow ps 1", "peer_alone": "tensorflow mnist 1"},
+        added("ours", "alone", ("peer",), "peer_alone"), ("ours", "peer"), "ms/step", MS),
+    of_tensorflow("tf_two_workers", "steps of two workers in all", 4, "ps 2", "ms/step", MS, False),
+    of_tensorflow("tf_cpu", "processor time of two workers and a ps, by step", 0.5, "ps 2 cpu", "ms", MS),
+    of_tensorflow("tf_rss", "RSS of that parameter server", 0.3, "ps 2 Rss", "MB", 1e6),
+    of_tensorflow("tf_pss", "PSS of that parameter server", 0.3, "ps 2 Pss", "MB", 1e6),
 ]
 # fmt: on
 
