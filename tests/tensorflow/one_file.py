@@ -80,7 +80,6 @@ ABSENT = re.compile(
             | function_def_to_graph | graph_to_function_def
         )
         | grappler(\..*)?
-        | keras\.layers\.recurrent_v2
         | ops\.(cond_v2|while_v2)
         | profiler\.traceme
     )""",
@@ -108,7 +107,7 @@ SHARED = re.compile(
 
 
 # Tests whose names say that they are of eager execution, or of TensorFlow 2's rules.
-EAGER = re.compile(r"_mode_eager(_|$)|_tfapiversion_2(_|$)")
+EAGER = re.compile(r"_mode_eager(_|$)|_tfapiversion_2(_|$)|_v2_(eager|funcgraph|function)(_|$)")
 
 
 class Absent(types.ModuleType):

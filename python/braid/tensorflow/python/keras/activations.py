@@ -2,6 +2,7 @@
 
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_object
+from braid.tensorflow.python.keras.utils.generic_utils import serialize_keras_object
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn
 from braid.tensorflow.python.util.tf_export import keras_export
@@ -76,9 +77,10 @@ def swish(x):
 @keras_export("keras.activations.serialize")
 def serialize(activation):
     """The name of an activation."""
-    if activation.__name__ in ("softmax_v2",):
-        return "softmax"
-    return activation.__name__
+    name = getattr(activation, "__name__", None)
+    if name is None:  # a layer
+        return serialize_keras_object(activation)
+    return "softmax" if name == "softmax_v2" else name
 
 
 @keras_export("keras.activations.deserialize")

@@ -3,6 +3,7 @@
 import collections
 import collections.abc
 import contextlib
+import itertools
 import json
 import os
 import threading
@@ -261,6 +262,7 @@ def set_learning_phase(value):
     _PHASES[get_graph()] = int(value)
 
 
+@keras_export("keras.backend.learning_phase_scope")
 @contextlib.contextmanager
 def learning_phase_scope(value):
     """A context with a learning phase."""
@@ -667,6 +669,37 @@ def function(inputs, outputs, updates=None, name=None, **kwargs):
     updates: ops, or pairs of a variable and its new value, which run after the first output was computed.
     """
     return GraphExecutionFunction(inputs, outputs, updates=updates, name=name, **kwargs)
+
+
+def local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format=None):
+    """A convolution with a kernel of its own for each place.
+
+    kernel: [places, values of a window, channels of the output]. output_shape: the lengths of the output.
+    """
+    first = _data_format(data_format) == "channels_first"
+    window, filters = int_shape(kernel)[1], int_shape(kernel)[-1]
+    rank = len(output_shape)
+    parts = []
+    for place in itertools.product(*map(range, output_shape)):
+        index = [slice(i * s, i * s + k) for i, s, k in zip(place, strides, kernel_size)]
+        index = [slice(None), slice(None)] + index if first else [slice(None)] + index + [slice(None)]
+        parts.append(reshape(inputs[tuple(index)], (1, -1, window)))
+    result = batch_dot(concatenate(parts, axis=0), kernel)  # [places, batch, filters]
+    result = reshape(result, tuple(output_shape) + (-1, filters))
+    axes = list(range(rank))
+    return permute_dimensions(result, [rank, rank + 1] + axes if first else [rank] + axes + [rank + 1])
+
+
+@keras_export("keras.backend.local_conv1d")
+def local_conv1d(inputs, kernel, kernel_size, strides, data_format=None):
+    """local_conv over the one axis of time."""
+    return local_conv(inputs, kernel, kernel_size, strides, (kernel.shape[0].value,), data_format)
+
+
+@keras_export("keras.backend.local_conv2d")
+def local_conv2d(inputs, kernel, kernel_size, strides, output_shape, data_format=None):
+    """local_conv over rows and columns."""
+    return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
 
 
 @keras_export("keras.backend.gradients")

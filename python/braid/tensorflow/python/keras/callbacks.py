@@ -24,22 +24,26 @@ def configure_callbacks(
     verbose=1,
     count_mode="steps",
     mode="train",
-    metric_labels=None,
 ):
-    """A CallbackList of the program's callbacks, the history and the progress bar."""
+    """A CallbackList of the program's callbacks; for training, of the history and the progress bar, too."""
     if isinstance(callbacks, CallbackList):
         return callbacks
     callbacks = (
         list(callbacks) if isinstance(callbacks, (list, tuple)) else ([callbacks] if callbacks else [])
     )
-    stateful = model.metrics_names[1:] if model._is_compiled else []
     if mode == "train":
         model.history = History()
-        callbacks = [BaseLogger(stateful_metrics=stateful)] + callbacks + [model.history]
-    if verbose:
-        callbacks.append(ProgbarLogger(count_mode, stateful_metrics=stateful))
+        callbacks = [BaseLogger()] + callbacks + [model.history]
+        if verbose:
+            callbacks.append(ProgbarLogger(count_mode))
     result = CallbackList(callbacks)
-    result.set_model(model)
+    result.set_model(getattr(model, "callback_model", None) or model)
+    names = model.metrics_names if model._is_compiled else []
+    for callback in callbacks:
+        if isinstance(callback, (BaseLogger, ProgbarLogger)):
+            callback.stateful_metrics = set(names[1:])
+    if mode == "predict":
+        names = []
     result.set_params(
         {
             "batch_size": batch_size,
@@ -48,11 +52,24 @@ def configure_callbacks(
             "samples": samples,
             "verbose": verbose,
             "do_validation": do_validation,
-            "metrics": metric_labels or [],
+            "metrics": names + ["val_" + n for n in names] if do_validation else list(names),
         }
     )
-    model.stop_training = False
+    result.model.stop_training = False
     return result
+
+
+def configure_loop(callbacks, model, steps=None, use_steps=True, verbose=1, **settings):
+    """(CallbackList, ProgbarLogger) for fit, evaluate or predict. The bar is called after all callbacks."""
+    count_mode = "steps" if use_steps else "samples"
+    callbacks = configure_callbacks(
+        callbacks, model, steps_per_epoch=steps, verbose=0, count_mode=count_mode, **settings
+    )
+    bar = ProgbarLogger(count_mode, model.metrics_names[1:] if model._is_compiled else ())
+    bar.params = callbacks.params
+    bar.params["verbose"] = verbose
+    bar.model = model
+    return callbacks, bar
 
 
 class CallbackList:
@@ -76,8 +93,9 @@ class CallbackList:
             callback.set_model(model)
 
     def _call_batch_hook(self, mode, hook, batch, logs=None):
+        logs = {} if logs is None else logs
         for callback in self.callbacks:
-            getattr(callback, f"on_{mode}_batch_{hook}")(batch, logs or {})
+            getattr(callback, f"on_{mode}_batch_{hook}")(batch, logs)
 
     def _call_begin_hook(self, mode):
         getattr(self, f"on_{mode}_begin")()
@@ -90,6 +108,24 @@ class CallbackList:
 
     def on_batch_end(self, batch, logs=None):
         self._call_batch_hook("train", "end", batch, logs)
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self._call_batch_hook("train", "begin", batch, logs)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._call_batch_hook("train", "end", batch, logs)
+
+    def on_test_batch_begin(self, batch, logs=None):
+        self._call_batch_hook("test", "begin", batch, logs)
+
+    def on_test_batch_end(self, batch, logs=None):
+        self._call_batch_hook("test", "end", batch, logs)
+
+    def on_predict_batch_begin(self, batch, logs=None):
+        self._call_batch_hook("predict", "begin", batch, logs)
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self._call_batch_hook("predict", "end", batch, logs)
 
     def on_epoch_begin(self, epoch, logs=None):
         for callback in self.callbacks:
@@ -205,8 +241,8 @@ class BaseLogger(Callback):
         self.seen, self.totals = 0, {}
 
     def on_batch_end(self, batch, logs=None):
-        size = (logs or {}).get("size", 0) if self.params.get("samples") else 1
-        self.seen += size
+        size = (logs or {}).get("size", 0)
+        self.seen += size * (logs or {}).get("num_steps", 1)
         for name, value in (logs or {}).items():
             if name in self.stateful_metrics:
                 self.totals[name] = value
@@ -246,65 +282,36 @@ class ProgbarLogger(Callback):
     def on_train_begin(self, logs=None):
         self.verbose, self.epochs = self.params["verbose"], self.params["epochs"]
 
-    def _begin(self):
+    def on_epoch_begin(self, epoch, logs=None):
         self.seen = 0
         self.target = self.params["steps"] if self.use_steps else self.params["samples"]
+        if self.verbose and self.epochs > 1:
+            print(f"Epoch {epoch + 1}/{self.epochs}")
         self.progbar = Progbar(
             target=self.target,
-            verbose=self.params["verbose"],
+            verbose=self.verbose,
             stateful_metrics=self.stateful_metrics,
             unit_name="step" if self.use_steps else "sample",
         )
 
-    def on_epoch_begin(self, epoch, logs=None):
-        if self.epochs and self.epochs > 1 and self.verbose:
-            print(f"Epoch {epoch + 1}/{self.epochs}")
-        self._begin()
+    def on_batch_begin(self, batch, logs=None):
+        self.log_values = []
 
-    def on_test_begin(self, logs=None):
-        self._begin()
-
-    def on_predict_begin(self, logs=None):
-        self._begin()
-
-    def _step(self, logs):
-        logs = logs or {}
-        self.seen += logs.get("num_steps", 1) if self.use_steps else logs.get("size", 0)
-        values = (
-            [(k, logs[k]) for k in self.model.metrics_names if k in logs] if self.model._is_compiled else []
-        )
-        if self.target is None or self.seen < self.target:
-            self.progbar.update(self.seen, values)
-        else:
-            self.last = values
+    def _values(self, logs):
+        return [(k, logs[k]) for k in self.params["metrics"] if k in (logs or {})]
 
     def on_batch_end(self, batch, logs=None):
-        self._step(logs)
-
-    def on_test_batch_end(self, batch, logs=None):
-        self._step(logs)
-
-    def on_predict_batch_end(self, batch, logs=None):
-        self._step({k: v for k, v in (logs or {}).items() if k != "outputs"})
-
-    def _finish(self, values):
-        if self.progbar.target is None:
-            self.progbar.target = self.seen
-        self.progbar.update(self.seen, values)
+        logs = logs or {}
+        steps = logs.get("num_steps", 1)
+        self.seen += steps if self.use_steps else logs.get("size", 0) * steps
+        self.log_values = self._values(logs)
+        # The last batch is shown at the end of the epoch, with what validation gives.
+        if self.verbose and (self.target is None or self.seen < self.target):
+            self.progbar.update(self.seen, self.log_values)
 
     def on_epoch_end(self, epoch, logs=None):
-        names = self.params["metrics"]
-        own = [(k, (logs or {})[k]) for k in names if k in (logs or {})]
-        # Values of the whole epoch are shown as they are.
-        self.progbar.stateful_metrics |= {k for k, _ in own}
-        self.progbar._values.update({k: v for k, v in own if k in self.progbar._values})
-        self._finish(own)
-
-    def on_test_end(self, logs=None):
-        self._finish(getattr(self, "last", None))
-
-    def on_predict_end(self, logs=None):
-        self._finish(None)
+        if self.verbose:
+            self.progbar.update(self.seen, self.log_values + self._values(logs))
 
 
 @keras_export("keras.callbacks.History")

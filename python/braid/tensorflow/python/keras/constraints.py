@@ -3,6 +3,7 @@
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_object
 from braid.tensorflow.python.keras.utils.generic_utils import serialize_keras_object
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -80,10 +81,29 @@ class MinMaxNorm(Constraint):
         }
 
 
+@keras_export("keras.constraints.RadialConstraint", "keras.constraints.radial_constraint")
+class RadialConstraint(Constraint):
+    """The kernel of a 2-D convolution the same along each square around its middle."""
+
+    def __call__(self, w):
+        if w.shape.ndims != 4:
+            raise ValueError(f"The weight tensor must be of rank 4, but is of shape: {w.shape}")
+        size = w.shape[0].value
+        half = size // 2
+        diagonal = array_ops.stack([w[i, i] for i in range(size)])
+        # TensorFlow takes the middle's value before the middle of the diagonal, the n-th square's after it.
+        rings = [
+            max(abs(2 * i - size + 1), abs(2 * j - size + 1)) // 2 for i in range(size) for j in range(size)
+        ]
+        places = [half + r - size % 2 if r else max(half - 1, 0) for r in rings]
+        return array_ops.reshape(array_ops.gather(diagonal, places), array_ops.shape(w))
+
+
 max_norm = MaxNorm
 non_neg = NonNeg
 unit_norm = UnitNorm
 min_max_norm = MinMaxNorm
+radial_constraint = RadialConstraint
 maxnorm = MaxNorm
 nonneg = NonNeg
 unitnorm = UnitNorm

@@ -4,6 +4,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_object
 from braid.tensorflow.python.keras.utils.generic_utils import serialize_keras_object
 from braid.tensorflow.python.ops import init_ops
+from braid.tensorflow.python.ops import init_ops_v2
 from braid.tensorflow.python.util.tf_export import keras_export
 
 Initializer = init_ops.Initializer
@@ -51,6 +52,22 @@ class TruncatedNormal(init_ops.TruncatedNormal):
         super().__init__(mean=mean, stddev=stddev, seed=seed, dtype=dtype)
 
 
+# Those of TensorFlow 2.
+ZerosV2 = init_ops_v2.Zeros
+OnesV2 = init_ops_v2.Ones
+ConstantV2 = init_ops_v2.Constant
+RandomUniformV2 = init_ops_v2.RandomUniform
+RandomNormalV2 = init_ops_v2.RandomNormal
+TruncatedNormalV2 = init_ops_v2.TruncatedNormal
+VarianceScalingV2 = init_ops_v2.VarianceScaling
+OrthogonalV2 = init_ops_v2.Orthogonal
+IdentityV2 = init_ops_v2.Identity
+GlorotUniformV2 = init_ops_v2.GlorotUniform
+GlorotNormalV2 = init_ops_v2.GlorotNormal
+he_normalV2 = init_ops_v2.he_normal
+he_uniformV2 = init_ops_v2.he_uniform
+lecun_normalV2 = init_ops_v2.lecun_normal
+lecun_uniformV2 = init_ops_v2.lecun_uniform
 zero = zeros = Zeros
 one = ones = Ones
 constant = Constant

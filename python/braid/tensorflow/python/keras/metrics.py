@@ -40,6 +40,8 @@ _Counts = metrics_utils.ConfusionMatrix
 class Metric(Layer, metaclass=abc.ABCMeta):
     """A value over many batches. Subclasses define update_state, which returns an op, and result."""
 
+    _is_metric = True
+
     def __init__(self, name=None, dtype=None, **kwargs):
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.stateful = True

@@ -32,8 +32,12 @@ def model_from_json(json_string, custom_objects=None):
 
 @keras_export("keras.models.model_from_yaml")
 def model_from_yaml(yaml_string, custom_objects=None):
-    """Refused."""
-    raise NotImplementedError("tf.keras.models.model_from_yaml: use model_from_json")
+    """The model of what to_yaml has written, without weights. PyYAML is needed."""
+    try:
+        import yaml
+    except ImportError:
+        raise ImportError("Requires yaml module installed (`pip install pyyaml`).") from None
+    return model_from_config(yaml.safe_load(yaml_string), custom_objects=custom_objects)
 
 
 @keras_export("keras.models.load_model")

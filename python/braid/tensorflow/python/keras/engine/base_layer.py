@@ -11,6 +11,7 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import input_spec
 from braid.tensorflow.python.keras.engine import node as node_module
+from braid.tensorflow.python.keras.mixed_precision.experimental import policy
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.training.tracking import data_structures
 from braid.tensorflow.python.util import nest
@@ -26,6 +27,7 @@ _ALLOWED = {
     "batch_size",
     "weights",
     "activity_regularizer",
+    "autocast",
     "experimental_autocast",
 }
 
@@ -63,7 +65,8 @@ class Layer(trackable.Trackable):
         self._callable_losses = []
         self._metrics = []
         self._metrics_tensors = {}
-        self._dtype = None if dtype is None else dtypes.as_dtype(dtype).name
+        self._set_dtype_policy(dtype)
+        self._autocast = kwargs.get("autocast", base_layer_utils.v2_dtype_behavior_enabled())
         self._inbound_nodes = []
         self._outbound_nodes = []
         self._call_is_graph_network = False
@@ -103,6 +106,23 @@ class Layer(trackable.Trackable):
             inputs = [make(s) for s in shapes] if isinstance(shapes, list) else make(shapes)
             outputs = self.call(inputs)
         return nest.map_structure(lambda t: t.shape, outputs)
+
+    def compute_output_signature(self, input_signature):
+        """The outputs' TensorSpecs, for a structure of those of the inputs."""
+        from braid.tensorflow.python.framework import tensor_spec
+
+        flat = nest.flatten(input_signature)
+        for spec in flat:
+            if not isinstance(spec, tensor_spec.TensorSpec):
+                raise TypeError(
+                    "Only TensorSpec signature types are supported, but saw signature signature entry: "
+                    f"{spec}."
+                )
+        shapes = self.compute_output_shape(nest.map_structure(lambda s: s.shape, input_signature))
+        dtype = self._compute_dtype or flat[0].dtype
+        return nest.map_structure(
+            lambda s: tensor_spec.TensorSpec(s, dtype), base_layer_utils.shape_list(shapes)
+        )
 
     def compute_mask(self, inputs, mask=None):
         """The mask of the outputs. A layer that does not support masking refuses one."""
@@ -154,9 +174,50 @@ class Layer(trackable.Trackable):
         """The name scope of the layer's ops."""
         return ops.name_scope(self._name_scope())
 
+    # Types.
+
+    def _set_dtype_policy(self, dtype):
+        if isinstance(dtype, policy.Policy):
+            self._dtype_policy = dtype
+        elif isinstance(dtype, dict):
+            self._dtype_policy = policy.deserialize(dtype)
+        elif dtype:
+            self._dtype_policy = policy.Policy(dtypes.as_dtype(dtype).name)
+        else:
+            self._dtype_policy = policy.global_policy()
+
     @property
     def dtype(self):
-        return self._dtype
+        """The type of the weights."""
+        return self._dtype_policy.variable_dtype
+
+    @property
+    def _dtype(self):
+        return self._dtype_policy.variable_dtype
+
+    @_dtype.setter
+    def _dtype(self, value):
+        self._set_dtype_policy(value)
+
+    @property
+    def _compute_dtype(self):
+        """The type in which the layer computes."""
+        return self._dtype_policy.compute_dtype
+
+    def _maybe_cast_inputs(self, inputs):
+        """Floating inputs in the type in which the layer computes, if it casts them."""
+        dtype = self._compute_dtype
+        if not self._autocast or not dtype or not dtypes.as_dtype(dtype).is_floating:
+            return inputs
+        from braid.tensorflow.python.ops import math_ops
+
+        def cast(x):
+            known = getattr(x, "dtype", None)
+            if isinstance(known, dtypes.DType) and known.is_floating and known.base_dtype.name != dtype:
+                return math_ops.cast(x, dtype)
+            return x
+
+        return nest.map_structure(cast, inputs)
 
     @property
     def dynamic(self):
@@ -195,6 +256,7 @@ class Layer(trackable.Trackable):
         dtype = dtypes.as_dtype(dtype or self.dtype or backend.floatx())
         if self._dtype is None:
             self._dtype = dtype.base_dtype.name
+        cast = kwargs.get("experimental_autocast", True) and self._dtype_policy.should_cast_variables
         initializer = initializers.get(initializer)
         regularizer = _get_regularizer(regularizer)
         constraint = _get_constraint(constraint)
@@ -236,8 +298,12 @@ class Layer(trackable.Trackable):
             **more,
         )
         backend.track_variable(variable)
+        if cast and dtype.is_floating:
+            from braid.tensorflow.python.keras.mixed_precision.experimental import autocast_variable
+
+            variable = autocast_variable.AutoCastVariable(variable)
         if regularizer is not None:
-            self._handle_weight_regularization(name, variable, regularizer)
+            self._handle_weight_regularization(variable.name.split(":")[0], variable, regularizer)
         self._track_weight(variable, trainable)
         if name is not None and isinstance(variable, trackable.Trackable):
             self._track_trackable(variable, name=name, overwrite=True)
@@ -426,7 +492,7 @@ class Layer(trackable.Trackable):
         metrics = list(self._metrics)
         for layer in self._nested():
             metrics += layer.metrics
-        return metrics
+        return _unique(metrics)
 
     def add_metric(self, value, aggregation=None, name=None):
         """Adds a metric of the value of a tensor. aggregation: "mean"; None for the result of a Metric
@@ -436,23 +502,43 @@ class Layer(trackable.Trackable):
                 "We currently support only `mean` sample-wise metric aggregation. "
                 f"You provided aggregation=`{aggregation}`"
             )
-        metric = getattr(value, "_metric_obj", None)
-        if metric is None:
-            if aggregation is None:
+        own = getattr(value, "_metric_obj", None)
+        if name is None and own is None:
+            raise ValueError(
+                "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs), "
+                "name='mean_activation', aggregation='mean')`"
+            )
+        in_call = base_layer_utils.call_context().in_call
+        if own is not None and not in_call and getattr(self, "_is_graph_network", False):
+            raise ValueError(
+                "Using the result of calling a `Metric` object when calling `add_metric` on a Functional Model "
+                "is not supported. Please pass the Tensor to monitor directly."
+            )
+        name = own.name if own is not None else name
+        known = [m for m in self._metrics if m.name == name]
+        if len(known) > 1:
+            raise ValueError(
+                f"Please provide different names for the metrics you have added. We found {len(known)} metrics "
+                f'with the name: "{name}"'
+            )
+        if aggregation is None:
+            if not known and own is None:
                 raise ValueError(
-                    "Using the result of calling a `Metric` object when calling `add_metric` on a Functional "
-                    "Model needs the object; pass aggregation='mean' for a plain tensor"
+                    "We do not support adding an aggregated metric result tensor that is not the output of a "
+                    "`tf.keras.metrics.Metric` metric instance. Without having access to the metric instance we "
+                    "cannot reset the state of a metric after every epoch during training. You can create a "
+                    "`tf.keras.metrics.Metric` instance and pass the result here or pass an un-aggregated "
+                    "result with `aggregation` parameter set as `mean`. For example: "
+                    "`self.add_metric(tf.reduce_sum(inputs), name='mean_activation', aggregation='mean')`"
                 )
-            if name is None:
-                raise ValueError(
-                    "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs), "
-                    "name='mean_activation', aggregation='mean')`"
-                )
+            metric = known[0] if known else own
+        else:
             from braid.tensorflow.python.keras import metrics as metrics_module
 
-            metric = metrics_module.Mean(name=name, dtype=value.dtype)
+            metric = known[0] if known else metrics_module.Mean(name=name, dtype=value.dtype)
             value = metric(value)
-        self._metrics.append(metric)
+        if not known:
+            self._metrics.append(metric)
         self._metrics_tensors[metric.name] = value
 
     # Calls.
@@ -498,8 +584,15 @@ class Layer(trackable.Trackable):
             training = context.training
         with context.enter(self, inputs, training):
             with ops.name_scope(self._name_scope()):
+                input_spec.assert_input_compatibility(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)
-                outputs = self.call(inputs, *args, **kwargs)
+                with base_layer_utils.autocast_context_manager(self._compute_dtype):
+                    outputs = self.call(self._maybe_cast_inputs(inputs), *args, **kwargs)
+                if outputs is None:
+                    raise ValueError(
+                        "A layer's `call` method should return a Tensor or a list of Tensors, not None (layer: "
+                        f"{self.name})."
+                    )
                 self._handle_activity_regularization(inputs, outputs)
             self._set_mask_metadata(inputs, outputs, masks if has_mask else None)
         if base_layer_utils.have_all_keras_metadata(inputs) and not context.in_call:
@@ -531,10 +624,10 @@ class Layer(trackable.Trackable):
     def _maybe_build(self, inputs):
         if self.built:
             return
-        input_spec.assert_input_compatibility(self.input_spec, inputs, self.name)
         flat = nest.flatten(inputs)
-        if self._dtype is None and flat and hasattr(flat[0], "dtype"):
-            self._dtype = dtypes.as_dtype(flat[0].dtype).base_dtype.name
+        if self._compute_dtype is None and flat and hasattr(flat[0], "dtype"):
+            kind = dtypes.as_dtype(flat[0].dtype).base_dtype
+            self._dtype_policy = policy.with_input_dtype(self._dtype_policy, kind)
         if all(hasattr(x, "shape") for x in flat):
             shapes = nest.map_structure(lambda x: tensor_shape.TensorShape(x.shape), inputs)
         else:
@@ -690,6 +783,8 @@ class Layer(trackable.Trackable):
             self._track[:] = [(n, v) for n, v in self._track if n != name]
         if not _may_hold_layers(value) and not _is_variable(value):
             return
+        if getattr(value, "_is_metric", False) and not _has(self._metrics, value):
+            self._metrics.append(value)
         self._track.append((name, value))
         if no_dependency:
             self.__dict__.setdefault("_self_no_dependency", set()).add(name)

@@ -1,5 +1,6 @@
 """What layers share: making variables, the context of a call, and the way back from tensors to layers."""
 
+import contextlib
 import functools
 import threading
 
@@ -7,6 +8,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.util import nest
+from braid.tensorflow.python.util.tf_export import keras_export
 
 
 def make_variable(
@@ -114,6 +116,39 @@ class _Call:
 
 
 _call_context = CallContext()
+_v2_dtype_behavior = False
+
+
+def v2_dtype_behavior_enabled():
+    """Whether layers compute in floatx() by default, and cast inputs, as in TensorFlow 2."""
+    return _v2_dtype_behavior
+
+
+@keras_export("keras.layers.enable_v2_dtype_behavior")
+def enable_v2_dtype_behavior():
+    """Layers compute in floatx() by default, and cast their inputs, as in TensorFlow 2."""
+    global _v2_dtype_behavior
+    _v2_dtype_behavior = True
+
+
+@keras_export("keras.layers.disable_v2_dtype_behavior")
+def disable_v2_dtype_behavior():
+    """Layers take the type of their first input, as in TensorFlow 1."""
+    global _v2_dtype_behavior
+    _v2_dtype_behavior = False
+
+
+@contextlib.contextmanager
+def autocast_context_manager(dtype):
+    """A context in which AutoCastVariables of the default graph are read as `dtype`; None: as they are."""
+    graph = ops.get_default_graph()
+    old = getattr(graph, "_auto_cast_variable_read_dtype", None)
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    graph._auto_cast_variable_read_dtype = dtype if dtype is not None and dtype.is_floating else None
+    try:
+        yield
+    finally:
+        graph._auto_cast_variable_read_dtype = old
 
 
 def call_context():

@@ -21,10 +21,26 @@ class InputSpec:
         self.max_ndim = max_ndim
         self.min_ndim = min_ndim
         self.axes = {int(k): (None if v is None else int(v)) for k, v in (axes or {}).items()}
+        if self.axes and (self.ndim is not None or max_ndim is not None):
+            last = (self.ndim if self.ndim is not None else max_ndim) - 1
+            if max(self.axes) > last:
+                raise ValueError(f"Axis {max(self.axes)} is greater than the maximum allowed value: {last}")
 
     def __repr__(self):
         parts = [f"{k}={v}" for k, v in vars(self).items() if v not in (None, {})]
         return f"InputSpec({', '.join(parts)})"
+
+
+def to_tensor_shape(spec):
+    """The TensorShape that an InputSpec describes."""
+    if spec.shape is not None:
+        return tensor_shape.TensorShape(spec.shape)
+    if spec.ndim is None:
+        return tensor_shape.TensorShape(None)
+    shape = [None] * spec.ndim
+    for axis, length in spec.axes.items():
+        shape[axis] = length
+    return tensor_shape.TensorShape(shape)
 
 
 def assert_input_compatibility(input_spec, inputs, layer_name):

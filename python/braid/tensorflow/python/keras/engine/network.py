@@ -1,10 +1,12 @@
 """Network: layers as a graph from inputs to outputs, or as a class of the program's own."""
 
+import inspect
 import json
 import os
 
 import numpy as np
 
+from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import backend
@@ -92,6 +94,16 @@ class Network(base_layer.Layer):
                 name = f"{layer.name}_{number}"
                 number += 1
             self.output_names.append(name)
+        sizes = {
+            layer._batch_input_shape[0]
+            for layer in self._input_layers
+            if getattr(layer, "_batch_input_shape", None)
+        }
+        sizes.discard(None)
+        if len(sizes) > 1:
+            raise ValueError(
+                f"The specified batch sizes of the Input Layers are incompatible. Found batch sizes: {sizes}"
+            )
         for layer in self._input_layers:
             if not isinstance(layer, input_layer_module.InputLayer):
                 raise ValueError(
@@ -239,16 +251,35 @@ class Network(base_layer.Layer):
         scalars = lambda s: backend.placeholder(
             shape=s.as_list(), dtype=self.dtype or backend.floatx()
         )  # noqa: E731
-        with ops.name_scope(self.name):
-            if isinstance(shapes, list):
-                x = [scalars(s) for s in shapes]
-            elif isinstance(shapes, dict):
-                x = {k: scalars(s) for k, s in shapes.items()}
-            else:
-                x = scalars(shapes)
-            kwargs = {"training": False} if self._expects_training_arg else {}
+        if isinstance(shapes, list):
+            x = [scalars(s) for s in shapes]
+        elif isinstance(shapes, dict):
+            x = {k: scalars(s) for k, s in shapes.items()}
+        else:
+            x = scalars(shapes)
+        kwargs = {}
+        for parameter in list(inspect.signature(self.call).parameters.values())[1:]:
+            if parameter.default is parameter.empty and parameter.kind in (
+                parameter.POSITIONAL_OR_KEYWORD,
+                parameter.KEYWORD_ONLY,
+            ):
+                if parameter.name != "training":
+                    raise ValueError(
+                        "Currently, you cannot build your model if it has positional or keyword arguments that "
+                        "are not inputs to the model, but are required for its `call` method. Instead, in order "
+                        "to instantiate and build your model, `call` your model on real tensor data with all "
+                        "expected call arguments."
+                    )
+                kwargs["training"] = False
+        try:
             with base_layer_utils.call_context().enter(self, x, None):
                 self.call(x, **kwargs)
+        except (TypeError, errors.InvalidArgumentError) as e:
+            raise ValueError(
+                "You cannot build your model by calling `build` if your layers do not support float type inputs. "
+                "Instead, in order to instantiate and build your model, `call` your model on real tensor data "
+                f"(of the correct dtype). ({e})"
+            ) from e
         self.built = True
 
     def _maybe_build(self, inputs):
@@ -397,18 +428,23 @@ class Network(base_layer.Layer):
 
     def to_json(self, **kwargs):
         """The class and the settings as JSON."""
-        from braid.tensorflow.python.keras import backend as K
+        return json.dumps(self._updated_config(), default=_jsonable, **kwargs)
 
-        config = {
+    def _updated_config(self):
+        return {
             "class_name": type(self).__name__,
             "config": self.get_config(),
             "keras_version": "2.2.4-tf",
-            "backend": K.backend(),
+            "backend": backend.backend(),
         }
-        return json.dumps(config, default=_jsonable, **kwargs)
 
     def to_yaml(self, **kwargs):
-        raise NotImplementedError("Model.to_yaml: use to_json")
+        """The class and the settings as YAML. PyYAML is needed."""
+        try:
+            import yaml
+        except ImportError:
+            raise ImportError("Requires yaml module installed (`pip install pyyaml`).") from None
+        return yaml.dump(json.loads(self.to_json()), **kwargs)
 
     def summary(self, line_length=None, positions=None, print_fn=None):
         """Prints the layers with their shapes and numbers of weights."""

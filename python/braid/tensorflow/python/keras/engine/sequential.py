@@ -70,7 +70,7 @@ class Sequential(training.Model):
         for layer in new:
             output = layer(output)
             if isinstance(output, (list, tuple)):
-                raise TypeError(
+                raise (ValueError if last is None else TypeError)(
                     "All layers in a Sequential model should have a single output tensor. For multi-output "
                     "layers, use the functional API."
                 )
@@ -96,30 +96,26 @@ class Sequential(training.Model):
             return
         if input_shape is None:
             raise ValueError("You must provide an `input_shape` argument.")
-        self._build_input_shape = input_shape
-        shape = tuple(None if d is None else int(d) for d in tuple(input_shape))
-        self._build_with(shape, None)
+        self._build_input_shape = tuple(input_shape)
+        super().build(input_shape)
 
-    def _build_with(self, shape, dtype):
-        layers = list(self._stack)
-        x = input_layer.Input(
-            batch_shape=shape, dtype=dtype, name=(layers[0].name + "_input") if layers else None
-        )
-        self._stack = [x._keras_history[0]] + layers
-        compiled = self._is_compiled
-        self._connect(x, layers)
-        self._is_compiled = compiled
-
-    def _set_inputs_of_data(self, x):
-        """Builds from the first data."""
-        first = nest.flatten(x)[0]
-        if self._is_graph_network:
-            return
-        dtype = "int32" if getattr(first.dtype, "kind", "") in "iu" else None
-        self._build_with((None,) + tuple(first.shape[1:]), dtype)
+    def _set_inputs(self, inputs, outputs=None):
+        if isinstance(inputs, dict) and not self.built and not hasattr(self.layers[0], "_feature_columns"):
+            raise ValueError(
+                "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer as the first "
+                "layer is an error."
+            )
+        if not self.built and not isinstance(inputs, (dict, list, tuple)):
+            self._build_input_shape = (None,) + tuple(inputs.shape[1:])
+        super()._set_inputs(inputs, outputs)
 
     def _maybe_build(self, inputs):
         self.built = True
+
+    def compute_output_shape(self, input_shape):
+        for layer in self.layers:
+            input_shape = layer.compute_output_shape(input_shape)
+        return input_shape
 
     def call(self, inputs, training=None, mask=None):
         if self._is_graph_network:

@@ -4,10 +4,14 @@ compile() builds targets, losses and metrics on the model's outputs. The functio
 and prediction are made at their first use; each runs one batch in Keras' session.
 """
 
+import itertools
+
 import numpy as np
 
 from braid.tensorflow.python.distribute import distribution_strategy_context
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras import losses as losses_module
 from braid.tensorflow.python.keras import metrics as metrics_module
@@ -18,6 +22,7 @@ from braid.tensorflow.python.keras.engine import training_utils
 from braid.tensorflow.python.keras.engine.network import Network
 from braid.tensorflow.python.keras.utils import losses_utils
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
@@ -52,10 +57,9 @@ class Model(Network):
                 "Model.compile in the scope of a strategy of several replicas: use "
                 "tf.keras.estimator.model_to_estimator, or a strategy of one device"
             )
-        run_eagerly = kwargs.pop("run_eagerly", None)
+        self.run_eagerly = kwargs.pop("run_eagerly", None)
         kwargs.pop("experimental_run_tf_function", None)
-        if run_eagerly:
-            raise NotImplementedError("Model.compile(run_eagerly=True): Braid has no eager execution")
+        kwargs.pop("cloning", None)
         if distribute is not None:
             raise NotImplementedError(
                 "Model.compile(distribute=): use tf.estimator, or tf.train.replica_device_setter"
@@ -65,11 +69,20 @@ class Model(Network):
         }
         if kwargs:
             raise TypeError(f"Invalid keyword argument(s) in `compile`: {sorted(kwargs)}")
-        self.optimizer = optimizers.get(optimizer)
+        if isinstance(optimizer, (list, tuple)):
+            self.optimizer = [optimizers.get(o) for o in optimizer]
+        else:
+            self.optimizer = optimizers.get(optimizer)
         if isinstance(self.optimizer, trackable.Trackable):
             self._track_trackable(self.optimizer, name="optimizer", overwrite=True)
         self.loss = loss if loss is not None else {}
         self.loss_weights = loss_weights
+        if isinstance(metrics, metrics_module.Metric) or not (
+            metrics is None or isinstance(metrics, (list, tuple, dict))
+        ):
+            raise TypeError(
+                f"Type of `metrics` argument not understood. Expected a list or dictionary, found: {metrics}"
+            )
         self.sample_weight_mode = sample_weight_mode
         self._compile_metrics = metrics or []
         self._compile_weighted_metrics = weighted_metrics
@@ -85,33 +98,28 @@ class Model(Network):
     def _compile_outputs(self):
         """Builds targets, losses and metrics. Weights of examples are added when they are first given."""
         names = self.output_names
-        if isinstance(self.loss, dict):
-            unknown = set(self.loss) - set(names)
-            if unknown:
-                raise ValueError(
-                    f"Unknown entries in loss dictionary: {sorted(unknown)}. Only expected following keys: "
-                    f"{names}"
-                )
-            loss_list = [self.loss.get(name) for name in names]
-        else:
-            loss_list = training_utils.by_output(self.loss, names, "loss")
+        if isinstance(self.loss, dict) and self.loss:
+            for name in names:
+                if name not in self.loss:
+                    logging.warning(
+                        "Output %s missing from loss dictionary. We assume this was done on purpose. The fit "
+                        "and evaluate APIs will not be expecting any data to be passed to %s.",
+                        name,
+                        name,
+                    )
+        loss_list = training_utils.by_output(self.loss, names, "loss")
         self.loss_functions = [training_utils.get_loss_function(fn) for fn in loss_list]
+        self._sample_weight_modes = training_utils.sample_weight_modes(self.sample_weight_mode, names)
         self._loss_weights_list = [
             1.0 if w is None else w
             for w in training_utils.by_output(self.loss_weights, names, "loss_weights")
         ]
-        targets = self._given_targets
-        if targets is not None:
-            if isinstance(targets, dict):
-                targets = [targets.get(name) for name in names]
-            elif not isinstance(targets, (list, tuple)):
-                targets = [targets]
+        targets = self._target_tensors(self._given_targets, names)
         self._endpoints = []
         graph = self.outputs[0].graph
         with graph.as_default():
             for i, (name, output, fn) in enumerate(zip(names, self.outputs, self.loss_functions)):
-                given = targets[i] if targets is not None and i < len(targets) else None
-                self._endpoints.append(_Endpoint(name, output, fn, given))
+                self._endpoints.append(_Endpoint(name, output, fn, targets[i]))
             self._prepare_metrics()
             with_loss = [e for e in self._endpoints if e.loss is not None]
             self._output_loss_metrics = [
@@ -119,6 +127,35 @@ class Model(Network):
                 for e in with_loss
             ]
             self._build_total_loss(weighted=False)
+        # What is trained is settled here: `trainable` that is set later waits for the next compile.
+        self._collected_trainable_weights = self.trainable_weights
+
+    @staticmethod
+    def _target_tensors(given, names):
+        """A list of the target of each output, None where it has to be fed."""
+        if given is None or (isinstance(given, (list, tuple)) and not given):
+            return [None] * len(names)
+        if isinstance(given, dict):
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"Unknown entry in `target_tensors` dictionary: {unknown[0]}. Only expected the following "
+                    f"keys: {names}"
+                )
+            return [given.get(name) for name in names]
+        if isinstance(given, (list, tuple)):
+            if len(given) != len(names):
+                raise ValueError(
+                    "When passing a list as `target_tensors`, it should have one entry per model output. The "
+                    f"model has {len(names)} outputs, but you passed target_tensors={given}"
+                )
+            return list(given)
+        if len(names) != 1:
+            raise ValueError(
+                f"The model has {len(names)} outputs, but you passed a single tensor as `target_tensors`. "
+                "Expected a list or a dict of tensors."
+            )
+        return [given]
 
     def _prepare_metrics(self):
         """Makes the metrics' objects, and their names in results."""
@@ -128,7 +165,7 @@ class Model(Network):
         for given, weighted in ((self._compile_metrics, False), (self._compile_weighted_metrics, True)):
             lists = training_utils.metrics_of_outputs(given, names)
             for endpoint, metrics in zip(self._endpoints, lists):
-                if endpoint.loss is None and not metrics:
+                if endpoint.loss is None:
                     continue
                 for metric in metrics:
                     if metric is None:
@@ -165,7 +202,7 @@ class Model(Network):
                     self._metric_names.append(obj.name)
                     self._metric_objects.append(obj)
                     self._metric_tensors.append(obj(value))
-                if endpoint.loss.reduction == losses_utils.ReductionV2.NONE:
+                if getattr(endpoint.loss, "reduction", None) == losses_utils.ReductionV2.NONE:
                     value = losses_utils.reduce_weighted_loss(
                         value, losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
                     )
@@ -188,7 +225,7 @@ class Model(Network):
                 self._metric_names.append(obj.name)
                 self._metric_objects.append(obj)
                 self._metric_tensors.append(value)
-        for obj in base_layer.Layer.metrics.fget(self):
+        for obj in self._added_metrics():
             tensor = _tensor_of(self, obj)
             if tensor is not None and obj not in self._metric_objects:
                 self._metric_names.append(obj.name)
@@ -196,12 +233,7 @@ class Model(Network):
                 self._metric_tensors.append(tensor)
 
     def _temporal(self, endpoint):
-        mode = self.sample_weight_mode
-        if isinstance(mode, dict):
-            mode = mode.get(endpoint.name)
-        elif isinstance(mode, (list, tuple)):
-            mode = mode[self.output_names.index(endpoint.name)]
-        return mode == "temporal"
+        return self._sample_weight_modes[self.output_names.index(endpoint.name)] == "temporal"
 
     @property
     def metrics_names(self):
@@ -211,7 +243,16 @@ class Model(Network):
     @property
     def metrics(self):
         own = list(self._metric_objects) if getattr(self, "_endpoints", None) else []
-        return own + [m for m in super().metrics if m not in own]
+        return own + [m for m in self._added_metrics() if not any(m is o for o in own)]
+
+    def _added_metrics(self):
+        """The metrics that add_metric has added, those of layers before the model's own."""
+        inner = [
+            m
+            for layer in self._nested()
+            for m in (layer._added_metrics() if isinstance(layer, Model) else layer.metrics)
+        ]
+        return base_layer._unique(inner + list(self._metrics))
 
     @property
     def targets(self):
@@ -227,7 +268,13 @@ class Model(Network):
 
     @property
     def run_eagerly(self):
+        """False: Braid has no eager execution."""
         return False
+
+    @run_eagerly.setter
+    def run_eagerly(self, value):
+        if value:
+            raise NotImplementedError("Model.run_eagerly: Braid has no eager execution")
 
     def reset_metrics(self):
         """Begins the metrics anew."""
@@ -237,142 +284,187 @@ class Model(Network):
     # Data.
 
     def _set_inputs(self, inputs, outputs=None):
-        """Takes over what a subclass was first called with."""
-        if self._is_graph_network or self.inputs is not None:
-            return
-        if not base_layer_utils.have_all_keras_metadata(inputs) and any(
-            not K.is_placeholder(x) for x in nest.flatten(inputs) if isinstance(x, ops.Tensor)
-        ):
-            return
-        if outputs is None:
+        """Takes over what a subclass was first called with, or calls it on placeholders for arrays.
+
+        inputs: tensors, arrays, TensorSpecs or a list or dict of them.
+        """
+        if self._is_graph_network or self.inputs:
             return
         flat = nest.flatten(inputs)
-        self.inputs = self._feed_inputs = flat
-        self.input_names = self._feed_input_names = (
-            list(inputs) if isinstance(inputs, dict) else [f"input_{i + 1}" for i in range(len(flat))]
-        )
+        names = sorted(inputs) if isinstance(inputs, dict) else [f"input_{i + 1}" for i in range(len(flat))]
+        if outputs is not None:
+            if not base_layer_utils.have_all_keras_metadata(inputs) and not all(
+                K.is_placeholder(x) for x in flat if isinstance(x, ops.Tensor)
+            ):
+                return
+        else:
+            with K.get_graph().as_default():
+                made = [_symbolic(x, name) for x, name in zip(flat, names)]
+                if isinstance(inputs, dict):
+                    inputs = dict(zip(names, made))
+                elif isinstance(inputs, (list, tuple)):
+                    inputs = list(made)
+                else:
+                    (inputs,) = made
+                kwargs = {}
+                if self._expects_training_arg:
+                    kwargs["training"] = K.learning_phase()
+                self._self_building = True
+                try:
+                    outputs = self(inputs, **kwargs)
+                finally:
+                    self._self_building = False
+        self.inputs = nest.flatten(inputs)
+        self.input_names = names
+        fed = [(x, name) for x, name in zip(self.inputs, names) if K.is_placeholder(x)]
+        self._feed_inputs, self._feed_input_names = [x for x, _ in fed], [name for _, name in fed]
         self.outputs = nest.flatten(outputs)
         self.output_names = [f"output_{i + 1}" for i in range(len(self.outputs))]
         self._nested_inputs, self._nested_outputs = inputs, outputs
 
     def _ensure_inputs(self, x):
         """Builds a model that waits for its first data."""
-        if self.inputs is not None:
+        if self.inputs:
             return
-        first = x
-        if isinstance(x, (list, tuple)):
-            first = [np.asarray(a) if not hasattr(a, "shape") else a for a in x]
-            if len(first) and not all(hasattr(a, "shape") and len(a.shape) for a in first):
-                first = np.asarray(x)
-        elif isinstance(x, dict):
-            first = {k: np.asarray(v) for k, v in sorted(x.items())}
-        else:
-            first = np.asarray(x) if not hasattr(x, "shape") else x
-        if hasattr(self, "_set_inputs_of_data"):
-            self._set_inputs_of_data(first)
-            return
-
-        def make(a):
-            a = training_utils._as_array(a)
-            kind = np.dtype(a.dtype.name if hasattr(a.dtype, "name") else a.dtype).kind
-            dtype = K.floatx() if kind == "f" else a.dtype
-            return K.placeholder(shape=(None,) + tuple(a.shape[1:]), dtype=dtype)
-
-        if isinstance(first, dict):
-            inputs = {k: make(a) for k, a in first.items()}
-        elif isinstance(first, list):
-            inputs = [make(a) for a in first]
-        else:
-            inputs = make(first)
-        self.inputs = None
-        kwargs = {}
-        if self._expects_training_arg:
-            kwargs["training"] = K.learning_phase()
-        outputs = self(inputs, **kwargs)
-        if self.inputs is None:
-            self._set_inputs(inputs, outputs)
+        if isinstance(x, (list, tuple)) and not all(hasattr(a, "shape") for a in x):
+            x = np.asarray(x) if not any(hasattr(a, "shape") for a in x) else [np.asarray(a) for a in x]
+        elif not isinstance(x, (list, tuple, dict)) and not hasattr(x, "shape"):
+            x = training_utils._as_array(x)
+        for a in nest.flatten(x):
+            if K.is_sparse(a) or hasattr(a, "tocoo"):
+                raise ValueError(
+                    "All SparseTensor and RaggedTensor inputs must be explicitly declared using a keras.Input() "
+                    f"with sparse=True or ragged=True. We found an undeclared input {a}. For Sequential models, "
+                    "please add a keras.Input() as your first Layer."
+                )
+        self._set_inputs(nest.map_structure(training_utils._as_array, x))
 
     def _ready(self, x, compiled=True):
+        """Builds what waits for data. Returns the data: a generator whose first batch was looked at is another."""
         if compiled and not self._is_compiled:
             raise RuntimeError(
                 "You must compile your model before training/testing. Use `model.compile(optimizer, "
                 "loss)`."
             )
-        if not (
-            training_utils.is_dataset(x) or training_utils.is_iterator(x) or training_utils.is_generator(x)
-        ):
-            if x is not None:
-                self._ensure_inputs(x)
-        elif self.inputs is None:
-            if isinstance(x, training_utils.data_utils.Sequence):
-                self._ensure_inputs(x[0][0])
+        if not self.inputs and x is not None:
+            if training_utils.is_dataset(x) or training_utils.is_iterator(x):
+                first = training_utils.element_spec(x)
+                self._ensure_inputs(first[0] if isinstance(first, tuple) else first)
+            elif isinstance(x, training_utils.data_utils.Sequence):
+                first = x[0]
+                self._ensure_inputs(first[0] if isinstance(first, tuple) else first)
+            elif training_utils.is_generator(x):
+                first = next(x)
+                x = itertools.chain([first], x)
+                self._ensure_inputs(first[0] if isinstance(first, tuple) else first)
             else:
-                raise ValueError(
-                    f"Model {self.name} has no inputs yet: call build(input_shape), or give its first layer "
-                    "an input_shape, before it is fit to a dataset or a generator"
-                )
+                self._ensure_inputs(x)
         if compiled and self._endpoints is None:
             self._compile_outputs()
+        return x
 
-    def _arrays(self, x, y, sample_weight=None, class_weight=None, need_y=True):
-        """(inputs, targets, weights or None) as lists of arrays, after checks."""
-        inputs = training_utils.standardize(x, self._feed_input_names, "input")
-        # One dimension is added to vectors, unless the input is one.
+    def _check_batch_size(self, batch_size, steps, x):
+        """The size of batches, which the first layer may say. ValueError: another was asked for."""
+        if training_utils.is_dataset(x) or training_utils.is_generator(x):
+            if batch_size is not None and not training_utils.is_iterator(x):
+                raise ValueError(
+                    "The `batch_size` argument must not be specified for the given input type. Received "
+                    f"input: {x}, batch_size: {batch_size}"
+                )
+        fixed = None
+        layers = self._nested()
+        if layers and getattr(layers[0], "_batch_input_shape", None):
+            fixed = layers[0]._batch_input_shape[0]
+        if fixed is None:
+            return batch_size
+        if batch_size is not None and batch_size != fixed:
+            raise ValueError(
+                f"The `batch_size` argument value {batch_size} is incompatible with the specified batch size "
+                f"of your Input Layer: {fixed}"
+            )
+        if training_utils.is_dataset(x) or training_utils.is_iterator(x):
+            shape = nest.flatten(training_utils.element_spec(x))[0].shape
+            if shape.ndims and shape[0].value is not None and shape[0].value != fixed:
+                raise ValueError(
+                    f"The batch output shape of your `Dataset` is {shape[0].value}, which is incompatible with "
+                    f"the specified batch size of your Input Layer: {fixed}"
+                )
+            return batch_size
+        if steps is None and not training_utils.is_generator(x):
+            return fixed
+        return batch_size
+
+    def _standardize_user_data(
+        self, x, y=None, sample_weight=None, class_weight=None, batch_size=None, checked=True
+    ):
+        """(inputs, targets, weights or None) as lists of arrays, after checks.
+
+        checked: whether targets are compared with the outputs, too.
+        """
+        self._ready(x, compiled=y is not None)
+        shapes = [K.int_shape(t) for t in self._feed_inputs] if self._is_graph_network else None
+        names, tensors = self._feed_input_names, self._feed_inputs
+        if isinstance(x, (list, tuple)) and len(x) == len(self.inputs) != len(tensors):
+            x = [a for a, t in zip(x, self.inputs) if any(t is f for f in tensors)]
+        inputs = training_utils.standardize_input_data(
+            x, names, shapes, check_batch_axis=False, exception_prefix="input"
+        )
+        # A vector of examples is no matrix where the input has no other axis.
         inputs = [
-            a[:, 0] if hasattr(a, "ndim") and a.ndim == 2 and a.shape[1] == 1 and K.ndim(t) == 1 else a
-            for a, t in zip(inputs, self._feed_inputs)
+            a[:, 0] if isinstance(a, np.ndarray) and a.ndim == 2 and a.shape[1] == 1 and K.ndim(t) == 1 else a
+            for a, t in zip(inputs, tensors)
         ]
-        training_utils.check_shapes(inputs, self._feed_input_names, self._feed_inputs, "input")
-        if not need_y:
+        inputs = [_dense_if(a, t) for a, t in zip(inputs, tensors)]
+        if not self._is_compiled or (y is None and not any(e.is_fed for e in self._endpoints or ())):
+            return inputs, [], None
+        if y is None:
             return inputs, [], None
         feeds = [e for e in self._endpoints if e.is_fed]
         names = [e.name for e in feeds]
-        targets = training_utils.standardize(y, names, "target")
-        for i, (e, a) in enumerate(zip(feeds, targets)):
+        targets = training_utils.standardize_input_data(y, names, exception_prefix="target")
+        targets = [_dense_if(a, e.target) for a, e in zip(targets, feeds)]
+        for e, a in zip(feeds, targets):
             if a is None:
                 raise ValueError(f"Model {self.name}: no target is given for the output {e.name}")
-            if self._is_graph_network:  # the outputs of another are what `call` says
-                e.check_target(a)
-            if hasattr(a, "ndim") and a.ndim == K.ndim(e.target) - 1:
-                a = np.expand_dims(a, -1)  # ids in place of classes
-            targets[i] = a
-        given = training_utils.by_output(sample_weight, names, "sample_weight") if names else []
-        if isinstance(sample_weight, np.ndarray) or (
-            isinstance(sample_weight, (list, tuple)) and len(names) == 1 and len(sample_weight) != 1
-        ):
-            given = [np.asarray(sample_weight)] * len(names)
-        classes = class_weight
-        if isinstance(class_weight, dict) and class_weight and set(class_weight) <= set(self.output_names):
-            classes = [class_weight.get(name) for name in names]
-        elif isinstance(class_weight, (list, tuple)):
-            classes = list(class_weight)
-        else:
-            classes = [class_weight] * len(names)
-        weights = [training_utils.standardize_weights(t, w, c) for t, w, c in zip(targets, given, classes)]
-        if all(w is None for w in weights):
+        modes = [self._sample_weight_modes[self.output_names.index(name)] for name in names]
+        given = training_utils.standardize_sample_weights(sample_weight, names)
+        classes = training_utils.standardize_class_weights(class_weight, names)
+        weights = [
+            training_utils.standardize_weights(*values) for values in zip(targets, given, classes, modes)
+        ]
+        training_utils.check_array_lengths(inputs, targets, weights)
+        if checked and self._is_graph_network:
+            training_utils.check_loss_and_target_compatibility(
+                targets, [e.loss for e in feeds], [e.feed_shape() for e in feeds]
+            )
+        targets = [
+            np.expand_dims(a, -1) if isinstance(a, np.ndarray) and a.ndim == K.ndim(e.target) - 1 else a
+            for e, a in zip(feeds, targets)
+        ]  # ids in place of classes
+        if all(w is None for w in weights) and not any(modes):
             return inputs, targets, None
-        return (
-            inputs,
-            targets,
-            [np.ones(len(t), K.floatx()) if w is None else w for w, t in zip(weights, targets)],
-        )
+        ones = lambda t, mode: np.ones(t.shape[: 2 if mode == "temporal" else 1], K.floatx())  # noqa: E731
+        weights = [ones(t, m) if w is None else w for w, t, m in zip(weights, targets, modes)]
+        return inputs, targets, weights
 
     # Functions of a batch.
-
-    @property
-    def _collected_trainable_weights(self):
-        return self.trainable_weights
 
     def _function(self, kind, weighted):
         """The function for "train", "test" or "predict"."""
         if kind != "predict" and weighted and not self._weighted:
             with self.outputs[0].graph.as_default():
                 self._build_total_loss(weighted=True)
-        key = (kind, tuple(id(w) for w in self.trainable_weights) if kind == "train" else ())
-        if key not in self._functions:
+        if kind == "train" and len(self._collected_trainable_weights) != len(self.trainable_weights):
+            logging.log_first_n(
+                logging.WARN,
+                "Discrepancy between trainable weights and collected trainable weights, did you set "
+                "`model.trainable` without calling `model.compile` after ?",
+                1,
+            )
+        if kind not in self._functions:
             with self.outputs[0].graph.as_default():
-                self._functions[key] = getattr(self, f"_make_{kind}")()
-        return self._functions[key]
+                self._functions[kind] = getattr(self, f"_make_{kind}")()
+        return self._functions[kind]
 
     def _feeds(self):
         feeds = list(self._feed_inputs) + [e.target for e in self._endpoints if e.is_fed]
@@ -387,21 +479,23 @@ class Model(Network):
 
     def _make_train(self):
         with K.name_scope("training"):
-            with K.name_scope(type(self.optimizer).__name__):
-                updates = self.optimizer.get_updates(
-                    loss=self.total_loss, params=self._collected_trainable_weights
-                )
+            updates = self._train_updates()
         if getattr(self, "_loaded", None) is not None:  # load_weights came before the slots
             self._loaded.restore_new_objects(K.get_session())
         updates = list(updates) + self._layer_updates()
-        self.train_function = K.function(
-            self._feeds() + self._phase(),
-            [self.total_loss] + self._metric_tensors,
-            updates=updates,
-            name="train_function",
-            **self._run_kwargs,
-        )
+        with K.name_scope("training"):
+            self.train_function = K.function(
+                self._feeds() + self._phase(),
+                [self.total_loss] + self._metric_tensors,
+                updates=updates,
+                name="train_function",
+                **self._run_kwargs,
+            )
         return self.train_function
+
+    def _train_updates(self):
+        """The ops that make a step."""
+        return self.optimizer.get_updates(loss=self.total_loss, params=self._collected_trainable_weights)
 
     def _layer_updates(self):
         mine = {id(u) for m in self._metric_objects for u in m._updates}
@@ -409,42 +503,54 @@ class Model(Network):
         return [u for u in base_layer._unique(updates) if id(u) not in mine]
 
     def _make_test(self):
-        self.test_function = K.function(
-            self._feeds() + self._phase(),
-            [self.total_loss] + self._metric_tensors,
-            updates=self.state_updates,
-            name="test_function",
-            **self._run_kwargs,
-        )
+        with K.name_scope("evaluation"):
+            self.test_function = K.function(
+                self._feeds() + self._phase(),
+                [self.total_loss] + self._metric_tensors,
+                updates=self.state_updates,
+                name="test_function",
+                **self._run_kwargs,
+            )
         return self.test_function
 
     def _make_predict(self):
-        self.predict_function = K.function(
-            list(self._feed_inputs) + self._phase(),
-            list(self.outputs),
-            updates=self.state_updates,
-            name="predict_function",
-        )
+        with K.name_scope("predict"):
+            self.predict_function = K.function(
+                list(self._feed_inputs) + self._phase(),
+                list(self.outputs),
+                updates=self.state_updates,
+                name="predict_function",
+            )
         return self.predict_function
 
     def _run(self, kind, inputs, targets=(), weights=None):
         if kind == "predict":
-            function = self._predict_fn()
-            return function(list(inputs) + [False] * len(self._phase()))
-        function = self._function(kind, weights is not None)
-        values = list(inputs) + list(targets)
-        if self._weighted:
-            if weights is None:
-                weights = [np.ones(len(t), K.floatx()) for t in targets]
-            values += list(weights)
+            function, values = self._predict_fn(), list(inputs)
+        else:
+            function = self._function(kind, weights is not None)
+            values = list(inputs) + list(targets)
+            if self._weighted:
+                if weights is None:
+                    weights = self._all_ones(targets)
+                values += list(weights)
+        symbolic = [i for i, v in enumerate(values) if training_utils.is_tensor(v)]
+        if symbolic:  # what tensors of the program give is fed
+            for i, value in zip(symbolic, K.get_session().run([values[i] for i in symbolic])):
+                values[i] = value
         return list(function(values + [kind == "train"] * len(self._phase())))
+
+    def _all_ones(self, targets):
+        fed = [e for e in self._endpoints if e.is_fed]
+        return [
+            np.ones(np.shape(t)[: 2 if self._temporal(e) else 1], K.floatx()) for e, t in zip(fed, targets)
+        ]
 
     def _predict_fn(self):
         functions = self.__dict__.setdefault("_functions", {})
-        if ("predict",) not in functions:
+        if "predict" not in functions:
             with self.outputs[0].graph.as_default():
-                functions["predict",] = self._make_predict()
-        return functions["predict",]
+                functions["predict"] = self._make_predict()
+        return functions["predict"]
 
     # Loops.
 
@@ -475,98 +581,203 @@ class Model(Network):
         x, y: arrays, lists of them, or dicts by names; or x is a Dataset, a Sequence or a generator of (x, y)
         or (x, y, weights). batch_size: 32 if None. validation_split: the part of the arrays' end to validate
         on. validation_data: (x, y) or (x, y, weights), a Dataset or a Sequence. steps_per_epoch: for data
-        without an end. max_queue_size, workers, use_multiprocessing: of TensorFlow; batches of generators are
-        taken in this thread.
+        without an end. max_queue_size, workers: how many batches of generators are made ahead, by how many
+        threads; in this thread if workers is 0.
         """
         if "nb_epoch" in kwargs:
             epochs = kwargs.pop("nb_epoch")
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
-        del max_queue_size, workers, use_multiprocessing
-        from braid.tensorflow.python.keras import callbacks as cbks
-
-        self._ready(x)
+        batch_size = self._check_batch_size(batch_size, steps_per_epoch, x)
+        options = dict(
+            max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing
+        )
+        x = self._ready(x)
         validation = None
-        if validation_data is not None and not isinstance(validation_data, (list, tuple)):
-            validation = (validation_data, None, None)
-        elif validation_data:
-            if len(validation_data) not in (2, 3):
-                raise ValueError(
-                    "When passing a `validation_data` argument, it must contain either 2 items (x_val, "
-                    "y_val), or 3 items (x_val, y_val, val_sample_weights). "
-                    f"However we received `validation_data={validation_data}`"
-                )
-            validation = tuple(validation_data) + (None,) * (3 - len(validation_data))
+        if validation_data is not None and not (
+            isinstance(validation_data, (list, tuple)) and not len(validation_data)
+        ):
+            validation = _unpacked(validation_data)
         elif validation_split and 0.0 < validation_split < 1.0:
-            inputs, targets, weights = self._arrays(x, y, sample_weight, class_weight)
-            at = int(len(inputs[0]) * (1.0 - validation_split))
+            if training_utils.is_dataset(x) or training_utils.is_iterator(x):
+                raise ValueError(
+                    "`validation_split` argument is not supported when input `x` is a dataset or a dataset "
+                    f"iterator. Received: x={x}, validation_split={validation_split}"
+                )
+            if training_utils.is_generator(x):
+                raise ValueError(
+                    "If your data is in the form of a Python generator, you cannot use `validation_split`."
+                )
+            if any(training_utils.is_tensor(a) for a in nest.flatten(x)):
+                raise ValueError(
+                    "If your data is in the form of symbolic tensors, you cannot use `validation_split`."
+                )
+            inputs, targets, weights = self._standardize_user_data(x, y, sample_weight, class_weight)
+            at = int(inputs[0].shape[0] * (1.0 - validation_split))
             part = lambda arrays, s: None if arrays is None else [a[s] for a in arrays]  # noqa: E731
             head, tail = slice(0, at), slice(at, None)
             validation = (part(inputs, tail), part(targets, tail), part(weights, tail))
             x, y, sample_weight = part(inputs, head), part(targets, head), part(weights, head)
             class_weight = None
+        elif validation_steps:
+            raise ValueError("`validation_steps` should not be specified if `validation_data` is None.")
         batches = training_utils.Batches(
-            self, x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight, "train"
+            self,
+            x,
+            y,
+            sample_weight,
+            batch_size,
+            steps_per_epoch,
+            shuffle,
+            class_weight,
+            "train",
+            steps_name="steps_per_epoch",
+            epochs=epochs,
+            **options,
         )
         if validation is not None:
             validation = training_utils.Batches(
-                self, *validation, batch_size, validation_steps, False, None, "test"
+                self,
+                *validation,
+                (batches._batch_size or 32) if validation_steps is None else None,
+                validation_steps,
+                False,
+                None,
+                "test",
+                steps_name="validation_steps",
+                **options,
             )
-        names = self.metrics_names
-        labels = names + ["val_" + n for n in names] if validation is not None else names
-        by_samples = batches.of_arrays() and steps_per_epoch is None
-        callbacks = cbks.configure_callbacks(
+        try:
+            return self._fit(
+                batches, validation, callbacks, verbose, range(initial_epoch, epochs), validation_freq
+            )
+        finally:
+            batches.close()
+            if validation is not None:
+                validation.close()
+
+    def _fit(self, batches, validation, callbacks, verbose, epochs, validation_freq):
+        """Runs the epochs."""
+        from braid.tensorflow.python.keras import callbacks as cbks
+
+        by_samples = batches.of_arrays()
+        if verbose and not training_utils.is_generator(batches._x):
+            count, what = (batches.samples, "samples") if by_samples else (batches.steps, "steps")
+            note = f"Train on {count} {what if by_samples or batches.is_dataset else 'samples'}"
+            if validation is not None:
+                number = validation.samples if validation.of_arrays() else validation.steps
+                note += f", validate on {number} {'samples' if validation.of_arrays() else 'steps'}"
+            print(note)
+        callbacks, bar = cbks.configure_loop(
             callbacks,
             self,
             do_validation=validation is not None,
-            batch_size=batches._batch_size if batches.of_arrays() else None,
-            epochs=epochs,
-            steps_per_epoch=None if by_samples else batches.steps,
-            samples=batches.samples,
+            batch_size=batches._batch_size,
+            epochs=epochs.stop,
+            steps=batches.steps if not by_samples else None,
+            samples=batches.samples if by_samples else batches.steps,
             verbose=verbose,
-            count_mode="samples" if by_samples else "steps",
-            metric_labels=labels,
+            use_steps=not by_samples,
+            mode="train",
         )
-        if by_samples and verbose:
-            note = f"Train on {batches.samples} samples"
-            if validation is not None and validation.of_arrays():
-                note += f", validate on {validation.samples} samples"
-            print(note)
-        self.stop_training = False
-        callbacks.on_train_begin()
-        for epoch in range(initial_epoch, epochs):
-            callbacks.on_epoch_begin(epoch, {})
-            self.reset_metrics()
-            logs = dict(zip(names, self._epoch("train", batches, callbacks)))
-            if validation is not None and _validates(epoch, validation_freq):
-                self.reset_metrics()
-                values = self._epoch("test", validation, None)
-                logs.update(zip(("val_" + n for n in names), values))
-            callbacks.on_epoch_end(epoch, logs)
-            if self.stop_training or batches.exhausted:
+        model = callbacks.model
+        model.stop_training = False
+        callbacks._call_begin_hook("train")
+        bar.on_train_begin()
+        for epoch in epochs:
+            if model.stop_training:
                 break
-        callbacks.on_train_end()
+            logs = {}
+            self.reset_metrics()
+            callbacks.on_epoch_begin(epoch, logs)
+            bar.on_epoch_begin(epoch, logs)
+            values = self._epoch("train", batches, callbacks, bar)
+            logs.update(zip(self.metrics_names, values))
+            if (
+                validation is not None
+                and training_utils.should_run_validation(validation_freq, epoch)
+                and not model.stop_training
+            ):
+                self.reset_metrics()
+                callbacks._call_begin_hook("test")
+                values = self._epoch("test", validation, callbacks, None)
+                callbacks._call_end_hook("test")
+                logs.update(zip(["val_" + n for n in self.metrics_names], values))
+            callbacks.on_epoch_end(epoch, logs)
+            bar.on_epoch_end(epoch, logs)
+        callbacks._call_end_hook("train")
         return self.history
 
-    def _epoch(self, kind, batches, callbacks):
-        """Runs all batches. Returns the mean loss and the metrics."""
-        total, weight, last = 0.0, 0, None
-        hook = {"train": "train", "test": "test"}[kind]
-        for i, (inputs, targets, weights, count) in enumerate(batches):
-            if callbacks is not None:
-                callbacks._call_batch_hook(hook, "begin", i, {"batch": i, "size": count})
+    def _epoch(self, kind, batches, callbacks, bar):
+        """Runs all batches. Returns the mean loss and the metrics; the outputs of each batch for "predict"."""
+        total, count, last, outputs = 0.0, 0, None, []
+        for i, (inputs, targets, weights, share, size) in enumerate(batches):
+            logs = {"batch": i, "size": size}
+            callbacks._call_batch_hook(kind, "begin", i, logs)
+            if bar is not None:
+                bar.on_batch_begin(i, logs)
             last = self._run(kind, inputs, targets, weights)
-            share = count if batches.of_arrays() else 1
-            total, weight = total + last[0] * share, weight + share
-            if callbacks is not None:
-                logs = {"batch": i, "size": count}
+            if kind == "predict":
+                for value in last if batches.of_arrays() else ():
+                    if np.ndim(value) and len(value) != size:
+                        raise ValueError(
+                            "Mismatch between expected batch size and model output batch size. Output shape = "
+                            f"{value.shape}, expected output shape = shape {(size,) + value.shape[1:]}"
+                        )
+                outputs.append(last)
+                logs["outputs"] = last
+            else:
+                total, count = total + last[0] * share, count + share
                 logs.update(zip(self.metrics_names, last))
-                callbacks._call_batch_hook(hook, "end", i, logs)
-                if kind == "train" and self.stop_training:
-                    break
+            callbacks._call_batch_hook(kind, "end", i, logs)
+            if bar is not None:
+                bar.on_batch_end(i, logs)
+            if callbacks.model.stop_training:
+                break
+        if batches.exhausted:
+            callbacks.model.stop_training = True
         if last is None:
             raise ValueError("Empty training data." if kind == "train" else "Empty data.")
-        return [total / weight] + list(last[1:])
+        if batches.steps is None:  # the first pass over a dataset counts its batches
+            batches.steps_seen = i + 1
+            if bar is not None and kind == "train":
+                bar.params["steps"] = bar.progbar.target = i + 1
+        return outputs if kind == "predict" else [total / count] + list(last[1:])
+
+    def _loop(self, kind, x, y, sample_weight, batch_size, steps, callbacks, verbose, options):
+        """One pass over data for evaluate and predict."""
+        from braid.tensorflow.python.keras import callbacks as cbks
+
+        batch_size = self._check_batch_size(batch_size, steps, x)
+        x = self._ready(x, compiled=kind != "predict")
+        batches = training_utils.Batches(
+            self, x, y, sample_weight, batch_size, steps, False, None, kind, **options
+        )
+        by_samples = batches.of_arrays()
+        callbacks, bar = cbks.configure_loop(
+            callbacks,
+            self,
+            batch_size=batches._batch_size,
+            epochs=1,
+            steps=None if by_samples else batches.steps,
+            samples=batches.samples if by_samples else batches.steps,
+            verbose=verbose,
+            use_steps=not by_samples,
+            mode=kind,
+        )
+        callbacks.model.stop_training = False
+        try:
+            if kind == "test":
+                self.reset_metrics()
+            callbacks._call_begin_hook(kind)
+            bar.on_train_begin()
+            bar.on_epoch_begin(0, {})
+            values = self._epoch(kind, batches, callbacks, bar)
+            bar.on_epoch_end(0, dict(zip(self.metrics_names, values)) if kind == "test" else {})
+            callbacks._call_end_hook(kind)
+            return values
+        finally:
+            batches.close()
 
     def evaluate(
         self,
@@ -582,26 +793,10 @@ class Model(Network):
         use_multiprocessing=False,
     ):
         """The loss and the metrics over data, as a list; the loss alone if there are no metrics. See fit."""
-        del max_queue_size, workers, use_multiprocessing
-        from braid.tensorflow.python.keras import callbacks as cbks
-
-        self._ready(x)
-        batches = training_utils.Batches(self, x, y, sample_weight, batch_size, steps, False, None, "test")
-        callbacks = cbks.configure_callbacks(
-            callbacks,
-            self,
-            batch_size=batches._batch_size if batches.of_arrays() else None,
-            epochs=1,
-            steps_per_epoch=None if batches.of_arrays() else batches.steps,
-            samples=batches.samples,
-            verbose=verbose,
-            count_mode="samples" if batches.of_arrays() else "steps",
-            mode="test",
+        options = dict(
+            max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing
         )
-        self.reset_metrics()
-        callbacks._call_begin_hook("test")
-        values = self._epoch("test", batches, callbacks)
-        callbacks._call_end_hook("test")
+        values = self._loop("test", x, y, sample_weight, batch_size, steps, callbacks, verbose, options)
         return values[0] if len(values) == 1 else values
 
     def predict(
@@ -616,30 +811,10 @@ class Model(Network):
         use_multiprocessing=False,
     ):
         """The outputs for data: an array, or a list of them. See fit."""
-        del max_queue_size, workers, use_multiprocessing
-        from braid.tensorflow.python.keras import callbacks as cbks
-
-        self._ready(x, compiled=False)
-        data = _Predictable(self)
-        batches = training_utils.Batches(data, x, None, None, batch_size, steps, False, None, "predict")
-        callbacks = cbks.configure_callbacks(
-            callbacks,
-            self,
-            batch_size=batches._batch_size if batches.of_arrays() else None,
-            epochs=1,
-            steps_per_epoch=None if batches.of_arrays() else batches.steps,
-            samples=batches.samples,
-            verbose=verbose,
-            count_mode="samples" if batches.of_arrays() else "steps",
-            mode="predict",
+        options = dict(
+            max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing
         )
-        callbacks._call_begin_hook("predict")
-        parts = []
-        for i, (inputs, _, _, count) in enumerate(batches):
-            callbacks._call_batch_hook("predict", "begin", i, {"batch": i, "size": count})
-            parts.append(self._run("predict", inputs))
-            callbacks._call_batch_hook("predict", "end", i, {"batch": i, "size": count, "outputs": parts[-1]})
-        callbacks._call_end_hook("predict")
+        parts = self._loop("predict", x, None, None, batch_size, steps, callbacks, verbose, options)
         outputs = [_joined([p[i] for p in parts]) for i in range(len(self.outputs))]
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -652,17 +827,28 @@ class Model(Network):
         return self._on_batch("test", x, y, sample_weight, None, reset_metrics)
 
     def _on_batch(self, kind, x, y, sample_weight, class_weight, reset_metrics):
-        self._ready(x)
+        if training_utils.is_dataset(x) or training_utils.is_iterator(x):
+            batches = training_utils.Batches(
+                self, self._ready(x), y, sample_weight, None, 1, False, class_weight, kind
+            )
+            inputs, targets, weights, _, _ = next(iter(batches))
+        else:
+            self._ready(x)
+            inputs, targets, weights = self._standardize_user_data(x, y, sample_weight, class_weight)
+        values = self._run(kind, inputs, targets, weights)
         if reset_metrics:
             self.reset_metrics()
-        inputs, targets, weights = self._arrays(x, y, sample_weight, class_weight)
-        values = self._run(kind, inputs, targets, weights)
         return values[0] if len(values) == 1 else values
 
     def predict_on_batch(self, x):
         """The outputs for a batch."""
-        self._ready(x, compiled=False)
-        inputs, _, _ = self._arrays(x, None, need_y=False)
+        if training_utils.is_dataset(x) or training_utils.is_iterator(x):
+            x = self._ready(x, compiled=False)
+            batches = training_utils.Batches(self, x, None, None, None, 1, False, None, "predict")
+            inputs, _, _, _, _ = next(iter(batches))
+        else:
+            self._ready(x, compiled=False)
+            inputs, _, _ = self._standardize_user_data(x)
         outputs = self._run("predict", inputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -694,6 +880,9 @@ class Model(Network):
             validation_steps=validation_steps,
             validation_freq=validation_freq,
             class_weight=class_weight,
+            max_queue_size=max_queue_size,
+            workers=workers,
+            use_multiprocessing=use_multiprocessing,
             shuffle=shuffle,
             initial_epoch=initial_epoch,
         )
@@ -709,7 +898,15 @@ class Model(Network):
         verbose=0,
     ):
         """evaluate, for a generator."""
-        return self.evaluate(generator, steps=steps, callbacks=callbacks, verbose=verbose)
+        return self.evaluate(
+            generator,
+            steps=steps,
+            callbacks=callbacks,
+            max_queue_size=max_queue_size,
+            workers=workers,
+            use_multiprocessing=use_multiprocessing,
+            verbose=verbose,
+        )
 
     def predict_generator(
         self,
@@ -722,17 +919,15 @@ class Model(Network):
         verbose=0,
     ):
         """predict, for a generator."""
-        return self.predict(generator, steps=steps, callbacks=callbacks, verbose=verbose)
-
-
-class _Predictable:
-    """A model for batches without targets."""
-
-    def __init__(self, model):
-        self._model = model
-
-    def _arrays(self, x, y=None, sample_weight=None, class_weight=None, need_y=False):
-        return self._model._arrays(x, None, need_y=False)
+        return self.predict(
+            generator,
+            steps=steps,
+            callbacks=callbacks,
+            max_queue_size=max_queue_size,
+            workers=workers,
+            use_multiprocessing=use_multiprocessing,
+            verbose=verbose,
+        )
 
 
 class _Endpoint:
@@ -780,33 +975,20 @@ class _Endpoint:
             reduction = losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
         return losses_utils.reduce_weighted_loss(weighted, reduction=reduction)
 
-    def check_target(self, array):
-        """ValueError where the target's shape cannot be that of the output."""
-        if not hasattr(array, "shape") or isinstance(array, ops.Tensor):
-            return
-        want, got = K.int_shape(self.output), tuple(array.shape)
+    def feed_shape(self):
+        """The shape that targets have to have; None where the loss of the program's own takes any."""
         fn = getattr(self.loss, "fn", None)
+        shape = K.int_shape(self.output)
         if fn is losses_module.sparse_categorical_crossentropy:
-            want = want[:-1] + (1,)
-            if len(got) == len(want) - 1:
-                return
-        elif not (
-            isinstance(self.loss, losses_module.LossFunctionWrapper)
-            and hasattr(fn, "__module__")
-            and fn.__module__ == losses_module.__name__
-        ):
-            return  # only the loss of the program's own knows
-        if len(want) != len(got):
-            raise ValueError(
-                f"Error when checking target: expected {self.name} to have {len(want)} dimensions, but got "
-                f"array with shape {got}"
-            )
-        for w, g in zip(want[1:], got[1:]):
-            if w is not None and w != g:
-                raise ValueError(
-                    f"Error when checking target: expected {self.name} to have shape {want[1:]} but got "
-                    f"array with shape {got[1:]}"
-                )
+            if K.image_data_format() == "channels_first" and len(shape) in (4, 5):
+                return (shape[0], 1) + shape[2:]
+            return shape[:-1] + (1,)
+        if not isinstance(self.loss, losses_module.Loss):
+            return None
+        if isinstance(self.loss, losses_module.LossFunctionWrapper):
+            if getattr(losses_module, getattr(fn, "__name__", ""), None) is None:
+                return None
+        return shape
 
 
 def _call_metric(obj, endpoint, mask, sample_weight):
@@ -841,10 +1023,32 @@ def _joined(parts):
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=0)
 
 
-def _validates(epoch, validation_freq):
-    one_based = epoch + 1
-    if isinstance(validation_freq, int):
-        if validation_freq < 1:
-            raise ValueError("`validation_freq` can not be less than 1.")
-        return one_based % validation_freq == 0
-    return one_based in validation_freq
+def _dense_if(a, tensor):
+    """The array, dense where it is a matrix of SciPy and the tensor is dense."""
+    return a.toarray() if hasattr(a, "tocoo") and not K.is_sparse(tensor) else a
+
+
+def _symbolic(x, name):
+    """The tensor x, or a placeholder for arrays like x."""
+    if isinstance(x, ops.Tensor):
+        return x
+    shape = x.shape.as_list() if isinstance(x.shape, tensor_shape.TensorShape) else list(x.shape)
+    if len(shape) == 1:
+        shape = [None, 1]  # data are fed so
+    dtype = dtypes.as_dtype(x.dtype)
+    return K.placeholder(
+        shape=[None] + shape[1:], dtype=K.floatx() if dtype.is_floating else dtype, name=name
+    )
+
+
+def _unpacked(data):
+    """(x, y, weights) of data for validation."""
+    if not isinstance(data, (list, tuple)):
+        return data, None, None
+    if len(data) not in (2, 3):
+        raise ValueError(
+            "When passing a `validation_data` argument, it must contain either 2 items (x_val, y_val), or 3 "
+            "items (x_val, y_val, val_sample_weights), or alternatively it could be a dataset or a dataset or "
+            f"a dataset iterator. However we received `validation_data={data}`"
+        )
+    return tuple(data) + (None,) * (3 - len(data))

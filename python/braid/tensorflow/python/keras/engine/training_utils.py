@@ -1,13 +1,20 @@
 """Data for fit, evaluate and predict: arrays by the names of inputs, and batches of them."""
 
+import collections.abc
+
 import numpy as np
 
 from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras import losses
 from braid.tensorflow.python.keras import metrics as metrics_module
 from braid.tensorflow.python.keras.utils import data_utils
+from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.keras.utils import losses_utils
+from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import variables
+from braid.tensorflow.python.util import nest
 
 
 def is_dataset(x):
@@ -22,16 +29,63 @@ def is_iterator(x):
     return hasattr(x, "get_next") and hasattr(x, "initializer")
 
 
+def element_spec(x):
+    """The structure of a dataset's or an iterator's elements, as TensorSpecs."""
+    from braid.tensorflow.python.data.ops import dataset_ops
+    from braid.tensorflow.python.framework import tensor_spec
+
+    return nest.map_structure(
+        tensor_spec.TensorSpec,
+        dataset_ops.get_legacy_output_shapes(x),
+        dataset_ops.get_legacy_output_types(x),
+    )
+
+
 def is_generator(x):
     """Whether x gives batches one after another."""
     return isinstance(x, data_utils.Sequence) or hasattr(x, "__next__")
 
 
-def standardize(data, names, what):
-    """A list of arrays in the order of `names`, of an array, a list or a dict of them."""
+def standardize_single_array(x):
+    """The array with an axis behind the batch if it has one axis only."""
+    if x is None:
+        return None
+    if len(x.shape) == 1 if x.shape is not None and not _is_unknown(x.shape) else False:
+        return array_ops.expand_dims(x, 1) if isinstance(x, ops.Tensor) else np.expand_dims(x, 1)
+    return x
+
+
+def _is_unknown(shape):
+    return isinstance(shape, tensor_shape.TensorShape) and shape.ndims is None
+
+
+def _is_value(x):
+    """Whether x is an array, a tensor or a sparse one: something that has a shape."""
+    return hasattr(x, "shape")
+
+
+def _as_array(a):
+    """Values of pandas and plain lists as arrays."""
+    if a is None or isinstance(a, ops.Tensor) or hasattr(a, "tocoo") or K.is_sparse(a):
+        return a
+    if type(a).__module__.startswith("pandas"):
+        return a.values
+    return a if _is_value(a) else np.asarray(a)
+
+
+def standardize_input_data(data, names, shapes=None, check_batch_axis=True, exception_prefix=""):
+    """A list of arrays in the order of `names`, of an array, a list or a dict of them.
+
+    shapes: what the arrays' shapes have to be, None in any place for any. check_batch_axis: whether the first
+    axis is looked at, too. ValueError: wrong numbers or shapes.
+    """
+    if isinstance(data, np.lib.npyio.NpzFile):
+        data = dict(data)
     if not names:
-        if data is not None and np.size(data) and not (isinstance(data, (list, dict)) and not data):
-            raise ValueError(f"Error when checking model {what}: expected no data, but got: {data}")
+        if data is not None and hasattr(data, "__len__") and len(data) and not isinstance(data, dict):
+            raise ValueError(
+                f"Error when checking model {exception_prefix}: expected no data, but got: {data}"
+            )
         return []
     if data is None:
         return [None] * len(names)
@@ -39,104 +93,238 @@ def standardize(data, names, what):
         missing = [n for n in names if n not in data]
         if missing:
             raise ValueError(f'No data provided for "{missing[0]}". Need data for each key in: {names}')
-        arrays = [data[n] for n in names]
+        arrays = [_as_array(data[n]) for n in names]
     elif isinstance(data, (list, tuple)):
-        if len(names) == 1 and not (len(data) == 1 and hasattr(data[0], "shape")):
+        if data and isinstance(data[0], (list, tuple)):
+            arrays = [np.asarray(d) for d in data]
+        elif len(names) == 1 and data and isinstance(data[0], (float, int)):
             arrays = [np.asarray(data)]
         else:
-            arrays = list(data)
+            arrays = [a.values if type(a).__module__.startswith("pandas") else a for a in data]
     else:
-        arrays = [data]
-    if len(arrays) != len(names):
-        raise ValueError(
-            f"Error when checking model {what}: the list of Numpy arrays that you are passing to your model is not the "
-            f"size the model expected. Expected to see {len(names)} array(s), but instead got the following list of "
-            f"{len(arrays)} arrays: {str(arrays)[:200]}..."
-        )
-    return [_as_array(a) for a in arrays]
-
-
-def _as_array(a):
-    if a is None or isinstance(a, ops.Tensor) or hasattr(a, "tocoo") or K.is_sparse(a):
-        return a
-    if type(a).__module__.startswith("pandas"):
-        a = a.values
-    a = np.asarray(a)
-    return np.expand_dims(a, 1) if a.ndim == 1 else a
-
-
-def check_shapes(arrays, names, tensors, what, check_batch=False):
-    """ValueError where an array's shape is not that of its tensor."""
-    for array, name, tensor in zip(arrays, names, tensors):
-        if array is None or not hasattr(array, "shape") or isinstance(array, ops.Tensor):
-            continue
-        want = K.int_shape(tensor)
-        if want is None:
-            continue
-        if len(want) != len(array.shape):
+        arrays = [_as_array(data)]
+    if len(arrays) == len(names):
+        arrays = [standardize_single_array(_as_array(a)) for a in arrays]
+    else:
+        if arrays and _is_value(arrays[0]):
             raise ValueError(
-                f"Error when checking {what}: expected {name} to have {len(want)} dimensions, but got "
-                f"array with shape {tuple(array.shape)}"
+                f"Error when checking model {exception_prefix}: the list of Numpy arrays that you are passing to "
+                f"your model is not the size the model expected. Expected to see {len(names)} array(s), but "
+                f"instead got the following list of {len(arrays)} arrays: {str(arrays)[:200]}..."
             )
-        for i, (w, g) in enumerate(zip(want, array.shape)):
-            if (i or check_batch) and w is not None and w != g:
+        if len(names) > 1:
+            raise ValueError(
+                f"Error when checking model {exception_prefix}: you are passing a list as input to your model, "
+                f"but the model expects a list of {len(names)} Numpy arrays instead. The list you passed was: "
+                f"{str(arrays)[:200]}"
+            )
+        arrays = [standardize_single_array(np.asarray(arrays))]
+    for array, name, want in zip(arrays, names, shapes or ()):
+        if array is None or want is None:
+            continue
+        if _is_unknown(array.shape):
+            continue
+        got = tuple(
+            array.shape.as_list() if isinstance(array.shape, tensor_shape.TensorShape) else array.shape
+        )
+        if len(got) != len(want):
+            raise ValueError(
+                f"Error when checking {exception_prefix}: expected {name} to have {len(want)} dimensions, but "
+                f"got array with shape {got}"
+            )
+        if not check_batch_axis:
+            got, want = got[1:], tuple(want[1:])
+        if any(w is not None and g is not None and w != g for g, w in zip(got, want)):
+            raise ValueError(
+                f"Error when checking {exception_prefix}: expected {name} to have shape {want} but got array "
+                f"with shape {got}"
+            )
+    return arrays
+
+
+def standardize_sample_or_class_weights(x_weight, output_names, weight_type):
+    """A list with the weights of each output, of weights for the one output, a list, or a dict by names."""
+    if x_weight is None or (isinstance(x_weight, (list, tuple)) and not len(x_weight)):
+        return [None] * len(output_names)
+    if len(output_names) == 1:
+        if isinstance(x_weight, (list, tuple)) and len(x_weight) == 1:
+            return list(x_weight)
+        if isinstance(x_weight, dict) and output_names[0] in x_weight:
+            return [x_weight[output_names[0]]]
+        return [x_weight]
+    if isinstance(x_weight, (list, tuple)):
+        if len(x_weight) != len(output_names):
+            raise ValueError(
+                f"Provided `{weight_type}` was a list of {len(x_weight)} elements, but the model has "
+                f"{len(output_names)} outputs. You should provide one `{weight_type}` array per model output."
+            )
+        return list(x_weight)
+    if isinstance(x_weight, collections.abc.Mapping):
+        generic_utils.check_for_unexpected_keys(weight_type, x_weight, output_names)
+        return [x_weight.get(name) for name in output_names]
+    raise TypeError(
+        f"The model has multiple outputs, so `{weight_type}` should be either a list or a dict. Provided "
+        f"`{weight_type}` type not understood: {x_weight}"
+    )
+
+
+def standardize_sample_weights(sample_weight, output_names):
+    return standardize_sample_or_class_weights(sample_weight, output_names, "sample_weight")
+
+
+def standardize_class_weights(class_weight, output_names):
+    return standardize_sample_or_class_weights(class_weight, output_names, "class_weight")
+
+
+def check_array_lengths(inputs, targets, weights=None):
+    """ValueError where arrays have different numbers of examples. Returns the number, None if it is not known."""
+
+    def lengths(arrays):
+        return {a.shape[0] for a in arrays or () if a is not None and not is_tensor(a) and len(a.shape)}
+
+    of = [lengths(a) for a in (inputs, targets, weights)]
+    for found, name, arrays in zip(of, ("input", "target", "sample_weight"), (inputs, targets, weights)):
+        if len(found) > 1:
+            short = {"input": "input arrays (x)", "target": "target arrays (y)"}.get(
+                name, "sample_weight arrays"
+            )
+            raise ValueError(
+                f"All {short} should have the same number of samples. Got array shapes: "
+                f"{[getattr(a, 'shape', None) for a in arrays]}"
+            )
+    x, y, w = [next(iter(found), None) for found in of]
+    if x is not None and y is not None and x != y:
+        raise ValueError(
+            "Input arrays should have the same number of samples as target arrays. Found "
+            f"{x} input samples and {y} target samples."
+        )
+    if y is not None and w is not None and y != w:
+        raise ValueError(
+            "Sample_weight arrays should have the same number of samples as target arrays. Got "
+            f"{y} input samples and {w} target samples."
+        )
+    return x if x is not None else y
+
+
+def is_tensor(x):
+    """Whether x is a tensor, a sparse one or a variable."""
+    return isinstance(x, (ops.Tensor, variables.Variable)) or K.is_sparse(x)
+
+
+def check_loss_and_target_compatibility(targets, loss_fns, output_shapes):
+    """ValueError where a target cannot be one of the loss: of MSE and crossentropies, shapes are the output's."""
+    functions = (losses.mean_squared_error, losses.binary_crossentropy, losses.categorical_crossentropy)
+    for y, loss, shape in zip(targets, loss_fns, output_shapes):
+        fn = getattr(loss, "fn", None)
+        if y is None or fn not in functions or is_tensor(y):
+            continue
+        if fn is losses.categorical_crossentropy and y.shape[-1] == 1:
+            raise ValueError(
+                f"You are passing a target array of shape {y.shape} while using as loss "
+                "`categorical_crossentropy`. `categorical_crossentropy` expects targets to be binary matrices "
+                "(1s and 0s) of shape (samples, classes): `keras.utils.to_categorical` makes them of integers, "
+                "`sparse_categorical_crossentropy` takes integers."
+            )
+        if shape is None:
+            continue
+        for got, want in zip(y.shape[1:], shape[1:]):
+            if want is not None and got != want:
                 raise ValueError(
-                    f"Error when checking {what}: expected {name} to have shape {want[1:]} but got array "
-                    f"with shape {tuple(array.shape[1:])}"
+                    f"A target array with shape {y.shape} was passed for an output of shape {shape} while "
+                    f"using as loss `{getattr(fn, '__name__', loss)}`. This loss expects targets to have the "
+                    "same shape as the output."
                 )
 
 
-def check_lengths(inputs, targets, weights=()):
-    """ValueError where arrays have different numbers of examples. Returns the number."""
-    sizes = {
-        what: {a.shape[0] for a in arrays if a is not None and hasattr(a, "shape") and len(a.shape)}
-        for what, arrays in (("Input", inputs), ("Target", targets), ("Sample_weight", weights))
-    }
-    for what, found in sizes.items():
-        if len(found) > 1:
-            raise ValueError(
-                f"All {what.lower()} arrays (x) should have the same number of samples. Got array "
-                f"lengths: {sorted(found)}"
-            )
-    first = sizes["Input"] or sizes["Target"]
-    for what in ("Target", "Sample_weight"):
-        if first and sizes[what] and sizes[what] != first:
-            raise ValueError(
-                f"Input arrays should have the same number of samples as {what.lower()} arrays. Found "
-                f"{list(first)[0]} input samples and {list(sizes[what])[0]} {what.lower()} samples."
-            )
-    return list(first)[0] if first else None
+def standardize_weights(y, sample_weight=None, class_weight=None, sample_weight_mode=None):
+    """The weight of each example, or of each of its steps, of weights given, of classes, or both; None for
+    neither.
 
-
-def standardize_weights(y, sample_weight=None, class_weight=None):
-    """The weight of each example, of weights of examples, of classes, or both; None for neither."""
-    result = None if sample_weight is None else np.asarray(sample_weight, K.floatx())
-    if class_weight:
-        if len(y.shape) > 2:
-            raise ValueError("`class_weight` not supported for 3+ dimensional targets.")
-        classes = (
-            np.argmax(y, axis=1) if len(y.shape) == 2 and y.shape[1] > 1 else np.reshape(y, [y.shape[0]])
+    sample_weight_mode: "temporal" for weights of steps.
+    """
+    if isinstance(sample_weight, tuple):
+        sample_weight = sample_weight[0]
+    if sample_weight is not None and not _is_value(sample_weight):
+        sample_weight = np.asarray(sample_weight)
+    if sample_weight_mode is not None and sample_weight_mode != "samplewise":
+        if sample_weight_mode != "temporal":
+            raise ValueError(f'"sample_weight_mode should be None or "temporal". Found: {sample_weight_mode}')
+        if len(y.shape) < 3:
+            raise ValueError(
+                f"Found a sample_weight array for an input with shape {y.shape}. Timestep-wise sample "
+                'weighting (use of sample_weight_mode="temporal") is restricted to outputs that are at least '
+                "3D, i.e. that have a time dimension."
+            )
+        if sample_weight is not None and len(sample_weight.shape) != 2:
+            raise ValueError(
+                f"Found a sample_weight array with shape {sample_weight.shape}. In order to use timestep-wise "
+                "sample weighting, you should pass a 2D sample_weight array."
+            )
+    elif sample_weight is not None and len(sample_weight.shape) != 1:
+        raise ValueError(
+            f"Found a sample_weight array with shape {sample_weight.shape}. In order to use timestep-wise "
+            'sample weights, you should specify sample_weight_mode="temporal" in compile(). If you just mean '
+            "to use sample-wise weights, make sure your sample_weight array is 1D."
         )
-        missing = set(classes.tolist()) - set(class_weight)
-        if missing:
+    if sample_weight is not None:
+        if len(sample_weight.shape) > len(y.shape):
             raise ValueError(
-                "`class_weight` must contain all classes in the data. The classes "
-                f"{missing} exist in the data but not in `class_weight`."
+                f"Found a sample_weight with shape{sample_weight.shape}.Expected sample_weight with rank less "
+                f"than or equal to {len(y.shape)}"
             )
-        weights = np.asarray([class_weight[int(c)] for c in classes], K.floatx())
-        result = weights if result is None else result * weights
-    return result
+        if not is_tensor(sample_weight) and y.shape[: sample_weight.ndim] != sample_weight.shape:
+            raise ValueError(
+                f"Found a sample_weight array with shape {sample_weight.shape} for an input with shape "
+                f"{y.shape}. sample_weight cannot be broadcast."
+            )
+    if not isinstance(class_weight, dict):
+        return sample_weight
+    if len(y.shape) > 2:
+        raise ValueError("`class_weight` not supported for 3+ dimensional targets.")
+    if len(y.shape) == 2:
+        y = np.argmax(y, axis=1) if y.shape[1] > 1 else np.reshape(y, y.shape[0])
+    weights = np.asarray([class_weight[c] for c in y if c in class_weight])
+    if len(weights) != len(y):
+        raise ValueError(
+            "`class_weight` must contain all classes in the data. The classes "
+            f"{set(y.tolist()) - set(class_weight)} exist in the data but not in `class_weight`."
+        )
+    return weights if sample_weight is None else weights * sample_weight
+
+
+def should_run_validation(validation_freq, epoch):
+    """Whether the model is validated after the epoch. validation_freq: each so many epochs, or which ones."""
+    if isinstance(validation_freq, int):
+        if validation_freq < 1:
+            raise ValueError("`validation_freq` can not be less than 1.")
+        return (epoch + 1) % validation_freq == 0
+    if not isinstance(validation_freq, collections.abc.Container):
+        raise ValueError("`validation_freq` must be an Integer or `collections_abc.Container`")
+    return epoch + 1 in validation_freq
+
+
+def sample_weight_modes(mode, output_names):
+    """The mode of each output, of one for all, a list, or a dict by names."""
+    if isinstance(mode, collections.abc.Mapping):
+        generic_utils.check_for_unexpected_keys("sample_weight_mode", mode, output_names)
+        missing = [n for n in output_names if n not in mode]
+        if missing:
+            raise ValueError(f"Output {missing[0]} missing from `_sample_weight_modes` dictionary")
+        return [mode[name] for name in output_names]
+    if isinstance(mode, (list, tuple)):
+        if len(mode) != len(output_names):
+            raise ValueError(
+                "When passing a list as sample_weight_mode, it should have one entry per model output. The "
+                f"model has {len(output_names)} outputs, but you passed {len(mode)}_sample_weight_modes."
+            )
+        return list(mode)
+    return [mode] * len(output_names)
 
 
 def by_output(value, names, what):
     """A list with a value for each output, of a value for all, a list, or a dict by names."""
     if isinstance(value, dict):
-        unknown = set(value) - set(names)
-        if unknown:
-            raise ValueError(
-                f"Unknown entries in {what} dictionary: {sorted(unknown)}. Only expected following keys: "
-                f"{names}"
-            )
+        generic_utils.check_for_unexpected_keys(what, value, names)
         return [value.get(name) for name in names]
     if isinstance(value, (list, tuple)):
         if len(value) != len(names):
@@ -229,111 +417,197 @@ def metrics_of_outputs(metrics, names):
     return [[metrics_module.clone_metric(m) if i else m for m in metrics] for i, _ in enumerate(names)]
 
 
+def infer_steps_for_dataset(dataset, steps, steps_name="steps"):
+    """The number of batches of a dataset; None if it is not known. ValueError: it has no end."""
+    if steps is not None:
+        return steps
+    from braid.tensorflow.python.data.experimental.ops import cardinality
+
+    session = K.get_session()
+    with session.graph.as_default():
+        size = int(session.run(cardinality.cardinality(dataset)))
+    if size == -1:
+        raise ValueError(
+            f"When passing an infinitely repeating dataset, you must specify the `{steps_name}` argument."
+        )
+    return size if size >= 0 else None
+
+
 class Batches:
     """What a training loop takes from: batches of arrays, a Dataset, a Sequence or a generator.
 
-    Iterating gives (inputs, targets, weights or None, number of examples). `steps` is None where it is not
-    known.
+    Iterating gives (inputs, targets, weights or None, number of examples, what is logged as the size).
+    `steps` is None where it is not known; `steps_name` is the argument that says it. `samples`: the number of
+    examples of arrays that are taken in batches.
     """
 
-    def __init__(self, model, x, y, sample_weight, batch_size, steps, shuffle, class_weight, what):
+    exhausted = False
+
+    def __init__(self, model, x, y, sample_weight, batch_size, steps, shuffle, class_weight, what, **options):
         self._model, self._class_weight, self._what = model, class_weight, what
-        self._x, self._y, self._sample_weight = x, y, sample_weight
-        self._shuffle, self._batch_size = shuffle, batch_size
-        self._next = None
-        self._generator = None
-        self.samples = None
-        if is_dataset(x) or is_iterator(x):
+        self._x, self._shuffle, self._batch_size = x, shuffle, batch_size
+        self._steps_name = options.pop("steps_name", "steps")
+        self._epochs = options.pop("epochs", 1)
+        self._options = options  # of the enqueuer
+        self._next = self._source = self._enqueuer = None
+        self.samples, self.steps = None, steps
+        self.is_dataset = is_dataset(x)
+        if self.is_dataset or is_iterator(x):
             if y is not None:
                 raise ValueError(
-                    "You passed a dataset or dataset iterator as input `x`. In that case, you should not "
-                    "specify a target (`y`) argument, since the dataset or dataset iterator generates both "
-                    "input data and target data."
+                    f"You passed a dataset or dataset iterator ({x}) as input `x` to your model. In that case, "
+                    "you should not specify a target (`y`) argument, since the dataset or dataset iterator "
+                    f"generates both input data and target data. Received: {y}"
                 )
-            self.steps = steps
+            if sample_weight is not None:
+                raise ValueError(
+                    "`sample_weight` argument is not supported when input `x` is a dataset or a dataset "
+                    "iterator. Instead, you can provide sample_weight as the third element of your dataset, "
+                    f"i.e. (inputs, targets, sample_weight). Received: x={x}, sample_weight={sample_weight}"
+                )
+            if self.is_dataset:
+                self._endless = steps is not None and what == "train"
+                self.steps = infer_steps_for_dataset(x, steps, self._steps_name)
+            elif steps is None:
+                raise ValueError(
+                    "When using a Dataset iterator as input to a model, you should specify the "
+                    f"`{self._steps_name}` argument."
+                )
         elif is_generator(x):
-            self.steps = len(x) if steps is None and isinstance(x, data_utils.Sequence) else steps
+            if y is not None:
+                raise ValueError(
+                    "`y` argument is not supported when data isa generator or Sequence instance. Instead pass "
+                    "targets as the second element of the generator."
+                )
+            if sample_weight is not None:
+                raise ValueError(
+                    "`sample_weight` argument is not supported when data isa generator or Sequence instance. "
+                    "Instead pass sample weights as the third element of the generator."
+                )
+            if steps is None and isinstance(x, data_utils.Sequence):
+                self.steps = len(x)
             if self.steps is None:
                 raise ValueError(
-                    "When passing a generator, you should specify the number of steps "
-                    "(`steps_per_epoch` or `steps`)."
+                    f"`{self._steps_name}=None` is only valid for a generator based on the "
+                    f"`keras.utils.Sequence` class. Please specify `{self._steps_name}` or use the "
+                    "`keras.utils.Sequence` class."
                 )
         else:
-            self._inputs, self._targets, self._weights = model._arrays(x, y, sample_weight, class_weight)
-            self.samples = check_lengths(self._inputs, self._targets, self._weights or ())
-            if any(isinstance(a, ops.Tensor) for a in self._inputs + self._targets):
-                if steps is None:
+            symbolic = any(is_tensor(a) for a in nest.flatten((x, y)))
+            if steps is None and (symbolic or x is None or (isinstance(x, list) and not x)):
+                raise ValueError(
+                    "When using data tensors as input to a model, you should specify the "
+                    f"`{self._steps_name}` argument."
+                )
+            if steps is not None and batch_size is not None:
+                raise ValueError(f"If {self._steps_name} is set, the `batch_size` must be None.")
+            self.arrays = model._standardize_user_data(x, y, sample_weight, class_weight)
+            inputs, targets, weights = self.arrays
+            if steps is None:
+                self.samples = check_array_lengths(inputs, targets, weights)
+                self._batch_size = batch_size = batch_size or 32
+                self.steps = -(-self.samples // batch_size)
+                if getattr(model, "stateful", False) and self.samples % batch_size:
                     raise ValueError(
-                        "When using data tensors as input to a model, you should specify the "
-                        f"`{'steps_per_epoch' if what == 'train' else 'steps'}` argument."
+                        "In a stateful network, you should only pass inputs with a number of samples that can "
+                        f"be divided by the batch size. Found: {self.samples} samples"
                     )
-                self.samples, self.steps = None, steps
-                return
-            self._batch_size = batch_size or 32
-            if steps is not None:
-                self._batch_size = -(-self.samples // steps)
-            self.steps = -(-self.samples // self._batch_size)
 
     def of_arrays(self):
         return self.samples is not None
 
     def __iter__(self):
-        if is_dataset(self._x) or is_iterator(self._x):
-            yield from self._of_dataset()
-        elif isinstance(self._x, data_utils.Sequence):
-            order = np.arange(len(self._x))
-            if self._shuffle and self._what == "train":
-                np.random.shuffle(order)
-            for n, i in enumerate(order):
-                if n == self.steps:
-                    break
-                yield self._split(self._x[int(i)])
-            self._x.on_epoch_end()
-        elif is_generator(self._x):
-            for _ in range(self.steps):
-                yield self._split(next(self._x))
-        elif self.samples is None:
-            for _ in range(self.steps):
-                values = [self._value(a) for a in self._inputs], [self._value(a) for a in self._targets]
-                yield values[0], values[1], self._weights, len(values[0][0])
-        else:
-            yield from self._of_arrays()
+        if self.samples is not None:
+            return self._of_arrays()
+        if self.is_dataset or is_iterator(self._x):
+            return self._of_dataset()
+        if is_generator(self._x):
+            return self._of_generator()
+        return self._of_steps()
 
-    @staticmethod
-    def _value(a):
-        return K.get_session().run(a) if isinstance(a, ops.Tensor) else a
+    def close(self):
+        """Ends the threads that make batches ahead."""
+        if self._enqueuer is not None:
+            self._enqueuer.stop()
+            self._enqueuer = self._source = None
+
+    def _of_steps(self):
+        """The whole arrays, or what tensors give, in each step."""
+        inputs, targets, weights = self.arrays
+        for _ in range(self.steps):
+            yield inputs, targets, weights, 1, 1
 
     def _of_arrays(self):
         order = np.arange(self.samples)
         if self._shuffle == "batch":
-            order = _batch_shuffle(order, self._batch_size)
+            order = batch_shuffle(order, self._batch_size)
         elif self._shuffle:
             np.random.shuffle(order)
+        inputs, targets, weights = self.arrays
         for start in range(0, self.samples, self._batch_size):
             rows = order[start : start + self._batch_size]
+            count = len(rows)
             if not self._shuffle:
-                rows = slice(start, min(self.samples, start + self._batch_size))
+                rows = slice(start, start + count)
+
             take = lambda arrays: [None if a is None else a[rows] for a in arrays]  # noqa: E731, B023
-            weights = take(self._weights) if self._weights else None
-            count = len(order[start : start + self._batch_size])
-            yield take(self._inputs), take(self._targets), weights, count
+            yield take(inputs), take(targets), take(weights) if weights else None, count, count
+
+    def _of_generator(self):
+        if self._source is None:
+            options = {"workers": 1, "use_multiprocessing": False, "max_queue_size": 10, **self._options}
+            workers = options["workers"]
+            if workers == 0:
+                endless = data_utils.iter_sequence_infinite
+                self._source = endless(self._x) if isinstance(self._x, data_utils.Sequence) else self._x
+            else:
+                if isinstance(self._x, data_utils.Sequence):
+                    shuffle = bool(self._shuffle) and self._what == "train"
+                    self._enqueuer = data_utils.OrderedEnqueuer(self._x, shuffle=shuffle)
+                else:
+                    self._enqueuer = data_utils.GeneratorEnqueuer(self._x)
+                self._enqueuer.start(workers=workers, max_queue_size=options["max_queue_size"])
+                self._source = self._enqueuer.get()
+        for _ in range(self.steps):
+            try:
+                value = next(self._source)
+            except StopIteration:
+                self._ran_out("iterator")
+                return
+            inputs, targets, weights = self._split(value)
+            count = check_array_lengths(inputs, targets, weights)
+            yield inputs, targets, weights, 1, count
+
+    def _ran_out(self, what):
+        from braid.tensorflow.python.platform import tf_logging as logging
+
+        logging.warning(
+            "Your dataset %sran out of data; interrupting training. Make sure that your %s can generate at "
+            "least `%s * epochs` batches (in this case, %d batches). You may need to use the repeat() function "
+            "when building your dataset.",
+            "iterator " if what == "iterator" else "",
+            what,
+            self._steps_name,
+            self.steps * self._epochs,
+        )
+        self.exhausted = True
 
     def _of_dataset(self):
         from braid.tensorflow.python.framework import errors
 
         session = K.get_session()
         if self._next is None:
-            if is_iterator(self._x):
-                self._initializer, self._next = None, self._x.get_next()
-            else:
+            if self.is_dataset:
                 from braid.tensorflow.python.data.ops import dataset_ops
 
                 with K.get_graph().as_default():
                     iterator = dataset_ops.make_initializable_iterator(self._x)
                     self._initializer, self._next = iterator.initializer, iterator.get_next()
+            else:
+                self._initializer, self._next = None, self._x.get_next()
             self._started = False
-        # A dataset whose steps are given goes on where the last epoch stopped, as TensorFlow's does.
-        if self._initializer is not None and (self.steps is None or not self._started):
+        # A dataset to train on whose steps are given goes on where the last epoch stopped, as in TensorFlow.
+        if self._initializer is not None and not (self._endless and self._started):
             session.run(self._initializer)
         self._started = True
         done = 0
@@ -341,49 +615,31 @@ class Batches:
             try:
                 value = session.run(self._next)
             except errors.OutOfRangeError:
-                if self.steps is not None:
-                    from braid.tensorflow.python.platform import tf_logging as logging
-
-                    logging.warning(
-                        "Your dataset iterator ran out of data; interrupting training. Make sure that your "
-                        "dataset can generate at least `steps_per_epoch * epochs` batches (in this case, "
-                        "%d batches). You may need to use the repeat() function when building your "
-                        "dataset.",
-                        self.steps,
-                    )
-                    self.exhausted = True
+                if self.steps is not None or not self.is_dataset:
+                    self._ran_out("dataset" if self.is_dataset else "iterator")
                 return
             done += 1
-            yield self._split(value)
+            inputs, targets, weights = self._split(value, checked=False)
+            yield inputs, targets, weights, 1, 1
 
-    exhausted = False
-
-    def _split(self, value):
-        """(inputs, targets, weights, number of examples) of what a generator gave."""
+    def _split(self, value, checked=True):
+        """(inputs, targets, weights) of what a generator or a dataset gave."""
         y = weight = None
-        if isinstance(value, (tuple, list)) and (self._what != "predict" or isinstance(value, tuple)):
-            if len(value) == 3:
-                x, y, weight = value
-            elif len(value) == 2:
-                x, y = value
-            elif len(value) == 1:
-                (x,) = value
-            else:
+        if isinstance(value, tuple) or (isinstance(value, list) and not checked):
+            if not 1 <= len(value) <= 3:
                 raise ValueError(
-                    "Output of generator should be a tuple `(x, y, sample_weight)` or `(x, y)`. "
-                    f"Found: {value}"
+                    "Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, "
+                    f"target) or (input, target, sample_weights). Received {value}"
                 )
+            x, y, weight = (tuple(value) + (None, None))[:3]
         else:
             x = value
         if self._what == "predict":
-            y = weight = None
-        inputs, targets, weights = self._model._arrays(
-            x, y, weight, self._class_weight, need_y=self._what != "predict"
-        )
-        return inputs, targets, weights, check_lengths(inputs, targets, weights or ())
+            return self._model._standardize_user_data(x)
+        return self._model._standardize_user_data(x, y, weight, self._class_weight, checked=checked)
 
 
-def _batch_shuffle(order, batch_size):
+def batch_shuffle(order, batch_size):
     """The numbers in shuffled batches; those of the last, smaller one stay at the end."""
     count = len(order) // batch_size
     whole = order[: count * batch_size].reshape((count, batch_size))

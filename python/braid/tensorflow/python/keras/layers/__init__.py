@@ -7,6 +7,7 @@ from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.keras.layers.advanced_activations import ELU, LeakyReLU, PReLU, ReLU, Softmax
 from braid.tensorflow.python.keras.layers.advanced_activations import ThresholdedReLU
 from braid.tensorflow.python.keras.layers.convolutional import *
+from braid.tensorflow.python.keras.layers.convolutional_recurrent import ConvLSTM2D
 from braid.tensorflow.python.keras.layers.core import *
 from braid.tensorflow.python.keras.layers.dense_attention import AdditiveAttention, Attention
 from braid.tensorflow.python.keras.layers.embeddings import Embedding
@@ -26,7 +27,6 @@ from braid.tensorflow.python.keras.layers.recurrent import (
 )
 from braid.tensorflow.python.keras.layers.recurrent import (
     AbstractRNNCell,
-    ConvLSTM2D,
     CuDNNGRU,
     CuDNNLSTM,
     StackedRNNCells,

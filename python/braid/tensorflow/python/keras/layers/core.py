@@ -18,6 +18,9 @@ from braid.tensorflow.python.ops import gen_math_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import sparse_ops
+from braid.tensorflow.python.keras.engine import base_layer_utils
+from braid.tensorflow.python.ops import variable_scope
+from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
 
@@ -92,6 +95,8 @@ class Dense(Layer):
         elif isinstance(inputs, sparse_tensor.SparseTensor):
             outputs = sparse_ops.sparse_tensor_dense_matmul(inputs, self.kernel)
         else:
+            if not self._dtype_policy.should_cast_variables:
+                inputs = math_ops.cast(inputs, self.dtype)
             outputs = gen_math_ops.mat_mul(inputs, self.kernel)
         if self.use_bias:
             outputs = nn_ops.bias_add(outputs, self.bias)
@@ -376,9 +381,13 @@ class Lambda(Layer):
         if self._output_shape is None:
             return super().compute_output_shape(input_shape)
         if callable(self._output_shape):
-            return self._output_shape(input_shape)
-        batch = tensor_shape.TensorShape(input_shape)[0]
-        return tensor_shape.TensorShape([batch] + list(self._output_shape))
+            return base_layer_utils.shape_list(self._output_shape(input_shape))
+        first = nest.flatten(base_layer_utils.shape_list(input_shape))[0]
+        batch = first[0] if first.ndims else None
+        return nest.map_structure(
+            lambda s: tensor_shape.TensorShape([batch]).concatenate(s),
+            base_layer_utils.shape_list(self._output_shape),
+        )
 
     def call(self, inputs, mask=None, training=None):
         arguments = dict(self.arguments)
@@ -386,7 +395,17 @@ class Lambda(Layer):
             arguments["mask"] = mask
         if self._fn_expects_training_arg:
             arguments["training"] = training
-        return self.function(inputs, **arguments)
+        made = []
+
+        def tracked(next_creator, **kwargs):
+            made.append(next_creator(**kwargs))
+            return made[-1]
+
+        with variable_scope.variable_creator_scope(tracked):
+            result = self.function(inputs, **arguments)
+        for variable in made:  # the session of Keras makes them
+            backend.track_variable(variable)
+        return result
 
     def compute_mask(self, inputs, mask=None):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
@@ -427,7 +446,11 @@ class Lambda(Layer):
                 import sys
 
                 found = (custom_objects or {}).get(value) or generic_utils.get_custom_objects().get(value)
-                config[key] = found or getattr(sys.modules.get(module), value)
+                if found is None:
+                    found = getattr(sys.modules.get(module), value, None)
+                if found is None:
+                    raise ValueError(f"Unknown function {value} of a Lambda layer: pass it in custom_objects")
+                config[key] = found
         return cls(**config)
 
 

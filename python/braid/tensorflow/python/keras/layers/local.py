@@ -1,5 +1,8 @@
 """Convolutions whose kernel is another one at each place."""
 
+import numpy as np
+
+from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import activations
 from braid.tensorflow.python.keras import backend as K
@@ -10,11 +13,17 @@ from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.keras.utils import conv_utils
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import sparse_ops
 from braid.tensorflow.python.util.tf_export import keras_export
 
 
 class _LocallyConnected(Layer):
-    """The base: kernel [places, values of a window, filters], bias [places..., filters]."""
+    """The base. The bias is [places..., filters].
+
+    implementation: 1 multiplies each window with its kernel, [places, values of a window, filters]; 2 the
+    whole input with a matrix of which a mask hides what is not connected; 3 with a sparse matrix.
+    """
 
     def __init__(
         self,
@@ -37,15 +46,16 @@ class _LocallyConnected(Layer):
         **kwargs,
     ):
         super().__init__(activity_regularizer=regularizers.get(activity_regularizer), **kwargs)
-        if padding != "valid" or implementation != 1:
-            raise NotImplementedError(f"{type(self).__name__}(padding=, implementation=): only 'valid' and 1")
         self.rank, self.filters = rank, filters
         self.kernel_size = conv_utils.normalize_tuple(kernel_size, rank, "kernel_size")
         self.strides = conv_utils.normalize_tuple(strides, rank, "strides")
-        self.padding, self.implementation = padding, implementation
+        self.padding, self.implementation = conv_utils.normalize_padding(padding), implementation
+        if self.padding != "valid" and implementation == 1:
+            raise ValueError(
+                f'Invalid border mode for {type(self).__name__} (only "valid" is supported if implementation is '
+                f"1): {padding}"
+            )
         self.data_format = conv_utils.normalize_data_format(data_format)
-        if self.data_format != "channels_last":
-            raise NotImplementedError(f"{type(self).__name__}(data_format='channels_first')")
         self.activation = activations.get(activation)
         self.use_bias = use_bias
         self.kernel_initializer = initializers.get(kernel_initializer)
@@ -56,23 +66,45 @@ class _LocallyConnected(Layer):
         self.bias_constraint = constraints.get(bias_constraint)
         self.input_spec = InputSpec(ndim=rank + 2)
 
-    def _output_sizes(self, input_shape):
-        sizes = tensor_shape.TensorShape(input_shape).as_list()[1:-1]
+    def _split(self, input_shape):
+        """(channels, lengths of the other axes) of the inputs."""
+        sizes = tensor_shape.TensorShape(input_shape).as_list()[1:]
+        channels, sizes = (
+            (sizes[0], sizes[1:]) if self.data_format == "channels_first" else (sizes[-1], sizes[:-1])
+        )
+        return channels, tuple(sizes)
+
+    def _joined(self, sizes, channels):
+        first = self.data_format == "channels_first"
+        return (channels,) + tuple(sizes) if first else tuple(sizes) + (channels,)
+
+    def build(self, input_shape):
+        channels, sizes = self._split(input_shape)
         if None in sizes:
             raise ValueError(
                 f"The spatial dimensions of the inputs to a {type(self).__name__} layer should be fully "
                 f"defined, but layer received the inputs shape {input_shape}"
             )
-        return [(n - k) // s + 1 for n, k, s in zip(sizes, self.kernel_size, self.strides)]
-
-    def build(self, input_shape):
-        channels = tensor_shape.TensorShape(input_shape).as_list()[-1]
-        self._sizes = self._output_sizes(input_shape)
-        places, window = 1, channels
-        for n, k in zip(self._sizes, self.kernel_size):
-            places, window = places * n, window * k
+        geometry = (sizes, self.kernel_size, self.strides, self.padding)
+        self._sizes = conv_utils.conv_output_shape(*geometry)
+        if self.implementation == 1:
+            shape = (int(np.prod(self._sizes)), int(np.prod(self.kernel_size)) * channels, self.filters)
+        elif self.implementation == 2:
+            shape = self._joined(sizes, channels) + self._joined(self._sizes, self.filters)
+            self.kernel_mask = get_locallyconnected_mask(*geometry, self.data_format)
+        elif self.implementation == 3:
+            self.kernel_shape = (
+                int(np.prod(self._sizes)) * self.filters,
+                int(np.prod(sizes)) * channels,
+            )
+            self.kernel_idxs = sorted(
+                conv_utils.conv_kernel_idxs(*geometry, channels, self.filters, self.data_format)
+            )
+            shape = (len(self.kernel_idxs),)
+        else:
+            raise ValueError(f"Unrecognized implementation mode: {self.implementation}.")
         self.kernel = self.add_weight(
-            shape=(places, window, self.filters),
+            shape=shape,
             initializer=self.kernel_initializer,
             name="kernel",
             regularizer=self.kernel_regularizer,
@@ -87,31 +119,41 @@ class _LocallyConnected(Layer):
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
+        axis = 1 if self.data_format == "channels_first" else -1
+        self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
         self.built = True
 
     def compute_output_shape(self, input_shape):
         batch = tensor_shape.TensorShape(input_shape)[0]
-        return tensor_shape.TensorShape([batch] + self._output_sizes(input_shape) + [self.filters])
+        _, sizes = self._split(input_shape)
+        lengths = [
+            conv_utils.conv_output_length(*v, self.padding, s)
+            for *v, s in zip(sizes, self.kernel_size, self.strides)
+        ]
+        return tensor_shape.TensorShape([batch] + list(self._joined(lengths, self.filters)))
 
     def call(self, inputs):
-        return self.activation(self._convolved(inputs))
-
-    def _convolved(self, inputs):
-        window = self.kernel.shape.as_list()[1]
-        parts = []
-        places = [[]]
-        for n in self._sizes:
-            places = [p + [i] for p in places for i in range(n)]
-        for place in places:
-            index = [slice(None)] + [
-                slice(i * s, i * s + k) for i, s, k in zip(place, self.strides, self.kernel_size)
-            ]
-            parts.append(array_ops.reshape(inputs[tuple(index)], (1, -1, window)))
-        # [places, batch, window] x [places, window, filters]
-        result = K.batch_dot(K.concatenate(parts, axis=0), self.kernel)
-        result = array_ops.transpose(result, [1, 0, 2])
-        result = array_ops.reshape(result, [-1] + self._sizes + [self.filters])
-        return result if self.bias is None else result + self.bias
+        shape = self._joined(self._sizes, self.filters)
+        if self.implementation == 1:
+            result = K.local_conv(
+                inputs, self.kernel, self.kernel_size, self.strides, tuple(self._sizes), self.data_format
+            )
+        else:
+            rows = array_ops.reshape(inputs, [-1, int(np.prod(inputs.shape.as_list()[1:]))])
+            if self.implementation == 2:
+                kernel = array_ops.reshape(self.kernel_mask * self.kernel, [rows.shape[1].value, -1])
+                result = math_ops.matmul(rows, kernel)
+            else:
+                kernel = sparse_tensor.SparseTensor(
+                    np.asarray(self.kernel_idxs, np.int64), self.kernel, self.kernel_shape
+                )
+                result = array_ops.transpose(
+                    sparse_ops.sparse_tensor_dense_matmul(kernel, rows, adjoint_b=True)
+                )
+            result = array_ops.reshape(result, (-1,) + shape)
+        if self.use_bias:
+            result = K.bias_add(result, self.bias, data_format=self.data_format)
+        return self.activation(result)
 
     def get_config(self):
         config = {
@@ -148,3 +190,16 @@ class LocallyConnected2D(_LocallyConnected):
 
     def __init__(self, filters, kernel_size, *args, **kwargs):
         super().__init__(2, filters, kernel_size, *args, **kwargs)
+
+
+def get_locallyconnected_mask(input_shape, kernel_shape, strides, padding, data_format):
+    """Which values a convolution connects: [inputs, outputs] with axes of size 1 for channels."""
+    mask = conv_utils.conv_kernel_mask(input_shape, kernel_shape, strides, padding)
+    rank = mask.ndim // 2
+    if data_format == "channels_first":
+        mask = np.expand_dims(np.expand_dims(mask, 0), -rank - 1)
+    elif data_format == "channels_last":
+        mask = np.expand_dims(np.expand_dims(mask, rank), -1)
+    else:
+        raise ValueError(f"Unrecognized data_format: {data_format}")
+    return mask.astype(np.float32)

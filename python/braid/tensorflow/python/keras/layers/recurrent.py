@@ -538,9 +538,14 @@ class LSTMCell(_Cell):
         if self.use_bias:
             z = K.bias_add(z, self.bias)
         i, f, g, o = array_ops.split(z, num_or_size_splits=4, axis=1)
-        c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
-        h = self.recurrent_activation(o) * self.activation(c)
+        c, o = self._carried(i, f, g, o, c)
+        h = o * self.activation(c)
         return h, [h, c]
+
+    def _carried(self, i, f, g, o, c):
+        """(the new carry, the output gate)."""
+        c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
+        return c, self.recurrent_activation(o)
 
     def get_config(self):
         return {
@@ -549,6 +554,24 @@ class LSTMCell(_Cell):
             "unit_forget_bias": self.unit_forget_bias,
             "implementation": self.implementation,
         }
+
+
+@keras_export("keras.experimental.PeepholeLSTMCell")
+class PeepholeLSTMCell(LSTMCell):
+    """An LSTMCell whose gates see the carry, too (Gers et al. 2002)."""
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        for gate in ("input", "forget", "output"):
+            name = f"{gate}_gate_peephole_weights"
+            weight = self.add_weight(shape=(self.units,), name=name, initializer=self.kernel_initializer)
+            setattr(self, name, weight)
+
+    def _carried(self, i, f, g, o, c):
+        i = self.recurrent_activation(i + self.input_gate_peephole_weights * c)
+        f = self.recurrent_activation(f + self.forget_gate_peephole_weights * c)
+        c = f * c + i * self.activation(g)
+        return c, self.recurrent_activation(o + self.output_gate_peephole_weights * c)
 
 
 @keras_export(v1=["keras.layers.GRUCell"])
@@ -738,14 +761,6 @@ class CuDNNGRU(RNN):
 
     def __init__(self, *args, **kwargs):
         _refuse("CuDNNGRU", "use GRU(recurrent_activation='sigmoid', reset_after=True)")
-
-
-@keras_export("keras.layers.ConvLSTM2D")
-class ConvLSTM2D(RNN):
-    """Refused."""
-
-    def __init__(self, *args, **kwargs):
-        _refuse("ConvLSTM2D", "use TimeDistributed(Conv2D) and LSTM, or a cell of the program's own with RNN")
 
 
 @keras_export("keras.layers.AbstractRNNCell")

@@ -5,7 +5,6 @@ they belong to. A step is one op, after which `iterations` is one more.
 """
 
 import abc
-import contextlib
 
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
@@ -18,6 +17,7 @@ from braid.tensorflow.python.ops import clip_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import gradients
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import training_ops
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
@@ -117,11 +117,9 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
 
     def apply_gradients(self, grads_and_vars, name=None):
         """An op that makes a step with these gradients."""
-        grads_and_vars = tuple((g, v) for g, v in grads_and_vars if g is not None)
-        if not grads_and_vars:
-            raise ValueError("No gradients provided for any variable")
+        grads_and_vars = _with_gradients(grads_and_vars)
         var_list = [v for _, v in grads_and_vars]
-        with ops.name_scope(self._name) if not _in_scope(self._name) else contextlib.nullcontext():
+        with ops.name_scope(self._name):
             with ops.init_scope():
                 _ = self.iterations
                 self._create_hypers()
@@ -357,5 +355,13 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
         raise NotImplementedError(f"{type(self).__name__}._resource_apply_sparse")
 
 
-def _in_scope(name):
-    return ops.get_name_scope().rsplit("/", 1)[-1] == name
+def _with_gradients(grads_and_vars):
+    """Those of the pairs that have a gradient. ValueError: none has."""
+    pairs = tuple(grads_and_vars)
+    found = tuple((g, v) for g, v in pairs if g is not None)
+    missing = [v.name for g, v in pairs if g is None]
+    if pairs and not found:
+        raise ValueError(f"No gradients provided for any variable: {missing}.")
+    if missing:
+        logging.warning("Gradients do not exist for variables %s when minimizing the loss.", missing)
+    return found

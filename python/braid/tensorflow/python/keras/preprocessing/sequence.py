@@ -144,3 +144,9 @@ class TimeseriesGenerator(Sequence):
         samples = np.array([self.data[row - self.length : row : self.sampling_rate] for row in rows])
         targets = np.array([self.targets[row] for row in rows])
         return (samples[:, ::-1, ...], targets) if self.reverse else (samples, targets)
+
+
+def _remove_long_seq(maxlen, seq, label):
+    """(sequences, labels) of those that are shorter than maxlen."""
+    kept = [(x, y) for x, y in zip(seq, label) if len(x) < maxlen]
+    return [x for x, _ in kept], [y for _, y in kept]

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 
+from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.keras import backend as K
 
 
@@ -168,7 +169,12 @@ def load_model_from_hdf5(filepath, custom_objects=None, compile=True):
                 sample_weight_mode=training.get("sample_weight_mode"),
                 weighted_metrics=training.get("weighted_metrics"),
             )
-        if "optimizer_weights" in file:
+        if "optimizer_weights" in file and not model._is_graph_network:
+            logging.warning(
+                "Sequential models without an `input_shape` passed in to the first layer cannot reload their "
+                "optimizer state. As a result, your model is starting with a freshly initialized optimizer."
+            )
+        elif "optimizer_weights" in file:
             group = file["optimizer_weights"]
             model._function("train", False)  # makes the optimizer's variables
             values = [np.asarray(group[_text(n)]) for n in group.attrs["weight_names"]]

@@ -105,10 +105,34 @@ def get_source_inputs(tensor, layer=None, node_index=None):
     return found
 
 
-@keras_export("keras.utils.plot_model")
-def plot_model(model, to_file="model.png", **kwargs):
-    """Refused: it needs Graphviz."""
-    raise NotImplementedError("tf.keras.utils.plot_model: use Model.summary, or the graph in TensorBoard")
+@keras_export("keras.utils.convert_all_kernels_in_model")
+def convert_all_kernels_in_model(model):
+    """Turns the kernels of all convolutions over, from Theano's order to TensorFlow's or back."""
+    from braid.tensorflow.python.keras import backend as K
+
+    kinds = {
+        "Conv1D",
+        "Conv2D",
+        "Conv3D",
+        "Conv2DTranspose",
+        "Convolution1D",
+        "Convolution2D",
+        "Convolution3D",
+    }
+    K.batch_set_value(
+        [
+            (layer.kernel, convert_kernel(K.get_value(layer.kernel)))
+            for layer in model.layers
+            if type(layer).__name__ in kinds
+        ]
+    )
+
+
+def convert_kernel(kernel):
+    """A kernel of a convolution, turned over along its axes of space."""
+    if not 3 <= kernel.ndim <= 5:
+        raise ValueError("Invalid kernel shape:", kernel.shape)
+    return np.copy(kernel[(slice(None, None, -1),) * (kernel.ndim - 2)])
 
 
 @keras_export("keras.utils.multi_gpu_model")

@@ -1,0 +1,1 @@
+"""Computing in half precision with variables in single precision."""
