@@ -327,5 +327,29 @@ class GlobalStepTest(unittest.TestCase):
             train.get_global_step()
 
 
+class ScipyTest(unittest.TestCase):
+    def test_scipy_minimizes_with_constraints_and_bounds(self):
+        try:
+            import scipy  # noqa: F401
+        except ImportError:
+            self.skipTest("scipy is not installed")
+        tf.reset_default_graph()
+        x = tf.Variable([7.0, 7.0])
+        loss = tf.reduce_sum(tf.square(x - [1.0, 2.0]))
+        interface = tf.contrib.opt.ScipyOptimizerInterface
+        optimizers = [
+            (interface(loss, options={"maxiter": 50}), [1, 2]),
+            (interface(loss, equalities=[x[0] - 3.0], inequalities=[x[1] - 4.0], method="SLSQP"), [3, 4]),
+            (interface(loss, var_to_bounds={x: ([2, -np.inf], [np.inf, 1.5])}), [2, 1.5]),
+        ]
+        with tf.Session() as session:
+            for optimizer, expected in optimizers:
+                losses = []
+                session.run(tf.global_variables_initializer())
+                optimizer.minimize(session, fetches=[loss], loss_callback=losses.append)
+                np.testing.assert_allclose(session.run(x), expected, atol=1e-3)
+                self.assertLess(losses[-1], 61.0)
+
+
 if __name__ == "__main__":
     unittest.main()

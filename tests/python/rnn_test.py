@@ -204,5 +204,53 @@ class RnnTest(unittest.TestCase):
             self.assertAlmostEqual(score[i], max(values.values()), places=4)
 
 
+class ContribCellsTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+
+    def test_a_gru_of_one_op_has_the_weights_and_outputs_of_the_one_of_many(self):
+        x = tf.constant(np.linspace(-1, 1, 2 * 5 * 4).reshape([2, 5, 4]), tf.float32)
+        with tf.variable_scope("rnn", initializer=tf.random_uniform_initializer(-1, 1, seed=1)):
+            many, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(3), x, dtype=tf.float32)
+        with tf.variable_scope("rnn", reuse=True):
+            one, _ = tf.nn.dynamic_rnn(tf.contrib.rnn.GRUBlockCellV2(3), x, dtype=tf.float32)
+        gradients = [tf.gradients(tf.reduce_sum(y * y), tf.trainable_variables()) for y in (many, one)]
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for a, b in zip(*session.run([[many] + gradients[0], [one] + gradients[1]])):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+    def test_an_lstm_of_all_steps_ends_at_the_length_of_each_sequence(self):
+        x = tf.constant(np.linspace(-1, 1, 5 * 2 * 4).reshape([5, 2, 4]), tf.float32)
+        fused = tf.contrib.rnn.LSTMBlockFusedCell(3, name="cell", use_peephole=True)
+        outputs, state = fused(x, dtype=tf.float32, sequence_length=[5, 2])
+        cell = tf.contrib.rnn.LSTMBlockCell(3, name="cell", use_peephole=True, reuse=True)
+        step, states = cell.zero_state(2, tf.float32), []
+        for t in range(5):
+            output, step = cell(x[t], step)
+            states.append((output, step))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            made, last, steps = session.run([outputs, state, states])
+        for t, (output, _) in enumerate(steps):
+            np.testing.assert_allclose(made[t, 0], output[0], rtol=1e-5)
+            np.testing.assert_allclose(made[t, 1], output[1] if t < 2 else [0, 0, 0], rtol=1e-5)
+        np.testing.assert_allclose(last.c[0], steps[4][1].c[0], rtol=1e-5)
+        np.testing.assert_allclose(last.h[1], steps[1][1].h[1], rtol=1e-5)
+
+    def test_a_convolutional_lstm_keeps_the_size_of_pictures(self):
+        cell = tf.contrib.rnn.Conv2DLSTMCell(
+            input_shape=[6, 5, 2], output_channels=3, kernel_shape=[3, 3], skip_connection=True
+        )
+        self.assertEqual(cell.output_size.as_list(), [6, 5, 5])
+        outputs, state = cell(tf.ones([4, 6, 5, 2]), cell.zero_state(4, tf.float32))
+        self.assertEqual(outputs.shape.as_list(), [4, 6, 5, 5])
+        self.assertEqual(state.c.shape.as_list(), [4, 6, 5, 3])
+        variables = {v.op.name: v.shape.as_list() for v in tf.global_variables()}
+        self.assertEqual(
+            variables, {"conv_2d_lstm_cell/kernel": [3, 3, 5, 12], "conv_2d_lstm_cell/biases": [12]}
+        )
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -4,6 +4,10 @@ from braid.tensorflow.contrib.opt.python.training.elastic_average_optimizer impo
     ElasticAverageCustomGetter,
     ElasticAverageOptimizer,
 )
+from braid.tensorflow.contrib.opt.python.training.external_optimizer import (  # noqa: F401
+    ExternalOptimizerInterface,
+    ScipyOptimizerInterface,
+)
 from braid.tensorflow.contrib.opt.python.training.lars_optimizer import LARSOptimizer  # noqa: F401
 from braid.tensorflow.contrib.opt.python.training.lazy_adam_optimizer import LazyAdamOptimizer  # noqa: F401
 from braid.tensorflow.contrib.opt.python.training.model_average_optimizer import (  # noqa: F401

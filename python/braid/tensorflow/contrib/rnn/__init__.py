@@ -1,6 +1,7 @@
 """tf.contrib.rnn: the cells of tf.nn.rnn_cell, and others."""
 
 from braid.tensorflow.contrib.rnn.python.ops.fused_rnn_cell import *  # noqa: F401,F403
+from braid.tensorflow.contrib.rnn.python.ops.gru_ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.rnn.python.ops.lstm_ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.rnn.python.ops.rnn import *  # noqa: F401,F403
 from braid.tensorflow.contrib.rnn.python.ops.rnn_cell import *  # noqa: F401,F403

@@ -6,6 +6,7 @@ from braid.tensorflow.contrib.framework.python.ops.arg_scope import *  # noqa: F
 from braid.tensorflow.contrib.framework.python.ops.variables import *  # noqa: F401,F403
 from braid.tensorflow.contrib.layers.python.layers import *  # noqa: F401,F403
 from braid.tensorflow.contrib.layers.python.layers import utils  # noqa: F401
+from braid.tensorflow.contrib.slim import nets  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim import evaluation  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim import learning  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim import model_analyzer  # noqa: F401
@@ -19,19 +20,3 @@ from braid.tensorflow.contrib.slim.python.slim.data import parallel_reader  # no
 from braid.tensorflow.contrib.slim.python.slim.data import prefetch_queue  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim.data import tfexample_decoder  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim.queues import *  # noqa: F401,F403
-
-
-def __getattr__(name):
-    if name in (
-        "dataset",
-        "dataset_data_provider",
-        "data_decoder",
-        "parallel_reader",
-        "prefetch_queue",
-        "nets",
-    ):
-        raise AttributeError(
-            f"tf.contrib.slim.{name} is not in Braid: read with tf.data; copy the networks of "
-            "tensorflow/models/research/slim/nets, which need tf.contrib.slim alone"
-        )
-    raise AttributeError(name)

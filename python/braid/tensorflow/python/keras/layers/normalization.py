@@ -227,8 +227,6 @@ class BatchNormalizationBase(Layer):
 
         output, mean, variance = smart.smart_cond(training, of_batch, of_averages)
         known = smart.smart_constant_value(training)
-        if known is False:
-            return output
         if not self._bessels_correction_test_only:  # the fused op's variance has the correction
             size = math_ops.cast(array_ops.size(inputs) // array_ops.size(variance), variance.dtype)
             variance = variance * ((size - 1) / size)
@@ -236,6 +234,8 @@ class BatchNormalizationBase(Layer):
             momentum = smart.smart_cond(training, lambda: self.momentum, lambda: 1.0)
         else:
             momentum = ops.convert_to_tensor(self.momentum)
+        if known is False:
+            return output
         self.add_update(lambda: self._assign_moving_average(self.moving_mean, mean, momentum))
         self.add_update(lambda: self._assign_moving_average(self.moving_variance, variance, momentum))
         return output

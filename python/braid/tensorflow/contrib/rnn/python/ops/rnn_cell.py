@@ -18,6 +18,10 @@ from braid.tensorflow.python.util import nest
 
 __all__ = [
     "AttentionCellWrapper",
+    "Conv1DLSTMCell",
+    "Conv2DLSTMCell",
+    "Conv3DLSTMCell",
+    "ConvLSTMCell",
     "CoupledInputForgetGateLSTMCell",
     "EmbeddingWrapper",
     "HighwayWrapper",
@@ -716,3 +720,96 @@ class OutputProjectionWrapper(RNNCell):
         if self._activation:
             projected = self._activation(projected)
         return projected, new_state
+
+
+class ConvLSTMCell(RNNCell):
+    """An LSTM whose products are convolutions of padding "SAME" in `conv_ndims` dimensions.
+
+    Arguments:
+      input_shape: of the inputs without the batch, channels last: a list.
+      kernel_shape: of the convolutions' windows.
+      skip_connection: whether the outputs have the inputs' channels after theirs.
+      initializers: is not used.
+    """
+
+    def __init__(
+        self,
+        conv_ndims,
+        input_shape,
+        output_channels,
+        kernel_shape,
+        use_bias=True,
+        skip_connection=False,
+        forget_bias=1.0,
+        initializers=None,
+        name="conv_lstm_cell",
+    ):
+        super().__init__(name=name)
+        if conv_ndims != len(input_shape) - 1:
+            raise ValueError(f"Invalid input_shape {input_shape} for conv_ndims={conv_ndims}.")
+        self._conv_ndims = conv_ndims
+        self._input_shape = list(input_shape)
+        self._output_channels = output_channels
+        self._kernel_shape = list(kernel_shape)
+        self._use_bias = use_bias
+        self._forget_bias = forget_bias
+        self._skip_connection = skip_connection
+        self._total_output_channels = output_channels + (self._input_shape[-1] if skip_connection else 0)
+        state = tensor_shape.TensorShape(self._input_shape[:-1] + [output_channels])
+        self._state_size = LSTMStateTuple(state, state)
+        self._output_size = tensor_shape.TensorShape(self._input_shape[:-1] + [self._total_output_channels])
+
+    @property
+    def output_size(self):
+        return self._output_size
+
+    @property
+    def state_size(self):
+        return self._state_size
+
+    def _conv(self, args):
+        """All gates: the convolution of the arguments side by side, and the bias."""
+        axis = self._conv_ndims + 1
+        depth = sum(tensor_shape.dimension_value(arg.shape[axis]) for arg in args)
+        features = 4 * self._output_channels
+        dtype = args[0].dtype
+        kernel = vs.get_variable("kernel", self._kernel_shape + [depth, features], dtype=dtype)
+        convolve = (nn_ops.conv1d, nn_ops.conv2d, nn_ops.conv3d)[self._conv_ndims - 1]
+        strides = 1 if self._conv_ndims == 1 else [1] * (self._conv_ndims + 2)
+        made = convolve(array_ops.concat(args, axis), kernel, strides, padding="SAME")
+        if not self._use_bias:
+            return made
+        zeros = init_ops.constant_initializer(0.0, dtype=dtype)
+        return made + vs.get_variable("biases", [features], dtype=dtype, initializer=zeros)
+
+    def call(self, inputs, state, scope=None):
+        cell, hidden = state
+        gates = array_ops.split(self._conv([inputs, hidden]), 4, axis=self._conv_ndims + 1)
+        input_gate, new_input, forget_gate, output_gate = gates
+        new_cell = math_ops.sigmoid(forget_gate + self._forget_bias) * cell
+        new_cell += math_ops.sigmoid(input_gate) * math_ops.tanh(new_input)
+        output = math_ops.tanh(new_cell) * math_ops.sigmoid(output_gate)
+        if self._skip_connection:
+            output = array_ops.concat([output, inputs], axis=-1)
+        return output, LSTMStateTuple(new_cell, output)
+
+
+class Conv1DLSTMCell(ConvLSTMCell):
+    """A ConvLSTMCell of sequences [batch, x, channels]."""
+
+    def __init__(self, name="conv_1d_lstm_cell", **kwargs):
+        super().__init__(conv_ndims=1, name=name, **kwargs)
+
+
+class Conv2DLSTMCell(ConvLSTMCell):
+    """A ConvLSTMCell of pictures [batch, y, x, channels]."""
+
+    def __init__(self, name="conv_2d_lstm_cell", **kwargs):
+        super().__init__(conv_ndims=2, name=name, **kwargs)
+
+
+class Conv3DLSTMCell(ConvLSTMCell):
+    """A ConvLSTMCell of volumes [batch, z, y, x, channels]."""
+
+    def __init__(self, name="conv_3d_lstm_cell", **kwargs):
+        super().__init__(conv_ndims=3, name=name, **kwargs)

@@ -1,0 +1,1 @@
+"""Networks for pictures [batch, height, width, channels], with the names of variables that checkpoints have."""
