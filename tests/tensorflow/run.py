@@ -40,6 +40,7 @@ PARTS = (
     "feature_column/*",
     "estimator/*",
     "contrib/estimator/*",
+    "keras/*",
 )
 
 

@@ -10,6 +10,7 @@ from braid.tensorflow.python.estimator.export import export_output
 from braid.tensorflow.python.estimator.mode_keys import ModeKeys
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.keras import backend as K
+from braid.tensorflow.python.keras import metrics as metrics_module
 from braid.tensorflow.python.keras import models
 from braid.tensorflow.python.keras import optimizers
 from braid.tensorflow.python.keras.utils import generic_utils
@@ -20,6 +21,7 @@ from braid.tensorflow.python.saved_model import signature_constants
 from braid.tensorflow.python.training import checkpoint_management
 from braid.tensorflow.python.training import saver as saver_lib
 from braid.tensorflow.python.training import training_util
+from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
 _DEFAULT_SERVING_KEY = signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -43,6 +45,12 @@ def _as_list(values, names, what):
     if len(values) != len(names):
         raise ValueError(f"Cannot find {what}: the model has {names}, but {len(values)} tensors are given")
     return values
+
+
+def _floating(feature):
+    """The tensor, in floatx() if it is floating."""
+    feature = ops.convert_to_tensor(feature)
+    return math_ops.cast(feature, K.floatx()) if feature.dtype.is_floating else feature
 
 
 def _cloned_optimizer(optimizer):
@@ -77,27 +85,36 @@ def _create_keras_model_fn(keras_model, custom_objects=None):
 
     def model_fn(features, labels, mode):
         with generic_utils.CustomObjectScope(custom_objects or {}):
-            return _spec(keras_model, make_optimizer, features, labels, mode)
+            try:
+                return _spec(keras_model, make_optimizer, features, labels, mode)
+            finally:
+                models.in_place_subclassed_model_state_restoration(keras_model)
 
     return model_fn
 
 
 def _spec(keras_model, make_optimizer, features, labels, mode):
     K.set_learning_phase(mode == ModeKeys.TRAIN)
-    inputs = [
-        math_ops.cast(ops.convert_to_tensor(f), K.dtype(own))
-        for f, own in zip(_as_list(features, keras_model.input_names, "features"), keras_model.inputs)
-    ]
-    inputs = [
-        array_ops.expand_dims(f, -1) if f.shape.ndims == 1 and K.ndim(own) == 2 else f
-        for f, own in zip(inputs, keras_model.inputs)
-    ]
-    model = models.clone_model(keras_model, input_tensors=inputs)
+    if keras_model._is_graph_network:
+        inputs = [
+            math_ops.cast(ops.convert_to_tensor(f), K.dtype(own))
+            for f, own in zip(_as_list(features, keras_model.input_names, "features"), keras_model.inputs)
+        ]
+        inputs = [
+            array_ops.expand_dims(f, -1) if f.shape.ndims == 1 and K.ndim(own) == 2 else f
+            for f, own in zip(inputs, keras_model.inputs)
+        ]
+        model = models.clone_model(keras_model, input_tensors=inputs)
+    else:  # a class of the program's own is called on what its input function gives
+        inputs = nest.map_structure(_floating, features)
+        model = models.clone_and_build_model(
+            keras_model, input_tensors=inputs, compile_clone=False, in_place_reset=True
+        )
     predictions = dict(zip(model.output_names, model.outputs))
     loss = train_op = eval_metric_ops = None
     if mode != ModeKeys.PREDICT:
         targets = []
-        for label, output in zip(_as_list(labels, keras_model.output_names, "labels"), model.outputs):
+        for label, output in zip(_as_list(labels, model.output_names, "labels"), model.outputs):
             label = ops.convert_to_tensor(label)
             if label.shape.ndims is not None and label.shape.ndims == K.ndim(output) - 1:
                 label = array_ops.expand_dims(label, -1)
@@ -105,9 +122,9 @@ def _spec(keras_model, make_optimizer, features, labels, mode):
         model.compile(
             optimizer=make_optimizer() if mode == ModeKeys.TRAIN else "sgd",
             loss=keras_model.loss,
-            metrics=_plain_metrics(keras_model._compile_metrics),
+            metrics=metrics_module.clone_metrics(keras_model._compile_metrics),
             loss_weights=keras_model.loss_weights,
-            weighted_metrics=_plain_metrics(keras_model._compile_weighted_metrics),
+            weighted_metrics=metrics_module.clone_metrics(keras_model._compile_weighted_metrics),
             target_tensors=targets,
         )
         loss = model.total_loss
@@ -126,17 +143,6 @@ def _spec(keras_model, make_optimizer, features, labels, mode):
         eval_metric_ops=eval_metric_ops,
         export_outputs={_DEFAULT_SERVING_KEY: export_output.PredictOutput(predictions)},
     )
-
-
-def _plain_metrics(metrics):
-    """Metrics whose objects are those of another graph."""
-    from braid.tensorflow.python.keras import metrics as metrics_module
-
-    if isinstance(metrics, dict):
-        return {k: _plain_metrics(v) for k, v in metrics.items()}
-    if isinstance(metrics, (list, tuple)):
-        return [_plain_metrics(m) for m in metrics]
-    return metrics_module.clone_metric(metrics)
 
 
 def _save_first_checkpoint(keras_model, custom_objects, config):
@@ -201,12 +207,11 @@ def model_to_estimator(
             "The given keras model has not been compiled yet. Please compile the model with "
             "`model.compile()` before calling `model_to_estimator()`."
         )
-    if not keras_model._is_graph_network:
-        raise NotImplementedError(
-            "model_to_estimator of a subclass of Model: use a functional or a Sequential model"
-        )
     config = estimator_lib.maybe_overwrite_model_dir_and_session_config(config, model_dir)
-    path, names = _save_first_checkpoint(keras_model, custom_objects, config)
+    # The weights of another model are made by its first call: an estimator begins with new ones.
+    path, names = None, []
+    if keras_model._is_graph_network:
+        path, names = _save_first_checkpoint(keras_model, custom_objects, config)
     return estimator_lib.Estimator(
         _create_keras_model_fn(keras_model, custom_objects),
         config=config,

@@ -660,7 +660,7 @@ class TensorFlowTestCase(absltest.TestCase):
             saved = os.dup(fd)
             stream.flush()
             os.dup2(kept.fileno(), fd)
-            captured = _Captured(kept)
+            captured = _Captured(kept, stream)
             try:
                 yield captured
             finally:
@@ -957,15 +957,20 @@ class TensorFlowTestCase(absltest.TestCase):
 class _Captured:
     """What captureWritesToStream has collected."""
 
-    def __init__(self, file):
-        self._file, self._text = file, None
+    def __init__(self, file, stream):
+        self._file, self._stream, self._text = file, stream, None
+
+    def _read(self):
+        self._stream.flush()
+        return os.pread(self._file.fileno(), os.fstat(self._file.fileno()).st_size, 0).decode(
+            errors="replace"
+        )
 
     def finish(self):
-        self._file.seek(0)
-        self._text = self._file.read().decode(errors="replace")
+        self._text = self._read()
 
     def contents(self):
-        return self._text
+        return self._read() if self._text is None else self._text
 
 
 def _numbers(array):

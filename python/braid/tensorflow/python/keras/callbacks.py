@@ -2,7 +2,11 @@
 
 import collections
 import csv
+import json
 import os
+import re
+import urllib.parse
+import urllib.request
 
 import numpy as np
 
@@ -10,6 +14,7 @@ from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras.utils.data_utils import Sequence  # noqa: F401
 from braid.tensorflow.python.keras.utils.generic_utils import Progbar
 from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.training import checkpoint_management
 from braid.tensorflow.python.util.tf_export import keras_export
 
 
@@ -364,7 +369,8 @@ class ModelCheckpoint(Callback):
         **kwargs,
     ):
         super().__init__()
-        self.monitor, self.verbose, self.filepath = monitor, verbose, os.fspath(filepath)
+        self.monitor, self.verbose = monitor, verbose
+        self.filepath = filepath if filepath is None else os.fspath(filepath)
         self.save_best_only, self.save_weights_only, self.save_freq = (
             save_best_only,
             save_weights_only,
@@ -380,11 +386,36 @@ class ModelCheckpoint(Callback):
             raise ValueError(f"Unrecognized save_freq: {save_freq}")
         self.monitor_op, self.best = _comparison(mode, monitor, "ModelCheckpoint")
 
+    def set_model(self, model):
+        self.model = model
+        if not model._is_graph_network and type(model).__name__ != "Sequential":
+            self.save_weights_only = True  # a program's own class cannot be written
+
     def on_train_begin(self, logs=None):
         if self.load_weights_on_restart:
-            path = self.filepath.format(epoch=0) if "{" not in self.filepath else None
-            if path and (os.path.exists(path) or os.path.exists(path + ".index")):
-                self.model.load_weights(path)
+            path = self._get_most_recently_modified_file_matching_pattern(self.filepath)
+            if path is not None and (os.path.exists(path) or os.path.exists(path + ".index")):
+                try:
+                    self.model.load_weights(path)
+                except (OSError, ValueError) as e:
+                    raise ValueError(f"Error loading file from {path}. Reason: {e}") from e
+
+    def _get_most_recently_modified_file_matching_pattern(self, pattern):
+        """The latest checkpoint of TensorFlow that has the name, or else the file that was written last; of
+        several at the same time, that with the largest name. {...} in the pattern stands for anything.
+        """
+        directory = os.path.dirname(pattern)
+        name = re.compile("^" + re.sub(r"{.*}", r".*", os.path.basename(pattern)) + "$")
+        latest = checkpoint_management.latest_checkpoint(directory)
+        if latest is not None and name.match(os.path.basename(latest)):
+            return latest
+        found = (
+            [f for f in os.listdir(directory or ".") if name.match(f)]
+            if os.path.isdir(directory or ".")
+            else []
+        )
+        paths = [os.path.join(directory, f) for f in found]
+        return max(paths, key=lambda path: (os.path.getmtime(path), path), default=None)
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
@@ -393,6 +424,7 @@ class ModelCheckpoint(Callback):
         if isinstance(self.save_freq, int):
             self._samples += (logs or {}).get("size", 1)
             if self._samples >= self.save_freq:
+                self.epochs_since_last_save = 0
                 self._save(self._epoch, logs or {})
                 self._samples = 0
 
@@ -492,10 +524,31 @@ class EarlyStopping(Callback):
 
 @keras_export("keras.callbacks.RemoteMonitor")
 class RemoteMonitor(Callback):
-    """Refused: Braid sends nothing to web servers."""
+    """Sends the values of each epoch to a web server, by POST: a field with JSON, or JSON alone."""
 
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError("tf.keras.callbacks.RemoteMonitor: use CSVLogger or TensorBoard")
+    def __init__(
+        self,
+        root="http://localhost:9000",
+        path="/publish/epoch/end/",
+        field="data",
+        headers=None,
+        send_as_json=False,
+    ):
+        super().__init__()
+        self.root, self.path, self.field = root, path, field
+        self.headers, self.send_as_json = headers, send_as_json
+
+    def on_epoch_end(self, epoch, logs=None):
+        text = json.dumps({"epoch": epoch, **{k: float(v) for k, v in (logs or {}).items()}})
+        kind = "application/json" if self.send_as_json else "application/x-www-form-urlencoded"
+        if not self.send_as_json:
+            text = urllib.parse.urlencode({self.field: text})
+        headers = {"Content-Type": kind, **(self.headers or {})}
+        request = urllib.request.Request(self.root + self.path, text.encode(), headers)
+        try:
+            urllib.request.urlopen(request, timeout=60).close()
+        except OSError as error:
+            logging.warning("Warning: could not reach RemoteMonitor root server at %s: %s", self.root, error)
 
 
 @keras_export("keras.callbacks.LearningRateScheduler")

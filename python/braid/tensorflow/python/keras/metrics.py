@@ -727,6 +727,15 @@ def clone_metric(metric):
     return type(metric).from_config(metric.get_config()) if isinstance(metric, Metric) else metric
 
 
+def clone_metrics(metrics):
+    """The metrics of a list or a dict, with other objects in place of Metrics."""
+    if isinstance(metrics, dict):
+        return {k: clone_metrics(v) for k, v in metrics.items()}
+    if isinstance(metrics, (list, tuple)):
+        return [clone_metrics(m) for m in metrics]
+    return clone_metric(metrics)
+
+
 @keras_export("keras.metrics.serialize")
 def serialize(metric):
     return serialize_keras_object(metric)

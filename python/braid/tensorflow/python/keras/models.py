@@ -1,6 +1,9 @@
 """tf.keras.models: making models again, from settings and files."""
 
+import os
+
 from braid.tensorflow.python.keras import backend as K
+from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.engine.input_layer import Input, InputLayer
 from braid.tensorflow.python.keras.engine.network import Network  # noqa: F401
 from braid.tensorflow.python.keras.engine.sequential import Sequential
@@ -42,7 +45,11 @@ def model_from_yaml(yaml_string, custom_objects=None):
 
 @keras_export("keras.models.load_model")
 def load_model(filepath, custom_objects=None, compile=True):
-    """The model of an HDF5 file that Model.save has written."""
+    """The model that Model.save has written: an HDF5 file, or a directory with a SavedModel."""
+    if isinstance(filepath, (str, os.PathLike)) and os.path.isdir(filepath):
+        from braid.tensorflow.python.keras.saving import saved_model_experimental
+
+        return saved_model_experimental.load(os.fspath(filepath), custom_objects, compile)
     from braid.tensorflow.python.keras.saving import hdf5_format
 
     return hdf5_format.load_model_from_hdf5(filepath, custom_objects, compile)
@@ -112,3 +119,148 @@ def clone_model(model, input_tensors=None, clone_function=None):
     ends = [computed[id(t)] for t in model.outputs]
     unwrap = lambda ts: ts[0] if len(ts) == 1 else ts  # noqa: E731
     return Model(unwrap(inputs), unwrap(ends), name=model.name)
+
+
+def _clone_layer(layer):
+    return type(layer).from_config(layer.get_config())
+
+
+def share_weights(layer):
+    """The layer itself: clones that have it share its weights."""
+    return layer
+
+
+def _clone_functional_model(model, input_tensors=None, layer_fn=_clone_layer):
+    if not isinstance(model, Model):
+        raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model}")
+    if isinstance(model, Sequential) or not model._is_graph_network:
+        raise ValueError(
+            f"Expected `model` argument to be a functional `Model` instance, got {type(model).__name__} instead."
+        )
+    return clone_model(model, input_tensors, layer_fn)
+
+
+def _clone_sequential_model(model, input_tensors=None, layer_fn=_clone_layer):
+    if not isinstance(model, Sequential):
+        raise ValueError(f"Expected `model` argument to be a `Sequential` model instance, but got: {model}")
+    return clone_model(model, input_tensors, layer_fn)
+
+
+_LISTS = (
+    "_track",
+    "_trainable_weights",
+    "_non_trainable_weights",
+    "_updates",
+    "_losses",
+    "_callable_losses",
+    "_metrics",
+    "_inbound_nodes",
+    "_outbound_nodes",
+)
+
+
+def _in_place_subclassed_model_reset(model):
+    """Gives a subclass of Model new layers without weights. in_place_subclassed_model_state_restoration gives
+    it back those that it has.
+    """
+    before = dict(model.__dict__)
+    model.__dict__.update((name, []) for name in _LISTS)
+    model.__dict__.update(_metrics_tensors={}, _unconditional_updates=set(), _functions={})
+    model.__dict__.update(built=False, inputs=None, outputs=None, _endpoints=None, optimizer=None)
+    model.__dict__.update(_is_compiled=False, _original_attributes=before)
+
+    def copied(value):
+        if isinstance(value, Layer):
+            if getattr(value, "layers", None):
+                raise ValueError(
+                    "We do not support the use of nested layers in `model_to_estimator` at this time. Found "
+                    f"nested layer: {value}"
+                )
+            return _clone_layer(value)
+        if isinstance(value, (list, tuple)):
+            return type(value)(copied(v) for v in value)
+        return value
+
+    for name, value in before["_track"]:
+        if not name.startswith("_") and name != "optimizer":
+            setattr(model, name, copied(value))
+
+
+def in_place_subclassed_model_state_restoration(model):
+    """Gives a model the layers and weights back that _in_place_subclassed_model_reset took."""
+    before = model.__dict__.get("_original_attributes")
+    if before is not None:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+
+
+def clone_and_build_model(
+    model,
+    input_tensors=None,
+    target_tensors=None,
+    custom_objects=None,
+    compile_clone=True,
+    in_place_reset=False,
+    optimizer_iterations=None,
+    optimizer_config=None,
+):
+    """A clone with its inputs, compiled as the model was.
+
+    in_place_reset: whether a subclass of Model that does not define get_config may be reset itself.
+    optimizer_iterations: the variable that counts steps. optimizer_config: settings of the optimizer, of which
+    the model's are in another session.
+    """
+    from braid.tensorflow.python.keras import metrics as metrics_module
+    from braid.tensorflow.python.keras import optimizers
+    from braid.tensorflow.python.keras.utils import generic_utils
+
+    optimizer = model.optimizer
+    if compile_clone and not optimizer:
+        raise ValueError(
+            "Error when cloning model: compile_clone was set to True, but the original model has not been compiled."
+        )
+    how = {
+        "loss": model.__dict__.get("loss"),
+        "metrics": model.__dict__.get("_compile_metrics"),
+        "loss_weights": model.__dict__.get("loss_weights"),
+        "sample_weight_mode": model.__dict__.get("sample_weight_mode"),
+        "weighted_metrics": model.__dict__.get("_compile_weighted_metrics"),
+    }
+    settings = optimizer_config
+    if compile_clone and settings is None and not isinstance(optimizer, optimizers.TFOptimizer):
+        settings = optimizer.get_config()
+    with generic_utils.CustomObjectScope(custom_objects or {}):
+        if model._is_graph_network or isinstance(model, Sequential):
+            clone = clone_model(model, input_tensors=input_tensors)
+            shape = getattr(model, "_build_input_shape", None)
+            if isinstance(clone, Sequential) and not clone._is_graph_network and shape is not None:
+                dtype = model.inputs[0].dtype if model.inputs else None
+                clone._set_inputs(K.placeholder(shape, dtype=dtype), None)
+        else:
+            try:
+                clone = type(model).from_config(model.get_config())
+            except NotImplementedError:
+                if not in_place_reset:
+                    raise ValueError(
+                        "This model is a subclassed model. Such a model cannot be cloned, but there is a "
+                        "workaround where the model is reset in-place. To use this, please set the argument "
+                        "`in_place_reset` to `True`. This will reset the attributes in the original model. To "
+                        "restore the attributes, call `in_place_subclassed_model_state_restoration(model)`."
+                    ) from None
+                clone = model
+                _in_place_subclassed_model_reset(clone)
+            if input_tensors is not None:
+                if isinstance(input_tensors, (list, tuple)) and len(input_tensors) == 1:
+                    input_tensors = input_tensors[0]
+                clone._set_inputs(input_tensors)
+    if compile_clone:
+        if isinstance(optimizer, optimizers.TFOptimizer):
+            made = optimizers.TFOptimizer(optimizer.optimizer, optimizer_iterations)
+        else:
+            made = type(optimizer).from_config(settings)
+            if optimizer_iterations is not None:
+                made.iterations = optimizer_iterations
+        for key in ("metrics", "weighted_metrics"):
+            how[key] = metrics_module.clone_metrics(how[key]) if how[key] else None
+        clone.compile(made, target_tensors=target_tensors, **how)
+    return clone

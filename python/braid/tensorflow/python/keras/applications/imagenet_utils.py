@@ -107,3 +107,24 @@ def check(weights, include_top, classes):
         raise ValueError(
             'If using `weights` as `"imagenet"` with `include_top` as true, `classes` should be 1000'
         )
+
+
+def classify(x, include_top, pooling, classes, name):
+    """The end of a model: a layer of classes, or pooled features."""
+    from braid.tensorflow.python.keras import layers
+
+    if include_top:
+        x = layers.GlobalAveragePooling2D(name="avg_pool")(x)
+        return layers.Dense(classes, activation="softmax", name=name)(x)
+    if pooling == "avg":
+        return layers.GlobalAveragePooling2D(name="avg_pool")(x)
+    if pooling == "max":
+        return layers.GlobalMaxPooling2D(name="max_pool")(x)
+    return x
+
+
+def model_of(img_input, x, input_tensor, name, weights, include_top):
+    """The model from the input to x, with weights."""
+    from braid.tensorflow.python.keras.engine.training import Model
+
+    return load(Model(inputs_of(img_input, input_tensor), x, name=name), weights, name, include_top)

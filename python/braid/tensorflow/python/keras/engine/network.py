@@ -461,17 +461,23 @@ class Network(base_layer.Layer):
     # Files.
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, signatures=None):
-        """Writes the model to an HDF5 file, with its settings, weights and optimizer. h5py is needed."""
+        """Writes the model with its settings, weights and optimizer.
+
+        save_format: "h5" for an HDF5 file, for which h5py is needed, the default; "tf" for a SavedModel with
+        the graph for prediction.
+        """
+        if save_format == "tf":
+            from braid.tensorflow.python.keras.saving import saved_model_experimental
+
+            if str(filepath).endswith((".h5", ".hdf5", ".keras")):
+                raise ValueError(
+                    f'The path {filepath} is that of an HDF5 file, but save_format is "tf": leave ".h5" out'
+                )
+            if not overwrite and os.path.exists(filepath):
+                raise IOError(f"{filepath} exists already")
+            return saved_model_experimental.save(self, os.fspath(filepath), include_optimizer)
         from braid.tensorflow.python.keras.saving import hdf5_format
 
-        if save_format == "tf" or (
-            save_format is None and not str(filepath).endswith((".h5", ".hdf5", ".keras"))
-        ):
-            if save_format == "tf":
-                raise NotImplementedError(
-                    "Model.save(save_format='tf'): use save_weights, tf.saved_model.simple_save "
-                    "or save_format='h5'"
-                )
         hdf5_format.save_model_to_hdf5(self, filepath, overwrite, include_optimizer)
 
     def save_weights(self, filepath, overwrite=True, save_format=None):

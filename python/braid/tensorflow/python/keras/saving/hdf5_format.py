@@ -108,9 +108,7 @@ def _matched(layer, values):
 
 def save_model_to_hdf5(model, filepath, overwrite=True, include_optimizer=True):
     """Writes settings, weights, and the optimizer with its weights."""
-    from braid.tensorflow.python.keras import optimizers
     from braid.tensorflow.python.keras.engine.network import _jsonable
-    from braid.tensorflow.python.keras.utils import generic_utils
 
     filepath = os.fspath(filepath)
     if not overwrite and os.path.exists(filepath):
@@ -121,20 +119,9 @@ def save_model_to_hdf5(model, filepath, overwrite=True, include_optimizer=True):
         file.attrs["backend"] = b"tensorflow"
         file.attrs["model_config"] = json.dumps(config, default=_jsonable).encode("utf-8")
         _write_weights(file.create_group("model_weights"), model.layers)
-        if (
-            not include_optimizer
-            or not model.optimizer
-            or isinstance(model.optimizer, optimizers.TFOptimizer)
-        ):
+        training = training_config(model) if include_optimizer else None
+        if training is None:
             return
-        training = {
-            "loss": model.loss,
-            "metrics": model._compile_metrics,
-            "weighted_metrics": model._compile_weighted_metrics,
-            "sample_weight_mode": model.sample_weight_mode,
-            "loss_weights": model.loss_weights,
-            "optimizer_config": generic_utils.serialize_keras_object(model.optimizer),
-        }
         file.attrs["training_config"] = json.dumps(training, default=_jsonable).encode("utf-8")
         weights = model.optimizer.weights
         if weights:
@@ -142,6 +129,23 @@ def save_model_to_hdf5(model, filepath, overwrite=True, include_optimizer=True):
             group.attrs["weight_names"] = _names([w.name for w in weights])
             for w, value in zip(weights, K.batch_get_value(weights)):
                 group.create_dataset(w.name, data=value)
+
+
+def training_config(model):
+    """What compile was called with, None if it was not or for an optimizer of tf.train."""
+    from braid.tensorflow.python.keras import optimizers
+    from braid.tensorflow.python.keras.utils import generic_utils
+
+    if not model.optimizer or isinstance(model.optimizer, (optimizers.TFOptimizer, list)):
+        return None
+    return {
+        "loss": model.loss,
+        "metrics": model._compile_metrics,
+        "weighted_metrics": model._compile_weighted_metrics,
+        "sample_weight_mode": model.sample_weight_mode,
+        "loss_weights": model.loss_weights,
+        "optimizer_config": generic_utils.serialize_keras_object(model.optimizer),
+    }
 
 
 def load_model_from_hdf5(filepath, custom_objects=None, compile=True):
