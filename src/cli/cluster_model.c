@@ -3,9 +3,11 @@
 // Each worker is in one of these phases; an event ends it:
 //
 //   PULLING    its request is on the way to the parameter servers  -> waits in their queue
-//   READING    the parameter servers answer                        -> has the model
-//   COMPUTING  `period` gradients                                  -> sends the update
-//   PUSHING    the update is on the way                            -> waits in the queue
+//   ANSWERING  the parameter servers work on it                    -> the model goes to the network
+//   READING    the model is on the network                         -> has it
+//   COMPUTING  `period` gradients                                  -> asks to send the update
+//   PUSHING    the request is on the way                           -> the update goes to the network
+//   SENDING    the update is on the network                        -> waits in the queue
 //   APPLYING   the parameter servers take it                       -> pulls again, or waits
 //   WAITING    for a token (synchronous), or for slower workers (bounded staleness): no event of its own;
 //              another worker's update lets it pull again
@@ -22,9 +24,11 @@
 
 typedef enum phase {
     PULLING,
+    ANSWERING,
     READING,
     COMPUTING,
     PUSHING,
+    SENDING,
     APPLYING,
     WAITING
 } phase;
@@ -42,6 +46,14 @@ typedef struct worker {
     int64_t step;      // synchronous: the update that its gradient is for
 } worker;
 
+// The network of a parameter server: the transfers in progress share it equally. All are of the same size.
+typedef struct network {
+    bd_event_queue transfers; // their `at` is the `moved` at which they end
+    double moved;             // seconds of the whole network that each transfer in progress has had ...
+    double at;                // ... by this time
+    double working;           // seconds, while counting
+} network;
+
 // Durations, for their median.
 typedef struct durations {
     double *items;
@@ -54,10 +66,13 @@ typedef struct simulation {
     const bd_cluster_watch *watch; // NULL: none
     bd_rng rng;
     worker *workers;
-    bd_event_queue events; // one for each worker at most
+    bd_event_queue events; // one for each worker at most; the network has those of transfers
+    network network;
     double now, ps_free, ps_working;
     int64_t updates;
     double updated;   // when the last update was made
+    int64_t slowest;  // the least clock of the workers, ...
+    int at_slowest;   // ... and how many have it
     int64_t gathered; // synchronous: gradients of the update in progress
     // Synchronous: tokens of update k are there from tokens_at[k] on; so many of all were taken.
     BD_ARRAY(double) tokens_at;
@@ -140,12 +155,52 @@ static double apply_time(const simulation *s)
     return s->costs->apply_byte * s->costs->model_bytes / s->plan->ps;
 }
 
-// Moves the model between a worker and the parameter servers, with a part to each of them. Returns when both
-// sides are done.
-static double move_model(simulation *s, double work)
+// ---- The network ----
+
+// Seconds in which a transfer gets one second of a parameter server's network. A worker's own network is
+// divided among all parameter servers.
+static double sharing(const simulation *s)
 {
-    const double served = serve(s, s->costs->ps_request + transfer_time(s) / s->plan->ps + work);
-    return fmax(served, s->now + transfer_time(s));
+    return fmax(s->network.transfers.len, s->plan->ps);
+}
+
+static void advance(simulation *s)
+{
+    network *n = &s->network;
+    n->moved = n->transfers.len ? n->moved + (s->now - n->at) / sharing(s) : 0;
+    n->at = s->now;
+}
+
+// Moves the model between a worker and the parameter servers, with a part to each of them.
+static void move_model(simulation *s, int index, phase while_moving)
+{
+    const double work = transfer_time(s) / s->plan->ps;
+    advance(s);
+    bd_event_queue_add(&s->network.transfers, (bd_event){s->network.moved + work, index});
+    s->workers[index].phase = while_moving;
+    if (s->is_counting) s->network.working += work;
+}
+
+// When the first of the transfers in progress ends, if no other begins before.
+static double next_transfer_end(const simulation *s)
+{
+    const network *n = &s->network;
+    if (!n->transfers.len) return INFINITY;
+    return n->at + fmax(0, n->transfers.items[0].at - n->moved) * sharing(s);
+}
+
+// Removes the first event, of a transfer or another one. Returns its worker.
+static int next_event(simulation *s)
+{
+    const double end = next_transfer_end(s);
+    if (s->events.len && s->events.items[0].at < end) {
+        const bd_event e = bd_event_queue_next(&s->events);
+        s->now = e.at;
+        return e.worker;
+    }
+    s->now = end;
+    advance(s);
+    return bd_event_queue_next(&s->network.transfers).worker;
 }
 
 // What a worker takes to ask all parameter servers.
@@ -156,17 +211,19 @@ static double request_time(const simulation *s)
 
 // ---- Rounds ----
 
-static int64_t slowest_clock(const simulation *s)
+static void find_slowest(simulation *s)
 {
-    int64_t least = s->workers[0].clock;
+    s->slowest = s->workers[0].clock;
     for (int i = 1; i < s->plan->workers; i++)
-        if (s->workers[i].clock < least) least = s->workers[i].clock;
-    return least;
+        if (s->workers[i].clock < s->slowest) s->slowest = s->workers[i].clock;
+    s->at_slowest = 0;
+    for (int i = 0; i < s->plan->workers; i++)
+        s->at_slowest += s->workers[i].clock == s->slowest;
 }
 
 static void note_lead(simulation *s, const worker *w)
 {
-    const int64_t lead = w->clock - slowest_clock(s);
+    const int64_t lead = w->clock - s->slowest;
     if (lead > s->lead_max) s->lead_max = lead;
 }
 
@@ -189,7 +246,7 @@ static void read(simulation *s, int index)
 {
     worker *w = &s->workers[index];
     w->seen = s->updates;
-    w->cache = s->plan->coordination == BD_BOUNDED_STALENESS ? slowest_clock(s) : 0;
+    w->cache = s->plan->coordination == BD_BOUNDED_STALENESS ? s->slowest : 0;
     happen(s, BD_READ, index);
     compute_from(s, index, s->now + s->costs->latency);
 }
@@ -213,11 +270,14 @@ static void count_update(simulation *s, int64_t staleness, int64_t gradients)
     s->updated = s->now;
 }
 
-static void end_round(simulation *s, int index)
+// Returns whether it was the last of the slowest workers.
+static bool end_round(simulation *s, int index)
 {
     worker *w = &s->workers[index];
-    w->clock++;
+    const bool was_last = w->clock++ == s->slowest && --s->at_slowest == 0;
+    if (was_last) find_slowest(s);
     if (s->is_counting) note(&s->rounds, s->now - w->round_begun);
+    return was_last;
 }
 
 // ---- Synchronous: tokens ----
@@ -250,7 +310,7 @@ static void arrive_synchronous(simulation *s, int index)
 {
     worker *w = &s->workers[index];
     const bool is_late = w->step != s->updates;
-    end_round(s, index);
+    (void)end_round(s, index);
     happen(s, is_late ? BD_DROPPED : BD_ARRIVED, index);
     w->phase = WAITING;
     if (is_late && s->is_counting) s->counted_dropped++;
@@ -260,17 +320,16 @@ static void arrive_synchronous(simulation *s, int index)
 
 // ---- Asynchronous ----
 
-// Lets the workers go on that are not too far ahead any more.
-static void release(simulation *s)
+// Lets a worker go on that waits and is not too far ahead any more.
+static void release(simulation *s, int index)
 {
-    const int64_t most = slowest_clock(s) + s->plan->staleness;
-    for (int i = 0; i < s->plan->workers; i++)
-        if (s->workers[i].phase == WAITING && s->workers[i].clock <= most)
-            begin_round(s, i, s->now + s->costs->latency);
+    const worker *w = &s->workers[index];
+    if (w->phase == WAITING && w->clock <= s->slowest + s->plan->staleness)
+        begin_round(s, index, s->now + s->costs->latency);
 }
 
 // Pulls only when the model has become too old.
-static void go_on_bounded(simulation *s, int index)
+static void go_on_bounded(simulation *s, int index, bool slowest_moved)
 {
     worker *w = &s->workers[index];
     w->phase = WAITING;
@@ -282,7 +341,9 @@ static void go_on_bounded(simulation *s, int index)
         happen(s, BD_KEPT, index);
         compute_from(s, index, at);
     }
-    release(s);
+    if (!slowest_moved) release(s, index);
+    for (int i = 0; slowest_moved && i < s->plan->workers; i++)
+        release(s, i);
 }
 
 static void arrive_alone(simulation *s, int index)
@@ -290,9 +351,9 @@ static void arrive_alone(simulation *s, int index)
     happen(s, BD_ARRIVED, index);
     count_update(s, s->updates - s->workers[index].seen, s->plan->period);
     happen(s, BD_UPDATED, index);
-    end_round(s, index);
+    const bool slowest_moved = end_round(s, index);
     if (s->plan->coordination == BD_BOUNDED_STALENESS)
-        go_on_bounded(s, index);
+        go_on_bounded(s, index, slowest_moved);
     else
         begin_round(s, index, s->now + s->costs->latency);
 }
@@ -303,10 +364,14 @@ static void handle(simulation *s, int index)
 {
     const bool is_synchronous = s->plan->coordination == BD_SYNCHRONOUS;
     switch (s->workers[index].phase) {
-    case PULLING: schedule(s, index, READING, move_model(s, 0)); break;
+    case PULLING: schedule(s, index, ANSWERING, serve(s, s->costs->ps_request)); break;
+    case ANSWERING: move_model(s, index, READING); break;
     case READING: read(s, index); break;
     case COMPUTING: push(s, index); break;
-    case PUSHING: schedule(s, index, APPLYING, move_model(s, is_synchronous ? 0 : apply_time(s))); break;
+    case PUSHING: move_model(s, index, SENDING); break;
+    case SENDING:
+        schedule(s, index, APPLYING, serve(s, s->costs->ps_request + (is_synchronous ? 0 : apply_time(s))));
+        break;
     case APPLYING: (is_synchronous ? arrive_synchronous : arrive_alone)(s, index); break;
     case WAITING: break; // has no event
     }
@@ -337,7 +402,7 @@ static bd_cluster_forecast summarize(simulation *s)
     f.steps = (double)s->counted / seconds;
     f.updates = (double)s->counted_updates / seconds;
     f.waiting = fmax(0, 1 - computing / (seconds * s->plan->workers));
-    f.ps_busy = fmin(1, s->ps_working / seconds);
+    f.ps_busy = fmin(1, fmax(s->ps_working, s->network.working) / seconds);
     if (s->counted_updates) f.mean_staleness = s->staleness_sum / (double)s->counted_updates;
     const double all = (double)s->counted / s->plan->period + (double)s->counted_dropped;
     if (all > 0) f.dropped = (double)s->counted_dropped / all;
@@ -348,11 +413,10 @@ static bd_cluster_forecast summarize(simulation *s)
 
 static void run(simulation *s, int64_t total, int64_t uncounted)
 {
-    for (int64_t pushes = 0; pushes < total && s->events.len;) {
-        const bd_event e = bd_event_queue_next(&s->events);
-        const bool is_push = s->workers[e.worker].phase == APPLYING;
-        s->now = e.at;
-        handle(s, e.worker);
+    for (int64_t pushes = 0; pushes < total && (s->events.len || s->network.transfers.len);) {
+        const int index = next_event(s);
+        const bool is_push = s->workers[index].phase == APPLYING;
+        handle(s, index);
         pushes += is_push;
         if (is_push && pushes == uncounted) {
             s->is_counting = true;
@@ -368,6 +432,8 @@ bd_cluster_forecast bd_cluster_watch_simulation(const bd_cluster_costs *costs, c
     simulation s = {.costs = costs, .plan = plan, .watch = watch, .rng = bd_rng_init(seed)};
     s.workers = bd_calloc((size_t)plan->workers, sizeof *s.workers);
     s.events = bd_event_queue_new(plan->workers);
+    s.network.transfers = bd_event_queue_new(plan->workers);
+    s.at_slowest = plan->workers;
     s.rounds = (durations){.items = bd_calloc((size_t)total, sizeof(double)), .room = total};
     s.between = (durations){.items = bd_calloc((size_t)total, sizeof(double)), .room = total};
     for (int i = 0; i < plan->workers; i++) {
@@ -378,6 +444,7 @@ bd_cluster_forecast bd_cluster_watch_simulation(const bd_cluster_costs *costs, c
     run(&s, total, total / 10 + 1);
     const bd_cluster_forecast f = summarize(&s);
     bd_event_queue_free(&s.events);
+    bd_event_queue_free(&s.network.transfers);
     bd_array_free(&s.tokens_at);
     bd_free(s.workers);
     bd_free(s.rounds.items);

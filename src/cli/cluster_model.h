@@ -3,9 +3,10 @@
 //
 // A worker's round: it pulls the model from all parameter servers, computes `period` gradients, and pushes
 // one update to all of them. A parameter server has one queue, in which requests wait for their turn: a
-// request costs time of its own, time for its bytes on the network and, of an update, time to apply it. The
-// model is spread equally, so that all parameter servers are alike and one of them stands for all. A worker's
-// own network is as fast as a parameter server's.
+// request costs time of its own and, of an update, time to apply it. Bytes go over the parameter server's
+// network. The transfers in progress share it equally, as connections of TCP do: a gradient that will be
+// dropped slows those that come at the same time. The model is spread equally, so that all parameter servers
+// are alike and one of them stands for all. A worker's own network is as fast as a parameter server's.
 //
 // Synchronous training hands out tokens as TensorFlow's SyncReplicasOptimizer and braid/sync_replicas.h do:
 // an update makes one for each worker, with the update's number, in one queue. A worker takes the oldest
@@ -39,7 +40,7 @@ typedef struct bd_cluster_costs {
     double ps_request;     // a parameter server's for a request of a worker
     double apply_byte;     // a parameter server's for each byte of an update
     double latency;        // one way
-    double bandwidth;      // bytes a second of a task's network; 0: unlimited
+    double bandwidth;      // bytes a second of a task's network, both ways together; 0: unlimited
     double model_bytes;    // all variables
     // Measured times to compute: in place of the six above them. NULL: none.
     bd_compute_time_fn compute_time;
@@ -61,7 +62,7 @@ typedef struct bd_cluster_forecast {
     double between;        // seconds from an update to the next: the median
     double round;          // of a worker: the median
     double waiting;        // the part of the workers' time in which they do not compute
-    double ps_busy;        // the part of the time in which a parameter server works
+    double ps_busy;        // the part of the time in which a parameter server, or its network, works
     double mean_staleness; // of updates
     int64_t max_staleness;
     int64_t max_lead; // in rounds, of a worker over the slowest

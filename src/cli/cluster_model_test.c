@@ -135,6 +135,19 @@ static void a_worker_is_bounded_by_its_own_network(void **state)
     check_near(simulate(&costs, (bd_cluster_plan){.ps = 16, .workers = 1}).steps, 1 / 30e-3, 0.03, "steps");
 }
 
+// Transfers share the network: all four workers send at once, so that the update is made when all gradients
+// have come, also the one that is dropped.
+static void a_dropped_gradient_slows_those_that_come_with_it(void **state)
+{
+    (void)state;
+    bd_cluster_costs costs = cheap;
+    costs.model_bytes = 1e8; // 10 ms a pull, and a push
+    const bd_cluster_plan all = {.workers = 3, .coordination = BD_SYNCHRONOUS};
+    const bd_cluster_plan backup = {.workers = 4, .coordination = BD_SYNCHRONOUS, .backup = 1};
+    check_near(simulate(&costs, all).between, 30e-3 + 10e-3 + 30e-3, 0.02, "seconds of a step of three");
+    check_near(simulate(&costs, backup).between, 40e-3 + 10e-3 + 40e-3, 0.02, "with a backup worker");
+}
+
 // A worker that is allowed to be three rounds ahead pulls once in a while.
 static void bounded_staleness_pulls_only_when_the_model_is_too_old(void **state)
 {
@@ -158,6 +171,7 @@ int main(void)
         cmocka_unit_test(longer_periods_move_fewer_bytes_in_the_same_steps),
         cmocka_unit_test(tokens_that_a_slow_worker_leaves_cost_the_others_gradients),
         cmocka_unit_test(a_worker_is_bounded_by_its_own_network),
+        cmocka_unit_test(a_dropped_gradient_slows_those_that_come_with_it),
         cmocka_unit_test(bounded_staleness_pulls_only_when_the_model_is_too_old),
     };
     return cmocka_run_group_tests_name("model of a training cluster", tests, NULL, NULL);
