@@ -22,7 +22,7 @@ static braid_shape images(const bd_window *w, int64_t batch, const int64_t *size
 // Depthwise: each input channel has its own filters.
 static bool is_depthwise(const braid_op *node)
 {
-    return strncmp(node->op_type, "Depthwise", strlen("Depthwise")) == 0;
+    return strstr(node->op_type, "Depthwise") != NULL;
 }
 
 // The output channels of a filter whose last two sizes are [in, out], or [in, multiplier] if it is

@@ -1,4 +1,4 @@
-// QuantizedConv2D: convolution of quantized images, summed exactly in 32 bits.
+// QuantizedConv2D and QuantizedConv2DPerChannel: convolution of quantized images, summed exactly in 32 bits.
 //
 // The elements under the filter are laid side by side, as differences from 0's integer, a block of
 // positions at a time; a matrix product of integers does the rest. Padding is 0.
@@ -6,6 +6,7 @@
 #include "kernels/gemm.h"
 #include "ops/common/quantized.h"
 #include "ops/nn/conv.h"
+#include "ops/nn/quantized_channels.h"
 
 #include <string.h>
 
@@ -15,21 +16,27 @@ static braid_code conv_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : bd_quant_shape_ranges(c, 2, 6, st);
 }
 
-static braid_code conv_create(const braid_op *node, void *state, braid_status *st)
+static braid_code channels_create(const braid_op *node, void *state, braid_status *st)
 {
     bd_window *w = state;
     braid_code code = bd_window_read(node, w, st);
     if (!code) code = bd_window_check_axes(node, w, st);
     if (code) return code;
-    if (w->stride[0] != w->stride[1])
-        return bd_fail(
-            st, BRAID_INVALID_ARGUMENT,
-            "Current implementation only supports equal length strides in the row and column dimensions.");
     if (w->dilation[0] != 1 || w->dilation[1] != 1)
         return bd_fail(st, BRAID_INVALID_ARGUMENT,
                        "Current implementation only supports dilated rates of 1, but they are %lld and %lld.",
                        (long long)w->dilation[0], (long long)w->dilation[1]);
     return BRAID_OK;
+}
+
+static braid_code conv_create(const braid_op *node, void *state, braid_status *st)
+{
+    const bd_window *w = state;
+    braid_code code = channels_create(node, state, st);
+    if (code || w->stride[0] == w->stride[1]) return code;
+    return bd_fail(
+        st, BRAID_INVALID_ARGUMENT,
+        "Current implementation only supports equal length strides in the row and column dimensions.");
 }
 
 // What a convolution works with; offsets are the integers that stand for 0.
@@ -83,6 +90,31 @@ static void convolve(bd_op_ctx *c, const quantized_conv *q, const int32_t *filte
     bd_buffer_unref(patches);
 }
 
+// Sets what the shapes of the inputs give. False: the kernel has failed.
+static bool find_sizes(bd_op_ctx *c, quantized_conv *q, braid_shape *output)
+{
+    const braid_shape *filter = &bd_input(c, 1)->shape;
+    if (!bd_conv_sizes_of(c, c->state, &q->input->shape, filter, &q->shape, output)) return false;
+    q->depth = bd_volume(q->shape.filter) * q->shape.in_channels;
+    if (q->shape.groups == 1) return true;
+    bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
+               (long long)q->shape.in_channels, (long long)filter->dims[2]);
+    return false;
+}
+
+// `filter_offset` is the integer of the filter's type that stands for 0.
+static void convolve_all(bd_op_ctx *c, const quantized_conv *q, int32_t filter_offset, const braid_tensor *y)
+{
+    braid_tensor ints;
+    if (bd_tensor_count(y) == 0) return;
+    if (q->depth == 0) {
+        memset(y->data, 0, bd_tensor_bytes(y));
+    } else if (bd_quant_ints(c, bd_input(c, 1), filter_offset, &ints)) {
+        convolve(c, q, bd_tensor_i32(&ints), bd_tensor_i32(y));
+        bd_tensor_fini(&ints);
+    }
+}
+
 static void conv_run(bd_op_ctx *c)
 {
     const braid_tensor *input = bd_input(c, 0), *filter = bd_input(c, 1);
@@ -90,26 +122,14 @@ static void conv_run(bd_op_ctx *c)
     bd_quant_range of_input, of_filter;
     braid_shape output;
     if (!bd_quant_input_range(c, 2, &of_input) || !bd_quant_input_range(c, 4, &of_filter) ||
-        !bd_conv_sizes_of(c, c->state, &input->shape, &filter->shape, &q.shape, &output))
+        !find_sizes(c, &q, &output))
         return;
-    if (q.shape.groups != 1) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
-                   (long long)q.shape.in_channels, (long long)filter->shape.dims[2]);
-        return;
-    }
     q.offset = bd_quant_zero(input->dtype, of_input);
-    braid_tensor *y = bd_window_output(c, BRAID_QINT32, &output), ints;
+    const braid_tensor *y = bd_window_output(c, BRAID_QINT32, &output);
     bd_quant_range range =
         bd_quant_product_range(input->dtype, of_input, filter->dtype, of_filter, BRAID_QINT32);
-    if (!y || !bd_quant_output_range(c, 1, range) || bd_tensor_count(y) == 0) return;
-    q.depth = bd_volume(q.shape.filter) * q.shape.in_channels;
-    if (q.depth == 0) {
-        memset(y->data, 0, bd_tensor_bytes(y));
-        return;
-    }
-    if (!bd_quant_ints(c, filter, bd_quant_zero(filter->dtype, of_filter), &ints)) return;
-    convolve(c, &q, bd_tensor_i32(&ints), bd_tensor_i32(y));
-    bd_tensor_fini(&ints);
+    if (y && bd_quant_output_range(c, 1, range))
+        convolve_all(c, &q, bd_quant_zero(filter->dtype, of_filter), y);
 }
 
 BD_OP(QuantizedConv2D) = {
@@ -128,4 +148,41 @@ BD_OP(QuantizedConv2D) = {
     .doc =
         "Convolves quantized images [batch, height, width, in_channels] with a quantized filter [height, width, "
         "in_channels, out_channels].",
+};
+
+// ---- A range for each channel ----
+
+static braid_code channels_shape(bd_shape_ctx *c, braid_status *st)
+{
+    braid_code code = bd_conv_shape_fn(c, st);
+    return code ? code : bd_quant_channels_shape(c, 2, st);
+}
+
+static void channels_run(bd_op_ctx *c)
+{
+    quantized_conv q = {.input = bd_input(c, 0)}; // 0 stands for 0
+    bd_quant_channels ranges;
+    braid_shape output;
+    if (!find_sizes(c, &q, &output) || !bd_quant_channels_read(c, 2, q.shape.out_channels, &ranges)) return;
+    const braid_tensor *y = bd_window_output(c, BRAID_QINT32, &output);
+    if (y && bd_quant_channels_output(c, &ranges)) convolve_all(c, &q, 0, y);
+}
+
+BD_OP(QuantizedConv2DPerChannel) = {
+    .signature =
+        "(input: Tinput, filter: Tfilter, min_input: float, max_input: float, min_filter: float, max_filter: "
+        "float) -> (output: out_type, min_output: float, max_output: float)",
+    .attrs = "Tinput:type" BD_QUANT_TYPES "; Tfilter:type" BD_QUANT_TYPES "; out_type:type" BD_QUANT_TYPES
+             "=qint32; strides:list(int); padding:string{SAME,VALID}; dilations:list(int)=[1,1,1,1]",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = channels_shape,
+    .kernels = BD_KERNELS({.types = "Tinput=quint8|qint8; Tfilter=qint8; out_type=qint32",
+                           .flags = BD_KERNEL_EXPENSIVE,
+                           .state_size = sizeof(bd_window),
+                           .create = channels_create,
+                           .run = channels_run}),
+    .doc =
+        "Convolves quantized images whose 0 stands for 0 with a quantized filter that has a range for each output "
+        "channel.",
+    .deviation = BD_QUANT_CHANNELS_DEVIATION,
 };

@@ -55,6 +55,32 @@ static void sums_are_exact_in_32_bits(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void each_output_channel_may_have_a_range(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"QuantizedConv2DPerChannel", "strides=[1,1,1,1]; padding=VALID",
+         "quint8[1,3,3,2] 172 47 117 192 67 251 195 103 9 211 21 242 36 87 70 216 88 140; qint8[2,2,2,3] 37 -103 -51 -56 -119 20 -13 80 115 69 126 -49 47 64 -46 -29 88 49 115 -99 19 19 14 39; float[] 0; float[] 2; float[3] -1 -2 -3; float[3] 1 3 1",
+         "qint32[1,2,2,3] 26681 33850 692 11342 22540 13041 27212 1018 -4828 14748 22872 8814; float[3] -132622.125 -331555.312 -265244.25; float[3] 132622.125 331555.312 265244.25"},
+        {"QuantizedConv2DPerChannel", "strides=[1,1,2,1]; padding=VALID",
+         "quint8[1,3,3,2] 172 47 117 192 67 251 195 103 9 211 21 242 36 87 70 216 88 140; qint8[2,2,2,3] 37 -103 -51 -56 -119 20 -13 80 115 69 126 -49 47 64 -46 -29 88 49 115 -99 19 19 14 39; float[] 0; float[] 2; float[] -1; float[] 1",
+         "qint32[1,2,1,3] 26681 33850 692 27212 1018 -4828; float[] -132622.125; float[] 132622.125"},
+        {"QuantizedConv2DPerChannel", "strides=[1,1,1,1]; padding=VALID",
+         "quint8[0,1,1,1]; qint8[1,1,1,1] 1; float[] 0; float[] 1; float[1] 0; float[1] 1",
+         "qint32[0,1,1,1]; *; *"},
+        {"QuantizedConv2DPerChannel", "strides=[1,1,1,1]; padding=VALID",
+         "quint8[] 1; qint8[] 1; float[] 0; float[] 1; float[1] 0; float[1] 1",
+         "InvalidArgument: input must be 4-dimensional"},
+        {"QuantizedConv2DPerChannel", "strides=[1,1,1,1]; padding=VALID",
+         "quint8[1,1,1,1] 1; qint8[1,1,1,1] 1; float[] 0; float[] 1; float[3] 0; float[3] 1",
+         "InvalidArgument: input 4 must have an end of a range for each of 1 channels: [3]"},
+        {"QuantizedConv2DPerChannel", "strides=[1,1,1,1]; padding=VALID; dilations=[1,2,2,1]",
+         "quint8[1,1,1,1] 1; qint8[1,1,1,1] 1; float[] 0; float[] 1; float[1] 0; float[1] 1",
+         "InvalidArgument: Current implementation only supports dilated rates of 1"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void wrong_inputs_are_errors(void **state)
 {
     (void)state;
@@ -97,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_those_of_tensorflow),
         cmocka_unit_test(sums_are_exact_in_32_bits),
+        cmocka_unit_test(each_output_channel_may_have_a_range),
         cmocka_unit_test(wrong_inputs_are_errors),
         cmocka_unit_test(shapes_are_inferred),
     };
