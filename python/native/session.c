@@ -90,17 +90,18 @@ static PyObject *parse_options(opening *to, PyObject *args, PyObject *keywords)
                             "cluster",
                             "shares_session_state",
                             "place_pruned_graph",
+                            "enable_bfloat16_sendrecv",
                             NULL};
     braid_session_options *o = &to->options;
     PyObject *graph, *filters = NULL;
     const char *cluster = NULL; // JSON
-    int soft = 0, log = 0, isolate = 0, shares = 0, pruned = 0;
+    int soft = 0, log = 0, isolate = 0, shares = 0, pruned = 0, bfloat16 = 0;
     long long timeout_ms = 0, open_ms = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|ziipppLLiIzzOzpp", names, &graph, &o->target,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|ziipppLLiIzzOzppp", names, &graph, &o->target,
                                      &o->inter_op_threads, &o->intra_op_threads, &soft, &log, &isolate,
                                      &timeout_ms, &open_ms, &o->cpu_devices, &o->disabled_rewrites,
-                                     &o->tls_dir, &o->collective_leader, &filters, &cluster, &shares,
-                                     &pruned) ||
+                                     &o->tls_dir, &o->collective_leader, &filters, &cluster, &shares, &pruned,
+                                     &bfloat16) ||
         (filters && !native_strings_init(&to->filters, filters)) || !read_cluster(to, cluster))
         return NULL;
     o->allow_soft_placement = soft;
@@ -108,6 +109,7 @@ static PyObject *parse_options(opening *to, PyObject *args, PyObject *keywords)
     o->isolate_session_state = isolate;
     o->shares_session_state = shares;
     o->place_pruned_graph = pruned;
+    o->enable_bfloat16_sendrecv = bfloat16;
     o->operation_timeout_ms = timeout_ms;
     o->open_timeout_ms = open_ms;
     o->device_filters = to->filters.items;

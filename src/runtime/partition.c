@@ -3,9 +3,10 @@
 // A node belongs to the partition of its assigned device. Where an edge crosses, the producer's partition
 // gets a _Send and the consumer's a _Recv of the same key, one pair for each output and consumer device. A
 // control edge crosses as an empty Const that runs after the producer; on the other side an Identity of the
-// received tensor takes the place of the producer, so that it is dead when the producer is. Loops whose
-// bodies span devices were given control loops before (control_loop.c): the _Recv of a loop waits for the
-// Merge of its device's control loop and so runs once in each iteration.
+// received tensor takes the place of the producer, so that it is dead when the producer is. Floats that are
+// to be sent as bfloat16 are truncated by a Cast before the _Send; a Cast after the _Recv widens them. Loops
+// whose bodies span devices were given control loops before (control_loop.c): the _Recv of a loop waits for
+// the Merge of its device's control loop and so runs once in each iteration.
 #include "runtime/partition.h"
 
 #include "base/alloc.h"
@@ -17,8 +18,9 @@
 
 // A received output in the consumer's partition.
 typedef struct crossing {
-    braid_op *recv;     // waits for the control loop
-    braid_op *received; // the input of consumers: the _Recv, or the Identity of a control edge
+    braid_op *recv; // waits for the control loop
+    braid_op
+        *received; // the input of consumers: the _Recv, the Identity of a control edge, or a Cast to float
 } crossing;
 
 typedef struct partitioner {
@@ -165,8 +167,8 @@ typedef struct cut {
     const braid_op *from; // of the source graph
     int output;           // -1: a control edge
     const braid_op *to;
-    braid_dtype dtype;
-    char *edge_name; // owned by the partitioner's arena
+    braid_dtype dtype, wire; // of the output, and of what is sent
+    char *edge_name;         // owned by the partitioner's arena
 } cut;
 
 // The attrs of both ends, but for the type.
@@ -201,6 +203,23 @@ static braid_code add_dummy(partitioner *p, const cut *c, braid_op **dummy, brai
     return code;
 }
 
+// Adds the Cast of `input` between the two types of the edge, on the device of `at`. TensorFlow truncates
+// floats to bfloat16 here and does not round them.
+static braid_code add_cast(const partitioner *p, const cut *c, const braid_op *at, braid_out input,
+                           bool to_wire, braid_op **cast, braid_status *st)
+{
+    const bd_named_attr attrs[] = {type_attr("SrcT", to_wire ? c->dtype : c->wire),
+                                   type_attr("DstT", to_wire ? c->wire : c->dtype),
+                                   {.name = "Truncate", .value = {.kind = BD_ATTR_BOOL, .b = to_wire}}};
+    const bd_node_spec spec = {.op_type = "Cast",
+                               .device = at->assigned_device,
+                               .inputs = &input,
+                               .input_count = 1,
+                               .attrs = attrs,
+                               .attr_count = 3};
+    return add_on(graph_of(p, at), c->from->name, spec, cast, st);
+}
+
 static braid_code add_send(partitioner *p, const cut *c, braid_status *st)
 {
     bd_named_attr attrs[6];
@@ -209,9 +228,12 @@ static braid_code add_send(partitioner *p, const cut *c, braid_status *st)
     if (!code && c->output < 0) {
         input.index = 0;
         code = add_dummy(p, c, &input.op, st);
+    } else if (!code && c->wire != c->dtype) {
+        code = add_cast(p, c, c->from, input, true, &input.op, st);
+        input.index = 0;
     }
     if (code) return code;
-    attrs[5] = type_attr("T", c->dtype);
+    attrs[5] = type_attr("T", c->wire);
     braid_op *send;
     const bd_node_spec spec = {.op_type = "_Send",
                                .device = c->from->assigned_device,
@@ -229,12 +251,13 @@ static braid_code add_recv(partitioner *p, const cut *c, crossing *x, braid_stat
     const char *device = c->to->assigned_device;
     braid_code code = fill_attrs(p, c, attrs, st);
     if (code) return code;
-    attrs[5] = type_attr("tensor_type", c->dtype);
+    attrs[5] = type_attr("tensor_type", c->wire);
     const bd_node_spec recv = {.op_type = "_Recv", .device = device, .attrs = attrs, .attr_count = 6};
     code = add_on(g, c->from->name, recv, &x->recv, st);
     x->received = x->recv;
-    if (code || c->output >= 0) return code;
+    if (code || (c->output >= 0 && c->wire == c->dtype)) return code;
     braid_out input = {.op = x->recv};
+    if (c->output >= 0) return add_cast(p, c, c->to, input, false, &x->received, st);
     bd_named_attr type = type_attr("T", c->dtype);
     const bd_node_spec identity = {.op_type = "Identity",
                                    .device = device,
@@ -300,10 +323,12 @@ static braid_code connect_data(partitioner *p, const braid_op *n, int i, const b
     if (!from.op->def) return fail_unknown_op(from.op, st);
     if (from.index >= from.op->output_count)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "node '%s' has no output %d", from.op->name, from.index);
+    const braid_dtype dtype = bd_dtype_base(from.op->output_types[from.index]);
     cut c = {.from = from.op,
              .output = from.index,
              .to = n,
-             .dtype = bd_dtype_base(from.op->output_types[from.index])};
+             .dtype = dtype,
+             .wire = dtype == BRAID_FLOAT && p->options->sends_bfloat16 ? BRAID_BFLOAT16 : dtype};
     const crossing *x;
     braid_code code = cross(p, &c, &x, st);
     if (code) return code;
@@ -319,7 +344,7 @@ static braid_code connect_control(partitioner *p, const braid_op *n, const braid
         bd_node_add_control(p->copies[n->id], p->copies[from->id]);
         return BRAID_OK;
     }
-    cut c = {.from = from, .output = -1, .to = n, .dtype = BRAID_FLOAT};
+    cut c = {.from = from, .output = -1, .to = n, .dtype = BRAID_FLOAT, .wire = BRAID_FLOAT};
     const crossing *x;
     braid_code code = cross(p, &c, &x, st);
     if (code) return code;

@@ -21,12 +21,15 @@ typedef struct bd_partition_options {
     bool by_device;                // else by task
     const bd_device_info *devices; // for incarnations in keys
     int device_count;
+    bool sends_bfloat16; // floats cross as bfloat16 (GraphOptions.enable_bfloat16_sendrecv)
 } bd_partition_options;
 
 // Cuts `g`, whose nodes are all placed, into partitions. An output with consumers in other partitions is sent
 // once to each device that consumes it; a control edge is sent as an empty Const; a loop that spans
 // partitions gets control nodes (Enter, Merge, Switch, NextIteration) in each of them. Consumers of the same
-// output share one `_Recv`. Existing client-terminated Send and Recv nodes are unchanged.
+// output share one `_Recv`. With sends_bfloat16 a Cast truncates each float tensor to bfloat16 before its
+// `_Send`, and a Cast after the `_Recv` makes it a float again, as in TensorFlow. Existing client-terminated
+// Send and Recv nodes are unchanged.
 braid_code bd_partition_graph(const braid_graph *g, const bd_partition_options *options, bd_partitions *out,
                               braid_status *st);
 void bd_partitions_fini(bd_partitions *p);

@@ -15,16 +15,20 @@ static const bd_device_info devices[] = {{.name = PS, .type = "CPU", .incarnatio
                                          {.name = PS_B, .type = "CPU", .incarnation = 0x12},
                                          {.name = WORKER, .type = "CPU", .incarnation = 0x22}};
 
-static void cut(braid_graph *g, bool by_device, bd_partitions *out)
+static void cut_by(braid_graph *g, const bd_partition_options *options, bd_partitions *out)
 {
-    const bd_partition_options options = {.by_device = by_device, .devices = devices, .device_count = 3};
     BD_STATUS(st);
     braid_graph_status(g, st);
     assert_ok(st);
     for (size_t i = 0; i < g->nodes.len; i++)
         g->nodes.items[i]->assigned_device = g->nodes.items[i]->device;
-    bd_partition_graph(g, &options, out, st);
+    bd_partition_graph(g, options, out, st);
     assert_ok(st);
+}
+
+static void cut(braid_graph *g, bool by_device, bd_partitions *out)
+{
+    cut_by(g, &(bd_partition_options){.by_device = by_device, .devices = devices, .device_count = 3}, out);
 }
 
 static bd_partition *part_at(bd_partitions *p, const char *location)
@@ -156,6 +160,30 @@ static void a_control_edge_crosses_as_an_empty_constant(void **state)
     assert_part(&p, "/job:ps/replica:0/task:0", "Const(w)\nConst(w_S ^w)\n_Send(w_S_1 w_S)\n");
     assert_part(&p, "/job:worker/replica:0/task:0",
                 "Identity(w_S_1 w_S)\nNoOp(first ^w_S_1)\nNoOp(second ^w_S_1)\n_Recv(w_S)\n");
+    bd_partitions_fini(&p);
+    braid_graph_free(g);
+}
+
+static void floats_may_cross_as_bfloat16(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out w = const_on(g, PS, "w", 1);
+    braid_push_device(g, PS);
+    braid_out n = tg_int(g, "n", 1);
+    braid_pop_device(g);
+    on(g, WORKER, "Neg", "a", 1, &w);
+    on(g, WORKER, "Neg", "b", 1, &w);
+    on(g, WORKER, "Neg", "c", 1, &n);
+    bd_partitions p;
+    cut_by(g, &(bd_partition_options){.devices = devices, .device_count = 3, .sends_bfloat16 = true}, &p);
+    bd_partition *ps = part_at(&p, "/job:ps/replica:0/task:0");
+    assert_part(&p, ps->location, "Cast(w_S w)\nConst(n)\nConst(w)\n_Send(n_S n)\n_Send(w_S_1 w_S)\n");
+    assert_part(&p, "/job:worker/replica:0/task:0",
+                "Cast(w_S_1 w_S)\nNeg(a w_S_1)\nNeg(b w_S_1)\nNeg(c n_S)\n_Recv(n_S)\n_Recv(w_S)\n");
+    const braid_op *cast = braid_graph_find(&ps->graph, "w_S");
+    assert_true(bd_node_attr_bool(cast, "Truncate"));
+    assert_int_equal(bd_node_attr_type(cast, "DstT"), BRAID_BFLOAT16);
     bd_partitions_fini(&p);
     braid_graph_free(g);
 }
@@ -420,6 +448,7 @@ int main(void)
         cmocka_unit_test(an_output_crosses_once_for_each_device),
         cmocka_unit_test(both_ends_of_a_cut_have_one_key),
         cmocka_unit_test(a_control_edge_crosses_as_an_empty_constant),
+        cmocka_unit_test(floats_may_cross_as_bfloat16),
         cmocka_unit_test(parts_are_tasks_or_devices),
         cmocka_unit_test(each_reader_of_a_variable_receives_for_itself),
         cmocka_unit_test(fetches_are_sent_with_the_incarnation_of_their_device),

@@ -99,6 +99,36 @@ static void a_remote_session_does_the_same(void **state)
     close_session(s);
 }
 
+// 1 + 2^-7 has as many bits as bfloat16; the bit 2^-8 after it is cut off, not rounded.
+static void check_bfloat16(braid_session *s, const model *m, braid_op *assign, braid_out same_task)
+{
+    test_run(s, m->init);
+    test_run(s, assign);
+    assert_float_equal(test_fetch(s, m->v), 1 + 0x1p-7 + 0x1p-8, 0); // a fetch is exact
+    assert_float_equal(test_fetch(s, same_task), 2 * (1 + 0x1p-7 + 0x1p-8), 0);
+    assert_float_equal(test_fetch(s, m->twice), 2 * (1 + 0x1p-7), 0);
+}
+
+static void floats_cross_as_bfloat16_where_a_session_asks_for_it(void **state)
+{
+    fixture *f = *state;
+    const model m = make_model(f->graph);
+    const braid_out value = test_const(f->graph, "value", PS, 1 + 0x1p-7f + 0x1p-8f);
+    braid_op *assign = NODE(f->graph, "Assign", "assign", PS, m.v, value).op;
+    const braid_out same_task = NODE(f->graph, "Add", "same_task", PS, m.v, m.v);
+    test_start_all(f->cluster, NULL);
+    const braid_session_options options = {.enable_bfloat16_sendrecv = true};
+    BD_STATUS(st);
+    braid_session *s = test_session(f->cluster, f->graph, "worker", 0, &options, st);
+    assert_non_null(s);
+    check_bfloat16(s, &m, assign, same_task);
+    close_session(s);
+    s = test_remote_session(f->cluster, f->graph, "ps", 0, &options, st);
+    assert_non_null(s);
+    check_bfloat16(s, &m, assign, same_task);
+    close_session(s);
+}
+
 static void variables_are_shared_by_sessions(void **state)
 {
     fixture *f = *state;
@@ -598,6 +628,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_graph_spans_two_tasks),
         TEST(a_remote_session_does_the_same),
+        TEST(floats_cross_as_bfloat16_where_a_session_asks_for_it),
         TEST(variables_are_shared_by_sessions),
         TEST(large_tensors_pass_unchanged),
         TEST(unconnected_outputs_are_fetched),

@@ -49,6 +49,7 @@ typedef struct bd_session_config {
     int device_filter_count;
     bool allow_soft_placement, log_device_placement;
     bool place_pruned_graph; // only the nodes of a run must be where they ask to be
+    bool sends_bfloat16;     // floats go between tasks as bfloat16
     bool is_isolated;        // the session has its own variables and other resources, freed with it
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...: of graph_options

@@ -37,7 +37,7 @@ struct bd_master_session {
     bd_caller owner;
     bd_session_cluster *cluster; // a reference; NULL: that of the server
     const bd_peers *peers;       // the tasks of its cluster
-    bool allow_soft_placement, log_device_placement, place_pruned_graph;
+    bool allow_soft_placement, log_device_placement, place_pruned_graph, sends_bfloat16;
     int64_t operation_timeout_ms;
     unsigned disabled_rewrites; // BRAID_REWRITE_...
     int64_t cost_model_every, cost_model_after;

@@ -253,8 +253,10 @@ static braid_code cut(bd_master_session *s, const bd_run_signature *signature, b
         bd_client_graph_fini(prepared);
         return st->code;
     }
-    const bd_partition_options options = {
-        .by_device = false, .devices = s->devices, .device_count = s->device_count};
+    const bd_partition_options options = {.by_device = false,
+                                          .devices = s->devices,
+                                          .device_count = s->device_count,
+                                          .sends_bfloat16 = s->sends_bfloat16};
     code = bd_partition_graph(&prepared->graph, &options, graphs, st);
     if (code) bd_client_graph_fini(prepared);
     return code;

@@ -160,6 +160,7 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     s->peers = bd_master_peers(m, config->cluster);
     s->allow_soft_placement = config->allow_soft_placement;
     s->place_pruned_graph = config->place_pruned_graph;
+    s->sends_bfloat16 = config->sends_bfloat16;
     s->log_device_placement = config->log_device_placement || m->env.log_device_placement;
     s->operation_timeout_ms = config->operation_timeout_ms;
     s->disabled_rewrites = config->disabled_rewrites;

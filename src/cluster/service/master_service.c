@@ -114,6 +114,7 @@ static void begin_create(bd_service_env *env, bd_incoming *call, const bd_caller
         .allow_soft_placement = config->allow_soft_placement,
         .log_device_placement = config->log_device_placement,
         .place_pruned_graph = config->graph_options && config->graph_options->place_pruned_graph,
+        .sends_bfloat16 = config->graph_options && config->graph_options->enable_bfloat16_sendrecv,
         .is_isolated = is_isolated(config),
         .operation_timeout_ms = config->operation_timeout_in_ms,
         .disabled_rewrites = bd_graph_options_read(config->graph_options),

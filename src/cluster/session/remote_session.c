@@ -84,7 +84,8 @@ static braid_code create(bd_remote_session *s, const braid_session_options *o, b
     config.inter_op_parallelism_threads = o->inter_op_threads;
     config.intra_op_parallelism_threads = o->intra_op_threads;
     bd_graph_options graph_options;
-    config.graph_options = bd_graph_options_make(o->disabled_rewrites, o->place_pruned_graph, &graph_options);
+    config.graph_options = bd_graph_options_make(o->disabled_rewrites, o->place_pruned_graph,
+                                                 o->enable_bfloat16_sendrecv, &graph_options);
     Tensorflow__ConfigProto__Experimental experimental = TENSORFLOW__CONFIG_PROTO__EXPERIMENTAL__INIT;
     if (o->collective_leader) experimental.collective_group_leader = (char *)o->collective_leader;
     experimental.share_session_state_in_clusterspec_propagation = o->cluster && o->shares_session_state;

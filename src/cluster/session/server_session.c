@@ -341,6 +341,7 @@ braid_code bd_server_session_new(const bd_server_session_env *env, const braid_s
         .allow_soft_placement = options->allow_soft_placement,
         .log_device_placement = options->log_device_placement,
         .place_pruned_graph = options->place_pruned_graph,
+        .sends_bfloat16 = options->enable_bfloat16_sendrecv,
         .is_isolated = options->cluster ? !options->shares_session_state : options->isolate_session_state,
         .cluster = cluster,
         .operation_timeout_ms = options->operation_timeout_ms,

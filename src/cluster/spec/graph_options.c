@@ -51,12 +51,13 @@ unsigned bd_graph_options_read(const Tensorflow__GraphOptions *o)
 }
 
 Tensorflow__GraphOptions *bd_graph_options_make(unsigned disabled, bool place_pruned_graph,
-                                                bd_graph_options *m)
+                                                bool sends_bfloat16, bd_graph_options *m)
 {
-    if (!disabled && !place_pruned_graph) return NULL;
+    if (!disabled && !place_pruned_graph && !sends_bfloat16) return NULL;
     *m = (bd_graph_options){TENSORFLOW__GRAPH_OPTIONS__INIT, TENSORFLOW__OPTIMIZER_OPTIONS__INIT,
                             TENSORFLOW__REWRITER_CONFIG__INIT};
     m->message.place_pruned_graph = place_pruned_graph;
+    m->message.enable_bfloat16_sendrecv = sends_bfloat16;
     m->message.rewrite_options = &m->rewriter;
     for (size_t i = 0; i < BD_COUNTOF(toggles); i++) {
         if (disabled & toggles[i].rewrites)

@@ -18,9 +18,9 @@ typedef struct bd_graph_options {
     Tensorflow__RewriterConfig rewriter;
 } bd_graph_options;
 
-// Makes the GraphOptions that bd_graph_options_read reads as `disabled`, with place_pruned_graph; NULL when
-// nothing is disabled and that is false.
+// Makes the GraphOptions that bd_graph_options_read reads as `disabled`, with place_pruned_graph and
+// enable_bfloat16_sendrecv; NULL when nothing is disabled and both are false.
 Tensorflow__GraphOptions *bd_graph_options_make(unsigned disabled, bool place_pruned_graph,
-                                                bd_graph_options *memory);
+                                                bool sends_bfloat16, bd_graph_options *memory);
 
 #endif

@@ -58,8 +58,19 @@ static void disabled_rewrites_are_disabled_on_each_task(void **state)
     for (unsigned off = 0; off <= BRAID_REWRITE_ALL; off++) {
         bd_graph_options memory;
         unsigned expected = off & together ? off | together : off;
-        assert_int_equal(bd_graph_options_read(bd_graph_options_make(off, false, &memory)), expected);
+        assert_int_equal(bd_graph_options_read(bd_graph_options_make(off, false, false, &memory)), expected);
     }
+}
+
+static void other_options_reach_the_master(void **state)
+{
+    (void)state;
+    bd_graph_options memory;
+    assert_null(bd_graph_options_make(0, false, false, &memory));
+    assert_true(bd_graph_options_make(0, true, false, &memory)->place_pruned_graph);
+    assert_false(memory.message.enable_bfloat16_sendrecv);
+    assert_true(bd_graph_options_make(0, false, true, &memory)->enable_bfloat16_sendrecv);
+    assert_false(memory.message.place_pruned_graph);
 }
 
 int main(void)
@@ -67,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_of_clients_are_heeded),
         cmocka_unit_test(disabled_rewrites_are_disabled_on_each_task),
+        cmocka_unit_test(other_options_reach_the_master),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -193,7 +193,7 @@ static void register_graph(bd_worker *w, const char *session_handle, braid_graph
     bd_graph_options options_message;
     rest.session_handle = (char *)session_handle;
     rest.create_worker_session_called = true;
-    rest.graph_options = bd_graph_options_make(disabled_rewrites, false, &options_message);
+    rest.graph_options = bd_graph_options_make(disabled_rewrites, false, false, &options_message);
     bd_message request;
     bd_message_init(&request);
     bd_wire_writer writer;

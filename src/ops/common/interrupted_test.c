@@ -102,7 +102,7 @@ static const row rows[] = {
     {"UpperBound", NULL, "+float[1,100000] 1; ~float[1,800000] 100000"},
     {"CompareAndBitpack", NULL, "~float[80000000] 10; float[] 3"},
     {"TopKV2", NULL, "~float[30000000] 1000000; int32[] 5"},
-    {"TopKV2", NULL, "~float[500000] 1000000; int32[] 1000"},
+    {"TopKV2", NULL, "~float[30000000] 1000000; int32[] 1000"},
     {"InTopK", "k=5", "~float[3,30000000] 10; int32[3] 1"},
     {"NthElement", NULL, "~float[30000000] 1000000; int32[] 29999997"},
     {"IsotonicRegression", NULL, "~float[5000000] 1000"},

@@ -151,41 +151,90 @@ static void order_follows_its_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-// All of a large row is sorted and compared with a known order.
-static void a_large_top_k_is_sorted(void **state)
+// Element i of a row of 500: negative and positive numbers, each several times.
+static double large_element(int i)
 {
-    (void)state;
-    BD_STATUS(st);
+    return (double)(i * 7 % 499 % 90 - 40) * 1000;
+}
+
+static void place_large_element(const braid_tensor *t, int i, double x)
+{
+    switch (t->dtype) {
+    case BRAID_FLOAT: bd_tensor_f32(t)[i] = (float)x; break;
+    case BRAID_DOUBLE: bd_tensor_f64(t)[i] = x; break;
+    case BRAID_INT32: bd_tensor_i32(t)[i] = (int32_t)x; break;
+    default: bd_tensor_i64(t)[i] = (int64_t)x;
+    }
+}
+
+static double value_of(const braid_tensor *t, int i)
+{
+    switch (t->dtype) {
+    case BRAID_FLOAT: return (double)bd_tensor_f32(t)[i];
+    case BRAID_DOUBLE: return bd_tensor_f64(t)[i];
+    case BRAID_INT32: return bd_tensor_i32(t)[i];
+    default: return (double)bd_tensor_i64(t)[i];
+    }
+}
+
+// The number of elements that come before element i: greater ones, and equal ones before it.
+static int rank_of_large(int i, int n)
+{
+    int before = 0;
+    for (int j = 0; j < n; j++)
+        before += large_element(j) > large_element(i) || (large_element(j) == large_element(i) && j < i);
+    return before;
+}
+
+static void check_large_top_k(const char *row, int k, bool sorted)
+{
     enum {
-        N = 500,
-        K = 100
+        N = 500
     };
+    BD_STATUS(st);
     braid_graph *g = braid_graph_new();
     op_binding bind[2] = {0};
+    op_test_tensor(&bind[0].value.tensor, row);
+    op_test_tensor(&bind[1].value.tensor, "int32[] 0");
+    bd_tensor_i32(&bind[1].value.tensor)[0] = k;
     braid_out in[2];
     for (int i = 0; i < 2; i++) {
         braid_op_desc *d = braid_op_begin(g, "Placeholder", NULL);
-        braid_op_attr_type(d, "dtype", i ? BRAID_INT32 : BRAID_FLOAT);
+        braid_op_attr_type(d, "dtype", bind[i].value.tensor.dtype);
         in[i] = braid_op_end_out(d);
         bind[i].op = in[i].op;
     }
-    op_test_tensor(&bind[0].value.tensor, "float[500] 0");
-    op_test_tensor(&bind[1].value.tensor, "int32[] 100");
     for (int i = 0; i < N; i++)
-        bd_tensor_f32(&bind[0].value.tensor)[i] = (float)(i * 7 % N); // 7 and 500 have no common factor
-    braid_op *top = op_test_node(g, "TopKV2", NULL, in, 2);
+        place_large_element(&bind[0].value.tensor, i, large_element(i));
+    braid_op *top = op_test_node(g, "TopKV2", sorted ? NULL : "sorted=false", in, 2);
     braid_tensor got[2];
     op_test_eval(bind, 2, (braid_out[]){{top, 0}, {top, 1}}, 2, got, st);
     assert_ok(st);
-    for (int i = 0; i < K; i++) {
-        assert_true(bd_tensor_f32(&got[0])[i] == (float)(N - 1 - i));
-        assert_int_equal(bd_tensor_i32(&got[1])[i] * 7 % N, N - 1 - i);
+    bool is_there[N] = {0};
+    for (int i = 0; i < k; i++) {
+        const int at = bd_tensor_i32(&got[1])[i], rank = rank_of_large(at, N);
+        assert_true(sorted ? rank == i : rank < k && !is_there[at]);
+        is_there[at] = true;
+        assert_true(value_of(&got[0], i) == large_element(at));
     }
     for (int i = 0; i < 2; i++) {
         bd_tensor_fini(&got[i]);
         bd_value_fini(&bind[i].value);
     }
     braid_graph_free(g);
+}
+
+static void a_large_top_k_has_the_greatest_elements_of_each_type(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {"float[500] 0", "double[500] 0", "int32[500] 0", "int64[500] 0"};
+    static const int ks[] = {65, 100, 499, 500};
+    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
+        for (size_t k = 0; k < BD_COUNTOF(ks); k++) {
+            check_large_top_k(rows[i], ks[k], true);
+            check_large_top_k(rows[i], ks[k], false);
+        }
+    }
 }
 
 static void partition_follows_its_definition(void **state)
@@ -282,7 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diagonals_follow_the_definition),
         cmocka_unit_test(order_follows_its_definition),
-        cmocka_unit_test(a_large_top_k_is_sorted),
+        cmocka_unit_test(a_large_top_k_has_the_greatest_elements_of_each_type),
         cmocka_unit_test(partition_follows_its_definition),
         cmocka_unit_test(shapes_are_inferred),
         cmocka_unit_test(gradients_match_finite_differences),

@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ---- TopK, TopKV2 ----
 
@@ -80,18 +81,87 @@ static compare_fn compare_of(braid_dtype dtype)
     }
 }
 
-// Up to about this k, keeping the best k in order is faster than sorting the whole row.
+// Stores the indices of the k greatest elements of a row of n to `top`, in rising order; of equal elements the
+// earlier ones are taken. KEY maps elements to unsigned numbers of the same order. The key of the k-th greatest
+// is found byte by byte: each pass counts the elements that have the bytes found so far by their next byte.
+// When it is interrupted, the indices are 0 to k - 1.
+#define DEFINE_SELECT(NAME, T, UNSIGNED, KEY)                                                                \
+    static void NAME(const void *row, int64_t n, int64_t k, int32_t *top)                                    \
+    {                                                                                                        \
+        const T *x = row;                                                                                    \
+        UNSIGNED kth = 0;                                                                                    \
+        int64_t equal = k; /* of the k greatest, those with the key found so far */                          \
+        for (int shift = (int)sizeof kth * 8 - 8; shift >= 0 && !bd_interrupted(); shift -= 8) {             \
+            int64_t counts[256] = {0};                                                                       \
+            for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {                                       \
+                const UNSIGNED key = KEY(x[i]);                                                              \
+                if (((key ^ kth) >> shift >> 8) == 0) counts[key >> shift & 255]++;                          \
+            }                                                                                                \
+            int byte = 255;                                                                                  \
+            for (; byte > 0 && counts[byte] < equal; byte--)                                                 \
+                equal -= counts[byte];                                                                       \
+            kth |= (UNSIGNED)byte << shift;                                                                  \
+        }                                                                                                    \
+        const bool is_cut_off = bd_interrupted();                                                            \
+        for (int64_t i = 0, len = 0; len < k && i < n; i++) {                                                \
+            const UNSIGNED key = KEY(x[i]);                                                                  \
+            if (is_cut_off || key > kth || (key == kth && equal-- > 0)) top[len++] = (int32_t)i;             \
+        }                                                                                                    \
+    }
+
+// The bits of -x in order are those of x reversed. Both zeros have one key.
+static inline uint32_t key_f32(float x)
+{
+    const float number = x + 0.0F;
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
+}
+
+static inline uint64_t key_f64(double x)
+{
+    const double number = x + 0.0;
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static inline uint32_t key_i32(int32_t x)
+{
+    return (uint32_t)x ^ UINT32_C(1) << 31;
+}
+
+static inline uint64_t key_i64(int64_t x)
+{
+    return (uint64_t)x ^ UINT64_C(1) << 63;
+}
+
+DEFINE_SELECT(select_f32, float, uint32_t, key_f32)
+DEFINE_SELECT(select_f64, double, uint64_t, key_f64)
+DEFINE_SELECT(select_i32, int32_t, uint32_t, key_i32)
+DEFINE_SELECT(select_i64, int64_t, uint64_t, key_i64)
+
+static void select_greatest(braid_dtype dtype, const void *row, int64_t n, int64_t k, int32_t *top)
+{
+    switch (dtype) {
+    case BRAID_FLOAT: select_f32(row, n, k, top); break;
+    case BRAID_DOUBLE: select_f64(row, n, k, top); break;
+    case BRAID_INT32: select_i32(row, n, k, top); break;
+    default: select_i64(row, n, k, top);
+    }
+}
+
+// Up to about this k, keeping the best k in order is faster than selecting them.
 #define KEEP_MAX 64
 
-// The indices of the k greatest elements of a row of n, in order. `work` has room for n indices.
-static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int32_t *top, int32_t *work)
+// The indices of the k greatest elements of a row of n: in descending order of these if `sorted`, otherwise in
+// any.
+static void top_of_row(braid_dtype dtype, void *row, int64_t n, int64_t k, bool sorted, int32_t *top)
 {
+    compare_fn compare = compare_of(dtype);
     if (k > KEEP_MAX) {
-        for (int32_t i = 0; i < n; i++)
-            work[i] = i; // also when it is interrupted: they are indices
-        bd_sort(work, n, sizeof *work, compare, row);
-        for (int64_t i = 0; i < k; i++)
-            top[i] = work[i];
+        select_greatest(dtype, row, n, k, top);
+        if (sorted) bd_sort(top, k, sizeof *top, compare, row);
         return;
     }
     int64_t len = 0;
@@ -104,12 +174,12 @@ static void top_of_row(compare_fn compare, void *row, int64_t n, int64_t k, int3
     }
 }
 
-// Memory for sorting a row of n elements when k of them are wanted. NULL: the kernel has failed.
-static int32_t *make_work(bd_op_ctx *c, int64_t n, int64_t k)
+// Memory for k indices. NULL: the kernel has failed.
+static int32_t *make_top(bd_op_ctx *c, int64_t k)
 {
-    int32_t *work = bd_try_malloc((k > KEEP_MAX ? (size_t)n : 0) * sizeof *work + 1);
-    if (!work) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when sorting rows of %lld", (long long)n);
-    return work;
+    int32_t *top = bd_try_malloc((size_t)k * sizeof *top + 1);
+    if (!top) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when allocating %lld indices", (long long)k);
+    return top;
 }
 
 static void put_places(const braid_tensor *y, int64_t at, const int32_t *places, int64_t count)
@@ -141,15 +211,15 @@ static void run_top(bd_op_ctx *c, int64_t k)
     braid_tensor *values = bd_output(c, 0, x->dtype, &shape),
                  *places = values ? bd_output(c, 1, c->node->output_types[1], &shape) : NULL;
     if (k == 0) return; // there may be any number of empty rows
-    int32_t *work = places ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
+    int32_t *top = places ? make_top(c, k) : NULL;
+    const bool sorted = bd_node_attr_bool(c->node, "sorted");
     size_t size = braid_dtype_size(x->dtype);
     for (int64_t r = 0; top && r < bd_shape_count_range(&shape, 0, rank - 1) && !bd_interrupted(); r++) {
-        top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
+        top_of_row(x->dtype, (char *)x->data + (size_t)(r * n) * size, n, k, sorted, top);
         for (int64_t i = 0; i < k; i++)
             bd_elements_copy(values, r * k + i, x, r * n + top[i], 1);
         put_places(places, r * k, top, k);
     }
-    bd_free(work);
     bd_free(top);
 }
 
@@ -214,7 +284,7 @@ BD_OP(TopKV2) = {
                            .flags = BD_KERNEL_WIDENS,
                            .run = top_k_v2_run}),
     .doc =
-        "The k greatest elements of each row and their indices, in descending order; of equal elements the earlier comes first.",
+        "The k greatest elements of each row and their indices, in descending order if sorted, otherwise in any; of equal elements the earlier are taken, and come first.",
 };
 
 // ---- NthElement ----
@@ -254,13 +324,12 @@ static void nth_run(bd_op_ctx *c)
     braid_shape shape = x->shape;
     shape.rank--;
     braid_tensor *y = bd_output(c, 0, x->dtype, &shape);
-    int32_t *work = y ? make_work(c, n, k) : NULL, *top = work ? make_work(c, k, INT64_MAX) : NULL;
+    int32_t *top = y ? make_top(c, k) : NULL;
     size_t size = braid_dtype_size(x->dtype);
     for (int64_t r = 0; top && r < bd_tensor_count(y) && !bd_interrupted(); r++) {
-        top_of_row(compare_of(x->dtype), (char *)x->data + (size_t)(r * n) * size, n, k, top, work);
+        top_of_row(x->dtype, (char *)x->data + (size_t)(r * n) * size, n, k, true, top);
         bd_elements_copy(y, r, x, r * n + top[k - 1], 1);
     }
-    bd_free(work);
     bd_free(top);
 }
 

@@ -285,6 +285,7 @@ def _options(config):
         "cpu_devices": dict(config.device_count).get("CPU", 0),
         "device_filters": list(config.device_filters),
         "collective_leader": config.experimental.collective_group_leader,
+        "enable_bfloat16_sendrecv": config.graph_options.enable_bfloat16_sendrecv,
         "disabled_rewrites": _disabled_rewrites(config.graph_options),
     }
     if config.cluster_def.job:
