@@ -10,8 +10,13 @@
 static struct {
     const char *algorithm;
     int64_t hidden_units, period, staleness, backup_workers;
-    double rho, momentum;
-} flags = {.hidden_units = 100, .staleness = -1, .momentum = -1};
+    double rho, momentum, compression_fraction;
+    const char *compression;
+} flags = {.compression = "none",
+           .compression_fraction = 0.01,
+           .hidden_units = 100,
+           .staleness = -1,
+           .momentum = -1};
 
 // --algorithm is the last, for programs that have it.
 static flag flag_list[] = {
@@ -21,6 +26,10 @@ static flag flag_list[] = {
     {"backup_workers", FLAG_INT, &flags.backup_workers, "Of backup_workers: how many may be late.", 0},
     {"rho", FLAG_FLOAT, &flags.rho, "Of elastic averaging: the elasticity. 0: the algorithm's.", 0},
     {"momentum", FLAG_FLOAT, &flags.momentum, "Of eamsgd. -1: the algorithm's.", 0},
+    {"compression", FLAG_STRING, &flags.compression,
+     "Compresses gradients on their way to the parameter servers: none, half, bfloat16 or top_k.", 0},
+    {"compression_fraction", FLAG_FLOAT, &flags.compression_fraction,
+     "Of top_k: the part of the elements that is sent.", 0},
     {"algorithm", FLAG_STRING, &flags.algorithm, "How the workers share the variables; --list names all.", 0},
 };
 #define FLAG_COUNT ((int)(sizeof flag_list / sizeof flag_list[0]))
@@ -52,6 +61,7 @@ static braid_algorithm_options options_of(int workers, int worker)
     o.summary_dir = summary_dir(worker);
     o.learning_rate = (float)mnist_task_flags.learning_rate;
     o.backup_workers = (int)flags.backup_workers;
+    o.compression = (braid_compression_options){flags.compression, flags.compression_fraction};
     if (flags.period) o.period = (int)flags.period;
     if (flags.staleness >= 0) o.staleness = (int)flags.staleness;
     if (flags.rho > 0) o.rho = (float)flags.rho;

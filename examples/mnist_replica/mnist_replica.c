@@ -14,12 +14,17 @@
 #include "mnist.h"
 #include "mnist_task.h"
 #include <math.h>
+#include <string.h>
+
+#define VARIABLES_MAX 4
 
 // TensorFlow's flags and their defaults; the others are in mnist_task.c.
 static struct {
     int64_t hidden_units, num_gpus, replicas_to_aggregate;
     bool sync_replicas, deterministic;
-} flags = {.hidden_units = 100};
+    const char *compression;
+    double compression_fraction;
+} flags = {.hidden_units = 100, .compression = "none", .compression_fraction = 0.01};
 
 static flag flag_list[] = {
     {"hidden_units", FLAG_INT, &flags.hidden_units,
@@ -31,6 +36,10 @@ static flag flag_list[] = {
      "Gradients that an update of --sync_replicas is the mean of. 0: one of each worker.", 0},
     {"deterministic", FLAG_BOOL, &flags.deterministic,
      "With --sync_replicas: equal runs give equal variables, bit for bit. Not with backup workers.", 0},
+    {"compression", FLAG_STRING, &flags.compression,
+     "Compresses gradients on their way to the parameter servers: none, half, bfloat16 or top_k.", 0},
+    {"compression_fraction", FLAG_FLOAT, &flags.compression_fraction,
+     "Of top_k: the part of the elements that is sent.", 0},
 };
 
 // Returns the error of the flags, or NULL.
@@ -59,11 +68,26 @@ static braid_variable biases(braid_graph *g, const char *name, int64_t units)
     return braid_variable_new(g, name, braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(units)), true);
 }
 
+// The gradients of all variables, compressed. Returns their number.
+static int build_gradients(braid_graph *g, const mnist_model *m, braid_optimizer *opt,
+                           braid_grad_and_var pairs[VARIABLES_MAX])
+{
+    int count;
+    const braid_grad_and_var *computed = braid_compute_gradients(opt, m->loss, NULL, 0, &count);
+    if (count == 0 || count > VARIABLES_MAX) return 0;
+    memcpy(pairs, computed, (size_t)count * sizeof *pairs);
+    const braid_compression_options how = {flags.compression, flags.compression_fraction};
+    braid_compress_gradients(g, &how, pairs, count);
+    return count;
+}
+
 static void build_training(braid_graph *g, mnist_model *m, braid_out global_step, int workers, int worker)
 {
     braid_optimizer *adam = braid_adam(g, (float)mnist_task_flags.learning_rate);
+    braid_grad_and_var pairs[VARIABLES_MAX];
+    const int count = build_gradients(g, m, adam, pairs);
     if (!flags.sync_replicas) {
-        m->train = braid_minimize(adam, m->loss, global_step);
+        m->train = braid_apply_gradients(adam, pairs, count, global_step);
         return;
     }
     const int asked = (int)flags.replicas_to_aggregate;
@@ -73,7 +97,7 @@ static void build_training(braid_graph *g, mnist_model *m, braid_out global_step
                                              .name = "mnist_sync_replicas",
                                              .deterministic = flags.deterministic,
                                              .replica = worker});
-    m->train = braid_sync_replicas_minimize(m->sync, m->loss, global_step);
+    m->train = braid_sync_replicas_apply(m->sync, pairs, count, global_step);
 }
 
 static mnist_model build_model(braid_graph *g, int workers, int worker)

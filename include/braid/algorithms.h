@@ -21,6 +21,7 @@
 #ifndef BRAID_ALGORITHMS_H
 #define BRAID_ALGORITHMS_H
 
+#include <braid/gradient_compression.h>
 #include <braid/monitored_session.h>
 #include <braid/optimizers.h>
 
@@ -45,6 +46,10 @@ typedef struct braid_algorithm_options {
     /// Applies gradients to the centre (asynchronous, synchronous, downpour, agn, sagn) or to the copies
     /// (easgd, aeasgd, model_averaging). NULL: the algorithm's own, with `learning_rate`.
     braid_optimizer *optimizer;
+    /// Of the gradients that a worker sends to the centre (gradient_compression.h), where the algorithm sends
+    /// such: not hogwild, elastic averaging and model averaging, for which the graph fails. `method` is
+    /// borrowed until the step is built.
+    braid_compression_options compression;
     /// Directory of event files: the staleness, waiting time, and bytes of this worker, as summaries. NULL:
     /// none is written. Copied.
     const char *summary_dir;

@@ -21,6 +21,7 @@
 #include <braid/example.h>
 #include <braid/feature_column.h>
 #include <braid/function.h>
+#include <braid/gradient_compression.h>
 #include <braid/graph.h>
 #include <braid/graph_import.h>
 #include <braid/hooks.h>

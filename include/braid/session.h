@@ -53,9 +53,9 @@ typedef struct braid_session_options {
     /// Only the nodes that a run needs must be on a device that exists (place_pruned_graph of GraphOptions):
     /// the run fails, and not the session that gets the graph.
     bool place_pruned_graph;
-    /// On a cluster: float tensors go from task to task as bfloat16, of half the bytes: the first 8 bits of the
-    /// significand remain, the others are cut off (enable_bfloat16_sendrecv of GraphOptions). Feeds, fetches,
-    /// other types, and tensors between devices of one task stay as they are.
+    /// On a cluster: float tensors go from task to task as bfloat16, of half the bytes: the first 8 bits of
+    /// the significand remain, the others are cut off (enable_bfloat16_sendrecv of GraphOptions). Feeds,
+    /// fetches, other types, and tensors between devices of one task stay as they are.
     bool enable_bfloat16_sendrecv;
     /// On a cluster: the session gets variables and other resources of its own, which other sessions do not
     /// see and which are freed with it. In this process every session is isolated.

@@ -433,6 +433,31 @@ static void the_chief_gathers_the_reports_of_all_workers(void **state)
     free_graphs(all, 3);
 }
 
+// The bytes of the tensors of 60 steps of a worker, of which each sends a gradient of SIZE floats.
+static int64_t bytes_with(const char *method)
+{
+    worker one;
+    worker like = {
+        .name = "asynchronous", .options = braid_algorithm_defaults("asynchronous"), .last_step = 60};
+    like.options.compression = (braid_compression_options){method, 1.0 / SIZE};
+    train_together(&one, &like, 1);
+    const braid_worker_report *r;
+    assert_int_equal(braid_algorithm_reports(one.algorithm, &r), 1);
+    assert_int_equal(r->steps, 60);
+    const int64_t bytes = r->bytes;
+    free_graphs(&one, 1);
+    return bytes;
+}
+
+static void compressed_gradients_are_sent_in_fewer_bytes(void **state)
+{
+    (void)state;
+    const int64_t whole = bytes_with("none");
+    assert_int_equal(whole - bytes_with("half"), 60 * SIZE * 2);
+    assert_int_equal(whole - bytes_with("bfloat16"), 60 * SIZE * 2);
+    assert_int_equal(whole - bytes_with("top_k"), 60 * (SIZE * 4 - 8)); // one element and its position
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +470,7 @@ int main(void)
         cmocka_unit_test(the_centre_of_synchronous_elastic_averaging_is_the_mean_of_the_optima),
         cmocka_unit_test(no_worker_is_ahead_by_more_than_the_bound),
         cmocka_unit_test(the_chief_gathers_the_reports_of_all_workers),
+        cmocka_unit_test(compressed_gradients_are_sent_in_fewer_bytes),
     };
     return cmocka_run_group_tests_name("training algorithms on a cluster", tests, NULL, NULL);
 }

@@ -81,31 +81,40 @@ static compare_fn compare_of(braid_dtype dtype)
     }
 }
 
-// Stores the indices of the k greatest elements of a row of n to `top`, in rising order; of equal elements the
-// earlier ones are taken. KEY maps elements to unsigned numbers of the same order. The key of the k-th greatest
-// is found byte by byte: each pass counts the elements that have the bytes found so far by their next byte.
-// When it is interrupted, the indices are 0 to k - 1.
+// The bits of a key that a pass of selection looks at. A float's first 11 are its sign, its exponent and two
+// bits more, so that few elements are left for the second pass.
+#define DIGIT_BITS 11
+
+// Stores the indices of the k greatest elements of a row of n to `top`, in rising order; of equal elements
+// the earlier ones are taken. KEY maps elements to unsigned numbers of the same order. The key of the k-th
+// greatest is found digit by digit: each pass counts the elements that have the digits found so far by their
+// next one. When it is interrupted, the indices are 0 to k - 1.
 #define DEFINE_SELECT(NAME, T, UNSIGNED, KEY)                                                                \
     static void NAME(const void *row, int64_t n, int64_t k, int32_t *top)                                    \
     {                                                                                                        \
         const T *x = row;                                                                                    \
         UNSIGNED kth = 0;                                                                                    \
-        int64_t equal = k; /* of the k greatest, those with the key found so far */                          \
-        for (int shift = (int)sizeof kth * 8 - 8; shift >= 0 && !bd_interrupted(); shift -= 8) {             \
-            int64_t counts[256] = {0};                                                                       \
-            for (int64_t i = 0; i < n && !bd_interrupted_at(i); i++) {                                       \
-                const UNSIGNED key = KEY(x[i]);                                                              \
-                if (((key ^ kth) >> shift >> 8) == 0) counts[key >> shift & 255]++;                          \
+        int64_t equal = k; /* of the k greatest, those with the digits found so far */                       \
+        for (int left = (int)sizeof kth * 8; left > 0 && !bd_interrupted();) {                               \
+            const int width = left < DIGIT_BITS ? left : DIGIT_BITS;                                         \
+            int64_t counts[1 << DIGIT_BITS] = {0};                                                           \
+            int digit = (1 << width) - 1;                                                                    \
+            left -= width;                                                                                   \
+            for (int64_t i = 0, end; (end = bd_block_end(i, n)) > i;) {                                      \
+                for (; i < end; i++) {                                                                       \
+                    const UNSIGNED key = KEY(x[i]);                                                          \
+                    if ((key ^ kth) >> left >> width == 0) counts[key >> left & (UNSIGNED)digit]++;          \
+                }                                                                                            \
             }                                                                                                \
-            int byte = 255;                                                                                  \
-            for (; byte > 0 && counts[byte] < equal; byte--)                                                 \
-                equal -= counts[byte];                                                                       \
-            kth |= (UNSIGNED)byte << shift;                                                                  \
+            for (; digit > 0 && counts[digit] < equal; digit--)                                              \
+                equal -= counts[digit];                                                                      \
+            kth |= (UNSIGNED)digit << left;                                                                  \
         }                                                                                                    \
         const bool is_cut_off = bd_interrupted();                                                            \
         for (int64_t i = 0, len = 0; len < k && i < n; i++) {                                                \
             const UNSIGNED key = KEY(x[i]);                                                                  \
-            if (is_cut_off || key > kth || (key == kth && equal-- > 0)) top[len++] = (int32_t)i;             \
+            top[len] = (int32_t)i; /* kept if it is one of them */                                           \
+            len += (is_cut_off | (key > kth)) + (key == kth && !is_cut_off && equal-- > 0);                  \
         }                                                                                                    \
     }
 
@@ -154,8 +163,8 @@ static void select_greatest(braid_dtype dtype, const void *row, int64_t n, int64
 // Up to about this k, keeping the best k in order is faster than selecting them.
 #define KEEP_MAX 64
 
-// The indices of the k greatest elements of a row of n: in descending order of these if `sorted`, otherwise in
-// any.
+// The indices of the k greatest elements of a row of n: if `sorted`, in descending order of the elements,
+// otherwise in any.
 static void top_of_row(braid_dtype dtype, void *row, int64_t n, int64_t k, bool sorted, int32_t *top)
 {
     compare_fn compare = compare_of(dtype);

@@ -24,5 +24,6 @@ BD_ALGORITHM(agn) = {
              .about = "Workers push the mean of T gradients, and pull (accumulated gradient normalization)",
              .has_copies = true},
     .defaults = {.learning_rate = 0.1f, .period = 12},
+    .compresses = true,
     .build = build,
 };

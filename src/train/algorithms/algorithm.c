@@ -128,6 +128,11 @@ braid_optimizer *train_optimizer_or(const braid_algorithm *a, braid_optimizer *o
     return a->o.optimizer ? a->o.optimizer : own;
 }
 
+void train_compress(const braid_algorithm *a, braid_grad_and_var *pairs, int count)
+{
+    if (a->o.compression.method) braid_compress_gradients(a->graph, &a->o.compression, pairs, count);
+}
+
 // CountUpTo gives each update the number of those before it, also when several happen at once.
 braid_op *train_count_update(braid_algorithm *a, braid_op *after)
 {
@@ -185,11 +190,23 @@ static bool check_pairs(const braid_algorithm *a, const braid_grad_and_var *pair
     return true;
 }
 
+static bool may_compress(const braid_algorithm *a)
+{
+    const char *method = a->o.compression.method;
+    if (!method || a->type->compresses || strcmp(method, "none") == 0) return true;
+    braid_graph_fail(
+        a->graph, BRAID_INVALID_ARGUMENT,
+        "Training algorithm '%s' does not compress: its workers send no gradients, or are threads "
+        "of one process",
+        a->type->info.name);
+    return false;
+}
+
 braid_op *braid_algorithm_apply(braid_algorithm *a, const braid_grad_and_var *pairs, int count,
                                 braid_out global_step)
 {
     braid_graph *g = a->graph;
-    if (!may_build(a, global_step) || !check_pairs(a, pairs, count)) return NULL;
+    if (!may_build(a, global_step) || !check_pairs(a, pairs, count) || !may_compress(a)) return NULL;
     a->step = global_step;
     if (!a->here) a->here = braid_no_op(g, NULL);
     a->scope = braid_push_name_scope(g, a->type->info.name);

@@ -12,6 +12,7 @@
 typedef struct train_algorithm {
     braid_algorithm_info info; // its name is the table's
     braid_algorithm_options defaults;
+    bool compresses; // takes the option `compression`
     // Adds the nodes of a worker's step and, with copies, of the exchange.
     void (*build)(braid_algorithm *a, const braid_grad_and_var *grads_and_vars, int count);
     // Optional: called when a session is opened; and makes an exchange by train_run_exchange and more.
@@ -76,6 +77,9 @@ braid_optimizer *train_optimizer_or(const braid_algorithm *a, braid_optimizer *o
 // Begins or ends a part of the graph whose nodes lie on the worker.
 void train_begin_here(const braid_algorithm *a);
 void train_end_here(const braid_algorithm *a);
+
+// Compresses gradients for the centre in place, if the options say so.
+void train_compress(const braid_algorithm *a, braid_grad_and_var *grads_and_vars, int count);
 
 // The worker's step: gradients are applied to the variables by `optimizer`, without regard for other workers.
 void train_build_asynchronous(braid_algorithm *a, braid_optimizer *optimizer,

@@ -516,9 +516,62 @@ static void a_second_step_and_a_missing_global_step_are_errors(void **state)
     expect_failure(g, "needs a global step");
 }
 
+// ---- Compression ----
+
+// Each step has the target of step 1: SGD comes as near as error feedback lets it.
+static void train_compressed(const char *name, const char *method)
+{
+    braid_algorithm_options o = braid_algorithm_defaults(name);
+    o.compression = (braid_compression_options){method, 0.3}; // one of three elements
+    o.learning_rate = 0.05f;
+    o.period = 2;
+    model m = make(name, &o);
+    open_session(&m);
+    for (int i = 0; i < 400; i++)
+        step(&m, 1);
+    float x[SIZE];
+    read_centre(&m, x);
+    for (int k = 0; k < SIZE; k++)
+        if (!(fabsf(x[k] - target_of(1, k)) < 0.02f))
+            fail_msg("%s with %s: element %d is %g", name, method, k, (double)x[k]);
+    close_session(&m);
+}
+
+static void algorithms_that_send_gradients_learn_from_compressed_ones(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "asynchronous", "synchronous", "bounded_staleness", "downpour_sgd", "agn", "sagn", "dynsgd"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        train_compressed(names[i], "half");
+        train_compressed(names[i], "top_k");
+    }
+}
+
+static void other_algorithms_refuse_to_compress(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"easgd", "aeasgd", "eamsgd", "model_averaging", "hogwild"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        BD_STATUS(st);
+        braid_algorithm_options o = braid_algorithm_defaults(names[i]);
+        o.compression.method = "none";
+        model m = make(names[i], &o);
+        assert_int_equal(braid_graph_status(m.g, st), BRAID_OK);
+        braid_graph_free(m.g);
+        o.compression.method = "half";
+        m = make(names[i], &o);
+        braid_graph_status(m.g, st);
+        assert_error(st, BRAID_INVALID_ARGUMENT, "does not compress");
+        braid_graph_free(m.g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(algorithms_that_send_gradients_learn_from_compressed_ones),
+        cmocka_unit_test(other_algorithms_refuse_to_compress),
         cmocka_unit_test(copies_and_centre_follow_the_equations),
         cmocka_unit_test(resource_variables_follow_them_too),
         cmocka_unit_test(partitioned_variables_follow_them_too),

@@ -16,5 +16,6 @@ static void build(braid_algorithm *a, const braid_grad_and_var *pairs, int count
 BD_ALGORITHM(asynchronous) = {
     .info = {.name = "asynchronous", .about = "Each worker applies its gradients as soon as it has them"},
     .defaults = {.learning_rate = 0.1f},
+    .compresses = true,
     .build = build,
 };

@@ -18,5 +18,6 @@ BD_ALGORITHM(backup_workers) = {
              .about = "Synchronous, and the gradients of the slowest workers are dropped",
              .is_synchronous = true},
     .defaults = {.learning_rate = 0.1f},
+    .compresses = true,
     .build = build,
 };

@@ -166,6 +166,7 @@ BD_ALGORITHM(bounded_staleness) = {
              .about = "No worker is more than s periods ahead of the slowest (SSP)",
              .has_copies = true},
     .defaults = {.learning_rate = 0.1f, .period = 1, .staleness = 3},
+    .compresses = true,
     .build = build,
     .begin = begin,
     .exchange = exchange,

@@ -24,5 +24,6 @@ BD_ALGORITHM(downpour) = {
              .about = "Workers push the sum of T gradients to a centre with Adagrad, and pull",
              .has_copies = true},
     .defaults = {.learning_rate = 0.1f, .period = 5},
+    .compresses = true,
     .build = build,
 };

@@ -20,5 +20,6 @@ BD_ALGORITHM(downpour_sgd) = {
              .about = "Workers push the sum of T gradients, and pull: DOWNPOUR with plain SGD",
              .has_copies = true},
     .defaults = {.learning_rate = 0.1f, .period = 5},
+    .compresses = true,
     .build = build,
 };

@@ -35,5 +35,6 @@ BD_ALGORITHM(dynsgd) = {
              .about = "DOWNPOUR with updates divided by their staleness + 1",
              .has_copies = true},
     .defaults = {.learning_rate = 0.1f, .period = 5},
+    .compresses = true,
     .build = build,
 };

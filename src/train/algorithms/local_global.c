@@ -118,17 +118,25 @@ void train_build_accruing_step(braid_algorithm *a, const braid_grad_and_var *pai
 
 // ---- To the centre ----
 
-void train_accrued_pairs(braid_algorithm *a, braid_out scale, bool at_centre, braid_grad_and_var *pairs)
+static void scale_pairs(const braid_algorithm *a, braid_out scale, bool at_centre, braid_grad_and_var *pairs)
 {
     braid_graph *g = a->graph;
+    for (size_t i = 0; scale.op && i < a->accrued.len; i++) {
+        braid_push_colocate(g, at_centre ? pairs[i].var.op : a->here);
+        pairs[i].grad = braid_mul(g, pairs[i].grad, braid_cast(g, scale, dtype_of(pairs[i].var)));
+        braid_pop_colocate(g);
+    }
+}
+
+void train_accrued_pairs(braid_algorithm *a, braid_out scale, bool at_centre, braid_grad_and_var *pairs)
+{
     for (size_t i = 0; i < a->accrued.len; i++) {
         const train_accrued *from = &a->accrued.items[i];
-        braid_out sum = from->sum.read;
-        braid_push_colocate(g, at_centre ? from->centre.op : a->here);
-        if (scale.op) sum = braid_mul(g, sum, braid_cast(g, scale, dtype_of(from->centre)));
-        braid_pop_colocate(g);
-        pairs[i] = (braid_grad_and_var){.grad = sum, .var = from->centre};
+        pairs[i] = (braid_grad_and_var){.grad = from->sum.read, .var = from->centre};
     }
+    if (!at_centre) scale_pairs(a, scale, false, pairs);
+    train_compress(a, pairs, (int)a->accrued.len);
+    if (at_centre) scale_pairs(a, scale, true, pairs);
 }
 
 braid_op *train_push_accrued(braid_algorithm *a, braid_optimizer *optimizer, braid_out scale, bool at_centre)

@@ -27,5 +27,6 @@ BD_ALGORITHM(sagn) = {
              .is_synchronous = true,
              .has_copies = true},
     .defaults = {.learning_rate = 0.1f, .period = 12},
+    .compresses = true,
     .build = build,
 };

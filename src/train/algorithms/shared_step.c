@@ -2,6 +2,7 @@
 // and updates them.
 #include "train/algorithms/algorithm.h"
 
+#include "base/alloc.h"
 #include "train/common/build.h"
 #include "train/variables/variable_internal.h"
 #include <braid/ops.h>
@@ -56,11 +57,21 @@ static void build_times(braid_algorithm *a, const braid_grad_and_var *pairs, int
 
 // ---- The steps ----
 
+// The caller frees them.
+static braid_grad_and_var *compressed(const braid_algorithm *a, const braid_grad_and_var *pairs, int count)
+{
+    braid_grad_and_var *out = bd_memdup(pairs, (size_t)count * sizeof *out);
+    train_compress(a, out, count);
+    return out;
+}
+
 void train_build_asynchronous(braid_algorithm *a, braid_optimizer *optimizer, const braid_grad_and_var *pairs,
                               int count)
 {
     build_times(a, pairs, count);
-    braid_op *updated = braid_apply_gradients(optimizer, pairs, count, BRAID_NONE);
+    braid_grad_and_var *sent = compressed(a, pairs, count);
+    braid_op *updated = braid_apply_gradients(optimizer, sent, count, BRAID_NONE);
+    bd_free(sent);
     if (updated) a->train = train_count_update(a, updated);
     a->fetched = a->counted;
 }
@@ -79,6 +90,8 @@ void train_build_synchronous(braid_algorithm *a, braid_optimizer *optimizer, int
                                                      .replica = a->o.worker,
                                                      .counts_dropped = has_backup,
                                                  });
-    a->train = braid_sync_replicas_apply(a->sync, pairs, count, a->step);
+    braid_grad_and_var *sent = compressed(a, pairs, count);
+    a->train = braid_sync_replicas_apply(a->sync, sent, count, a->step);
+    bd_free(sent);
     if (has_backup) a->dropped = braid_sync_replicas_num_dropped(a->sync);
 }

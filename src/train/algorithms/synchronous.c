@@ -16,5 +16,6 @@ BD_ALGORITHM(synchronous) = {
              .about = "An update is the mean of one gradient of each worker",
              .is_synchronous = true},
     .defaults = {.learning_rate = 0.1f},
+    .compresses = true,
     .build = build,
 };

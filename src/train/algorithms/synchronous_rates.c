@@ -29,5 +29,6 @@ BD_ALGORITHM(synchronous_rates) = {
              .about = "Synchronous, with a learning rate of each worker's own",
              .is_synchronous = true},
     .defaults = {.learning_rate = 0.1f},
+    .compresses = true,
     .build = build,
 };
