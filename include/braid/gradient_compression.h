@@ -23,12 +23,12 @@
 //     p = e + g;  sent = top_k(p);  e = p - sent
 //
 // so the sum of all that was sent, and e, is the sum of all gradients. The residual has no learning rate in
-// it (those papers multiply g by it): the rate at the time of sending counts. Momentum that the optimizer adds
-// acts on what was sent. Deep Gradient Compression (Lin et al., ICLR 2018) also accumulates momentum on the
-// workers and begins with greater fractions; that is not done here.
+// it (those papers multiply g by it): the rate at the time of sending counts. Momentum that the optimizer
+// adds acts on what was sent. Deep Gradient Compression (Lin et al., ICLR 2018) also accumulates momentum on
+// the workers and begins with greater fractions; that is not done here.
 //
-// The residual is a local variable of the worker, "compress_gradients/VARIABLE/residual", beside nodes that
-// are no variables: call braid_compress_gradients where the gradients are built, under the same devices. As
+// The residual is a local variable of the worker, "compress_gradients/VARIABLE/residual" within the current
+// name scope, beside nodes that are no variables: call braid_compress_gradients where the gradients are built, under the same devices. As
 // local variables, residuals are not in checkpoints, and each session begins with zeros, also one that
 // replaces another after a failure: what was not sent until then is lost, as are gradients of steps that
 // failed. A gradient that synchronous training drops as stale is lost with the sent part of the residual.

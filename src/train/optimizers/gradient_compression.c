@@ -1,5 +1,5 @@
-// Compression of gradients between a worker and the parameter servers: rounding to half or bfloat16, and the k
-// greatest elements with error feedback. The header has the equations and their sources.
+// Compression of gradients between a worker and the parameter servers: rounding to half or bfloat16, and the
+// k greatest elements with error feedback. The header has the equations and their sources.
 //
 // The nodes of top_k for a variable V of n elements, in one step:
 //
