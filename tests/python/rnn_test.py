@@ -204,6 +204,36 @@ class RnnTest(unittest.TestCase):
             self.assertAlmostEqual(score[i], max(values.values()), places=4)
 
 
+class OldCell(tf.nn.rnn_cell.RNNCell):
+    """A cell as programs wrote them before TensorFlow 1.2: without super().__init__()."""
+
+    def __init__(self, num_units):
+        self._cell = tf.nn.rnn_cell.LSTMCell(num_units)
+
+    @property
+    def state_size(self):
+        return self._cell.state_size
+
+    @property
+    def output_size(self):
+        return self._cell.output_size
+
+    def __call__(self, inputs, state, scope=None):
+        return self._cell(inputs, state, scope)
+
+
+class OldCellsTest(unittest.TestCase):
+    def test_cells_that_do_not_call_the_constructor_of_their_class_can_be_stacked(self):
+        tf.reset_default_graph()
+        cells = tf.nn.rnn_cell.MultiRNNCell([OldCell(3), OldCell(5)])
+        outputs, _ = tf.nn.dynamic_rnn(cells, tf.ones([2, 4, 6]), dtype=tf.float32)
+        self.assertEqual(outputs.shape.as_list(), [2, 4, 5])
+        self.assertEqual(
+            [v.op.name for v in tf.global_variables()],
+            [f"rnn/multi_rnn_cell/cell_{i}/lstm_cell/{name}" for i in (0, 1) for name in ("kernel", "bias")],
+        )
+
+
 class ContribCellsTest(unittest.TestCase):
     def setUp(self):
         tf.reset_default_graph()

@@ -233,6 +233,13 @@ class Layer(base_layer.Layer):
                     self._handle_weight_regularization(name, variable, regularizer)
         return variable
 
+    def _nested(self):
+        """No layers: those in attributes of a tf.layers.Layer are not part of it.
+
+        They need not even be complete: cells from before TensorFlow 1.2 do not call super().__init__().
+        """
+        return []
+
     def __call__(self, inputs, *args, **kwargs):
         """The outputs for `inputs`. `scope` is the variable scope for the first call."""
         scope = kwargs.pop("scope", None)
