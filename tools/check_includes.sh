@@ -33,6 +33,7 @@ ops_rooms=(
     "common="
     "state="
     "audio="
+    "boosted_trees="
     "lookup="
     "parsing="
     "io=audio"

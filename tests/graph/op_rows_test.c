@@ -19,7 +19,7 @@ static const exception exceptions[] = {
     // runs only as an error: a session feeds it, or it ends the step
     {" PlaceholderV2 Abort ", .of_values = true, .of_empty = true, .of_scalars = true},
     // has no input, or does not read it: no input can be wrong
-    {" AnonymousMemoryCache ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
+    {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
      "ExperimentalStatsAggregatorHandle FakeParam IteratorGetDevice MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
      "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice Timestamp ",
      .of_errors = true},
@@ -33,14 +33,15 @@ static const exception exceptions[] = {
      "TextLineReader WholeFileReader ",
      .of_empty = true, .of_scalars = true},
     // takes no input or a handle, and gives scalars
-    {" DatasetCardinality DeviceIndex ExperimentalDatasetCardinality ExperimentalIteratorGetDevice "
-     "ExperimentalStatsAggregatorSummary GetOptions IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize "
+    {" BoostedTreesGetEnsembleStates BoostedTreesSerializeEnsemble DatasetCardinality DeviceIndex ExperimentalDatasetCardinality ExperimentalIteratorGetDevice "
+     "ExperimentalStatsAggregatorSummary GetOptions IsBoostedTreesEnsembleInitialized "
+     "IsBoostedTreesQuantileStreamResourceInitialized IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize "
      "MapSize MultiDeviceIteratorToStringHandle OptionalHasValue OrderedMapIncompleteSize OrderedMapSize QueueIsClosedV2 QueueSizeV2 "
      "ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompletedV2 ReaderReadV2 ReaderSerializeStateV2 ResourceAccumulatorNumAccumulated "
      "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorListLength Timestamp ",
      .of_empty = true},
     // takes no input, or a handle or a variant beside vectors, and gives vectors
-    {" LookupTableExportV2 RaggedTensorFromVariant RecordInput TensorListConcat VariableShape ",
+    {" BoostedTreesFlushQuantileSummaries BoostedTreesQuantileStreamResourceGetBucketBoundaries LookupTableExportV2 RaggedTensorFromVariant RecordInput TensorListConcat VariableShape ",
      .of_scalars = true},
 };
 

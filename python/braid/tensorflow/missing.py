@@ -10,7 +10,6 @@ _EAGER = "Braid runs graphs: build one and run it in a tf.Session"
 _AUTOGRAPH = "Braid has no AutoGraph: use tf.cond and tf.while_loop"
 _TPU = "Braid has no TPUs"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
-_BOOSTED = "Braid has no boosted trees: tf.estimator has networks and linear models"
 # Names that Braid leaves out, with all below them, and what to do instead. Those that programs import are
 # there and say so when they are called.
 REFUSED = {
@@ -37,9 +36,6 @@ REFUSED = {
     "distribute.cluster_resolver.TPUClusterResolver": _TPU,
     "lite": _LITE,
     "contrib.lite": _LITE,
-    "estimator.BoostedTreesClassifier": _BOOSTED,
-    "estimator.BoostedTreesRegressor": _BOOSTED,
-    "estimator.experimental": _BOOSTED,
     "xla": "Braid has no XLA",
     "saved_model.save": "tf.saved_model.Builder and tf.saved_model.simple_save write saved models",
     "saved_model.load_v2": "tf.saved_model.load(session, tags, directory) reads saved models",

@@ -1,5 +1,9 @@
 """tf.contrib.estimator: heads, hooks and extenders, most of which are tf.estimator's."""
 
+from braid.tensorflow.contrib.estimator.python.estimator.boosted_trees import (  # noqa: F401
+    boosted_trees_classifier_train_in_memory,
+    boosted_trees_regressor_train_in_memory,
+)
 from braid.tensorflow.contrib.estimator.python.estimator.extenders import (  # noqa: F401
     add_metrics,
     clip_gradients_by_norm,

@@ -1,6 +1,7 @@
 """What TensorFlow's tests are made with (tf.test.TestCase)."""
 
 import atexit
+import collections.abc
 import contextlib
 import functools
 import gc
@@ -678,6 +679,8 @@ class TensorFlowTestCase(absltest.TestCase):
             a = self.evaluate(a)
         elif isinstance(a, (list, tuple)) and any(isinstance(x, ops.Tensor) for x in a):
             a = self.evaluate(a)
+        if isinstance(a, collections.abc.ValuesView):
+            a = list(a)
         return a if isinstance(a, np.ndarray) else np.array(a)
 
     def _rows(self, value):

@@ -27,6 +27,14 @@ class AutoTrackable(base.Trackable):
         return data_structures.NoDependency(value)
 
 
+class TrackableResource(base.Trackable):
+    """An object of a checkpoint that is a resource. Subclasses set `_resource_handle`."""
+
+    @property
+    def resource_handle(self):
+        return self._resource_handle
+
+
 def delete_tracking(obj, name):
     """Removes the dependency of a name."""
     data_structures._forget(obj, name)
