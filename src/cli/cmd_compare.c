@@ -46,7 +46,8 @@ static bd_flags_result parse(comparison *c, int argc, char **argv)
         "Prints a table; writes DIR/loss.png, DIR/curves.csv, and for each algorithm DIR/NAME/log and an\n"
         "event file for TensorBoard. With --simulate it prints steps a second, waiting time, staleness\n"
         "and the time to a loss on clusters of all sizes, and writes DIR/simulated.png; for 10, 100 and\n"
-        "1,000 workers it shows the losses of a small problem in the same way, in DIR/workers-N.\n\n"
+        "1,000 workers it shows the losses of a small problem in the same way, in DIR/workers-N, and what\n"
+        "bounds of bounded_staleness take.\n\n"
         "Example:\n"
         "  braid compare --algorithms synchronous,downpour,eamsgd mnist_algorithm --train_steps=4000",
         table, sizeof table / sizeof *table};

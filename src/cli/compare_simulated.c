@@ -23,6 +23,7 @@ enum {
 };
 
 #define GOAL 0.01 // of the first loss
+#define BOUNDED "bounded_staleness"
 
 // The sizes whose losses are shown.
 static bool is_shown(int workers)
@@ -38,21 +39,33 @@ typedef struct simulated {
     bd_curve curves[SIZES]; // empty where they are not shown
 } simulated;
 
-static void simulate_size(simulated *out, int i, const bd_cluster_costs *costs, const char *algorithm, int ps)
+static bd_cluster_plan plan_of(const char *algorithm, int workers, int ps)
 {
     bd_cluster_plan plan;
-    BD_ASSERT(bd_cluster_plan_of(algorithm, sizes[i], &plan));
+    BD_ASSERT(bd_cluster_plan_of(algorithm, workers, &plan));
     plan.ps = ps;
-    const int gradients = bd_max(GRADIENTS, GRADIENTS_ALL / sizes[i]);
+    return plan;
+}
+
+static bd_simulated_result simulate(const bd_cluster_costs *costs, const char *algorithm,
+                                    const bd_cluster_plan *plan, bd_curve *curve)
+{
+    const int gradients = bd_max(GRADIENTS, GRADIENTS_ALL / plan->workers);
     bd_simulated_training t = {.algorithm = algorithm,
                                .costs = costs,
-                               .plan = &plan,
+                               .plan = plan,
                                .problem = bd_quadratic_default(),
-                               .rounds = bd_max(gradients / plan.period, ROUNDS_MIN),
+                               .rounds = bd_max(gradients / plan->period, ROUNDS_MIN),
                                .seed = 1};
     t.goal = GOAL * bd_quadratic_first_loss(&t.problem);
+    return bd_simulate_training(&t, curve);
+}
+
+static void simulate_size(simulated *out, int i, const bd_cluster_costs *costs, const char *algorithm, int ps)
+{
+    const bd_cluster_plan plan = plan_of(algorithm, sizes[i], ps);
     bd_curve curve = {0};
-    const bd_simulated_result r = bd_simulate_training(&t, &curve);
+    const bd_simulated_result r = simulate(costs, algorithm, &plan, &curve);
     out->x[i] = sizes[i];
     out->y[0][i] = r.forecast.steps;
     out->y[1][i] = 100 * r.forecast.waiting;
@@ -83,6 +96,33 @@ static void print(const simulated *all, const char *const *algorithms, int count
             printf("\n");
         }
     }
+}
+
+// ---- The bound of bounded staleness: a longer one ends waiting, and costs gradients ----
+
+static void print_bound(const bd_cluster_costs *costs, int workers, int bound, int ps)
+{
+    bd_cluster_plan plan = plan_of(BOUNDED, workers, ps);
+    plan.staleness = bound;
+    bd_curve curve = {0};
+    const bd_simulated_result r = simulate(costs, BOUNDED, &plan, &curve);
+    printf("%8d %8d %9.1f %10.1f ", workers, bound, 100 * r.forecast.waiting, r.forecast.mean_staleness);
+    if (r.to_goal > 0)
+        printf("%9.0f %9.3g\n", r.steps_to_goal, r.to_goal);
+    else
+        printf("%9s %9s\n", "-", "-");
+    bd_curve_fini(&curve);
+}
+
+static void print_bounds(const bd_cluster_costs *costs, int ps)
+{
+    static const int bounds[] = {0, 1, 2, 4, 8, 16};
+    printf("\nThe bound of " BOUNDED ", with steps and seconds to a hundredth of the first loss\n"
+           "%8s %8s %9s %10s %9s %9s\n",
+           "workers", "bound", "waiting %", "staleness", "steps", "seconds");
+    for (int i = 0; i < (int)SIZES; i++)
+        for (size_t b = 0; b < BD_COUNTOF(bounds) && is_shown(sizes[i]); b++)
+            print_bound(costs, sizes[i], bounds[b], ps);
 }
 
 static char *draw(const simulated *all, const char *const *algorithms, int count, const char *dir)
@@ -149,6 +189,8 @@ char *bd_compare_simulated(const bd_cluster_costs *costs, const char *const *alg
         for (int i = 0; i < (int)SIZES; i++)
             simulate_size(&all[a], i, costs, algorithms[a], ps);
     print(all, algorithms, count);
+    for (int a = 0; a < count; a++)
+        if (strcmp(algorithms[a], BOUNDED) == 0) print_bounds(costs, ps);
     char *error = draw(all, algorithms, count, dir);
     for (int i = 0; i < (int)SIZES && !error; i++)
         if (is_shown(sizes[i])) error = show_losses(all, count, i, dir);

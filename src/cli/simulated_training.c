@@ -321,6 +321,7 @@ bd_simulated_result bd_simulate_training(const bd_simulated_training *how, bd_cu
     r.learning_rate = (double)t->rate[best];
     r.to_goal = seconds_to(&t->curves[best], how->goal);
     if (isinf(r.to_goal)) r.to_goal = 0;
+    if (r.to_goal > 0) r.steps_to_goal = bd_curve_reaches(&t->curves[best], how->goal)->steps;
     for (size_t i = 0; i < t->curves[best].points.len; i++) {
         bd_curve_point p = t->curves[best].points.items[i];
         p.waiting = r.forecast.waiting * p.seconds * how->plan->workers;

@@ -36,7 +36,8 @@ typedef struct bd_simulated_training {
 typedef struct bd_simulated_result {
     bd_cluster_forecast forecast;
     double learning_rate;
-    double to_goal; // seconds until the loss stays below the goal; 0: never
+    double to_goal;       // seconds until the loss stays below the goal; 0: never
+    double steps_to_goal; // gradients of all workers until then; 0: never
 } bd_simulated_result;
 
 // Trains by several learning rates at once, 0.4 and each half of the one before down to 0.003, and keeps that

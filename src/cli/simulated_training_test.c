@@ -179,6 +179,24 @@ static void longer_periods_move_fewer_bytes_for_a_step(void **state)
     assert_true(fabs(bytes[0] / bytes[1] - 10) < 0.5);
 }
 
+// Older gradients cost steps, also at the best learning rate for them.
+static void a_longer_bound_ends_waiting_and_costs_steps(void **state)
+{
+    (void)state;
+    bd_simulated_result short_bound, long_bound;
+    bd_cluster_plan plan = plan_of("bounded_staleness", 100);
+    for (int i = 0; i < 2; i++) {
+        bd_curve curve = {0};
+        plan.staleness = i ? 8 : 0;
+        *(i ? &long_bound : &short_bound) =
+            train("bounded_staleness", &plan, bd_quadratic_default(), 500, &curve);
+        bd_curve_fini(&curve);
+    }
+    assert_true(long_bound.forecast.waiting < 0.7 * short_bound.forecast.waiting);
+    assert_true(short_bound.steps_to_goal > 0);
+    assert_true(long_bound.steps_to_goal > 2 * short_bound.steps_to_goal);
+}
+
 static void all_algorithms_come_to_the_goal_with_four_workers(void **state)
 {
     (void)state;
@@ -212,6 +230,7 @@ int main(void)
         cmocka_unit_test(stale_gradients_need_a_lower_learning_rate),
         cmocka_unit_test(dropped_gradients_do_not_move_the_centre),
         cmocka_unit_test(longer_periods_move_fewer_bytes_for_a_step),
+        cmocka_unit_test(a_longer_bound_ends_waiting_and_costs_steps),
         cmocka_unit_test(all_algorithms_come_to_the_goal_with_four_workers),
         cmocka_unit_test(equal_seeds_give_equal_curves),
     };

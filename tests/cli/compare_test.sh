@@ -30,10 +30,12 @@ check "a plot" test "$(head -c 8 "$dir/curves/loss.png" | od -An -tx1 | tr -d ' 
 check "an event file each" test "$(ls "$dir"/curves/{downpour,synchronous}/events.out.tfevents.* | wc -l)" = 2
 check "the log of a run has its accuracy" grep -q 'test accuracy' "$dir/curves/downpour/log"
 
-compare --simulate --output simulated --algorithms asynchronous,easgd "$bin/mnist_algorithm" --train_steps=100
+compare --simulate --output simulated --algorithms bounded_staleness,easgd "$bin/mnist_algorithm" --train_steps=100
 check "a simulated comparison succeeds" test $? = 0
 check "tables of steps, waiting, staleness and time, for 1 to 1,000 workers, and of losses for three sizes" \
     test "$(grep -cE '^easgd ' "$dir/out")" = 7
+check "a table of bounds of bounded staleness, for three sizes" \
+    test "$(grep -cE '^ +(10|100|1000) +(0|1|2|4|8|16) ' "$dir/out")" = 18
 for size in 10 100 1000; do
     check "the losses of $size workers fall, over steps, time and bytes" awk -F, '$1 == "easgd" { n++
         if (!first) first = $6; falls = falls || $2 < seconds || $3 < steps || $5 < bytes
