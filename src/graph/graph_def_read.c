@@ -130,6 +130,46 @@ static void list_users(const bd_import *im, int **offsets, int **users)
     *offsets = next;
 }
 
+// Adds `by` to the counts of the nodes that node `n` waits for; those whose count becomes 0 go to `free`.
+static void count_waiting(const bd_import *im, const bd_parsed_node *n, int by, int *counts, int *free,
+                          int *len)
+{
+    for (size_t k = 0; k < n->inputs.len; k++) {
+        const int before = n->refs[k].is_back_edge ? -1 : n->refs[k].new_node;
+        if (before < 0 || im->nodes.items[before].pending <= 0) continue;
+        counts[before] += by;
+        if (counts[before] == 0) free[(*len)++] = before;
+    }
+}
+
+// Nodes that only come after a cycle, for which no node of it waits, are not counted.
+static braid_code fail_cycle(bd_import *im)
+{
+    const int count = (int)im->nodes.len;
+    int *counts = bd_calloc((size_t)count, sizeof *counts), *free = bd_calloc((size_t)count, sizeof *free);
+    int len = 0, in_cycle = 0;
+    for (int i = 0; i < count; i++) {
+        if (im->nodes.items[i].pending > 0) count_waiting(im, &im->nodes.items[i], 1, counts, free, &len);
+    }
+    for (int i = 0; i < count; i++) {
+        if (im->nodes.items[i].pending > 0 && counts[i] == 0) free[len++] = i;
+    }
+    while (len > 0) {
+        bd_parsed_node *last = &im->nodes.items[free[--len]];
+        last->pending = 0;
+        count_waiting(im, last, -1, counts, free, &len);
+    }
+    const char *first = NULL;
+    for (int i = count - 1; i >= 0; i--) {
+        if (im->nodes.items[i].pending <= 0) continue;
+        in_cycle++;
+        first = im->nodes.items[i].name;
+    }
+    bd_free(counts);
+    bd_free(free);
+    return bd_fail(im->st, BRAID_INVALID_ARGUMENT, "%d nodes in a cycle, through node '%s'", in_cycle, first);
+}
+
 static braid_code make_nodes(bd_import *im)
 {
     int *offsets, *users;
@@ -148,11 +188,7 @@ static braid_code make_nodes(bd_import *im)
             if (--im->nodes.items[users[u]].pending == 0) queue[queued++] = users[u];
         }
     }
-    for (size_t i = 0; i < count && made < count && !code; i++) {
-        if (im->nodes.items[i].pending > 0)
-            code = bd_fail(im->st, BRAID_INVALID_ARGUMENT, "%zu nodes in a cycle, through node '%s'",
-                           count - made, im->nodes.items[i].name);
-    }
+    if (made < count && !code) code = fail_cycle(im);
     bd_array_free(&edges.inputs);
     bd_array_free(&edges.controls);
     bd_free(queue);

@@ -192,6 +192,9 @@ static void invalid_graphs_are_refused_whole(void **state)
         {X "a = Neg(x:99999999)", "Node 'a': Unknown input node 'x:99999999'"},
         {"a = Neg(b) T=type:1\nb = Neg(a) T=type:1", "2 nodes in a cycle, through node 'a'"},
         {"a = Neg(a) T=type:1", "1 nodes in a cycle, through node 'a'"},
+        // What comes after a cycle is not in it.
+        {"c = Neg(b) T=type:1\nd = Neg(c) T=type:1\na = Neg(b) T=type:1\nb = Neg(a) T=type:1",
+         "2 nodes in a cycle, through node 'a'"},
         {"bad:name = NoOp( )", "Node 'bad:name': Node name contains invalid characters"},
         {"^a = NoOp( )", "Node name contains invalid characters"},
         {"'' = NoOp( )", "Node name contains invalid characters"},

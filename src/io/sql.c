@@ -4,7 +4,9 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "io/sqlite_vfs.h"
+#include "tensor/buffer.h"
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct bd_sql {
@@ -13,10 +15,11 @@ struct bd_sql {
     sqlite3_stmt *query;
     bool (*stops)(void *arg);
     void *arg;
+    bool is_short; // ended because memory is short
 };
 
-// Steps of SQLite's machine between two questions whether the rows are still wanted.
-#define STEPS_BETWEEN_QUESTIONS 10000
+// Steps of SQLite's machine between two questions whether the rows are still wanted, and memory suffices.
+#define STEPS_BETWEEN_QUESTIONS 1000
 
 // No text, and no row, is longer.
 #define LENGTH_MAX (256 << 20)
@@ -38,11 +41,28 @@ static braid_code code_of(const bd_sql *sql, int error)
     }
 }
 
+// The memory that SQLite uses in this process, as far as it counts against the pool's limit: SQLite does not
+// tell what a single connection uses.
+static _Atomic int64_t counted;
+
+// Counts what SQLite uses now. False: that is more than the limit allows.
+static bool count_memory(void)
+{
+    const int64_t used = sqlite3_memory_used(), before = atomic_exchange(&counted, used);
+    if (used < before) bd_buffer_pool_unreserve((size_t)(before - used));
+    if (used <= before || bd_buffer_pool_reserve((size_t)(used - before))) return true;
+    atomic_fetch_sub(&counted, used - before);
+    return false;
+}
+
 static braid_code failed(const bd_sql *sql, int error, const char *what, const char *about, braid_status *st)
 {
     const braid_status *of_file = bd_sqlite_vfs_error(sql->vfs);
     const char *rule = (error & 0xff) == SQLITE_AUTH ? ": a query may only read" : "";
     const char *why = sql->db ? sqlite3_errmsg(sql->db) : sqlite3_errstr(error);
+    if (sql->is_short)
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED,
+                       "SQLite cannot %s %s: it needs more memory than there may be", what, about);
     if (of_file->code && ((error & 0xff) == SQLITE_CANTOPEN || (error & 0xff) == SQLITE_IOERR))
         return bd_fail(st, of_file->code, "%s", of_file->message);
     return bd_fail(st, code_of(sql, error), "SQLite cannot %s %s: %s%s", what, about, why, rule);
@@ -72,8 +92,9 @@ static int authorize(void *arg, int action, const char *first, const char *secon
 
 static int asked(void *arg)
 {
-    const bd_sql *sql = arg;
-    return sql->stops && sql->stops(sql->arg);
+    bd_sql *sql = arg;
+    sql->is_short = !count_memory();
+    return sql->is_short || (sql->stops && sql->stops(sql->arg));
 }
 
 static int set_up(bd_sql *sql)
@@ -130,6 +151,7 @@ void bd_sql_close(bd_sql *sql)
     sqlite3_close(sql->db);
     bd_sqlite_vfs_free(sql->vfs);
     bd_free(sql);
+    count_memory();
 }
 
 int bd_sql_column_count(const bd_sql *sql)

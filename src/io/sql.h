@@ -1,5 +1,8 @@
 // Rows of a query of a SQLite database.
 //
+// What SQLite uses of memory counts against the limit of the pool of tensors (tensor/buffer.h). It is looked
+// at while queries run, every thousand steps: between two looks a query may exceed the limit.
+//
 // A query only reads: what would change the database or the process, or open another file, is refused.
 #ifndef BD_IO_SQL_H
 #define BD_IO_SQL_H

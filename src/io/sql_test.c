@@ -3,6 +3,7 @@
 #include "base/testing/test.h"
 #include "io/sql.h"
 #include "io/testing/temp_dir.h"
+#include "tensor/buffer.h"
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,23 @@ static void a_query_only_reads(void **state)
     bd_sql_close(sql);
 }
 
+static void memory_of_queries_counts_against_the_limit_of_the_pool(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bool has_row;
+    bd_sql *sql = open_query("WITH RECURSIVE c(x) AS (SELECT 1 UNION SELECT x + 1 FROM c LIMIT 10000000) "
+                             "SELECT count(*) FROM c"); // UNION keeps all rows
+    bd_buffer_pool_set_limit(bd_buffer_pool_get_stats().bytes_in_use + (16 << 20));
+    bd_sql_next(sql, &has_row, st);
+    assert_error(st, BRAID_RESOURCE_EXHAUSTED, "it needs more memory than there may be");
+    bd_sql_close(sql);
+    sql = open_query("SELECT count(*) FROM t"); // the memory is free again
+    assert_true(next(sql));
+    bd_sql_close(sql);
+    bd_buffer_pool_set_limit(SIZE_MAX);
+}
+
 static void a_query_neither_sees_nor_sets_addresses_of_the_process(void **state)
 {
     (void)state;
@@ -206,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_A_DATABASE(rows_have_columns_of_any_type),
         ON_A_DATABASE(a_query_only_reads),
+        ON_A_DATABASE(memory_of_queries_counts_against_the_limit_of_the_pool),
         ON_A_DATABASE(a_query_neither_sees_nor_sets_addresses_of_the_process),
         ON_A_DATABASE(a_name_is_a_path_and_no_uri),
         ON_A_DATABASE(a_write_ahead_log_is_read),

@@ -92,7 +92,8 @@ static void create_session(bd_service_env *env, bd_incoming *call)
         &tensorflow__create_worker_session_request__descriptor, &call->request, arena, st);
     bd_session_cluster *cluster = NULL;
     if (request) find_cluster(env, call, request->server_def, &cluster, st);
-    if (request && !st->code)
+    // Without a handle the session is refused below.
+    if (request && !st->code && *request->session_handle)
         bd_membership_session_opened(env->membership, request->session_handle, request->master_task,
                                      (uint64_t)request->master_incarnation);
     if (request && !st->code)

@@ -198,7 +198,9 @@ static void sql_run(bd_op_ctx *c)
         .signature = "(driver_name: string, data_source_name: string, query: string) -> (handle: variant)",  \
         .attrs = BD_DATASET_ATTRS, .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,                       \
         .shape = bd_shape_fn_scalars, .kernels = BD_KERNELS({.run = sql_run}),                               \
-        .deviation = "A query only reads. The database is not locked: it must not change meanwhile.",        \
+        .deviation =                                                                                         \
+            "A query only reads. The database is not locked: it must not change meanwhile. What SQLite "     \
+            "uses of memory counts against the memory of the task.",                                         \
         .doc = "The rows of a query of a SQLite database, each column as a scalar."                          \
     }
 

@@ -1,5 +1,6 @@
-// QuantizedResizeBilinear: resizes images of quantized numbers. Weights are integers with 7 bits for quint8 and
-// 30 bits for qint32, as in TensorFlow, so that results are the same; images of float are resized in float.
+// QuantizedResizeBilinear: resizes images of quantized numbers. Weights are integers with 7 bits for
+// quint8 and 30 bits for qint32, as in TensorFlow, so that results are the same; images of float are
+// resized in float.
 #include "base/interrupt.h"
 #include "ops/common/quantized.h"
 #include "ops/image/image.h"

@@ -1,8 +1,8 @@
-// RequantizePerChannel and RequantizationRangePerChannel: conversion of images of qint32, whose channels have
-// ranges of their own, to 8 bits with one range.
+// RequantizePerChannel and RequantizationRangePerChannel: conversion of images of qint32, whose channels
+// have ranges of their own, to 8 bits with one range.
 //
-// Ranges are symmetric here: an integer is a multiple of the greatest magnitude over 2^31. In TensorFlow these
-// kernels are part of its builds with oneDNN only.
+// Ranges are symmetric here: an integer is a multiple of the greatest magnitude over 2^31. In TensorFlow
+// these kernels are part of its builds with oneDNN only.
 #include "base/interrupt.h"
 #include "ops/common/quantized.h"
 

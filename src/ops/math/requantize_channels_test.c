@@ -1,4 +1,5 @@
-// Tests of conversions with a range for each channel. Values are those of TensorFlow 1.15 and 2.15 with oneDNN.
+// Tests of conversions with a range for each channel. Values are those of TensorFlow 1.15 and 2.15 with
+// oneDNN.
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
