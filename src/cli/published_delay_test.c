@@ -116,8 +116,8 @@ typedef struct cause {
 
 static const cause causes[] = {
     {"all gradients differ", {.compute = 1, .compute_spread = 0.288}},
-    // Of a spread as that of `braid plan`. How often and how much longer is the one pair for which waiting is
-    // as published without delay and with a bound of 16.
+    // The spread is that of `braid plan`. How often and how much longer are such that waiting is nearly as
+    // published also with a bound of 16.
     {"a few take much longer",
      {.compute = 1, .compute_spread = 0.1, .straggle_probability = 0.0037, .straggle = 2.5}},
 };
@@ -388,6 +388,7 @@ typedef struct experiment {
 static experiment *begin(const cause *why)
 {
     experiment *x = bd_calloc(1, sizeof *x);
+    print_message("  %s:\n", why->name);
     for (int i = 0; i < DELAYS; i++)
         x->when[i] = simulate(&why->costs, delays[i]);
     for (int s = 0; s < SEEDS; s++) {
@@ -411,7 +412,7 @@ static curve train_in_blocks(const experiment *x, int blocks)
     curve c = {0};
     for (int s = 0; s < SEEDS; s++)
         sets[s] = draw_data(blocks, (uint64_t)s);
-    print_message("  %d blocks:\n", blocks);
+    print_message("   %d blocks:\n", blocks);
     for (int i = 0; i < DELAYS; i++) {
         train_all(&c, i, sets, x->least, &x->when[i]);
         c.waiting[i] = x->when[i].waiting;
