@@ -17,14 +17,32 @@ static inline int bench_free_port(void)
     return port.number;
 }
 
-// One parameter server, of one process or (`is_copied`) two, and `workers` (1 or 2) workers on this host.
-static inline void bench_cluster_json(int workers, bool is_copied, char *json, size_t size)
+// `count` addresses of loopback as JSON strings, each followed by `second` ("", or '|' and another address).
+static inline size_t bench_addresses(int count, const char *second, char *json, size_t size)
 {
-    char second[32] = "", copy[32] = "";
+    size_t len = 0;
+    for (int i = 0; i < count && len < size; i++)
+        len += (size_t)snprintf(json + len, size - len, "%s\"127.0.0.1:%d%s\"", i ? ", " : "",
+                                bench_free_port(), second);
+    bench_check(len < size, "cluster", "too many tasks");
+    return len;
+}
+
+enum {
+    BENCH_CLUSTER_SIZE = 1024 // bytes of the JSON of a cluster: some 40 tasks
+};
+
+// Parameter servers, of one process each or (`is_copied`, one server) two, and workers on this host.
+static inline void bench_cluster_json(int workers, int servers, bool is_copied, char *json, size_t size)
+{
+    char copy[32] = "";
     if (is_copied) snprintf(copy, sizeof copy, "|127.0.0.1:%d", bench_free_port());
-    if (workers > 1) snprintf(second, sizeof second, ", \"127.0.0.1:%d\"", bench_free_port());
-    snprintf(json, size, "{\"ps\": [\"127.0.0.1:%d%s\"], \"worker\": [\"127.0.0.1:%d\"%s]}",
-             bench_free_port(), copy, bench_free_port(), second);
+    size_t len = (size_t)snprintf(json, size, "{\"ps\": [");
+    len += bench_addresses(servers, copy, json + len, size - len);
+    len += (size_t)snprintf(json + len, size - len, "], \"worker\": [");
+    len += bench_addresses(workers, "", json + len, size - len);
+    len += (size_t)snprintf(json + len, size - len, "]}");
+    bench_check(len < size, "cluster", "too many tasks");
 }
 
 static char bench_keys[64];
@@ -62,16 +80,17 @@ static inline void bench_use_certificates(void)
     atexit(bench_remove_keys);
 }
 
-// Starts `braid server`, which lies beside the program `self`, for a process of the parameter
-// server: "0", or its replica "1".
-static inline pid_t bench_start_ps(const char *self, const char *json, const char *replica)
+// Starts `braid server`, which lies beside the program `self`, for a process of the parameter server `task`:
+// "0", or its replica "1".
+static inline pid_t bench_start_ps(const char *self, const char *json, int task, const char *replica)
 {
     extern char **environ;
-    char path[4096];
+    char path[4096], number[16];
     const char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
-    char *argv[] = {path, "server",    "--cluster",     (char *)json,  "--job", "ps", "--task",
-                    "0",  "--replica", (char *)replica, "--file-root", "/",     NULL};
+    snprintf(number, sizeof number, "%d", task);
+    char *argv[] = {path,   "server",    "--cluster",     (char *)json,  "--job", "ps", "--task",
+                    number, "--replica", (char *)replica, "--file-root", "/",     NULL};
     pid_t pid;
     bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
     return pid;

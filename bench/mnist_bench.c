@@ -5,35 +5,19 @@
 //   grpc     as cluster, over gRPC without shared memory
 //   tls      as cluster, over TLS without shared memory
 //   copied   the same with two processes of the parameter server: a step ends when both have its updates
-//   two      the same with two workers; the time is that of a step of both together
 //   memory   as cluster; answers with the peak memory of the parameter server
-//   worker   the second worker, started by "two": `worker CLUSTER`
+//   workers  WORKERS SERVERS: as cluster, with so many of both; the time is that of a step of all together
+//   worker   a worker beside the first one, started by "workers": `worker INDEX CLUSTER`
 #include "cluster.h"
+#include "models.h"
 #include "peer.h"
-
-enum {
-    BATCH = 100,
-    HIDDEN = 100
-};
 
 // ---- The graph ----
 
 static void build(braid_graph *g, const char *optimizer, bench_step *b)
 {
-    bench_feed_digits(g, BATCH, b);
-    braid_out x = b->feeds[0].out, labels = b->feeds[1].out;
-    braid_variable hid_w = braid_variable_new(
-        g, "hid_w", braid_truncated_normal(g, BRAID_SHAPE(BENCH_PIXELS, HIDDEN), 0, 1.0f / 28), true);
-    braid_variable hid_b =
-        braid_variable_new(g, "hid_b", braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(HIDDEN)), true);
-    braid_variable sm_w = braid_variable_new(
-        g, "sm_w", braid_truncated_normal(g, BRAID_SHAPE(HIDDEN, BENCH_CLASSES), 0, 0.1f), true);
-    braid_variable sm_b =
-        braid_variable_new(g, "sm_b", braid_zeros(g, BRAID_FLOAT, BRAID_SHAPE(BENCH_CLASSES)), true);
-    braid_out hidden = braid_relu(g, braid_xw_plus_b(g, x, hid_w.read, hid_b.read));
-    braid_out y = braid_softmax(g, braid_xw_plus_b(g, hidden, sm_w.read, sm_b.read));
-    braid_out log_y = braid_log(g, braid_clip_by_value(g, y, 1e-10, 1.0));
-    braid_out loss = braid_neg(g, braid_reduce_sum(g, braid_mul(g, labels, log_y)));
+    bench_feed_digits(g, BENCH_MNIST_BATCH, b);
+    const braid_out loss = bench_mnist_loss(g, b->feeds[0].out, b->feeds[1].out);
     braid_optimizer *opt =
         !strcmp(optimizer, "sgd") ? braid_gradient_descent(g, 0.01f) : braid_adam(g, 0.01f);
     b->target = braid_minimize(opt, loss, braid_global_step(g));
@@ -41,20 +25,24 @@ static void build(braid_graph *g, const char *optimizer, bench_step *b)
 
 // ---- What is measured ----
 
-// Both workers do the steps at the same time.
-static void serve_two(bench_peer *other, bench_step *b)
+// All workers do the steps at the same time.
+static void serve_together(bench_peer *others, int count, bench_step *b)
 {
     char line[64];
     for (long steps; bench_next(&steps);) {
         double begin = bench_now_ns();
-        fprintf(other->in, "go %ld\n", steps);
-        fflush(other->in);
+        for (int i = 0; i < count; i++) {
+            fprintf(others[i].in, "go %ld\n", steps);
+            fflush(others[i].in);
+        }
         for (long i = 0; i < steps; i++)
             bench_step_run(b);
-        bench_peer_line(other, line, sizeof line);
-        bench_answer((bench_now_ns() - begin) / (2.0 * (double)steps));
+        for (int i = 0; i < count; i++)
+            bench_peer_line(&others[i], line, sizeof line);
+        bench_answer((bench_now_ns() - begin) / ((1.0 + count) * (double)steps));
     }
-    bench_peer_end(other);
+    for (int i = 0; i < count; i++)
+        bench_peer_end(&others[i]);
 }
 
 static void serve_memory(pid_t ps, bench_step *b)
@@ -66,44 +54,69 @@ static void serve_memory(pid_t ps, bench_step *b)
     }
 }
 
+// ---- The cluster ----
+
+enum {
+    TASKS_MAX = 16
+};
+
+typedef struct cluster {
+    int workers, servers;
+    char json[BENCH_CLUSTER_SIZE];
+    pid_t ps[TASKS_MAX];          // of the parameter servers, or of the one and its replica
+    bench_peer others[TASKS_MAX]; // the other workers
+    braid_server *server;         // this process, if it is a task
+} cluster;
+
+// The processes of the cluster, of which this one is the first worker.
+static void start_tasks(cluster *c, char **argv, bool is_copied)
+{
+    bench_cluster_json(c->workers, c->servers, is_copied, c->json, sizeof c->json);
+    for (int i = 0; i < c->servers; i++)
+        c->ps[i] = bench_start_ps(argv[0], c->json, i, "0");
+    if (is_copied) c->ps[1] = bench_start_ps(argv[0], c->json, 0, "1");
+    // Before the session is opened: that waits until all tasks are there.
+    for (int i = 1; i < c->workers; i++) {
+        char index[16];
+        snprintf(index, sizeof index, "%d", i);
+        c->others[i - 1] = bench_peer_start((char *[]){argv[0], argv[1], "worker", index, c->json, NULL});
+    }
+}
+
 int main(int argc, char **argv)
 {
-    bench_check(argc >= 2 && argc <= 4, "usage", "mnist_bench sgd|adam [cluster|grpc|tls|copied|two|memory]");
     const char *mode = argc > 2 ? argv[2] : "";
-    const bool is_second = !strcmp(mode, "worker"), is_chief = *mode && !is_second,
-               is_two = !strcmp(mode, "two");
-    char json[160] = "";
+    const bool has_numbers = !strcmp(mode, "workers"), is_other = !strcmp(mode, "worker"),
+               is_chief = *mode && !is_other;
+    cluster c = {.workers = has_numbers && argc == 5 ? atoi(argv[3]) : 1,
+                 .servers = has_numbers && argc == 5 ? atoi(argv[4]) : 1};
+    bench_check(argc >= 2 &&
+                    argc == (has_numbers || is_other ? 5
+                             : *mode                 ? 3
+                                                     : 2) &&
+                    c.workers >= 1 && c.workers <= TASKS_MAX && c.servers >= 1 && c.servers <= TASKS_MAX,
+                "usage", "mnist_bench sgd|adam [cluster|grpc|tls|copied|memory|workers WORKERS SERVERS]");
     bench_step b = {0};
-    bench_peer other = {0};
-    pid_t ps = 0, copy = 0;
-    braid_server *server = NULL;
     braid_graph *g = braid_graph_new();
-    if (is_second) snprintf(json, sizeof json, "%s", argc > 3 ? argv[3] : "");
+    if (is_other) snprintf(c.json, sizeof c.json, "%s", argv[4]);
     const bool is_tls = !strcmp(mode, "tls");
     if (is_tls) bench_use_certificates();
     if (is_tls || !strcmp(mode, "grpc")) bench_use_grpc();
-    if (is_chief) {
-        const bool is_copied = !strcmp(mode, "copied");
-        bench_cluster_json(is_two ? 2 : 1, is_copied, json, sizeof json);
-        ps = bench_start_ps(argv[0], json, "0");
-        if (is_copied) copy = bench_start_ps(argv[0], json, "1");
-    }
-    // Before the session is opened: that waits until all tasks are there.
-    if (is_two) other = bench_peer_start((char *[]){argv[0], argv[1], "worker", json, NULL});
-    if (*json) server = bench_start_worker(json, is_second, g);
+    if (is_chief) start_tasks(&c, argv, !strcmp(mode, "copied"));
+    if (*mode) c.server = bench_start_worker(c.json, is_other ? atoi(argv[3]) : 0, g);
     build(g, argv[1], &b);
     braid_op *init = braid_global_variables_initializer(g);
-    b.session = bench_open(g, server, 0);
-    if (!is_second) bench_run(b.session, NULL, 0, init);
-    if (is_two)
-        serve_two(&other, &b);
+    b.session = bench_open(g, c.server, 0);
+    if (!is_other) bench_run(b.session, NULL, 0, init);
+    if (c.workers > 1)
+        serve_together(c.others, c.workers - 1, &b);
     else if (!strcmp(mode, "memory"))
-        serve_memory(ps, &b);
+        serve_memory(c.ps[0], &b);
     else
         bench_serve(bench_step_run, &b, 1);
     braid_session_close(b.session, NULL);
-    braid_server_free(server);
-    if (ps) waitpid(ps, NULL, 0);
-    if (copy) waitpid(copy, NULL, 0);
+    braid_server_free(c.server);
+    for (int i = 0; i < TASKS_MAX; i++)
+        if (c.ps[i]) waitpid(c.ps[i], NULL, 0);
     return 0;
 }

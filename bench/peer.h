@@ -4,6 +4,7 @@
 #define BD_BENCH_PEER_H
 
 #include "bench.h"
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,14 +19,12 @@ static inline bench_peer bench_peer_start(char *const *argv)
 {
     extern char **environ;
     int in[2], out[2];
-    bench_check(!pipe(in) && !pipe(out), argv[0], "no pipe");
+    // No other peer keeps an end open.
+    bench_check(!pipe2(in, O_CLOEXEC) && !pipe2(out, O_CLOEXEC), argv[0], "no pipe");
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    const int ends[] = {in[0], in[1], out[0], out[1]};
-    for (int i = 0; i < 4; i++)
-        posix_spawn_file_actions_addclose(&actions, ends[i]);
     bench_peer p;
     bench_check(!posix_spawn(&p.pid, argv[0], &actions, NULL, argv, environ), argv[0], "cannot be started");
     posix_spawn_file_actions_destroy(&actions);

@@ -1,16 +1,15 @@
 // A step of a worker that looks up and updates 1,000 rows of a table on a parameter server, by Adagrad:
-// `rows_bench MEGABYTES`. Rows have 64 numbers, and each step has others.
+// `rows_bench MEGABYTES`, of rows of 64 numbers, or `rows_bench ROWS WIDTH`. Each step has other rows.
 #include "cluster.h"
 #include <stdint.h>
 
 enum {
-    WIDTH = 64,
     BATCH = 1000
 };
 
 typedef struct rows_step {
     bench_step base;
-    int64_t rows;
+    int64_t rows, width;
     uint64_t drawn;
 } rows_step;
 
@@ -20,7 +19,7 @@ static void build(braid_graph *g, rows_step *s)
     s->base.feeds[0] = (braid_feed){braid_placeholder(g, "ids", BRAID_INT32, BRAID_SHAPE(-1)), ids};
     s->base.feed_count = 1;
     const braid_variable table =
-        braid_variable_new(g, "table", braid_random_uniform(g, BRAID_SHAPE(s->rows, WIDTH), -1, 1), true);
+        braid_variable_new(g, "table", braid_random_uniform(g, BRAID_SHAPE(s->rows, s->width), -1, 1), true);
     const braid_out rows = braid_embedding_lookup(g, table.ref, s->base.feeds[0].out);
     s->base.target = braid_minimize(braid_adagrad(g, 0.01f), braid_reduce_sum(g, braid_square(g, rows)),
                                     braid_global_step(g));
@@ -39,12 +38,13 @@ static void step(void *arg)
 
 int main(int argc, char **argv)
 {
-    rows_step s = {.drawn = 1};
-    if (argc == 2) s.rows = atoll(argv[1]) * 1000000 / (WIDTH * (int64_t)sizeof(float));
-    bench_check(s.rows > 0, "usage", "rows_bench MEGABYTES");
+    rows_step s = {.drawn = 1, .width = argc == 3 ? atoll(argv[2]) : 64};
+    if (argc == 2) s.rows = atoll(argv[1]) * 1000000 / (s.width * (int64_t)sizeof(float));
+    if (argc == 3) s.rows = atoll(argv[1]);
+    bench_check(s.rows > 0 && s.width > 0, "usage", "rows_bench MEGABYTES | rows_bench ROWS WIDTH");
     char json[256];
-    bench_cluster_json(1, false, json, sizeof json);
-    const pid_t ps = bench_start_ps(argv[0], json, "0");
+    bench_cluster_json(1, 1, false, json, sizeof json);
+    const pid_t ps = bench_start_ps(argv[0], json, 0, "0");
     braid_graph *g = braid_graph_new();
     braid_server *server = bench_start_worker(json, 0, g);
     build(g, &s);

@@ -4,6 +4,8 @@
 //     pause  of such a save, the time that training waits for its beginning
 //     loss   of such a save, all the time that training loses: for its beginning, and by steps that take
 //            longer until it is done. The first writes new memory; all share processors, memory and disk.
+//     restore  the variables get the values of such a checkpoint, which the system has in memory
+//     read   the limit: plain read of a file of as many bytes, which the system has in memory, to new memory
 //     write  the limit: plain write and fsync of as many bytes, which replace those of the time before
 //     write_loss  the time that steps lose while `write` runs beside them
 //
@@ -12,11 +14,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define VARIABLES 8
 #define STEPS 5 // without a save, of which the median counts
 #define PATH_SIZE 256
+#define HUGE_PAGE ((size_t)2 << 20)
 
 typedef struct bench {
     braid_session *session;
@@ -97,6 +101,35 @@ static void write_plainly(void *arg)
         at += (size_t)n;
     }
     bench_check(!fsync(fd) && !close(fd) && !rename(temp, b->path), "file", "cannot be written");
+}
+
+static void restore(void *arg)
+{
+    bench *b = arg;
+    char prefix[PATH_SIZE + 64];
+    snprintf(prefix, sizeof prefix, "%s-%ld", b->path, b->saves);
+    braid_status *st = braid_status_new();
+    bench_check(!braid_saver_restore(b->saver, b->session, prefix, st), "restore", braid_status_message(st));
+    braid_status_free(st);
+}
+
+// Into new memory, in huge pages where the system allows that, as that of tensors.
+static void read_plainly(void *arg)
+{
+    bench *b = arg;
+    char *data = NULL;
+    bench_check(!posix_memalign((void **)&data, HUGE_PAGE, b->size), "memory", "there is not enough");
+    madvise(data, b->size, MADV_HUGEPAGE);
+    const int fd = open(b->path, O_RDONLY);
+    bench_check(fd >= 0, "file", b->path);
+    for (size_t at = 0; at < b->size;) {
+        const size_t len = b->size - at < 1 << 20 ? b->size - at : 1 << 20;
+        const ssize_t n = read(fd, data + at, len);
+        bench_check(n > 0, "file", "cannot be read");
+        at += (size_t)n;
+    }
+    close(fd);
+    free(data);
 }
 
 // ---- What training loses ----
@@ -187,25 +220,32 @@ int main(int argc, char **argv)
 {
     bench b = {.size = argc == 3 ? (size_t)atol(argv[2]) : 0};
     bench_check(b.size >= VARIABLES * sizeof(float), "usage",
-                "save_bench save|pause|loss|write|write_loss BYTES");
+                "save_bench save|pause|loss|restore|read|write|write_loss BYTES");
     snprintf(b.dir, sizeof b.dir, "save_bench.XXXXXX");
     bench_check(mkdtemp(b.dir) != NULL, "directory", "cannot be made");
     snprintf(b.path, sizeof b.path, "%s/model.ckpt", b.dir);
     const char *mode = argv[1];
-    const bool writes = strcmp(mode, "write") == 0, shares = strcmp(mode, "write_loss") == 0;
-    if (writes || shares) {
+    const bool writes = strcmp(mode, "write") == 0, reads = strcmp(mode, "read") == 0,
+               shares = strcmp(mode, "write_loss") == 0, has_session = !writes && !reads;
+    if (!has_session || shares) {
         b.data = malloc(b.size);
         bench_check(b.data != NULL, "memory", "there is not enough");
         memset(b.data, 1, b.size);
     }
-    if (!writes) open_session(&b);
-    if (writes)
-        bench_serve(write_plainly, &b, 1);
-    else if (strcmp(mode, "save") == 0)
-        bench_serve(save, &b, 1);
+    if (has_session) open_session(&b);
+    if (reads) write_plainly(&b);
+    if (strcmp(mode, "restore") == 0) save(&b);
+    if (strcmp(mode, "loss") == 0 || strcmp(mode, "pause") == 0)
+        serve_losses(&b, *mode == 'l' ? loss_by_save : pause_by_save);
+    else if (shares)
+        serve_losses(&b, loss_by_write);
     else
-        serve_losses(&b, shares ? loss_by_write : strcmp(mode, "loss") == 0 ? loss_by_save : pause_by_save);
-    if (!writes) braid_session_close(b.session, NULL);
+        bench_serve(writes                         ? write_plainly
+                    : reads                        ? read_plainly
+                    : strcmp(mode, "restore") == 0 ? restore
+                                                   : save,
+                    &b, 1);
+    if (has_session) braid_session_close(b.session, NULL);
     free(b.data);
     remove_dir(&b);
     return 0;

@@ -38,6 +38,35 @@ def added(ours, ours_alone, peers, peer_alone):
     return formula
 
 
+# As `added`, in round trips of a futex between two processes: a step makes so many calls, one after another.
+def added_trips(calls):
+    def formula(m):
+        alone, futex = statistics.median(m["alone"]), statistics.median(m["futex"])
+        return [(x - alone) / (calls * futex) for x in m["ours"]]
+
+    return formula
+
+
+# A synchronous step of two processes that train alone otherwise, and of PyTorch's DistributedDataParallel.
+def synchronous(network, what):
+    return Row(
+        f"sync_{network}",
+        f"what a synchronous step of two workers adds, {what}, of DDP's (gloo)",
+        0.3,
+        True,
+        {
+            "ours": f"collective_bench 2 {network}",
+            "alone": "mnist_bench adam" if network == "mnist" else "cnn_bench",
+            "peer": f"torch_ddp.py {network}",
+            "peer_alone": f"torch_ddp.py {network} alone",
+        },
+        added("ours", "alone", ("peer",), "peer_alone"),
+        ("ours", "peer"),
+        "ms/step",
+        1e6,
+    )
+
+
 def ours_and_peer(key, what, target, ours, peer, unit, scale, at_most=True):
     if at_most:
         formula = ratio("ours", "peer")
@@ -77,7 +106,7 @@ def all_reduce(tasks, name, size):
         ours_and_peer(
             f"reduce_{name}_{tasks}".replace(" ", "").lower(),
             f"{what} Open MPI's",
-            0.8,
+            1,
             ours,
             f"mpi_all_reduce {tasks} {size}",
             "ms",
@@ -121,6 +150,10 @@ ROWS = [
     Row("cnn", "deep MNIST network, Adam, of PyTorch's faster layout", 0.85, True,
         {"ours": "cnn_bench", "nchw": "torch_cnn.py nchw", "channels_last": "torch_cnn.py channels_last"},
         of_faster("ours", ("nchw", "channels_last")), ("ours", faster(("nchw", "channels_last"))), "ms/step", MS),
+    ours_and_peer("sgd_products", "MNIST network, SGD, of its matrix products alone", 1.25, "mnist_bench sgd",
+                  "products_bench mnist", "ms/step", MS),
+    ours_and_peer("cnn_products", "deep MNIST network, Adam, of its products and convolutions alone", 1.15, "cnn_bench",
+                  "products_bench cnn", "ms/step", MS),
     Row("rows", "a step that looks up 1,024 of a million rows, of the same by the whole gradient", 0.02, True,
         {"ours": "embedding_bench rows", "whole": "embedding_bench whole"}, ratio("ours", "whole"), ("ours", "whole"),
         "ms/step", MS),
@@ -134,6 +167,9 @@ ROWS = [
         {"ours": "mnist_bench adam cluster", "alone": "mnist_bench adam", **rpc(1),
          "peer_alone": "torch_mnist.py adam"},
         added("ours", "alone", RPC, "peer_alone"), ("ours", faster(RPC)), "ms/step", MS),
+    Row("added_futex", "the same, of as many futex round trips as a step makes calls (4)", 3, True,
+        {"ours": "mnist_bench adam cluster", "alone": "mnist_bench adam", "futex": "limit_bench futex"},
+        added_trips(4), ("ours", "alone"), "ms/step", MS),
     ours_and_peer("ps_replicas", "a step whose parameter server has two copies, of one with one over gRPC", 2.0,
                   "mnist_bench adam copied", "mnist_bench adam grpc", "ms/step", MS),
     ours_and_peer("null", "a step that receives a scalar, of a raw gRPC round trip", 2.0, "recv_bench 4", "grpc_bench", "us",
@@ -162,15 +198,21 @@ ROWS = [
     Row("recv_flat", "RecvTensor: bandwidth of 1 GB, of that of 128 MB", 0.9, False,
         {"ours": f"recv_bench {1024 * MB}", "128 MB": f"recv_bench {128 * MB}"},
         lambda m: [8 * b / a for a, b in zip(m["ours"], m["128 MB"])], ("ours", "128 MB"), "ms", MS),
-    Row("two_workers", "steps of two workers in all, of PyTorch RPC", 3, False, {"ours": "mnist_bench adam two", **rpc(2)},
+    Row("two_workers", "steps of two workers in all, of PyTorch RPC", 3, False, {"ours": "mnist_bench adam workers 2 1", **rpc(2)},
         lambda m: ratio(faster(RPC)(m), "ours")(m), ("ours", faster(RPC)), "ms/step", MS),
+    ours_and_peer("two_alone", "steps of two workers in all, of one worker's alone in one process", 1.6,
+                  "mnist_bench adam workers 2 1", "mnist_bench adam", "ms/step", MS, at_most=False),
+    synchronous("mnist", "MNIST network"),
+    synchronous("cnn", "deep MNIST network"),
     *(row for size in ((64 << 10, "64 KB"), (1 << 20, "1 MB"), (8 << 20, "8 MB"), (64 << 20, "64 MB"))
       for tasks in (2, 4) for row in all_reduce(tasks, size[1], size[0])),
     Row("start", "start of a process to its first step, of `import torch`", 0.1, True,
         {"ours": "started mnist_bench sgd", "peer": "started torch_import.py"}, ratio("ours", "peer"), ("ours", "peer"), "ms",
         MS),
-    ours_and_peer("save", "a checkpoint of 1 GB, rate, of write + fsync of the same bytes", 0.8,
+    ours_and_peer("save", "a checkpoint of 1 GB, rate, of write + fsync of the same bytes", 0.9,
                   f"save_bench save {1024 * MB}", f"save_bench write {1024 * MB}", "ms", MS, at_most=False),
+    ours_and_peer("restore", "a restore of that checkpoint, rate, of read of the same bytes", 0.9,
+                  f"save_bench restore {1024 * MB}", f"save_bench read {1024 * MB}", "ms", MS, at_most=False),
     ours_and_peer("save_pause", "time that training waits for that save to begin, of the save's time", 0.05,
                   f"save_bench pause {1024 * MB}", f"save_bench save {1024 * MB}", "ms", MS),
     Row("save_loss", "time that steps lose by that save beyond what they lose beside write + fsync, of the save's time", 0.5, True,

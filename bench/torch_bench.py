@@ -1,4 +1,4 @@
-# What the benchmarks in PyTorch share: the MNIST network, and the loop that answers "go STEPS" with
+# What the benchmarks in PyTorch share: the MNIST networks, and the loop that answers "go STEPS" with
 # nanoseconds per step.
 import sys
 import time
@@ -33,6 +33,27 @@ def mnist_loss(variables, images, labels):
     hidden = torch.relu(torch.addmm(hid_b, images, hid_w))
     y = torch.softmax(torch.addmm(sm_b, hidden, sm_w), 1)
     return -(labels * torch.log(torch.clamp(y, 1e-10, 1.0))).sum()
+
+
+def cnn_model():
+    """The deep MNIST convolutional network."""
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(1, 32, 5, padding=2),
+        torch.nn.ReLU(inplace=True),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(32, 64, 5, padding=2),
+        torch.nn.ReLU(inplace=True),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(7 * 7 * 64, 1024),
+        torch.nn.ReLU(inplace=True),
+        torch.nn.Dropout(0.5),
+        torch.nn.Linear(1024, 10),
+    )
+
+
+def cnn_batch():
+    return torch.rand(50, 1, 28, 28), torch.arange(50) % 10
 
 
 # `run(steps)` does them; `units` steps count for each.
