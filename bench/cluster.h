@@ -3,6 +3,7 @@
 #define BD_BENCH_CLUSTER_H
 
 #include "cli/ports.h"
+#include "hosts.h"
 #include "session.h"
 #include <braid/keys.h>
 #include <spawn.h>
@@ -17,6 +18,7 @@ static inline int bench_free_port(void)
     return port.number;
 }
 
+<<<<<<< HEAD
 // `count` addresses of loopback as JSON strings, each followed by `second` ("", or '|' and another address).
 static inline size_t bench_addresses(int count, const char *second, char *json, size_t size)
 {
@@ -36,6 +38,22 @@ enum {
 static inline void bench_cluster_json(int workers, int servers, bool is_copied, char *json, size_t size)
 {
     char copy[32] = "";
+=======
+// The same on two hosts, with ports that are free in new namespaces.
+static inline bool bench_hosts_json(char *json, size_t size)
+{
+    bench_hosts h;
+    if (!bench_find_hosts(&h)) return false;
+    snprintf(json, size, "{\"ps\": [\"%s:2222\"], \"worker\": [\"%s:2222\"]}", h.other, h.own);
+    return true;
+}
+
+// One parameter server, of one process or (`is_copied`) two, and `workers` (1 or 2) workers on this host.
+static inline void bench_cluster_json(int workers, bool is_copied, char *json, size_t size)
+{
+    char second[32] = "", copy[32] = "";
+    if (workers == 1 && !is_copied && bench_hosts_json(json, size)) return;
+>>>>>>> fe8265c4 (The number of a tensor's chunks in flight follows the network; benchmarks between hosts with a delay)
     if (is_copied) snprintf(copy, sizeof copy, "|127.0.0.1:%d", bench_free_port());
     size_t len = (size_t)snprintf(json, size, "{\"ps\": [");
     len += bench_addresses(servers, copy, json + len, size - len);
@@ -88,11 +106,35 @@ static inline pid_t bench_start_ps(const char *self, const char *json, int task,
     char path[4096], number[16];
     const char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
+<<<<<<< HEAD
     snprintf(number, sizeof number, "%d", task);
     char *argv[] = {path,   "server",    "--cluster",     (char *)json,  "--job", "ps", "--task",
                     number, "--replica", (char *)replica, "--file-root", "/",     NULL};
+=======
+    bench_hosts h;
+    const bool is_elsewhere = bench_find_hosts(&h);
+    char *argv[] = {"ip",
+                    "netns",
+                    "exec",
+                    h.space,
+                    path,
+                    "server",
+                    "--cluster",
+                    (char *)json,
+                    "--job",
+                    "ps",
+                    "--task",
+                    "0",
+                    "--replica",
+                    (char *)replica,
+                    "--file-root",
+                    "/",
+                    is_elsewhere ? "--insecure" : NULL,
+                    NULL};
+    char **args = is_elsewhere ? argv : argv + 4;
+>>>>>>> fe8265c4 (The number of a tensor's chunks in flight follows the network; benchmarks between hosts with a delay)
     pid_t pid;
-    bench_check(posix_spawn(&pid, path, NULL, NULL, argv, environ) == 0, path, "cannot be started");
+    bench_check(posix_spawnp(&pid, args[0], NULL, NULL, args, environ) == 0, path, "cannot be started");
     return pid;
 }
 
@@ -102,7 +144,9 @@ static inline braid_server *bench_start_worker(const char *json, int index, brai
     braid_status *st = braid_status_new();
     braid_cluster *cluster = braid_cluster_from_json(json, st);
     bench_check(cluster != NULL, "cluster", braid_status_message(st));
-    const braid_server_options options = {.inter_op_threads = 1, .file_roots = "/"};
+    bench_hosts h;
+    const braid_server_options options = {
+        .inter_op_threads = 1, .file_roots = "/", .insecure = bench_find_hosts(&h)};
     braid_server *server = braid_server_start(cluster, "worker", index, &options, st);
     bench_check(server != NULL, "server", braid_status_message(st));
     char device[32];

@@ -1,9 +1,11 @@
-// The limit beside RecvTensor: a raw blocking TCP socket on loopback brings BYTES from another process into
-// one piece of memory each time a byte asks for it: `socket_bench BYTES`.
-#include "bench.h"
+// The limit beside RecvTensor: a raw blocking TCP socket, on loopback or between two hosts (hosts.h), brings
+// BYTES from another process into one piece of memory each time a byte asks for it: `socket_bench BYTES`.
+#include "hosts.h"
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,6 +37,31 @@ static void serve(int listener, bench *b)
     _exit(0);
 }
 
+// A listener on loopback or on the other host, whose address it stores.
+static int listen_for(struct sockaddr_in *address)
+{
+    bench_hosts h;
+    socklen_t len = sizeof *address;
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int own = open("/proc/self/ns/net", O_RDONLY);
+    const bool is_elsewhere = bench_find_hosts(&h);
+    if (is_elsewhere) {
+        char path[128];
+        snprintf(path, sizeof path, "/run/netns/%s", h.space);
+        int other = open(path, O_RDONLY);
+        bench_check(other >= 0 && !setns(other, CLONE_NEWNET), path, "cannot be entered");
+        close(other);
+        inet_pton(AF_INET, h.other, &address->sin_addr);
+    }
+    int listener = socket(AF_INET, SOCK_STREAM, 0); // it stays in this namespace
+    bench_check(listener >= 0 && !bind(listener, (struct sockaddr *)address, len) && !listen(listener, 1) &&
+                    !getsockname(listener, (struct sockaddr *)address, &len),
+                "socket", "cannot listen");
+    bench_check(!is_elsewhere || !setns(own, CLONE_NEWNET), "namespace", "cannot be entered");
+    close(own);
+    return listener;
+}
+
 static void step(void *arg)
 {
     bench *b = arg;
@@ -53,18 +80,14 @@ int main(int argc, char **argv)
     b.data = malloc(b.size);
     bench_check(b.data != NULL, "memory", "there is not enough");
     memset(b.data, 1, b.size);
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof address;
-    bench_check(listener >= 0 && !bind(listener, (struct sockaddr *)&address, len) && !listen(listener, 1) &&
-                    !getsockname(listener, (struct sockaddr *)&address, &len),
-                "socket", "cannot listen");
+    struct sockaddr_in address;
+    int listener = listen_for(&address);
     pid_t child = fork();
     bench_check(child >= 0, "process", "cannot be started");
     if (child == 0) serve(listener, &b);
     close(listener);
     b.fd = socket(AF_INET, SOCK_STREAM, 0);
-    bench_check(!connect(b.fd, (struct sockaddr *)&address, len), "socket", "cannot connect");
+    bench_check(!connect(b.fd, (struct sockaddr *)&address, sizeof address), "socket", "cannot connect");
     set_no_delay(b.fd);
     memset(b.data, 0, b.size); // the memory is this process's from here on
     bench_serve(step, &b, 1);

@@ -1,5 +1,13 @@
 // The receiver's side of tensors in chunks: reading from the sender's memory, a message of MPI, or else the
-// calls that fetch the chunks, a few at a time, each straight to its place in the tensor.
+// calls that fetch the chunks, several at a time, each straight to its place in the tensor.
+//
+// How many are in flight (the window) depends on the network. Nearby, two are enough: one chunk is sent while
+// another is received; more would only take more memory, which would then not stay in the caches. Far away,
+// the network itself must hold several, as many as it transfers in the time of a round trip. While they are
+// fewer, one more does not make a chunk take longer; once they are enough, chunks wait for each other. So the
+// window grows by one with each chunk that took at most half as long again as the quickest, as that of TCP
+// Vegas does (Brakmo and Peterson, IEEE Journal on Selected Areas in Communications, 1995). The next tensor
+// of the peer begins with three quarters of it, so that it becomes smaller again when the network is quicker.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -10,13 +18,10 @@
 #include "tensor/shape.h"
 #include <limits.h>
 
-// One chunk is sent while another is received. Nearby, more chunks would only take more memory, which would
-// then not stay in the caches. Far away, where a chunk takes FAR_NS, the network itself holds several.
 enum {
-    WINDOW_NEAR = 2,
-    WINDOW_FAR = 8
+    WINDOW_MIN = 2,
+    WINDOW_MAX = 32
 };
-#define FAR_NS INT64_C(10000000)
 // A tensor that is longer is read on the pool, so that the transport's thread goes on.
 #define READ_HERE_MAX ((size_t)4 << 20)
 
@@ -40,12 +45,13 @@ typedef struct fetch {
     int mpi_rank; // of the sender; -1: none
     uint64_t mpi_id;
     bd_cancellation *mpi_call; // of SendByMpi; a reference; NULL
-    slot slots[WINDOW_FAR];
+    slot slots[WINDOW_MAX];
     bd_mutex mu;
-    int window;      // slots in use, the first ones; guarded by mu
-    size_t next;     // chunk to be asked for; guarded by mu
-    int in_progress; // calls, and a message of MPI; guarded by mu
-    braid_status st; // the first error; guarded by mu
+    int window;          // slots in use, the first ones; guarded by mu
+    int64_t shortest_ns; // that a chunk has taken; guarded by mu
+    size_t next;         // chunk to be asked for; guarded by mu
+    int in_progress;     // calls, and a message of MPI; guarded by mu
+    braid_status st;     // the first error; guarded by mu
 } fetch;
 
 static size_t chunk_len(const fetch *f, size_t chunk)
@@ -56,6 +62,7 @@ static size_t chunk_len(const fetch *f, size_t chunk)
 
 static void end(fetch *f)
 {
+    if (f->window) atomic_store_explicit(f->peer->window, f->window, memory_order_relaxed);
     f->fn(f->arg, &f->tensor, false, &f->st);
     bd_tensor_fini(&f->tensor);
     bd_cancellation_unref(f->cancellation);
@@ -101,8 +108,9 @@ static bool next_chunk_locked(fetch *f, slot *s)
 }
 
 // Takes more slots into use, up to `window`, and asks for a chunk in each.
-static void widen_locked(fetch *f, int window, slot *asked[WINDOW_FAR], int *count)
+static void widen_locked(fetch *f, int window, slot *asked[WINDOW_MAX], int *count)
 {
+    window = bd_min(window, WINDOW_MAX);
     for (; f->window < window && next_chunk_locked(f, &f->slots[f->window]); f->window++)
         asked[(*count)++] = &f->slots[f->window];
 }
@@ -121,19 +129,20 @@ static void chunk_came(void *arg, bd_message *response, const braid_status *from
 {
     slot *s = arg;
     fetch *f = s->fetch;
-    const bool is_far = bd_now_ns() - s->asked_ns >= FAR_NS;
+    const int64_t took_ns = bd_now_ns() - s->asked_ns;
     BD_STATUS(st);
     if (from->code)
         bd_peer_explain(f->peer, "RecvChunk", from, st);
     else
         gather(f, s, response, st);
-    slot *asked[WINDOW_FAR];
+    slot *asked[WINDOW_MAX];
     int count = 0;
     bd_mutex_lock(&f->mu);
     if (st->code && !f->st.code) bd_status_copy(&f->st, st);
     f->in_progress--;
     if (next_chunk_locked(f, s)) asked[count++] = s;
-    if (is_far) widen_locked(f, WINDOW_FAR, asked, &count);
+    f->shortest_ns = bd_min(f->shortest_ns, took_ns);
+    if (took_ns - f->shortest_ns <= f->shortest_ns / 2) widen_locked(f, f->window + 1, asked, &count);
     const bool is_over = f->in_progress == 0;
     bd_mutex_unlock(&f->mu);
     ask_all(asked, count);
@@ -191,10 +200,11 @@ static braid_code read_head(fetch *f, bd_wire_reader *in, bd_wire_reader *first,
 
 static void fetch_all(fetch *f)
 {
-    slot *asked[WINDOW_FAR];
+    slot *asked[WINDOW_MAX];
     int count = 0;
+    const int last = atomic_load_explicit(f->peer->window, memory_order_relaxed);
     bd_mutex_lock(&f->mu);
-    widen_locked(f, WINDOW_NEAR, asked, &count);
+    widen_locked(f, bd_max((3 * last + 3) / 4, WINDOW_MIN), asked, &count);
     bd_mutex_unlock(&f->mu);
     ask_all(asked, count);
 }
@@ -318,6 +328,7 @@ void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader
     f->cancellation = cancellation ? bd_cancellation_ref(cancellation) : NULL;
     f->fn = fn;
     f->arg = arg;
+    f->shortest_ns = INT64_MAX;
     bd_mutex_init(&f->mu);
     if (read_head(f, chunks, first, &f->st)) {
         bd_status_prefix(&f->st, "%s: the answer of RecvTensor: ", peer->label);

@@ -16,12 +16,12 @@
 
 enum {
     CHUNK_BYTES = 64,
-    CHUNKS = 5,
+    CHUNKS = 12,
     FLOATS = (CHUNKS - 1) * CHUNK_BYTES / 4 + 3,
     BYTES = FLOATS * 4,
     NEAR = 2,       // chunks that are asked for at a time
     FIRST_RANK = 1, // as the description has it
-    FAR_MS = 20,    // longer than an answer from nearby takes
+    LONG_MS = 200,  // much longer than an answer takes
     PATIENCE_MS = 30000
 };
 
@@ -48,7 +48,8 @@ typedef struct fixture {
     bd_mutex mu;
     bd_incoming *waiting[CHUNKS]; // calls that LATE has not answered yet, by chunk; guarded by mu
     int waiting_count;            // guarded by mu
-    bd_event has_near, has_more;  // so many wait, or more
+    bd_cond changed;              // waiting_count has
+    atomic_int window;            // of the peer
     bd_cancellation *cancellation;
     bd_event has_come;
     int results;
@@ -88,9 +89,20 @@ static void keep(fixture *f, bd_incoming *call, uint64_t chunk)
 {
     bd_mutex_lock(&f->mu);
     f->waiting[chunk] = call;
-    const int count = ++f->waiting_count;
+    f->waiting_count++;
+    bd_cond_broadcast(&f->changed);
     bd_mutex_unlock(&f->mu);
-    if (count >= NEAR) bd_event_set(count == NEAR ? &f->has_near : &f->has_more);
+}
+
+// Whether `count` calls, or more, wait for an answer within this time.
+static bool wait_for_calls(fixture *f, int count, int64_t timeout_ms)
+{
+    const int64_t deadline_ns = bd_deadline_after_ms(timeout_ms);
+    bd_mutex_lock(&f->mu);
+    while (f->waiting_count < count && !bd_cond_wait_until(&f->changed, &f->mu, deadline_ns)) {}
+    const bool are_there = f->waiting_count >= count;
+    bd_mutex_unlock(&f->mu);
+    return are_there;
 }
 
 static void answer_late(fixture *f, uint64_t chunk)
@@ -176,14 +188,14 @@ static int set_up(void **state)
                         .label = (char *)"/job:ps/task:0 at 127.0.0.1:1234",
                         .transport = f->transport,
                         .traffic = &f->traffic,
-                        .calls = &f->calls};
+                        .calls = &f->calls,
+                        .window = &f->window};
     f->peer.channel = f->transport->connect(f->transport, f->peer.address);
     for (int i = 0; i < FLOATS; i++)
         f->values[i] = (float)i;
     f->cancellation = bd_cancellation_new(NULL);
     bd_mutex_init(&f->mu);
-    bd_event_init(&f->has_near);
-    bd_event_init(&f->has_more);
+    bd_cond_init(&f->changed);
     bd_event_init(&f->has_asked);
     bd_event_init(&f->has_come);
     *state = f;
@@ -201,8 +213,7 @@ static int tear_down(void **state)
     f->transport->free(f->transport);
     bd_cancellation_unref(f->cancellation);
     bd_mutex_fini(&f->mu);
-    bd_event_fini(&f->has_near);
-    bd_event_fini(&f->has_more);
+    bd_cond_fini(&f->changed);
     bd_event_fini(&f->has_asked);
     bd_event_fini(&f->has_come);
     bd_tensor_fini(&f->tensor);
@@ -278,20 +289,67 @@ static void chunks_make_the_tensor(void **state)
     assert_memory_equal(f->tensor.data, f->values, BYTES);
 }
 
+static void wait_for_call(fixture *f, uint64_t chunk)
+{
+    const int64_t deadline_ns = bd_deadline_after_ms(PATIENCE_MS);
+    bd_mutex_lock(&f->mu);
+    while (!f->waiting[chunk] && !bd_cond_wait_until(&f->changed, &f->mu, deadline_ns)) {}
+    assert_non_null(f->waiting[chunk]);
+    bd_mutex_unlock(&f->mu);
+}
+
+// Answers the calls for chunks from `chunk` to the last one, as they come.
+static void answer_rest(fixture *f, uint64_t chunk)
+{
+    for (; chunk < CHUNKS; chunk++) {
+        wait_for_call(f, chunk);
+        answer_late(f, chunk);
+    }
+    wait_for_it(f);
+    assert_int_equal(f->st.code, BRAID_OK);
+    assert_memory_equal(f->tensor.data, f->values, BYTES);
+}
+
+// All answers take as long as the first, which is the quickest so far.
 static void a_peer_far_away_is_asked_for_more_at_a_time(void **state)
 {
     fixture *f = *state;
     f->how = LATE;
     fetch_well(f);
-    assert_true(bd_event_wait_until(&f->has_near, bd_deadline_after_ms(PATIENCE_MS)));
-    assert_false(bd_event_wait_until(&f->has_more, bd_deadline_after_ms(FAR_MS)));
+    assert_true(wait_for_calls(f, NEAR, PATIENCE_MS));
+    assert_false(wait_for_calls(f, NEAR + 1, LONG_MS));
     answer_late(f, 1);
-    assert_true(bd_event_wait_until(&f->has_more, bd_deadline_after_ms(PATIENCE_MS)));
-    for (uint64_t chunk = 2; chunk < CHUNKS; chunk++)
-        answer_late(f, chunk);
-    wait_for_it(f);
-    assert_int_equal(f->st.code, BRAID_OK);
-    assert_memory_equal(f->tensor.data, f->values, BYTES);
+    assert_true(wait_for_calls(f, 3, PATIENCE_MS)); // for chunks 2, 3, 4
+    answer_late(f, 2);
+    assert_true(wait_for_calls(f, 4, PATIENCE_MS));
+    answer_rest(f, 3);
+}
+
+static void chunks_that_wait_for_each_other_do_not_become_more(void **state)
+{
+    fixture *f = *state;
+    f->how = LATE;
+    fetch_well(f);
+    assert_true(wait_for_calls(f, NEAR, PATIENCE_MS));
+    answer_late(f, 1);
+    assert_true(wait_for_calls(f, 3, PATIENCE_MS));
+    assert_false(wait_for_calls(f, 4, LONG_MS));
+    answer_late(f, 2); // it took much longer than chunk 1
+    assert_true(wait_for_calls(f, 3, PATIENCE_MS));
+    assert_false(wait_for_calls(f, 4, LONG_MS));
+    answer_rest(f, 3);
+}
+
+static void the_next_tensor_begins_with_most_of_the_window(void **state)
+{
+    fixture *f = *state;
+    atomic_store(&f->window, 8);
+    f->how = LATE;
+    fetch_well(f);
+    assert_true(wait_for_calls(f, 6, PATIENCE_MS));
+    assert_false(wait_for_calls(f, 7, LONG_MS));
+    answer_rest(f, 1);
+    assert_true(atomic_load(&f->window) >= 6);
 }
 
 static void an_error_of_a_malformed_chunk_names_the_peer(void **state)
@@ -455,6 +513,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(chunks_make_the_tensor),
         TEST(a_peer_far_away_is_asked_for_more_at_a_time),
+        TEST(chunks_that_wait_for_each_other_do_not_become_more),
+        TEST(the_next_tensor_begins_with_most_of_the_window),
         TEST(an_error_of_a_malformed_chunk_names_the_peer),
         TEST(a_peer_that_is_lost_meanwhile_is_named),
         TEST(cancelling_ends_it),

@@ -17,6 +17,7 @@ static void peer_init(bd_peer *p, const char *job, const bd_cluster_task *task, 
                    .transport = transport,
                    .is_self = is_self};
     p->is_reached = bd_calloc(1, sizeof *p->is_reached);
+    p->window = bd_calloc(1, sizeof *p->window);
     p->task = bd_asprintf("/job:%s/replica:0/task:%d", job, task->index);
     p->label = bd_asprintf("/job:%s/task:%d at %s", job, task->index, task->address);
     if (is_self) return;
@@ -84,6 +85,7 @@ void bd_peers_fini(bd_peers *p)
     for (int i = 0; i < p->count; i++) {
         bd_peer *peer = &p->items[i];
         bd_free((void *)peer->is_reached);
+        bd_free((void *)peer->window);
         bd_free(peer->task);
         bd_free(peer->label);
         bd_cross_memory_free(peer->memory);

@@ -32,8 +32,9 @@ typedef struct bd_peer {
     bd_rpc_count *fetches;   // of the server
     bd_traffic *traffic;     // of the server, with all of them
     atomic_bool *is_reached; // owned; see bd_peer_start
-    bool is_of_session;      // see bd_peers_of_session
-    bd_timers *timers;       // of the server
+    atomic_int *window; // owned; chunks in flight at the end of the last fetch, 0: none (chunk_receiver.c)
+    bool is_of_session; // see bd_peers_of_session
+    bd_timers *timers;  // of the server
     // Set by bd_peers_share_memory; NULL: tensors come over the connection.
     bd_cross_memory *memory; // owned
     bd_thread_pool *copies;  // not owned; reads tensors that take long
