@@ -1,7 +1,9 @@
 // Tests of ensembles of boosted trees: reading and writing them, growing, pruning, centering and predicting.
 // Values are those of TensorFlow 1.15.
+#include "base/random.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"
+#include "ops/boosted_trees/ensemble.h"
 #include "ops/testing/op_live.h"
 #include "ops/testing/op_test.h"
 #include "proto/pack.h"
@@ -17,7 +19,7 @@ typedef struct trees {
 // A node over the handle and placeholders of the types in `letters`: i int32, f float, l int64, s string.
 static braid_op *use(const trees *t, const char *op, const char *attrs, const char *letters)
 {
-    braid_out inputs[16] = {t->handle};
+    braid_out inputs[20] = {t->handle};
     int count = 1;
     for (; *letters; letters++)
         inputs[count++] = op_live_placeholder(t->live, *letters == 'i'   ? BRAID_INT32
@@ -188,6 +190,59 @@ static void ensembles_that_are_no_trees_are_refused(void **state)
     RUN(t.states, "", "int64[] 0; int32[] 0; int32[] 0; int32[] 0; int32[2] 0 1");
     set_trees(&t, "trees { " LEAF(1) "} tree_weights: 1", ""); // metadata may be left out
     op_live_free(t.live);
+}
+
+// Follows a row of zeros or of large values from each node.
+static void walk(const bd_tree *t, int32_t value)
+{
+    const int32_t values[4] = {value, value, value, value};
+    const bd_tree_feature features[2] = {{values, 4}, {values, 1}};
+    for (size_t from = 0; from < t->nodes.len; from++) {
+        size_t steps = 0;
+        int32_t node = (int32_t)from;
+        while (node >= 0 && !bd_tree_is_leaf(t, node)) {
+            node = bd_tree_next(t, node, features, 2, 0);
+            assert_true(node < (int32_t)t->nodes.len && ++steps <= t->nodes.len);
+        }
+    }
+}
+
+// What is read of bytes that were changed at random can be walked through, pruned and grown, or is refused.
+static void any_bytes_are_an_ensemble_or_an_error(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "trees { " SPLIT(0, 1, 2) LEAF(0.5) SPLIT(1, 3, 4) LEAF(2) SPLIT(0, 5, 6) LEAF(4) LEAF(1) "} " ONE;
+    BD_STATUS(st);
+    bd_message wire;
+    bd_message_init(&wire);
+    assert_int_equal(bd_text_format_to_wire(type, text, strlen(text), &wire, st), BRAID_OK);
+    uint8_t bytes[512], changed[512];
+    assert_true(wire.bytes <= sizeof bytes);
+    bd_message_gather(&wire, bytes);
+    bd_rng rng = bd_rng_init(11);
+    int read = 0;
+    for (int i = 0; i < 20000; i++) {
+        memcpy(changed, bytes, wire.bytes);
+        for (uint64_t k = bd_rng_next(&rng) % 3; k < 3; k++)
+            changed[bd_rng_next(&rng) % wire.bytes] =
+                (uint8_t)(bd_rng_next(&rng) % 2 ? bd_rng_next(&rng) % 8 : bd_rng_next(&rng));
+        bd_forest f = {0};
+        BD_STATUS(why);
+        if (bd_forest_read(&f, changed, wire.bytes, why)) continue;
+        read++;
+        for (size_t t = 0; t < f.trees.len; t++) {
+            walk(&f.trees.items[t], 0);
+            walk(&f.trees.items[t], INT32_MAX);
+            bd_tree_prune(&f.trees.items[t]);
+            walk(&f.trees.items[t], 0);
+            if (bd_tree_can_split(&f.trees.items[t], 0))
+                bd_tree_split_leaf(&f.trees.items[t], &(bd_tree_split){.kind = BD_TREE_BUCKETIZED});
+        }
+        bd_forest_fini(&f);
+    }
+    assert_true(read > 100);
+    bd_message_fini(&wire);
 }
 
 // ---- Growing ----
@@ -518,6 +573,7 @@ int main(void)
         cmocka_unit_test(an_ensemble_is_created_once),
         cmocka_unit_test(an_ensemble_is_what_was_serialized),
         cmocka_unit_test(ensembles_that_are_no_trees_are_refused),
+        cmocka_unit_test(any_bytes_are_an_ensemble_or_an_error),
         cmocka_unit_test(leaves_are_split_until_a_tree_is_deep_enough),
         cmocka_unit_test(the_feature_that_gains_most_splits),
         cmocka_unit_test(types_of_splits_are_those_of_their_names),
