@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # A few runs of chaos.py, half as many under sanitizers: killed and stopped processes, with and without
-# restarts, also without shared memory and with certificates, and cuts of the network where namespaces can be made. The long form is tests/mnist/chaos.py
-# build/release/bin --runs 200.
+# restarts, also without shared memory and with certificates, and cuts of the network where namespaces can be
+# made. The long form is tests/mnist/chaos.py build/release/bin --runs 200.
 # timeout: 420
 . "$(dirname "$0")/lib.sh"
 chaos="$(dirname "$0")/chaos.py"
 if [ -n "${BRAID_SANITIZE:-}" ]; then runs=(2 2 1 1); else runs=(4 3 2 2); fi
-"$bin/braid" keys new "$dir/keys" >"$dir/out" && "$bin/braid" keys --role task add "$dir/keys" task >"$dir/out"
+"$bin/braid" keys new "$dir/keys" >"$dir/out"
+"$bin/braid" keys --role task add "$dir/keys" task >"$dir/out"
 
 check "runs with restarts end well" /usr/bin/python3 "$chaos" "$bin" --runs ${runs[0]} --seed 1 --stop-max 3
 check "runs without restarts end and name the task" \
