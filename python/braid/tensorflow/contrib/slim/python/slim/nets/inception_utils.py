@@ -2,7 +2,7 @@
 
 A layer is a tuple: (features, kernel, tag, more arguments) for a convolution, (function, kernel, tag, more
 arguments) for a pool; its name is made of the tag ("0a") and the kernel ("3x3"), or is the tag where that is a
-whole name. A tuple of two branches of one layer each is a layer, too: both take the layer before.
+whole name. A tuple of layers is a layer, too: all take the one before, and their outputs lie side by side.
 """
 
 from braid.tensorflow.contrib.framework.python.ops.arg_scope import arg_scope
