@@ -18,7 +18,15 @@ static inline int bench_free_port(void)
     return port.number;
 }
 
-<<<<<<< HEAD
+// The same on two hosts, with ports that are free in new namespaces.
+static inline bool bench_hosts_json(char *json, size_t size)
+{
+    bench_hosts h;
+    if (!bench_find_hosts(&h)) return false;
+    snprintf(json, size, "{\"ps\": [\"%s:2222\"], \"worker\": [\"%s:2222\"]}", h.other, h.own);
+    return true;
+}
+
 // `count` addresses of loopback as JSON strings, each followed by `second` ("", or '|' and another address).
 static inline size_t bench_addresses(int count, const char *second, char *json, size_t size)
 {
@@ -38,22 +46,7 @@ enum {
 static inline void bench_cluster_json(int workers, int servers, bool is_copied, char *json, size_t size)
 {
     char copy[32] = "";
-=======
-// The same on two hosts, with ports that are free in new namespaces.
-static inline bool bench_hosts_json(char *json, size_t size)
-{
-    bench_hosts h;
-    if (!bench_find_hosts(&h)) return false;
-    snprintf(json, size, "{\"ps\": [\"%s:2222\"], \"worker\": [\"%s:2222\"]}", h.other, h.own);
-    return true;
-}
-
-// One parameter server, of one process or (`is_copied`) two, and `workers` (1 or 2) workers on this host.
-static inline void bench_cluster_json(int workers, bool is_copied, char *json, size_t size)
-{
-    char second[32] = "", copy[32] = "";
-    if (workers == 1 && !is_copied && bench_hosts_json(json, size)) return;
->>>>>>> fe8265c4 (The number of a tensor's chunks in flight follows the network; benchmarks between hosts with a delay)
+    if (workers == 1 && servers == 1 && !is_copied && bench_hosts_json(json, size)) return;
     if (is_copied) snprintf(copy, sizeof copy, "|127.0.0.1:%d", bench_free_port());
     size_t len = (size_t)snprintf(json, size, "{\"ps\": [");
     len += bench_addresses(servers, copy, json + len, size - len);
@@ -106,11 +99,7 @@ static inline pid_t bench_start_ps(const char *self, const char *json, int task,
     char path[4096], number[16];
     const char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*sbraid", slash ? (int)(slash - self + 1) : 0, self);
-<<<<<<< HEAD
     snprintf(number, sizeof number, "%d", task);
-    char *argv[] = {path,   "server",    "--cluster",     (char *)json,  "--job", "ps", "--task",
-                    number, "--replica", (char *)replica, "--file-root", "/",     NULL};
-=======
     bench_hosts h;
     const bool is_elsewhere = bench_find_hosts(&h);
     char *argv[] = {"ip",
@@ -124,7 +113,7 @@ static inline pid_t bench_start_ps(const char *self, const char *json, int task,
                     "--job",
                     "ps",
                     "--task",
-                    "0",
+                    number,
                     "--replica",
                     (char *)replica,
                     "--file-root",
@@ -132,7 +121,6 @@ static inline pid_t bench_start_ps(const char *self, const char *json, int task,
                     is_elsewhere ? "--insecure" : NULL,
                     NULL};
     char **args = is_elsewhere ? argv : argv + 4;
->>>>>>> fe8265c4 (The number of a tensor's chunks in flight follows the network; benchmarks between hosts with a delay)
     pid_t pid;
     bench_check(posix_spawnp(&pid, args[0], NULL, NULL, args, environ) == 0, path, "cannot be started");
     return pid;
