@@ -291,6 +291,160 @@ class Keras(unittest.TestCase):
             self.assertEqual("epoch,acc,loss,lr,val_acc,val_loss", file.readline().strip())
         self.assertTrue(os.path.exists(os.path.join(self.directory, "3.index")))
 
+    def test_a_sequential_model_that_waits_for_data_has_the_names_of_tensorflow(self):
+        model = keras.Sequential([layers.Dense(3), layers.Dense(2)])
+        model.compile("sgd", "mse", metrics=["mae"])
+        model.fit(np.ones((8, 4)), np.ones((8, 2)), verbose=0)
+        self.assertEqual(
+            [w.name for w in model.weights],
+            [f"sequential/{w}:0" for w in ("dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias")],
+        )
+        self.assertEqual((model.input_names, model.output_names), (["input_1"], ["output_1"]))
+        self.assertEqual(model.get_config()["build_input_shape"], (None, 4))
+
+    def test_what_is_trained_is_settled_by_compile(self):
+        model = keras.Sequential([layers.Dense(3, input_shape=(4,)), layers.Dense(2)])
+        model.compile("sgd", "mse")
+        model.layers[0].trainable = False
+        before = model.get_weights()
+        model.train_on_batch(np.ones((8, 4)), np.ones((8, 2)))
+        self.assertFalse(np.allclose(before[0], model.get_weights()[0]))
+        model.compile("sgd", "mse")
+        before = model.get_weights()
+        model.train_on_batch(np.ones((8, 4)), np.ones((8, 2)))
+        np.testing.assert_array_equal(before[0], [w for w in model.get_weights() if w.shape == (4, 3)][0])
+
+    def test_validation_calls_callbacks_and_begins_its_dataset_anew(self):
+        seen = []
+
+        class Counter(keras.callbacks.Callback):
+            def on_test_batch_end(self, batch, logs=None):
+                seen.append((batch, sorted(logs)))
+
+        model = keras.Sequential([layers.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse")
+        data = tf.data.Dataset.from_tensor_slices((self.x, self.y.astype("f"))).batch(5)
+        model.fit(
+            data,
+            epochs=2,
+            steps_per_epoch=2,
+            validation_data=data,
+            validation_steps=1,
+            verbose=0,
+            callbacks=[Counter()],
+        )
+        self.assertEqual(seen, [(0, ["batch", "loss", "size"])] * 2)
+
+    def test_arrays_that_do_not_fit_are_refused(self):
+        model = classifier()
+        model.compile("sgd", "categorical_crossentropy")
+        with self.assertRaisesRegex(ValueError, "sparse_categorical_crossentropy"):
+            model.fit(self.x, self.y, verbose=0)
+        with self.assertRaisesRegex(ValueError, "same number of samples"):
+            model.train_on_batch(self.x, np.ones((19, 2)))
+        with self.assertRaisesRegex(ValueError, "Unknown entries in class_weight"):
+            two = keras.Model(model.inputs, [model.outputs[0], model.layers[0].output])
+            two.compile("sgd", "mse")
+            two.fit(self.x, [np.ones((20, 2)), np.ones((20, 4))], class_weight={"other": {0: 1.0}}, verbose=0)
+
+    def test_replicas_make_the_steps_of_one(self):
+        def trained(optimizer):
+            model = keras.Sequential(
+                [
+                    layers.Dense(4, activation="tanh", input_shape=(3,), kernel_regularizer="l2"),
+                    layers.Dense(1),
+                ]
+            )
+            set_weights(model)
+            model.compile(optimizer(), "mse", metrics=["mae"])
+            return model
+
+        for optimizer in (
+            lambda: keras.optimizers.SGD(0.1, momentum=0.9),
+            lambda: tf.train.AdamOptimizer(0.01),
+        ):
+            keras.backend.clear_session()
+            alone = trained(optimizer)
+            expected = self.fit(alone, epochs=2, batch_size=8)
+            weights = alone.get_weights()
+            keras.backend.clear_session()
+            with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
+                model = trained(optimizer)
+            self.close(expected, self.fit(model, epochs=2, batch_size=8))
+            for a, b in zip(weights, model.get_weights()):
+                np.testing.assert_allclose(a, b, atol=1e-5)
+            session = keras.backend.get_session()
+            for variable in model.weights:
+                first, second = session.run(list(variable.values))
+                np.testing.assert_array_equal(first, second)
+
+    def test_a_saved_model_has_graphs_to_train_evaluate_and_predict(self):
+        model = classifier()
+        self.fit(model)
+        expected = model.predict(self.x)
+        path = os.path.join(self.directory, "exported")
+        keras.experimental.export_saved_model(model, path)
+        for tag in ("train", "eval", "serve"):
+            with tf.Session(graph=tf.Graph()) as session:
+                graph = tf.saved_model.loader.load(session, [tag], path)
+                (signature,) = [d for k, d in graph.signature_def.items() if not k.startswith("__")]
+                self.assertIn("a_input", signature.inputs)
+        with tf.Session(graph=tf.Graph()) as session:
+            graph = tf.saved_model.loader.load(session, ["serve"], path)
+            signature = graph.signature_def["serving_default"]
+            got = session.run(signature.outputs["dense"].name, {signature.inputs["a_input"].name: self.x})
+            np.testing.assert_allclose(got, expected, atol=1e-6)
+        keras.backend.clear_session()
+        np.testing.assert_allclose(
+            keras.experimental.load_from_saved_model(path).predict(self.x), expected, atol=1e-6
+        )
+
+    def test_model_save_as_a_saved_model(self):
+        model = classifier()
+        self.fit(model)
+        expected, path = model.evaluate(self.x, self.y, verbose=0), os.path.join(self.directory, "saved")
+        model.save(path, save_format="tf")
+        keras.backend.clear_session()
+        again = keras.models.load_model(path)
+        np.testing.assert_allclose(again.evaluate(self.x, self.y, verbose=0), expected, atol=1e-6)
+
+    def test_conv_lstm(self):
+        model = keras.Sequential([layers.ConvLSTM2D(2, 3, padding="same", input_shape=(3, 4, 4, 1))])
+        set_weights(model)
+        x = np.random.RandomState(2).rand(2, 3, 4, 4, 1).astype("f")
+        # By a step at a time: the state of one is what the next begins with.
+        kernel, recurrent, bias = model.get_weights()
+        h = c = np.zeros((2, 4, 4, 2), "f")
+        conv = lambda a, k: tf.nn.conv2d(a, k, [1, 1, 1, 1], "SAME")  # noqa: E731
+        with tf.Session() as session:
+            for t in range(3):
+                z = session.run(conv(x[:, t], kernel) + conv(tf.constant(h), recurrent)) + bias
+                i, f, g, o = np.split(z, 4, axis=3)
+                hard = lambda v: np.clip(0.2 * v + 0.5, 0, 1)  # noqa: E731
+                c = hard(f) * c + hard(i) * np.tanh(g)
+                h = (hard(o) * np.tanh(c)).astype("f")
+        np.testing.assert_allclose(model.predict(x), h, atol=1e-5)
+
+    def test_an_estimator_of_a_subclass(self):
+        class Own(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = layers.Dense(1)
+
+            def call(self, inputs):
+                return self.dense(inputs)
+
+        model = Own()
+        model.compile("sgd", "mse")
+        dense = model.dense
+        estimator = keras.estimator.model_to_estimator(model, model_dir=self.directory)
+        data = lambda: tf.data.Dataset.from_tensors(
+            (self.x, self.x.sum(1, keepdims=True))
+        ).repeat()  # noqa: E731
+        estimator.train(data, steps=500)
+        self.assertLess(estimator.evaluate(data, steps=1)["loss"], 0.1)
+        self.assertIs(model.dense, dense)  # it has its own layers back
+
     def test_a_model_becomes_an_estimator_with_its_weights(self):
         model = classifier()
         self.fit(model, epochs=2)

@@ -194,7 +194,8 @@ class DistributedVariable(variables.Variable):
 
     def _write(self, method, value, read_value=True, name=None, **kwargs):
         replica = current_replica()
-        in_replica = context.get_replica_context() is not None
+        inside = context.get_replica_context()
+        in_replica = inside is not None and inside.strategy is self._distribute_strategy
         if replica is not None and (self._on_read or not in_replica):
             return getattr(self._get(), method)(value, name=name, read_value=read_value, **kwargs)
         if not in_replica:

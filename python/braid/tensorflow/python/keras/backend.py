@@ -11,6 +11,8 @@ import weakref
 
 import numpy as np
 
+from braid import protos
+from braid.tensorflow.python.distribute import distribution_strategy_context
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes as dtypes_module
 from braid.tensorflow.python.framework import ops
@@ -295,10 +297,25 @@ def _get_session(op_input_list=()):
     if default is not None:
         return default
     graph = get_graph()
+    _need_devices(distribution_strategy_context.get_strategy())
     session = getattr(_SESSION, "session", None)
     if session is None or session.graph is not graph:
-        _SESSION.session = session_module.Session()
+        config = protos.ConfigProto()
+        if _CPUS[0] > 1:
+            config.device_count["CPU"] = _CPUS[0]
+        _SESSION.session = session_module.Session(config=config)
     return _SESSION.session
+
+
+_CPUS = [1]
+
+
+def _need_devices(strategy):
+    """Has sessions that Keras makes from now on have the CPUs of a strategy."""
+    count = len([device for device in strategy.extended.worker_devices if "CPU" in device.upper()])
+    if count > _CPUS[0]:
+        _CPUS[0] = count
+        _SESSION.session = None
 
 
 @keras_export(v1=["keras.backend.set_session"])

@@ -135,7 +135,8 @@ def _clone_functional_model(model, input_tensors=None, layer_fn=_clone_layer):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model}")
     if isinstance(model, Sequential) or not model._is_graph_network:
         raise ValueError(
-            f"Expected `model` argument to be a functional `Model` instance, got {type(model).__name__} instead."
+            "Expected `model` argument to be a functional `Model` instance, got "
+            f"{type(model).__name__} instead."
         )
     return clone_model(model, input_tensors, layer_fn)
 
@@ -207,7 +208,7 @@ def clone_and_build_model(
     """A clone with its inputs, compiled as the model was.
 
     in_place_reset: whether a subclass of Model that does not define get_config may be reset itself.
-    optimizer_iterations: the variable that counts steps. optimizer_config: settings of the optimizer, of which
+    optimizer_iterations: the variable that counts steps. optimizer_config: settings of the optimizer, where
     the model's are in another session.
     """
     from braid.tensorflow.python.keras import metrics as metrics_module

@@ -116,26 +116,26 @@ class _Call:
 
 
 _call_context = CallContext()
-_v2_dtype_behavior = False
+V2_DTYPE_BEHAVIOR = None
 
 
 def v2_dtype_behavior_enabled():
     """Whether layers compute in floatx() by default, and cast inputs, as in TensorFlow 2."""
-    return _v2_dtype_behavior
+    return bool(V2_DTYPE_BEHAVIOR)
 
 
 @keras_export("keras.layers.enable_v2_dtype_behavior")
 def enable_v2_dtype_behavior():
     """Layers compute in floatx() by default, and cast their inputs, as in TensorFlow 2."""
-    global _v2_dtype_behavior
-    _v2_dtype_behavior = True
+    global V2_DTYPE_BEHAVIOR
+    V2_DTYPE_BEHAVIOR = True
 
 
 @keras_export("keras.layers.disable_v2_dtype_behavior")
 def disable_v2_dtype_behavior():
     """Layers take the type of their first input, as in TensorFlow 1."""
-    global _v2_dtype_behavior
-    _v2_dtype_behavior = False
+    global V2_DTYPE_BEHAVIOR
+    V2_DTYPE_BEHAVIOR = False
 
 
 @contextlib.contextmanager

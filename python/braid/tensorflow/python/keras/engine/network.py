@@ -327,7 +327,8 @@ class Network(base_layer.Layer):
     def _run_internal_graph(self, inputs, training=None, mask=None):
         flat = nest.flatten(inputs)
         if isinstance(inputs, dict):
-            flat = [inputs[name] for name in self.input_names]
+            named = all(name in inputs for name in self.input_names)
+            flat = [inputs[name] for name in self.input_names] if named else flat
         masks = [None] * len(flat) if mask is None else nest.flatten(mask)
         computed = {}
         for own, x, m in zip(self.inputs, flat, masks):

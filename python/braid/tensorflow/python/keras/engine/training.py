@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 
 from braid.tensorflow.python.distribute import distribution_strategy_context
+from braid.tensorflow.python.distribute import reduce_util as distribution_reduce
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
@@ -21,6 +22,7 @@ from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import training_utils
 from braid.tensorflow.python.keras.engine.network import Network
 from braid.tensorflow.python.keras.utils import losses_utils
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training.tracking import base as trackable
@@ -52,11 +54,15 @@ class Model(Network):
         fits the loss. weighted_metrics: metrics with the weights of examples. sample_weight_mode: "temporal"
         for weights of steps. target_tensors: tensors to use as labels.
         """
-        if distribution_strategy_context.get_strategy().num_replicas_in_sync > 1:
-            raise NotImplementedError(
-                "Model.compile in the scope of a strategy of several replicas: use "
-                "tf.keras.estimator.model_to_estimator, or a strategy of one device"
-            )
+        strategy = distribution_strategy_context.get_strategy()
+        self._strategy = strategy if strategy.num_replicas_in_sync > 1 else None
+        if self._strategy is not None:
+            devices = strategy.extended.worker_devices
+            if len(devices) != strategy.num_replicas_in_sync:
+                raise NotImplementedError(
+                    "Model.compile in the scope of a strategy of several processes: use "
+                    "tf.keras.estimator.model_to_estimator"
+                )
         self.run_eagerly = kwargs.pop("run_eagerly", None)
         kwargs.pop("experimental_run_tf_function", None)
         kwargs.pop("cloning", None)
@@ -495,9 +501,69 @@ class Model(Network):
 
     def _train_updates(self):
         """The ops that make a step."""
+        if self._strategy is not None:
+            with self._strategy.scope():
+                return self._updates_of_replicas()
         return self.optimizer.get_updates(loss=self.total_loss, params=self._collected_trainable_weights)
 
+    def _updates_of_replicas(self):
+        """The ops that make a step of replicas, each of which has a part of the batch.
+
+        What is logged, the loss and the metrics, is computed on the first device from the whole batch.
+        """
+        count = self._strategy.num_replicas_in_sync
+        endpoints = [(e, w) for e, w in zip(self._endpoints, self._loss_weights_list) if e.loss is not None]
+        whole = [list(self.inputs), [e.target for e, _ in endpoints]]
+        whole.append([e.weight for e, _ in endpoints] if self._weighted else [])
+        size = array_ops.shape(self.inputs[0])[0]
+        params = self._collected_trainable_weights
+        before = {id(u) for u in self.updates}
+        tf_optimizer = isinstance(self.optimizer, optimizers.TFOptimizer)
+        numbers = iter(range(count))
+
+        def step():
+            number = next(numbers)
+            start, end = size * number // count, size * (number + 1) // count
+            inputs, targets, weights = [[t[start:end] for t in ts] for ts in whole]
+            for t, own in zip(inputs + targets, whole[0] + whole[1]):
+                t.set_shape([None] + own.shape.as_list()[1:])
+            share = math_ops.cast(end - start, K.floatx()) / math_ops.cast(size, K.floatx())
+            kwargs = {"training": K.learning_phase()} if self._expects_training_arg else {}
+            outputs = self(nest.pack_sequence_as(self._nested_inputs, inputs), **kwargs)
+            outputs = dict(zip(map(id, self._endpoints), nest.flatten(outputs)))
+            total = 0.0
+            for i, (endpoint, factor) in enumerate(endpoints):
+                output = outputs[id(endpoint)]
+                mask = getattr(output, "_keras_mask", None)
+                value = endpoint.loss_value(mask, weights[i] if weights else None, targets[i], output)
+                reduction = getattr(endpoint.loss, "reduction", None)
+                if reduction == losses_utils.ReductionV2.NONE:
+                    value = losses_utils.reduce_weighted_loss(
+                        value, losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
+                    )
+                if reduction != losses_utils.ReductionV2.SUM:
+                    value = value * math_ops.cast(share, value.dtype)
+                total = total + factor * value
+            for loss in self.get_losses_for(inputs):
+                total = total + math_ops.cast(share, loss.dtype) * math_ops.reduce_sum(loss)
+            for loss in self.get_losses_for(None) if number == 0 else ():  # of weights: once
+                total = total + math_ops.reduce_sum(loss)
+            if tf_optimizer:
+                return self.optimizer.get_updates(total, params)
+            return self.optimizer.get_gradients(total, params, some=True)
+
+        results = self._strategy.extended.call_for_each_replica(step)
+        self._replica_updates = [u for u in self.updates if id(u) not in before]
+        if tf_optimizer:
+            return [self._strategy.group(results)]
+        reduced = self._strategy.extended.batch_reduce_to(
+            distribution_reduce.ReduceOp.SUM, [(g, v) for g, v in zip(results, params)]
+        )
+        return [self.optimizer.apply_across_replicas(self._strategy, list(zip(reduced, params)))]
+
     def _layer_updates(self):
+        if self._strategy is not None:
+            return list(self._replica_updates)
         mine = {id(u) for m in self._metric_objects for u in m._updates}
         updates = self.get_updates_for(None) + self.get_updates_for(self.inputs)
         return [u for u in base_layer._unique(updates) if id(u) not in mine]
@@ -955,18 +1021,20 @@ class _Endpoint:
             self.weight = K.placeholder(ndim=2 if temporal else 1, name=self.name + "_sample_weights")
         return self.weight
 
-    def loss_value(self, mask, sample_weight):
-        """The loss, by mask and weights."""
+    def loss_value(self, mask, sample_weight, target=None, output=None):
+        """The loss, by mask and weights; of another target and output, if they are given."""
+        target = self.target if target is None else target
+        output = self.output if output is None else output
         if mask is not None:
-            mask = math_ops.cast(mask, self.output.dtype)
+            mask = math_ops.cast(mask, output.dtype)
             if sample_weight is None:
                 sample_weight = mask
             else:
                 mask, _, sample_weight = losses_utils.squeeze_or_expand_dimensions(mask, None, sample_weight)
                 sample_weight *= mask
         if not hasattr(self.loss, "reduction") or type(self.loss).__call__ is not losses_module.Loss.__call__:
-            return self.loss(self.target, self.output, sample_weight=sample_weight)
-        each = self.loss.call(self.target, self.output)
+            return self.loss(target, output, sample_weight=sample_weight)
+        each = self.loss.call(target, output)
         weighted = losses_utils.compute_weighted_loss(
             each, sample_weight=sample_weight, reduction=losses_utils.ReductionV2.NONE
         )

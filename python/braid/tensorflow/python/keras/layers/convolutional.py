@@ -325,7 +325,10 @@ class Conv3DTranspose(_ConvTranspose, Conv3D):
         *args,
         **kwargs,
     ):
-        super().__init__(filters, kernel_size, strides, padding, data_format, 1, activation, *args, **kwargs)
+        rate = kwargs.pop("dilation_rate", 1)  # of settings
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format, rate, activation, *args, **kwargs
+        )
         self._init_transpose(output_padding)
 
 
@@ -563,6 +566,8 @@ class _Padded(Layer):
         self.data_format = conv_utils.normalize_data_format(data_format)
         if isinstance(amounts, int):
             amounts = ((amounts, amounts),) * self._rank
+        elif not hasattr(amounts, "__len__"):
+            raise ValueError(f"`{self._argument}` should be an int or a tuple. Found: {amounts}")
         elif self._rank == 1:
             amounts = (conv_utils.normalize_tuple(amounts, 2, self._argument),)
         else:

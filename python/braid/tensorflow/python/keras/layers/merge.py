@@ -9,6 +9,16 @@ from braid.tensorflow.python.ops import nn
 from braid.tensorflow.python.util.tf_export import keras_export
 
 
+def _check_masks(inputs, mask):
+    """ValueError: there is not one mask for each input."""
+    if not isinstance(mask, (tuple, list)):
+        raise ValueError("`mask` should be a list.")
+    if not isinstance(inputs, (tuple, list)):
+        raise ValueError("`inputs` should be a list.")
+    if len(mask) != len(inputs):
+        raise ValueError("The lists `inputs` and `mask` should have the same length.")
+
+
 class _Merge(Layer):
     """One output of several inputs, element by element; inputs of fewer dimensions are broadcast."""
 
@@ -74,7 +84,10 @@ class _Merge(Layer):
         )
 
     def compute_mask(self, inputs, mask=None):
-        if mask is None or all(m is None for m in mask):
+        if mask is None:
+            return None
+        _check_masks(inputs, mask)
+        if all(m is None for m in mask):
             return None
         masks = [array_ops.expand_dims(m, axis=0) for m in mask if m is not None]
         return K.all(K.concatenate(masks, axis=0), axis=0, keepdims=False)
@@ -185,6 +198,8 @@ class Concatenate(_Merge):
         return tensor_shape.TensorShape(result)
 
     def compute_mask(self, inputs, mask=None):
+        if mask is not None:
+            _check_masks(inputs, mask)
         if mask is None or all(m is None for m in mask):
             return None
         masks = []
@@ -233,6 +248,8 @@ class Dot(_Merge):
         return K.batch_dot(x, y, axes)
 
     def compute_output_shape(self, input_shape):
+        if not isinstance(input_shape, (list, tuple)) or len(input_shape) != 2:
+            raise ValueError("A `Dot` layer should be called on a list of 2 inputs.")
         a, b = [tensor_shape.TensorShape(s).as_list() for s in input_shape]
         i, j = self._axes((len(a), len(b)))
         a.pop(i)

@@ -1,5 +1,6 @@
 """Batch normalization, for keras and for tf.layers; layer normalization."""
 
+from braid.tensorflow.python.distribute import distribution_strategy_context
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import smart_cond as smart
@@ -195,7 +196,9 @@ class BatchNormalizationBase(Layer):
         )
 
     def _assign_moving_average(self, variable, value, momentum):
-        with ops.name_scope("AssignMovingAvg") as scope, ops.colocate_with(variable):
+        # Across replicas the average is on several devices.
+        place = None if distribution_strategy_context.in_cross_replica_context() else variable
+        with ops.name_scope("AssignMovingAvg") as scope, ops.colocate_with(place, place is None):
             decay = ops.convert_to_tensor(1.0 - momentum, name="decay")
             if decay.dtype != variable.dtype.base_dtype:
                 decay = math_ops.cast(decay, variable.dtype.base_dtype)
@@ -446,11 +449,20 @@ class LayerNormalization(Layer):
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
         self.supports_masking = True
+        if not isinstance(axis, (int, list, tuple)):
+            raise ValueError(
+                f"Expected an int or a list/tuple of ints for the argument 'axis', but received: {axis}"
+            )
 
     def build(self, input_shape):
         sizes = tensor_shape.TensorShape(input_shape).as_list()
         axes = [self.axis] if isinstance(self.axis, int) else self.axis
         self.axis = [axis + len(sizes) if axis < 0 else axis for axis in axes]
+        for axis in self.axis:
+            if not 0 <= axis < len(sizes):
+                raise ValueError(f"Invalid axis: {axis}")
+        if len(set(self.axis)) != len(self.axis):
+            raise ValueError(f"Duplicate axis: {tuple(self.axis)}")
         shape = [sizes[axis] for axis in self.axis]
         self.gamma = self.beta = None
         if self.scale:

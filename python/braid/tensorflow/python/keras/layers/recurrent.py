@@ -224,7 +224,11 @@ class RNN(Layer):
         tensors = states + constants
         if all(hasattr(t, "_keras_history") for t in tensors) and hasattr(inputs, "_keras_history"):
             self._state_count = len(states)
-            return super().__call__([inputs] + tensors, **kwargs)
+            spec, self.input_spec = self.input_spec, None  # which is of the sequence alone
+            try:
+                return super().__call__([inputs] + tensors, **kwargs)
+            finally:
+                self.input_spec = spec
         if states:
             kwargs["initial_state"] = states
         if constants:

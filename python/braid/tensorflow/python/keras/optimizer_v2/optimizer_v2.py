@@ -91,13 +91,13 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
             grads = gradients.gradients(loss, var_list, grad_loss)
         return list(zip(self._clipped(grads), var_list))
 
-    def get_gradients(self, loss, params):
-        """The gradients of the loss, clipped. ValueError where there is none."""
+    def get_gradients(self, loss, params, some=False):
+        """The gradients of the loss, clipped. ValueError where there is none, unless `some` may be missing."""
         params = nest.flatten(params)
         with backend.get_graph().as_default(), ops.name_scope(self._name + "/gradients"):
             grads = gradients.gradients(loss, params)
             for grad, param in zip(grads, params):
-                if grad is None:
+                if grad is None and not some:
                     raise ValueError(
                         f"Variable {param} has `None` for gradient. Please make sure that all of your ops have a "
                         "gradient defined (i.e. are differentiable). Common ops without gradient: K.argmax, "
@@ -132,6 +132,24 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
                         updates.append(self._apply(grad, var))
                 with ops.control_dependencies([control_flow_ops.group(*updates)]):
                     return self.iterations.assign_add(1).op
+
+    def apply_across_replicas(self, strategy, grads_and_vars):
+        """An op that makes a step with gradients of all replicas together, on the copies of each variable."""
+        grads_and_vars = _with_gradients(grads_and_vars)
+        var_list = [v for _, v in grads_and_vars]
+        with ops.name_scope(self._name):
+            _ = self.iterations
+            self._create_hypers()
+            self._create_slots(var_list)
+            self._prepare(var_list)
+            with ops.name_scope(self._name):
+                updates = []
+                for grad, var in grads_and_vars:
+                    with ops.name_scope("update_" + var.op.name):
+                        update = strategy.extended.update(var, lambda v, g: self._apply(g, v), args=(grad,))
+                        updates.append(update)
+                with ops.control_dependencies(updates):
+                    return self.iterations.assign_add(1, read_value=False)
 
     def _apply(self, grad, var):
         if isinstance(grad, ops.IndexedSlices):
@@ -265,7 +283,7 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
 
     def add_slot(self, var, slot_name, initializer="zeros"):
         """Makes a slot of a variable, or finds it."""
-        slots = self._slots.setdefault(id(var), {})
+        slots = self._slots.setdefault(_key(var), {})
         if slot_name in slots:
             return slots[slot_name]
         if isinstance(initializer, str) or callable(initializer):
@@ -283,7 +301,7 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
         return slot
 
     def get_slot(self, var, slot_name):
-        return self._slots[id(var)][slot_name]
+        return self._slots[_key(var)][slot_name]
 
     def get_slot_names(self):
         """The names of slots, in the order in which they were made."""
@@ -353,6 +371,11 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
 
     def _resource_apply_sparse(self, grad, var, indices):
         raise NotImplementedError(f"{type(self).__name__}._resource_apply_sparse")
+
+
+def _key(var):
+    """What slots are kept by: the variable, or the one of which it is the copy of a replica."""
+    return id(getattr(var, "_distributed_container", var))
 
 
 def _with_gradients(grads_and_vars):
