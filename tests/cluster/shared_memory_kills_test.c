@@ -44,8 +44,8 @@ extern char **environ;
 
 // ---- Steps ----
 
-// Each size has a variable on the parameter server. The worker negates what is fed, a step assigns that to the
-// variable, and the worker negates what the parameter server has then.
+// Each size has a variable on the parameter server. The worker negates what is fed, a step assigns that to
+// the variable, and the worker negates what the parameter server has then.
 typedef struct exchange {
     braid_graph *g;
     braid_session *session;
