@@ -51,8 +51,8 @@ def keywords(arguments):
 def apply_layer(layer_class, arguments):
     """A new layer's outputs for `inputs`.
 
-    `arguments` are the locals() of a function of tf.layers: `inputs`, the arguments of the layer, and for some
-    layers `training` and `reuse`.
+    `arguments` are the locals() of a function of tf.layers: `inputs`, the arguments of the layer, and for
+    some layers `training` and `reuse`.
     """
     given = dict(arguments)
     inputs = given.pop("inputs")
