@@ -655,6 +655,42 @@ class _Inputs:
         )
 
 
+def _training_inputs(
+    inputs, features, batch_size, head, are_boundaries_ready, example_id_column_name, train_in_memory
+):
+    """The features, an operation that keeps them (None: they are not kept), and the cache of where examples
+    are in the trees (None: they begin at the roots in each step).
+    """
+    if train_in_memory:
+        input_feature_list, input_cache_op = _cache_transformed_features(
+            features,
+            inputs.columns,
+            [column for column in inputs.columns if isinstance(column, _INDICATOR)],
+            [column for column in inputs.columns if not isinstance(column, _INDICATOR)],
+            batch_size,
+            inputs.bucket_boundaries_dict,
+            are_boundaries_ready,
+        )
+        cache = _CacheTrainingStatesUsingVariables(batch_size, head.logits_dimension)
+        return input_feature_list, input_cache_op, cache
+    input_feature_list = inputs.transformed(features)
+    if not example_id_column_name:
+        return input_feature_list, None, None
+    example_ids = features[example_id_column_name]
+    return input_feature_list, None, _CacheTrainingStatesUsingHashTable(example_ids, head.logits_dimension)
+
+
+def _local_ensemble(tree_ensemble, config, worker_device, name):
+    """The ensemble that a worker predicts by, and an operation that brings it up to date: where there are
+    several workers, each has a copy.
+    """
+    if config.num_worker_replicas <= 1:
+        return tree_ensemble, control_flow_ops.no_op()
+    with ops.device(worker_device):
+        local = boosted_trees_ops.TreeEnsemble(name=name + "_local", is_local=True)
+    return local, local.deserialize(*tree_ensemble.serialize())
+
+
 def _check_in_memory(n_batches_per_layer, config):
     assert n_batches_per_layer == 1, (
         "When train_in_memory is enabled, input_fn should return the entire dataset as a single batch, and "
@@ -744,25 +780,15 @@ def _bt_model_fn(
             initial_value=not inputs.float_columns, name="are_boundaries_ready", trainable=False
         )
         batch_size = array_ops.shape(labels)[0]
-        training_state_cache = None
-        input_cache_op = None
-        if train_in_memory:
-            input_feature_list, input_cache_op = _cache_transformed_features(
-                features,
-                sorted_feature_columns,
-                [column for column in sorted_feature_columns if isinstance(column, _INDICATOR)],
-                [column for column in sorted_feature_columns if not isinstance(column, _INDICATOR)],
-                batch_size,
-                inputs.bucket_boundaries_dict,
-                are_boundaries_ready,
-            )
-            training_state_cache = _CacheTrainingStatesUsingVariables(batch_size, head.logits_dimension)
-        else:
-            input_feature_list = inputs.transformed(features)
-            if example_id_column_name:
-                training_state_cache = _CacheTrainingStatesUsingHashTable(
-                    features[example_id_column_name], head.logits_dimension
-                )
+        input_feature_list, input_cache_op, training_state_cache = _training_inputs(
+            inputs,
+            features,
+            batch_size,
+            head,
+            are_boundaries_ready,
+            example_id_column_name,
+            train_in_memory,
+        )
         if training_state_cache:
             cached_tree_ids, cached_node_ids, cached_logits = training_state_cache.lookup()
         else:
@@ -770,14 +796,9 @@ def _bt_model_fn(
             cached_node_ids = _DUMMY_NODE_ID * array_ops.ones([batch_size], dtype=dtypes.int32)
             cached_logits = array_ops.zeros([batch_size, head.logits_dimension], dtype=dtypes.float32)
 
-        if config.num_worker_replicas <= 1:
-            local_tree_ensemble = inputs.tree_ensemble
-            ensemble_reload = control_flow_ops.no_op()
-        else:
-            # Each worker predicts by a copy of its own.
-            with ops.device(worker_device):
-                local_tree_ensemble = boosted_trees_ops.TreeEnsemble(name=name + "_local", is_local=True)
-            ensemble_reload = local_tree_ensemble.deserialize(*inputs.tree_ensemble.serialize())
+        local_tree_ensemble, ensemble_reload = _local_ensemble(
+            inputs.tree_ensemble, config, worker_device, name
+        )
         with ops.control_dependencies([ensemble_reload]):
             (
                 stamp_token,
@@ -1095,7 +1116,7 @@ class BoostedTreesClassifier(_BoostedTreesBase):
       tree_complexity: what each split costs; positive if and only if pruning_mode is not "none".
       min_node_weight: the least sum of hessians of a node that is split.
       center_bias: the first tree's root begins as the logit of all examples.
-      pruning_mode: "none", "pre": splits that lose are not made, "post": they are removed from complete trees.
+      pruning_mode: "none", "pre": splits that lose are not made, "post": complete trees lose them.
       quantile_sketch_epsilon: the error of numeric columns' quantiles; the number of buckets is 1 over it.
       train_in_memory: the input function gives all data as one batch; n_batches_per_layer is 1.
     """
