@@ -80,6 +80,7 @@ ABSENT = re.compile(
             | function_def_to_graph | graph_to_function_def
         )
         | grappler(\..*)?
+        | keras\.engine\.training_generator
         | ops\.(cond_v2|while_v2)
         | profiler\.traceme
     )""",

@@ -44,8 +44,7 @@ static void wrong_inputs_are_errors(void **state)
         {"QuantizedResizeBilinear", NULL, "quint8[1,1,1,1] 1; int32[3] 1; float[] 0; float[] 2",
          "InvalidArgument: "},
         {"QuantizedResizeBilinear", NULL,
-         "quint8[4,1,1,1] 1; int32[2] 2147483647 2147483647; float[] 0; float[] 2",
-         "InvalidArgument: "},
+         "quint8[4,1,1,1] 1; int32[2] 2147483647 2147483647; float[] 0; float[] 2", "InvalidArgument: "},
         {"QuantizedResizeBilinear", NULL, "quint8[1,1,1,1] 1; int32[2] 1 3; float[2] 0; float[] 2",
          "InvalidArgument: input 2 is an end of a range"},
     };

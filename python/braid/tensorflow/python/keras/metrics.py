@@ -181,6 +181,10 @@ class MeanRelativeError(Mean):
         relative = math_ops.div_no_nan(math_ops.abs(y_true - y_pred), self.normalizer)
         return Mean.update_state(self, relative, sample_weight=sample_weight)
 
+    def get_config(self):
+        value = K.eval(self.normalizer) if isinstance(self.normalizer, ops.Tensor) else self.normalizer
+        return {**super().get_config(), "normalizer": value}
+
 
 @keras_export("keras.metrics.MeanTensor")
 class MeanTensor(Metric):
@@ -566,8 +570,15 @@ class SensitivityAtSpecificity(SensitivitySpecificityBase):
     """The sensitivity where the specificity is nearest to a value."""
 
     def __init__(self, specificity, num_thresholds=200, name=None, dtype=None):
+        if not 0 <= specificity <= 1:
+            raise ValueError("`specificity` must be in the range [0, 1].")
         self.specificity = specificity
+        self.num_thresholds = num_thresholds
         super().__init__(specificity, num_thresholds, name, dtype)
+
+    def get_config(self):
+        own = {"num_thresholds": self.num_thresholds, "specificity": self.specificity}
+        return {**super().get_config(), **own}
 
     def result(self):
         specificities = math_ops.div_no_nan(self.true_negatives, self.true_negatives + self.false_positives)
@@ -581,8 +592,15 @@ class SpecificityAtSensitivity(SensitivitySpecificityBase):
     """The specificity where the sensitivity is nearest to a value."""
 
     def __init__(self, sensitivity, num_thresholds=200, name=None, dtype=None):
+        if not 0 <= sensitivity <= 1:
+            raise ValueError("`sensitivity` must be in the range [0, 1].")
         self.sensitivity = sensitivity
+        self.num_thresholds = num_thresholds
         super().__init__(sensitivity, num_thresholds, name, dtype)
+
+    def get_config(self):
+        own = {"num_thresholds": self.num_thresholds, "sensitivity": self.sensitivity}
+        return {**super().get_config(), **own}
 
     def result(self):
         sensitivities = math_ops.div_no_nan(self.true_positives, self.true_positives + self.false_negatives)

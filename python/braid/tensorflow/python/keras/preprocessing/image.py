@@ -100,11 +100,12 @@ def save_img(path, x, data_format=None, file_format=None, scale=True, **kwargs):
 
 
 def _sampled(x, matrix, offset, fill_mode, cval, order):
-    """A plane at the places matrix @ (row, column) + offset: by bilinear interpolation, or the nearest value."""
-    places = np.indices(x.shape, dtype=np.float64).reshape(2, -1)
+    """Planes [channels, rows, columns] at matrix @ (row, column) + offset, by bilinear interpolation or nearest."""
+    sizes = x.shape[1:]
+    places = np.indices(sizes, dtype=np.float64).reshape(2, -1)
     places = matrix @ places + np.asarray(offset, np.float64)[:, None]
     inside = np.ones(places.shape[1], bool)
-    for axis, n in enumerate(x.shape):
+    for axis, n in enumerate(sizes):
         at = places[axis]
         if fill_mode == "constant":
             inside &= (at >= 0) & (at <= n - 1)
@@ -118,13 +119,13 @@ def _sampled(x, matrix, offset, fill_mode, cval, order):
         places[axis] = np.clip(at, 0, n - 1)
     if order == 0:
         rows, columns = np.floor(places + 0.5).astype(int)
-        result = x[rows, columns]
+        result = x[:, rows, columns]
     elif order == 1:
         low = np.floor(places).astype(int)
         part = places - low
-        (r0, c0), (r1, c1) = low, np.minimum(low + 1, np.array(x.shape)[:, None] - 1)
-        result = (x[r0, c0] * (1 - part[1]) + x[r0, c1] * part[1]) * (1 - part[0])
-        result = result + (x[r1, c0] * (1 - part[1]) + x[r1, c1] * part[1]) * part[0]
+        (r0, c0), (r1, c1) = low, np.minimum(low + 1, np.array(sizes)[:, None] - 1)
+        result = (x[:, r0, c0] * (1 - part[1]) + x[:, r0, c1] * part[1]) * (1 - part[0])
+        result = result + (x[:, r1, c0] * (1 - part[1]) + x[:, r1, c1] * part[1]) * part[0]
     else:
         raise NotImplementedError(f"interpolation of images of order {order}: only 0 and 1")
     return np.where(inside, result, cval).reshape(x.shape).astype(x.dtype)
@@ -171,8 +172,8 @@ def apply_affine_transform(
     back = np.array([[1, 0, -row], [0, 1, -column], [0, 0, 1]])
     matrix = there @ matrix @ back
     planes = np.moveaxis(x, channel_axis, 0)
-    planes = [_sampled(p, matrix[:2, :2], matrix[:2, 2], fill_mode, cval, order) for p in planes]
-    return np.moveaxis(np.stack(planes), 0, channel_axis)
+    planes = _sampled(planes, matrix[:2, :2], matrix[:2, 2], fill_mode, cval, order)
+    return np.moveaxis(planes, 0, channel_axis)
 
 
 def _changed(x, row_axis, col_axis, channel_axis, fill_mode, cval, order, **change):
