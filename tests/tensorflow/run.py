@@ -40,7 +40,6 @@ PARTS = (
     "feature_column/*",
     "estimator/*",
     "contrib/estimator/*",
-    "keras/*",
 )
 
 

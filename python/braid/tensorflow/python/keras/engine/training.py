@@ -618,6 +618,17 @@ class Model(Network):
                 functions["predict"] = self._make_predict()
         return functions["predict"]
 
+    # The names that programs know them by.
+
+    def _make_train_function(self):
+        self._function("train", False)
+
+    def _make_test_function(self):
+        self._function("test", False)
+
+    def _make_predict_function(self):
+        self._predict_fn()
+
     # Loops.
 
     def fit(
