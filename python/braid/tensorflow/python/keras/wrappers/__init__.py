@@ -1,1 +1,7 @@
 """Models of Keras as estimators of other libraries."""
+
+
+def __getattr__(name):
+    from braid.tensorflow.python.keras import _find
+
+    return _find(__name__, name)
