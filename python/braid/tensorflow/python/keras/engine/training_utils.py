@@ -372,8 +372,9 @@ _FUNCTIONS = {
 
 def metric_object(metric, output_shape, loss, weighted):
     """A Metric of a name, a function or an object, with its name in results."""
+    prefix = "weighted_" if weighted else ""
     if isinstance(metric, metrics_module.Metric):
-        return metric, metric.name
+        return metric, prefix + metric.name
     short = {"accuracy": "acc", "acc": "acc", "crossentropy": "ce", "ce": "ce"}.get(
         metric if isinstance(metric, str) else None
     )
@@ -382,10 +383,9 @@ def metric_object(metric, output_shape, loss, weighted):
     else:
         fn = metrics_module.get(metric)
         if isinstance(fn, metrics_module.Metric):
-            return fn, fn.name
+            return fn, prefix + fn.name
         name = getattr(fn, "name", None) or getattr(fn, "__name__", "metric")
-    if weighted:
-        name = "weighted_" + name
+    name = prefix + name
     return metrics_module.MeanMetricWrapper(fn, name=name), name
 
 
