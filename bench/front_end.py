@@ -101,16 +101,16 @@ def graph_def(tf, count):
     made = tf.GraphDef()
     for i in range(count):
         node = made.node.add(name=f"n{i}")
-        if i == 0:
-            node.op = "Placeholder"
-            node.attr["dtype"].type = 1
-            node.attr["shape"].shape.SetInParent()
+        layer, column = divmod(i, WIDTH)
+        if layer:
+            node.op = "Add"
+            node.attr["T"].type = 1
+            node.input.extend(f"n{(layer - 1) * WIDTH + c}" for c in (column, (column + 1) % WIDTH))
             continue
-        node.op = "Add"
-        node.attr["T"].type = 1
-        layer, column = divmod(i - 1, WIDTH)
-        for c in (column, (column + 1) % WIDTH):
-            node.input.append(f"n{(layer - 1) * WIDTH + c + 1}" if layer else "n0")
+        # All are placeholders, so that no two nodes are the same.
+        node.op = "Placeholder"
+        node.attr["dtype"].type = 1
+        node.attr["shape"].shape.SetInParent()
     end = made.node.add(name="end", op="AddN", input=[f"n{i}" for i in range(count - WIDTH, count)])
     end.attr["T"].type, end.attr["N"].i = 1, WIDTH
     return made
@@ -129,16 +129,17 @@ def graph(what, count):
     if what == "import":
         return timed(imported)
     g = imported()
-    end, x = g.get_tensor_by_name("end:0"), g.get_tensor_by_name("n0:0")
+    end = g.get_tensor_by_name("end:0")
+    feeds = {g.get_tensor_by_name(f"n{i}:0"): float(i) for i in range(WIDTH)}
 
     def first():
         with tf.Session(graph=g) as s:
-            s.run(end, {x: 1.0})
+            s.run(end, feeds)
 
     if what == "first":
         return timed(first)
     run = tf.Session(graph=g).run
-    return timed(lambda: run(end, {x: 1.0}))
+    return timed(lambda: run(end, feeds))
 
 
 # ---- Training in one process ----

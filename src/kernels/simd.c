@@ -12,6 +12,7 @@
     extern const bd_gemm_fn bd_gemm_table_##suffix[BD_I64 + 1];                                              \
     extern const bd_max_grad_fn bd_max_grad_table_##suffix[BD_F64 + 1];                                      \
     extern const bd_cast_fn bd_cast_table_##suffix[BD_CAST_COUNT][BD_CAST_COUNT];                            \
+    extern const bd_channel_fns bd_channel_table_##suffix;                                                   \
     void bd_select_##suffix(const bool *condition, const void *t, const void *e, void *out, int64_t n,       \
                             size_t size)
 
@@ -21,7 +22,7 @@
         .reduce = bd_reduce_table_##suffix, .select = bd_select_##suffix,                                    \
         .softmax = bd_softmax_table_##suffix, .training = bd_training_table_##suffix,                        \
         .gemm = bd_gemm_table_##suffix, .max_grad = bd_max_grad_table_##suffix,                              \
-        .cast = bd_cast_table_##suffix                                                                       \
+        .cast = bd_cast_table_##suffix, .channels = &bd_channel_table_##suffix                               \
     }
 
 DECLARE(generic);

@@ -7,6 +7,7 @@
 #ifndef BD_KERNELS_SIMD_H
 #define BD_KERNELS_SIMD_H
 
+#include "kernels/batch_norm.h"
 #include "kernels/cast.h"
 #include "kernels/number.h"
 #include <stdbool.h>
@@ -239,6 +240,19 @@ struct bd_pooling_shape;
 typedef void (*bd_max_grad_fn)(const struct bd_pooling_shape *s, const void *x, const void *dy, void *dx,
                                bool positive, int64_t from, int64_t to);
 
+// ---- Statistics of channels: the functions of batch_norm.h ----
+
+typedef struct bd_channel_fns {
+    void (*sums)(const bd_channels *v, const float *x, double *sums);
+    void (*squares)(const bd_channels *v, const float *x, const float *center, double *sums);
+    void (*products)(const bd_channels *v, const float *x, const float *dy, const float *center,
+                     double *sums);
+    void (*normalize)(const bd_channels *v, const float *x, const float *center, const float *factor,
+                      const float *offset, float *y);
+    void (*normalize_grad)(const bd_channels *v, const float *x, const float *dy, const float *center,
+                           const float *factor, const float *dy_mean, const float *slope, float *dx);
+} bd_channel_fns;
+
 // ---- The table ----
 
 typedef struct bd_kernel_table {
@@ -252,6 +266,7 @@ typedef struct bd_kernel_table {
     const bd_gemm_fn *gemm;                  // [BD_I64 + 1]
     const bd_max_grad_fn *max_grad;          // [BD_F64 + 1]
     const bd_cast_fn (*cast)[BD_CAST_COUNT]; // [from][to]
+    const bd_channel_fns *channels;
 } bd_kernel_table;
 
 // The table in use: the best for this CPU. Any thread.

@@ -463,6 +463,50 @@ static void cast_variants_match_the_generic_one(void **state)
     each_variant(check_casts);
 }
 
+// ---- Statistics of channels ----
+
+static void check_channels(const bd_kernel_table *generic, const bd_kernel_table *k)
+{
+    enum {
+        CHANNELS = 7,
+        COUNT = CHANNELS * 130
+    };
+    // Channels last, in more rows than are asked about at once, and channels first.
+    static const bd_channels shapes[] = {{130, CHANNELS, 1}, {2, CHANNELS, 65}};
+    float x[COUNT], dy[COUNT], center[CHANNELS], factor[CHANNELS], offset[CHANNELS], got[COUNT], want[COUNT];
+    double sums[CHANNELS], sums_want[CHANNELS];
+    fill(BD_F32, x, COUNT, false);
+    fill(BD_F32, dy, COUNT, false);
+    fill(BD_F32, center, CHANNELS, false);
+    fill(BD_F32, factor, CHANNELS, false);
+    fill(BD_F32, offset, CHANNELS, false);
+    for (int i = 0; i < 2; i++) {
+        const bd_channels *v = &shapes[i];
+        generic->channels->sums(v, x, sums_want);
+        k->channels->sums(v, x, sums);
+        expect_near(BD_F64, sums, sums_want, CHANNELS, 1, "sums");
+        generic->channels->squares(v, x, center, sums_want);
+        k->channels->squares(v, x, center, sums);
+        expect_near(BD_F64, sums, sums_want, CHANNELS, 1, "squares");
+        generic->channels->products(v, x, dy, center, sums_want);
+        k->channels->products(v, x, dy, center, sums);
+        expect_near(BD_F64, sums, sums_want, CHANNELS, 1, "products");
+        generic->channels->normalize(v, x, center, factor, offset, want);
+        k->channels->normalize(v, x, center, factor, offset, got);
+        expect_near(BD_F32, got, want, COUNT, 1e-4, "normalize");
+        memcpy(got, dy, sizeof got);
+        generic->channels->normalize_grad(v, x, dy, center, factor, offset, offset, want);
+        k->channels->normalize_grad(v, x, got, center, factor, offset, offset, got);
+        expect_near(BD_F32, got, want, COUNT, 1e-4, "normalize_grad");
+    }
+}
+
+static void channel_variants_match_the_generic_one(void **state)
+{
+    (void)state;
+    each_variant(check_channels);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +519,7 @@ int main(void)
         cmocka_unit_test(training_variants_match_the_generic_one),
         cmocka_unit_test(select_variants_match_the_generic_one),
         cmocka_unit_test(cast_variants_match_the_generic_one),
+        cmocka_unit_test(channel_variants_match_the_generic_one),
     };
     return BD_RUN_TESTS(tests);
 }
