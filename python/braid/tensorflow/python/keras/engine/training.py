@@ -57,6 +57,7 @@ class Model(Network):
         strategy = distribution_strategy_context.get_strategy()
         self._strategy = strategy if strategy.num_replicas_in_sync > 1 else None
         if self._strategy is not None:
+            K._need_devices(strategy)
             devices = strategy.extended.worker_devices
             if len(devices) != strategy.num_replicas_in_sync:
                 raise NotImplementedError(
