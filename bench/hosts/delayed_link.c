@@ -1,7 +1,7 @@
 // Joins two network namespaces by a link with a delay, also where the kernel has no netem:
 // `delayed_link MICROSECONDS NETNS ADDRESS NETNS ADDRESS`, as root, until it is killed. Each namespace gets a
-// TUN device. A packet that is read from one is written to the other after the delay. Packets have up to 65520
-// bytes, as those that a network card cuts into segments.
+// TUN device. A packet that is read from one is written to the other after the delay. Packets have up to
+// 65520 bytes, as those that a network card cuts into segments.
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,14 +78,23 @@ static void *read_packets(void *arg)
     }
 }
 
+static void wait_until(int timer, int64_t due_ns)
+{
+    const struct itimerspec due = {.it_value = {due_ns / 1000000000, due_ns % 1000000000}};
+    uint64_t times;
+    check(!timerfd_settime(timer, TFD_TIMER_ABSTIME, &due, NULL), "timerfd_settime");
+    check(read(timer, &times, sizeof times) == sizeof times, "timer");
+}
+
 static void *write_packets(void *arg)
 {
     direction *d = arg;
+    const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    check(timer >= 0, "timerfd_create");
     for (size_t at = 0;; at = (at + 1) % SLOTS) {
         while (sem_wait(&d->filled)) {}
         packet *p = &d->packets[at];
-        struct timespec due = {p->due_ns / 1000000000, p->due_ns % 1000000000};
-        while (d->delay_ns && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL)) {}
+        if (d->delay_ns) wait_until(timer, p->due_ns);
         if (p->size > 0 && write(d->to, p->bytes, (size_t)p->size) < 0) perror("write");
         sem_post(&d->free);
     }

@@ -196,9 +196,9 @@ static backup_steps with_backup(const gradient_times *times)
 
 static const double tails[] = {0.25, 0.5, 1, 2};
 
-// Published: 3, with 9.5 %; and a step of 1.93 s with 4. With late gradients of 4 s the best number is larger,
-// and a single backup worker makes steps longer: the tokens that a late worker leaves behind cost more than
-// it does.
+// Published: 3, with 9.5 %; and a step of 1.93 s with 4. With late gradients of 4 s the best number is
+// larger, and a single backup worker makes steps longer: the tokens that a late worker leaves behind cost
+// more than it does.
 static void the_best_number_of_backup_workers_of_fifty_is_two_to_four(void **state)
 {
     (void)state;
