@@ -17,8 +17,8 @@
 //
 // "top_k" with error feedback (Stich et al., Sparsified SGD with Memory, NeurIPS 2018, algorithm 1;
 // Karimireddy et al., Error Feedback Fixes SignSGD, ICML 2019, algorithm 2): of the n elements of a
-// variable's gradient the k = ceil(fraction * n) greatest in magnitude are sent, with their positions, and the
-// worker keeps the others in a residual e, which begins with zeros and is added to the next gradient:
+// variable's gradient the k = ceil(fraction * n) greatest in magnitude are sent, with their positions, and
+// the worker keeps the others in a residual e, which begins with zeros and is added to the next gradient:
 //
 //     p = e + g;  sent = top_k(p);  e = p - sent
 //
@@ -28,11 +28,12 @@
 // the workers and begins with greater fractions; that is not done here.
 //
 // The residual is a local variable of the worker, "compress_gradients/VARIABLE/residual" within the current
-// name scope, beside nodes that are no variables: call braid_compress_gradients where the gradients are built,
-// under the same devices. As local variables, residuals are not in checkpoints, and each session begins with
-// zeros, also one that replaces another after a failure: what was not sent until then is lost, as are
-// gradients of steps that failed. A gradient that synchronous training drops as stale is lost with the sent part of the residual.
-// Steps of one worker that run at the same time would share the residual: run one at a time.
+// name scope, beside nodes that are no variables: call braid_compress_gradients where the gradients are
+// built, under the same devices. As local variables, residuals are not in checkpoints, and each session
+// begins with zeros, also one that replaces another after a failure: what was not sent until then is lost,
+// as are gradients of steps that failed. A gradient that synchronous training drops as stale is lost with
+// the sent part of the residual. Steps of one worker that run at the same time would share the residual: run
+// one at a time.
 #ifndef BRAID_GRADIENT_COMPRESSION_H
 #define BRAID_GRADIENT_COMPRESSION_H
 
