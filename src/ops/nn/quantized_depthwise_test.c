@@ -74,6 +74,8 @@ static void wrong_inputs_are_errors(void **state)
          "InvalidArgument: input 2 is an end of a range"},
         {"QuantizedDepthwiseConv2DWithBias", VALID, ONE "float[2] 0; " TO_ONE,
          "InvalidArgument: bias must have an element for each of 1 channels: [2]"},
+        {"QuantizedDepthwiseConv2DWithBias", VALID, ONE "float[] 0; " TO_ONE,
+         "InvalidArgument: bias must have an element for each of 1 channels: []"},
         {"QuantizedDepthwiseConv2DWithBiasAndRelu", VALID, ONE "float[] 0; " TO_ONE,
          "InvalidArgument: bias must have an element for each of 1 channels: []"},
         {"QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize", VALID,
