@@ -272,7 +272,7 @@ static void await_killed(pid_t pid)
 
 static void kill_it(void *arg)
 {
-    kill(*(const pid_t *)arg, SIGKILL);
+    kill((pid_t)(intptr_t)arg, SIGKILL);
 }
 
 // Notes whether this process shares calls with the other one, and has read tensors from its memory.
@@ -297,14 +297,14 @@ static void kill_the_parameter_server(survivor *s, kind *k, uint64_t seed)
     BD_STATUS(st);
     FILE *out;
     bool is_wrong = false;
-    pid_t pid = start_other(k, seed, &out);
+    const pid_t pid = start_other(k, seed, &out);
     fclose(out);
     k->e.rng = bd_rng_init(seed);
     k->e.session = test_session(k->cluster, k->e.g, "worker", 0, NULL, st);
     if (!k->e.session) fail_msg("%s", st->message);
     if (exchange_first(&k->e, &is_wrong, st)) fail_msg("%s", st->message);
     look_at_links(s, k);
-    bd_timer_add(s->timers, draw_moment(&k->e.rng), kill_it, &pid);
+    bd_timer_add(s->timers, draw_moment(&k->e.rng), kill_it, (void *)(intptr_t)pid);
     while (!is_wrong && !exchange_step(&k->e, draw_size(&k->e), &is_wrong, st))
         s->steps++;
     assert_false(is_wrong);
