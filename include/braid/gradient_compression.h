@@ -11,9 +11,9 @@
 // variable. The optimizer, or the accumulator of synchronous training, gets that tensor, so every optimizer
 // works as it does without compression.
 //
-// "half", "bfloat16": C(g) is g rounded to the nearest number of the type: 11 or 8 bits of significand, half
-// the bytes of a float. Half has no numbers beyond 65504 in magnitude: greater elements become infinite, and
-// elements below 3e-8 become 0. Bfloat16 has the range of float.
+// "half", "bfloat16": C(g) is g, a double first as a float, rounded to the nearest number of the type: 11 or 8
+// bits of significand, half the bytes of a float. Half has no numbers beyond 65504 in magnitude: greater
+// elements become infinite, and elements below 3e-8 become 0. Bfloat16 has the range of float.
 //
 // "top_k" with error feedback (Stich et al., Sparsified SGD with Memory, NeurIPS 2018, algorithm 1;
 // Karimireddy et al., Error Feedback Fixes SignSGD, ICML 2019, algorithm 2): of the n elements of a

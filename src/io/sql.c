@@ -3,10 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "io/sqlite_vfs.h"
 #include "tensor/buffer.h"
 #include <sqlite3.h>
-#include <stdatomic.h>
 #include <string.h>
 
 struct bd_sql {
@@ -43,16 +43,19 @@ static braid_code code_of(const bd_sql *sql, int error)
 
 // The memory that SQLite uses in this process, as far as it counts against the pool's limit: SQLite does not
 // tell what a single connection uses.
-static _Atomic int64_t counted;
+static bd_mutex count_mu = BD_MUTEX_INIT;
+static int64_t counted; // guarded by count_mu
 
 // Counts what SQLite uses now. False: that is more than the limit allows.
 static bool count_memory(void)
 {
-    const int64_t used = sqlite3_memory_used(), before = atomic_exchange(&counted, used);
-    if (used < before) bd_buffer_pool_unreserve((size_t)(before - used));
-    if (used <= before || bd_buffer_pool_reserve((size_t)(used - before))) return true;
-    atomic_fetch_sub(&counted, used - before);
-    return false;
+    bd_mutex_lock(&count_mu);
+    const int64_t used = sqlite3_memory_used();
+    if (used < counted) bd_buffer_pool_unreserve((size_t)(counted - used));
+    const bool fits = used <= counted || bd_buffer_pool_reserve((size_t)(used - counted));
+    if (fits) counted = used;
+    bd_mutex_unlock(&count_mu);
+    return fits;
 }
 
 static braid_code failed(const bd_sql *sql, int error, const char *what, const char *about, braid_status *st)

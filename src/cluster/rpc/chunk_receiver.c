@@ -47,6 +47,7 @@ typedef struct fetch {
     bd_cancellation *mpi_call; // of SendByMpi; a reference; NULL
     slot slots[WINDOW_MAX];
     bd_mutex mu;
+    int first_window;    // slots that it begins with, if there are as many chunks
     int window;          // slots in use, the first ones; guarded by mu
     int64_t shortest_ns; // that a chunk has taken; guarded by mu
     size_t next;         // chunk to be asked for; guarded by mu
@@ -62,7 +63,9 @@ static size_t chunk_len(const fetch *f, size_t chunk)
 
 static void end(fetch *f)
 {
-    if (f->window) atomic_store_explicit(f->peer->window, f->window, memory_order_relaxed);
+    // A tensor of fewer chunks, or one that failed, tells nothing of the network.
+    const bool is_measured = f->window > 0 && f->window >= f->first_window;
+    if (is_measured) atomic_store_explicit(f->peer->window, f->window, memory_order_relaxed);
     f->fn(f->arg, &f->tensor, false, &f->st);
     bd_tensor_fini(&f->tensor);
     bd_cancellation_unref(f->cancellation);
@@ -204,7 +207,8 @@ static void fetch_all(fetch *f)
     int count = 0;
     const int last = atomic_load_explicit(f->peer->window, memory_order_relaxed);
     bd_mutex_lock(&f->mu);
-    widen_locked(f, bd_max((3 * last + 3) / 4, WINDOW_MIN), asked, &count);
+    f->first_window = bd_max(3 * last / 4, WINDOW_MIN);
+    widen_locked(f, f->first_window, asked, &count);
     bd_mutex_unlock(&f->mu);
     ask_all(asked, count);
 }

@@ -10,7 +10,8 @@
 //
 // The client holds a call over the base (HoldSharedMemory) as long as the link lasts. When the base ends that
 // call, for instance because a certificate was revoked, the link ends, too. What calls over the link have in
-// progress counts for the caller together with its calls over the base.
+// progress counts for a caller with a certificate together with its calls over the base; callers without a
+// certificate count together over all links.
 //
 // From then on calls of the channel go over the link. Two kinds stay on the base: calls that watch the server
 // (bd_call_options), which find out that it does not answer any more, and calls that wait for a server. The

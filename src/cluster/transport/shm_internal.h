@@ -68,6 +68,7 @@ typedef struct bd_shm_guest {
     bd_listener *listener;
     bd_caller caller;
     bd_callers *callers; // among which it counts; the base's
+    int64_t told_ns;     // when
 } bd_shm_guest;
 
 struct bd_shm {

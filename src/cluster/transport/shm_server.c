@@ -18,6 +18,7 @@
 
 // Clients that may be on their way; when there are more, the one that was told first has to ask again.
 #define GUESTS_MAX 64
+#define GUEST_NS INT64_C(5000000000) // in which a client that was told where to connect does so
 #define PEER_PREFIX "memory:"
 
 struct bd_shm_incoming {
@@ -318,6 +319,7 @@ static void open_link(bd_listener *l, bd_incoming *call)
         bd_incoming_reply(call, NULL, st);
         return;
     }
+    guest.told_ns = bd_now_ns();
     guest.secrets.process = (pid_t)request->pid;
     bd_random_bytes(guest.secrets.token, sizeof guest.secrets.token);
     bd_random_bytes(guest.secrets.answer, sizeof guest.secrets.answer);
@@ -332,7 +334,9 @@ bool bd_shm_admit_guest(bd_shm_link *l, const uint8_t token[BD_SHM_TOKEN_BYTES])
     bd_mutex_lock(&shm->mu);
     for (size_t i = 0; i < shm->guests.len && !guest.listener; i++) {
         const bd_shm_secrets *known = &shm->guests.items[i].secrets;
-        if (memcmp(known->token, token, BD_SHM_TOKEN_BYTES) != 0 || known->process != process) continue;
+        const bool is_late = bd_now_ns() - shm->guests.items[i].told_ns > GUEST_NS;
+        if (is_late || known->process != process || memcmp(known->token, token, BD_SHM_TOKEN_BYTES) != 0)
+            continue;
         guest = shm->guests.items[i];
         shm->guests.items[i] = shm->guests.items[--shm->guests.len];
         l->secrets = guest.secrets;

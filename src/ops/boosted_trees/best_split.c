@@ -5,12 +5,12 @@
 // that gains more. Their statistics are in the last bucket.
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "kernels/sort.h"
 #include "ops/boosted_trees/inputs.h"
 #include "ops/boosted_trees/split.h"
 #include "ops/common/string_out.h"
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char default_left[] = "INEQUALITY_DEFAULT_LEFT";
@@ -100,7 +100,7 @@ static void try_split(search *s, best *b, int32_t column, int64_t bucket, const 
     memcpy(s->weights + s->count * 2 * logits, s->trial, sizeof *s->trial * 2 * (size_t)logits);
 }
 
-// Ends the search for a node, whose sums were `total` for its gain as a leaf.
+// Ends the search for a node. `parent_gain` is what the node gains as a leaf.
 static void end_node(search *s, const best *b, float parent_gain)
 {
     if (!b->type) return;
@@ -129,7 +129,7 @@ static void try_inequalities(search *s, best *b, const float *stats, int32_t col
     const size_t bytes = sizeof *s->left * (size_t)stat_count(s);
     sum_column(s, stats, buckets);
     memset(s->so_far, 0, bytes);
-    for (int64_t i = 0; i < buckets; i++) {
+    for (int64_t i = 0; i < buckets && !bd_interrupted_at(i); i++) {
         add_stats(s, s->so_far, stats + i * stat_count(s));
         memcpy(s->left, s->so_far, bytes);
         add_stats(s, s->left, stats + buckets * stat_count(s));
@@ -141,7 +141,7 @@ static void try_inequalities(search *s, best *b, const float *stats, int32_t col
 
 static void try_equalities(search *s, best *b, const float *stats, int32_t column, int64_t buckets)
 {
-    for (int64_t i = 0; i < buckets; i++) {
+    for (int64_t i = 0; i < buckets && !bd_interrupted_at(i); i++) {
         memcpy(s->left, stats + i * stat_count(s), sizeof *s->left * (size_t)stat_count(s));
         try_split(s, b, column, i, equality);
     }
@@ -204,7 +204,7 @@ static bool check_dense(bd_op_ctx *c, search *s)
     int64_t squared;
     s->rule.logits = bd_node_attr_int(c->node, "logits_dimension");
     s->rule.hessians = shape->dims[3] - s->rule.logits;
-    if (__builtin_mul_overflow(s->rule.logits, s->rule.logits, &squared)) squared = -1;
+    if (__builtin_mul_overflow(s->rule.logits, s->rule.logits, &squared)) squared = INT64_MIN; // no size
     if (shape->dims[2] < 1 || shape->dims[2] > INT32_MAX || shape->dims[1] > INT32_MAX) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "stats_summary of shape %s has no bucket for what is missing",
                    bd_shape_str(shape, (char[BD_SHAPE_STR_MAX]){0}));
@@ -282,8 +282,9 @@ typedef struct stat_entry {
     int64_t at;
 } stat_entry;
 
-static int compare_entries(const void *left, const void *right)
+static int compare_entries(const void *left, const void *right, void *arg)
 {
+    (void)arg;
     const stat_entry *a = left, *b = right;
     if (a->column != b->column) return a->column < b->column ? -1 : 1;
     if (a->bucket != b->bucket) return a->bucket < b->bucket ? -1 : 1;
@@ -408,7 +409,7 @@ static void search_sparse(search *s, const sparse_stats *in, stat_entry *entries
         for (to = from; to < in->entries && in->indices[4 * to] == node; to++)
             entries[to - from] =
                 (stat_entry){in->indices[4 * to + 1], in->indices[4 * to + 2], in->indices[4 * to + 3], to};
-        qsort(entries, (size_t)(to - from), sizeof *entries, compare_entries);
+        bd_sort(entries, to - from, sizeof *entries, compare_entries, NULL);
         const int64_t count = gather(entries, to - from, in->values, buckets);
         search_sparse_node(s, node, buckets, count, in->missing_bucket);
     }

@@ -50,7 +50,7 @@ void bd_forest_fini(bd_forest *f)
 
 // ---- Reading messages ----
 
-// Adds values to the tree's, which have room for them.
+// Adds values to the tree's.
 static bd_logits add_values(bd_tree *t, const float *values, size_t count, bool is_vector)
 {
     const bd_logits logits = {(int32_t)t->values.len, (int32_t)count, is_vector};
@@ -496,21 +496,24 @@ static bool merge_children(bd_tree *t, const int32_t *order, size_t count, fate 
     return has_merged;
 }
 
-// Removes the nodes that became others, and notes what became of all.
-static void remove_merged(bd_tree *t, fate *fates)
+// Removes the nodes that became others, and notes what became of all. `order` [count] has parents before
+// their children.
+static void remove_merged(bd_tree *t, const int32_t *order, size_t count, fate *fates)
 {
     const size_t before = t->nodes.len;
     size_t kept = 0;
     for (size_t i = 0; i < before; i++)
         if (fates[i].parent < 0) fates[i].index = (int32_t)kept++;
+    for (size_t i = 0; i < count; i++) {
+        fate *f = &fates[order[i]];
+        if (f->parent < 0) continue;
+        f->change += fates[f->parent].change; // 0 of a node that stays
+        f->index = fates[f->parent].index;
+    }
     bd_array_reserve(&t->pruned, before);
     t->pruned.len = 0;
     for (size_t i = 0; i < before; i++) {
-        float change = 0;
-        int32_t at = (int32_t)i;
-        for (; fates[at].parent >= 0; at = fates[at].parent)
-            change += fates[at].change;
-        const bd_pruned_node p = {fates[at].index, add_values(t, &change, 1, false)};
+        const bd_pruned_node p = {fates[i].index, add_values(t, &fates[i].change, 1, false)};
         bd_array_push(&t->pruned, p);
     }
     for (size_t i = 0; i < before; i++) {
@@ -532,7 +535,8 @@ void bd_tree_prune(bd_tree *t)
     for (size_t i = 0; i < t->nodes.len; i++)
         fates[i] = (fate){.parent = -1};
     order[0] = 0;
-    if (merge_children(t, order, add_descendants(t, order, 1), fates)) remove_merged(t, fates);
+    const size_t count = add_descendants(t, order, 1);
+    if (merge_children(t, order, count, fates)) remove_merged(t, order, count, fates);
     bd_free(order);
     bd_free(fates);
 }

@@ -2,7 +2,7 @@
 // ops. Trees grow for one logit; those of a file may have leaves with several.
 //
 // A tree is an array of nodes; node 0 is the root. Trees come from files and clients, too, so what reads them
-// relies only on what bd_ensemble_read has checked: children exist, and no node has two parents or is below
+// relies only on what bd_forest_read has checked: children exist, and no node has two parents or is below
 // itself. A way through a tree therefore ends.
 #ifndef BD_OPS_BOOSTED_TREES_ENSEMBLE_H
 #define BD_OPS_BOOSTED_TREES_ENSEMBLE_H
@@ -31,7 +31,7 @@ typedef struct bd_tree_node {
     // of a split
     int32_t feature, dimension, threshold;
     int32_t left, right;
-    bool is_default_right; // where examples without a value go
+    bool is_default_right; // where training put examples without a value; bd_tree_next does not read it
     // Of what was a leaf before: its logits then, and what the split gained.
     bool has_metadata;
     bd_logits original;

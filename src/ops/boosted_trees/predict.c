@@ -194,7 +194,7 @@ static bool read_cache(bd_op_ctx *c, batch *b)
     return true;
 }
 
-// Without trees, rows stay where they were.
+// Without trees, rows keep their tree and are at its root.
 static void stay(batch *b, int32_t *trees)
 {
     memset(b->logits, 0, sizeof *b->logits * (size_t)(b->rows * b->logit_count));

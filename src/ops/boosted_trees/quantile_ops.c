@@ -252,8 +252,8 @@ static void flush_run(bd_op_ctx *c)
     const bool is_quantiles = bd_node_attr_bool(c->node, "generate_quantiles");
     if (!bd_input_has_rank(c, 1, 0, "num_buckets")) return;
     const int64_t buckets = bd_tensor_i64(bd_input(c, 1))[0];
-    if (buckets < (is_quantiles ? 3 : 1)) {
-        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_buckets must be at least %d, got %lld",
+    if (buckets < (is_quantiles ? 3 : 1) || buckets > INT32_MAX) { // a bucket is an int32
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "num_buckets must be %d to 2147483647, got %lld",
                    is_quantiles ? 3 : 1, (long long)buckets);
         return;
     }
@@ -269,11 +269,12 @@ static void flush_run(bd_op_ctx *c)
 
 static void restore_run(bd_op_ctx *c)
 {
+    for (int i = 1; i < c->input_count; i++)
+        if (!bd_input_has_rank(c, i, 1, "bucket_boundaries")) return;
     streams *s = input_streams(c, c->input_count - 1);
     if (!s) return;
     bd_mutex_lock(&s->mu);
     for (int i = 1; i < c->input_count; i++) {
-        if (!bd_input_has_rank(c, i, 1, "bucket_boundaries")) break;
         const int64_t count = bd_input(c, i)->shape.dims[0];
         float *values = bd_try_malloc((size_t)count * sizeof *values);
         if (!values) {

@@ -242,7 +242,7 @@ static void settle_buffer(bd_quantile_stream *s)
 
 void bd_quantile_stream_add(bd_quantile_stream *s, float value, float weight)
 {
-    if (weight <= 0) return;
+    if (!(weight > 0) || isinf(weight)) return;
     if (s->buffer.len == s->buffer.cap) {
         const size_t cap = s->buffer.cap ? 2 * s->buffer.cap : 64;
         bd_weighted_value *items = bd_try_realloc(s->buffer.items, cap * sizeof *items);

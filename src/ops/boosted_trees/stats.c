@@ -5,8 +5,8 @@
 // in double. A feature's bucket may be missing; what is missing has a bucket of its own, the last.
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "kernels/sort.h"
 #include "ops/boosted_trees/inputs.h"
-#include <stdlib.h>
 
 // The inputs that all three have: node_ids [rows], gradients [rows, logits], hessians [rows, hessians].
 typedef struct examples {
@@ -253,8 +253,9 @@ static int compare_keys(const member *a, const member *b)
     return a->bucket != b->bucket ? (a->bucket < b->bucket ? -1 : 1) : 0;
 }
 
-static int compare_members(const void *left, const void *right)
+static int compare_members(const void *left, const void *right, void *arg)
 {
+    (void)arg;
     const member *a = left, *b = right;
     const int order = compare_keys(a, b);
     return order ? order : (a->row < b->row ? -1 : a->row > b->row);
@@ -310,18 +311,20 @@ static bool read_sparse(bd_op_ctx *c, const examples *e, int64_t buckets, sparse
     return true;
 }
 
-// Every example is a member of one bucket of each column. NULL: the kernel has failed.
-static member *sorted_members(bd_op_ctx *c, const examples *e, const sparse_feature *f, int64_t buckets,
-                              int64_t *count)
+// Every example is a member of one bucket of each column: [count] members in a buffer that the caller unrefs.
+// NULL: the kernel has failed.
+static bd_buffer *sorted_members(bd_op_ctx *c, const examples *e, const sparse_feature *f, int64_t buckets,
+                                 int64_t *count)
 {
-    member *all = NULL;
-    if (!__builtin_mul_overflow(e->rows, f->columns, count) && *count < INT64_MAX / (int64_t)sizeof *all)
-        all = bd_try_malloc(sizeof *all * (size_t)*count);
-    if (!all) {
+    bd_buffer *buffer = NULL;
+    if (!__builtin_mul_overflow(e->rows, f->columns, count) && *count < INT64_MAX / (int64_t)sizeof(member))
+        buffer = bd_buffer_new(sizeof(member) * (size_t)*count);
+    if (!buffer) {
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for statistics of %lld rows and %lld columns",
                    (long long)e->rows, (long long)f->columns);
         return NULL;
     }
+    member *all = buffer->data;
     int64_t entry = 0;
     for (int64_t i = 0; i < *count && !bd_interrupted_at(i); i++) {
         const int64_t row = i / f->columns, column = i % f->columns;
@@ -331,12 +334,10 @@ static member *sorted_members(bd_op_ctx *c, const examples *e, const sparse_feat
             (member){e->nodes[row], (int32_t)column, is_there ? f->values[entry] : (int32_t)buckets, row};
         if (is_there) entry++;
     }
-    if (bd_op_interrupted(c)) {
-        bd_free(all);
-        return NULL;
-    }
-    qsort(all, (size_t)*count, sizeof *all, compare_members);
-    return all;
+    bd_sort(all, *count, sizeof *all, compare_members, NULL);
+    if (!bd_op_interrupted(c)) return buffer;
+    bd_buffer_unref(buffer);
+    return NULL;
 }
 
 static int64_t count_groups(const member *all, int64_t count)
@@ -347,26 +348,31 @@ static int64_t count_groups(const member *all, int64_t count)
     return groups;
 }
 
+static double sum_of_statistic(const examples *e, const member *members, int64_t count, int64_t k)
+{
+    const bool is_gradient = k < e->logits;
+    const float *of = is_gradient ? e->gradients + k : e->hessians + (k - e->logits);
+    const int64_t stride = is_gradient ? e->logits : e->hessian_count;
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += (double)of[members[i].row * stride];
+    return sum;
+}
+
 static void put_groups(const examples *e, const member *all, int64_t count, int32_t *indices, float *values)
 {
     const int64_t stats = e->logits + e->hessian_count;
-    int64_t at = -stats;
-    for (int64_t i = 0; i < count; i++) {
-        if (i == 0 || compare_keys(&all[i - 1], &all[i]) != 0) {
-            at += stats;
-            for (int64_t k = 0; k < stats; k++) {
-                int32_t *index = indices + (at + k) * 4;
-                index[0] = all[i].node;
-                index[1] = all[i].column;
-                index[2] = all[i].bucket;
-                index[3] = (int32_t)k;
-                values[at + k] = 0;
-            }
+    for (int64_t from = 0, to, at = 0; from < count; from = to, at += stats) {
+        for (to = from + 1; to < count && compare_keys(&all[from], &all[to]) == 0;)
+            to++;
+        for (int64_t k = 0; k < stats; k++) {
+            int32_t *index = indices + (at + k) * 4;
+            index[0] = all[from].node;
+            index[1] = all[from].column;
+            index[2] = all[from].bucket;
+            index[3] = (int32_t)k;
+            values[at + k] = (float)sum_of_statistic(e, all + from, to - from, k);
         }
-        for (int64_t k = 0; k < e->logits; k++)
-            values[at + k] += e->gradients[all[i].row * e->logits + k];
-        for (int64_t k = 0; k < e->hessian_count; k++)
-            values[at + e->logits + k] += e->hessians[all[i].row * e->hessian_count + k];
     }
 }
 
@@ -378,8 +384,9 @@ static void sparse_run(bd_op_ctx *c)
     if (!read_sizes(c, &max_splits, &buckets) || !read_examples(c, max_splits, &e) ||
         !read_sparse(c, &e, buckets, &f))
         return;
-    member *all = sorted_members(c, &e, &f, buckets, &count);
-    if (!all) return;
+    bd_buffer *members = sorted_members(c, &e, &f, buckets, &count);
+    if (!members) return;
+    const member *all = members->data;
     const int64_t stats = e.logits + e.hessian_count, slots = count_groups(all, count) * stats;
     const braid_shape pairs = bd_shape2(slots, 4), vector = bd_shape1(slots), four = bd_shape1(4);
     const braid_tensor *indices = bd_output(c, 0, BRAID_INT32, &pairs);
@@ -391,7 +398,7 @@ static void sparse_run(bd_op_ctx *c)
         for (int i = 0; i < 4; i++)
             bd_tensor_i32(shape)[i] = (int32_t)dims[i];
     }
-    bd_free(all);
+    bd_buffer_unref(members);
 }
 
 static braid_code sparse_shape(bd_shape_ctx *c, braid_status *st)

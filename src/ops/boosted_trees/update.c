@@ -160,14 +160,21 @@ static bool find_best(bd_op_ctx *c, const growth *g, const bd_tree *tree, best_s
 
 // ---- Growing ----
 
+// A stamp that a client has set may be the greatest one.
+static void count_update(bd_ensemble *e)
+{
+    e->stamp = (int64_t)((uint64_t)e->stamp + 1);
+}
+
 // Counts an attempt to add a layer, and to add a tree where the latest one has only its root.
 static void count_attempt(bd_forest *f)
 {
     const size_t n = f->trees.len;
     f->is_growing = true;
-    f->layers_attempted++;
-    if (n == 0 || ((n == 1 || f->trees.items[n - 2].is_finalized) && f->trees.items[n - 1].nodes.len == 1))
-        f->trees_attempted++;
+    if (f->layers_attempted < INT64_MAX) f->layers_attempted++;
+    const bool is_new_tree =
+        n == 0 || ((n == 1 || f->trees.items[n - 2].is_finalized) && f->trees.items[n - 1].nodes.len == 1);
+    if (is_new_tree && f->trees_attempted < INT64_MAX) f->trees_attempted++;
 }
 
 // Splits the leaves. Returns whether any was split.
@@ -209,7 +216,7 @@ static void update(bd_op_ctx *c, growth *g)
         bd_mutex_lock(&e->mu);
         bd_forest *f = &e->forest;
         if (find_best(c, g, f->trees.len ? &f->trees.items[f->trees.len - 1] : NULL, &best)) {
-            e->stamp++;
+            count_update(e);
             grow(f, g, &best);
         }
         bd_mutex_unlock(&e->mu);
@@ -323,7 +330,7 @@ static bool center(bd_op_ctx *c, bd_ensemble *e, float logit, bool *goes_on)
         *goes_on = fabsf(logit / *bias) > 0.01f;
         *bias += logit;
     }
-    e->stamp++;
+    count_update(e);
     return true;
 }
 

@@ -103,6 +103,8 @@ static void order_follows_its_definition(void **state)
         {"TopKV2", "index_type=int16", "int64[3] 3 1 5; int16[] 1", "int64[1] 5; int16[1] 2"},
         {"TopKV2", NULL, "int32[2,3] 1 1 1 7 9 8; int32[] 2", "int32[2,2] 1 1 9 8; int32[2,2] 0 1 1 2"},
         {"TopKV2", NULL, "double[2] 1 2; int32[] 0", "double[0]; int32[0]"},
+        {"TopKV2", NULL, "float[4] 3 1 nan 5; int32[] 2", "float[2] nan 5; int32[2] 2 3"},
+        {"TopKV2", NULL, "double[4] nan 3 1 5; int32[] 2", "double[2] nan 5; int32[2] 0 3"},
         {"TopKV2", NULL, "int64[70] 5; int32[] 1", "int64[1] 5; int32[1] 0"},
         {"TopKV2", NULL, "float[2] 1 2; int32[] 3",
          "InvalidArgument: input must have at least k columns. Had 2, needed 3"},

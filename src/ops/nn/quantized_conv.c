@@ -95,8 +95,10 @@ static bool find_sizes(bd_op_ctx *c, quantized_conv *q, braid_shape *output)
 {
     const braid_shape *filter = &bd_input(c, 1)->shape;
     if (!bd_conv_sizes_of(c, c->state, &q->input->shape, filter, &q->shape, output)) return false;
-    q->depth = bd_volume(q->shape.filter) * q->shape.in_channels;
-    if (q->shape.groups == 1) return true;
+    if (q->shape.groups == 1) {
+        q->depth = bd_volume(q->shape.filter) * q->shape.in_channels; // of a filter that exists
+        return true;
+    }
     bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input and filter must have the same depth: %lld vs %lld",
                (long long)q->shape.in_channels, (long long)filter->dims[2]);
     return false;

@@ -56,18 +56,48 @@ static braid_code top_k_v2_shape(bd_shape_ctx *c, braid_status *st)
     return code ? code : top_shape(c, k >= 0, k, st);
 }
 
+// Unsigned numbers of the same order as elements. The bits of -x in order are those of x reversed. Both zeros
+// have one key; NaN is the greatest element, whatever its sign.
+static inline uint32_t key_f32(float x)
+{
+    const float number = x + 0.0F;
+    uint32_t bits;
+    if (isnan(number)) return UINT32_MAX;
+    memcpy(&bits, &number, sizeof bits);
+    return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
+}
+
+static inline uint64_t key_f64(double x)
+{
+    const double number = x + 0.0;
+    uint64_t bits;
+    if (isnan(number)) return UINT64_MAX;
+    memcpy(&bits, &number, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static inline uint32_t key_i32(int32_t x)
+{
+    return (uint32_t)x ^ UINT32_C(1) << 31;
+}
+
+static inline uint64_t key_i64(int64_t x)
+{
+    return (uint64_t)x ^ UINT64_C(1) << 63;
+}
+
 // Compares elements `a` and `b` of a row: negative if `a` is greater, or equal and earlier.
-#define DEFINE_COMPARE(NAME, T)                                                                              \
+#define DEFINE_COMPARE(NAME, T, UNSIGNED, KEY)                                                               \
     static int NAME(const void *a, const void *b, void *row)                                                 \
     {                                                                                                        \
-        int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;                                            \
-        T x = ((const T *)row)[i], y = ((const T *)row)[j];                                                  \
+        const int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;                                      \
+        const UNSIGNED x = KEY(((const T *)row)[i]), y = KEY(((const T *)row)[j]);                           \
         return x > y ? -1 : x < y ? 1 : (i > j) - (i < j);                                                   \
     }
-DEFINE_COMPARE(compare_f32, float)
-DEFINE_COMPARE(compare_f64, double)
-DEFINE_COMPARE(compare_i32, int32_t)
-DEFINE_COMPARE(compare_i64, int64_t)
+DEFINE_COMPARE(compare_f32, float, uint32_t, key_f32)
+DEFINE_COMPARE(compare_f64, double, uint64_t, key_f64)
+DEFINE_COMPARE(compare_i32, int32_t, uint32_t, key_i32)
+DEFINE_COMPARE(compare_i64, int64_t, uint64_t, key_i64)
 
 typedef int (*compare_fn)(const void *a, const void *b, void *row);
 
@@ -117,33 +147,6 @@ static compare_fn compare_of(braid_dtype dtype)
             len += (is_cut_off | (key > kth)) + (key == kth && !is_cut_off && equal-- > 0);                  \
         }                                                                                                    \
     }
-
-// The bits of -x in order are those of x reversed. Both zeros have one key.
-static inline uint32_t key_f32(float x)
-{
-    const float number = x + 0.0F;
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
-}
-
-static inline uint64_t key_f64(double x)
-{
-    const double number = x + 0.0;
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-static inline uint32_t key_i32(int32_t x)
-{
-    return (uint32_t)x ^ UINT32_C(1) << 31;
-}
-
-static inline uint64_t key_i64(int64_t x)
-{
-    return (uint64_t)x ^ UINT64_C(1) << 63;
-}
 
 DEFINE_SELECT(select_f32, float, uint32_t, key_f32)
 DEFINE_SELECT(select_f64, double, uint64_t, key_f64)

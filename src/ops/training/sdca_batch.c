@@ -1,10 +1,10 @@
 // Inputs of SdcaOptimizer: all that the run relies on is checked here.
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "kernels/sort.h"
 #include "ops/training/sdca.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 int bd_sdca_input(const bd_sdca_options *o, int argument)
@@ -68,8 +68,9 @@ typedef struct feature_place {
     int64_t index, place;
 } feature_place;
 
-static int by_index(const void *a, const void *b)
+static int by_index(const void *a, const void *b, void *arg)
 {
+    (void)arg;
     const feature_place *x = a, *y = b;
     if (x->index != y->index) return x->index < y->index ? -1 : 1;
     return (x->place > y->place) - (x->place < y->place);
@@ -98,7 +99,7 @@ static bool find_places(bd_op_ctx *c, bd_sdca_sparse *g, const braid_tensor *ind
     if (!sorted) return out_of_memory(c);
     for (int64_t i = 0; i < count; i++)
         sorted[i] = (feature_place){bd_tensor_i64(indices)[i], i};
-    qsort(sorted, (size_t)count, sizeof *sorted, by_index);
+    bd_sort(sorted, count, sizeof *sorted, by_index, NULL);
     for (int64_t i = 0; i < bd_tensor_count(features) && !bd_interrupted_at(i); i++) {
         g->places[i] = place_of(sorted, count, wanted[i]);
         if (g->places[i] >= 0) continue;

@@ -106,7 +106,8 @@ static double within_hinge(double dual, double label)
 
 static double hinge_update(const bd_sdca_point *p)
 {
-    return within_hinge(p->dual + (p->label - p->wx) / p->norm, p->label);
+    const double gap = p->label - p->wx; // 0: the dual variable is right, also where the norm is 0
+    return within_hinge(gap == 0 ? p->dual : p->dual + gap / p->norm, p->label);
 }
 
 static double hinge_primal(double wx, double label, double weight)

@@ -13,10 +13,10 @@
 #include "base/fingerprint.h"
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "kernels/sort.h"
 #include "ops/training/sdca.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define DECAY 0.1
 
@@ -37,8 +37,9 @@ typedef struct candidate {
     int64_t example, times;
 } candidate;
 
-static int more_probable(const void *a, const void *b)
+static int more_probable(const void *a, const void *b, void *arg)
 {
+    (void)arg;
     const candidate *x = a, *y = b;
     if (x->p != y->p) return x->p < y->p ? 1 : -1;
     return (x->example > y->example) - (x->example < y->example);
@@ -91,7 +92,7 @@ static void sample(bd_rng *rng, candidate *all, int64_t n, double sum, int64_t *
         }
     }
     if (count == n || bd_interrupted()) return;
-    qsort(all, (size_t)n, sizeof *all, more_probable);
+    bd_sort(all, n, sizeof *all, more_probable, NULL);
     for (int64_t i = 0; i < n && count < n; i++) {
         if (all[i].times == 0) order[count++] = all[i].example;
     }

@@ -68,6 +68,9 @@ static void a_pass_moves_duals_and_weights(void **state)
          "float[1,1] 2; float[] 1; float[] 1; float[] 0.5; float[1,4] 0", "float[1,4] 0 0 0 1; float[] 0"},
         {"SdcaOptimizerV2", DENSE("hinge_loss"), "float[0,1]; float[0]; float[0]; float[1] 0.5; float[0,4]",
          "float[0,4]; float[1] 0"},
+        // An example of weight 0, whose prediction is its label: its norm is 0, too.
+        {"SdcaOptimizerV2", DENSE("hinge_loss"),
+         "float[1,1] 2; float[1] 0; float[1] 1; float[1] 0.5; float[1,4] 0", "float[1,4] 0; float[1] 0"},
         // Of two weights of one feature the last one counts.
         {"SdcaOptimizer", SPARSE,
          "int64[1] 0; int64[1] 3; float[1] 1; float[1] 1; int64[2] 3 3; float[2] 9 0.5; "

@@ -5,7 +5,7 @@
 //
 //     worker:            residual += reshape(gradient, [n])
 //                        indices = top_k(|residual|);  values = gather(residual, indices)
-//                        residual[indices] = 0, after `values`; both are sent after this
+//                        residual[indices] = 0, after `values`, which are sent after this
 //     parameter server:  gradient = reshape(scatter(indices, values, [n]), shape of V)
 #include <braid/gradient_compression.h>
 
@@ -80,8 +80,8 @@ static braid_out greatest(braid_graph *g, braid_out x, int64_t k)
     return braid_output(braid_op_end(d), 1);
 }
 
-// Takes the k greatest elements out of the residual, after it got the gradient. They are sent when the
-// residual has lost them, so that a step that has ended has changed the residual, too.
+// Takes the k greatest elements out of the residual, after it got the gradient. Their values are sent when
+// the residual has lost them, so that a step that has ended has changed the residual, too.
 static sent take(braid_graph *g, braid_out gradient, int64_t size, int64_t k)
 {
     const braid_dtype dtype = dtype_of(gradient);
