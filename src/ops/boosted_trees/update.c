@@ -134,8 +134,11 @@ static bool find_best(bd_op_ctx *c, const growth *g, const bd_tree *tree, best_s
     best->nodes = tree ? (int64_t)tree->nodes.len : 1;
     best->found = 0;
     best->items = bd_try_calloc((size_t)best->nodes, sizeof *best->items);
-    if (!best->items) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for the splits of a tree");
-    for (int f = 0; f < g->in.features && !bd_op_failed(c); f++) {
+    if (!best->items) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for the splits of a tree");
+        return false;
+    }
+    for (int f = 0; f < g->in.features; f++) {
         const int64_t count = bd_input(c, g->in.nodes + f)->shape.dims[0];
         for (int64_t i = 0; i < count; i++) {
             bd_tree_split split;
