@@ -102,9 +102,9 @@ void bd_shm_hold_arrived(bd_listener *l, bd_incoming *call)
     const Braid__HoldSharedMemoryRequest *request =
         bd_proto_unpack_message(&braid__hold_shared_memory_request__descriptor, &call->request, arena, st);
     bd_shm_link *link = request && request->token.len == BD_SHM_TOKEN_BYTES ? find(l, &request->token) : NULL;
-    if (!st->code && (!link || !is_callers(link, call)))
-        bd_fail(st, BRAID_FAILED_PRECONDITION, "The caller has no link through shared memory to hold");
-    if (st->code) {
+    if (!link || !is_callers(link, call)) {
+        if (!st->code)
+            bd_fail(st, BRAID_FAILED_PRECONDITION, "The caller has no link through shared memory to hold");
         bd_incoming_reply(call, NULL, st);
         if (link) atomic_store(&link->is_held, false);
         if (link) bd_shm_link_unref(link);

@@ -315,7 +315,7 @@ static void open_link(bd_listener *l, bd_incoming *call)
         bd_fail(st, BRAID_PERMISSION_DENIED,
                 "Only tasks share memory with this server, and %s has the role %s", guest.caller.name,
                 braid_role_name(guest.caller.role));
-    if (st->code || bd_shm_begin(l->shm, st)) {
+    if (!request || st->code || bd_shm_begin(l->shm, st)) {
         bd_incoming_reply(call, NULL, st);
         return;
     }

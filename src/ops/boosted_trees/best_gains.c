@@ -95,7 +95,10 @@ static void run(bd_op_ctx *c)
     const braid_shape *shape = &bd_input(c, 1)->shape;
     if (!bd_input_node_range(c, 0, shape->dims[0], &first, &last)) return;
     best *found = bd_try_calloc((size_t)(last - first), sizeof *found);
-    if (!found) bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for the splits of %d nodes", last - first);
+    if (!found) {
+        bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "no memory for the splits of %d nodes", last - first);
+        return;
+    }
     for (int f = 0; f < features && !bd_op_failed(c); f++) {
         int64_t count = 0;
         const float *stats = bd_tensor_f32(bd_input(c, 1 + f));

@@ -109,7 +109,7 @@ static void states_run(bd_op_ctx *c)
         counts[i] = y ? bd_tensor_i32(y) : NULL;
     }
     const braid_tensor *range = bd_output(c, 4, BRAID_INT32, &two);
-    if (!bd_op_failed(c)) {
+    if (stamp && counts[0] && counts[1] && counts[2] && range) {
         bd_mutex_lock(&e->mu);
         const bd_forest *f = &e->forest;
         const int32_t trees = (int32_t)f->trees.len;

@@ -1,6 +1,7 @@
 // Merging and compressing of quantile summaries, and the levels of a stream.
 #include "ops/boosted_trees/quantile_sketch.h"
 
+#include "base/check.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -57,17 +58,19 @@ static void merge_into(bd_quantile_summary *out, const bd_quantile_summary *a, c
 {
     size_t i = 0, k = 0;
     float after_a = 0, after_b = 0; // the least ranks after what was taken
+    BD_ASSERT(a->items && b->items && out->items);
     while (i < a->len || k < b->len) {
-        const bd_quantile_entry *x = i < a->len ? &a->items[i] : NULL, *y = k < b->len ? &b->items[k] : NULL;
-        const bool takes_a = x && (!y || !is_less(y->value, x->value));
-        const bool takes_b = y && (!x || !is_less(x->value, y->value));
+        const bool has_a = i < a->len, has_b = k < b->len;
+        const bool takes_a = has_a && (!has_b || !is_less(b->items[k].value, a->items[i].value));
+        const bool takes_b = has_b && (!has_a || !is_less(a->items[i].value, b->items[k].value));
+        const bd_quantile_entry *x = &a->items[i], *y = &b->items[k]; // where they are
         if (takes_a && takes_b)
             out->items[out->len++] = (bd_quantile_entry){
                 x->value, x->weight + y->weight, x->min_rank + y->min_rank, x->max_rank + y->max_rank};
         else if (takes_a)
-            push_between(out, x, after_b, y ? max_rank_before(y) : total_weight(b));
+            push_between(out, x, after_b, has_b ? max_rank_before(y) : total_weight(b));
         else
-            push_between(out, y, after_a, x ? max_rank_before(x) : total_weight(a));
+            push_between(out, y, after_a, has_a ? max_rank_before(x) : total_weight(a));
         if (takes_a) after_a = min_rank_after(&a->items[i++]);
         if (takes_b) after_b = min_rank_after(&b->items[k++]);
     }
@@ -78,6 +81,7 @@ static void merge(bd_quantile_stream *s, bd_quantile_summary *a, const bd_quanti
 {
     bd_quantile_summary merged = {0};
     if (b->len == 0 || !reserve(s, &merged, a->len + b->len)) return;
+    BD_ASSERT(merged.items && b->items);
     if (a->len == 0) {
         memcpy(merged.items, b->items, b->len * sizeof *b->items);
         merged.len = b->len;

@@ -113,7 +113,7 @@ static void find_channels(bd_op_ctx *c, depthwise *d, const bd_quant_channels *r
 
 static bool set_ranges(bd_op_ctx *c, depthwise *d, int first, const bd_quant_channels *r)
 {
-    bd_quant_range to;
+    bd_quant_range to = {0};
     if (d->s->is_narrow && !bd_quant_input_range(c, first + 4, &to)) return false;
     find_channels(c, d, r, d->s->is_narrow ? &to : NULL);
     return d->s->is_narrow ? bd_quant_output_range(c, 1, to) : bd_quant_channels_output(c, r);
