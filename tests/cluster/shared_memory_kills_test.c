@@ -379,7 +379,7 @@ static leftovers look(void)
 
 static uint64_t first_seed = 1, last_seed = SHORT_RUN;
 
-static void who_is_killed_leaves_no_wrong_value_and_nothing_else(void **state)
+static void a_killed_task_leaves_no_wrong_value_no_memory_and_no_socket(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -415,7 +415,7 @@ int main(int argc, char **argv)
     if (argc > 1) last_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : first_seed;
     braid_set_log_level(BRAID_LOG_ERROR);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_killed_leaves_no_wrong_value_and_nothing_else),
+        cmocka_unit_test(a_killed_task_leaves_no_wrong_value_no_memory_and_no_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void diagonals_follow_the_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
-static void order_follows_its_definition(void **state)
+static void elements_are_reversed_along_dimensions(void **state)
 {
     (void)state;
     static const op_case cases[] = {
@@ -97,7 +97,14 @@ static void order_follows_its_definition(void **state)
          "InvalidArgument: len(seq_lens) != input.dims(0), (1 vs. 2)"},
         {"ReverseSequence", "seq_dim=1", "int32[2,3] 1; int64[] 2",
          "InvalidArgument: seq_lens input must be 1-dim, not 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void the_greatest_elements_come_first_and_nan_is_the_greatest(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         {"TopKV2", NULL, "float[5] 3 1 5 4 1; int32[] 2", "float[2] 5 4; int32[2] 2 3"},
         {"TopKV2", "index_type=int64", "float[5] 3 1 5 4 1; int64[] 2", "float[2] 5 4; int64[2] 2 3"},
         {"TopKV2", "index_type=int16", "int64[3] 3 1 5; int16[] 1", "int64[1] 5; int16[1] 2"},
@@ -128,7 +135,14 @@ static void order_follows_its_definition(void **state)
          "InvalidArgument: predictions must be 2-dimensional"},
         {"InTopKV2", NULL, "float[1,3] 1; int64[] 0; int64[] 3",
          "InvalidArgument: targets must be 1-dimensional"},
+    };
+    OP_TEST_VALUES(cases);
+}
 
+static void indices_become_one_hot_rows(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
         // The examples of TensorFlow's documentation of tf.one_hot.
         {"OneHot", NULL, "int64[4] 0 2 -1 1; int32[] 3; float[] 5; float[] 0",
          "float[4,3] 5 0 0 0 0 5 0 0 0 0 5 0"},
@@ -332,7 +346,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diagonals_follow_the_definition),
-        cmocka_unit_test(order_follows_its_definition),
+        cmocka_unit_test(elements_are_reversed_along_dimensions),
+        cmocka_unit_test(the_greatest_elements_come_first_and_nan_is_the_greatest),
+        cmocka_unit_test(indices_become_one_hot_rows),
         cmocka_unit_test(a_large_top_k_has_the_greatest_elements_of_each_type),
         cmocka_unit_test(partition_follows_its_definition),
         cmocka_unit_test(shapes_are_inferred),
