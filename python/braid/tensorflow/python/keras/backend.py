@@ -18,6 +18,7 @@ from braid.tensorflow.python.framework import dtypes as dtypes_module
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.keras.engine import batch_values
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import init_ops
@@ -28,6 +29,7 @@ from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops import sparse_ops
 from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.ops import variables as variables_module
+from braid.tensorflow.python.ops.ragged import ragged_factory_ops
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -411,24 +413,31 @@ def is_keras_tensor(x):
 
 @keras_export("keras.backend.placeholder")
 def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragged=False):
-    """A placeholder; `ndim` for one whose lengths are not known."""
-    if ragged:
-        raise NotImplementedError("keras.backend.placeholder(ragged=True): use a SparseTensor")
+    """A placeholder; `ndim` for one whose lengths are not known.
+
+    ragged: one of a RaggedTensor, whose ragged dimensions are the None that follow the batch.
+    """
+    if sparse and ragged:
+        raise ValueError("Cannot set both sparse and ragged to True when creating a placeholder.")
     if dtype is None:
         dtype = floatx()
     if shape is None and ndim:
         shape = tuple(None for _ in range(ndim))
     if sparse:
-        return array_ops.sparse_placeholder(dtype, shape=shape, name=name)
+        made = array_ops.sparse_placeholder(dtype, shape=shape, name=name)
+        made._dense_shape_default = tensor_shape.TensorShape(shape)
+        return made
+    if ragged:
+        rank = len(list(itertools.takewhile(lambda n: n is None, shape[1:])))
+        if rank:
+            return ragged_factory_ops.placeholder(dtype, rank, shape[rank + 1 :], name=name)
     return array_ops.placeholder(dtype, shape=shape, name=name)
 
 
 def is_placeholder(x):
     """Whether x is a placeholder."""
-    try:
-        return x.op.type == "Placeholder"
-    except AttributeError:
-        return False
+    parts = nest.flatten(x, expand_composites=True)
+    return {getattr(getattr(p, "op", None), "type", None) for p in parts} == {"Placeholder"}
 
 
 @keras_export("keras.backend.is_sparse")
@@ -654,19 +663,15 @@ class GraphExecutionFunction:
             self.updates_op = control_flow_ops.group(*[m for m in made if m is not None])
 
     def __call__(self, inputs):
-        values = nest.flatten(inputs)
+        values = nest.flatten_up_to(self._inputs_structure, inputs, check_types=False)
         session = get_session(values)
         feed = dict(self.feed_dict)
         for tensor, value in zip(self.inputs, values):
             if value is None:
                 continue
-            if is_sparse(tensor) and hasattr(value, "tocoo"):
-                coo = value.tocoo()
-                indices = np.concatenate((np.expand_dims(coo.row, 1), np.expand_dims(coo.col, 1)), 1)
-                value = (indices, coo.data, coo.shape)
-            if isinstance(value, ops.Tensor) or is_variable(value):
+            if isinstance(value, ops.Tensor) or is_variable(value) or batch_values.is_composite_tensor(value):
                 value = session.run(value)
-            feed[tensor] = value
+            feed[tensor] = batch_values.feed_value(tensor, value)
         fetched = session.run(
             (self.outputs, self.fetches, self.updates_op),
             feed_dict=feed,

@@ -122,6 +122,9 @@ class Reduce(Metric):
             self.count = self.add_weight("count", initializer="zeros")
 
     def update_state(self, values, sample_weight=None):
+        values, sample_weight = metrics_utils.ragged_assert_compatible_and_get_flat_values(
+            values, sample_weight
+        )
         values = math_ops.cast(values, self._dtype)
         if sample_weight is not None:
             sample_weight = math_ops.cast(sample_weight, self._dtype)
@@ -166,6 +169,15 @@ class Mean(Reduce):
     def __init__(self, name="mean", dtype=None):
         super().__init__(metrics_utils.Reduction.WEIGHTED_MEAN, name, dtype=dtype)
 
+    def _comparable(self, y_true, y_pred, sample_weight):
+        """Labels, predictions and weights as tensors of one dtype and shape: flat values of ragged ones."""
+        (y_pred, y_true), sample_weight = metrics_utils.ragged_assert_compatible_and_get_flat_values(
+            [y_pred, y_true], sample_weight
+        )
+        y_true, y_pred = math_ops.cast(y_true, self._dtype), math_ops.cast(y_pred, self._dtype)
+        y_pred, y_true = losses_utils.squeeze_or_expand_dimensions(y_pred, y_true)
+        return y_true, y_pred, sample_weight
+
 
 @keras_export("keras.metrics.MeanRelativeError")
 class MeanRelativeError(Mean):
@@ -176,8 +188,7 @@ class MeanRelativeError(Mean):
         self.normalizer = math_ops.cast(normalizer, self._dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = math_ops.cast(y_true, self._dtype), math_ops.cast(y_pred, self._dtype)
-        y_pred, y_true = losses_utils.squeeze_or_expand_dimensions(y_pred, y_true)
+        y_true, y_pred, sample_weight = self._comparable(y_true, y_pred, sample_weight)
         relative = math_ops.div_no_nan(math_ops.abs(y_true - y_pred), self.normalizer)
         return Mean.update_state(self, relative, sample_weight=sample_weight)
 
@@ -231,8 +242,7 @@ class RootMeanSquaredError(Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = math_ops.cast(y_true, self._dtype), math_ops.cast(y_pred, self._dtype)
-        y_pred, y_true = losses_utils.squeeze_or_expand_dimensions(y_pred, y_true)
+        y_true, y_pred, sample_weight = self._comparable(y_true, y_pred, sample_weight)
         return Mean.update_state(
             self, math_ops.squared_difference(y_pred, y_true), sample_weight=sample_weight
         )
@@ -250,8 +260,7 @@ class MeanMetricWrapper(Mean):
         self._fn_kwargs = kwargs
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = math_ops.cast(y_true, self._dtype), math_ops.cast(y_pred, self._dtype)
-        y_pred, y_true = losses_utils.squeeze_or_expand_dimensions(y_pred, y_true)
+        y_true, y_pred, sample_weight = self._comparable(y_true, y_pred, sample_weight)
         return Mean.update_state(
             self, self._fn(y_true, y_pred, **self._fn_kwargs), sample_weight=sample_weight
         )
@@ -264,6 +273,7 @@ class MeanMetricWrapper(Mean):
 
 
 def accuracy(y_true, y_pred):
+    (y_pred, y_true), _ = metrics_utils.ragged_assert_compatible_and_get_flat_values([y_pred, y_true])
     if y_true.dtype != y_pred.dtype:
         y_pred = math_ops.cast(y_pred, y_true.dtype)
     return math_ops.cast(math_ops.equal(y_true, y_pred), K.floatx())

@@ -675,7 +675,7 @@ class Layer(trackable.Trackable):
             if id(t) not in given:
                 return t
             with ops.name_scope(self.name):
-                return array_ops.identity(t)
+                return nest.map_structure(array_ops.identity, t, expand_composites=True)
 
         outputs = nest.map_structure(own, outputs)
         self._add_inbound_node(inputs, outputs, kwargs)

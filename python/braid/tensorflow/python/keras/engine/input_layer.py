@@ -32,15 +32,13 @@ class InputLayer(base_layer.Layer):
             batch_size, input_shape = (shape[0], tuple(shape[1:])) if shape else (None, None)
         if kwargs:
             raise ValueError("Unrecognized keyword arguments:", kwargs.keys())
-        if ragged:
-            raise NotImplementedError("Input(ragged=True): use sparse=True")
         if not name:
             name = "input_" + str(backend.get_uid("input"))
         if not dtype:
             dtype = backend.floatx() if input_tensor is None else backend.dtype(input_tensor)
         super().__init__(dtype=dtype, name=name)
         self.built = True
-        self.sparse = sparse
+        self.sparse, self.ragged = sparse, ragged
         self.batch_size = batch_size
         self.supports_masking = True
         if isinstance(input_shape, tensor_shape.TensorShape):
@@ -50,7 +48,9 @@ class InputLayer(base_layer.Layer):
         if input_tensor is None:
             shape = None if input_shape is None else (batch_size,) + tuple(input_shape)
             with ops.name_scope(""):
-                input_tensor = backend.placeholder(shape=shape, dtype=dtype, name=self.name, sparse=sparse)
+                input_tensor = backend.placeholder(
+                    shape=shape, dtype=dtype, name=self.name, sparse=sparse, ragged=ragged
+                )
             self.is_placeholder = True
             self._batch_input_shape = shape
         else:
@@ -75,6 +75,7 @@ class InputLayer(base_layer.Layer):
             "batch_input_shape": self._batch_input_shape,
             "dtype": self.dtype,
             "sparse": self.sparse,
+            "ragged": self.ragged,
             "name": self.name,
         }
 
@@ -83,7 +84,12 @@ class InputLayer(base_layer.Layer):
 def Input(
     shape=None, batch_size=None, name=None, dtype=None, sparse=False, tensor=None, ragged=False, **kwargs
 ):
-    """A placeholder from which a model is built. shape: without the batch."""
+    """A placeholder from which a model is built. shape: without the batch.
+
+    sparse: one of a SparseTensor. ragged: one of a RaggedTensor, whose ragged dimensions are None.
+    """
+    if sparse and ragged:
+        raise ValueError("Cannot set both sparse and ragged to True in a Keras input.")
     if "batch_shape" in kwargs:
         batch_shape = kwargs.pop("batch_shape")
         if shape and batch_shape:
@@ -99,6 +105,12 @@ def Input(
             "include the batch dimension."
         )
     layer = InputLayer(
-        input_shape=shape, batch_size=batch_size, name=name, dtype=dtype, sparse=sparse, input_tensor=tensor
+        input_shape=shape,
+        batch_size=batch_size,
+        name=name,
+        dtype=dtype,
+        sparse=sparse,
+        ragged=ragged,
+        input_tensor=tensor,
     )
     return layer._inbound_nodes[0].output_tensors[0]

@@ -19,6 +19,7 @@ from braid.tensorflow.python.keras import metrics as metrics_module
 from braid.tensorflow.python.keras import optimizers
 from braid.tensorflow.python.keras.engine import base_layer
 from braid.tensorflow.python.keras.engine import base_layer_utils
+from braid.tensorflow.python.keras.engine import batch_values
 from braid.tensorflow.python.keras.engine import training_utils
 from braid.tensorflow.python.keras.engine.network import Network
 from braid.tensorflow.python.keras.utils import losses_utils
@@ -338,7 +339,7 @@ class Model(Network):
         elif not isinstance(x, (list, tuple, dict)) and not hasattr(x, "shape"):
             x = training_utils._as_array(x)
         for a in nest.flatten(x):
-            if K.is_sparse(a) or hasattr(a, "tocoo"):
+            if batch_values.is_composite(a):
                 raise ValueError(
                     "All SparseTensor and RaggedTensor inputs must be explicitly declared using a keras.Input() "
                     f"with sparse=True or ragged=True. We found an undeclared input {a}. For Sequential models, "
@@ -691,8 +692,8 @@ class Model(Network):
                     "If your data is in the form of symbolic tensors, you cannot use `validation_split`."
                 )
             inputs, targets, weights = self._standardize_user_data(x, y, sample_weight, class_weight)
-            at = int(inputs[0].shape[0] * (1.0 - validation_split))
-            part = lambda arrays, s: None if arrays is None else [a[s] for a in arrays]  # noqa: E731
+            at = int(batch_values.shape_of(inputs[0])[0] * (1.0 - validation_split))
+            part = lambda arrays, s: arrays and [batch_values.rows(a, s) for a in arrays]  # noqa: E731
             head, tail = slice(0, at), slice(at, None)
             validation = (part(inputs, tail), part(targets, tail), part(weights, tail))
             x, y, sample_weight = part(inputs, head), part(targets, head), part(weights, head)
@@ -797,10 +798,11 @@ class Model(Network):
             last = self._run(kind, inputs, targets, weights)
             if kind == "predict":
                 for value in last if batches.of_arrays() else ():
-                    if np.ndim(value) and len(value) != size:
+                    shape = batch_values.shape_of(value)
+                    if shape and shape[0] != size:
                         raise ValueError(
                             "Mismatch between expected batch size and model output batch size. Output shape = "
-                            f"{value.shape}, expected output shape = shape {(size,) + value.shape[1:]}"
+                            f"{shape}, expected output shape = shape {(size,) + shape[1:]}"
                         )
                 outputs.append(last)
                 logs["outputs"] = last
@@ -893,7 +895,7 @@ class Model(Network):
             max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing
         )
         parts = self._loop("predict", x, None, None, batch_size, steps, callbacks, verbose, options)
-        outputs = [_joined([p[i] for p in parts]) for i in range(len(self.outputs))]
+        outputs = [batch_values.joined([p[i] for p in parts]) for i in range(len(self.outputs))]
         return outputs[0] if len(outputs) == 1 else outputs
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, reset_metrics=True):
@@ -1099,10 +1101,6 @@ def _unique(name, taken):
     return name
 
 
-def _joined(parts):
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=0)
-
-
 def _dense_if(a, tensor):
     """The array, dense where it is a matrix of SciPy and the tensor is dense."""
     return a.toarray() if hasattr(a, "tocoo") and not K.is_sparse(tensor) else a
@@ -1110,7 +1108,7 @@ def _dense_if(a, tensor):
 
 def _symbolic(x, name):
     """The tensor x, or a placeholder for arrays like x."""
-    if isinstance(x, ops.Tensor):
+    if isinstance(x, ops.Tensor) or batch_values.is_composite_tensor(x):
         return x
     shape = x.shape.as_list() if isinstance(x.shape, tensor_shape.TensorShape) else list(x.shape)
     if len(shape) == 1:

@@ -9,11 +9,13 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras import losses
 from braid.tensorflow.python.keras import metrics as metrics_module
+from braid.tensorflow.python.keras.engine import batch_values
 from braid.tensorflow.python.keras.utils import data_utils
 from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.keras.utils import losses_utils
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import variables
+from braid.tensorflow.python.ops.ragged import ragged_tensor
 from braid.tensorflow.python.util import nest
 
 
@@ -48,8 +50,8 @@ def is_generator(x):
 
 def standardize_single_array(x):
     """The array with an axis behind the batch if it has one axis only."""
-    if x is None:
-        return None
+    if x is None or batch_values.is_composite(x):
+        return x
     if len(x.shape) == 1 if x.shape is not None and not _is_unknown(x.shape) else False:
         return array_ops.expand_dims(x, 1) if isinstance(x, ops.Tensor) else np.expand_dims(x, 1)
     return x
@@ -60,13 +62,13 @@ def _is_unknown(shape):
 
 
 def _is_value(x):
-    """Whether x is an array, a tensor or a sparse one: something that has a shape."""
-    return hasattr(x, "shape")
+    """Whether x is an array or a tensor: something that has a shape."""
+    return hasattr(x, "shape") or batch_values.is_composite_value(x)
 
 
 def _as_array(a):
     """Values of pandas and plain lists as arrays."""
-    if a is None or isinstance(a, ops.Tensor) or hasattr(a, "tocoo") or K.is_sparse(a):
+    if a is None or isinstance(a, ops.Tensor) or batch_values.is_composite(a):
         return a
     if type(a).__module__.startswith("pandas"):
         return a.values
@@ -94,7 +96,7 @@ def standardize_input_data(data, names, shapes=None, check_batch_axis=True, exce
         if missing:
             raise ValueError(f'No data provided for "{missing[0]}". Need data for each key in: {names}')
         arrays = [_as_array(data[n]) for n in names]
-    elif isinstance(data, (list, tuple)):
+    elif isinstance(data, (list, tuple)) and not batch_values.is_composite_value(data):
         if data and isinstance(data[0], (list, tuple)):
             arrays = [np.asarray(d) for d in data]
         elif len(names) == 1 and data and isinstance(data[0], (float, int)):
@@ -122,11 +124,9 @@ def standardize_input_data(data, names, shapes=None, check_batch_axis=True, exce
     for array, name, want in zip(arrays, names, shapes or ()):
         if array is None or want is None:
             continue
-        if _is_unknown(array.shape):
+        got = batch_values.shape_of(array)
+        if got is None:
             continue
-        got = tuple(
-            array.shape.as_list() if isinstance(array.shape, tensor_shape.TensorShape) else array.shape
-        )
         if len(got) != len(want):
             raise ValueError(
                 f"Error when checking {exception_prefix}: expected {name} to have {len(want)} dimensions, but "
@@ -180,7 +180,8 @@ def check_array_lengths(inputs, targets, weights=None):
     """ValueError where arrays have different numbers of examples. Returns the number, None if it is not known."""
 
     def lengths(arrays):
-        return {a.shape[0] for a in arrays or () if a is not None and not is_tensor(a) and len(a.shape)}
+        shapes = [batch_values.shape_of(a) for a in arrays or () if a is not None and not is_tensor(a)]
+        return {s[0] for s in shapes if s}
 
     of = [lengths(a) for a in (inputs, targets, weights)]
     for found, name, arrays in zip(of, ("input", "target", "sample_weight"), (inputs, targets, weights)):
@@ -190,7 +191,7 @@ def check_array_lengths(inputs, targets, weights=None):
             )
             raise ValueError(
                 f"All {short} should have the same number of samples. Got array shapes: "
-                f"{[getattr(a, 'shape', None) for a in arrays]}"
+                f"{[None if a is None else batch_values.shape_of(a) for a in arrays]}"
             )
     x, y, w = [next(iter(found), None) for found in of]
     if x is not None and y is not None and x != y:
@@ -207,8 +208,8 @@ def check_array_lengths(inputs, targets, weights=None):
 
 
 def is_tensor(x):
-    """Whether x is a tensor, a sparse one or a variable."""
-    return isinstance(x, (ops.Tensor, variables.Variable)) or K.is_sparse(x)
+    """Whether x is a tensor, also a sparse or a ragged one, or a variable."""
+    return isinstance(x, (ops.Tensor, variables.Variable)) or batch_values.is_composite_tensor(x)
 
 
 def check_loss_and_target_compatibility(targets, loss_fns, output_shapes):
@@ -493,6 +494,11 @@ class Batches:
                     "`keras.utils.Sequence` class."
                 )
         else:
+            if steps is None:  # rows of a ragged tensor are taken from its value
+                run = K.get_session().run
+                x = nest.map_structure(
+                    lambda a: run(a) if isinstance(a, ragged_tensor.RaggedTensor) else a, x
+                )
             symbolic = any(is_tensor(a) for a in nest.flatten((x, y)))
             if steps is None and (symbolic or x is None or (isinstance(x, list) and not x)):
                 raise ValueError(
@@ -550,7 +556,8 @@ class Batches:
             if not self._shuffle:
                 rows = slice(start, start + count)
 
-            take = lambda arrays: [None if a is None else a[rows] for a in arrays]  # noqa: E731, B023
+            part = batch_values.rows
+            take = lambda arrays: [None if a is None else part(a, rows) for a in arrays]  # noqa: E731, B023
             yield take(inputs), take(targets), take(weights) if weights else None, count, count
 
     def _of_generator(self):
@@ -625,7 +632,9 @@ class Batches:
     def _split(self, value, checked=True):
         """(inputs, targets, weights) of what a generator or a dataset gave."""
         y = weight = None
-        if isinstance(value, tuple) or (isinstance(value, list) and not checked):
+        if batch_values.is_composite_value(value):
+            x = value
+        elif isinstance(value, tuple) or (isinstance(value, list) and not checked):
             if not 1 <= len(value) <= 3:
                 raise ValueError(
                     "Output of generator should be a tuple of 1 or 2 or 3 elements: (input,) or (input, "

@@ -4,7 +4,10 @@ import enum
 
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops.ragged import ragged_tensor
+from braid.tensorflow.python.ops.ragged import ragged_util
 
 NEG_INF = -1e10
 
@@ -81,9 +84,9 @@ def update_confusion_matrix_variables(
 ):
     """Ops that add the counts of a batch to variables [thresholds]; a dict from ConfusionMatrix to variables."""
     from braid.tensorflow.python.keras.utils import losses_utils
-    from braid.tensorflow.python.ops import control_flow_ops
 
     dtype = dtypes.float32
+    (y_pred, y_true), _ = ragged_assert_compatible_and_get_flat_values([y_pred, y_true], sample_weight)
     y_true = math_ops.cast(y_true, dtype)
     y_pred = math_ops.cast(y_pred, dtype)
     if sample_weight is None:
@@ -123,6 +126,28 @@ def update_confusion_matrix_variables(
             hits = hits * weights
         updates.append(variable.assign_add(math_ops.reduce_sum(hits, 1)))
     return control_flow_ops.group(*updates)
+
+
+def ragged_assert_compatible_and_get_flat_values(values, mask=None):
+    """(values, mask): of ragged tensors the flat values with one axis more, else as given.
+
+    values: a list. A step fails where the tensors, and the mask if it is ragged, have other rows. ValueError:
+    other ragged ranks. TypeError: only some are ragged.
+    """
+    given = values if isinstance(values, list) else [values]
+    ragged = [isinstance(t, ragged_tensor.RaggedTensor) for t in given]
+    ragged_mask = isinstance(mask, ragged_tensor.RaggedTensor)
+    if not any(ragged) and not ragged_mask:
+        return values, mask
+    if not all(ragged) or (mask is not None and not ragged_mask):
+        raise TypeError("Either all of a metric's labels, predictions and weights are ragged, or none is.")
+    given = given + [mask] * ragged_mask
+    checks = ragged_util.assert_splits_match([t.nested_row_splits for t in given])
+    with_checks = control_flow_ops.with_dependencies
+    flat = [array_ops.expand_dims(with_checks(checks, t.flat_values), -1) for t in given]
+    if ragged_mask:
+        mask = flat.pop()
+    return flat if isinstance(values, list) else flat[0], mask
 
 
 def _filter_top_k(x, k):
