@@ -1,5 +1,10 @@
-"""Runs one file of TensorFlow's own tests as `python3 -m braid` does and writes what became of each test, as
-JSON.
+"""Runs one file of TensorFlow's own tests as `python3 -m braid` does and writes what became of it: a line of
+JSON for each event, [EVENT, VALUE...], so that the lines are there when the process ends early.
+
+    ["import_error", MESSAGE]   the file cannot be imported
+    ["start", TEST]             a test begins
+    ["test", TEST, STATE, TEXT] a test has ended: "passed", "failed" or "skipped"
+    ["end"]                     all tests have ended
 
     one_file.py FILE RESULT [MODULE]
 
@@ -23,12 +28,11 @@ path, result_path = sys.argv[1:3]
 native_path = sys.argv[3] if len(sys.argv) > 3 else None
 PACKAGES = ("tensorflow_estimator", "tensorflow")
 package = next(p for p in pathlib.Path(path).parents if p.name in PACKAGES)
-result = {"import_error": None, "running": None, "tests": {}}
+events = open(result_path, "w", buffering=1)
 
 
-def save():
-    with open(result_path, "w") as out:
-        json.dump(result, out)
+def write(*event):
+    events.write(json.dumps(event) + "\n")
 
 
 def message(error):
@@ -39,15 +43,10 @@ def message(error):
 
 class Result(unittest.TestResult):
     def record(self, test, state, text=""):
-        name = test.id().replace("__main__.", "")
-        if (
-            result["tests"].get(name, [None])[0] != "failed"
-        ):  # an error of tearDown comes after the test's own
-            result["tests"][name] = [state, text]
+        write("test", test.id().replace("__main__.", ""), state, text)
 
     def startTest(self, test):
-        result["running"] = test.id().replace("__main__.", "")
-        save()
+        write("start", test.id().replace("__main__.", ""))
         super().startTest(test)
 
     def addSuccess(self, test):
@@ -225,13 +224,11 @@ def load():
 begin()
 sys.argv = [path]
 os.environ["TEST_SRCDIR"] = str(package.with_name("tensorflow"))  # for files that tests read
-save()
 try:
     suite = load()
 except BaseException as error:
-    result["import_error"] = f"{type(error).__name__}: {error}"[:300]
+    write("import_error", f"{type(error).__name__}: {error}"[:300])
 else:
     suite.run(Result())
-    result["running"] = None
-save()
+    write("end")
 os._exit(0)  # threads of tests may still run

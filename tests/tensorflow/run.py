@@ -69,8 +69,8 @@ class Differences:
 
 
 def run_file(path, args, scratch):
-    """What became of the tests of a file: the result of one_file.py."""
-    out = scratch / "result.json"
+    """What became of the tests of a file, from the events that one_file.py writes."""
+    out = scratch / "events.json"
     out.unlink(missing_ok=True)
     package = args.package and os.path.abspath(args.package)
     path_of_python = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -83,9 +83,22 @@ def run_file(path, args, scratch):
         subprocess.run(command, cwd=scratch, env=env, capture_output=True, timeout=args.timeout, check=False)
     except subprocess.TimeoutExpired:
         ended = f"took more than {args.timeout:.0f} s"
-    result = (
-        json.loads(out.read_text()) if out.exists() else {"import_error": ended, "running": None, "tests": {}}
-    )
+    result = {"import_error": ended, "running": None, "tests": {}}
+    for line in out.read_text().splitlines() if out.exists() else ():
+        try:
+            event, *values = json.loads(line)
+        except ValueError:
+            break  # the process ended while it wrote
+        if event == "import_error":
+            result["import_error"] = values[0]
+        else:
+            result["import_error"] = None
+        if event == "start":
+            result["running"] = values[0]
+        elif event == "end" or (event == "test" and values[0] == result["running"]):
+            result["running"] = None
+        if event == "test" and result["tests"].get(values[0], [None])[0] != "failed":
+            result["tests"][values[0]] = values[1:]  # an error of tearDown comes after the test's own
     if result["running"]:
         result["tests"][result["running"]] = ["failed", ended]
     return result
