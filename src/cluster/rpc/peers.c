@@ -106,10 +106,11 @@ bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method)
                             .method = method,
                             .deadline_ns = BD_FOREVER,
                             .watches = strcmp(method, BD_CLUSTER_SERVICE "Liveness") == 0,
-                            .count = peer->calls};
+                            .count = peer->calls,
+                            .is_reached = peer->is_reached};
 }
 
-// ---- The first call ----
+// ---- Calls of tensors ----
 
 #define CONNECT_MS 5000
 

@@ -19,10 +19,11 @@ typedef struct rpc {
     bd_call_done_fn done;
     void *arg;
     bd_mutex mu;
-    bd_call *call;       // guarded by mu; NULL before it is known
-    bool cancelled;      // guarded by mu
-    bool has_ended;      // there is nothing to cancel; guarded by mu
-    bd_rpc_count *count; // NULL
+    bd_call *call;           // guarded by mu; NULL before it is known
+    bool cancelled;          // guarded by mu
+    bool has_ended;          // there is nothing to cancel; guarded by mu
+    bd_rpc_count *count;     // NULL
+    atomic_bool *is_reached; // NULL
     atomic_int refs;
 } rpc;
 
@@ -122,6 +123,8 @@ static void call_done(void *arg, bd_message *response, const braid_status *st)
     bd_mutex_lock(&r->mu);
     r->has_ended = true;
     bd_mutex_unlock(&r->mu);
+    if (st->code == BRAID_UNAVAILABLE && r->is_reached) // before `done`, which may call again
+        atomic_store_explicit(r->is_reached, false, memory_order_relaxed);
     r->done(r->arg, response, is_echo ? why : st); // may cancel the token: a step ends with its last call
     rpc_unref(r);
 }
@@ -144,6 +147,7 @@ static void start(const bd_rpc_options *options, bd_message *request, bd_call_do
     r->done = done;
     r->arg = arg;
     r->hook.fn = token_cancelled;
+    r->is_reached = options->is_reached;
     r->count = options->count;
     if (r->count) bd_rpc_count_change(r->count, +1);
     atomic_init(&r->refs, 2);

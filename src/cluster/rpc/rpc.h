@@ -35,6 +35,7 @@ typedef struct bd_rpc_options {
     bool wait_for_ready, watches;  // as in bd_call_options
     bd_cancellation *cancellation; // NULL: none; cancels the call
     bd_rpc_count *count;           // NULL: not counted; outlives the call
+    atomic_bool *is_reached;       // NULL: none; set to false by Unavailable; outlives the call
 } bd_rpc_options;
 
 // Starts a call; `done` runs exactly once, see bd_call_done_fn. When the token is cancelled, the status is
