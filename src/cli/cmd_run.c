@@ -5,6 +5,7 @@
 #include "base/file_root_variable.h"
 #include "base/host_list.h"
 #include "base/random.h"
+#include "base/shared_memory_variables.h"
 #include "base/status.h"
 #include "command.h"
 #include "flags.h"
@@ -35,7 +36,7 @@ typedef struct run_flags {
     int64_t ps, ps_replicas, workers, timeout_ms, restarts, grace_ms;
     int64_t port;
     const char *hosts, *hostfile, *ssh;
-    bool chief, evaluator, insecure;
+    bool chief, evaluator, insecure, no_shared_memory;
     const char *file_root, *tls_dir;
     int program; // its index in argv
 } run_flags;
@@ -62,6 +63,8 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         {"tls-dir", BD_FLAG_STRING, &f->tls_dir, 0, "DIR",
          "the tasks' certificate, on each host (default: BRAID_TLS_DIR)"},
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL, "with --hosts: make no certificates for this run"},
+        {"no-shared-memory", BD_FLAG_BOOL, &f->no_shared_memory, 0, NULL,
+         "tasks of one host share no memory: calls and tensors go over gRPC"},
         {"hosts", BD_FLAG_STRING, &f->hosts, 0, "HOST[:N],...",
          "run on these hosts, by ssh, N tasks (default 1) on each"},
         {"hostfile", BD_FLAG_STRING, &f->hostfile, 0, "FILE",
@@ -435,6 +438,7 @@ static int run_main(int argc, char **argv)
     // The tasks inherit these.
     if (f.file_root) setenv(BD_FILE_ROOT_VARIABLE, f.file_root, 1);
     if (f.tls_dir) setenv(BD_TLS_DIR_VARIABLE, f.tls_dir, 1);
+    if (f.no_shared_memory) bd_turn_off_shared_memory();
     bd_host_list hosts = {0};
     command c = {0};
     int code = BD_EXIT_USAGE;

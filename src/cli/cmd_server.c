@@ -1,6 +1,7 @@
 // `braid server`: one task of a cluster as a program.
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/shared_memory_variables.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "command.h"
@@ -17,7 +18,7 @@ typedef struct server_flags {
     const char *cluster, *job;
     int64_t task, session_timeout_ms, session_idle_timeout_ms, client_lost_timeout_ms, worker_gone_timeout_ms;
     int64_t cpu_devices, replica;
-    bool insecure;
+    bool insecure, no_shared_memory;
     const char *tls_dir;
     const char *allow_user, *file_root, *limits, *monitoring, *session_hosts;
 } server_flags;
@@ -41,6 +42,8 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
          "graphs use files in these only; or none (default: here)"},
         {"limit", BD_FLAG_STRING, &f->limits, 0, "NAME=VALUE[,...]",
          "what callers may use: sessions=10,memory=4G (docs: running.md)"},
+        {"no-shared-memory", BD_FLAG_BOOL, &f->no_shared_memory, 0, NULL,
+         "share no memory with tasks of this host: calls and tensors go over gRPC"},
         {"monitoring", BD_FLAG_STRING, &f->monitoring, 0, "HOST:PORT",
          "show what the task is doing: a web page, and /metrics"},
         {"session-hosts", BD_FLAG_STRING, &f->session_hosts, 0, "HOST[:PORT][,...]",
@@ -155,6 +158,7 @@ static int server_main(int argc, char **argv)
     case BD_FLAGS_ERROR: return BD_EXIT_USAGE;
     case BD_FLAGS_OK: break;
     }
+    if (f.no_shared_memory) bd_turn_off_shared_memory();
     BD_STATUS(st);
     braid_cluster *cluster = f.cluster ? read_cluster(f.cluster, st) : braid_cluster_from_env(st);
     if (!cluster) return fail(st);

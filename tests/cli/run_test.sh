@@ -70,6 +70,13 @@ EOS
 run --file-root /data:/models "$dir/files" >/dev/null
 check "--file-root is for the servers of all tasks" "worker/0 | /data:/models" "$(cat "$dir/out")"
 
+script shares <<'EOS'
+[ "$task" = worker/0 ] && echo "$BRAID_SHARED_MEMORY $BRAID_CROSS_MEMORY"
+exit 0
+EOS
+run --no-shared-memory "$dir/shares" >/dev/null
+check "--no-shared-memory is for all tasks" "worker/0 | 0 0" "$(cat "$dir/out")"
+
 script fails <<'EOS'
 case $task in
 worker/0) exec 9<"$dir/gate"; echo "still at work"; exit 0 ;;

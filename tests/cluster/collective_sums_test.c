@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "cluster/rpc/cross_memory.h"
+#include "base/shared_memory_variables.h"
 #include "support/test_cluster.h"
 #include <braid/monitoring.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 // or without, unless that is turned off; the values are the same.
 // labels: concurrent
 #include "base/alloc.h"
-#include "cluster/rpc/cross_memory.h"
+#include "base/shared_memory_variables.h"
 #include "support/test_cluster.h"
 #include <braid/keys.h>
 #include <braid/monitoring.h>

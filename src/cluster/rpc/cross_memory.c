@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/shared_memory_variables.h"
 #include "base/thread.h"
 #include "base/tsan.h"
 #include "cluster/transport/host_identity.h"

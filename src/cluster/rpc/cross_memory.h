@@ -19,8 +19,6 @@
 #include "op/cancellation.h"
 #include <stdatomic.h>
 
-// The switch: "0" in this environment variable turns it off for the servers of a process.
-#define BD_CROSS_MEMORY_VARIABLE "BRAID_CROSS_MEMORY"
 // What a server and one of its peers know of each other. All functions: any thread.
 typedef struct bd_cross_memory bd_cross_memory;
 

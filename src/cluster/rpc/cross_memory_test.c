@@ -2,6 +2,7 @@
 // is a child that has accepted the offer and describes a tensor of its own.
 // labels: concurrent
 #include "base/alloc.h"
+#include "base/shared_memory_variables.h"
 #include "cluster/rpc/cross_memory.h"
 #include <setjmp.h>
 #include <stdarg.h>

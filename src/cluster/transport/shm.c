@@ -1,6 +1,7 @@
 // The shared-memory transport: its threads, its beginning and its end. See shm.h.
 #include "cluster/transport/shm.h"
 #include "base/alloc.h"
+#include "base/shared_memory_variables.h"
 #include "cluster/transport/shm_internal.h"
 #include <sched.h>
 #include <stdlib.h>

@@ -24,9 +24,6 @@
 
 #include "cluster/transport/transport.h"
 
-// The switch: "0" in this environment variable turns it off for a process.
-#define BD_SHARED_MEMORY_VARIABLE "BRAID_SHARED_MEMORY"
-
 // Takes over `base`, a transport that counts its callers, and returns it when shared memory is turned off.
 // The limits are those of the calls that listeners receive over links; NULL: the defaults.
 bd_transport *bd_shm_transport_new(bd_transport *base, const bd_transport_limits *limits);
