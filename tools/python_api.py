@@ -52,8 +52,9 @@ def _generated(package):
 
     for module, functions in api_def.read_table().items():
         for function, entry in functions.items():
-            for name in (*entry.public, "raw_ops." + entry.op):
+            for name in entry.public:
                 yield name, "python.ops." + module, function
+            yield "raw_ops." + entry.op, "python.ops." + module, entry.op
 
 
 def table(package):

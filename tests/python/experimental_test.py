@@ -244,6 +244,12 @@ class SmallFunctionsTest(GraphTest):
             session.run(op)
             self.assertEqual(session.run(count), 3)
 
+    def test_iterations_read_an_array_from_outside(self):
+        array = tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0])
+        self.assertEqual(
+            self.run_(parallel_for.pfor(lambda i: array.read(1) + array.read(0), 3)).tolist(), [3.0] * 3
+        )
+
     def test_reductions_over_iterations(self):
         x = tf.constant([1.0, 2.0, 6.0])
 

@@ -203,6 +203,14 @@ class ConversionTest(GraphTest):
         with self.assertRaisesRegex(ValueError, "Dimensions must be equal"):
             gen_math_ops.mat_mul(tf.constant([[1.0, 2.0]]), tf.constant([[1.0]]))
 
+    def test_functions_under_an_ops_own_name_take_keywords(self):
+        self.assertEqual(tf.raw_ops.Add(x=1, y=2, name="sum").op.type, "Add")
+        self.assertIs(tf.raw_ops.Add, gen_math_ops.Add)
+        with self.assertRaisesRegex(
+            TypeError, r"only takes keyword args \(possible keys: \['x', 'y', 'name'\]\)"
+        ):
+            tf.raw_ops.Add(1, 2)
+
     def test_a_program_registers_a_type(self):
         class Celsius:
             degrees = 3.5

@@ -200,18 +200,44 @@ def refuse_in_the_call(function):
     return decorate
 
 
+def id_without_spaces(function):
+    """Names tests as absl-py of TensorFlow 1's time does: tests make names of scopes from theirs."""
+    return lambda test: function(test).replace(" (", "(")
+
+
+def take_ragged_rows(names):
+    """Has numpy make arrays of objects of rows of several lengths, as it did in TensorFlow 1's time, in calls by the
+    code whose global names these are."""
+    import numpy as np
+
+    def taking(function, array):
+        def call(rows, *args, **kwargs):
+            try:
+                return function(rows, *args, **kwargs)
+            except ValueError as error:
+                if "inhomogeneous" not in str(error) or sys._getframe(1).f_globals is not names:
+                    raise
+                return function(array(rows, dtype=object), *args, **kwargs)
+
+        return call
+
+    np.array, np.ndim = taking(np.array, np.array), taking(np.ndim, np.array)
+
+
 def load():
     """The tests of the file. It is run as a program is, because some make tests of their own at the end."""
     sys.meta_path[:0] = [Helpers, TestOps]
+    from absl.testing import parameterized
     from tensorflow.python.eager import def_function
-
     from tensorflow.python.framework import ops
 
     def_function.function = refuse_in_the_call(def_function.function)
+    parameterized.TestCase.id = id_without_spaces(parameterized.TestCase.id)
     ops.enable_eager_execution = lambda *args, **kwargs: None  # tests of graphs in the file run all the same
     unittest.main = lambda *args, **kwargs: None
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__file__ = path
+    take_ragged_rows(module.__dict__)
     exec(compile(pathlib.Path(path).read_bytes(), path, "exec"), module.__dict__)
     return unittest.TestSuite(
         test

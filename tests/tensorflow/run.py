@@ -62,7 +62,7 @@ class Differences:
         return self._tests.get(file)
 
     def reason(self, file, test, message):
-        for name in (file, f"{file}:{test}", f"{file}:{test.partition(' ')[0]}"):
+        for name in (file, f"{file}:{test}", f"{file}:{test.partition('(')[0]}"):
             if name in self._tests:
                 return self._tests[name]
         return next((reason for pattern, reason in self._messages if pattern.search(message)), None)
@@ -78,9 +78,12 @@ def run_file(path, args, scratch):
     command = ["/usr/bin/python3", str(HERE / "one_file.py"), str(path), str(out)]
     if args.test_ops:
         command.append(os.path.abspath(args.test_ops))
-    ended = "crashed"
     try:
-        subprocess.run(command, cwd=scratch, env=env, capture_output=True, timeout=args.timeout, check=False)
+        process = subprocess.run(
+            command, cwd=scratch, env=env, capture_output=True, timeout=args.timeout, check=False
+        )
+        last_words = process.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        ended = f"crashed with exit code {process.returncode}: {last_words[:200]}"
     except subprocess.TimeoutExpired:
         ended = f"took more than {args.timeout:.0f} s"
     result = {"import_error": ended, "running": None, "tests": {}}

@@ -681,7 +681,14 @@ class TensorFlowTestCase(absltest.TestCase):
             a = self.evaluate(a)
         if isinstance(a, collections.abc.ValuesView):
             a = list(a)
-        return a if isinstance(a, np.ndarray) else np.array(a)
+        if isinstance(a, np.ndarray):
+            return a
+        try:
+            return np.array(a)
+        except (
+            ValueError
+        ):  # rows of several lengths, which numpy made an array of objects in TensorFlow 1's time
+            return np.array(a, dtype=object)
 
     def _rows(self, value):
         """The nested lists of a ragged tensor, an array or a list."""

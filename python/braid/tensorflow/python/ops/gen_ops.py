@@ -1,4 +1,5 @@
-"""The modules gen_*_ops: a function for each op of the engine, made when it is first asked for.
+"""The modules gen_*_ops: a function for each op of the engine, made when it is first asked for, and one under
+the op's own name that takes keywords only (tf.raw_ops).
 
 Which module has which op, and how it is called there, is in api_def.txt.
 """
@@ -10,6 +11,7 @@ import types
 from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.ops import api_def
 from braid.tensorflow.python.util import dispatch
+from braid.tensorflow.python.util import tf_export
 
 # The ops whose functions take ragged tensors.
 _ELEMENTWISE = frozenset(
@@ -134,13 +136,18 @@ class _Module(types.ModuleType):
     """A module whose functions are made when they are asked for."""
 
     def __getattr__(self, name):
-        entry = self.__dict__["_functions"].get(name)
-        if entry is None or name.startswith("__"):
+        functions = self.__dict__["_functions"]
+        entry = functions.get(name)
+        raw = entry is None and next((e for e in functions.values() if e.op == name), None)
+        if raw:
+            function = tf_export.kwarg_only(getattr(self, raw.function))
+        elif entry is None or name.startswith("__"):
             raise AttributeError(
                 f"module {self.__name__!r} has no function {name!r}: Braid has no such op (braid ops lists those "
                 "that it has)"
             )
-        function = make_function(entry.op, self.__name__, entry)
+        else:
+            function = make_function(entry.op, self.__name__, entry)
         setattr(self, name, function)
         return function
 

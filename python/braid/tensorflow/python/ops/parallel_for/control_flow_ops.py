@@ -1,12 +1,13 @@
 """for_loop, pfor and tf.vectorized_map: a function of the number of an iteration, for all numbers.
 
 The iterations are those of a tf.while_loop, which run in parallel where they can. TensorFlow's pfor makes one
-op of those of all iterations instead; the values are the same, but a TensorArray from outside that iterations
-read must keep its elements (clear_after_read=False).
+op of those of all iterations instead; the values are the same. A TensorArray from outside that iterations read
+keeps its elements then (its clear_after_read becomes False), because each iteration reads them.
 """
 
 import functools
 
+from braid import protos
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
@@ -94,6 +95,7 @@ def pfor(loop_fn, iters, parallel_iterations=None):
     graph = ops.get_default_graph()
     first = len(graph.get_operations())
     sample = _sample(call, config, iters, parallel_iterations)
+    _keep_elements(graph, first)
     flat = nest.flatten(sample)
     with ops.name_scope("pfor"):
         if _adds_to_loops(graph, first) or _adds_to_arrays(graph, first):
@@ -101,6 +103,14 @@ def pfor(loop_fn, iters, parallel_iterations=None):
         else:
             made = _run(call, flat, iters, parallel_iterations)
     return nest.pack_sequence_as(sample, made)
+
+
+def _keep_elements(graph, first):
+    """Has earlier TensorArrays that nodes from number `first` on use keep elements that were read."""
+    for op in graph.get_operations()[first:]:
+        for array in (x.op for x in op.inputs):
+            if array.type == "TensorArrayV3" and array._id <= first and array.get_attr("clear_after_read"):
+                array._set_attr("clear_after_read", protos.AttrValue(b=False))
 
 
 def _adds_to_loops(graph, first):
