@@ -206,8 +206,9 @@ def id_without_spaces(function):
 
 
 def take_ragged_rows(names):
-    """Has numpy make arrays of objects of rows of several lengths, as it did in TensorFlow 1's time, in calls by the
-    code whose global names these are."""
+    """Has numpy make arrays of objects of rows of several lengths, as it did in TensorFlow 1's time.
+
+    names: the global names of the code whose calls do this."""
     import numpy as np
 
     def taking(function, array):

@@ -1,8 +1,8 @@
 """for_loop, pfor and tf.vectorized_map: a function of the number of an iteration, for all numbers.
 
 The iterations are those of a tf.while_loop, which run in parallel where they can. TensorFlow's pfor makes one
-op of those of all iterations instead; the values are the same. A TensorArray from outside that iterations read
-keeps its elements then (its clear_after_read becomes False), because each iteration reads them.
+op of those of all iterations instead; the values are the same. A TensorArray from outside keeps its elements
+(its clear_after_read becomes False), because each iteration reads them.
 """
 
 import functools
