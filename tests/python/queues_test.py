@@ -241,6 +241,30 @@ class InputTest(QueuesTest):
         self.assertEqual(first["sparse"].indices.tolist(), [[0, 0, 1], [1, 0, 1]])
         self.assertEqual([s.name for s in tf.get_collection("summaries")][1], "batch/fraction_of_32_full:0")
 
+    def test_elements_of_about_the_same_length(self):
+        (length,) = tf.train.slice_input_producer([[1, 5, 2, 7, 3]], num_epochs=1, shuffle=False)
+        lengths, batch = tf.contrib.training.bucket_by_sequence_length(
+            length,
+            {"row": tf.range(length)},
+            2,
+            [3, 6],
+            shapes=[[None]],
+            dynamic_pad=True,
+            allow_smaller_final_batch=True,
+        )
+        got = {tuple(n): b["row"].tolist() for n, b in self.batches([lengths, batch])}
+        self.assertEqual(set(got), {(1, 2), (5, 3), (7,)})
+        self.assertEqual(got[1, 2], [[0, 0], [0, 1]])
+        with self.assertRaisesRegex(ValueError, "increasing"):
+            tf.contrib.training.bucket_by_sequence_length(length, [length], 2, [3, 3])
+
+    def test_batches_of_a_bucket(self):
+        (n,) = tf.train.slice_input_producer([list(range(8))], num_epochs=1, shuffle=False)
+        which, batch = tf.contrib.training.bucket([n], n % 2, [1, 2], 2, keep_input=n < 7)
+        self.assertEqual(batch.shape.as_list(), [None])
+        got = sorted((int(w), b.tolist()) for w, b in self.batches([which, batch]))
+        self.assertEqual(got, [(0, [0]), (0, [2]), (0, [4]), (0, [6]), (1, [1, 3])])  # 5 has no partner
+
     def test_shuffled_slices(self):
         numbers, squares = tf.train.slice_input_producer([np.arange(6), np.arange(6) ** 2], num_epochs=1)
         batch = tf.train.shuffle_batch([numbers, squares], 2, 10, 2)

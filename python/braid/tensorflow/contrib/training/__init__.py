@@ -1,5 +1,9 @@
 """tf.contrib.training."""
 
+from braid.tensorflow.contrib.training.python.training.bucket_ops import bucket  # noqa: F401
+from braid.tensorflow.contrib.training.python.training.bucket_ops import (
+    bucket_by_sequence_length,
+)  # noqa: F401
 from braid.tensorflow.contrib.training.python.training.device_setter import (  # noqa: F401
     GreedyLoadBalancingStrategy,
     RandomStrategy,
