@@ -1279,11 +1279,11 @@ def rnn(
     time_major=False,
     zero_output_for_mask=False,
 ):
-    """Steps over the time of inputs [batch, time, ...].
+    """Steps over the time of inputs [batch, time, ...], a tensor or a structure of them.
 
-    step_function: (inputs of a step, states + constants) -> (output, new states). mask: [batch, time], bool:
-    where it is false, states stay, and the output is the last one, or zero. Returns (the last output, all
-    outputs [batch, time, ...], the last states).
+    step_function: (inputs of a step, states + constants) -> (output or a structure of them, new states). mask:
+    [batch, time], bool: where it is false, states stay, and the output is the last one, or zero. Returns (the
+    last output, all outputs [batch, time, ...], the last states).
     """
 
     def swap(t):
@@ -1313,26 +1313,27 @@ def rnn(
         return array_ops.tile(m, array_ops.concat([[1], array_ops.shape(like)[1:]], axis=0))
 
     def choose(m, new, old):
-        return array_ops.where(widen(m, new), new, old)
+        return tuple(array_ops.where(widen(m, n), n, o) for n, o in zip(new, old))
 
     if unroll:
         if not time_steps:
             raise ValueError("Unrolling requires a fixed number of timesteps.")
         order = range(time_steps)
-        outputs, current, last = [], states, None
+        outputs, current, last = [], states, ()
         for i in reversed(order) if go_backwards else order:
             step = nest.map_structure(lambda t: t[i], inputs)
-            output, new = step_function(step, pack(current) + constants)
-            new = tuple(nest.flatten(new))
+            sample, new = step_function(step, pack(current) + constants)
+            output, new = tuple(nest.flatten(sample)), tuple(nest.flatten(new))
             if mask is not None:
                 m = mask[i]
-                before = array_ops.zeros_like(output) if last is None or zero_output_for_mask else last
-                output = choose(m, output, before)
-                new = tuple(choose(m, n, o) for n, o in zip(new, current))
+                keep = (
+                    last if last and not zero_output_for_mask else [array_ops.zeros_like(o) for o in output]
+                )
+                output, new = choose(m, output, keep), choose(m, new, current)
             last = output
             outputs.append(output)
             current = new
-        all_outputs = array_ops.stack(outputs)
+        all_outputs = [array_ops.stack(parts) for parts in zip(*outputs)]
         final_states = current
     else:
         from braid.tensorflow.python.ops import tensor_array_ops
@@ -1350,40 +1351,46 @@ def rnn(
             ).unstack(turned)
         first = nest.map_structure(lambda t: t[0], inputs)
         sample, _ = step_function(first, pack(states) + constants)
-        output_array = tensor_array_ops.TensorArray(
-            dtype=sample.dtype, size=time, tensor_array_name="output_ta"
+        samples = nest.flatten(sample)
+        output_arrays = tuple(
+            tensor_array_ops.TensorArray(dtype=s.dtype, size=time, tensor_array_name="output_ta")
+            for s in samples
         )
-        zero = array_ops.zeros_like(sample)
+        zeros = tuple(array_ops.zeros_like(s) for s in samples)
 
-        def step(t, last, array, *current):
+        def step(t, last, written, current):
             values = nest.pack_sequence_as(inputs, [a.read(t) for a in arrays])
             for v, whole in zip(nest.flatten(values), flat):
                 v.set_shape(whole.shape[1:])
             output, new = step_function(values, pack(current) + constants)
-            new = tuple(nest.flatten(new))
+            output, new = tuple(nest.flatten(output)), tuple(nest.flatten(new))
             if mask is not None:
                 m = mask_array.read(t)
-                output = choose(m, output, zero if zero_output_for_mask else last)
-                new = tuple(choose(m, n, o) for n, o in zip(new, current))
-            for n, o in zip(new, current):
+                output = choose(m, output, zeros if zero_output_for_mask else last)
+                new = choose(m, new, current)
+            for n, o in zip(output + new, zeros + tuple(current)):
                 n.set_shape(o.shape)
-            output.set_shape(zero.shape)
-            return (t + 1, output, array.write(t, output)) + new
+            return t + 1, output, tuple(a.write(t, o) for a, o in zip(written, output)), new
 
-        result = control_flow_ops.while_loop(
+        _, last, written, final_states = control_flow_ops.while_loop(
             cond=lambda t, *_: t < time,
             body=step,
-            loop_vars=(constant_op.constant(0, dtype="int32", name="time"), zero, output_array) + states,
+            loop_vars=(
+                constant_op.constant(0, dtype="int32", name="time"),
+                zeros,
+                output_arrays,
+                states,
+            ),
             parallel_iterations=32,
             swap_memory=True,
             maximum_iterations=None,
         )
-        all_outputs = result[2].stack()
-        final_states = tuple(result[3:])
-        last = result[1]
-        all_outputs.set_shape(tensor_shape.TensorShape([time_steps]).concatenate(sample.shape))
-    outputs = all_outputs if time_major else swap(all_outputs)
-    return last, outputs, pack(final_states)
+        all_outputs = [array.stack() for array in written]
+        for whole, s in zip(all_outputs, samples):
+            whole.set_shape(tensor_shape.TensorShape([time_steps]).concatenate(s.shape))
+    outputs = all_outputs if time_major else [swap(t) for t in all_outputs]
+    as_output = lambda ts: nest.pack_sequence_as(sample, list(ts))  # noqa: E731
+    return as_output(last), as_output(outputs), pack(final_states)
 
 
 # Activations and losses.

@@ -452,8 +452,8 @@ class Layer(trackable.Trackable):
                 update = update()
             if update is None:
                 continue
-            if not isinstance(update, ops.Operation) and hasattr(update, "op"):
-                update = update.op
+            if not isinstance(update, ops.Operation):
+                update = getattr(update, "op", None) or ops.convert_to_tensor(update).op
             if inputs is None and not self._depends_on_call(update):
                 self._unconditional_updates.add(update)
             self._updates.append(update)
@@ -582,7 +582,7 @@ class Layer(trackable.Trackable):
                     kwargs["training"] = training
         elif context.training is not None:
             training = context.training
-        with context.enter(self, inputs, training):
+        with context.enter(self, inputs, True, training):
             with ops.name_scope(self._name_scope()):
                 input_spec.assert_input_compatibility(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)

@@ -93,8 +93,8 @@ class CallContext(threading.local):
         self.training = None
         self.saving = False
 
-    def enter(self, layer, inputs, training):
-        """A context in which `layer` is called; the state before comes back at its end."""
+    def enter(self, layer, inputs, build_graph, training):
+        """A context in which `layer` is called; the state before comes back at its end. build_graph: True."""
         return _Call(self, layer, inputs, training)
 
 

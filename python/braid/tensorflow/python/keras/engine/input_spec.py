@@ -91,4 +91,7 @@ def _check(index, x, spec, layer_name):
     if spec.shape is not None:
         for want, got in zip(tensor_shape.TensorShape(spec.shape).as_list(), lengths):
             if want is not None and got is not None and want != got:
-                raise ValueError(f"{start}expected shape={spec.shape}, found shape={lengths}")
+                raise ValueError(
+                    f"Input {index} is incompatible with layer {layer_name}: expected shape={spec.shape}, found "
+                    f"shape={lengths}"
+                )

@@ -272,7 +272,7 @@ class Network(base_layer.Layer):
                     )
                 kwargs["training"] = False
         try:
-            with base_layer_utils.call_context().enter(self, x, None):
+            with base_layer_utils.call_context().enter(self, x, True, None):
                 self.call(x, **kwargs)
         except (TypeError, errors.InvalidArgumentError) as e:
             raise ValueError(

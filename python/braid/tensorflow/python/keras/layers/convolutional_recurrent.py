@@ -80,6 +80,9 @@ class ConvRNN2D(RNN):
         image = self.cell.input_conv(image, array_ops.zeros(shape, inputs.dtype), padding=self.cell.padding)
         return [image for _ in self.cell.state_size]
 
+    def _check_states(self, states):
+        pass  # sizes of the cell's states are numbers of channels
+
 
 class ConvLSTM2DCell(Layer):
     """The cell of ConvLSTM2D (Shi et al. 2015). Gates: input, forget, cell, output."""
@@ -260,7 +263,7 @@ class ConvLSTM2D(ConvRNN2D):
         config = super().get_config()
         for unused in ("unroll", "time_major"):
             config.pop(unused, None)
-        cell = self.cell.get_config()
+        cell = config.pop("cell")["config"]
         config.update((k, v) for k, v in cell.items() if k not in ("name", "trainable", "dtype"))
         config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
         return config

@@ -8,8 +8,10 @@ from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras import constraints
 from braid.tensorflow.python.keras import initializers
 from braid.tensorflow.python.keras import regularizers
+from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.engine.input_spec import InputSpec
+from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import state_ops
@@ -18,7 +20,53 @@ from braid.tensorflow.python.util.tf_export import keras_export
 
 
 def _sizes(state_size):
+    """A list of the sizes of a cell's states. A TensorShape is one size."""
     return list(state_size) if isinstance(state_size, (list, tuple)) else [state_size]
+
+
+def _in_list(value):
+    """A list of what a list or tuple has, or of the one value."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _shapes(input_shape):
+    """A TensorShape, or a tuple or dict of them, for the shape of one sequence or of several."""
+    if all(isinstance(s, tensor_shape.TensorShape) for s in nest.flatten(input_shape)):
+        return input_shape
+    shape = base_layer_utils.shape_list(input_shape)
+    return tuple(shape) if isinstance(shape, list) else shape
+
+
+def split_inputs(inputs, initial_state, constants, num_constants):
+    """(sequence, states, constants), of which the last two are lists or None; `inputs` may be a list of all.
+
+    A sequence of several tensors is a tuple.
+    """
+    if isinstance(inputs, list):
+        assert initial_state is None and constants is None
+        if num_constants:
+            inputs, constants = inputs[:-num_constants], inputs[-num_constants:]
+        inputs, initial_state = inputs[0], inputs[1:] or None
+    return (
+        inputs,
+        None if initial_state is None else _in_list(initial_state),
+        None if constants is None else _in_list(constants),
+    )
+
+
+def are_keras_tensors(tensors):
+    """Whether all are outputs of layers. ValueError: some are, and some are not."""
+    found = {hasattr(t, "_keras_history") for t in nest.flatten(tensors)}
+    if len(found) > 1:
+        raise ValueError(
+            "The initial states and constants of a recurrent layer are all outputs of layers and Inputs, or none is."
+        )
+    return found == {True}
+
+
+def takes(cell, argument):
+    """Whether a layer's or a cell's call has an argument of the name."""
+    return generic_utils.has_arg(cell.call, argument)
 
 
 def _length(size):
@@ -27,7 +75,7 @@ def _length(size):
 
 @keras_export("keras.layers.StackedRNNCells")
 class StackedRNNCells(Layer):
-    """Cells one after another, as one cell."""
+    """Cells one after another, as one cell. reverse_state_order: the states of the last cell come first."""
 
     def __init__(self, cells, **kwargs):
         for cell in cells:
@@ -35,13 +83,17 @@ class StackedRNNCells(Layer):
                 raise ValueError("All cells must have a `call` method. received cells:", cells)
             if not hasattr(cell, "state_size"):
                 raise ValueError("All cells must have a `state_size` attribute. received cells:", cells)
-        self._given = cells
-        super().__init__(**{k: v for k, v in kwargs.items() if k != "reverse_state_order"})
+        self.reverse_state_order = kwargs.pop("reverse_state_order", False)
+        super().__init__(**kwargs)
         self.cells = cells
+
+    def _ordered(self, values):
+        """From the order of the cells to that of the states, or back."""
+        return tuple(reversed(values)) if self.reverse_state_order else tuple(values)
 
     @property
     def state_size(self):
-        return tuple(cell.state_size for cell in self.cells)
+        return self._ordered([cell.state_size for cell in self.cells])
 
     @property
     def output_size(self):
@@ -50,24 +102,24 @@ class StackedRNNCells(Layer):
         return size if size is not None else _sizes(last.state_size)[0]
 
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
-        return tuple(_zero_state(cell, inputs, batch_size, dtype) for cell in self.cells)
+        return self._ordered([_zero_state(cell, inputs, batch_size, dtype) for cell in self.cells])
 
     def call(self, inputs, states, constants=None, **kwargs):
-        nested = nest.pack_sequence_as(self.state_size, nest.flatten(states))
+        nested = self._ordered(nest.pack_sequence_as(self.state_size, nest.flatten(states)))
         new = []
         for cell, state in zip(self.cells, nested):
-            state = list(state) if isinstance(state, (list, tuple)) else [state]
-            own = {k: v for k, v in kwargs.items() if k in getattr(cell, "_call_fn_args", ())}
-            inputs, state = cell.call(inputs, _states_of(cell, state), **own)
+            own = {k: v for k, v in kwargs.items() if takes(cell, k)}
+            if constants is not None and takes(cell, "constants"):
+                own["constants"] = constants
+            inputs, state = cell.call(inputs, _states_of(cell, _in_list(state)), **own)
             new.append(state)
-        return inputs, nest.pack_sequence_as(self.state_size, nest.flatten(new))
+        return inputs, nest.pack_sequence_as(self.state_size, nest.flatten(self._ordered(new)))
 
     def build(self, input_shape):
         shape = input_shape
-        for i, cell in enumerate(self.cells):
+        for cell in self.cells:
             if isinstance(cell, Layer) and not cell.built:
-                with K.name_scope(f"cell_{i}"):
-                    cell.build(shape)
+                cell.build(shape)
                 cell.built = True
             size = getattr(cell, "output_size", None)
             size = size if size is not None else _sizes(cell.state_size)[0]
@@ -88,21 +140,33 @@ class StackedRNNCells(Layer):
 
 
 def _states_of(cell, states):
-    """The states as a cell takes them: a cell of tf.nn has a single one by itself, other layers in a list."""
-    is_of_nn = not isinstance(cell, Layer) or hasattr(cell, "_is_tf_rnn_cell")
-    is_single = len(states) == 1 and not isinstance(cell.state_size, (list, tuple))
-    return states[0] if is_of_nn and is_single else states
+    """The states as a cell takes them: a cell of tf.nn has a single one by itself, other cells in a list."""
+    is_of_nn = getattr(cell, "_is_tf_rnn_cell", None) is not None
+    return states[0] if is_of_nn and len(states) == 1 else states
 
 
 def _zero_state(cell, inputs, batch_size, dtype):
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(inputs=inputs, batch_size=batch_size, dtype=dtype)
+    return _zeros(cell.state_size, inputs, batch_size, dtype)
+
+
+def _zeros(state_size, inputs, batch_size, dtype):
+    """States of zeros, for the batch of the inputs or of another size."""
     if inputs is not None:
         batch_size, dtype = array_ops.shape(inputs)[0], inputs.dtype
-    return nest.map_structure(
-        lambda size: array_ops.zeros(array_ops.stack([batch_size] + _length(size)), dtype=dtype),
-        cell.state_size,
-    )
+    if batch_size is None or dtype is None:
+        raise ValueError(
+            f"batch_size and dtype cannot be None while constructing initial state: batch_size={batch_size}, "
+            f"dtype={dtype}"
+        )
+
+    def zeros(size):
+        made = array_ops.zeros(array_ops.stack([batch_size] + _length(size)), dtype=dtype)
+        made.set_shape([None] + _length(size))
+        return made
+
+    return nest.map_structure(zeros, state_size)
 
 
 @keras_export("keras.layers.RNN")
@@ -143,7 +207,6 @@ class RNN(Layer):
         self.go_backwards, self.stateful = go_backwards, stateful
         self.unroll, self.time_major = unroll, time_major
         self.supports_masking = True
-        self._compute_output_and_mask_jointly = False
         self._states = None
         self.constants_spec = None
         self._num_constants = None
@@ -151,8 +214,7 @@ class RNN(Layer):
     @property
     def states(self):
         if self._states is None:
-            n = len(nest.flatten(self.cell.state_size))
-            return [None for _ in range(n)]
+            return _in_list(nest.map_structure(lambda _: None, self.cell.state_size))
         return self._states
 
     @states.setter
@@ -160,118 +222,95 @@ class RNN(Layer):
         self._states = states
 
     def compute_output_shape(self, input_shape):
-        if isinstance(input_shape, list):
+        if isinstance(input_shape, list) and not all(d is None or isinstance(d, int) for d in input_shape):
             input_shape = input_shape[0]
-        sizes = tensor_shape.TensorShape(input_shape).as_list()
+        sizes = nest.flatten(_shapes(input_shape))[0].as_list()
         batch, time = (sizes[1], sizes[0]) if self.time_major else (sizes[0], sizes[1])
         output = getattr(self.cell, "output_size", None)
         output = output if output is not None else _sizes(self.cell.state_size)[0]
         lead = ([time, batch] if self.time_major else [batch, time]) if self.return_sequences else [batch]
-        shape = tensor_shape.TensorShape(lead + _length(output))
-        if not self.return_state:
-            return shape
-        return [shape] + [
-            tensor_shape.TensorShape([batch] + _length(s)) for s in nest.flatten(self.cell.state_size)
-        ]
+        shapes = [tensor_shape.TensorShape(lead + _length(size)) for size in nest.flatten(output)]
+        if self.return_state:
+            states = nest.flatten(self.cell.state_size)
+            return shapes + [tensor_shape.TensorShape([batch] + _length(s)) for s in states]
+        return shapes[0] if len(shapes) == 1 else shapes
 
     def compute_mask(self, inputs, mask):
         mask = nest.flatten(mask)[0] if mask is not None else None
         output = mask if self.return_sequences else None
-        return [output] + [None for _ in self.states] if self.return_state else output
+        return [output] + [None for _ in nest.flatten(self.states)] if self.return_state else output
 
     def build(self, input_shape):
-        if isinstance(input_shape, (list,)):
+        if isinstance(input_shape, list):  # with the shapes of states and constants
             input_shape = input_shape[0]
-        sizes = tensor_shape.TensorShape(input_shape).as_list()
-        batch = sizes[1] if self.time_major else sizes[0]
+        shapes = _shapes(input_shape)
+
+        def of_step(shape):
+            return shape[1:] if self.time_major else shape[:1].concatenate(shape[2:])
+
+        batch = nest.flatten(shapes)[0].as_list()[1 if self.time_major else 0]
         self._batch = batch if self.stateful else None
         if isinstance(self.cell, Layer) and not self.cell.built:
-            self.cell.build(tensor_shape.TensorShape([batch] + sizes[2:]))
+            self.cell.build(nest.map_structure(of_step, shapes))
             self.cell.built = True
         if self.stateful:
-            if batch is None:
-                raise ValueError(
-                    "If a RNN is stateful, it needs to know its batch size. Specify the batch size of your input tensors: "
-                    "\n- If using a Sequential model, specify the batch size by passing a `batch_input_shape` argument to "
-                    "your first layer.\n- If using the functional API, specify the batch size by passing a `batch_shape` "
-                    "argument to your Input layer."
-                )
-            self._states = [K.zeros([batch] + _length(s)) for s in nest.flatten(self.cell.state_size)]
+            self.reset_states()
         self.built = True
 
     def get_initial_state(self, inputs):
         first = nest.flatten(inputs)[0]
         batch = array_ops.shape(first)[1 if self.time_major else 0]
-        if hasattr(self.cell, "get_initial_state"):
-            state = self.cell.get_initial_state(inputs=None, batch_size=batch, dtype=first.dtype)
-        else:
-            state = _zero_state(self.cell, None, batch, first.dtype)
-        return list(state) if isinstance(state, (list, tuple)) else [state]
+        return _in_list(_zero_state(self.cell, None, batch, first.dtype))
 
     def __call__(self, inputs, initial_state=None, constants=None, **kwargs):
-        if isinstance(inputs, (list, tuple)) and initial_state is None and constants is None:
-            # The states may come beside the inputs.
-            n = self._num_constants or 0
-            inputs, more = inputs[0], list(inputs[1:])
-            if n:
-                constants, more = more[-n:], more[:-n]
-            initial_state = more or None
-        if initial_state is None and constants is None:
+        inputs, states, constants = split_inputs(inputs, initial_state, constants, self._num_constants)
+        if states is None and constants is None:
             return super().__call__(inputs, **kwargs)
-        states = list(nest.flatten(initial_state)) if initial_state is not None else []
-        constants = list(nest.flatten(constants)) if constants is not None else []
-        self._num_constants = len(constants) or None
-        tensors = states + constants
-        if all(hasattr(t, "_keras_history") for t in tensors) and hasattr(inputs, "_keras_history"):
-            self._state_count = len(states)
+        if constants is not None:
+            self._num_constants = len(constants)
+        more = (states or []) + (constants or [])
+        if are_keras_tensors(more):
             spec, self.input_spec = self.input_spec, None  # which is of the sequence alone
             try:
-                return super().__call__([inputs] + tensors, **kwargs)
+                return super().__call__([inputs] + more, **kwargs)
             finally:
                 self.input_spec = spec
-        if states:
+        if states is not None:
             kwargs["initial_state"] = states
-        if constants:
+        if constants is not None:
             kwargs["constants"] = constants
         return super().__call__(inputs, **kwargs)
 
     def call(self, inputs, mask=None, training=None, initial_state=None, constants=None):
         if isinstance(inputs, list):
-            n = self._num_constants or 0
-            rest = inputs[1:]
-            constants = rest[len(rest) - n :] if n else constants
-            initial_state = rest[: len(rest) - n] or initial_state
-            inputs = inputs[0]
-        if isinstance(mask, list):
-            mask = mask[0]
+            inputs, initial_state, constants = split_inputs(inputs, None, None, self._num_constants)
+        if mask is not None:
+            mask = nest.flatten(mask)[0]
         if initial_state is None or len(initial_state) == 0:
-            initial_state = self._states if self.stateful else self.get_initial_state(inputs)
-        initial_state = list(nest.flatten(initial_state))
-        wanted = len(nest.flatten(self.cell.state_size))
-        if len(initial_state) != wanted:
-            raise ValueError(f"Layer has {wanted} states but was passed {len(initial_state)} initial states.")
+            initial_state = self.states if self.stateful else self.get_initial_state(inputs)
+        wanted, given = len(self.states), len(initial_state)
+        if wanted != given:
+            raise ValueError(f"Layer has {wanted} states but was passed {given} initial states.")
+        self._check_states(initial_state)
         for cell in getattr(self.cell, "cells", [self.cell]):
             for reset in ("reset_dropout_mask", "reset_recurrent_dropout_mask"):
                 if hasattr(cell, reset):
                     getattr(cell, reset)()
         kwargs = {}
-        names = getattr(self.cell, "_call_fn_args", None)
-        if names is None or "training" in names or isinstance(self.cell, StackedRNNCells):
-            if names is not None:
-                kwargs["training"] = training
-        steps = inputs.shape.as_list()[0 if self.time_major else 1]
+        if takes(self.cell, "training") or isinstance(self.cell, StackedRNNCells):
+            kwargs["training"] = training
+        steps = nest.flatten(inputs)[0].shape.as_list()[0 if self.time_major else 1]
         if self.unroll and steps is None:
             raise ValueError("Cannot unroll a RNN if the time dimension is undefined.")
-        if constants:
+        if constants and not takes(self.cell, "constants"):
+            raise ValueError("RNN cell does not support constants")
 
-            def step(x, states):
-                states, own = states[: -len(constants)], states[-len(constants) :]
-                return self._stepped(x, states, constants=list(own), **kwargs)
-
-        else:
-
-            def step(x, states):
-                return self._stepped(x, states, **kwargs)
+        def step(x, states):
+            if constants:
+                kwargs["constants"] = list(states[-len(constants) :])
+                states = states[: -len(constants)]
+            output, new = self.cell.call(x, _states_of(self.cell, list(states)), **kwargs)
+            return output, _in_list(new)
 
         last, outputs, states = K.rnn(
             step,
@@ -286,37 +325,50 @@ class RNN(Layer):
             zero_output_for_mask=self.zero_output_for_mask,
         )
         if self.stateful:
-            updates = [state_ops.assign(own, new) for own, new in zip(self._states, nest.flatten(states))]
-            self.add_update(control_flow_ops.group(*updates))
+            pairs = zip(nest.flatten(self.states), nest.flatten(states))
+            self.add_update(control_flow_ops.group(*[state_ops.assign(own, new) for own, new in pairs]))
         output = outputs if self.return_sequences else last
-        return [output] + list(states) if self.return_state else output
+        return _in_list(output) + list(states) if self.return_state else output
 
-    def _stepped(self, x, states, **kwargs):
-        states = list(states) if isinstance(self.cell, Layer) else states
-        return self.cell.call(x, _states_of(self.cell, states), **kwargs)
+    def _check_states(self, states):
+        """ValueError: states have other shapes than the cell's."""
+        sizes = [_length(size) for size in nest.flatten(self.cell.state_size)]
+        shapes = [state.shape.as_list()[1:] for state in nest.flatten(states)]
+        if any(not tensor_shape.TensorShape(a).is_compatible_with(b) for a, b in zip(shapes, sizes)):
+            raise ValueError(
+                f"An `initial_state` was passed that is not compatible with `cell.state_size`: its shapes are "
+                f"{shapes}, however `cell.state_size` is {sizes}"
+            )
 
     def reset_states(self, states=None):
         """Sets the states to zero, or to arrays."""
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
-        if not self.built:
-            raise ValueError("A layer must be built before its states are reset")
-        if states is None:
-            K.batch_set_value([(s, np.zeros(s.shape.as_list())) for s in self._states])
-            return
-        states = list(nest.flatten(states))
-        if len(states) != len(self._states):
-            raise ValueError(
-                f"Layer {self.name} expects {len(self._states)} states, but it received {len(states)} state "
-                "values."
+        if self._states is None:
+            if self.__dict__.get("_batch") is None:
+                raise ValueError(
+                    "If a RNN is stateful, it needs to know its batch size. Specify the batch size of your input tensors: "
+                    "\n- If using a Sequential model, specify the batch size by passing a `batch_input_shape` argument to "
+                    "your first layer.\n- If using the functional API, specify the batch size by passing a `batch_shape` "
+                    "argument to your Input layer."
+                )
+            self._states = _in_list(
+                nest.map_structure(lambda s: K.zeros([self._batch] + _length(s)), self.cell.state_size)
             )
-        for i, (value, state) in enumerate(zip(states, self._states)):
+        own = nest.flatten(self._states)
+        values = [np.zeros(s.shape.as_list()) for s in own] if states is None else nest.flatten(states)
+        if len(values) != len(own):
+            raise ValueError(
+                f"Layer {self.name} expects {len(own)} states, but it received {len(values)} state values. Input "
+                f"received: {states}"
+            )
+        for i, (value, state) in enumerate(zip(values, own)):
             if tuple(np.shape(value)) != tuple(state.shape.as_list()):
                 raise ValueError(
                     f"State {i} is incompatible with layer {self.name}: expected shape="
                     f"{tuple(state.shape.as_list())}, found shape={np.shape(value)}"
                 )
-        K.batch_set_value(list(zip(self._states, states)))
+        K.batch_set_value(list(zip(own, values)))
 
     def get_config(self):
         config = {
@@ -327,8 +379,11 @@ class RNN(Layer):
             "unroll": self.unroll,
             "time_major": self.time_major,
         }
-        if type(self) is RNN:
-            config["cell"] = {"class_name": type(self.cell).__name__, "config": self.cell.get_config()}
+        if self._num_constants:
+            config["num_constants"] = self._num_constants
+        if self.zero_output_for_mask:
+            config["zero_output_for_mask"] = True
+        config["cell"] = {"class_name": type(self.cell).__name__, "config": self.cell.get_config()}
         return {**super().get_config(), **config}
 
     @classmethod
@@ -338,7 +393,10 @@ class RNN(Layer):
         from braid.tensorflow.python.keras.layers import deserialize
 
         config = dict(config)
-        return cls(deserialize(config.pop("cell"), custom_objects=custom_objects), **config)
+        num_constants = config.pop("num_constants", None)
+        layer = cls(deserialize(config.pop("cell"), custom_objects=custom_objects), **config)
+        layer._num_constants = num_constants
+        return layer
 
 
 class DropoutRNNCellMixin:
@@ -444,15 +502,7 @@ class _Cell(DropoutRNNCellMixin, Layer):
         self.built = True
 
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
-        if inputs is not None:
-            batch_size, dtype = array_ops.shape(inputs)[0], inputs.dtype
-        made = [
-            array_ops.zeros(array_ops.stack([batch_size, size]), dtype=dtype)
-            for size in _sizes(self.state_size)
-        ]
-        for state, size in zip(made, _sizes(self.state_size)):
-            state.set_shape([None, size])
-        return made if isinstance(self.state_size, (list, tuple)) else made[0]
+        return _zeros(self.state_size, inputs, batch_size, dtype)
 
     def get_config(self):
         config = {
@@ -680,7 +730,7 @@ class _CellRNN(RNN):
 
     def get_config(self):
         config = super().get_config()
-        cell = self.cell.get_config()
+        cell = config.pop("cell")["config"]
         config.update((k, v) for k, v in cell.items() if k not in ("name", "trainable", "dtype"))
         config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
         return config
@@ -783,9 +833,4 @@ class AbstractRNNCell(Layer):
         raise NotImplementedError("AbstractRNNCell.output_size")
 
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
-        if inputs is not None:
-            batch_size, dtype = array_ops.shape(inputs)[0], inputs.dtype
-        return nest.map_structure(
-            lambda size: array_ops.zeros(array_ops.stack([batch_size] + _length(size)), dtype=dtype),
-            self.state_size,
-        )
+        return _zeros(self.state_size, inputs, batch_size, dtype)

@@ -4,10 +4,13 @@ import copy
 
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import backend as K
+from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.engine.input_spec import InputSpec
+from braid.tensorflow.python.keras.layers import recurrent
 from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -58,6 +61,10 @@ class TimeDistributed(Wrapper):
         super().__init__(layer, **kwargs)
         self.supports_masking = True
 
+        self._always_use_reshape = not base_layer_utils.is_subclassed(layer) and not getattr(
+            layer, "stateful", False
+        )
+
     @staticmethod
     def _step_shape(input_shape):
         sizes = tensor_shape.TensorShape(input_shape).as_list()
@@ -80,32 +87,40 @@ class TimeDistributed(Wrapper):
         ).as_list()
         return tensor_shape.TensorShape([child[0], sizes[1]] + child[1:])
 
+    @staticmethod
+    def _merged(x):
+        """All steps of all examples as one batch."""
+        merged = array_ops.reshape(x, array_ops.concat([[-1], array_ops.shape(x)[2:]], axis=0))
+        merged.set_shape([None] + x.shape.as_list()[2:])
+        return merged
+
+    @staticmethod
+    def _apart(x, inputs):
+        """The steps of one batch, of as many examples as `inputs` has."""
+        lead = inputs.shape.as_list()[:2]
+        steps = lead[1] if lead[1] is not None else array_ops.shape(inputs)[1]
+        apart = array_ops.reshape(x, array_ops.concat([[-1, steps], array_ops.shape(x)[1:]], axis=0))
+        apart.set_shape(lead + x.shape.as_list()[1:])
+        return apart
+
     def call(self, inputs, training=None, mask=None):
         kwargs = {"training": training} if self.layer._expects_training_arg else {}
-        sizes = inputs.shape.as_list()
-        lengths = array_ops.shape(inputs)
-        steps = sizes[1] if sizes[1] is not None else lengths[1]
-        # All steps of all examples are one batch.
-        flat = array_ops.reshape(inputs, array_ops.concat([[-1], lengths[2:]], axis=0))
-        flat.set_shape([None] + sizes[2:])
+        if inputs.shape.as_list()[0] is not None and not self._always_use_reshape:
+            # The layer may keep something for each example: it is called for each step.
+            return K.rnn(lambda x, _: (self.layer(x, **kwargs), []), inputs, initial_states=[])[1]
         if self.layer._expects_mask_arg and mask is not None:
-            kwargs["mask"] = array_ops.reshape(
-                mask, array_ops.concat([[-1], array_ops.shape(mask)[2:]], axis=0)
-            )
-        y = self.layer.call(flat, **kwargs)
-        self.add_loss([loss for loss in self.layer._losses if loss not in self._losses])
-        out = y.shape.as_list()
-        y = array_ops.reshape(y, array_ops.concat([[-1, steps], array_ops.shape(y)[1:]], axis=0))
-        y.set_shape([sizes[0], sizes[1]] + out[1:])
-        if getattr(self.layer, "activity_regularizer", None) is not None:
-            self.add_loss(self.layer.activity_regularizer(y), inputs)
-        return y
+            kwargs["mask"] = self._merged(mask)
+        return self._apart(self.layer(self._merged(inputs), **kwargs), inputs)
 
     def compute_mask(self, inputs, mask=None):
+        if inputs.shape.as_list()[0] is not None:
+            return mask
+        own = self.layer.compute_mask(self._merged(inputs), None if mask is None else self._merged(mask))
+        if own is not None:
+            return self._apart(own, inputs)
+        if mask is not None and K.ndim(mask) > 2:
+            return math_ops.reduce_any(mask, axis=list(range(2, K.ndim(mask))))
         return mask
-
-    def get_losses_for(self, inputs):
-        return super().get_losses_for(inputs)
 
 
 @keras_export("keras.layers.Bidirectional")
@@ -122,27 +137,30 @@ class Bidirectional(Wrapper):
                 'Invalid merge mode. Merge mode should be one of {"sum", "mul", "ave", "concat", None}'
             )
         super().__init__(layer, **kwargs)
-        config = layer.get_config()
-        self.forward_layer = type(layer).from_config(dict(config, name="forward_" + layer.name))
+        self.forward_layer = _copy(layer)
         if backward_layer is None:
-            backward = dict(
-                config, name="backward_" + layer.name, go_backwards=not config.get("go_backwards")
-            )
-            self.backward_layer = type(layer).from_config(backward)
+            self.backward_layer = _copy(layer, go_backwards=not layer.go_backwards)
         else:
+            self._backward_config = generic_utils.serialize_keras_object(backward_layer)
             self.backward_layer = backward_layer
-            if backward_layer.go_backwards == layer.go_backwards:
+        for own, direction in ((self.forward_layer, "forward"), (self.backward_layer, "backward")):
+            own._name = f"{direction}_{own.name}"
+            if hasattr(own, "zero_output_for_mask"):
+                own.zero_output_for_mask = own.return_sequences
+        if self.forward_layer.go_backwards == self.backward_layer.go_backwards:
+            raise ValueError("Forward layer and backward layer should have different `go_backwards` value.")
+        for name in ("stateful", "return_sequences", "return_state"):
+            values = [getattr(own, name) for own in (self.forward_layer, self.backward_layer)]
+            if values[0] != values[1]:
                 raise ValueError(
-                    "Forward layer and backward layer should have different `go_backwards` value."
+                    "Forward layer and backward layer are expected to have the same value for attribute "
+                    f"{name}, got {values[0]} and {values[1]}"
                 )
-        self._given_backward = backward_layer is not None
+            setattr(self, name, values[0])
         # The layer that was given is a pattern; its weights are never made.
         self._track[:] = [(n, v) for n, v in self._track if n != "layer"]
         self.merge_mode = merge_mode
         self._initial_bidirectional = weights
-        self.return_sequences = layer.return_sequences
-        self.return_state = layer.return_state
-        self.stateful = layer.stateful
         self.supports_masking = True
         self._num_constants = 0
         self.input_spec = None
@@ -160,17 +178,38 @@ class Bidirectional(Wrapper):
         if self._initial_bidirectional is not None:
             self.set_weights(self._initial_bidirectional)
 
-    def call(self, inputs, training=None, mask=None, initial_state=None):
-        kwargs = {"training": training}
-        if mask is not None:
-            kwargs["mask"] = mask
-        forward_state = backward_state = {}
-        if initial_state is not None:
-            half = len(initial_state) // 2
-            forward_state = {"initial_state": list(initial_state[:half])}
-            backward_state = {"initial_state": list(initial_state[half:])}
-        y = self.forward_layer.call(inputs, **kwargs, **forward_state)
-        y_back = self.backward_layer.call(inputs, **kwargs, **backward_state)
+    def __call__(self, inputs, initial_state=None, constants=None, **kwargs):
+        inputs, states, constants = recurrent.split_inputs(
+            inputs, initial_state, constants, self._num_constants
+        )
+        if states is not None and len(states) % 2:
+            raise ValueError(
+                "When passing `initial_state` to a Bidirectional RNN, the state should be a list containing the "
+                f"states of the underlying RNNs. Found: {states}"
+            )
+        if constants is not None:
+            self._num_constants = len(constants)
+            self.forward_layer._num_constants = self.backward_layer._num_constants = len(constants)
+        more = (states or []) + (constants or [])
+        if more and recurrent.are_keras_tensors(more):
+            return super().__call__([inputs] + more, **kwargs)
+        if states is not None:
+            kwargs["initial_state"] = states
+        if constants is not None:
+            kwargs["constants"] = constants
+        return super().__call__(inputs, **kwargs)
+
+    def call(self, inputs, training=None, mask=None, initial_state=None, constants=None):
+        if isinstance(inputs, list):
+            inputs, initial_state, constants = recurrent.split_inputs(inputs, None, None, self._num_constants)
+        given = {"training": training, "mask": nest.flatten(mask)[0], "constants": constants}
+        kwargs = {k: v for k, v in given.items() if v is not None and recurrent.takes(self.layer, k)}
+        half = len(initial_state or ()) // 2
+        results = []
+        for layer, own in ((self.forward_layer, slice(0, half)), (self.backward_layer, slice(half, None))):
+            state = {"initial_state": initial_state[own]} if initial_state else {}
+            results.append(layer(inputs, **kwargs, **state))
+        y, y_back = results
         states = []
         if self.return_state:
             states = list(y[1:]) + list(y_back[1:])
@@ -210,9 +249,11 @@ class Bidirectional(Wrapper):
 
     def compute_mask(self, inputs, mask):
         mask = nest.flatten(mask)[0] if mask is not None else None
-        if self.return_sequences:
-            return [mask, mask] if not self.merge_mode else mask
-        return [None, None] if not self.merge_mode else None
+        output = mask if self.return_sequences else None
+        masks = [output] if self.merge_mode else [output, output]
+        if self.return_state:
+            return masks + [None] * 2 * len(nest.flatten(self.forward_layer.states))
+        return masks[0] if self.merge_mode else masks
 
     def reset_states(self):
         self.forward_layer.reset_states()
@@ -220,8 +261,10 @@ class Bidirectional(Wrapper):
 
     def get_config(self):
         config = {**super().get_config(), "merge_mode": self.merge_mode}
-        if self._given_backward:
-            config["backward_layer"] = generic_utils.serialize_keras_object(self.backward_layer)
+        if self._num_constants:
+            config["num_constants"] = self._num_constants
+        if hasattr(self, "_backward_config"):
+            config["backward_layer"] = self._backward_config
         return config
 
     @classmethod
@@ -231,4 +274,17 @@ class Bidirectional(Wrapper):
         config = copy.deepcopy(config)
         if config.get("backward_layer"):
             config["backward_layer"] = deserialize(config["backward_layer"], custom_objects=custom_objects)
-        return super().from_config(config, custom_objects)
+        num_constants = config.pop("num_constants", 0)
+        layer = super().from_config(config, custom_objects)
+        layer._num_constants = num_constants
+        return layer
+
+
+def _copy(layer, **changes):
+    """A layer of the same settings but for the changes. The classes of the program's own cells are found."""
+    config = {**layer.get_config(), **changes}
+    if not generic_utils.has_arg(layer.from_config, "custom_objects"):
+        return type(layer).from_config(config)
+    cell = getattr(layer, "cell", None)
+    cells = [] if cell is None else [cell, *getattr(cell, "cells", [])]
+    return type(layer).from_config(config, custom_objects={type(c).__name__: type(c) for c in cells})
