@@ -86,10 +86,10 @@ void bd_peers_fini(bd_peers *p); // after close
 // the peer.
 bd_rpc_options bd_peer_rpc(const bd_peer *peer, const char *method);
 
-// Starts a call that carries a tensor of a step, as bd_rpc_start does. The first one to a peer waits until the
-// peer has answered a GetStatus, for 5 s at most; so does the first one after a call ended with Unavailable.
-// The master has found the peer, but this task may have called it while it was not there, and gRPC then waits
-// before it connects again.
+// Starts a call that carries a tensor of a step, as bd_rpc_start does. The first one to a peer waits until
+// the peer has answered a GetStatus, for 5 s at most; so does the first one after a call ended with
+// Unavailable. The master has found the peer, but this task may have called it while it was not there, and
+// gRPC then waits before it connects again.
 void bd_peer_start(const bd_peer *peer, const bd_rpc_options *options, bd_message *request,
                    bd_call_done_fn fn, void *arg);
 
