@@ -1,8 +1,10 @@
 """AutoTrackable: an object whose attributes are its dependencies."""
 
+import contextlib
 import functools
 import weakref
 
+from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.training.tracking import base
 from braid.tensorflow.python.training.tracking import data_structures
 
@@ -27,12 +29,66 @@ class AutoTrackable(base.Trackable):
         return data_structures.NoDependency(value)
 
 
-class TrackableResource(base.Trackable):
-    """An object of a checkpoint that is a resource. Subclasses set `_resource_handle`."""
+class ResourceTracker:
+    """A list of the TrackableResources that are made in its `resource_tracker_scope`."""
+
+    def __init__(self):
+        self._resources = []
+
+    @property
+    def resources(self):
+        return self._resources
+
+    def add_resource(self, resource):
+        self._resources.append(resource)
+
+
+_trackers = []  # those of the scopes that are entered
+
+
+@contextlib.contextmanager
+def resource_tracker_scope(resource_tracker):
+    """A context in which resource_tracker takes the TrackableResources that are made, also within further
+    scopes.
+    """
+    _trackers.append(resource_tracker)
+    try:
+        yield
+    finally:
+        _trackers.pop()
+
+
+class CapturableResource(base.Trackable):
+    """An object of a checkpoint that is a resource.
+
+    Subclasses make the handle in `_create_resource`, or set `_resource_handle`. device: where it is made.
+    """
+
+    def __init__(self, device=""):
+        self._resource_handle = None
+        self._resource_device = device
+
+    def _create_resource(self):
+        raise NotImplementedError("TrackableResource._create_resource not implemented.")
+
+    def _initialize(self):
+        """Builds the op that initializes the resource, if there is one."""
 
     @property
     def resource_handle(self):
+        if self._resource_handle is None:
+            with ops.device(self._resource_device):
+                self._resource_handle = self._create_resource()
         return self._resource_handle
+
+
+class TrackableResource(CapturableResource):
+    """A resource that ResourceTrackers are told of."""
+
+    def __init__(self, device=""):
+        for tracker in _trackers:
+            tracker.add_resource(self)
+        super().__init__(device=device)
 
 
 def delete_tracking(obj, name):

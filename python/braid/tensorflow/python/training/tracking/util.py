@@ -21,6 +21,7 @@ from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import checkpoint_management
 from braid.tensorflow.python.training import py_checkpoint_reader
 from braid.tensorflow.python.training import saver as saver_lib
+from braid.tensorflow.python.training.saving import functional_saver
 from braid.tensorflow.python.training.saving import saveable_object_util
 from braid.tensorflow.python.training.tracking import base
 from braid.tensorflow.python.training.tracking import data_structures
@@ -538,6 +539,16 @@ def _on_one_task(per_device):
 
     tasks = [pydev.DeviceSpec.from_string(device) for device, _ in per_device]
     return len({(t.job, t.replica, t.task) for t in tasks}) == 1
+
+
+def frozen_saver(root_trackable):
+    """A saver of the objects as they depend on each other now. It restores checkpoints of the same graph."""
+    graph, values = graph_view_lib.ObjectGraphView(root_trackable).snapshot().to_proto()
+    with ops.device("/cpu:0"):
+        content = constant_op.constant(graph.SerializeToString(), dtype=dtypes.string)
+    saveables = graph_view_lib.saveable_objects(values)
+    saveables.append(base.NoRestoreSaveable(content, base.OBJECT_GRAPH_PROTO_KEY))
+    return functional_saver.MultiDeviceSaver(saveables)
 
 
 def saver_with_op_caching(obj):
