@@ -93,13 +93,17 @@ static void conj_gradient(bd_grad_ctx *c)
     c->input_grads[0] = bd_grad_conj(c->graph, c->output_grads[0]);
 }
 
-// grad * x / |x|
+static braid_out widened(braid_graph *g, braid_out real)
+{
+    return complex_of(g, real, bd_grad_zeros_like(g, real));
+}
+
+// grad * x / |x|, which has a derivative: Sign's is 0.
 static void abs_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out grad = c->output_grads[0];
-    braid_out wide = complex_of(g, grad, bd_grad_zeros_like(g, grad));
-    c->input_grads[0] = bd_grad_mul(g, wide, bd_b1(g, "Sign", NULL, c->op->inputs[0]));
+    braid_out product = bd_grad_mul(g, widened(g, c->output_grads[0]), c->op->inputs[0]);
+    c->input_grads[0] = bd_b2(g, "DivNoNan", "div_no_nan", product, widened(g, braid_output(c->op, 0)));
 }
 
 // -grad / (imag + i real)

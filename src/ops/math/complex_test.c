@@ -285,6 +285,36 @@ static void gradients_match_finite_differences(void **state)
     OP_TEST_GRADIENTS(cases);
 }
 
+// |a + bi|' = a / |a + bi| by a, and |a + bi|'' = b^2 / |a + bi|^3.
+static void the_second_derivative_of_absolute_values_is_no_sign_s(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_graph *g = braid_graph_new();
+    op_binding bind[2] = {0};
+    braid_out parts[2], grad, second;
+    for (int i = 0; i < 2; i++) {
+        braid_op_desc *d = braid_op_begin(g, "Placeholder", NULL);
+        braid_op_attr_type(d, "dtype", BRAID_DOUBLE);
+        parts[i] = braid_op_end_out(d);
+        bind[i].op = parts[i].op;
+    }
+    op_test_tensor(&bind[0].value.tensor, "double[2] 3 0");
+    op_test_tensor(&bind[1].value.tensor, "double[2] -4 2");
+    braid_out z = {op_test_node(g, "Complex", "Tout=complex128", parts, 2), 0};
+    braid_out y = {op_test_node(g, "ComplexAbs", "Tout=double", &z, 1), 0};
+    braid_gradients(g, &y, 1, parts, 1, NULL, &grad);
+    braid_gradients(g, &grad, 1, parts, 1, NULL, &second);
+    braid_tensor got;
+    op_test_eval(bind, 2, &second, 1, &got, st);
+    assert_ok(st);
+    op_test_expect(&got, "double[2] 0.128 0.5", 1e-12, "ComplexAbs' second derivative");
+    bd_tensor_fini(&got);
+    for (int i = 0; i < 2; i++)
+        bd_value_fini(&bind[i].value);
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +324,7 @@ int main(void)
         cmocka_unit_test(matrices_and_axes_follow_the_definition),
         cmocka_unit_test(shapes_are_inferred),
         cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(the_second_derivative_of_absolute_values_is_no_sign_s),
     };
     return BD_RUN_TESTS(tests);
 }
