@@ -1,6 +1,9 @@
 """Session handles, generators with their state in a variable, scaled losses, and small functions of 1.15."""
 
+import os
+import types
 import unittest
+from unittest import mock
 
 import support  # noqa: F401, before the others: where the package is
 import braid.tensorflow as tf
@@ -257,6 +260,45 @@ class SmallFunctionsTest(GraphTest):
             return x[i] - pfor_config.reduce_mean(x[i])
 
         self.assertEqual(self.run_(parallel_for.pfor(body, 3)).tolist(), [-2.0, -1.0, 3.0])
+
+    def test_the_cluster_of_a_slurm_step(self):
+        resolver = tf.distribute.cluster_resolver.SlurmClusterResolver
+        step = {
+            "SLURM_PROCID": "3",
+            "SLURM_NTASKS": "4",
+            "SLURM_NTASKS_PER_NODE": "2",
+            "CUDA_VISIBLE_DEVICES": "",
+        }
+        with mock.patch.dict(os.environ, step):
+            made = resolver({"worker": 3, "ps": 1}, port_base=70, gpus_per_node=4, gpus_per_task=2)
+            with mock.patch.object(made, "_resolve_hostnames", return_value=["a", "b"]):
+                cluster = made.cluster_spec().as_dict()
+                self.assertEqual(made.master(), "grpc://b:71")
+            self.assertEqual(os.environ["CUDA_VISIBLE_DEVICES"], "2,3")
+            with self.assertRaisesRegex(RuntimeError, "more tasks"):
+                resolver({"worker": 5}, tasks_per_node=1)
+        self.assertEqual(cluster, {"ps": ["a:70"], "worker": ["a:71", "b:70", "b:71"]})
+        self.assertEqual(made.get_task_info(), ("worker", 2))
+
+    def test_the_cluster_of_pods(self):
+        def pods(label_selector):
+            phase = "Pending" if label_selector == "late" else "Running"
+            names = ["b", "a"]
+            items = [
+                types.SimpleNamespace(
+                    metadata=types.SimpleNamespace(name=name),
+                    status=types.SimpleNamespace(phase=phase, host_ip=f"{label_selector}-{name}"),
+                )
+                for name in names
+            ]
+            return types.SimpleNamespace(items=items)
+
+        resolver = tf.distribute.cluster_resolver.KubernetesClusterResolver
+        client = types.SimpleNamespace(list_pod_for_all_namespaces=pods)
+        cluster = resolver({"worker": ["x", "y"]}, tf_server_port=9, override_client=client).cluster_spec()
+        self.assertEqual(cluster.as_dict(), {"worker": ["x-a:9", "x-b:9", "y-a:9", "y-b:9"]})
+        with self.assertRaisesRegex(RuntimeError, 'Pod "a" is not running; phase: "Pending"'):
+            resolver({"worker": ["late"]}, override_client=client).cluster_spec()
 
     def test_clusters_are_joined(self):
         resolver = tf.distribute.cluster_resolver

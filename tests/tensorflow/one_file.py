@@ -18,7 +18,9 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 import traceback
 import types
 import unittest
@@ -150,6 +152,21 @@ class Helpers:
         pass
 
 
+class TestMessages:
+    """Finds modules of messages that are made for tests, as compare_test_pb2, by protoc from their .proto files."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        parts = name.removeprefix("braid.").split(".")
+        source = package.with_name(parts[0]).joinpath(*parts[1:]).with_suffix("").as_posix()
+        proto = pathlib.Path(source.removesuffix("_pb2") + ".proto")
+        if not name.endswith("_test_pb2") or not proto.exists():
+            return None
+        made = tempfile.mkdtemp(dir=os.environ["TEST_TMPDIR"])
+        subprocess.run(["protoc", f"-I{proto.parent}", f"--python_out={made}", str(proto)], check=True)
+        return importlib.util.spec_from_file_location(name, f"{made}/{parts[-1]}.py")
+
+
 class TestOps:
     """Finds tensorflow.python.framework.test_ops, which has a function for each op of the test library."""
 
@@ -227,7 +244,7 @@ def take_ragged_rows(names):
 
 def load():
     """The tests of the file. It is run as a program is, because some make tests of their own at the end."""
-    sys.meta_path[:0] = [Helpers, TestOps]
+    sys.meta_path[:0] = [Helpers, TestMessages, TestOps]
     from absl.testing import parameterized
     from tensorflow.python.eager import def_function
     from tensorflow.python.framework import ops

@@ -1,39 +1,61 @@
-"""Cluster resolvers: from the arguments, or from TF_CONFIG."""
+"""Cluster resolvers: what tells a program its cluster and its task."""
 
-import json
-import os
+import collections
+import re
 
+from braid.tensorflow.python.client import session
+from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.training import server_lib
 from braid.tensorflow.python.util.tf_export import tf_export
+
+DEVICE_TYPE_REGEX = re.compile(".*device:([^:]+).*")
+
+
+def format_master_url(master, rpc_layer=None):
+    """The session target of an address."""
+    return f"{rpc_layer}://{master}" if rpc_layer else master
+
+
+def get_accelerator_devices(master, config_proto):
+    """The devices that a session of a master has."""
+    with session.Session(master, graph=ops.Graph(), config=config_proto) as made:
+        return made.list_devices()
 
 
 @tf_export("distribute.cluster_resolver.ClusterResolver")
 class ClusterResolver:
-    """Says which cluster there is, and which task this one is."""
+    """Says which cluster there is, and which task this one is: by task_type, task_id and rpc_layer."""
 
     task_type = None
     task_id = None
-    rpc_layer = "grpc"
+    rpc_layer = None
     environment = ""
 
     def cluster_spec(self):
-        raise NotImplementedError("ClusterResolver.cluster_spec")
+        """The tf.train.ClusterSpec as it is now."""
+        raise NotImplementedError(f"{type(self).__name__}.cluster_spec")
 
     def master(self, task_type=None, task_id=None, rpc_layer=None):
-        """The session target of a task; of this one if it is not given."""
-        task_type = task_type if task_type is not None else self.task_type
-        task_id = task_id if task_id is not None else self.task_id
+        """The session target of a task, by default of this one; "" if neither is known."""
+        task_type = self.task_type if task_type is None else task_type
+        task_id = self.task_id if task_id is None else task_id
         if task_type is None or task_id is None:
             return ""
-        return f"{rpc_layer or self.rpc_layer}://{self.cluster_spec().task_address(task_type, task_id)}"
+        address = self.cluster_spec().task_address(task_type, task_id)
+        return format_master_url(address, rpc_layer or self.rpc_layer)
 
     def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
-        return {}
+        """{type: number} of the devices of a task, or of the cluster. Opens a session of the master."""
+        devices = get_accelerator_devices(self.master(task_type, task_id), config_proto)
+        if task_type is not None and task_id is not None:
+            parts = {f"job:{task_type}", f"task:{task_id}"}
+            devices = [device for device in devices if parts <= set(device.name.split("/"))]
+        return collections.Counter(device.device_type for device in devices)
 
 
 @tf_export("distribute.cluster_resolver.SimpleClusterResolver")
 class SimpleClusterResolver(ClusterResolver):
-    """The cluster of the arguments."""
+    """The cluster of the arguments. num_accelerators: what the method of that name returns."""
 
     def __init__(
         self,
@@ -47,74 +69,23 @@ class SimpleClusterResolver(ClusterResolver):
     ):
         if not isinstance(cluster_spec, server_lib.ClusterSpec):
             raise TypeError("cluster_spec must be a ClusterSpec.")
-        self._spec, self._master = cluster_spec, master
+        if not isinstance(master, str):
+            raise TypeError("master must be a string.")
+        self._spec, self._master, self._num_accelerators = cluster_spec, master, num_accelerators
         self.task_type, self.task_id, self.environment = task_type, task_id, environment
-        self.rpc_layer = rpc_layer or "grpc"
+        self.rpc_layer = rpc_layer
 
     def cluster_spec(self):
         return self._spec
 
     def master(self, task_type=None, task_id=None, rpc_layer=None):
+        """The session target of a task that is given, or the master of the arguments."""
         if task_type is not None and task_id is not None:
             return super().master(task_type, task_id, rpc_layer)
-        return self._master
+        return format_master_url(self._master, rpc_layer or self.rpc_layer)
 
-
-@tf_export("distribute.cluster_resolver.TFConfigClusterResolver")
-class TFConfigClusterResolver(ClusterResolver):
-    """The cluster and the task of the environment variable TF_CONFIG."""
-
-    def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
-        config = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        task = config.get("task", {})
-        self._cluster = config.get("cluster", {})
-        self.task_type = task_type if task_type is not None else task.get("type")
-        self.task_id = task_id if task_id is not None else (int(task["index"]) if "index" in task else None)
-        self.rpc_layer = rpc_layer or config.get("rpc_layer") or "grpc"
-        self.environment = environment or config.get("environment", "")
-
-    def cluster_spec(self):
-        return server_lib.ClusterSpec(self._cluster)
-
-
-def _refuse(name):
-    raise NotImplementedError(
-        f"tf.distribute.cluster_resolver.{name}: use TFConfigClusterResolver, or braid run"
-    )
-
-
-@tf_export("distribute.cluster_resolver.TPUClusterResolver")
-class TPUClusterResolver(ClusterResolver):
-    """Refused: there are no TPUs."""
-
-    def __init__(self, *args, **kwargs):
-        _refuse("TPUClusterResolver")
-
-
-@tf_export("distribute.cluster_resolver.SlurmClusterResolver")
-class SlurmClusterResolver(ClusterResolver):
-    """Refused: `braid run` starts clusters under Slurm."""
-
-    def __init__(self, *args, **kwargs):
-        _refuse("SlurmClusterResolver")
-
-
-@tf_export("distribute.cluster_resolver.KubernetesClusterResolver")
-class KubernetesClusterResolver(ClusterResolver):
-    """Refused."""
-
-    def __init__(self, *args, **kwargs):
-        _refuse("KubernetesClusterResolver")
-
-
-@tf_export(
-    "distribute.cluster_resolver.GCEClusterResolver", v1=["distribute.cluster_resolver.GCEClusterResolver"]
-)
-class GceClusterResolver(ClusterResolver):
-    """Refused."""
-
-    def __init__(self, *args, **kwargs):
-        _refuse("GCEClusterResolver")
+    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+        return {} if self._num_accelerators is None else self._num_accelerators
 
 
 @tf_export("distribute.cluster_resolver.UnionResolver")
@@ -153,8 +124,7 @@ class UnionClusterResolver(ClusterResolver):
         if task_type is None or task_id is None:
             return self._cluster_resolvers[0].master()
         address = self.cluster_spec().task_address(task_type, task_id)
-        layer = rpc_layer or self.rpc_layer
-        return f"{layer}://{address}" if layer else address
+        return format_master_url(address, rpc_layer or self.rpc_layer)
 
     @property
     def environment(self):
