@@ -1,5 +1,6 @@
 """Savers, checkpoints, graphs with collections, saved models: names, files, what is refused."""
 
+import collections
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import support  # noqa: F401, before the others: where the package is
 import braid
 import braid.tensorflow as tf
 import numpy as np
-from braid.tensorflow.python.tools import freeze_graph
+from braid.tensorflow.python.tools import freeze_graph, optimize_for_inference_lib
 from braid.tensorflow.python.training import checkpoint_management
 
 train = tf.train
@@ -327,6 +328,33 @@ class GraphTest(Directory):
         self.assertNotIn("w/read", _names(smaller))
         with self.assertRaises(AssertionError):
             tf.graph_util.extract_sub_graph(frozen, ["none"])
+
+    def test_frozen_graphs_without_batch_normalization(self):
+        tf.reset_default_graph()
+        rng = np.random.RandomState(1)
+        image = rng.rand(2, 6, 5, 3).astype(np.float32)
+        resized = tf.image.resize_bilinear(tf.identity(tf.constant(image), name="image"), [7, 6])
+        padded = tf.pad(resized, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
+        values = [rng.rand(4).astype(np.float32) for _ in range(4)]
+
+        def normalized(x, training):
+            return tf.nn.fused_batch_norm(x, *values, is_training=training, epsilon=0.01)[0]
+
+        first = normalized(tf.nn.conv2d(padded, rng.rand(3, 3, 3, 4) - 0.5, [1] * 4, "VALID"), False)
+        filters = tf.constant(rng.rand(2, 2, 4, 1).astype(np.float32))
+        second = normalized(tf.nn.depthwise_conv2d(first, filters, [1] * 4, "SAME"), False)
+        shared = tf.nn.conv2d(second, rng.rand(1, 1, 4, 4), [1] * 4, "SAME")
+        tf.add(normalized(shared, False), shared, name="y")
+        before = tf.Session().run("y:0")
+        made = optimize_for_inference_lib.optimize_for_inference(
+            tf.get_default_graph().as_graph_def(), ["image"], ["y"], tf.float32.as_datatype_enum
+        )
+        ops = collections.Counter(node.op for node in made.node)
+        self.assertEqual((ops["FusedBatchNormV3"], ops["BiasAdd"], ops["FusedResizeAndPadConv2D"]), (1, 2, 1))
+        self.assertEqual((ops["MirrorPad"], ops["ResizeBilinear"], ops["Placeholder"]), (0, 0, 1))
+        tf.reset_default_graph()
+        (y,) = tf.import_graph_def(made, return_elements=["y:0"], name="")
+        np.testing.assert_allclose(tf.Session().run(y, {"image:0": image}), before, rtol=1e-4, atol=1e-5)
 
     def test_graphs_as_text(self):
         path = train.write_graph(tf.get_default_graph(), self.directory, "graph.pbtxt")

@@ -38,6 +38,9 @@ PARTS = (
     "util/*_test.py",
     "lib/*",
     "feature_column/*",
+    "distribute/cluster_resolver/*",
+    "platform/*",
+    "tools/*",
     "estimator/*",
     "contrib/estimator/*",
 )

@@ -1,6 +1,7 @@
 """Freezing: a graph and a checkpoint as one GraphDef with constants in place of variables."""
 
 import argparse
+import re
 import sys
 
 from google.protobuf import text_format
@@ -96,7 +97,21 @@ def _restore(graph, sess, saver_def, checkpoint, version):
                 names[key] = graph.get_tensor_by_name(f"{key}:0")
             except KeyError:
                 pass
-        saver = saver_lib.Saver(var_list=names, write_version=version)
+        try:
+            saver = saver_lib.Saver(var_list=names, write_version=version)
+        except TypeError as error:
+            parts = [op.name for op in graph.get_operations() if re.search(r"/part_\d+/", op.name)]
+            if any(key in part for key in names for part in parts):
+                raise ValueError(
+                    "Models containing partition variables cannot be converted from checkpoint files. Please pass "
+                    "in a SavedModel using the flag --input_saved_model_dir."
+                ) from error
+            if not any(op.type in ("Variable", "VariableV2", "VarHandleOp") for op in graph.get_operations()):
+                raise ValueError(
+                    "No variables were found in this model. It is likely the model was frozen previously. You "
+                    "cannot freeze a graph twice."
+                ) from error
+            raise
     saver.restore(sess, checkpoint)
 
 
