@@ -1281,9 +1281,9 @@ def rnn(
 ):
     """Steps over the time of inputs [batch, time, ...], a tensor or a structure of them.
 
-    step_function: (inputs of a step, states + constants) -> (output or a structure of them, new states). mask:
-    [batch, time], bool: where it is false, states stay, and the output is the last one, or zero. Returns (the
-    last output, all outputs [batch, time, ...], the last states).
+    step_function: (inputs of a step, states + constants) -> (output or a structure of them, new states).
+    mask: [batch, time], bool: where it is false, states stay, and the output is the last one, or zero.
+    Returns (the last output, all outputs [batch, time, ...], the last states).
     """
 
     def swap(t):

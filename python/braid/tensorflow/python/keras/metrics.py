@@ -27,6 +27,7 @@ from braid.tensorflow.python.keras.utils.generic_utils import deserialize_keras_
 from braid.tensorflow.python.keras.utils.generic_utils import serialize_keras_object
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import confusion_matrix
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import init_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn
@@ -53,8 +54,13 @@ class Metric(Layer, metaclass=abc.ABCMeta):
         metric = super().__new__(cls)
         update, result = cls.update_state, cls.result
 
+        is_own = not cls.__module__.startswith("braid.")
+
         def update_state(*args, **kwargs):
+            before = ops.get_default_graph().version
             op = update(metric, *args, **kwargs)
+            if is_own:
+                op = _with_assignments(op, before)
             if op is not None:
                 metric.add_update(op)
             return op
@@ -103,6 +109,21 @@ class Metric(Layer, metaclass=abc.ABCMeta):
 
     def get_config(self):
         return {"name": self.name, "dtype": self.dtype}
+
+
+def _with_assignments(update, before):
+    """An op that runs an update and all assignments to variables that the graph has from the node `before` on.
+
+    A program's own update_state needs not return what it assigns.
+    """
+    graph = ops.get_default_graph()
+    here = graph._get_control_flow_context()
+    made = [op for op in graph.get_operations()[before:] if op._get_control_flow_context() is here]
+    assignments = [op for op in made if "Assign" in op.type or "Scatter" in op.type]
+    if not assignments:
+        return update
+    more = [] if update is None else [update]
+    return control_flow_ops.group(*assignments, *more)
 
 
 def _after(update, variable, value):
@@ -211,11 +232,18 @@ class MeanTensor(Metric):
         self.total = self.add_weight("total", shape=shape, initializer="zeros")
         self.count = self.add_weight("count", shape=shape, initializer="zeros")
         self.built = True
+        with ops.init_scope():
+            K.get_session()  # in which the variables are initialized
 
     def update_state(self, values, sample_weight=None):
         values = math_ops.cast(values, self._dtype)
         if not self.built:
             self._make(values.shape)
+        elif not self._shape.is_compatible_with(values.shape):
+            raise ValueError(
+                "MeanTensor input values must always have the same shape. Expected shape (set during the first "
+                f"call): {self._shape}. Got: {values.shape}"
+            )
         count = array_ops.ones_like(values)
         if sample_weight is not None:
             sample_weight = math_ops.cast(sample_weight, self._dtype)
@@ -571,7 +599,8 @@ class SensitivitySpecificityBase(_FourCounts):
             raise ValueError("the value must be in the range [0, 1].")
         self.value = value
         self.num_thresholds = num_thresholds
-        self.thresholds = [0.5] if num_thresholds == 1 else _even_thresholds(num_thresholds)
+        last = num_thresholds - 1
+        self.thresholds = [0.5] if last == 0 else [i / last for i in range(num_thresholds)]
         self._make_counts()
 
 

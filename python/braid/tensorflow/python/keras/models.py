@@ -69,9 +69,18 @@ def clone_model(model, input_tensors=None, clone_function=None):
         layers = [layer if isinstance(layer, InputLayer) else copy(layer) for layer in model.layers]
         clone = Sequential(name=model.name)
         if input_tensors is not None:
+            if len(nest.flatten(input_tensors)) != 1:
+                raise ValueError(
+                    "To clone a `Sequential` model, we expect at most one tensor as part of `input_tensors`."
+                )
             (x,) = nest.flatten(input_tensors)
             if not K.is_keras_tensor(x):
                 x = Input(tensor=x, name="input_wrapper_for_" + str(x.op.name))
+            elif not isinstance(x._keras_history[0], InputLayer):
+                raise ValueError(
+                    "Cannot clone a `Sequential` model on top of a tensor that comes from a Keras layer other "
+                    "than an `InputLayer`. Use the functional API instead."
+                )
             clone.add(x._keras_history[0])
         elif model.inputs and not any(hasattr(layer, "_batch_input_shape") for layer in layers[:1]):
             clone.add(
@@ -93,7 +102,11 @@ def clone_model(model, input_tensors=None, clone_function=None):
     if input_tensors is None:
         inputs = [
             Input(
-                batch_shape=layer._batch_input_shape, dtype=layer.dtype, sparse=layer.sparse, name=layer.name
+                batch_shape=layer._batch_input_shape,
+                dtype=layer.dtype,
+                sparse=layer.sparse,
+                ragged=layer.ragged,
+                name=layer.name,
             )
             for layer in model._input_layers
         ]
@@ -114,11 +127,14 @@ def clone_model(model, input_tensors=None, clone_function=None):
         if id(layer) not in clones:
             clones[id(layer)] = copy(layer)
         arguments = nest.map_structure(lambda t: computed[id(t)], node.input_tensors)
-        result = clones[id(layer)](arguments, **node.arguments)
+        kwargs = nest.map_structure(lambda v: computed.get(id(v), v), node.arguments)
+        result = clones[id(layer)](arguments, **kwargs)
         computed.update((id(t), r) for t, r in zip(outputs, nest.flatten(result)))
     ends = [computed[id(t)] for t in model.outputs]
     unwrap = lambda ts: ts[0] if len(ts) == 1 else ts  # noqa: E731
-    return Model(unwrap(inputs), unwrap(ends), name=model.name)
+    clone = Model(unwrap(inputs), unwrap(ends), name=model.name)
+    clone._insert_apart(clones.values())
+    return clone
 
 
 def _clone_layer(layer):

@@ -96,15 +96,15 @@ class Layer(trackable.Trackable):
         scratch = ops.Graph()
         with scratch.as_default():
             # The layer is not built here: a scratch graph would own its weights.
-            if not self.built or self.weights:
+            builds = not base_layer_utils.is_default(self.build) or self._nested()
+            if self.weights or (builds and not self.built):
                 raise NotImplementedError(
                     f"{type(self).__name__} does not say its output's shape: " "define compute_output_shape"
                 )
             from braid.tensorflow.python.ops import array_ops
 
             make = lambda s: array_ops.placeholder(self.dtype or "float32", s)  # noqa: E731
-            inputs = [make(s) for s in shapes] if isinstance(shapes, list) else make(shapes)
-            outputs = self.call(inputs)
+            outputs = self.call(nest.map_structure(make, shapes))
         return nest.map_structure(lambda t: t.shape, outputs)
 
     def compute_output_signature(self, input_signature):
@@ -566,8 +566,10 @@ class Layer(trackable.Trackable):
         if base_layer_utils.needs_keras_history(inputs):
             base_layer_utils.create_keras_history(inputs)
         arguments = dict(kwargs)
-        mask_passed = self._expects_mask_arg and self._argument("mask", args, kwargs) is not None
-        masks = base_layer_utils.collect_previous_mask(inputs)
+        masks = self._argument("mask", args, kwargs) if self._expects_mask_arg else None
+        mask_passed = masks is not None
+        if not mask_passed:
+            masks = base_layer_utils.collect_previous_mask(inputs)
         has_mask = any(m is not None for m in nest.flatten(masks))
         if self._expects_mask_arg and not mask_passed and has_mask:
             kwargs["mask"] = masks
@@ -779,8 +781,7 @@ class Layer(trackable.Trackable):
             return
         if not self.__dict__.get("_self_setattr_tracking", True):
             return
-        if any(n == name for n, _ in self._track):
-            self._track[:] = [(n, v) for n, v in self._track if n != name]
+        self._forget(name)
         if not _may_hold_layers(value) and not _is_variable(value):
             return
         if getattr(value, "_is_metric", False) and not _has(self._metrics, value):
@@ -798,7 +799,17 @@ class Layer(trackable.Trackable):
     def __delattr__(self, name):
         object.__delattr__(self, name)
         if "_track" in self.__dict__:
-            self._track[:] = [(n, v) for n, v in self._track if n != name]
+            self._forget(name)
+
+    def _forget(self, name):
+        """Tracks no more what the attribute held: a variable is no weight if no other attribute has it."""
+        old = [v for n, v in self._track if n == name]
+        if not old:
+            return
+        self._track[:] = [(n, v) for n, v in self._track if n != name]
+        if _is_variable(old[0]) and not any(v is old[0] for _, v in self._track):
+            for weights in (self._trainable_weights, self._non_trainable_weights):
+                weights[:] = [w for w in weights if w is not old[0]]
 
     def _nested(self):
         """The layers that attributes hold, also in lists and dicts."""
@@ -886,6 +897,9 @@ class AddLoss(Layer):
         self.add_loss(inputs, inputs=None if self.unconditional else inputs)
         return inputs
 
+    def get_config(self):
+        return {**super().get_config(), "unconditional": self.unconditional}
+
 
 class AddMetric(Layer):
     """Adds a metric of its input."""
@@ -897,6 +911,10 @@ class AddMetric(Layer):
     def call(self, inputs):
         self.add_metric(inputs, self.aggregation, self.metric_name)
         return inputs
+
+    def get_config(self):
+        own = {"aggregation": self.aggregation, "metric_name": self.metric_name}
+        return {**super().get_config(), **own}
 
 
 _UNTRACKED = {
@@ -947,6 +965,11 @@ def _may_hold_layers(value):
     if isinstance(value, (trackable.Trackable, list, dict)):
         return True
     return isinstance(value, tuple) and any(_may_hold_layers(v) for v in value)
+
+
+def holds_layers(value):
+    """Whether it is a layer or a variable, or a structure with one."""
+    return any(isinstance(v, Layer) or _is_variable(v) for v in nest.flatten(value))
 
 
 def _variables_in(value):

@@ -212,7 +212,7 @@ def create_keras_history(tensors):
             todo.pop()
             for i, x in constants.items():
                 value = tensor_util.constant_value(x)
-                constants[i] = value if value is not None and x.op.type == "Const" else x
+                constants[i] = x if value is None else value
             layer = base_layer.TensorFlowOpLayer(
                 op.node_def, constants=constants, name=backend.unique_layer_name(op)
             )

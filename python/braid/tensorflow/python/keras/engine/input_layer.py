@@ -66,7 +66,7 @@ class InputLayer(base_layer.Layer):
         node.arguments = {}
         node.inbound_layers, node.node_indices, node.tensor_indices = [], [], []
         node.input_shapes = node.output_shapes = [self._batch_input_shape]
-        node.iterate_inbound = lambda: iter(())
+        node.iterate_inbound = lambda include_arguments=False: iter(())
         input_tensor._keras_history = base_layer.KerasHistory(self, 0, 0)
         self._inbound_nodes.append(node)
 

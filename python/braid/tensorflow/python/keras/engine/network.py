@@ -13,6 +13,7 @@ from braid.tensorflow.python.keras import backend
 from braid.tensorflow.python.keras.engine import base_layer
 from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import input_layer as input_layer_module
+from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
 
@@ -27,23 +28,29 @@ class Network(base_layer.Layer):
         else:
             self._init_subclassed_network(*args, **kwargs)
 
-    def _base_init(self, name=None, trainable=True):
-        base_layer.Layer.__init__(self, name=name, trainable=trainable)
+    def _base_init(self, name=None, **kwargs):
+        base_layer.Layer.__init__(self, name=name, **kwargs)
         self._is_compiled = False
         self.optimizer = None
         self.inputs = self.outputs = None
         self.input_names = self.output_names = None
 
     def _init_subclassed_network(self, name=None, **kwargs):
-        trainable = kwargs.pop("trainable", True)
-        for key in kwargs:
-            raise TypeError(f"Keyword argument not understood: {key}")
-        self._base_init(name=name, trainable=trainable)
+        unknown = set(kwargs) - {"trainable", "dtype", "dynamic", "autocast"}
+        if unknown:
+            raise TypeError(f"Keyword argument not understood: {sorted(unknown)[0]}")
+        self._base_init(name=name, **kwargs)
         self._is_graph_network = False
         self._own_layers = None
 
-    def _init_graph_network(self, inputs, outputs, name=None, trainable=True):
-        self._base_init(name=name, trainable=trainable)
+    def _init_graph_network(self, inputs, outputs, name=None, **kwargs):
+        unknown = set(kwargs) - {"trainable"}
+        if unknown:
+            raise TypeError(
+                "Functional models may only specify `name` and `trainable` keyword arguments during "
+                f"initialization. Got an unexpected argument: {sorted(unknown)[0]}"
+            )
+        self._base_init(name=name, **kwargs)
         self._set_graph(inputs, outputs)
 
     @trackable.no_automatic_dependency_tracking
@@ -115,9 +122,53 @@ class Network(base_layer.Layer):
         # A model is a layer whose first node goes from its inputs to its outputs.
         self._inbound_nodes = [_ModelNode(self, flat_inputs, flat_outputs)]
 
+    def add_loss(self, losses, inputs=None):
+        """Adds losses. What computes one from the inputs becomes layers of the model, which its settings have."""
+        for loss in nest.flatten(losses):
+            if not self._takes_layer(loss):
+                super().add_loss(loss, inputs)
+            else:
+                self._insert(base_layer.AddLoss(unconditional=False)(loss))
+
+    def add_metric(self, value, aggregation=None, name=None):
+        """Adds a metric of a tensor, by layers of the model as add_loss."""
+        if aggregation is None or name is None or not self._takes_layer(value):
+            return super().add_metric(value, aggregation, name)
+        self._insert(base_layer.AddMetric(aggregation, name)(value))
+
+    def _takes_layer(self, value):
+        """Whether a tensor is computed from Inputs, after this was made a graph of layers."""
+        if not self._is_graph_network or hasattr(self, "_stack") or not isinstance(value, ops.Tensor):
+            return False
+        if base_layer_utils.call_context().in_call:
+            return False
+        return hasattr(value, "_keras_history") or base_layer_utils.needs_keras_history(value)
+
+    @trackable.no_automatic_dependency_tracking
+    def _insert(self, *tensors):
+        """Adds the layers that lead to tensors to those between inputs and outputs."""
+        nodes, layers = _map_graph(self.inputs, self.outputs + list(tensors))
+        self._nodes = base_layer._unique(self._nodes + nodes)
+        self._own_layers = base_layer._unique(self._own_layers + layers)
+
+    def _insert_apart(self, layers):
+        """Adds those of the layers that do not lead to the outputs."""
+        apart = [layer for layer in layers if not any(layer is own for own in self.layers)]
+        for layer in apart:
+            if not layer._outbound_nodes:
+                self._insert(*nest.flatten(layer._inbound_nodes[-1].output_tensors))
+
     @property
     def _is_subclassed(self):
         return not self._is_graph_network
+
+    def __setattr__(self, name, value):
+        if "_track" not in self.__dict__ and base_layer.holds_layers(value):
+            raise RuntimeError(
+                "It looks like you are subclassing `Model` and you forgot to call "
+                "`super(YourClass, self).__init__()`. Always start with this line."
+            )
+        super().__setattr__(name, value)
 
     # Layers and weights.
 
@@ -247,6 +298,11 @@ class Network(base_layer.Layer):
             return
         if input_shape is None:
             raise ValueError("Input shape must be defined when calling build on a model subclass network.")
+        if isinstance(input_shape, tensor_shape.Dimension):
+            raise ValueError(
+                "Specified input shape is not one of the valid types. Please specify a batch input shape of type "
+                f"tuple or list of input shapes. User provided input type: {type(input_shape)}"
+            )
         shapes = base_layer_utils.shape_list(input_shape)
         scalars = lambda s: backend.placeholder(
             shape=s.as_list(), dtype=self.dtype or backend.floatx()
@@ -316,13 +372,9 @@ class Network(base_layer.Layer):
                 continue
             of_inputs = nest.map_structure(lambda t: known[id(t)], node.input_tensors)
             result = node.outbound_layer.compute_output_shape(of_inputs)
-            if isinstance(result, (list,)) and len(outputs) > 1:
-                parts = [tensor_shape.TensorShape(s) for s in result]
-            else:
-                parts = [tensor_shape.TensorShape(result)]
+            parts = nest.flatten(base_layer_utils.shape_list(result))
             known.update((id(t), s) for t, s in zip(outputs, parts))
-        found = [known[id(t)] for t in self.outputs]
-        return found[0] if len(found) == 1 else found
+        return nest.pack_sequence_as(self._nested_outputs, [known[id(t)] for t in self.outputs])
 
     def _run_internal_graph(self, inputs, training=None, mask=None):
         flat = nest.flatten(inputs)
@@ -363,18 +415,35 @@ class Network(base_layer.Layer):
         def place(layer, node, tensor):
             return [layer.name, numbers[id(layer)].get(id(layer._inbound_nodes[node]), 0), tensor]
 
+        def argument(value):
+            if hasattr(value, "_keras_history"):
+                return place(*value._keras_history)
+            if isinstance(value, ops.Tensor):
+                value = backend.get_value(value)
+            return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+        def arguments_of(node):
+            arguments = nest.map_structure(argument, node.arguments)
+            if _is_plain(arguments):
+                return arguments
+            logging.warning(
+                "Layer %s was passed non-serializable keyword arguments: %s. They will not be included in the "
+                "serialized model (and thus will be missing at deserialization time).",
+                node.outbound_layer.name,
+                node.arguments,
+            )
+            return {k: v for k, v in arguments.items() if _is_plain(v)}
+
+        def places(tensors, *more):
+            found = nest.map_structure(lambda t: place(*t._keras_history) + list(more), tensors)
+            return found if nest.is_sequence(tensors) else [found]
+
         layers = []
         for layer in self.layers:
             calls = []
             for node in layer._inbound_nodes:
-                if id(node) not in numbers[id(layer)] or not getattr(node, "inbound_layers", None):
-                    continue
-                arguments = {k: v for k, v in node.arguments.items() if _is_plain(v)}
-                call = nest.pack_sequence_as(
-                    node.input_tensors,
-                    [_Place(place(lay, n, t) + [arguments]) for lay, n, t, _ in node.iterate_inbound()],
-                )
-                calls.append([p.value for p in nest.flatten(call)])
+                if id(node) in numbers[id(layer)] and getattr(node, "inbound_layers", None):
+                    calls.append(places(node.input_tensors, arguments_of(node)))
             layers.append(
                 {
                     "name": layer.name,
@@ -386,8 +455,8 @@ class Network(base_layer.Layer):
         return {
             "name": self.name,
             "layers": layers,
-            "input_layers": [place(*c) for c in self._input_coordinates],
-            "output_layers": [place(*c) for c in self._output_coordinates],
+            "input_layers": places(self._nested_inputs),
+            "output_layers": places(self._nested_outputs),
         }
 
     @classmethod
@@ -404,28 +473,39 @@ class Network(base_layer.Layer):
                 0 if isinstance(layer, input_layer_module.InputLayer) else len(layer._inbound_nodes)
             )
             waiting.extend((layer, call) for call in data["inbound_nodes"])
+
+        def tensor(place):
+            nodes, number = made[place[0]]._inbound_nodes, first[place[0]] + place[1]
+            if number >= len(nodes):
+                raise _NotYet
+            return nest.flatten(nodes[number].output_tensors)[place[2]]
+
+        def tensors(places):
+            found = _map_places(tensor, places)
+            return found[0] if isinstance(found, list) and len(found) == 1 else found
+
         while waiting:
             later = []
             for layer, call in waiting:
-                if all(len(made[c[0]]._inbound_nodes) > first[c[0]] + c[1] for c in call):
-                    tensors = [_output_at(made[c[0]], first[c[0]] + c[1], c[2]) for c in call]
-                    kwargs = call[0][3] if len(call[0]) > 3 else {}
-                    layer(tensors[0] if len(tensors) == 1 else tensors, **kwargs)
-                else:
+                arguments = []
+                _map_places(lambda place: arguments.extend(place[3:]), call)  # noqa: B023
+                try:
+                    inputs = tensors(call)
+                    kwargs = _map_places(tensor, arguments[0] if arguments else {})
+                except _NotYet:
                     later.append((layer, call))
+                    continue
+                layer(inputs, **kwargs)
             if len(later) == len(waiting):
                 raise ValueError(f"The layers of {config.get('name')} cannot be connected")
             waiting = later
-        ends = {
-            key: [_output_at(made[c[0]], first[c[0]] + c[1], c[2]) for c in _as_list_of_places(config[key])]
-            for key in ("input_layers", "output_layers")
-        }
-        unwrap = lambda ts: ts[0] if len(ts) == 1 else ts  # noqa: E731
-        return cls(
-            inputs=unwrap(ends["input_layers"]),
-            outputs=unwrap(ends["output_layers"]),
+        model = cls(
+            inputs=tensors(config["input_layers"]),
+            outputs=tensors(config["output_layers"]),
             name=config.get("name"),
         )
+        model._insert_apart(made.values())
+        return model
 
     def to_json(self, **kwargs):
         """The class and the settings as JSON."""
@@ -532,11 +612,20 @@ class Network(base_layer.Layer):
         return hdf5_format.load_weights(self, filepath, by_name)
 
 
-class _Place:
-    """A list that nest takes as one value."""
+class _NotYet(Exception):
+    """A layer that settings name was not called so often yet."""
 
-    def __init__(self, value):
-        self.value = value
+
+def _map_places(fn, value):
+    """fn of the places in a structure of lists and dictionaries: [layer's name, node, tensor(, arguments)]."""
+    if isinstance(value, dict):
+        return {k: _map_places(fn, v) for k, v in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    kinds = [type(v) for v in value[:3]]
+    if kinds == [str, int, int] and len(value) in (3, 4):
+        return fn(value)
+    return type(value)(_map_places(fn, v) for v in value)
 
 
 class _ModelNode:
@@ -551,20 +640,12 @@ class _ModelNode:
         self.input_shapes = unwrap([backend.int_shape(x) for x in inputs])
         self.output_shapes = unwrap([backend.int_shape(x) for x in outputs])
 
-    def iterate_inbound(self):
+    def iterate_inbound(self, include_arguments=False):
         return iter(())
 
 
 def _own_classes(cls):
     return [c for c in cls.__mro__ if not c.__module__.startswith("braid.")]
-
-
-def _output_at(layer, node, tensor):
-    return nest.flatten(layer._inbound_nodes[node].output_tensors)[tensor]
-
-
-def _as_list_of_places(places):
-    return [places] if places and isinstance(places[0], str) else places
 
 
 def _replaced(value, computed):
@@ -583,7 +664,7 @@ def _jsonable(value):
     if hasattr(value, "get_config"):
         return {"class_name": type(value).__name__, "config": value.get_config()}
     if isinstance(value, np.ndarray):
-        return {"type": "ndarray", "value": value.tolist()}
+        return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
     if callable(value):
@@ -618,7 +699,7 @@ def _map_graph(inputs, outputs):
                     raise ValueError(f"The tensor {tensor} at layer {layer.name} is part of a cycle.")
                 found.setdefault(id(layer), (len(found), layer))
                 active.add(id(node))
-                inbound = list(node.iterate_inbound())
+                inbound = list(node.iterate_inbound(include_arguments=True))
             if inbound:
                 (next_layer, n, _, _) = inbound.pop(0)
                 todo.append((layer, node, inbound))
@@ -637,7 +718,7 @@ def _map_graph(inputs, outputs):
         depth = max(depth, layer_depth.get(id(layer), 0))
         layer_depth[id(layer)] = depth
         node_depth[id(node)] = depth
-        for inbound_layer, n, _, _ in node.iterate_inbound():
+        for inbound_layer, n, _, _ in node.iterate_inbound(include_arguments=True):
             before = inbound_layer._inbound_nodes[n]
             node_depth[id(before)] = max(depth + 1, node_depth.get(id(before), 0))
     for t in inputs:
@@ -652,7 +733,7 @@ def _map_graph(inputs, outputs):
     nodes = sorted(order, key=lambda node: -node_depth[id(node)])
     known = {id(t) for t in inputs}
     for node in nodes:
-        for *_, t in node.iterate_inbound():
+        for *_, t in node.iterate_inbound(include_arguments=True):
             if id(t) not in known:
                 raise ValueError(
                     f"Graph disconnected: cannot obtain value for tensor {t} at layer "

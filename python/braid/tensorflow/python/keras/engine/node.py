@@ -2,6 +2,8 @@
 
 import collections
 
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.util import nest
 
 KerasHistory = collections.namedtuple("KerasHistory", ["layer", "node_index", "tensor_index"])
@@ -19,6 +21,11 @@ class Node:
         self.input_tensors = input_tensors
         self.output_tensors = output_tensors
         self.arguments = dict(arguments or {})
+        tensors = [t for t in nest.flatten(self.arguments) if isinstance(t, ops.Tensor)]
+        for t in tensors:
+            if base_layer_utils.needs_keras_history(t):
+                base_layer_utils.create_keras_history(t)
+        self._keras_arguments = [t for t in tensors if hasattr(t, "_keras_history")]
         history = [t._keras_history for t in nest.flatten(input_tensors)]
         pack = lambda part: nest.pack_sequence_as(input_tensors, [h[part] for h in history])  # noqa: E731
         self.inbound_layers, self.node_indices, self.tensor_indices = pack(0), pack(1), pack(2)
@@ -32,14 +39,16 @@ class Node:
             t._keras_history = KerasHistory(outbound_layer, index, i)
         outbound_layer._inbound_nodes.append(self)
 
-    def iterate_inbound(self):
-        """(layer, node index, tensor index, tensor) of each input."""
-        return zip(
+    def iterate_inbound(self, include_arguments=False):
+        """(layer, node index, tensor index, tensor) of each input, also of those among the keyword arguments."""
+        yield from zip(
             nest.flatten(self.inbound_layers),
             nest.flatten(self.node_indices),
             nest.flatten(self.tensor_indices),
             nest.flatten(self.input_tensors),
         )
+        for t in self._keras_arguments if include_arguments else ():
+            yield (*t._keras_history, t)
 
 
 def _shape(tensor):

@@ -4,6 +4,7 @@ compile() builds targets, losses and metrics on the model's outputs. The functio
 and prediction are made at their first use; each runs one batch in Keras' session.
 """
 
+import inspect
 import itertools
 
 import numpy as np
@@ -137,6 +138,7 @@ class Model(Network):
             self._build_total_loss(weighted=False)
         # What is trained is settled here: `trainable` that is set later waits for the next compile.
         self._collected_trainable_weights = self.trainable_weights
+        self._compiled_trainable = [(layer, layer._trainable) for layer in (self, *self.submodules)]
 
     @staticmethod
     def _target_tensors(given, names):
@@ -347,8 +349,25 @@ class Model(Network):
                 )
         self._set_inputs(nest.map_structure(training_utils._as_array, x))
 
-    def _ready(self, x, compiled=True):
-        """Builds what waits for data. Returns the data: a generator whose first batch was looked at is another."""
+    def _check_call_args(self, method):
+        """ValueError: `call` needs more arguments than the inputs and `training`."""
+        parameters = list(inspect.signature(self.call).parameters.values())[1:]
+        more = [
+            p.name
+            for p in parameters
+            if p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD and p.name != "training"
+        ]
+        if more:
+            raise ValueError(
+                f"Models passed to `{method}` can only have `training` and the first argument in `call` as "
+                f"positional arguments, found: {more}."
+            )
+
+    def _ready(self, x, compiled=True, y=None):
+        """Builds what waits for data. Returns the data: a generator whose first batch was looked at is another.
+
+        y: labels, which are built upon if they are tensors.
+        """
         if compiled and not self._is_compiled:
             raise RuntimeError(
                 "You must compile your model before training/testing. Use `model.compile(optimizer, "
@@ -368,6 +387,9 @@ class Model(Network):
             else:
                 self._ensure_inputs(x)
         if compiled and self._endpoints is None:
+            labels = nest.flatten(y)
+            if self._given_targets is None and all(isinstance(t, ops.Tensor) for t in labels):
+                self._given_targets = labels
             self._compile_outputs()
         return x
 
@@ -567,7 +589,14 @@ class Model(Network):
         if self._strategy is not None:
             return list(self._replica_updates)
         mine = {id(u) for m in self._metric_objects for u in m._updates}
-        updates = self.get_updates_for(None) + self.get_updates_for(self.inputs)
+        now = [(layer, layer._trainable) for layer, _ in self._compiled_trainable]
+        try:
+            for layer, value in self._compiled_trainable:
+                layer._trainable = value
+            updates = self.get_updates_for(None) + self.get_updates_for(self.inputs)
+        finally:
+            for layer, value in now:
+                layer._trainable = value
         return [u for u in base_layer._unique(updates) if id(u) not in mine]
 
     def _make_test(self):
@@ -663,6 +692,7 @@ class Model(Network):
         without an end. max_queue_size, workers: how many batches of generators are made ahead, by how many
         threads; in this thread if workers is 0.
         """
+        self._check_call_args("fit")
         if "nb_epoch" in kwargs:
             epochs = kwargs.pop("nb_epoch")
         if kwargs:
@@ -671,7 +701,7 @@ class Model(Network):
         options = dict(
             max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing
         )
-        x = self._ready(x)
+        x = self._ready(x, y=y)
         validation = None
         if validation_data is not None and not (
             isinstance(validation_data, (list, tuple)) and not len(validation_data)
@@ -873,6 +903,7 @@ class Model(Network):
         use_multiprocessing=False,
     ):
         """The loss and the metrics over data, as a list; the loss alone if there are no metrics. See fit."""
+        self._check_call_args("evaluate")
         options = dict(
             max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing
         )
@@ -891,6 +922,7 @@ class Model(Network):
         use_multiprocessing=False,
     ):
         """The outputs for data: an array, or a list of them. See fit."""
+        self._check_call_args("predict")
         options = dict(
             max_queue_size=max_queue_size, workers=workers, use_multiprocessing=use_multiprocessing
         )
@@ -907,13 +939,14 @@ class Model(Network):
         return self._on_batch("test", x, y, sample_weight, None, reset_metrics)
 
     def _on_batch(self, kind, x, y, sample_weight, class_weight, reset_metrics):
+        self._check_call_args(f"{kind}_on_batch")
         if training_utils.is_dataset(x) or training_utils.is_iterator(x):
             batches = training_utils.Batches(
                 self, self._ready(x), y, sample_weight, None, 1, False, class_weight, kind
             )
             inputs, targets, weights, _, _ = next(iter(batches))
         else:
-            self._ready(x)
+            self._ready(x, y=y)
             inputs, targets, weights = self._standardize_user_data(x, y, sample_weight, class_weight)
         values = self._run(kind, inputs, targets, weights)
         if reset_metrics:
@@ -922,6 +955,7 @@ class Model(Network):
 
     def predict_on_batch(self, x):
         """The outputs for a batch."""
+        self._check_call_args("predict_on_batch")
         if training_utils.is_dataset(x) or training_utils.is_iterator(x):
             x = self._ready(x, compiled=False)
             batches = training_utils.Batches(self, x, None, None, None, 1, False, None, "predict")

@@ -48,8 +48,10 @@ def is_generator(x):
     return isinstance(x, data_utils.Sequence) or hasattr(x, "__next__")
 
 
-def standardize_single_array(x):
-    """The array with an axis behind the batch if it has one axis only."""
+def standardize_single_array(x, expected_shape=None):
+    """The array with an axis behind the batch if it has one axis only, and more are expected."""
+    if expected_shape is not None and len(expected_shape) == 1:
+        return x
     if x is None or batch_values.is_composite(x):
         return x
     if len(x.shape) == 1 if x.shape is not None and not _is_unknown(x.shape) else False:
@@ -84,7 +86,8 @@ def standardize_input_data(data, names, shapes=None, check_batch_axis=True, exce
     if isinstance(data, np.lib.npyio.NpzFile):
         data = dict(data)
     if not names:
-        if data is not None and hasattr(data, "__len__") and len(data) and not isinstance(data, dict):
+        given = data if isinstance(data, (list, tuple, np.ndarray)) else ()
+        if len(given) and not any(is_tensor(t) for t in given):
             raise ValueError(
                 f"Error when checking model {exception_prefix}: expected no data, but got: {data}"
             )
@@ -106,7 +109,8 @@ def standardize_input_data(data, names, shapes=None, check_batch_axis=True, exce
     else:
         arrays = [_as_array(data)]
     if len(arrays) == len(names):
-        arrays = [standardize_single_array(_as_array(a)) for a in arrays]
+        wanted = shapes or [None] * len(names)
+        arrays = [standardize_single_array(_as_array(a), s) for a, s in zip(arrays, wanted)]
     else:
         if arrays and _is_value(arrays[0]):
             raise ValueError(

@@ -1,7 +1,7 @@
 """The layers of tf.keras.layers."""
 
 # flake8: noqa
-from braid.tensorflow.python.keras.engine.base_layer import Layer, TensorFlowOpLayer
+from braid.tensorflow.python.keras.engine.base_layer import AddLoss, AddMetric, Layer, TensorFlowOpLayer
 from braid.tensorflow.python.keras.engine.input_layer import Input, InputLayer
 from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.keras.layers.advanced_activations import ELU, LeakyReLU, PReLU, ReLU, Softmax

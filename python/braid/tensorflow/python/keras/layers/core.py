@@ -1,5 +1,10 @@
 """Dense, Dropout, Flatten, for keras and for tf.layers; activations, shapes, masks and functions as layers."""
 
+import sys
+import types
+
+import numpy as np
+
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import smart_cond
 from braid.tensorflow.python.framework import sparse_tensor
@@ -413,20 +418,24 @@ class Lambda(Layer):
     def get_config(self):
         function, kind = self._written(self.function)
         shape, shape_kind = self._written(self._output_shape)
-        return {
+        config = {
             **super().get_config(),
             "function": function,
             "function_type": kind,
             "module": getattr(self.function, "__module__", None),
             "output_shape": shape,
-            "output_shape_type": shape_kind if callable(self._output_shape) else "raw",
-            "output_shape_module": None,
+            "output_shape_type": shape_kind,
+            "output_shape_module": getattr(self._output_shape, "__module__", None),
             "arguments": self.arguments,
         }
+        if self.mask is not None:
+            config["mask"], config["mask_type"] = self._written(self.mask)
+            config["mask_module"] = getattr(self.mask, "__module__", None)
+        return config
 
     @staticmethod
     def _written(fn):
-        if callable(fn) and getattr(fn, "__name__", "") == "<lambda>":
+        if isinstance(fn, types.FunctionType):
             return generic_utils.func_dump(fn), "lambda"
         if callable(fn):
             return fn.__name__, "function"
@@ -435,22 +444,19 @@ class Lambda(Layer):
     @classmethod
     def from_config(cls, config, custom_objects=None):
         config = dict(config)
-        module = config.pop("module", None)
-        config.pop("output_shape_module", None)
-        for key in ("function", "output_shape"):
-            kind = config.pop(key + "_type", "raw")
-            value = config.get(key)
+        for key in ("function", "output_shape", "mask"):
+            module = config.pop("module" if key == "function" else f"{key}_module", None)
+            kind = config.pop(f"{key}_type", "raw")
+            names = {**globals(), **vars(sys.modules.get(module, types)), **(custom_objects or {})}
             if kind == "lambda":
-                config[key] = generic_utils.func_load(value, globs=globals())
+                config[key] = generic_utils.func_load(config[key], globs=names)
             elif kind == "function":
-                import sys
-
-                found = (custom_objects or {}).get(value) or generic_utils.get_custom_objects().get(value)
-                if found is None:
-                    found = getattr(sys.modules.get(module), value, None)
-                if found is None:
-                    raise ValueError(f"Unknown function {value} of a Lambda layer: pass it in custom_objects")
-                config[key] = found
+                config[key] = generic_utils.deserialize_keras_object(
+                    config[key], names, custom_objects, printable_module_name="function in Lambda layer"
+                )
+        for key, value in config.get("arguments", {}).items():
+            if isinstance(value, dict) and value.get("type") == "ndarray":
+                config["arguments"][key] = np.array(value["value"])
         return cls(**config)
 
 

@@ -110,10 +110,15 @@ class Subtract(_Merge):
 
     def build(self, input_shape):
         super().build(input_shape)
-        if len(input_shape) != 2:
+        self._check_count(input_shape)
+
+    @staticmethod
+    def _check_count(inputs):
+        if len(inputs) != 2:
             raise ValueError("A `Subtract` layer should be called on exactly 2 inputs")
 
     def _merge_function(self, inputs):
+        self._check_count(inputs)
         return inputs[0] - inputs[1]
 
 
@@ -184,8 +189,8 @@ class Concatenate(_Merge):
                 )
         self.built = True
 
-    def call(self, inputs):
-        return K.concatenate(list(inputs), axis=self.axis)
+    def _merge_function(self, inputs):
+        return K.concatenate(inputs, axis=self.axis)
 
     def compute_output_shape(self, input_shape):
         shapes = [tensor_shape.TensorShape(s).as_list() for s in input_shape]

@@ -25,6 +25,8 @@ def deserialize(config, custom_objects=None):
         Sequential=sequential.Sequential,
         Functional=training.Model,
         DenseFeatures=dense_features.DenseFeatures,
+        BatchNormalizationV1=layers.BatchNormalization,
+        BatchNormalizationV2=layers.BatchNormalization,
     )
     return generic_utils.deserialize_keras_object(
         config, module_objects=known, custom_objects=custom_objects, printable_module_name="layer"

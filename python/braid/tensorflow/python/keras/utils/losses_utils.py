@@ -4,6 +4,7 @@ from braid.tensorflow.python.distribute import distribution_strategy_context
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import weights_broadcast_ops
 from braid.tensorflow.python.util.tf_export import keras_export
@@ -40,8 +41,17 @@ def squeeze_or_expand_dimensions(y_pred, y_true=None, sample_weight=None):
     if sample_weight is None:
         return (y_pred, y_true) if y_true is not None else (y_pred, None)
     w, p = sample_weight.shape.ndims, y_pred.shape.ndims
-    if w == 0 or w is None or p is None:
+    if w == 0:
         return y_pred, y_true, sample_weight
+    if w is None or p is None:
+        more = array_ops.rank(sample_weight) - array_ops.rank(y_pred)
+        squeeze = lambda: array_ops.squeeze(sample_weight, [-1])  # noqa: E731
+        expand = lambda: array_ops.expand_dims(sample_weight, [-1])  # noqa: E731
+        keep = lambda: array_ops.identity(sample_weight)  # noqa: E731
+        fewer = math_ops.logical_and(math_ops.equal(more, -1), array_ops.rank(sample_weight) > 0)
+        cond = control_flow_ops.cond
+        weight = cond(math_ops.equal(more, 1), squeeze, lambda: cond(fewer, expand, keep))
+        return y_pred, y_true, weight
     if w - p == 1:
         sample_weight = array_ops.squeeze(sample_weight, [-1])
     elif p - w == 1:
