@@ -1,6 +1,8 @@
 """Savers, checkpoints, graphs with collections, saved models: names, files, what is refused."""
 
 import collections
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -11,7 +13,7 @@ import support  # noqa: F401, before the others: where the package is
 import braid
 import braid.tensorflow as tf
 import numpy as np
-from braid.tensorflow.python.tools import freeze_graph, optimize_for_inference_lib
+from braid.tensorflow.python.tools import freeze_graph, optimize_for_inference_lib, saved_model_cli
 from braid.tensorflow.python.training import checkpoint_management
 
 train = tf.train
@@ -363,6 +365,41 @@ class GraphTest(Directory):
 
 
 class SavedModelTest(Directory):
+    def cli(self, *args):
+        """What saved_model_cli prints."""
+        parsed = saved_model_cli.create_parser().parse_args(args)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            parsed.func(parsed)
+        return printed.getvalue()
+
+    def test_the_program_that_shows_and_runs_signatures(self):
+        tf.reset_default_graph()
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        saved = self.path("model")
+        tf.saved_model.simple_save(tf.Session(), saved, {"in": x}, {"out": tf.add(x, 1.0, name="y")})
+        self.assertEqual(
+            self.cli("show", "--dir", saved), "The given SavedModel contains the following tag-sets:\nserve\n"
+        )
+        self.assertIn(
+            "\n  The given SavedModel SignatureDef contains the following output(s):\n    outputs['out'] tensor_info:\n"
+            "        dtype: DT_FLOAT\n        shape: (-1, 2)\n        name: y:0\n  Method name is: tensorflow/serving/",
+            self.cli("show", "--dir", saved, "--all"),
+        )
+        np.savez(self.path("values"), a=np.zeros([1, 2]), b=np.ones([1, 2]))
+        run = ("run", "--dir", saved, "--tag_set", "serve", "--signature_def", "serving_default")
+        for inputs in (f"--inputs=in={self.path('values')}.npz[b]", "--input_exprs=in=np.ones([1, 2])"):
+            made = self.cli(*run, inputs, "--outdir", self.path("made"), "--overwrite")
+            self.assertTrue(made.startswith("Result for output key out:\n[[2. 2.]]\n"), made)
+        self.assertEqual(np.load(self.path("made/out.npy")).tolist(), [[2.0, 2.0]])
+        for error, args in (
+            ("already exists", ("--input_exprs=in=[[1, 1]]", "--outdir", self.path("made"))),
+            ("more than one", (f"--inputs=in={self.path('values')}.npz",)),
+            ("not a valid input key", ("--input_exprs=none=1",)),
+            ("format is incorrect", ("--inputs=in",)),
+        ):
+            with self.subTest(error=error), self.assertRaisesRegex((RuntimeError, ValueError), error):
+                self.cli(*run, *args)
+
     def test_signature_variables_and_files_come_back(self):
         with open(self.path("words"), "w", encoding="utf-8") as f:
             f.write("one")

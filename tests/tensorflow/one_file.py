@@ -74,6 +74,7 @@ class Result(unittest.TestResult):
 ABSENT = re.compile(
     r"""tensorflow\.python\.(
         autograph(\..*)?
+        | debug\.wrappers(\..*)?
         | distribute\.distribute_coordinator
         | eager\.(execution_callbacks|lift_to_graph)
         | framework\.(

@@ -35,8 +35,8 @@ def optimize_for_inference(
     """A frozen graph that computes the same outputs by fewer nodes.
 
     Args:
-      input_node_names: nodes that are fed; they become placeholders of the types placeholder_type_enum (one, or
-        a list).
+      input_node_names: nodes that are fed, which become placeholders.
+      placeholder_type_enum: the type of the placeholders, or a list of types.
       toco_compatible: whether resizing and padding stay nodes of their own, before their convolutions.
     """
     ensure_graph_is_valid(input_graph_def)
