@@ -6,6 +6,7 @@ from inside.
 """
 
 import importlib
+import os
 import sys
 import types
 
@@ -29,6 +30,8 @@ def _find(module, path, name):
         value = getattr(importlib.import_module(f"{__name__}.{place}"), attribute)
         setattr(module, name, value)
         return value
+    if full == "compat.v2":
+        return importlib.import_module(f"{__name__}.compat.v2")
     raise AttributeError(_missing(full))
 
 
@@ -62,8 +65,9 @@ def _make_namespaces():
 
 
 _public = _make_namespaces()
-# tf.compat.v1 is this module: `import tensorflow.compat.v1 as tf`.
+# tf.compat.v1 is this module: `import tensorflow.compat.v1 as tf`. tf.compat.v2 is a package of its own.
 sys.modules[__name__ + ".compat"].v1 = sys.modules[__name__ + ".compat.v1"] = sys.modules[__name__]
+sys.modules[__name__ + ".compat"].__path__ = [os.path.join(os.path.dirname(__file__), "compat")]
 _PACKAGES = ("contrib", "core", "examples", "python")
 
 

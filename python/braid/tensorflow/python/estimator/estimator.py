@@ -101,7 +101,7 @@ class EstimatorV2:
     """
 
     def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
-        self._assert_members_are_not_overridden()
+        self._assert_members_are_not_overridden(self)
         self._config = maybe_overwrite_model_dir_and_session_config(config, model_dir)
         self._train_distribution = self._config.train_distribute
         self._eval_distribution = self._config.eval_distribute
@@ -275,7 +275,9 @@ class EstimatorV2:
                         for i in range(self._extract_batch_length(values)):
                             yield {key: value[i] for key, value in values.items()}
 
+    @staticmethod
     def _assert_members_are_not_overridden(self):
+        """Static as in TensorFlow: libraries put a function of one argument in its place."""
         allowed = {
             "model_fn",
             "_create_and_assert_global_step",

@@ -2272,7 +2272,11 @@ name_scope_v1 = internal_name_scope_v1 = name_scope
 
 
 class name_scope_v2(name_scope):
+    """A scope of names as TensorFlow 2 has it. ValueError: the name is no string."""
+
     def __init__(self, name):
+        if not isinstance(name, str):
+            raise ValueError("name for name_scope must be a string.")
         super().__init__(name)
 
 

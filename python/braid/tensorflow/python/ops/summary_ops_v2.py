@@ -7,6 +7,7 @@ all_summary_ops().
 
 import contextlib
 import os
+import re
 import threading
 
 from braid.tensorflow.python.framework import constant_op
@@ -24,6 +25,8 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 _SUMMARY_WRITER_INIT_COLLECTION_NAME = "_SUMMARY_WRITER_V2"
 _SUMMARIES = ops.GraphKeys._SUMMARY_COLLECTION
+
+_INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
 
 
 class _State(threading.local):

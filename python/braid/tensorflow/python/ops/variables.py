@@ -119,8 +119,37 @@ class VariableMetaclass(type):
             shape=shape,
         )
 
-    def _variable_v2_call(cls, *args, **kwargs):
-        return cls._variable_v1_call(*args, **kwargs)
+    def _variable_v2_call(
+        cls,
+        initial_value=None,
+        trainable=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        import_scope=None,
+        constraint=None,
+        synchronization=VariableSynchronization.AUTO,
+        aggregation=VariableAggregation.NONE,
+        shape=None,
+    ):
+        """tf.compat.v2.Variable(...): a variable that is a resource."""
+        return cls._variable_v1_call(
+            initial_value,
+            trainable,
+            validate_shape=validate_shape,
+            caching_device=caching_device,
+            name=name,
+            variable_def=variable_def,
+            dtype=dtype,
+            import_scope=import_scope,
+            constraint=constraint,
+            use_resource=True,
+            synchronization=synchronization,
+            aggregation=aggregation,
+            shape=shape,
+        )
 
 
 class Variable(trackable.Trackable, metaclass=VariableMetaclass):

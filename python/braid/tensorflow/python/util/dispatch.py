@@ -1,7 +1,5 @@
 """Functions that other functions take the place of for some types: of ragged tensors, and the program's own."""
 
-import functools
-
 from braid.tensorflow.python.util import tf_decorator
 from braid.tensorflow.python.util import tf_inspect
 
@@ -101,7 +99,6 @@ def _any_ragged(args, kwargs):
 def elementwise(function):
     """A function that makes each element from those at its place; of ragged tensors, from their values."""
 
-    @functools.wraps(function)
     def wrapper(*args, **kwargs):
         if RAGGED_TYPES and _any_ragged(args, kwargs):
             from braid.tensorflow.python.ops.ragged import ragged_dispatch
@@ -109,13 +106,12 @@ def elementwise(function):
             return ragged_dispatch.elementwise(function, args, kwargs)
         return function(*args, **kwargs)
 
-    return wrapper
+    return tf_decorator.make_decorator(function, wrapper)
 
 
 def or_ragged(function):
     """A function that is another one of ragged tensors: that of its name in ops/ragged/ragged_dispatch.py."""
 
-    @functools.wraps(function)
     def wrapper(*args, **kwargs):
         if RAGGED_TYPES and _any_ragged(args, kwargs):
             from braid.tensorflow.python.ops.ragged import ragged_dispatch
@@ -123,4 +119,4 @@ def or_ragged(function):
             return ragged_dispatch.apply(function, args, kwargs)
         return function(*args, **kwargs)
 
-    return wrapper
+    return tf_decorator.make_decorator(function, wrapper)
