@@ -1,11 +1,13 @@
-"""The Pythons of the programs that Braid is measured and tested beside.
+"""The programs that Braid is measured and tested beside.
 
-    peers.py tensorflow|torch
+    peers.py tensorflow|torch|ps_lite
 
-prints the path of a Python that has TensorFlow (build/peers) or PyTorch (build/torch). Each is a virtual
-environment that is made, and filled by pip, when it is first asked for. The exit code is 1 where that is not
-possible."""
+prints the path of a Python that has TensorFlow (build/peers) or PyTorch (build/torch), or of the benchmark
+program of ps-lite (build/ps_lite). Each is made when it is first asked for: a virtual environment that pip
+fills; or the sources of one revision, which git fetches (the variable BRAID_PS_LITE names another place to
+fetch them from) and g++ compiles. The exit code is 1 where that is not possible."""
 
+import glob
 import os
 import subprocess
 import sys
@@ -32,14 +34,15 @@ PEERS = {
     ),
 }
 
+PS_LITE = "https://github.com/dmlc/ps-lite", "15b8adf17e9871ff6112c80e4b290fa38c2b4656"
+
 
 def has(python, modules):
     code = f"import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, {modules!r})))"
     return os.path.exists(python) and subprocess.run([python, "-c", code]).returncode == 0
 
 
-def find(name, log=subprocess.DEVNULL):
-    """The path of a Python that has the peer, or None. PyTorch may be Debian's. What pip says goes to `log`."""
+def find_python(name, log):
     folder, modules, tries = PEERS[name]
     folder = os.path.join(ROOT, "build", folder)
     python = os.path.join(folder, "bin", "python")
@@ -52,6 +55,50 @@ def find(name, log=subprocess.DEVNULL):
         if subprocess.run([python, "-m", "pip", "install", "-q", *wanted], **said).returncode == 0:
             return python
     return PYTHON if name == "torch" and has(PYTHON, modules) else None
+
+
+def fetch(source, revision, folder, said):
+    """Whether `folder` has the sources."""
+    git = ["git", "-C", folder]
+    os.makedirs(folder, exist_ok=True)
+    if subprocess.run([*git, "init", "-q"], **said).returncode:
+        return False
+    if subprocess.run([*git, "cat-file", "-e", revision + "^{commit}"], **said).returncode:
+        subprocess.run([*git, "fetch", "-q", "--depth", "1", source, revision], **said)
+    return subprocess.run([*git, "checkout", "-q", revision], **said).returncode == 0
+
+
+# ps-lite is compiled with the optimization of its own Makefile, and with Debian's ZeroMQ and protobuf.
+def find_ps_lite(log):
+    folder = os.path.join(ROOT, "build", "ps_lite")
+    program = os.path.join(folder, "ps_lite_bench")
+    own = os.path.join(ROOT, "bench", "ps_lite", "ps_lite_bench.cc")
+    parts = own, os.path.join(ROOT, "bench", "bench.h"), os.path.abspath(__file__)
+    if os.path.exists(program) and os.path.getmtime(program) > max(map(os.path.getmtime, parts)):
+        return program
+    said = {"stdout": log, "stderr": log}
+    source, revision = PS_LITE
+    sources = os.path.join(folder, "sources")
+    if not fetch(os.environ.get("BRAID_PS_LITE", source), revision, sources, said):
+        return None
+    src, include = os.path.join(sources, "src"), os.path.join(sources, "include")
+    commands = (
+        ["protoc", f"--cpp_out={src}", f"--proto_path={src}", os.path.join(src, "meta.proto")],
+        ["g++", "-std=c++14", "-O3", "-w", f"-I{include}", f"-I{src}", "-o", program, own],
+    )
+    for command in commands:
+        if command[0] == "g++":
+            files = sorted(glob.glob(os.path.join(src, "*.cc")))
+            command = [*command, *files, "-lzmq", "-lprotobuf", "-pthread"]
+        if subprocess.run(command, **said).returncode:
+            return None
+    return program
+
+
+def find(name, log=subprocess.DEVNULL):
+    """The path of the peer, or None. PyTorch may be Debian's. What the commands that make it say goes to
+    `log`."""
+    return find_ps_lite(log) if name == "ps_lite" else find_python(name, log)
 
 
 if __name__ == "__main__":

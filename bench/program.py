@@ -1,7 +1,7 @@
 """The programs of the benchmarks. Each is started once and works in turns.
 
-A command is the name of a C program, of a PyTorch program (NAME.py), or "braid" or "tensorflow", with which
-front_end.py runs; its arguments follow.
+A command is the name of a C program, of a PyTorch program (NAME.py), of the peer "ps_lite", or "braid" or
+"tensorflow", with which front_end.py runs; its arguments follow.
 
 A program answers "go STEPS" on its standard input with one line: nanoseconds per step. Each has a session
 of its own, so that ending it ends its children too, and each wait for it has a limit. A program of a peer
@@ -32,7 +32,7 @@ class Trouble(Exception):
 
 
 @functools.cache
-def python_of(peer):
+def program_of(peer):
     found = peers.find(peer)
     if not found:
         raise Trouble("skipped", f"{peer} cannot be installed: bench/peers.py {peer} tells why", "")
@@ -42,10 +42,12 @@ def python_of(peer):
 def arguments(bin_dir, words):
     """The words with which a command is started, and whether it is a peer's."""
     if words[0].endswith(".py"):
-        return [python_of("torch"), os.path.join(HERE, words[0]), *words[1:]], True
+        return [program_of("torch"), os.path.join(HERE, words[0]), *words[1:]], True
+    if words[0] == "ps_lite":
+        return [program_of("ps_lite"), *words[1:]], True
     program = os.path.join(HERE, "front_end.py")
     if words[0] == "tensorflow":
-        return [python_of("tensorflow"), program, *words[1:]], True
+        return [program_of("tensorflow"), program, *words[1:]], True
     if words[0] == "braid":
         return [peers.PYTHON, "-m", "braid", program, *words[1:]], False
     return [os.path.join(bin_dir, words[0]), *words[1:]], False

@@ -99,6 +99,12 @@ def of_copy(key, name, size):
     )
 
 
+# A push and a pull of a tensor, each waited for, of ps-lite's rate.
+def of_ps_lite(key, name, size):
+    what = f"push and pull of {name} on one host, rate, of ps-lite's"
+    return ours_and_peer(key, what, 5, f"ps_bench {size}", f"ps_lite {size}", "ms", 1e6, at_most=False)
+
+
 # A sum over processes of one host, of Open MPI's and of gloo's rate.
 def all_reduce(tasks, name, size):
     ours, what = f"collective_bench {tasks} {size}", f"all-reduce of {name}, {tasks} processes, rate of"
@@ -195,6 +201,9 @@ ROWS = [
     of_copy("copy_32m", "32 MB", 32 * MB),
     of_copy("copy_128m", "128 MB", 128 * MB),
     of_copy("copy_1g", "1 GB", 1024 * MB),
+    of_ps_lite("ps_400k", "400 KB", 400_000),
+    of_ps_lite("ps_4m", "4 MB", 4 * MB),
+    of_ps_lite("ps_64m", "64 MB", 64 * MB),
     Row("recv_flat", "RecvTensor: bandwidth of 1 GB, of that of 128 MB", 0.9, False,
         {"ours": f"recv_bench {1024 * MB}", "128 MB": f"recv_bench {128 * MB}"},
         lambda m: [8 * b / a for a, b in zip(m["ours"], m["128 MB"])], ("ours", "128 MB"), "ms", MS),
