@@ -134,6 +134,19 @@ static void large_tensors_are_read_in_both_directions(void **state)
     tear_down(&f);
 }
 
+// The first one comes within a message, and is answered with the offer.
+static void smaller_tensors_are_read_too(void **state)
+{
+    (void)state;
+    fixture f = {0};
+    set_up(&f);
+    for (int i = 0; i < STEPS; i++)
+        run_step(&f, SMALL, (float)i);
+    assert_int_equal(bytes_read(&f, "worker"), (STEPS - 1) * SMALL * sizeof(float));
+    assert_int_equal(bytes_read(&f, "ps"), (STEPS - 1) * SMALL * sizeof(float));
+    tear_down(&f);
+}
+
 static void they_come_over_the_connection_where_it_is_turned_off(void **state)
 {
     (void)state;
@@ -182,6 +195,7 @@ int main(int argc, char **argv)
     if (argc == 3) return serve(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_tensors_are_read_in_both_directions),
+        cmocka_unit_test(smaller_tensors_are_read_too),
         cmocka_unit_test(they_come_over_the_connection_where_it_is_turned_off),
         cmocka_unit_test(tasks_with_certificates_share_memory),
     };

@@ -35,7 +35,7 @@ struct bd_cross_memory {
     // The sender's side.
     bd_mutex mu;
     uint8_t *accepted; // the peer's key, which the peer reads here; written under mu
-    atomic_bool is_accepted;
+    atomic_bool is_accepted, has_asked;
 };
 
 // ---- Beginning and end ----
@@ -186,6 +186,11 @@ void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len
 bool bd_cross_memory_is_accepted(const bd_cross_memory *m)
 {
     return m && atomic_load_explicit(&m->is_accepted, memory_order_relaxed);
+}
+
+bool bd_cross_memory_asks(bd_cross_memory *m)
+{
+    return m && m->host != 0 && !bd_cross_memory_is_accepted(m) && !atomic_exchange(&m->has_asked, true);
 }
 
 void bd_cross_memory_describe(const bd_cross_memory *m, const _Atomic uint64_t *id, const void *data,

@@ -2,8 +2,9 @@
 // with one copy and without the connection: from memory that both have mapped (tensor/shared_memory.h), or
 // by the kernel (process_vm_readv of Linux).
 //
-// A receiver offers to read: with the calls by which it asks for tensors it sends the identity of its host
-// and a key, which it has drawn for this peer. A sender on the same host keeps the key in its memory, and
+// A receiver offers to read: with the calls by which it asks for tensors, and with its answer to a push of a
+// tensor that it could have read, it sends the identity of its host and a key, which it has drawn for this
+// peer. A sender on the same host keeps the key in its memory, and
 // from then on describes large tensors to that receiver by their address. With each tensor the receiver
 // also reads the key, so that no peer can direct it to a process that did not get this key, and then the
 // id of the stored tensor: the sender clears it before it frees the tensor, so what was read before is the
@@ -38,6 +39,9 @@ bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, u
 // The peer's last offer; a length of 0, another host or this process: it has none.
 void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len);
 bool bd_cross_memory_is_accepted(const bd_cross_memory *m); // of NULL: false
+// Whether a large tensor is to be pushed, although there is a way without a call of its own, because the
+// answer may bring an offer: once, unless there is one. Of NULL: false.
+bool bd_cross_memory_asks(bd_cross_memory *m);
 // Where the tensor lies. `id` is constant until the memory of the tensor may be freed or written to, and
 // another value from then on.
 void bd_cross_memory_describe(const bd_cross_memory *m, const _Atomic uint64_t *id, const void *data,

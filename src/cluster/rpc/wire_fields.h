@@ -46,6 +46,7 @@
 #define BD_PUSH_REQUEST_ID 2
 #define BD_PUSH_TENSOR 3
 #define BD_PUSH_REFUSED 1
+#define BD_PUSH_OFFER 2
 
 // TransferRequest.
 #define BD_TRANSFER_INCARNATION 1

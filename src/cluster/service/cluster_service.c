@@ -219,6 +219,13 @@ static braid_code read_push(const bd_message *request, int64_t *step_id, int64_t
                      : BRAID_OK;
 }
 
+static void put_offer(const bd_peer *to, bd_wire_writer *out)
+{
+    uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES];
+    const size_t len = bd_cross_memory_offer(to->memory, offer);
+    if (len) bd_wire_put_bytes(out, BD_PUSH_OFFER, offer, len);
+}
+
 // Takes the tensors of a well-formed request. Writes the response, which lists the refused tensors.
 static braid_code take_pushed(bd_service_env *env, const bd_message *request, int64_t step_id,
                               bd_message *response, braid_status *st)
@@ -227,6 +234,7 @@ static braid_code take_pushed(bd_service_env *env, const bd_message *request, in
     bd_wire_writer out;
     uint32_t field, count = 0;
     bd_wire_type type;
+    const bd_peer *read_from = NULL;
     bd_wire_writer_init(&out, response);
     while (!st->code && bd_wire_next(&in, &field, &type)) {
         if (field != BD_PUSH_TENSOR || type != BD_WIRE_BYTES) {
@@ -235,10 +243,11 @@ static braid_code take_pushed(bd_service_env *env, const bd_message *request, in
         }
         bool is_refused = false;
         bd_wire_get_sub(&in, &tensor);
-        bd_local_worker_take_pushed(env->worker, step_id, tensor, &is_refused, st);
+        bd_local_worker_take_pushed(env->worker, step_id, tensor, &is_refused, &read_from, st);
         if (is_refused) bd_wire_put_uint(&out, BD_PUSH_REFUSED, count);
         count++;
     }
+    if (read_from) put_offer(read_from, &out);
     bd_wire_writer_finish(&out);
     return st->code;
 }

@@ -11,6 +11,7 @@
 #include "cluster/worker/remote_functions.h"
 #include "graph/device_name.h"
 #include "runtime/optimize.h"
+#include "tensor/shared_memory.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -474,7 +475,7 @@ static const bd_peer *pushing_peer(const bd_local_worker *w, const char *text, s
 }
 
 braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
-                                       bool *is_refused, braid_status *st)
+                                       bool *is_refused, const bd_peer **read_from, braid_status *st)
 {
     bd_recv_tensor_response answer;
     char text[BD_RENDEZVOUS_KEY_LEN_MAX + 1];
@@ -491,6 +492,9 @@ braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_w
         text[len] = '\0';
         const bd_rendezvous_key key = bd_rendezvous_key_of(text);
         const bd_peer *peer = pushing_peer(w, text, key.len, st);
+        if (peer && read_from && bd_tensor_is_set(&answer.tensor) &&
+            bd_tensor_bytes(&answer.tensor) >= BD_SHARED_MEMORY_MIN)
+            *read_from = peer;
         if (peer) bd_step_table_push(w->steps, step_id, peer, &key, &answer, is_refused, st);
     }
     bd_recv_tensor_response_fini(&answer);

@@ -75,8 +75,10 @@ void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char
                                  void *arg);
 
 // Takes a tensor that another task pushes: `pushed` is a PushedTensor. *is_refused: see bd_step_table_push.
+// *read_from is set to the sender when the tensor came whole, and is large enough to be read from its memory.
+// Both may be NULL.
 // InvalidArgument when its key does not name this task as the receiver and another task as the sender.
 braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_wire_reader pushed,
-                                       bool *is_refused, braid_status *st);
+                                       bool *is_refused, const bd_peer **read_from, braid_status *st);
 
 #endif

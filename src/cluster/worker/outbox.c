@@ -11,6 +11,7 @@
 #include "cluster/rpc/request_id.h"
 #include "cluster/rpc/wire_fields.h"
 #include "proto/pack.h"
+#include "tensor/shared_memory.h"
 #include <string.h>
 
 // This many bytes are not held back: sending them takes longer than the cost of a call.
@@ -119,14 +120,11 @@ static void fail(bd_outbox *o, const braid_status *why)
 // ---- Pushes ----
 
 // Refused tensors are stored for a RecvTensor: whole, or in chunks.
-static void keep_refused(const push *p, const bd_message *response, braid_status *st)
+static void keep_refused(const push *p, const Braid__PushTensorsResponse *message, braid_status *st)
 {
-    BD_PROTO_ARENA(arena);
-    const Braid__PushTensorsResponse *message =
-        bd_proto_unpack_message(&braid__push_tensors_response__descriptor, response, arena, st);
     const item *i = p->items;
     uint32_t at = 0;
-    for (size_t r = 0; message && !st->code && r < message->n_refused; r++) { // in the order of the tensors
+    for (size_t r = 0; !st->code && r < message->n_refused; r++) { // in the order of the tensors
         for (; i && at < message->refused[r]; at++)
             i = i->next;
         if (!i || at > message->refused[r]) {
@@ -139,6 +137,16 @@ static void keep_refused(const push *p, const bd_message *response, braid_status
         i = i->next;
         at++;
     }
+}
+
+static void read_response(const push *p, const bd_message *response, braid_status *st)
+{
+    BD_PROTO_ARENA(arena);
+    const Braid__PushTensorsResponse *message =
+        bd_proto_unpack_message(&braid__push_tensors_response__descriptor, response, arena, st);
+    if (message && message->offer.len)
+        bd_cross_memory_accept(p->peer->memory, message->offer.data, message->offer.len);
+    if (message) keep_refused(p, message, st);
     if (st->code) bd_status_prefix(st, "%s: the answer of PushTensors: ", p->peer->label);
 }
 
@@ -158,7 +166,7 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
         bd_peer_explain(p->peer, "PushTensors", from, st);
         forget_parts(p);
     } else if (response->bytes) {
-        keep_refused(p, response, st);
+        read_response(p, response, st);
     }
     // If the receiver's step is over, it has failed there and that task reports it, or it does not need the
     // tensor.
@@ -233,13 +241,22 @@ void bd_outbox_put(bd_outbox *o, const bd_peer *peer, const bd_rendezvous_key *k
     if (is_full) bd_outbox_flush(o);
 }
 
+// Tensors that are read from this task's memory, or may be from the next step on, are pushed.
+static bool is_given(const item *i, const bd_peer *peer)
+{
+    if (i->peer != peer) return false;
+    if (i->is_dead) return true;
+    if (bd_tensor_is_chunked(&i->tensor, peer)) return false;
+    return bd_tensor_bytes(&i->tensor) < BD_SHARED_MEMORY_MIN || !bd_cross_memory_asks(peer->memory);
+}
+
 void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out)
 {
     bd_mutex_lock(&o->mu);
     item *given = NULL, **end = &given;
     for (item **at = &o->first; *at;) {
         item *i = *at;
-        if (i->peer == peer && (i->is_dead || !bd_tensor_is_chunked(&i->tensor, peer))) {
+        if (is_given(i, peer)) {
             *at = i->next;
             i->next = NULL;
             *end = i;

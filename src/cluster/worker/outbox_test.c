@@ -20,7 +20,9 @@
 enum {
     STEP = 7,
     HELD_MAX = 4 << 20,
-    LARGE = 3 << 20, // is sent in chunks; two of them exceed HELD_MAX
+    READABLE = 300 << 10, // is read from memory where that is possible
+    OFFER_PROCESS = 8,    // where an offer has the process
+    LARGE = 3 << 20,      // is sent in chunks; two of them exceed HELD_MAX
     PATIENCE_MS = 30000
 };
 
@@ -30,6 +32,7 @@ typedef enum answer {
     REFUSES_THE_SECOND,
     REFUSES_A_THIRD, // of two
     REFUSES_ONE_TWICE,
+    OFFERS, // to read tensors from memory
     FAILS,
     IS_OVER,
     NEVER // ... before its caller has cancelled
@@ -84,6 +87,17 @@ static void give_up(void *arg, bool cancelled)
     bd_incoming_reply(arg, NULL, st);
 }
 
+// As from another process of this host.
+static void put_offer(bd_wire_writer *out)
+{
+    uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES];
+    bd_cross_memory *m = bd_cross_memory_new();
+    assert_int_equal(bd_cross_memory_offer(m, offer), sizeof offer);
+    offer[OFFER_PROCESS] ^= 1;
+    bd_wire_put_bytes(out, BD_PUSH_OFFER, offer, sizeof offer);
+    bd_cross_memory_free(m);
+}
+
 static void reply(bd_incoming *call, answer how)
 {
     BD_STATUS(st);
@@ -93,6 +107,7 @@ static void reply(bd_incoming *call, answer how)
     bd_wire_writer_init(&out, &response);
     if (how == REFUSES_THE_SECOND || how == REFUSES_ONE_TWICE) bd_wire_put_uint(&out, BD_PUSH_REFUSED, 1);
     if (how == REFUSES_ONE_TWICE) bd_wire_put_uint(&out, BD_PUSH_REFUSED, 1);
+    if (how == OFFERS) put_offer(&out);
     if (how == REFUSES_A_THIRD) bd_wire_put_uint(&out, BD_PUSH_REFUSED, 2);
     bd_wire_writer_finish(&out);
     if (how == FAILS) bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "too much");
@@ -286,6 +301,18 @@ static void many_bytes_are_not_held_back(void **state)
     assert_int_equal(f->receivers[0].calls, 1);
 }
 
+static void a_receiver_that_offers_to_read_gets_descriptions(void **state)
+{
+    fixture *f = *state;
+    bd_peers_share_memory(&f->peers, NULL);
+    f->receivers[0].how = OFFERS;
+    put_bytes(f, "a:0", READABLE);
+    bd_rpc_count_wait(&f->peers.calls);
+    put_bytes(f, "b:0", READABLE);
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_string_equal(f->receivers[0].got, "[a:0=0 ][b:0=-2 ]");
+}
+
 // A refused tensor is stored before the end is reported: the step must not end while it is pending.
 static void refused_tensors_wait_for_a_receive(void **state)
 {
@@ -408,13 +435,9 @@ static void an_abort_ends_receives_and_calls_in_progress(void **state)
     assert_int_equal(f->receivers[1].calls, 0);
 }
 
-// The tensors that are sent with the response of RunGraph; large tensors are not.
-static void pending_tensors_can_be_given_to_their_task(void **state)
+// The response of RunGraph, with the tensors that are given to the task 0.
+static receiver give(fixture *f)
 {
-    fixture *f = *state;
-    put(f, 0, "a:0", 1);
-    put(f, 1, "b:0", 2);
-    put(f, 0, "c:0", 3);
     bd_message given;
     bd_message_init(&given);
     bd_wire_writer out;
@@ -431,10 +454,34 @@ static void pending_tensors_can_be_given_to_their_task(void **state)
         note_pushed(&home, tensor);
     }
     bd_message_fini(&given);
+    return home;
+}
+
+// The tensors that are sent with the response of RunGraph; large tensors are not.
+static void pending_tensors_can_be_given_to_their_task(void **state)
+{
+    fixture *f = *state;
+    put(f, 0, "a:0", 1);
+    put(f, 1, "b:0", 2);
+    put(f, 0, "c:0", 3);
+    const receiver home = give(f);
     assert_string_equal(home.got, "a:0=1 c:0=3 ");
     assert_int_equal(finish(f), BRAID_OK);
     assert_int_equal(f->receivers[0].calls, 0);
     assert_string_equal(f->receivers[1].got, "[b:0=2 ]");
+}
+
+// The answer of a push may offer to read such tensors.
+static void the_first_tensor_that_could_be_read_is_pushed(void **state)
+{
+    fixture *f = *state;
+    bd_peers_share_memory(&f->peers, NULL);
+    put_bytes(f, "a:0", READABLE / 3);
+    put_bytes(f, "b:0", READABLE / 3);
+    put(f, 0, "c:0", 3);
+    assert_string_equal(give(f).got, "b:0=0 c:0=3 ");
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_string_equal(f->receivers[0].got, "[a:0=0 ]");
 }
 
 int main(void)
@@ -444,6 +491,7 @@ int main(void)
         TEST(tensors_ready_together_share_one_push_to_each_task),
         TEST(an_empty_outbox_ends_at_once),
         TEST(many_bytes_are_not_held_back),
+        TEST(a_receiver_that_offers_to_read_gets_descriptions),
         TEST(refused_tensors_wait_for_a_receive),
         TEST(a_large_tensor_that_was_refused_is_not_held_twice),
         TEST(a_failure_is_the_executions),
@@ -453,6 +501,7 @@ int main(void)
         TEST(a_cancelled_execution_waits_for_no_answer),
         TEST(an_abort_ends_receives_and_calls_in_progress),
         TEST(pending_tensors_can_be_given_to_their_task),
+        TEST(the_first_tensor_that_could_be_read_is_pushed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -297,7 +297,7 @@ static braid_code read_response_field(bd_wire_reader *in, uint32_t field, bd_wir
         *text = bd_wire_get_string(in, SIZE_MAX - 1, NULL);
     } else if (field == BD_RUN_GRAPH_RESPONSE_PUSHED && type == BD_WIRE_BYTES && run->home) {
         if (bd_wire_get_sub(in, &sub))
-            return bd_local_worker_take_pushed(run->home, run->step_id, sub, NULL, st);
+            return bd_local_worker_take_pushed(run->home, run->step_id, sub, NULL, NULL, st);
     } else if (type == BD_WIRE_BYTES && (field == RESPONSE_RECV || field == RESPONSE_STEP_STATS ||
                                          field == RESPONSE_PARTITION_GRAPH)) {
         if (!bd_wire_get_sub(in, &sub)) return BRAID_OK;
