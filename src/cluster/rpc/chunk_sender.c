@@ -150,13 +150,17 @@ static bool is_by_mpi(const bd_peer *to)
     return to && bd_mpi_size(to->mpi) > 0;
 }
 
+bool bd_tensor_is_read(const braid_tensor *t, const bd_peer *to)
+{
+    if (braid_dtype_size(t->dtype) == 0 || !is_read(to)) return false;
+    const size_t bytes = bd_tensor_bytes(t);
+    return bytes >= DIRECT_MIN || (bytes >= BD_SHARED_MEMORY_MIN && bd_shared_memory_has(t->data));
+}
+
 bool bd_tensor_is_chunked(const braid_tensor *t, const bd_peer *to)
 {
     if (braid_dtype_size(t->dtype) == 0) return false;
-    const size_t bytes = bd_tensor_bytes(t);
-    const bool is_shared = bytes >= BD_SHARED_MEMORY_MIN && bd_shared_memory_has(t->data);
-    return is_large(t) || (is_read(to) && is_shared) ||
-           ((is_read(to) || is_by_mpi(to)) && bytes >= DIRECT_MIN);
+    return is_large(t) || bd_tensor_is_read(t, to) || (is_by_mpi(to) && bd_tensor_bytes(t) >= DIRECT_MIN);
 }
 
 static void unref_buffer(void *owner)

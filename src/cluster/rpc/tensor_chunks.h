@@ -26,6 +26,8 @@ void bd_chunk_store_free(bd_chunk_store *h); // no call is in progress; NULL is 
 
 // Whether a tensor for this receiver (NULL: not known) is worth it.
 bool bd_tensor_is_chunked(const braid_tensor *t, const bd_peer *to);
+// Whether the receiver reads it from memory: then its description is all that is written.
+bool bd_tensor_is_read(const braid_tensor *t, const bd_peer *to);
 // Writes the description and the first chunk, or how else the receiver may get it; stores the tensor (a
 // reference) until a minute after the last fetch of a chunk. Returns its id; 0, with nothing written, when
 // the store is full: the tensor is then sent whole.

@@ -177,15 +177,15 @@ static void pushed(void *arg, bd_message *response, const braid_status *from)
     bd_outbox_unref(o);
 }
 
-// `store` holds a large tensor; NULL: it is sent whole.
-static void put_item(bd_outbox *o, item *i, bd_chunk_store *store, uint32_t field, bd_wire_writer *out)
+static void put_item(bd_outbox *o, item *i, uint32_t field, bd_wire_writer *out)
 {
     if (!i->is_dead) bd_peer_count_sent(i->peer, &i->tensor);
     bd_message message;
     bd_message_init(&message);
     bd_wire_writer writer;
     bd_wire_writer_init(&writer, &message);
-    i->held = bd_recv_tensor_response_put(store, o->step_id, &i->tensor, i->is_dead, i->peer, &writer);
+    i->held =
+        bd_recv_tensor_response_put(o->chunk_store, o->step_id, &i->tensor, i->is_dead, i->peer, &writer);
     bd_wire_put_bytes(&writer, BD_PUSHED_KEY, i->key, i->key_len);
     bd_wire_writer_finish(&writer);
     bd_wire_put_message(out, field, &message);
@@ -204,7 +204,7 @@ static void send_items(bd_outbox *o, const bd_peer *peer, item *items)
     bd_wire_put_uint(&writer, BD_PUSH_STEP_ID, (uint64_t)o->step_id);
     bd_wire_put_uint(&writer, BD_PUSH_REQUEST_ID, (uint64_t)bd_request_id_next());
     for (item *i = items; i; i = i->next)
-        put_item(o, i, o->chunk_store, BD_PUSH_TENSOR, &writer);
+        put_item(o, i, BD_PUSH_TENSOR, &writer);
     bd_wire_writer_finish(&writer);
     bd_rpc_options options = bd_peer_rpc(peer, BD_CLUSTER_SERVICE "PushTensors");
     options.cancellation = o->pushes;
@@ -230,7 +230,7 @@ void bd_outbox_put(bd_outbox *o, const bd_peer *peer, const bd_rendezvous_key *k
     *i = (item){.peer = peer, .is_dead = is_dead, .key_len = key->len};
     bd_tensor_ref(&i->tensor, tensor);
     memcpy(i->key, key->text, key->len + 1);
-    const size_t bytes = is_dead ? 0 : bd_tensor_bytes(tensor);
+    const size_t bytes = is_dead || bd_tensor_is_read(tensor, peer) ? 0 : bd_tensor_bytes(tensor);
     bd_mutex_lock(&o->mu);
     *o->end = i;
     o->end = &i->next;
@@ -241,11 +241,11 @@ void bd_outbox_put(bd_outbox *o, const bd_peer *peer, const bd_rendezvous_key *k
     if (is_full) bd_outbox_flush(o);
 }
 
-// Tensors that are read from this task's memory, or may be from the next step on, are pushed.
+// A large tensor is pushed, unless its receiver reads it from memory, or may after it has answered a push.
 static bool is_given(const item *i, const bd_peer *peer)
 {
     if (i->peer != peer) return false;
-    if (i->is_dead) return true;
+    if (i->is_dead || bd_tensor_is_read(&i->tensor, peer)) return true;
     if (bd_tensor_is_chunked(&i->tensor, peer)) return false;
     return bd_tensor_bytes(&i->tensor) < BD_SHARED_MEMORY_MIN || !bd_cross_memory_asks(peer->memory);
 }
@@ -270,7 +270,7 @@ void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out)
         o->end = &(*o->end)->next;
     bd_mutex_unlock(&o->mu);
     for (item *i = given; i; i = i->next)
-        put_item(o, i, NULL, BD_RUN_GRAPH_RESPONSE_PUSHED, out);
+        put_item(o, i, BD_RUN_GRAPH_RESPONSE_PUSHED, out);
     free_items(given);
 }
 

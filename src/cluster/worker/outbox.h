@@ -26,13 +26,14 @@ bd_outbox *bd_outbox_new(const bd_outbox_options *options);
 void bd_outbox_ref(bd_outbox *o);
 void bd_outbox_unref(bd_outbox *o); // NULL is accepted
 
-// Adds the tensor (a reference is taken). It is sent by bd_outbox_flush, or at once when many tensors are
-// waiting.
+// Adds the tensor (a reference is taken). It is sent by bd_outbox_flush, or at once when many bytes to be
+// sent are waiting.
 void bd_outbox_put(bd_outbox *o, const bd_peer *peer, const bd_rendezvous_key *key,
                    const braid_tensor *tensor, bool is_dead);
 // Pushes the waiting tensors.
 void bd_outbox_flush(bd_outbox *o);
-// Writes the tensors that wait for `peer` as fields BD_RUN_GRAPH_RESPONSE_PUSHED, except large ones.
+// Writes the tensors that wait for `peer` as fields BD_RUN_GRAPH_RESPONSE_PUSHED, except large ones that it
+// does not read from memory.
 void bd_outbox_give(bd_outbox *o, const bd_peer *peer, bd_wire_writer *out);
 // Frees the waiting tensors and cancels the pushes in progress; bd_outbox_finish reports `why`.
 void bd_outbox_abort(bd_outbox *o, const braid_status *why);

@@ -484,6 +484,20 @@ static void the_first_tensor_that_could_be_read_is_pushed(void **state)
     assert_string_equal(f->receivers[0].got, "[a:0=0 ]");
 }
 
+// The response then has their descriptions only.
+static void tensors_that_are_read_can_be_given(void **state)
+{
+    fixture *f = *state;
+    bd_peers_share_memory(&f->peers, NULL);
+    f->receivers[0].how = OFFERS;
+    put_bytes(f, "a:0", READABLE);
+    bd_rpc_count_wait(&f->peers.calls);
+    put_bytes(f, "b:0", LARGE);
+    assert_string_equal(give(f).got, "b:0=-2 ");
+    assert_int_equal(finish(f), BRAID_OK);
+    assert_string_equal(f->receivers[0].got, "[a:0=0 ]");
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -502,6 +516,7 @@ int main(void)
         TEST(an_abort_ends_receives_and_calls_in_progress),
         TEST(pending_tensors_can_be_given_to_their_task),
         TEST(the_first_tensor_that_could_be_read_is_pushed),
+        TEST(tensors_that_are_read_can_be_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
