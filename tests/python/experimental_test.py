@@ -201,6 +201,15 @@ class SmallFunctionsTest(GraphTest):
             session.run(tf.global_variables_initializer())
             self.assertEqual(session.run(made), [[12.0, 9.0], 12.0, 12.0])
 
+    def test_the_gradient_of_a_variable_by_itself(self):
+        v = tf.get_variable("v", initializer=2.0, use_resource=True)
+        with tf.GradientTape() as tape:
+            pass
+        made = tape.gradient(v, v)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            self.assertEqual(session.run(made), 1.0)
+
     def test_a_tape_is_used_once(self):
         with tf.GradientTape() as tape:
             v = tf.Variable(2.0)

@@ -125,6 +125,26 @@ class SignalTest(unittest.TestCase):
         self.check(tf.signal.frame(x, 4, 3, pad_end=True), [[0, 1, 2, 3], [3, 4, 5, 6], [6, 0, 0, 0]])
         self.check(tf.signal.overlap_and_add([[1.0, 2.0], [3.0, 4.0]], 1), [1, 5, 4])
 
+    def test_signals_of_an_unknown_rank(self):
+        x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        unknown = tf.placeholder_with_default(x, None)
+        for got, known in (
+            (tf.signal.frame(unknown, 2, 1, axis=-2), tf.signal.frame(x, 2, 1, axis=1)),
+            (
+                tf.signal.frame(unknown, 3, 2, pad_end=True, axis=tf.constant(1)),
+                tf.signal.frame(x, 3, 2, pad_end=True, axis=1),
+            ),
+            (tf.signal.overlap_and_add(unknown, 2), tf.signal.overlap_and_add(x, 2)),
+            (tf.signal.overlap_and_add(unknown, 4), tf.signal.overlap_and_add(x, 4)),
+            (tf.signal.dct(unknown, type=1), tf.signal.dct(x, type=1)),
+            (tf.signal.dct(unknown, n=6), tf.signal.dct(x, n=6)),
+            (tf.signal.dct(unknown, norm="ortho"), tf.signal.dct(x, norm="ortho")),
+            (tf.signal.idct(unknown), tf.signal.idct(x)),
+            (tf.signal.idct(unknown, norm="ortho"), tf.signal.idct(x, norm="ortho")),
+        ):
+            with tf.Session() as session:
+                np.testing.assert_allclose(*session.run([got, known]), rtol=1e-4, atol=1e-4)
+
 
 if __name__ == "__main__":
     unittest.main()

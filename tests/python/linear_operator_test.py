@@ -122,6 +122,24 @@ class LinearOperatorTest(unittest.TestCase):
                 ):
                     self.check(got, wanted)
 
+    def test_functions_of_linalg_take_operators(self):
+        matrix = np.array([[2.0, 0.5], [0.5, 1.0]])
+        operator = linalg.LinearOperatorFullMatrix(
+            tf.constant(matrix), is_self_adjoint=True, is_positive_definite=True
+        )
+        inverse = np.linalg.inv(matrix)
+        for got, wanted in (
+            (linalg.trace(operator), 3.0),
+            (linalg.diag_part(operator), [2.0, 1.0]),
+            (linalg.det(operator), 1.75),
+            (linalg.logdet(operator), np.log(1.75)),
+            (linalg.solve(operator, matrix), np.eye(2)),
+            (linalg.inv(operator).to_dense(), inverse),
+            (linalg.adjoint(operator).to_dense(), matrix),
+            (linalg.cholesky(operator).to_dense(), np.linalg.cholesky(matrix)),
+        ):
+            self.check(got, wanted)
+
     def test_zeros(self):
         operator = linalg.LinearOperatorZeros(2, 3, [4], is_square=False, is_self_adjoint=False)
         self.check(operator.matmul(tf.ones([3, 5])), np.zeros((4, 2, 5)))

@@ -63,6 +63,12 @@ class VariableTest(VariablesTest):
         np.testing.assert_array_equal(after, [2, 3])
         np.testing.assert_array_equal(gathered, [3])
 
+    def test_the_base_class_makes_resources(self):
+        from braid.tensorflow.python.ops import resource_variable_ops, variables
+
+        self.assertIsInstance(variables.Variable(1.0), resource_variable_ops.ResourceVariable)
+        self.assertNotIsInstance(tf.Variable(1.0), resource_variable_ops.ResourceVariable)
+
     def test_writes_return_the_variable_after_them(self):
         for use_resource in False, True:
             tf.reset_default_graph()

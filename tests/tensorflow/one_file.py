@@ -84,6 +84,7 @@ ABSENT = re.compile(
         | grappler(\..*)?
         | keras\.engine\.training_generator
         | ops\.(cond_v2|while_v2)
+        | ops\.linalg\.(cholesky|matmul|solve)_registrations
         | profiler\.traceme
     )""",
     re.VERBOSE,

@@ -5,6 +5,7 @@ import contextlib
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gradients_impl
+from braid.tensorflow.python.ops import resource_variable_ops
 from braid.tensorflow.python.ops.unconnected_gradients import UnconnectedGradients
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.util import nest
@@ -112,7 +113,7 @@ class GradientTape:
         `output_gradients`: initial gradients in place of ones. RuntimeError: a second call, of a tape that is
         not persistent.
         """
-        targets = nest.flatten(target)
+        targets = [self._value_of(y) for y in nest.flatten(target)]
         compute, known = self._begin(targets, sources)
         initial = [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
         pairs = [(y, g) for y, g, is_known in zip(targets, initial, known) if is_known]
@@ -158,6 +159,18 @@ class GradientTape:
             experimental_use_pfor,
             parallel_iterations,
         )
+
+    def _value_of(self, target):
+        """A variable's value, which is recorded; a tensor."""
+        if not resource_variable_ops.is_resource_variable(target):
+            return target
+        is_recording = self._since is not None
+        if not is_recording:
+            self._start()
+        value = ops.convert_to_tensor(target)
+        if not is_recording:
+            self._stop()
+        return value
 
     def _begin(self, targets, sources):
         """A function and whether each target was recorded: others have no gradients.

@@ -1152,6 +1152,7 @@ def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_va
 
 
 @tf_export("linalg.diag_part", v1=["linalg.diag_part", "matrix_diag_part"])
+@dispatch.add_dispatch_support
 def matrix_diag_part(input, name="diag_part", k=0, padding_value=0):
     """A diagonal, or a band of diagonals, of the matrices in the last two dimensions."""
     if _is_main_diagonal(k, padding_value) and (k, padding_value) == (0, 0):

@@ -973,6 +973,7 @@ def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64
 
 
 @tf_export("linalg.trace", v1=["linalg.trace", "trace"])
+@dispatch.add_dispatch_support
 def trace(x, name=None):
     """The sums of the main diagonals of the matrices in the last two dimensions."""
     with ops.name_scope(name, "Trace", [x]) as name:

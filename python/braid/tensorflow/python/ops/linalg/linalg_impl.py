@@ -9,6 +9,7 @@ from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import gen_linalg_ops
 from braid.tensorflow.python.ops import linalg_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -41,6 +42,7 @@ def __getattr__(name):
 
 
 @tf_export("linalg.logdet")
+@dispatch.add_dispatch_support
 def logdet(matrix, name=None):
     """The logarithms of the determinants of positive definite matrices, by Cholesky's decomposition."""
     with ops.name_scope(name, "logdet", [matrix]):
@@ -50,6 +52,7 @@ def logdet(matrix, name=None):
 
 
 @tf_export("linalg.adjoint")
+@dispatch.add_dispatch_support
 def adjoint(matrix, name=None):
     """The conjugate transposes of the matrices in the last two dimensions."""
     with ops.name_scope(name, "adjoint", [matrix]):

@@ -18,6 +18,7 @@ from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops.linalg import linalg_impl as linalg
 from braid.tensorflow.python.ops.linalg import linear_operator_algebra
 from braid.tensorflow.python.ops.linalg import linear_operator_util
+from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -417,3 +418,44 @@ class LinearOperator(module.Module):
         """The sum of the matrix and a tensor."""
         with self._name_scope(name):
             return self._add_to_tensor(self._argument(x, "x", self.domain_dimension, -1))
+
+
+# Functions of tf.linalg take operators, too.
+
+
+@dispatch.dispatch_for_types(linalg.adjoint, LinearOperator)
+def _adjoint(matrix, name=None):
+    return matrix.adjoint(name or "adjoint")
+
+
+@dispatch.dispatch_for_types(linalg.cholesky, LinearOperator)
+def _cholesky(input, name=None):
+    return input.cholesky(name or "cholesky")
+
+
+@dispatch.dispatch_for_types(linalg.diag_part, LinearOperator)
+def _diag_part(input, name="diag_part", k=0, padding_value=0):
+    return input.diag_part(name)
+
+
+@dispatch.dispatch_for_types(linalg.det, LinearOperator)
+def _det(input, name=None):
+    return input.determinant(name or "det")
+
+
+@dispatch.dispatch_for_types(linalg.inv, LinearOperator)
+def _inv(input, adjoint=False, name=None):
+    inverse = input.inverse(name or "inverse")
+    return inverse.adjoint() if adjoint else inverse
+
+
+@dispatch.dispatch_for_types(linalg.solve, LinearOperator)
+def _solve(matrix, rhs, adjoint=False, name=None):
+    if not isinstance(matrix, LinearOperator):
+        raise ValueError("Passing in `matrix` as a Tensor and `rhs` as a LinearOperator is not supported.")
+    return matrix.solve(rhs, adjoint=adjoint, name=name or "solve")
+
+
+@dispatch.dispatch_for_types(linalg.trace, LinearOperator)
+def _trace(x, name=None):
+    return x.trace(name or "trace")

@@ -9,26 +9,33 @@ from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
-def _matrix(type, n, norm):
-    """The matrix [n, n] by which rows are multiplied."""
+def _matrix(type, norm, n, index, first, cos, sqrt):
+    """The matrix [n, n] by which rows are multiplied, in numpy's or in the graph's arithmetic of doubles.
+
+    index: 0 to n - 1. first: 1 and n - 1 zeros.
+    """
+    j, k = index[:, None], index
     if type == 1:
-        k, j = np.arange(n), np.arange(n)[:, None]
-        matrix = 2 * np.cos(np.pi * j * k / (n - 1))
-        matrix[[0, -1]] /= 2
-        return matrix
-    k, j = np.arange(n), np.arange(n)[:, None]
+        last = first[::-1]
+        return cos(np.pi * j * k / (n - 1)) * (2 - first - last)[:, None]
+    scale = sqrt(0.5 / n) if norm == "ortho" else 1.0
     if type == 2:
-        matrix = 2 * np.cos(np.pi * (2 * j + 1) * k / (2 * n))
-        if norm == "ortho":
-            matrix *= np.sqrt(0.5 / n)
-            matrix[:, 0] *= np.sqrt(0.5)
-        return matrix
-    matrix = 2 * np.cos(np.pi * j * (2 * k + 1) / (2 * n))
-    matrix[0] = 1
-    if norm == "ortho":
-        matrix *= np.sqrt(0.5 / n)
-        matrix[0] = np.sqrt(1.0 / n)
-    return matrix
+        columns = 1 - first * (1 - np.sqrt(0.5)) if norm == "ortho" else 1.0
+        return 2 * cos(np.pi * (2 * j + 1) * k / (2 * n)) * (scale * columns)
+    rows = 2 - first * (2 - np.sqrt(2.0)) if norm == "ortho" else 2 - first
+    return cos(np.pi * j * (2 * k + 1) / (2 * n)) * (scale * rows)[:, None]
+
+
+def _lengthened(x, n):
+    """x with zeros behind where its last dimension is shorter than n."""
+    size = None if x.get_shape().ndims is None else x.get_shape().dims[-1].value
+    if size is not None and size >= n:
+        return x
+    missing = math_ops.maximum(n - array_ops.shape(x)[-1], 0) if size is None else n - size
+    if x.get_shape().ndims is not None:
+        return array_ops.pad(x, [[0, 0]] * (x.get_shape().ndims - 1) + [[0, missing]])
+    others = array_ops.zeros([array_ops.rank(x) - 1, 2], dtypes.int32)
+    return array_ops.pad(x, array_ops.concat([others, [[0, missing]]], 0))
 
 
 def _validate(x, type, n, axis, norm):
@@ -43,12 +50,10 @@ def _validate(x, type, n, axis, norm):
     size = n
     if size is None:
         size = x.get_shape().dims[-1].value if x.get_shape().ndims is not None else None
-    if size is None:
-        raise NotImplementedError("dct: Braid needs to know the length when the graph is built")
     if type == 1:
         if norm == "ortho":
             raise ValueError("Normalization is not supported for the Type-I DCT.")
-        if size < 2:
+        if size is not None and size < 2:
             raise ValueError("Type-I DCT requires the dimension to be greater than one.")
     return size
 
@@ -61,18 +66,24 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
     """
     with ops.name_scope(name, "dct", [input]):
         input = ops.convert_to_tensor(input, dtype=None if hasattr(input, "dtype") else dtypes.float32)
-        n = _validate(input, type, n, axis, norm)
-        size = input.get_shape().dims[-1].value
-        if size is None or size > n:
-            input = input[..., :n]
-            size = input.get_shape().dims[-1].value
-        if size is not None and size < n:
-            rank = input.get_shape().ndims
-            input = array_ops.pad(input, [[0, 0]] * (rank - 1) + [[0, n - size]])
-        matrix = _matrix(type, n, norm).astype(input.dtype.as_numpy_dtype)
+        size = _validate(input, type, n, axis, norm)
+        if n is not None:
+            input = _lengthened(input[..., :n], n)
+        sizes = array_ops.shape(input)
+        if size is not None:
+            n, index = size, np.arange(size, dtype=np.float64)
+            matrix = _matrix(type, norm, n, index, np.eye(1, n)[0], np.cos, np.sqrt)
+            matrix = matrix.astype(input.dtype.as_numpy_dtype)
+        else:
+            n = sizes[-1]
+            index, first = math_ops.range(n), array_ops.one_hot(0, n, dtype=dtypes.float64)
+            index, count = math_ops.cast(index, dtypes.float64), math_ops.cast(n, dtypes.float64)
+            matrix = _matrix(type, norm, count, index, first, math_ops.cos, math_ops.sqrt)
+            matrix = math_ops.cast(matrix, input.dtype)
         flat = math_ops.matmul(array_ops.reshape(input, [-1, n]), matrix)
-        made = array_ops.reshape(flat, array_ops.concat([array_ops.shape(input)[:-1], [n]], 0))
-        made.set_shape(input.get_shape()[:-1].concatenate([n]))
+        made = array_ops.reshape(flat, array_ops.concat([sizes[:-1], [n]], 0))
+        if input.get_shape().ndims is not None:
+            made.set_shape(input.get_shape()[:-1].concatenate([size]))
         return made
 
 

@@ -45,6 +45,7 @@ def _padded(x, rank, lengths, is_half):
 def _forward(op, rank, name, input_tensor, fft_length):
     with ops.name_scope(name, op.__name__, [input_tensor, fft_length]) as name:
         x = ops.convert_to_tensor(input_tensor, preferred_dtype=dtypes.float32)
+        x.shape.with_rank_at_least(rank)
         wide = dtypes.complex128 if x.dtype == dtypes.float64 else dtypes.complex64
         lengths = (
             _lengths_of(x, rank) if fft_length is None else ops.convert_to_tensor(fft_length, dtypes.int32)
@@ -55,6 +56,7 @@ def _forward(op, rank, name, input_tensor, fft_length):
 def _backward(op, rank, name, input_tensor, fft_length):
     with ops.name_scope(name, op.__name__, [input_tensor, fft_length]) as name:
         x = ops.convert_to_tensor(input_tensor, preferred_dtype=dtypes.complex64)
+        x.shape.with_rank_at_least(rank)
         real = dtypes.float64 if x.dtype == dtypes.complex128 else dtypes.float32
         if fft_length is None:
             lengths = _lengths_of(x, rank)

@@ -12,7 +12,7 @@ from braid.tensorflow.python.util.tf_export import tf_export
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     """The coefficients of logarithms of mel spectra [..., bins], as HTK computes them."""
     with ops.name_scope(name, "mfccs_from_log_mel_spectrograms", [log_mel_spectrograms]):
-        spectra = ops.convert_to_tensor(log_mel_spectrograms)
+        spectra = ops.convert_to_tensor(log_mel_spectrograms, dtype=dtypes.float32)
         known = spectra.get_shape().dims[-1].value if spectra.get_shape().ndims else None
         if known == 0:
             raise ValueError("num_mel_bins must be positive. Got: %s" % spectra)

@@ -22,14 +22,17 @@ def overlap_and_add(signal, frame_step, name=None):
         sizes = array_ops.shape(signal)
         frames, length = sizes[-2], sizes[-1]
         total = length + frame_step * (frames - 1)
+        shape, step = signal.get_shape(), tensor_util.constant_value(frame_step)
+        if step is not None and shape.ndims is not None and step == shape.dims[-1].value:  # nothing overlaps
+            return array_ops.reshape(signal, array_ops.concat([sizes[:-2], [total]], 0), name="fast_path")
         starts = array_ops.expand_dims(math_ops.range(frames) * frame_step, 1)
         places = array_ops.reshape(starts + array_ops.expand_dims(math_ops.range(length), 0), [-1])
         rows = array_ops.transpose(array_ops.reshape(signal, [-1, frames * length]))
         sums = array_ops.transpose(math_ops.unsorted_segment_sum(rows, places, total))
         made = array_ops.reshape(sums, array_ops.concat([sizes[:-2], [total]], 0))
-        known = signal.get_shape().as_list()
-        step = tensor_util.constant_value(frame_step)
-        count = None
+        if shape.ndims is None:
+            return made
+        known, count = shape.as_list(), None
         if None not in (known[-1], known[-2], step):
             count = known[-1] + int(step) * (known[-2] - 1)
         made.set_shape(known[:-2] + [count])

@@ -4,6 +4,7 @@ from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops.signal import dct_ops
 from braid.tensorflow.python.ops.signal import fft_ops
 from braid.tensorflow.python.ops.signal import reconstruction_ops
 from braid.tensorflow.python.ops.signal import shape_ops
@@ -89,8 +90,7 @@ def inverse_stft(
             fft_length = _number(fft_length, "fft_length")
         frames = fft_ops.irfft(stfts, [fft_length])
         if frame_length > fft_length:
-            rank = frames.get_shape().ndims
-            frames = array_ops.pad(frames, [[0, 0]] * (rank - 1) + [[0, frame_length - fft_length]])
+            frames = dct_ops._lengthened(frames, frame_length)
         else:
             frames = frames[..., :frame_length]
         if window_fn is not None:
