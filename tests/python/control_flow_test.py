@@ -1,12 +1,14 @@
 # Conditionals, loops and order: values, gradients, and the nodes that TensorFlow 1.15 makes.
 import collections
 import unittest
+from unittest import mock
 
 import support  # noqa: F401, before the others: where the package is
 import numpy as np
 
 import braid.tensorflow as tf
 from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.util import tf_should_use
 
 Pair = collections.namedtuple("Pair", "a b")
 
@@ -417,6 +419,28 @@ class TensorArrayTest(ControlFlowTest):
         got = self.run_([y, tf.gradients(y * y, x)[0]])
         self.assertEqual(got[0].tolist(), [[1, 2], [3, 4], [5, 6], [0, 0], [7, 8]])
         self.assertEqual(got[1].tolist(), [[2, 4], [6, 8]])
+
+    def test_an_element_that_is_written_and_dropped_is_told(self):
+        array = tf.TensorArray(tf.float32, 1)
+        with self.assertLogs("tensorflow", "ERROR") as logs:
+            array.write(0, 1.0)
+        (message,) = logs.output
+        self.assertIn("Object was never used (type <class", message)
+        self.assertIn("array.write(0, 1.0)", message)
+        with mock.patch.object(tf_should_use.tf_logging, "error") as error:
+            array.write(0, 1.0).mark_used()
+            written = array.write(0, 1.0)
+            self.assertIsInstance(written, tf.TensorArray)
+            self.assertEqual(self.run_(written.stack()).tolist(), [1.0])
+            asserted = tf.Assert(True, ["no"])
+            self.assertIsInstance(asserted, tf.Operation)
+            self.assertEqual({self.graph.get_operation_by_name(asserted.name): 1}[asserted], 1)
+            with tf.control_dependencies([asserted]):
+                after = tf.no_op()
+            self.assertEqual([op.name for op in after.control_inputs], ["Assert/Assert"])
+            self.assertIsNone(self.run_(asserted))
+            del written, asserted
+        error.assert_not_called()
 
 
 class MapTest(ControlFlowTest):

@@ -4,6 +4,7 @@ import collections
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops, control_flow_ops, math_ops
+from braid.tensorflow.python.util import tf_should_use
 
 _Resource = collections.namedtuple("_Resource", ["handle", "create", "is_initialized"])
 
@@ -33,6 +34,7 @@ def report_uninitialized_resources(resource_list=None, name="report_uninitialize
         return array_ops.boolean_mask(array_ops.constant([r.handle.name for r in resource_list]), missing)
 
 
+@tf_should_use.should_use_result
 def initialize_resources(resource_list, name="init"):
     """An operation that initializes the resources."""
     if resource_list:

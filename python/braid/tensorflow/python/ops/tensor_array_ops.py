@@ -15,6 +15,7 @@ from braid.tensorflow.python.ops import gen_control_flow_ops
 from braid.tensorflow.python.ops import gen_data_flow_ops
 from braid.tensorflow.python.ops import list_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.util import tf_should_use
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -175,6 +176,7 @@ class TensorArray:
             value.set_shape(self.element_shape)
         return value
 
+    @tf_should_use.should_use_result
     def write(self, index, value, name=None):
         """The array after `value` was written at the index; each is written once."""
         with ops.name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
@@ -232,12 +234,14 @@ class TensorArray:
             value.set_shape([None, *rest.dims])
         return value
 
+    @tf_should_use.should_use_result
     def unstack(self, value, name=None):
         """The array whose elements are the slices of `value` along dimension 0."""
         with ops.name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             count = array_ops.shape(value)[0]
             return self.scatter(indices=math_ops.range(0, count), value=value, name=name)
 
+    @tf_should_use.should_use_result
     def scatter(self, indices, value, name=None):
         """The array after the slices of `value` along dimension 0 were written at the indices."""
         with ops.name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
@@ -251,6 +255,7 @@ class TensorArray:
                 )
             return self._with_flow(flow)
 
+    @tf_should_use.should_use_result
     def split(self, value, lengths, name=None):
         """The array whose elements are parts of `value` along dimension 0, of these lengths."""
         with ops.name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
@@ -273,8 +278,9 @@ class TensorArray:
         return gen_data_flow_ops.tensor_array_size_v3(handle=self._handle, flow_in=self._flow, name=name)
 
     def mark_used(self):
-        """For programs that tell TensorFlow that an array need not be used further: Braid does not ask."""
+        """Has an array count as used, of which nothing else is used (tf_should_use)."""
 
+    @tf_should_use.should_use_result
     def close(self, name=None):
         """The operation that frees the array."""
         return gen_data_flow_ops.tensor_array_close_v3(handle=self._handle, name=name)
@@ -312,6 +318,7 @@ class _ListTensorArray(TensorArray):
                 self._flow, index, self._dtype, element_shape=self.element_shape, name=name
             )
 
+    @tf_should_use.should_use_result
     def write(self, index, value, name=None):
         with ops.name_scope(name, "TensorArrayV2Write", [self._flow, index, value]):
             value = self._to_write(value, 0)
@@ -336,11 +343,13 @@ class _ListTensorArray(TensorArray):
             shape = tensor_shape.TensorShape([None, *shape.dims[1:]])
         return list_ops.tensor_list_concat(self._flow, self._dtype, element_shape=shape, name=name)
 
+    @tf_should_use.should_use_result
     def unstack(self, value, name=None):
         with ops.name_scope(name, "TensorArrayUnstack", [self._flow, value]):
             value = self._to_write(value, 1)
             return self._with_flow(list_ops.tensor_list_from_tensor(value, value.shape[1:]))
 
+    @tf_should_use.should_use_result
     def scatter(self, indices, value, name=None):
         with ops.name_scope(name, "TensorArrayScatter", [self._flow, value, indices]):
             value = self._to_write(value, 1)
@@ -350,6 +359,7 @@ class _ListTensorArray(TensorArray):
                 )
             )
 
+    @tf_should_use.should_use_result
     def split(self, value, lengths, name=None):
         with ops.name_scope(name, "TensorArraySplit", [self._flow, value, lengths]):
             value = ops.convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
@@ -360,6 +370,7 @@ class _ListTensorArray(TensorArray):
     def size(self, name=None):
         return list_ops.tensor_list_length(input_handle=self._flow, name=name)
 
+    @tf_should_use.should_use_result
     def close(self, name=None):
         return gen_control_flow_ops.no_op(name=name)
 

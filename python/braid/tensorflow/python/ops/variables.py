@@ -16,7 +16,7 @@ from braid.tensorflow.python.ops import gen_state_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.training.tracking import base as trackable
-from braid.tensorflow.python.util import compat, object_identity
+from braid.tensorflow.python.util import compat, object_identity, tf_should_use
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
@@ -897,6 +897,7 @@ def variables_initializer(var_list, name="init"):
 
 
 @tf_export(v1=["initialize_variables"])
+@tf_should_use.should_use_result
 def initialize_variables(var_list, name="init"):
     """variables_initializer(), as it was called before."""
     return variables_initializer(var_list, name=name)
@@ -909,6 +910,7 @@ def global_variables_initializer():
 
 
 @tf_export(v1=["initialize_all_variables"])
+@tf_should_use.should_use_result
 def initialize_all_variables():
     """global_variables_initializer(), as it was called before."""
     return global_variables_initializer()
@@ -921,12 +923,14 @@ def local_variables_initializer():
 
 
 @tf_export(v1=["initialize_local_variables"])
+@tf_should_use.should_use_result
 def initialize_local_variables():
     """local_variables_initializer(), as it was called before."""
     return local_variables_initializer()
 
 
 @tf_export(v1=["is_variable_initialized"])
+@tf_should_use.should_use_result
 def is_variable_initialized(variable):
     """A scalar bool tensor: whether the variable has a value."""
     return state_ops.is_variable_initialized(variable)
@@ -943,6 +947,7 @@ def _default_variables(var_list):
 
 
 @tf_export(v1=["assert_variables_initialized"])
+@tf_should_use.should_use_result
 def assert_variables_initialized(var_list=None):
     """An operation that fails (FailedPreconditionError) if a variable has no value. None: none to check."""
     found = _default_variables(var_list)
@@ -956,6 +961,7 @@ def assert_variables_initialized(var_list=None):
 
 
 @tf_export(v1=["report_uninitialized_variables"])
+@tf_should_use.should_use_result
 def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
     """A vector of strings: the names of the variables that have no value."""
     found = _default_variables(var_list)

@@ -433,7 +433,11 @@ def _validate_n_classes(n_classes):
         raise ValueError("n_classes cannot be None")
     if isinstance(n_classes, int) and n_classes <= 2:
         raise ValueError(f"n_classes must be > 2 for multi classification: {n_classes}. ")
-    check_ops.assert_greater(ops.convert_to_tensor(n_classes), 2, message="n_classes must be greater than 2")
+    message = "n_classes must be greater than 2"
+    with ops.control_dependencies(
+        [check_ops.assert_greater(ops.convert_to_tensor(n_classes), 2, message=message)]
+    ):
+        control_flow_ops.no_op()
     return n_classes
 
 

@@ -226,9 +226,8 @@ def _run(call, sample, iters, parallel_iterations):
 
 
 def _kind_of(x):
-    if x is None or isinstance(x, ops.Operation):
-        return type(x)
-    return sparse_tensor.SparseTensor if isinstance(x, sparse_tensor.SparseTensor) else ops.Tensor
+    kinds = (type(None), ops.Operation, sparse_tensor.SparseTensor)
+    return next((kind for kind in kinds if isinstance(x, kind)), ops.Tensor)
 
 
 class _Nothing:
