@@ -26,7 +26,9 @@ extern "C" {
 
 /// What a program wishes; all zero is the default of each. Texts are copied.
 typedef struct braid_run_config_options {
-    /// Where the model is kept. NULL: the model_dir of TF_CONFIG, or else a new temporary directory.
+    /// Where the model is kept. NULL: the model_dir of TF_CONFIG, or else a new temporary directory. Tasks of
+    /// a cluster have the same one only if `braid run` started them all on one host; elsewhere NULL is an
+    /// error.
     const char *model_dir;
     const char *tf_config;        ///< in place of the environment; NULL: the environment
     int64_t random_seed;          ///< of the graphs, if `has_random_seed` (tf_random_seed)

@@ -5,6 +5,7 @@
 #include "base/file_root_variable.h"
 #include "base/host_list.h"
 #include "base/random.h"
+#include "base/run_dir_variable.h"
 #include "base/shared_memory_variables.h"
 #include "base/status.h"
 #include "command.h"
@@ -427,6 +428,28 @@ static int run_program(const run_flags *f, const bd_host_list *hosts, const char
     return code;
 }
 
+// Tells the tasks of this host a temporary directory. They do without one where none can be made.
+static char *make_run_dir(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = bd_asprintf("%s/braid_run_XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
+    if (mkdtemp(dir))
+        setenv(BD_RUN_DIR_VARIABLE, dir, 1);
+    else
+        unsetenv(BD_RUN_DIR_VARIABLE);
+    return dir;
+}
+
+static int run_here_or_on_hosts(const run_flags *f, const bd_host_list *hosts, const char *path, char **argv)
+{
+    unsetenv(BD_RUN_DIR_VARIABLE); // of a run that has started this one
+    char *dir = hosts->len ? NULL : make_run_dir();
+    const int code = run_program(f, hosts, path, argv);
+    if (dir) rmdir(dir); // which does nothing when a task has left files in it
+    bd_free(dir);
+    return code;
+}
+
 static int run_main(int argc, char **argv)
 {
     run_flags f = {.ps = 1, .ps_replicas = 1, .workers = -1, .grace_ms = GRACE_DEFAULT_MS};
@@ -446,7 +469,7 @@ static int run_main(int argc, char **argv)
         c = find_command(argv + f.program);
         const char *name = c.argv[0];
         if (c.path)
-            code = run_program(&f, &hosts, c.path, c.argv);
+            code = run_here_or_on_hosts(&f, &hosts, c.path, c.argv);
         else
             fprintf(stderr, "braid run: no program '%s'%s.\n", name,
                     strchr(name, '/') ? " that can be run" : " beside braid, among its examples, or in PATH");

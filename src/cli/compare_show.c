@@ -53,13 +53,13 @@ static char *write_csv(const bd_compared *c)
 {
     char *path = bd_asprintf("%s/curves.csv", c->dir), *error = NULL;
     FILE *f = fopen(path, "we");
-    if (f) fprintf(f, "algorithm,seconds,steps,updates,bytes,loss\n");
+    if (f) fprintf(f, "algorithm,seconds,steps,updates,bytes,loss,staleness\n");
     for (size_t i = 0; f && i < c->count; i++) {
         const bd_curve *curve = &c->curves[i];
         for (size_t k = 0; k < curve->points.len; k++) {
             const bd_curve_point *p = &curve->points.items[k];
-            fprintf(f, "%s,%.6f,%.0f,%.0f,%.0f,%.7g\n", curve->name, p->seconds, p->steps, p->updates,
-                    p->bytes, bd_curve_smooth(curve, k));
+            fprintf(f, "%s,%.6f,%.0f,%.0f,%.0f,%.7g,%.4g\n", curve->name, p->seconds, p->steps, p->updates,
+                    p->bytes, bd_curve_smooth(curve, k), p->staleness);
         }
     }
     if (!f || fclose(f)) error = bd_asprintf("%s: %s", path, strerror(errno));
@@ -84,58 +84,72 @@ static void write_events(const bd_compared *c, const bd_curve *curve, braid_stat
     bd_free(dir);
 }
 
-// One axis of all curves.
-static double value_of(const bd_curve *c, size_t k, int axis)
+typedef enum quantity {
+    STEPS,
+    SECONDS,
+    MEGABYTES,
+    STALENESS,
+    LOSS
+} quantity;
+
+static double value_of(const bd_curve *c, size_t k, quantity what)
 {
     const bd_curve_point *p = &c->points.items[k];
-    switch (axis) {
-    case 0: return p->steps;
-    case 1: return p->seconds;
-    case 2: return p->bytes / 1e6;
-    default: return bd_curve_smooth(c, k);
+    switch (what) {
+    case STEPS: return p->steps;
+    case SECONDS: return p->seconds;
+    case MEGABYTES: return p->bytes / 1e6;
+    case STALENESS: return p->staleness;
+    case LOSS: break;
     }
+    return bd_curve_smooth(c, k);
 }
 
-static double *values_of(const bd_curve *c, int axis)
+static double *values_of(const bd_curve *c, quantity what)
 {
     double *values = bd_calloc(c->points.len + 1, sizeof *values);
     for (size_t k = 0; k < c->points.len; k++)
-        values[k] = value_of(c, k, axis);
+        values[k] = value_of(c, k, what);
     return values;
 }
 
 static char *draw(const bd_compared *c)
 {
-    static const char *const titles[] = {"Loss over steps", "Loss over time", "Loss over bytes moved"};
-    static const char *const labels[] = {"steps of all workers", "seconds", "MB"};
+    static const struct {
+        const char *title, *x_label, *y_label;
+        quantity x, y;
+    } shown[] = {{"Loss over steps", "steps of all workers", "training loss", STEPS, LOSS},
+                 {"Loss over time", "seconds", "training loss", SECONDS, LOSS},
+                 {"Loss over bytes moved", "MB", "training loss", MEGABYTES, LOSS},
+                 {"Mean staleness so far", "steps of all workers", "updates of others", STEPS, STALENESS}};
     enum {
-        PANELS = 3
+        PANELS = sizeof shown / sizeof *shown
     };
     bd_plot_panel panels[PANELS];
     bd_plot_line *lines[PANELS];
     const int count = (int)c->count;
-    for (int axis = 0; axis < PANELS; axis++) {
-        lines[axis] = bd_calloc((size_t)count, sizeof *lines[axis]);
+    for (int n = 0; n < PANELS; n++) {
+        lines[n] = bd_calloc((size_t)count, sizeof *lines[n]);
         for (int i = 0; i < count; i++) {
             const bd_curve *curve = &c->curves[i];
-            lines[axis][i] = (bd_plot_line){curve->name, values_of(curve, axis), values_of(curve, PANELS),
-                                            curve->points.len};
+            lines[n][i] = (bd_plot_line){curve->name, values_of(curve, shown[n].x),
+                                         values_of(curve, shown[n].y), curve->points.len};
         }
-        panels[axis] = (bd_plot_panel){.title = titles[axis],
-                                       .x_label = labels[axis],
-                                       .y_label = "training loss",
-                                       .log_y = true,
-                                       .lines = lines[axis],
-                                       .count = count};
+        panels[n] = (bd_plot_panel){.title = shown[n].title,
+                                    .x_label = shown[n].x_label,
+                                    .y_label = shown[n].y_label,
+                                    .log_y = shown[n].y == LOSS,
+                                    .lines = lines[n],
+                                    .count = count};
     }
     char *path = bd_asprintf("%s/loss.png", c->dir), *error = bd_plot_png(path, panels, PANELS);
     if (!error) printf("\nThe curves: %s\n", path);
-    for (int axis = 0; axis < PANELS; axis++) {
+    for (int n = 0; n < PANELS; n++) {
         for (int i = 0; i < count; i++) {
-            bd_free((void *)lines[axis][i].x);
-            bd_free((void *)lines[axis][i].y);
+            bd_free((void *)lines[n][i].x);
+            bd_free((void *)lines[n][i].y);
         }
-        bd_free(lines[axis]);
+        bd_free(lines[n]);
     }
     bd_free(path);
     return error;

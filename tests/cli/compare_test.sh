@@ -26,6 +26,8 @@ check "points of both in curves.csv" test "$(cut -d, -f1 "$dir/curves/curves.csv
     "algorithm downpour synchronous "
 check "the loss falls" awk -F, '$1 == "downpour" { if (!first) first = $6; last = $6 }
     END { exit !(last < first / 2) }' "$dir/curves/curves.csv"
+check "the staleness: of synchronous training none, of another some" awk -F, '$1 == "synchronous" && $7 != 0 { bad = 1 }
+    $1 == "downpour" { last = $7 } END { exit !(!bad && last > 0) }' "$dir/curves/curves.csv"
 check "a plot" test "$(head -c 8 "$dir/curves/loss.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a
 check "an event file each" test "$(ls "$dir"/curves/{downpour,synchronous}/events.out.tfevents.* | wc -l)" = 2
 check "the log of a run has its accuracy" grep -q 'test accuracy' "$dir/curves/downpour/log"

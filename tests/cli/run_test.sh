@@ -53,6 +53,18 @@ hosts = [h for v in j.values() for h in v]
 assert all(h.startswith("127.0.0.1:") for h in hosts)
 print(len(j["ps"]), len(j["worker"]), len(set(hosts)), c["task"]["type"], c["task"]["index"])')"
 
+script shares <<'EOS'
+[ "$task" = ps/0 ] || exit 0
+[ -d "$BRAID_RUN_DIR" ] && echo "$BRAID_RUN_DIR"
+[ $# = 0 ] || echo kept >"$BRAID_RUN_DIR/file"
+EOS
+mkdir "$dir/tmp"
+TMPDIR=$dir/tmp run --ps 1 --workers 1 "$dir/shares" >/dev/null
+check "tasks of one host have a directory together, which goes when nothing is in it" "1 0" \
+    "$(grep -c "$dir/tmp/braid_run_" "$dir/out") $(ls "$dir/tmp" | wc -l)"
+TMPDIR=$dir/tmp run --ps 1 --workers 1 "$dir/shares" keep >/dev/null
+check "and stays when something is" kept "$(cat "$dir"/tmp/*/file)"
+
 script evaluates <<'EOS'
 [ "$task" = evaluator/0 ] && echo "$TF_CONFIG"
 exit 0

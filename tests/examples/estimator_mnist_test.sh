@@ -11,10 +11,14 @@ check "a second run resumes" test "$(exit_code estimator_mnist --model_dir="$dir
 check "it makes the missing steps" grep -q "test accuracy after 500 steps" "$dir/out"
 
 cluster() { exit_code braid run --chief --workers 2 --ps 1 --evaluator --timeout 120 estimator_mnist "$@"; }
+temporary() { sed -n 's/.*The model is kept in the temporary directory //p' "$dir/err"; }
 check "a cluster trains and evaluates" test "$(cluster --model_dir="$dir/cluster" --train_steps=600)" = 0
 check "the evaluator evaluates the last checkpoint" \
     grep -qE "^evaluator/0 \| .*Evaluation of .*/model.ckpt-6[0-9][0-9]:" "$dir/err"
 check "and it exports the model" test "$(ls "$dir"/cluster/export/digits/*/saved_model.pb | wc -l)" = 1
-check "a cluster without a directory is an error" test "$(cluster)" = 1
+check "a cluster on this host needs no directory" test "$(TMPDIR=$dir cluster --train_steps=100)" = 0
+check "and says where the model is: $(temporary)" test -f "$(temporary)/checkpoint"
+env='{"cluster": {"ps": ["h:1"], "worker": ["h:2"]}, "task": {"type": "worker", "index": 0}}'
+check "elsewhere it is an error" test "$(TF_CONFIG=$env exit_code estimator_mnist)" = 1
 check "the error says what is missing" grep -q "needs a model directory" "$dir/err"
 [ $failures = 0 ]

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/log.h"
+#include "base/run_dir_variable.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include <braid/monitored_session.h>
@@ -157,12 +158,15 @@ static braid_code take_model_dir(owned_config *o, braid_status *st)
             "the same twice",
             wish, given);
     if (!wish) wish = given;
-    if (!wish && (o->config.is_distributed || is_job(o->config.task_type, "evaluator")))
-        return bd_fail(st, BRAID_INVALID_ARGUMENT,
-                       "A model of several tasks needs a model directory, which all of them see: "
-                       "options.model_dir, or \"model_dir\" in TF_CONFIG");
     if (wish) {
         o->model_dir = bd_strdup(wish);
+    } else if (o->config.is_distributed || is_job(o->config.task_type, "evaluator")) {
+        const char *of_run = getenv(BD_RUN_DIR_VARIABLE);
+        if (!of_run || !of_run[0])
+            return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                           "A model of several tasks needs a model directory, which all of them see: "
+                           "options.model_dir, or \"model_dir\" in TF_CONFIG");
+        o->model_dir = bd_asprintf("%s/model", of_run);
     } else {
         const char *tmp = getenv("TMPDIR");
         o->model_dir = bd_asprintf("%s/braid_model_XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
@@ -171,8 +175,8 @@ static braid_code take_model_dir(owned_config *o, braid_status *st)
                            "Cannot make the temporary model directory '%s': %s. Give options.model_dir, or "
                            "\"model_dir\" in TF_CONFIG",
                            o->model_dir, strerror(errno));
-        bd_warn("The model is kept in the temporary directory %s", o->model_dir);
     }
+    if (!wish && o->config.is_chief) bd_warn("The model is kept in the temporary directory %s", o->model_dir);
     o->config.model_dir = o->config.options.model_dir = o->model_dir;
     return BRAID_OK;
 }

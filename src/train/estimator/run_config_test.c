@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include <braid/run_config.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CLUSTER "{\"cluster\": {\"chief\": [\"a:1\"], \"worker\": [\"b:1\", \"c:1\"], \"ps\": [\"d:1\"]}, "
@@ -102,6 +103,23 @@ static void a_worker_talks_to_the_parameter_servers_and_itself(void **state)
     braid_run_config_free(c);
 }
 
+static void tasks_of_one_run_find_its_temporary_directory(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    setenv("BRAID_RUN_DIR", "/tmp/run", 1);
+    for (int i = 0; i < 2; i++) {
+        braid_run_config *c =
+            braid_run_config_new(&(braid_run_config_options){.tf_config = i ? CLUSTER TASK("evaluator", 0)
+                                                                            : CLUSTER TASK("worker", 1)},
+                                 st);
+        assert_ok(st);
+        assert_string_equal(c->model_dir, "/tmp/run/model");
+        braid_run_config_free(c);
+    }
+    unsetenv("BRAID_RUN_DIR");
+}
+
 static void contradictions_are_refused(void **state)
 {
     (void)state;
@@ -124,6 +142,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_with_tf_config_is_said),
         cmocka_unit_test(settings_come_from_tf_config),
         cmocka_unit_test(a_worker_talks_to_the_parameter_servers_and_itself),
+        cmocka_unit_test(tasks_of_one_run_find_its_temporary_directory),
         cmocka_unit_test(contradictions_are_refused),
     };
     return BD_RUN_TESTS(tests);
