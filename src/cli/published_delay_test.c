@@ -11,13 +11,22 @@
 //          of 800 workers. Its figures are quoted from memory and were not checked against its text: workers
 //          wait for 50 % of the time without delay and for 1.7 % with a bound of 16; the time to compute
 //          rises nearly linearly with the bound; of 0, 1, 2, 4, 8 and 16 a bound of 8 is the best.
-//   [Code] The authors' program, github.com/mli/parameter_server, src/learner/proto/bcd.proto and the
-//          configurations of example/linear: as many blocks of features as an example has features, times 4
-//          by default; a new random order of the blocks in each pass; a learning rate of 1 without delay, and
-//          of 0.9 with a bound of 2.
+//   [Code] The authors' program, github.com/dmlc/parameter_server, in its history of 2014. Its configurations
+//          of the clicks on advertisements, config/ctr_l1lr.config, config/ctr_l1lr.conf and
+//          config/ctr/batch_l1lr.conf, have as many blocks of features as an example has features, times 4
+//          (feature_block_ratio), at a learning rate of 1. They have a bound of 8, and a new random order of
+//          the blocks in each pass, from 1 August (commit 8418928) to 1 September and from 21 September to
+//          18 November (1811417). src/linear_method/darling.cc has the update: a weight changes by no more
+//          than its trust region, which begins at 1, is then twice the last change and 0.1, and at most 5;
+//          second derivatives are bounded from above in that region.
+//   [Talk] Notes of a tutorial by M. Li in 2014, github.com/hxwang/Machine-Learning, MLSS2014-CMU: 4 blocks
+//          for each feature of an example; a delay of about 5, or of 8 for larger data; 170 billion examples
+//          are 636 TB of text, so an example is 3.7 kB. A feature in that text (ParseAdfea of [Code]) is a
+//          number of 64 bits and its group, some 24 bytes: about 150 features in an example.
 //
-// Not published, and varied: why workers wait, and the number of blocks. The examples are generated; how
-// popular features are follows Zipf's law.
+// Not published, and varied: why workers wait, and how many features the examples have. The examples are
+// generated; how popular features are follows Zipf's law. Left out is the filter of [Code], by which weights
+// that stay 0 are not computed.
 #include "base/testing/test.h"
 
 #include "base/alloc.h"
@@ -31,15 +40,18 @@
 enum {
     WORKERS = 100,
     EXAMPLES = 3000,
-    FEATURES = 6000,
-    FEATURES_OF_ONE = 20, // of an example, on average
-    ROUNDS = 4000,        // of each worker that are simulated
-    SEEDS = 8             // sets of examples: times are means over them
+    FEATURES_MOST = 24000,
+    BLOCKS_A_FEATURE = 4, // of an example [Code]
+    PASSES_TO_LEAST = 40, // that are simulated to find the least objective
+    PASSES = 24,          // to reach the goal
+    ROUNDS = 4000,        // of each worker, of which the waiting is told
+    SEEDS_MOST = 8
 };
 
-#define GOAL 1e-3     // how far the objective may be above the least, as a part
-#define PENALTY 0.01  // lambda, as a part of that from which on all weights are 0
-#define STEP_MOST 5.0 // of a weight
+#define GOAL 1e-3       // how far the objective may be above the least, as a part
+#define PENALTY 0.01    // lambda, as a part of that from which on all weights are 0
+#define TRUST_FIRST 1.0 // [Code]
+#define TRUST_MOST 5.0  // [Code]
 
 static const int delays[] = {0, 1, 2, 4, 8, 16};
 static const double rates[] = {1.2, 1, 0.85, 0.7, 0.6, 0.5};
@@ -90,15 +102,15 @@ static void happened(void *arg, bd_cluster_moment what, int worker, double secon
     add_event(t, UPDATE, seconds);
 }
 
-static timeline simulate(const bd_cluster_costs *costs, int delay)
+static timeline simulate(const bd_cluster_costs *costs, int delay, int rounds)
 {
-    timeline t = {.delay = delay, .room = (int64_t)ROUNDS * (WORKERS + 1)};
+    timeline t = {.delay = delay, .room = (int64_t)rounds * (WORKERS + 1)};
     t.events = bd_calloc((size_t)t.room, sizeof *t.events);
     t.at = bd_calloc((size_t)t.room, sizeof *t.at);
     const bd_cluster_plan plan = {
         .ps = 1, .workers = WORKERS, .coordination = BD_BOUNDED_STALENESS, .staleness = delay, .period = 1};
     const bd_cluster_watch watch = {happened, &t};
-    t.waiting = bd_cluster_watch_simulation(costs, &plan, ROUNDS, 1, &watch).waiting;
+    t.waiting = bd_cluster_watch_simulation(costs, &plan, rounds, 1, &watch).waiting;
     return t;
 }
 
@@ -128,8 +140,13 @@ typedef struct entry { // a feature of an example; its value is 1
     int feature, example;
 } entry;
 
+typedef struct shape {
+    int features;        // of all examples
+    int features_of_one; // of an example, on average
+} shape;
+
 typedef struct data {
-    int blocks;
+    int features, blocks;
     int *start; // of the entries of block b on worker w: [b * WORKERS + w]
     entry *entries;
     signed char label[EXAMPLES]; // 1 or -1
@@ -142,14 +159,19 @@ static double normal(bd_rng *r)
     return sqrt(-2 * log(u)) * cos(2 * M_PI * bd_rng_double(r));
 }
 
-static int block_of(int feature, int blocks)
+static int blocks_of(shape s)
 {
-    return (int)((int64_t)feature * blocks / FEATURES);
+    return BLOCKS_A_FEATURE * s.features_of_one;
 }
 
-static int first_of_block(int block, int blocks)
+static int block_of(const data *d, int feature)
 {
-    return (int)(((int64_t)block * FEATURES + blocks - 1) / blocks);
+    return (int)((int64_t)feature * d->blocks / d->features);
+}
+
+static int first_of_block(const data *d, int block)
+{
+    return (int)(((int64_t)block * d->features + d->blocks - 1) / d->blocks);
 }
 
 static int worker_of(int example)
@@ -158,17 +180,17 @@ static int worker_of(int example)
 }
 
 // Popularities c / rank, of which none is above a half, in random order.
-static void draw_popularities(bd_rng *r, double popularity[FEATURES])
+static void draw_popularities(bd_rng *r, shape s, double popularity[])
 {
-    double low = 0, high = FEATURES;
+    double low = 0, high = s.features;
     for (int step = 0; step < 60; step++) {
         const double c = (low + high) / 2;
         double sum = 0;
-        for (int j = 0; j < FEATURES; j++)
+        for (int j = 0; j < s.features; j++)
             sum += popularity[j] = fmin(0.5, c / (j + 1));
-        *(sum < FEATURES_OF_ONE ? &low : &high) = c;
+        *(sum < s.features_of_one ? &low : &high) = c;
     }
-    for (int j = FEATURES - 1; j > 0; j--) {
+    for (int j = s.features - 1; j > 0; j--) {
         const int other = (int)bd_rng_below(r, (uint64_t)j + 1);
         const double kept = popularity[j];
         popularity[j] = popularity[other];
@@ -178,7 +200,7 @@ static void draw_popularities(bd_rng *r, double popularity[FEATURES])
 
 static int slot_of(const data *d, const entry *e)
 {
-    return block_of(e->feature, d->blocks) * WORKERS + worker_of(e->example);
+    return block_of(d, e->feature) * WORKERS + worker_of(e->example);
 }
 
 // Puts the entries in the order of blocks, and of workers within a block.
@@ -199,19 +221,19 @@ static void sort_entries(data *d, const entry *drawn, int count)
 }
 
 // Labels follow a logistic model, in which 30 % of the features count.
-static data draw_data(int blocks, uint64_t seed)
+static data draw_data(shape s, uint64_t seed)
 {
-    data d = {.blocks = blocks};
+    data d = {.features = s.features, .blocks = blocks_of(s)};
     bd_rng rng = bd_rng_init(seed);
-    double popularity[FEATURES], weight[FEATURES], gradient[FEATURES] = {0};
-    draw_popularities(&rng, popularity);
-    for (int j = 0; j < FEATURES; j++)
+    double popularity[FEATURES_MOST], weight[FEATURES_MOST], gradient[FEATURES_MOST] = {0};
+    draw_popularities(&rng, s, popularity);
+    for (int j = 0; j < s.features; j++)
         weight[j] = bd_rng_double(&rng) < 0.3 ? 1.5 * normal(&rng) : 0;
     BD_ARRAY(entry) drawn = {0};
     for (int i = 0; i < EXAMPLES; i++) {
         const size_t first = drawn.len;
         double margin = 0;
-        for (int j = 0; j < FEATURES; j++) {
+        for (int j = 0; j < s.features; j++) {
             if (bd_rng_double(&rng) >= popularity[j]) continue;
             const entry e = {j, i};
             bd_array_push(&drawn, e);
@@ -221,7 +243,7 @@ static data draw_data(int blocks, uint64_t seed)
         for (size_t e = first; e < drawn.len; e++)
             gradient[drawn.items[e].feature] += 0.5 * d.label[i];
     }
-    for (int j = 0; j < FEATURES; j++)
+    for (int j = 0; j < s.features; j++)
         d.lambda = fmax(d.lambda, PENALTY * fabs(gradient[j]));
     sort_entries(&d, drawn.items, (int)drawn.len);
     bd_array_free(&drawn);
@@ -240,10 +262,11 @@ typedef struct training {
     const data *data;
     int delay;
     double rate;
-    double weight[FEATURES], margin[EXAMPLES];
-    // Of the iterations in progress: sums of first and second derivatives. Those of iteration k are at
-    // k % (delay + 1).
-    double first[DELAY_MOST + 1][FEATURES], second[DELAY_MOST + 1][FEATURES];
+    double weight[FEATURES_MOST], margin[EXAMPLES];
+    double trust[FEATURES_MOST]; // how far a weight may change
+    // Of the iterations in progress: sums of first derivatives, and of bounds of second ones. Those of
+    // iteration k are at k % (delay + 1).
+    double first[DELAY_MOST + 1][FEATURES_MOST], second[DELAY_MOST + 1][FEATURES_MOST];
     int begun[WORKERS]; // iterations
     int applied;
     bd_rng rng;
@@ -266,7 +289,8 @@ static int block_of_iteration(training *t, int k)
     return t->orders[pass % 2 * blocks + k % blocks];
 }
 
-// A worker's derivatives of the loss, sum of log(1 + exp(-label * margin)), by the weights of a block.
+// A worker's derivatives of the loss, sum of log(1 + exp(-label * margin)), by the weights of a block. The
+// second one grows by no more than a factor of exp(trust) within the trust region, to no more than 1/4.
 static void compute_gradient(training *t, int worker)
 {
     const data *d = t->data;
@@ -276,27 +300,28 @@ static void compute_gradient(training *t, int worker)
         const entry *x = &d->entries[e];
         const double label = d->label[x->example], wrong = 1 / (1 + exp(label * t->margin[x->example]));
         first[x->feature] -= label * wrong;
-        second[x->feature] += wrong * (1 - wrong);
+        second[x->feature] += fmin(wrong * (1 - wrong) * exp(t->trust[x->feature]), 0.25);
     }
 }
 
 // The least of g s + u s^2 / 2 + lambda |w + s|, for the step s.
-static double proximal_step(double g, double u, double lambda, double w)
+static double proximal_step(double g, double u, double lambda, double w, double trust)
 {
     const double moved = u * w - g;
     const double to = moved > lambda ? (moved - lambda) / u : moved < -lambda ? (moved + lambda) / u : 0;
-    return fmax(-STEP_MOST, fmin(STEP_MOST, to - w));
+    return fmax(-trust, fmin(trust, to - w));
 }
 
 static void update_weights(training *t)
 {
     const data *d = t->data;
     const int b = block_of_iteration(t, t->applied), turn = t->applied++ % (t->delay + 1);
-    double step[FEATURES];
-    for (int j = first_of_block(b, d->blocks); j < first_of_block(b + 1, d->blocks); j++) {
+    double step[FEATURES_MOST];
+    for (int j = first_of_block(d, b); j < first_of_block(d, b + 1); j++) {
         const double u = t->second[turn][j] / t->rate;
-        step[j] = u > 0 ? proximal_step(t->first[turn][j], u, d->lambda, t->weight[j]) : 0;
+        step[j] = u > 0 ? proximal_step(t->first[turn][j], u, d->lambda, t->weight[j], t->trust[j]) : 0;
         t->weight[j] += step[j];
+        t->trust[j] = fmin(TRUST_MOST, 2 * fabs(step[j]) + 0.1);
         t->first[turn][j] = t->second[turn][j] = 0;
     }
     for (int e = d->start[b * WORKERS]; e < d->start[(b + 1) * WORKERS]; e++)
@@ -310,7 +335,7 @@ static double objective(const training *t)
         const double z = -t->data->label[i] * t->margin[i];
         sum += fmax(z, 0) + log1p(exp(-fabs(z)));
     }
-    for (int j = 0; j < FEATURES; j++)
+    for (int j = 0; j < t->data->features; j++)
         sum += t->data->lambda * fabs(t->weight[j]);
     return sum;
 }
@@ -328,6 +353,8 @@ static outcome train(const data *d, const timeline *when, double rate, double go
     t->delay = when->delay;
     t->rate = rate;
     t->rng = bd_rng_init(7);
+    for (int j = 0; j < d->features; j++)
+        t->trust[j] = TRUST_FIRST;
     t->orders = bd_calloc(2 * (size_t)d->blocks, sizeof *t->orders);
     outcome o = {.least = INFINITY};
     const double most = 2 * objective(t); // it diverges
@@ -354,76 +381,73 @@ static outcome train(const data *d, const timeline *when, double rate, double go
 
 // By the delay: means over the sets of examples, at the best learning rate.
 typedef struct curve {
-    double iterations[DELAYS], seconds[DELAYS], rate[DELAYS], waiting[DELAYS];
+    double iterations[DELAYS], seconds[DELAYS];
     int best; // its index
 } curve;
 
-// Trains with each learning rate, from the highest on.
-static void train_all(curve *c, int i, const data sets[SEEDS], const double least[SEEDS],
-                      const timeline *when)
-{
-    c->seconds[i] = INFINITY;
-    for (int r = 0; r < RATES; r++) {
-        outcome mean = {0};
-        bool reached = true;
-        for (int s = 0; s < SEEDS && reached; s++) {
-            const outcome o = train(&sets[s], when, rates[r], least[s] * (1 + GOAL));
-            reached = o.iterations > 0;
-            mean.iterations += o.iterations / SEEDS;
-            mean.seconds += o.seconds / SEEDS;
-        }
-        if (!reached) continue;
-        if (mean.seconds >= c->seconds[i]) return; // lower rates take longer still
-        c->seconds[i] = mean.seconds;
-        c->iterations[i] = mean.iterations;
-        c->rate[i] = rates[r];
-    }
-}
-
 typedef struct experiment {
-    timeline when[DELAYS];
-    double least[SEEDS]; // objectives
+    shape shape;
+    int seeds; // sets of examples: times are means over them
+    data sets[SEEDS_MOST];
+    double least[SEEDS_MOST]; // objectives
 } experiment;
 
-static experiment *begin(const cause *why)
+static experiment *begin(shape s, int seeds)
 {
     experiment *x = bd_calloc(1, sizeof *x);
-    print_message("  %s:\n", why->name);
-    for (int i = 0; i < DELAYS; i++)
-        x->when[i] = simulate(&why->costs, delays[i]);
-    for (int s = 0; s < SEEDS; s++) {
-        data d = draw_data(4 * FEATURES_OF_ONE, (uint64_t)s);
-        x->least[s] = train(&d, &x->when[0], 1, 0).least; // in some forty passes
-        data_fini(&d);
+    x->shape = s;
+    x->seeds = seeds;
+    // Any times will do: the order of the iterations is the same without delay.
+    timeline when = simulate(&causes[0].costs, 0, PASSES_TO_LEAST * blocks_of(s));
+    for (int i = 0; i < seeds; i++) {
+        x->sets[i] = draw_data(s, (uint64_t)i);
+        x->least[i] = train(&x->sets[i], &when, 1, 0).least;
     }
+    timeline_fini(&when);
     return x;
 }
 
 static void end(experiment *x)
 {
-    for (int i = 0; i < DELAYS; i++)
-        timeline_fini(&x->when[i]);
+    for (int i = 0; i < x->seeds; i++)
+        data_fini(&x->sets[i]);
     bd_free(x);
 }
 
-static curve train_in_blocks(const experiment *x, int blocks)
+// Trains with each learning rate, from the highest on.
+static void train_at_best_rate(const experiment *x, curve *c, int i, const timeline *when)
 {
-    data sets[SEEDS];
-    curve c = {0};
-    for (int s = 0; s < SEEDS; s++)
-        sets[s] = draw_data(blocks, (uint64_t)s);
-    print_message("   %d blocks:\n", blocks);
-    for (int i = 0; i < DELAYS; i++) {
-        train_all(&c, i, sets, x->least, &x->when[i]);
-        c.waiting[i] = x->when[i].waiting;
-        if (c.seconds[i] < c.seconds[c.best]) c.best = i;
-        print_message(
-            "    delay %2d: rate %.2f, %5.0f iterations (%.2f times), waiting %4.1f %%, time %5.0f\n",
-            delays[i], c.rate[i], c.iterations[i], c.iterations[i] / c.iterations[0], 100 * c.waiting[i],
-            c.seconds[i]);
+    double best_rate = 0;
+    c->seconds[i] = INFINITY;
+    for (int r = 0; r < RATES; r++) {
+        outcome mean = {0};
+        bool reached = true;
+        for (int s = 0; s < x->seeds && reached; s++) {
+            const outcome o = train(&x->sets[s], when, rates[r], x->least[s] * (1 + GOAL));
+            reached = o.iterations > 0;
+            mean.iterations += o.iterations / x->seeds;
+            mean.seconds += o.seconds / x->seeds;
+        }
+        if (!reached) continue;
+        if (mean.seconds >= c->seconds[i]) break; // lower rates take longer still
+        c->seconds[i] = mean.seconds;
+        c->iterations[i] = mean.iterations;
+        best_rate = rates[r];
     }
-    for (int s = 0; s < SEEDS; s++)
-        data_fini(&sets[s]);
+    print_message("    delay %2d: rate %.2f, %5.0f iterations (%.2f times), time %5.0f\n", delays[i],
+                  best_rate, c->iterations[i], c->iterations[i] / c->iterations[0], c->seconds[i]);
+}
+
+static curve train_for(const experiment *x, const cause *why)
+{
+    curve c = {0};
+    print_message("  %s, %d features in an example:\n", why->name, x->shape.features_of_one);
+    for (int i = 0; i < DELAYS; i++) {
+        timeline when = simulate(&why->costs, delays[i], PASSES * blocks_of(x->shape));
+        train_at_best_rate(x, &c, i, &when);
+        timeline_fini(&when);
+        if (c.seconds[i] < c.seconds[c.best]) c.best = i;
+    }
     return c;
 }
 
@@ -434,59 +458,66 @@ enum {
     EIGHT = 4,
     SIXTEEN = 5
 };
-static void check_waiting(const curve *c)
+
+static void waiting_falls_from_a_half_to_less_than_a_twentieth(void **state)
 {
-    check_between(c->waiting[NONE], 0.49, 0.52, "waiting without delay (input)");
-    check_between(c->waiting[FOUR], 0.04, 0.2, "waiting with a delay of 4");
-    check_between(c->waiting[EIGHT], 0.02, 0.05, "waiting with a delay of 8 (published: below 5 %)");
-    check_between(c->waiting[SIXTEEN], 0.01, 0.02, "waiting with a delay of 16 (published: 1.7 %)");
+    (void)state;
+    for (size_t w = 0; w < BD_COUNTOF(causes); w++) {
+        double waiting[DELAYS];
+        print_message("  %s: waiting", causes[w].name);
+        for (int i = 0; i < DELAYS; i++) {
+            timeline t = simulate(&causes[w].costs, delays[i], ROUNDS);
+            waiting[i] = t.waiting;
+            timeline_fini(&t);
+            print_message(" %.1f %%%s", 100 * waiting[i], i < DELAYS - 1 ? "," : "\n");
+        }
+        check_between(waiting[NONE], 0.49, 0.52, "waiting without delay (input)");
+        check_between(waiting[FOUR], 0.04, 0.2, "waiting with a delay of 4");
+        check_between(waiting[EIGHT], 0.02, 0.05, "waiting with a delay of 8 (published: below 5 %)");
+        check_between(waiting[SIXTEEN], 0.01, 0.02, "waiting with a delay of 16 (published: 1.7 %)");
+    }
 }
 
 // Older gradients need more iterations, also at the best learning rate for them. Published: the time to
 // compute rises nearly linearly.
-static void check_iterations(const curve *c, double most)
+static void check_iterations(const curve *c)
 {
-    assert_true(c->iterations[SIXTEEN] > c->iterations[FOUR]);
-    check_between(c->iterations[SIXTEEN] / c->iterations[NONE], 1.02, most, "iterations with a delay of 16");
-    assert_true(c->rate[SIXTEEN] <= c->rate[NONE]);
+    assert_true(c->iterations[EIGHT] > c->iterations[FOUR]);
+    assert_true(c->iterations[SIXTEEN] > c->iterations[EIGHT]);
+    check_between(c->iterations[SIXTEEN] / c->iterations[NONE], 1.3, 2.2, "iterations with a delay of 16");
 }
 
 // The best delay is neither the shortest nor the longest, and 8 is not far from it.
-static void check_best(const curve *c, int least, int most)
+static void check_best(const curve *c, int least, int most, double most_times)
 {
     check_between(delays[c->best], least, most, "best delay (published 8)");
-    check_between(c->seconds[EIGHT] / c->seconds[c->best], 1, 1.3, "time with a delay of 8 over the best");
+    check_between(c->seconds[EIGHT] / c->seconds[c->best], 1, most_times, "time with 8 over the best");
     check_between(c->seconds[EIGHT] / c->seconds[NONE], 0.5, 0.85, "time with a delay of 8 over none");
 }
 
-// A long delay hides a single gradient that takes long, and blocks without much in common bear it. With
-// larger blocks, as [Code] makes them by default, 4 is the best, and with smaller ones 16.
-static void a_delay_of_eight_is_the_best_of_small_blocks_when_few_gradients_are_slow(void **state)
+// When all gradients differ, a delay of 4 has ended most of the waiting already.
+static void a_delay_of_two_or_four_is_the_best_of_small_examples(void **state)
 {
     (void)state;
-    static const struct {
-        int blocks, least, most; // delays
-    } rows[] = {{80, 4, 4}, {160, 4, 8}, {320, 8, 8}, {640, 8, 16}};
-    experiment *x = begin(&causes[1]);
-    for (size_t i = 0; i < BD_COUNTOF(rows); i++) {
-        const curve c = train_in_blocks(x, rows[i].blocks);
-        check_waiting(&c);
-        check_iterations(&c, 2.3);
-        check_best(&c, rows[i].least, rows[i].most);
+    experiment *x = begin((shape){.features = 6000, .features_of_one = 20}, 8);
+    for (size_t w = 0; w < BD_COUNTOF(causes); w++) {
+        const curve c = train_for(x, &causes[w]);
+        check_iterations(&c);
+        check_best(&c, 2, 4, 1.2);
     }
     end(x);
 }
 
-// A bound of 4 has ended most of the waiting already.
-static void a_delay_of_two_or_four_is_the_best_when_all_gradients_differ(void **state)
+// A long delay hides a single gradient that takes long, and costs fewer iterations with more features in an
+// example, of which more are rare. With as many as the examples of [PS] have, 8 and 4 are nearly the same.
+static void a_delay_of_eight_is_as_good_as_the_best_of_large_examples(void **state)
 {
     (void)state;
-    experiment *x = begin(&causes[0]);
-    for (int blocks = 80; blocks <= 320; blocks *= 2) {
-        const curve c = train_in_blocks(x, blocks);
-        check_waiting(&c);
-        check_iterations(&c, 2);
-        check_best(&c, 2, 4);
+    experiment *x = begin((shape){.features = FEATURES_MOST, .features_of_one = 160}, 3);
+    for (size_t w = 0; w < BD_COUNTOF(causes); w++) {
+        const curve c = train_for(x, &causes[w]);
+        check_iterations(&c);
+        check_best(&c, 4, 8, 1.04);
     }
     end(x);
 }
@@ -494,8 +525,9 @@ static void a_delay_of_two_or_four_is_the_best_when_all_gradients_differ(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_delay_of_eight_is_the_best_of_small_blocks_when_few_gradients_are_slow),
-        cmocka_unit_test(a_delay_of_two_or_four_is_the_best_when_all_gradients_differ),
+        cmocka_unit_test(waiting_falls_from_a_half_to_less_than_a_twentieth),
+        cmocka_unit_test(a_delay_of_two_or_four_is_the_best_of_small_examples),
+        cmocka_unit_test(a_delay_of_eight_is_as_good_as_the_best_of_large_examples),
     };
     return cmocka_run_group_tests_name("published delay", tests, NULL, NULL);
 }
