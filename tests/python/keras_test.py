@@ -425,6 +425,114 @@ class Keras(unittest.TestCase):
                 h = (hard(o) * np.tanh(c)).astype("f")
         np.testing.assert_allclose(model.predict(x), h, atol=1e-5)
 
+    def test_sparse_and_ragged_inputs(self):
+        dense = np.array([[1, 0, 2], [0, 0, 3], [4, 5, 0]], "f")
+        places = np.argwhere(dense)
+        sparse = tf.SparseTensorValue(places, dense[tuple(places.T)], dense.shape)
+        x = keras.Input((3,), sparse=True)
+        model = keras.Model(x, layers.Dense(2, kernel_initializer="ones")(x))
+        np.testing.assert_array_equal(model.predict(sparse), dense.sum(1, keepdims=True).repeat(2, 1))
+
+        ragged = tf.ragged.constant_value([[1.0], [2.0, 3.0], [], [4.0]], dtype="float32")
+        x = keras.Input((None,), ragged=True)
+        sums = layers.Lambda(lambda t: tf.expand_dims(tf.reduce_sum(t, axis=1), 1))(x)
+        model = keras.Model(x, layers.Dense(1, kernel_initializer="ones")(sums))
+        np.testing.assert_array_equal(model.predict(ragged, batch_size=3)[:, 0], [1, 5, 0, 4])
+        model.compile("sgd", "mse")
+        losses = model.fit(ragged, np.ones((4, 1)), batch_size=2, epochs=9, verbose=0).history["loss"]
+        self.assertLess(losses[-1], losses[0])
+        twice = keras.Model(x, layers.Lambda(lambda t: t * 2.0)(x)).predict(ragged, batch_size=3)
+        self.assertEqual([[2.0], [4.0, 6.0], [], [8.0]], twice.to_list())
+        with self.assertRaisesRegex(ValueError, "to have 2 dimensions"):
+            model.predict(tf.ragged.constant_value([[[1.0]], [[2.0], [3.0]]], dtype="float32"))
+
+    def test_metrics_of_ragged_labels(self):
+        labels = tf.ragged.constant([[1.0], [0.0, 1.0]])
+        accuracy = keras.metrics.BinaryAccuracy()
+        value = accuracy(labels, tf.ragged.constant([[0.9], [0.2, 0.1]]))
+        session = keras.backend.get_session()
+        self.assertAlmostEqual(2 / 3, session.run(value), places=6)
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "splits"):
+            session.run(accuracy(labels, tf.ragged.constant([[0.9, 0.2], [0.1]])))
+
+    def test_a_cell_with_constants_in_both_directions(self):
+        class Cell(layers.Layer):
+            state_size = output_size = 2
+
+            def call(self, inputs, states, constants):
+                output = states[0] + inputs + constants[0]
+                return output, [output]
+
+        x, c = keras.Input((3, 2)), keras.Input((2,))
+        layer = layers.Bidirectional(layers.RNN(Cell(), return_sequences=True), merge_mode="sum")
+        model = keras.Model([x, c], layer(x, constants=c))
+        data = [np.ones((1, 3, 2)), np.full((1, 2), 2.0)]
+        expected = [[[12, 12], [12, 12], [12, 12]]]  # 3, 6, 9 and 9, 6, 3
+        np.testing.assert_array_equal(model.predict(data), expected)
+        again = keras.Model.from_config(model.get_config(), custom_objects={"Cell": Cell})
+        np.testing.assert_array_equal(again.predict(data), expected)
+
+    def test_losses_and_tensors_of_calls_are_in_the_settings(self):
+        class Scaled(layers.Layer):
+            def call(self, inputs, factor=None):
+                return inputs * factor
+
+        x, factor = keras.Input((3,)), keras.Input((1,))
+        y = Scaled()(x, factor=factor * 2.0)
+        model = keras.Model([x, factor], y)
+        model.add_loss(tf.reduce_mean(y))
+        config = keras.Model([x, factor], y).get_config()
+        self.assertEqual(["input_1", "input_2"], [place[0] for place in config["input_layers"]])
+        again = keras.Model.from_config(model.get_config(), custom_objects={"Scaled": Scaled})
+        again.compile("sgd")
+        data = [np.ones((2, 3)), np.array([[1.0], [3.0]])]
+        np.testing.assert_array_equal(again.predict(data)[:, 0], [2, 6])
+        self.assertEqual(4.0, again.evaluate(data, verbose=0))
+
+    def test_a_metric_of_the_program_s_own_returns_nothing(self):
+        class Count(keras.metrics.Metric):
+            def __init__(self):
+                super().__init__(name="count")
+                self.count = self.add_weight("count", initializer="zeros")
+
+            def update_state(self, y_true, y_pred, sample_weight=None):
+                self.count.assign_add(tf.cast(tf.shape(y_true)[0], "float32"))
+
+            def result(self):
+                return self.count
+
+        model = keras.Sequential([layers.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse", metrics=[Count()])
+        history = self.fit(model, batch_size=8, epochs=2)
+        self.assertEqual([20.0, 20.0], history["count"])
+
+    def test_frozen_batch_normalization_keeps_its_averages(self):
+        shared = layers.BatchNormalization()
+        x = keras.Input((3,))
+        model = keras.Model(x, shared(x))
+        shared.trainable = False
+        model.compile("sgd", "mse")
+        shared.trainable = True  # settled by compile
+        before = model.get_weights()
+        model.train_on_batch(self.x, self.x)
+        for old, new in zip(before, model.get_weights()):
+            np.testing.assert_array_equal(old, new)
+
+    def test_layers_with_the_weights_of_cudnn(self):
+        from braid.tensorflow.python.keras.saving import hdf5_format
+
+        x = keras.Input((5, 3))
+        cases = (
+            (layers.CuDNNLSTM, layers.LSTM(4, recurrent_activation="sigmoid")),
+            (layers.CuDNNGRU, layers.GRU(4, recurrent_activation="sigmoid", reset_after=True)),
+        )
+        for of_cudnn, plain in cases:
+            layer = of_cudnn(4, bias_initializer="random_normal")
+            models = [keras.Model(x, own(x)) for own in (layer, plain)]
+            plain.set_weights(hdf5_format.preprocess_weights_for_loading(plain, layer.get_weights()))
+            data = np.random.RandomState(0).rand(2, 5, 3)
+            np.testing.assert_allclose(*[model.predict(data) for model in models], atol=1e-6)
+
     def test_an_estimator_of_a_subclass(self):
         class Own(keras.Model):
             def __init__(self):

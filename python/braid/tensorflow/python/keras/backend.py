@@ -1577,8 +1577,6 @@ def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilatio
 def conv2d_transpose(
     x, kernel, output_shape, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)
 ):
-    if tuple(dilation_rate) != (1, 1):
-        raise NotImplementedError("keras.backend.conv2d_transpose(dilation_rate=): only (1, 1)")
     data_format = _data_format(data_format)
     first = data_format == "channels_first"
     if isinstance(output_shape, (tuple, list)):
@@ -1586,6 +1584,16 @@ def conv2d_transpose(
         if output_shape[0] is None:
             output_shape[0] = array_ops.shape(x)[0]
         output_shape = array_ops.stack(output_shape)
+    if tuple(dilation_rate) != (1, 1):
+        if dilation_rate[0] != dilation_rate[1]:
+            raise ValueError(
+                f"A transposed convolution has one rate of dilation for both axes: {dilation_rate}"
+            )
+        if first:  # the op has channels last alone
+            x = array_ops.transpose(x, (0, 2, 3, 1))
+            output_shape = array_ops.gather(output_shape, (0, 2, 3, 1))
+        y = nn.atrous_conv2d_transpose(x, kernel, output_shape, dilation_rate[0], _padding(padding))
+        return array_ops.transpose(y, (0, 3, 1, 2)) if first else y
     steps = (1, 1) + tuple(strides) if first else (1,) + tuple(strides) + (1,)
     return nn.conv2d_transpose(
         x, kernel, output_shape, steps, padding=_padding(padding), data_format=_tf_format(2, data_format)

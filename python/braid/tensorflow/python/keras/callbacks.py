@@ -596,7 +596,9 @@ class ReduceLROnPlateau(Callback):
         super().__init__()
         if factor >= 1.0:
             raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0.")
-        min_delta = kwargs.pop("epsilon", min_delta)
+        if "epsilon" in kwargs:
+            min_delta = kwargs.pop("epsilon")
+            logging.warning("`epsilon` argument is deprecated and will be removed, use `min_delta` instead.")
         if kwargs:
             raise TypeError(f"ReduceLROnPlateau got unexpected arguments {sorted(kwargs)}")
         self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose

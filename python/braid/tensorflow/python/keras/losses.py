@@ -57,8 +57,7 @@ class LossFunctionWrapper(Loss):
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self):
-        config = {k: v for k, v in self._fn_kwargs.items()}
-        return dict(super().get_config(), **config)
+        return {**super().get_config(), **losses_utils.values_of(self._fn_kwargs)}
 
 
 # Functions: labels and predictions to the losses of examples, the mean over the last axis.

@@ -112,7 +112,7 @@ class Metric(Layer, metaclass=abc.ABCMeta):
 
 
 def _with_assignments(update, before):
-    """An op that runs an update and all assignments to variables that the graph has from the node `before` on.
+    """An op that runs an update and all assignments to variables from the graph's node `before` on.
 
     A program's own update_state needs not return what it assigns.
     """
@@ -294,7 +294,7 @@ class MeanMetricWrapper(Mean):
         )
 
     def get_config(self):
-        return dict(super().get_config(), **self._fn_kwargs)
+        return {**super().get_config(), **losses_utils.values_of(self._fn_kwargs)}
 
 
 # Functions: labels and predictions to the values of examples.

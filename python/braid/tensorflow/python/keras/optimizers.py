@@ -34,6 +34,7 @@ class TFOptimizer(trackable.Trackable):
         if self._iterations is None:
             with ops.name_scope("TFOptimizer"):
                 self._iterations = K.variable(0, dtype="int64", name="iterations")
+            self._track_trackable(self._iterations, "global_step")
         return self._iterations
 
     def get_grads(self, loss, params):

@@ -79,7 +79,8 @@ def get(identifier):
     if isinstance(identifier, dict):
         return deserialize(identifier)
     if isinstance(identifier, str):
-        return deserialize({"class_name": str(identifier), "config": {}})
+        is_ours = identifier in globals()  # a class, or a function that makes an object
+        return deserialize({"class_name": identifier, "config": {}} if is_ours else identifier)
     if callable(identifier):
         return identifier
     raise ValueError(f"Could not interpret regularizer identifier: {identifier}")

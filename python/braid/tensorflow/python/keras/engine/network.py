@@ -13,6 +13,7 @@ from braid.tensorflow.python.keras import backend
 from braid.tensorflow.python.keras.engine import base_layer
 from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import input_layer as input_layer_module
+from braid.tensorflow.python.keras.utils.io_utils import ask_to_proceed_with_overwrite
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.util import nest
@@ -555,7 +556,8 @@ class Network(base_layer.Layer):
                     f'The path {filepath} is that of an HDF5 file, but save_format is "tf": leave ".h5" out'
                 )
             if not overwrite and os.path.exists(filepath):
-                raise IOError(f"{filepath} exists already")
+                if not ask_to_proceed_with_overwrite(filepath):
+                    return
             return saved_model_experimental.save(self, os.fspath(filepath), include_optimizer)
         from braid.tensorflow.python.keras.saving import hdf5_format
 
@@ -580,7 +582,8 @@ class Network(base_layer.Layer):
                 'HDF5 file. Omit the ".h5"/".keras" when saving in TensorFlow format.' % filepath
             )
         if not overwrite and os.path.exists(filepath + (".index" if save_format == "tf" else "")):
-            raise IOError(f"{filepath} exists already: save_weights(overwrite=True) replaces it")
+            if not ask_to_proceed_with_overwrite(filepath):
+                return
         if save_format == "h5":
             from braid.tensorflow.python.keras.saving import hdf5_format
 

@@ -364,7 +364,7 @@ class Model(Network):
             )
 
     def _ready(self, x, compiled=True, y=None):
-        """Builds what waits for data. Returns the data: a generator whose first batch was looked at is another.
+        """Builds what waits for data. Returns the data: another generator where the first batch was looked at.
 
         y: labels, which are built upon if they are tensors.
         """

@@ -2,6 +2,7 @@
 
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import activations
+from braid.tensorflow.python.keras import backend
 from braid.tensorflow.python.keras import constraints
 from braid.tensorflow.python.keras import initializers
 from braid.tensorflow.python.keras import regularizers
@@ -263,14 +264,25 @@ class _ConvTranspose(Conv):
         output_shape = array_ops.stack(output)
         if self.rank == 2:
             output_shape[0]  # a node that TensorFlow's layer has, too: ops take their seeds from the count
-        outputs = type(self)._function(
-            inputs,
-            self.kernel,
-            output_shape,
-            strides,
-            padding=self.padding.upper(),
-            data_format=conv_utils.convert_data_format(self.data_format, self.rank + 2),
-        )
+        if any(rate > 1 for rate in self.dilation_rate):
+            outputs = backend.conv2d_transpose(
+                inputs,
+                self.kernel,
+                output_shape,
+                self.strides,
+                self.padding,
+                self.data_format,
+                self.dilation_rate,
+            )
+        else:
+            outputs = type(self)._function(
+                inputs,
+                self.kernel,
+                output_shape,
+                strides,
+                padding=self.padding.upper(),
+                data_format=conv_utils.convert_data_format(self.data_format, self.rank + 2),
+            )
         outputs.set_shape(self.compute_output_shape(inputs.shape))
         return self._finish(outputs)
 
@@ -302,10 +314,6 @@ class Conv2DTranspose(_ConvTranspose, Conv2D):
         **kwargs,
     ):
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, *args, **kwargs)
-        if any(rate > 1 for rate in self.dilation_rate):
-            raise NotImplementedError(
-                "Conv2DTranspose(dilation_rate): Braid's Conv2DBackpropInput is not dilated; dilate the kernel"
-            )
         self._init_transpose(output_padding)
 
 

@@ -797,24 +797,88 @@ class GRU(_CellRNN):
         self._init_with(arguments, kwargs)
 
 
-def _refuse(name, instead):
-    raise NotImplementedError(f"tf.keras.layers.{name}: {instead}")
+class _OfCuDNN:
+    """A cell whose weights are as cuDNN has them: the kernels of gates transposed, and a second bias.
+
+    It computes with what LSTM and GRU compute with, made of these before the first step.
+    """
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.__dict__["_of_cudnn"] = self.kernel, self.recurrent_kernel, self.bias
+
+    def _bias_shape(self):
+        return (2 * self._GATES * self.units,)
+
+    def reset_dropout_mask(self):
+        super().reset_dropout_mask()
+        kernel, recurrent, bias = self._of_cudnn
+        inputs = kernel.shape.as_list()[0]
+
+        def turned(matrix, length):
+            gates = array_ops.split(matrix, self._GATES, axis=1)
+            return array_ops.concat(
+                [array_ops.transpose(array_ops.reshape(g, [self.units, length])) for g in gates], axis=1
+            )
+
+        bias = array_ops.reshape(bias, [2, -1])
+        self.__dict__.update(
+            kernel=turned(kernel, inputs),
+            recurrent_kernel=turned(recurrent, self.units),
+            bias=bias if self._GATES == 3 else bias[0] + bias[1],
+        )
+
+
+class _CuDNNLSTMCell(_OfCuDNN, LSTMCell):
+    def _bias_initializer(self):
+        if not self.unit_forget_bias:
+            return self.bias_initializer
+
+        def initializer(_, *args, **kwargs):
+            zeros = lambda count: self.bias_initializer((self.units * count,), *args, **kwargs)  # noqa: E731
+            return K.concatenate([zeros(5), initializers.Ones()((self.units,), *args, **kwargs), zeros(2)])
+
+        return initializer
+
+
+class _CuDNNGRUCell(_OfCuDNN, GRUCell):
+    pass
+
+
+_NOT_OF_CUDNN = ("activation", "recurrent_activation", "use_bias", "dropout", "recurrent_dropout")
+_NOT_OF_CUDNN += ("implementation", "reset_after", "unroll")
+
+
+class _CuDNNRNN(_CellRNN):
+    """A layer with the weights of cuDNN's, which runs on any device. Masks are refused."""
+
+    def __init__(self, units, **kwargs):
+        for name in _NOT_OF_CUDNN:
+            if name in kwargs:
+                raise TypeError(("Keyword argument not understood:", name))
+        self._init_with({"units": units, "recurrent_activation": "sigmoid", **self._MORE}, kwargs)
+        self.supports_masking = False
+
+    @property
+    def _checkpoint_dependencies(self):
+        return self.cell._checkpoint_dependencies
+
+    def get_config(self):
+        return {k: v for k, v in super().get_config().items() if k not in _NOT_OF_CUDNN}
 
 
 @keras_export(v1=["keras.layers.CuDNNLSTM"])
-class CuDNNLSTM(RNN):
-    """Refused: it needs a GPU."""
+class CuDNNLSTM(_CuDNNRNN):
+    """LSTM with a sigmoid for gates and the weights of cuDNN's LSTM."""
 
-    def __init__(self, *args, **kwargs):
-        _refuse("CuDNNLSTM", "use LSTM(recurrent_activation='sigmoid')")
+    _CELL, _MORE = _CuDNNLSTMCell, {}
 
 
 @keras_export(v1=["keras.layers.CuDNNGRU"])
-class CuDNNGRU(RNN):
-    """Refused: it needs a GPU."""
+class CuDNNGRU(_CuDNNRNN):
+    """GRU(reset_after=True) with a sigmoid for gates and the weights of cuDNN's GRU."""
 
-    def __init__(self, *args, **kwargs):
-        _refuse("CuDNNGRU", "use GRU(recurrent_activation='sigmoid', reset_after=True)")
+    _CELL, _MORE = _CuDNNGRUCell, {"reset_after": True}
 
 
 @keras_export("keras.layers.AbstractRNNCell")

@@ -14,7 +14,7 @@ from braid.tensorflow.python.keras import models
 from braid.tensorflow.python.keras import optimizers
 from braid.tensorflow.python.keras.engine import sequential
 from braid.tensorflow.python.keras.optimizer_v2 import optimizer_v2
-from braid.tensorflow.python.keras.utils import generic_utils
+from braid.tensorflow.python.keras.saving import hdf5_format
 from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
@@ -163,7 +163,6 @@ def load_from_saved_model(saved_model_path, custom_objects=None):
 def save(model, path, include_optimizer=True):
     """Writes a SavedModel with the graph for prediction, the settings and the variables."""
     from braid.tensorflow.python.keras.engine.network import _jsonable
-    from braid.tensorflow.python.keras.saving import hdf5_format
 
     if file_io.is_directory(path):
         file_io.delete_recursively(path)
@@ -188,10 +187,6 @@ def load(path, custom_objects=None, compile=True):
     model = models.model_from_config(config, custom_objects=custom_objects)
     training = config.get("training_config")
     if compile and training:
-        with generic_utils.CustomObjectScope(custom_objects or {}):
-            model.compile(
-                optimizers.deserialize(training.pop("optimizer_config"), custom_objects=custom_objects),
-                **training,
-            )
+        hdf5_format.compile_as(model, training, custom_objects)
     model.load_weights(utils_impl.get_variables_path(path))
     return model

@@ -26,14 +26,16 @@ def save_weights(model, filepath):
 def load_weights(model, filepath):
     """Sets the variables that the checkpoint has. Slots of the optimizer are set when it makes them.
 
-    ValueError: it has none of the model's.
+    AssertionError: it has none of the model's.
     """
     status = _saver(model).restore(filepath)
     if isinstance(status, util.CheckpointLoadStatus):
         try:
             status.assert_nontrivial_match()
         except AssertionError as e:
-            raise ValueError(f"{filepath} has none of the weights of the model {model.name}: {e}") from None
+            raise AssertionError(
+                f"{filepath} has none of the weights of the model {model.name}: {e}"
+            ) from None
         model._loaded = status
     status.run_restore_ops(K.get_session())
     return status

@@ -175,3 +175,11 @@ def conv_kernel_idxs(input_shape, kernel_shape, strides, padding, filters_in, fi
                 number(place, shape, f_out, filters_out),
                 number(source, tuple(input_shape), f_in, filters_in),
             )
+
+
+def convert_kernel(kernel):
+    """A kernel [..., inputs, outputs] of Theano's convolutions for TensorFlow's, or back: the places turned around."""
+    kernel = np.asarray(kernel)
+    if not 3 <= kernel.ndim <= 5:
+        raise ValueError("Invalid kernel shape:", kernel.shape)
+    return np.flip(kernel, range(kernel.ndim - 2)).copy()

@@ -59,6 +59,12 @@ def squeeze_or_expand_dimensions(y_pred, y_true=None, sample_weight=None):
     return y_pred, y_true, sample_weight
 
 
+def values_of(arguments):
+    """A dictionary for settings: tensors and variables as their values."""
+    is_tensor = lambda v: isinstance(v, ops.Tensor) or K.is_variable(v)  # noqa: E731
+    return {k: K.eval(v) if is_tensor(v) else v for k, v in arguments.items()}
+
+
 def _safe_mean(losses, num_present):
     return math_ops.div_no_nan(math_ops.reduce_sum(losses), num_present, name="value")
 
