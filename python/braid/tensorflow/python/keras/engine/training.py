@@ -364,7 +364,7 @@ class Model(Network):
             )
 
     def _ready(self, x, compiled=True, y=None):
-        """Builds what waits for data. Returns the data: another generator where the first batch was looked at.
+        """Builds what waits for data. Returns the data: another generator if its first batch was taken.
 
         y: labels, which are built upon if they are tensors.
         """
