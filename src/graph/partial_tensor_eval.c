@@ -131,7 +131,9 @@ static bool eval_pack(evaluator *e, const braid_op *n, int output, bd_partial_te
     for (int i = 0; i < n->input_count; i++) {
         bd_partial_tensor p;
         if (!eval_input(e, n, i, &p)) {
-            if (n->output_shapes[0].rank != 1) return false; // perhaps not of scalars
+            int rank = n->output_shapes[0].rank;
+            // What is not known to be of scalars is taken to be where the vector itself is asked for.
+            if (rank != 1 && (rank >= 0 || e->depth > 1)) return false;
             set_scalar(&p, 0, false);
         }
         if (p.rank != 0 || !append(out, p.v[0], p.known[0])) return false;

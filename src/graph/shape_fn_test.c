@@ -181,6 +181,8 @@ static void constants_become_shapes(void **state)
     braid_out any =
         test_placeholder(g, "scalar", BRAID_INT32, BRAID_SHAPE_UNKNOWN); // as an operand of 5 it is a scalar
     assert_fills(g, pack(g, i32(g, 5), any), "[5,?]");
+    braid_out other = test_placeholder(g, "other", BRAID_INT32, BRAID_SHAPE_UNKNOWN);
+    assert_fills(g, pack(g, any, other), "[?,?]"); // scalars, as a shape is a vector
     assert_fills(g, concat(g, slice(g, shape, 0, 1, 1, 0, false), one(g, 7)), "[?,7]");
     assert_fills(g, concat(g, slice(g, shape, 1, 0, 1, 2, false), one(g, 7)), "[784,3,7]");
     braid_out product = bd_b2(g, "Prod", NULL, slice(g, shape, 1, 0, 1, 2, false), one(g, 0));

@@ -148,5 +148,34 @@ class ArrayOpsTest(unittest.TestCase):
             tf.expand_dims(x, axis=0, dim=0)
 
 
+class NodesOf115Test(unittest.TestCase):
+    """Seeds of random ops are numbers of nodes, so that functions build the nodes that 1.15 builds."""
+
+    def nodes(self, function):
+        with tf.Graph().as_default() as graph:
+            size = tf.placeholder(tf.int32, [], name="n")
+            function(size)
+            return [op.name for op in graph.get_operations()][1:]
+
+    def test_zeros_with_a_tensor_among_the_sizes(self):
+        self.assertEqual(
+            self.nodes(lambda n: tf.zeros([n, 3])),
+            "zeros/mul/y zeros/mul zeros/Less/y zeros/Less zeros/packed/1 zeros/packed zeros/Const zeros".split(),
+        )
+
+    def test_one_hot_with_values(self):
+        self.assertEqual(
+            self.nodes(lambda n: tf.one_hot(n, 3, 1.0, 0.0)),
+            "one_hot/Const one_hot/Const_1 one_hot/on_value one_hot/off_value one_hot/depth one_hot".split(),
+        )
+
+    def test_transpose_of_unknown_rank(self):
+        self.assertEqual(
+            self.nodes(lambda n: tf.transpose(tf.placeholder(tf.float32, name="x"))),
+            "x transpose/Rank transpose/sub/y transpose/sub transpose/Range/start transpose/Range/delta "
+            "transpose/Range transpose/sub_1 transpose".split(),
+        )
+
+
 if __name__ == "__main__":
     unittest.main()

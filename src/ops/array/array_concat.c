@@ -26,6 +26,24 @@ static concat_inputs concat_v1_inputs(int input_count)
     return (concat_inputs){.first = 1, .count = input_count - 1, .axis = 0};
 }
 
+// `out` has the sizes of the parts before `part`. Both have 0 along the axis.
+static braid_code fail_sizes(bd_shape_ctx *c, const braid_shape *out, const braid_shape *part, int64_t axis,
+                             braid_status *st)
+{
+    char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
+    bd_shape_str(out, a);
+    bd_shape_str(part, b);
+    for (int d = 0; out->rank == part->rank && d < out->rank; d++) {
+        if (out->dims[d] < 0 || part->dims[d] < 0 || out->dims[d] == part->dims[d]) continue;
+        return bd_shape_ctx_fail(
+            c, st,
+            "Dimension %d in both shapes must be equal, but are %lld and %lld. Shapes are "
+            "%s and %s with 0 for axis %lld.",
+            d, (long long)out->dims[d], (long long)part->dims[d], a, b, (long long)axis);
+    }
+    return bd_shape_ctx_fail(c, st, "Shapes must be equal rank, but are %d and %d", out->rank, part->rank);
+}
+
 static braid_code concat_known_axis(bd_shape_ctx *c, concat_inputs in, int rank, int64_t axis,
                                     braid_status *st)
 {
@@ -45,11 +63,7 @@ static braid_code concat_known_axis(bd_shape_ctx *c, concat_inputs in, int rank,
         if (part.rank < 0) continue;
         part.dims[axis] = out.dims[axis] = 0;
         if (!bd_shape_merge(&out, &part, &out)) {
-            char a[BD_SHAPE_STR_MAX], b[BD_SHAPE_STR_MAX];
-            return bd_shape_ctx_fail(c, st,
-                                     "Dimensions must be equal but are %s and %s, apart from axis %lld",
-                                     bd_shape_str(&c->inputs[in.first], a),
-                                     bd_shape_str(&c->inputs[in.first + i], b), (long long)axis);
+            return fail_sizes(c, &out, &part, axis, st);
         }
     }
     out.dims[axis] = sum;

@@ -4,6 +4,8 @@ Ops without a wrapper here (array_ops.matrix_band_part) are those of gen_array_o
 """
 
 import builtins
+import functools
+import operator
 import sys
 
 import numpy as np
@@ -496,7 +498,8 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
         if perm is None:
             count = a.get_shape().ndims
             if count is None:
-                perm = gen_math_ops._range(gen_array_ops.rank(a) - 1, -1, -1)
+                count = gen_array_ops.rank(a)
+                perm = (count - 1) - gen_math_ops._range(0, count, 1)  # the nodes of 1.15
             else:
                 perm = np.arange(count - 1, -1, -1, dtype=np.int32)
         return permute(a, perm, name=name)
@@ -602,10 +605,14 @@ def meshgrid(*args, **kwargs):
 
 
 def _constant_if_small(value, shape, dtype, name):
+    if isinstance(shape, (list, tuple)) and any(isinstance(size, ops.Tensor) for size in shape):
+        # 1.15 builds this comparison, which cannot be a bool. Seeds are numbers of nodes: it has to be there.
+        _ = functools.reduce(operator.mul, shape) < _LARGE
+        return None
     try:
         if tensor_shape.TensorShape(shape).num_elements() < _LARGE:
             return constant(value, shape=shape, dtype=dtype, name=name)
-    except (TypeError, ValueError):  # a tensor or None among the sizes
+    except (TypeError, ValueError):  # None among the sizes
         pass
     return None
 
@@ -714,16 +721,13 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
                     raise TypeError(
                         f"dtype {given[key].dtype} of {key} does not match dtype parameter {dtype}"
                     )
+        types = [tensor.dtype.base_dtype for tensor in given.values()]
+        if len(set(types)) > 1:
+            raise TypeError(f"dtype {types[0]} of on_value does not match dtype {types[1]} of off_value")
         if dtype is None:
-            dtype = next((tensor.dtype.base_dtype for tensor in given.values()), dtypes.float32)
-        for key, value in (("on_value", 1), ("off_value", 0)):
-            if key not in given:
-                given[key] = ops.convert_to_tensor(value, dtype, name=key)
-        on_value, off_value = given["on_value"], given["off_value"]
-        if on_value.dtype.base_dtype != off_value.dtype.base_dtype:
-            raise TypeError(
-                f"dtype {on_value.dtype} of on_value does not match dtype {off_value.dtype} of off_value"
-            )
+            dtype = types[0] if types else dtypes.float32
+        on_value = ops.convert_to_tensor(1 if on_value is None else on_value, dtype, name="on_value")
+        off_value = ops.convert_to_tensor(0 if off_value is None else off_value, dtype, name="off_value")
         axis = -1 if axis is None else axis
         return gen_array_ops.one_hot(indices, depth, on_value, off_value, axis, name)
 
