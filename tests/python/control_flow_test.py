@@ -112,6 +112,17 @@ class CondTest(ControlFlowTest):
         np.testing.assert_array_equal(got.a["sparse"].indices, [[0, 2]])
         np.testing.assert_array_equal(got.b[0].values, [[6], [6]])
         self.assertIsInstance(tf.cond(p, lambda: [x], lambda: [x]), tf.Tensor)
+
+    def test_rows_of_both_types_of_indices_become_int64(self):
+        p, x = tf.placeholder(tf.bool, []), tf.constant([3.0])
+        narrow, wide = (
+            tf.IndexedSlices(x, tf.constant([k], dtype)) for k, dtype in enumerate((tf.int32, tf.int64))
+        )
+        rows = tf.cond(p, lambda: narrow, lambda: wide)
+        self.assertEqual(rows.indices.dtype, tf.int64)
+        self.assertEqual(
+            [self.run_(rows.indices, {p: value}).tolist() for value in (True, False)], [[0], [1]]
+        )
         self.assertIsInstance(tf.cond(p, lambda: [x], lambda: [x], strict=True), list)
 
     def test_gradients_go_through_the_branch_taken(self):

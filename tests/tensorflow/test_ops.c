@@ -34,10 +34,10 @@ static void stub_handle_run(bd_op_ctx *c)
                      &stub_type);
 }
 
-static braid_code stub_create(void *arg, bd_resource **out, braid_status *st)
+static braid_code stub_create(void *is_made, bd_resource **out, braid_status *st)
 {
-    (void)arg;
     (void)st;
+    *(bool *)is_made = true;
     *out = bd_calloc(1, sizeof **out);
     bd_resource_init(*out, &stub_type);
     return BRAID_OK;
@@ -46,14 +46,17 @@ static braid_code stub_create(void *arg, bd_resource **out, braid_status *st)
 static void stub_create_run(bd_op_ctx *c)
 {
     const bd_resource_handle *h = bd_tensor_handle(bd_input(c, 0));
-    const bd_resource_spec spec = {
-        .container = h->container, .name = h->name, .type = &stub_type, .create = stub_create};
+    bool is_made = false;
+    const bd_resource_spec spec = {h->container, h->name, &stub_type, stub_create, &is_made};
     BD_STATUS(st);
     bd_resource *r;
-    if (bd_resources_lookup_or_create(c->step->resources, &spec, &r, st))
+    if (bd_resources_lookup_or_create(c->step->resources, &spec, &r, st)) {
         bd_op_fail_status(c, st);
-    else
-        bd_resource_unref(r);
+        return;
+    }
+    if (!is_made)
+        bd_op_fail(c, BRAID_ALREADY_EXISTS, "Resource %s/%s already exists.", h->container, h->name);
+    bd_resource_unref(r);
 }
 
 static void stub_is_there_run(bd_op_ctx *c)

@@ -110,14 +110,13 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
         context_false, original_false, result_false = _branch(pred, pivot_false, 0, false_fn, "false_fn")
         if not strict:
             original_true, original_false = map(_UnpackIfSingleton, (original_true, original_false))
+        for pair in ((original_true, original_false), (result_true, result_false)):
+            _widen_indices(*pair)
         try:
             nest.assert_same_structure(original_true, original_false, expand_composites=True)
         except (TypeError, ValueError) as e:
-            raise type(e)(
-                f"Incompatible return types of true_fn and false_fn: {e}"
-                if isinstance(e, TypeError)
-                else f"Incompatible return values of true_fn and false_fn: {e}"
-            ) from None
+            what = "types" if isinstance(e, TypeError) else "values"
+            raise type(e)(f"Incompatible return {what} of true_fn and false_fn: {e}") from None
         results = _merge_branches(result_true, result_false)
         templates = nest.flatten(original_true, expand_composites=True)
         results = _convert_flows_to_tensorarrays(templates, results)
@@ -141,6 +140,15 @@ def _branch(pred, pivot, which, fn, what):
     finally:
         context.Exit()
     return context, original, result
+
+
+def _widen_indices(of_true, of_false):
+    """Makes int64 of the indices of IndexedSlices where the branches have them of different types."""
+    pairs = list(zip(nest.flatten(of_true), nest.flatten(of_false)))
+    for pair in pairs:
+        if all(isinstance(x, ops.IndexedSlices) for x in pair) and len({x.indices.dtype for x in pair}) > 1:
+            for x in pair:
+                x._indices = math_ops.cast(x.indices, dtypes.int64)
 
 
 def _merge_branches(result_true, result_false):
