@@ -291,6 +291,21 @@ class Keras(unittest.TestCase):
             self.assertEqual("epoch,acc,loss,lr,val_acc,val_loss", file.readline().strip())
         self.assertTrue(os.path.exists(os.path.join(self.directory, "3.index")))
 
+    def test_tensorboard_has_summaries_of_validation(self):
+        model = classifier()
+        log = keras.callbacks.TensorBoard(
+            self.directory, histogram_freq=2, write_grads=True, write_images=True
+        )
+        self.fit(model, epochs=2, validation_data=(self.x, self.y), callbacks=[log])
+        tags = {}
+        for path in tf.gfile.Glob(os.path.join(self.directory, "events*")):
+            for event in tf.train.summary_iterator(path):
+                for value in event.summary.value:
+                    tags.setdefault(value.tag, []).append(event.step)
+        self.assertEqual([0, 1], tags["epoch_val_loss"])
+        for tag in ("a/kernel_0", "a/kernel_0_grad", "a_out", "a/kernel_0_1/image/0"):  # of one batch, of 20
+            self.assertEqual([0], tags[tag])
+
     def test_a_sequential_model_that_waits_for_data_has_the_names_of_tensorflow(self):
         model = keras.Sequential([layers.Dense(3), layers.Dense(2)])
         model.compile("sgd", "mse", metrics=["mae"])

@@ -13,8 +13,10 @@ import numpy as np
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras.utils.data_utils import Sequence  # noqa: F401
 from braid.tensorflow.python.keras.utils.generic_utils import Progbar
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import checkpoint_management
+from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
 
@@ -720,10 +722,11 @@ class LambdaCallback(Callback):
 
 @keras_export(v1=["keras.callbacks.TensorBoard"])
 class TensorBoard(Callback):
-    """Writes events for TensorBoard: the graph, losses and metrics, histograms of weights.
+    """Writes events for TensorBoard: the graph, losses and metrics, and the summaries of validation.
 
-    histogram_freq: every how many epochs histograms are written; 0 for never. update_freq: "epoch", "batch",
-    or after how many samples.
+    histogram_freq: in every how many epochs each batch of validation writes histograms of weights and outputs
+    and the program's own summaries; 0 for never. write_images: also weights as images. write_grads: also
+    histograms of gradients. update_freq: "epoch", "batch", or after how many samples.
     """
 
     def __init__(
@@ -742,47 +745,75 @@ class TensorBoard(Callback):
         profile_batch=2,
     ):
         super().__init__()
-        if write_grads or write_images:
-            raise NotImplementedError(
-                "tf.keras.callbacks.TensorBoard(write_grads=, write_images=): use tf.summary in a "
-                "callback of the program's own"
-            )
         if embeddings_freq:
             raise NotImplementedError(
                 "tf.keras.callbacks.TensorBoard(embeddings_freq=): use a tf.train.Saver"
             )
         self.log_dir, self.histogram_freq, self.write_graph = log_dir, histogram_freq, write_graph
+        self.write_grads, self.write_images = write_grads, write_images
+        self.merged = None
+        self._total_val_batches_seen = 0
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self._samples_seen = self._samples_at_last_write = self._total_batches_seen = 0
 
-    def set_model(self, model):
-        from braid.tensorflow.python.summary import summary
+    def _init_writer(self, model):
         from braid.tensorflow.python.summary.writer import writer as writer_module
 
-        super().set_model(model)
-        graph = K.get_graph() if self.write_graph else None
-        self.writer = writer_module.FileWriter(self.log_dir, graph)
-        self._merged = None
-        if self.histogram_freq:
-            with K.get_graph().as_default(), K.name_scope(""):
-                parts = []
-                for layer in model.layers:
-                    for weight in layer.weights:
-                        parts.append(
-                            summary.histogram(weight.op.name.replace(":", "_"), weight, collections=[])
-                        )
-                if parts:
-                    self._merged = summary.merge(parts)
+        self.writer = writer_module.FileWriter(self.log_dir, K.get_graph() if self.write_graph else None)
 
-    def _write(self, logs, step):
+    def set_model(self, model):
+        from braid.tensorflow.python.summary import summary
+
+        super().set_model(model)
+        self._init_writer(model)
+        with K.get_graph().as_default(), K.name_scope(""):
+            if self.histogram_freq and self.merged is None:
+                for layer in model.layers:
+                    self._summarize(layer)
+            self.merged = summary.merge_all()
+
+    def _summarize(self, layer):
+        """Makes the summaries of a layer."""
+        from braid.tensorflow.python.ops import gradients_impl
+        from braid.tensorflow.python.summary import summary
+
+        for weight in layer.weights:
+            name = weight.name.replace(":", "_")
+            summary.histogram(name, weight)
+            image = _image_of(weight) if self.write_images else None
+            if image is not None:
+                summary.image(name, image)
+        for weight in layer.trainable_weights if self.write_grads else ():
+            (gradient,) = gradients_impl.gradients(self.model.total_loss, [weight])
+            if gradient is not None:
+                summary.histogram(
+                    weight.name.replace(":", "_") + "_grad", getattr(gradient, "values", gradient)
+                )
+        if len(layer.inbound_nodes) == 1:
+            outputs = nest.flatten(layer.output)
+            for i, output in enumerate(outputs):
+                summary.histogram(f"{layer.name}_out" + (f"_{i}" if len(outputs) > 1 else ""), output)
+
+    def _fetched(self, value):
+        self.writer.add_summary(value, self._total_val_batches_seen)
+        self._total_val_batches_seen += 1
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.merged is not None and self.histogram_freq and epoch % self.histogram_freq == 0:
+            self.model._make_test_function()
+            function = self.model.test_function
+            if self.merged not in function.fetches:
+                function.fetches.append(self.merged)
+                function.fetch_callbacks[self.merged] = self._fetched
+
+    def _write(self, prefix, logs, step):
         from braid import protos
 
-        values = protos.Summary()
         for name, value in logs.items():
-            if name in ("batch", "size", "num_steps"):
-                continue
-            values.value.add(tag=name, simple_value=float(value))
-        self.writer.add_summary(values, step)
+            if name not in ("batch", "size", "num_steps"):
+                values = protos.Summary()
+                values.value.add(tag=prefix + name, simple_value=float(value))
+                self.writer.add_summary(values, step)
         self.writer.flush()
 
     def on_batch_end(self, batch, logs=None):
@@ -792,18 +823,33 @@ class TensorBoard(Callback):
             self.update_freq != "epoch"
             and self._samples_seen - self._samples_at_last_write >= self.update_freq
         ):
-            self._write(
-                {"batch_" + k: v for k, v in logs.items() if k not in ("batch", "size")},
-                self._total_batches_seen,
-            )
+            self._write("batch_", logs, self._total_batches_seen)
             self._samples_at_last_write = self._samples_seen
         self._total_batches_seen += 1
 
     def on_epoch_end(self, epoch, logs=None):
         step = epoch if self.update_freq == "epoch" else self._samples_seen
-        self._write({"epoch_" + k: v for k, v in (logs or {}).items()}, step)
-        if self._merged is not None and epoch % self.histogram_freq == 0:
-            self.writer.add_summary(K.get_session().run(self._merged), epoch)
+        self._write("epoch_", logs or {}, step)
+        function = getattr(self.model, "test_function", None)
+        if self.histogram_freq and function is not None and self.merged in function.fetches:
+            function.fetches.remove(self.merged)
+            function.fetch_callbacks.pop(self.merged)
 
     def on_train_end(self, logs=None):
         self.writer.close()
+
+
+def _image_of(weight):
+    """A weight as images [number, rows, columns, 1]; None for one of more than three axes."""
+    image = array_ops.squeeze(weight)
+    shape = K.int_shape(image)
+    if len(shape) == 1:
+        return array_ops.reshape(image, [1, shape[0], 1, 1])
+    if len(shape) == 2:
+        image = array_ops.transpose(image) if shape[0] > shape[1] else image
+        return array_ops.reshape(image, [1, min(shape), max(shape), 1])
+    if len(shape) == 3:  # an image for each kernel
+        if K.image_data_format() == "channels_last":
+            image = array_ops.transpose(image, perm=[2, 0, 1])
+        return array_ops.expand_dims(image, -1)
+    return None
