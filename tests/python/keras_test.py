@@ -581,6 +581,15 @@ class Keras(unittest.TestCase):
         self.assertLess(np.abs(kernel - model.get_weights()[0]).max(), 2e-3)  # one step of Adam
         self.assertAlmostEqual(loss, e.evaluate(data)["loss"], 1)
 
+    def test_an_estimator_weighs_examples(self):
+        model = classifier()
+        weights = np.linspace(0, 2, len(self.x)).astype(np.float32)
+        loss, _ = model.evaluate(self.x, self.y, sample_weight=weights, batch_size=len(self.x), verbose=0)
+        e = keras.estimator.model_to_estimator(model, model_dir=self.directory)
+        features = {"features": {"a_input": self.x}, "sample_weights": weights}
+        got = e.evaluate(lambda: tf.data.Dataset.from_tensors((features, self.y)), steps=1)
+        self.assertAlmostEqual(loss, got["loss"], 5)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -13,6 +13,7 @@ from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras import metrics as metrics_module
 from braid.tensorflow.python.keras import models
 from braid.tensorflow.python.keras import optimizers
+from braid.tensorflow.python.keras.engine import training_utils
 from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
@@ -95,6 +96,9 @@ def _create_keras_model_fn(keras_model, custom_objects=None):
 
 def _spec(keras_model, make_optimizer, features, labels, mode):
     K.set_learning_phase(mode == ModeKeys.TRAIN)
+    weights = None
+    if isinstance(features, dict) and set(features) == {"features", "sample_weights"}:
+        features, weights = features["features"], features["sample_weights"]
     if keras_model._is_graph_network:
         inputs = [
             math_ops.cast(ops.convert_to_tensor(f), K.dtype(own))
@@ -127,6 +131,8 @@ def _spec(keras_model, make_optimizer, features, labels, mode):
             weighted_metrics=metrics_module.clone_metrics(keras_model._compile_weighted_metrics),
             target_tensors=targets,
         )
+        if weights is not None:
+            _weigh(model, weights)
         loss = model.total_loss
     if mode == ModeKeys.TRAIN:
         train_op = model._make_train().updates_op
@@ -143,6 +149,16 @@ def _spec(keras_model, make_optimizer, features, labels, mode):
         eval_metric_ops=eval_metric_ops,
         export_outputs={_DEFAULT_SERVING_KEY: export_output.PredictOutput(predictions)},
     )
+
+
+def _weigh(model, weights):
+    """Builds the loss of a compiled model anew, with weights of examples: of its output, or of each."""
+    given = training_utils.standardize_sample_weights(weights, model.output_names)
+    for endpoint, weight in zip(model._endpoints, given):
+        if weight is None:
+            weight = array_ops.ones(array_ops.shape(endpoint.output)[:1])
+        endpoint.weight = math_ops.cast(ops.convert_to_tensor(weight), K.floatx())
+    model._build_total_loss(weighted=True)
 
 
 def _save_first_checkpoint(keras_model, custom_objects, config):
@@ -190,7 +206,8 @@ def model_to_estimator(
     """An estimator of a compiled model, which begins with the weights that the model has.
 
     keras_model_path: an HDF5 file with the model, in place of keras_model. Features are tensors by the names
-    of the model's inputs, or a tensor. model_dir: that of config, or a temporary one, if None.
+    of the model's inputs, or a tensor; {"features": those, "sample_weights": weights of examples, of each
+    output in a list or by its name} weighs the loss. model_dir: that of config, or a temporary one, if None.
     """
     if not (keras_model or keras_model_path):
         raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided.")
