@@ -101,6 +101,40 @@ void bd_run_submit(bd_run *r, int count)
     }
 }
 
+// ---- Going on ----
+
+// Shorter than it takes to wake a thread of the pool several times over, and short for a thread that receives.
+#define SHORT_NS 100000
+
+static _Thread_local bd_continuations *continuations; // of this thread; NULL: none
+
+void bd_run_continue(bd_run *r, int count)
+{
+    bd_continuations *c = continuations;
+    for (; count > 0 && c && c->count < BD_CONTINUATIONS_MAX; count--)
+        c->runs[c->count++] = r;
+    bd_run_submit(r, count);
+}
+
+void bd_continuations_begin(bd_continuations *c)
+{
+    c->count = 0;
+    c->outer = continuations;
+    continuations = c;
+}
+
+void bd_continuations_end(bd_continuations *c)
+{
+    continuations = c->outer;
+    for (int i = 0; i < c->count; i++) {
+        bd_run *r = c->runs[i];
+        if (atomic_load_explicit(&r->plan->goes_on_shortly, memory_order_relaxed))
+            run_task(r);
+        else
+            bd_run_submit(r, 1);
+    }
+}
+
 // ---- Stopping ----
 
 static void append_node(const braid_op *n, bd_strbuf *out)
@@ -344,7 +378,13 @@ static void run_task(void *arg)
         w = take_worker_locked(r);
     }
     bd_mutex_unlock(&r->mu);
-    if (w) run_worker(r, w);
+    if (w) {
+        bd_plan *p = r->plan;
+        const int64_t begin_ns = bd_now_ns();
+        run_worker(r, w);
+        const bool is_short = bd_now_ns() - begin_ns <= SHORT_NS && !bd_plan_has_loops(p);
+        atomic_store_explicit(&p->goes_on_shortly, is_short, memory_order_relaxed);
+    }
     bd_run_unref(r);
 }
 

@@ -170,6 +170,8 @@ void bd_run_unref(bd_run *r);
 // already.
 int bd_run_wake_locked(bd_run *r);
 void bd_run_submit(bd_run *r, int count);
+// The same for the thread that has ended an asynchronous node: the tasks may wait for bd_continuations_end.
+void bd_run_continue(bd_run *r, int count);
 // Appends the asynchronous nodes of the root frame that have not ended, a few at most.
 void bd_run_append_pending(const bd_run *r, bd_strbuf *out);
 // Takes an error in. The first one stops the run. mu is not held.

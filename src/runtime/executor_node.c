@@ -278,7 +278,7 @@ static void async_done(bd_op_ctx *c)
     r->inbox = op;
     int count = bd_run_wake_locked(r);
     bd_mutex_unlock(&r->mu);
-    if (count > 0) bd_run_submit(r, count);
+    bd_run_continue(r, count);
 }
 
 void bd_handle_async_end(bd_worker *w, bd_async_op *op)

@@ -1,5 +1,6 @@
 // The executor: asynchronous nodes, the ends of their waits, cancellation.
 // labels: concurrent
+#include "runtime/plan.h"
 #include "runtime/testing/test_graph.h"
 #include "runtime/testing/test_ops.h"
 
@@ -173,6 +174,67 @@ static void a_wait_within_a_loop_is_fine(void **state)
     tg_close(s, g);
 }
 
+// ---- Continuations ----
+
+static _Thread_local bool is_test_thread;
+
+typedef struct ending {
+    bd_event has_come;
+    bool is_here; // on the thread of the test
+} ending;
+
+static void note_end(void *arg, const braid_status *st)
+{
+    ending *e = arg;
+    assert_ok(st);
+    e->is_here = is_test_thread;
+    bd_event_set(&e->has_come);
+}
+
+// Runs the plan, of one TestWait, and ends the wait between the two calls. Returns whether the run has gone on
+// on this thread.
+static bool goes_on_here(bd_plan *plan, bd_step *step)
+{
+    ending e = {.is_here = false};
+    bd_continuations c;
+    bd_event_init(&e.has_come);
+    bd_plan_run(plan, step, note_end, &e);
+    bd_continuations_begin(&c);
+    assert_true(test_wait_end(1));
+    assert_false(bd_event_is_set(&e.has_come));
+    bd_continuations_end(&c);
+    assert_true(bd_event_wait_until(&e.has_come, bd_deadline_after_ms(TEST_DEADLINE_MS)));
+    bd_event_fini(&e.has_come);
+    return e.is_here;
+}
+
+static void a_run_that_goes_on_for_a_short_time_does_it_on_the_thread_that_ends_the_wait(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_thread_pool *pool;
+    bd_thread_pool_new("pool", 1, &pool, st);
+    assert_ok(st);
+    bd_device *device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, pool);
+    braid_graph g;
+    bd_graph_init(&g);
+    tg1(&g, "Identity", "next", braid_output(tg_after(&g, "TestWait", "wait", 0, NULL), 0));
+    bd_plan *plan;
+    bd_plan_compile(&g, device, NULL, &plan, st);
+    assert_ok(st);
+    bd_step step = {.id = 1, .resources = device->resources, .container = "step", .pool = pool};
+    is_test_thread = true;
+    assert_false(goes_on_here(plan, &step)); // how long it takes is not known
+    const int64_t deadline_ns = bd_deadline_after_ms(TEST_DEADLINE_MS);
+    while (!goes_on_here(plan, &step)) // the pool's thread may have had to wait for a processor
+        assert_true(bd_now_ns() < deadline_ns);
+    bd_plan_unref(plan);
+    bd_graph_fini(&g);
+    bd_device_close(device);
+    bd_thread_pool_free(pool);
+    bd_device_free(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +245,7 @@ int main(void)
         cmocka_unit_test(an_error_of_a_timeout_names_the_missing_values),
         cmocka_unit_test(closing_a_session_ends_its_runs),
         cmocka_unit_test(a_wait_within_a_loop_is_fine),
+        cmocka_unit_test(a_run_that_goes_on_for_a_short_time_does_it_on_the_thread_that_ends_the_wait),
     };
     return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }

@@ -36,6 +36,22 @@ bool bd_plan_uses_rendezvous(const bd_plan *p);
 typedef void (*bd_plan_done_fn)(void *arg, const braid_status *st);
 void bd_plan_run(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg);
 
+// A thread that ends asynchronous nodes of runs, because what they wait for has come to it. The runs go on in
+// the pool, since the thread may have more to do first. Between these two calls they wait for the second one:
+// it continues runs on this thread, which is quicker than waking another one, if their plan has last gone on
+// for a short time only. The others go to the pool. Without locks at the second call. Pairs may be nested.
+enum {
+    BD_CONTINUATIONS_MAX = 4 // more go to the pool
+};
+typedef struct bd_continuations {
+    struct bd_run *runs[BD_CONTINUATIONS_MAX];
+    int count;
+    struct bd_continuations *outer;
+} bd_continuations;
+
+void bd_continuations_begin(bd_continuations *c);
+void bd_continuations_end(bd_continuations *c);
+
 // Appends the nodes that the executions of the plan in the step `step_id` wait for, "x (Recv), y (Dequeue)" and
 // a few at most; nothing when they compute. Any thread, while they go on.
 void bd_plan_append_pending(bd_plan *p, int64_t step_id, bd_strbuf *out);

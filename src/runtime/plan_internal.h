@@ -101,6 +101,8 @@ struct bd_plan {
     int output_count_max;
     bool uses_rendezvous;
     bool calls_functions;
+    // The last task that went on with an execution took a short time. Any thread.
+    atomic_bool goes_on_shortly;
     bool may_leave_values; // loops and Merges: an execution may end with values in slots
     BD_ARRAY(struct owned_state {
         const bd_kernel *kernel;

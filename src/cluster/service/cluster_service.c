@@ -257,7 +257,9 @@ static void push_tensors(bd_service_env *env, bd_incoming *call)
     BD_STATUS(st);
     bd_message response;
     bd_message_init(&response);
+    bd_continuations continuations;
     int64_t step_id, request_id;
+    bd_local_worker_begin_pushed(env->worker, &continuations);
     braid_code code = read_push(&call->request, &step_id, &request_id, st);
     if (!code && !bd_request_ids_add(&env->recv_ids, request_id))
         code = bd_fail(st, BRAID_ABORTED, "PushTensors of %s: request %lld has come before",
@@ -268,6 +270,7 @@ static void push_tensors(bd_service_env *env, bd_incoming *call)
     else
         bd_incoming_reply(call, &response, st);
     bd_message_fini(&response);
+    bd_local_worker_end_pushed(env->worker, &continuations);
 }
 
 const bd_method bd_cluster_methods[] = {

@@ -501,6 +501,19 @@ braid_code bd_local_worker_take_pushed(bd_local_worker *w, int64_t step_id, bd_w
     return st->code;
 }
 
+void bd_local_worker_begin_pushed(bd_local_worker *w, bd_continuations *c)
+{
+    bd_worker_count_running(w,
+                            +1); // of a step that goes on here: its end may release the last reference to `w`
+    bd_continuations_begin(c);
+}
+
+void bd_local_worker_end_pushed(bd_local_worker *w, bd_continuations *c)
+{
+    bd_continuations_end(c);
+    bd_worker_count_running(w, -1);
+}
+
 bd_local_worker *bd_local_worker_of(bd_worker *base)
 {
     return of(base);

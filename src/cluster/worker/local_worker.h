@@ -10,6 +10,7 @@
 #include "cluster/worker/collectives.h"
 #include "cluster/worker/session_cluster.h"
 #include "cluster/worker/step_table.h"
+#include "runtime/plan.h"
 
 typedef struct bd_local_worker bd_local_worker;
 
@@ -74,6 +75,9 @@ void bd_local_worker_register_graph(bd_local_worker *w, const char *session_hand
 void bd_local_worker_recv_tensor(bd_local_worker *w, int64_t step_id, const char *key, bd_recv_fn fn,
                                  void *arg);
 
+// Around the tensors of one push: steps that wait for them go on in the second call, or after it.
+void bd_local_worker_begin_pushed(bd_local_worker *w, bd_continuations *c);
+void bd_local_worker_end_pushed(bd_local_worker *w, bd_continuations *c);
 // Takes a tensor that another task pushes: `pushed` is a PushedTensor. *is_refused: see bd_step_table_push.
 // *read_from is set to the sender when the tensor came whole, and is large enough to be read from its memory.
 // Both may be NULL.
