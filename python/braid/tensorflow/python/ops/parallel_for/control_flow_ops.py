@@ -106,7 +106,10 @@ def pfor(loop_fn, iters, parallel_iterations=None):
 
 
 def _keep_elements(graph, first):
-    """Has earlier TensorArrays that nodes from number `first` on use keep elements that were read."""
+    """Has earlier TensorArrays that nodes from number `first` on use keep elements that were read.
+
+    A session that ran such an array before does not see the change.
+    """
     for op in graph.get_operations()[first:]:
         for array in (x.op for x in op.inputs):
             if array.type == "TensorArrayV3" and array._id <= first and array.get_attr("clear_after_read"):
