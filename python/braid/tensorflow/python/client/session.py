@@ -198,7 +198,7 @@ def _feed_array(value, tensor):
         is_bfloat16 = getattr(wanted, "names", None) == ("bfloat16",)
         array = arrays.as_type(np.asarray(value), dtype) if is_bfloat16 else np.asarray(value, dtype=wanted)
     shape = tensor.shape
-    if not shape.is_compatible_with(array.shape):
+    if not shape._admits(array.shape):
         raise ValueError(
             f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has shape "
             f"{str(shape)!r}"

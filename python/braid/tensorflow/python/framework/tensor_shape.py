@@ -318,6 +318,13 @@ class TensorShape:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
+    def _admits(self, sizes):
+        """Whether an array of these sizes, a tuple of integers, has the shape."""
+        return self._dims is None or (
+            len(self._dims) == len(sizes)
+            and all(d._value is None or d._value == size for d, size in zip(self._dims, sizes))
+        )
+
     def is_compatible_with(self, other):
         """Whether a tensor can have both shapes."""
         other = as_shape(other)
