@@ -221,7 +221,8 @@ BRAID_API void braid_partial_run_free(braid_partial_run *run);
 // ---- The session again ----
 
 /// Ends calls in progress with Cancelled, waits until they have returned, closes and frees the session; NULL
-/// is accepted. The session is freed whatever code is returned.
+/// is accepted. The session is freed whatever code is returned. A session that was opened before this process
+/// was forked is left as it is; its other functions fail with FailedPrecondition.
 BRAID_API braid_code braid_session_close(braid_session *session, braid_status *status);
 
 /// A device that a session may use.

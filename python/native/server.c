@@ -88,7 +88,12 @@ static void server_dealloc(PyObject *self)
 static braid_server *server_of(PyObject *self)
 {
     braid_server *server = ((server_object *)self)->server;
-    if (!server) PyErr_SetString(PyExc_RuntimeError, "the server is closed");
+    if (!server) {
+        PyErr_SetString(PyExc_RuntimeError, "the server is closed");
+    } else if (native_calls_are_of_a_parent(&((server_object *)self)->calls)) {
+        PyErr_SetString(PyExc_RuntimeError, "the server is one of the process that has forked this one");
+        server = NULL;
+    }
     return server;
 }
 

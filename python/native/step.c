@@ -331,7 +331,7 @@ static void close_callable(callable_object *c)
 {
     braid_callable *closing = c->callable;
     c->callable = NULL;
-    if (!closing) return;
+    if (!closing || native_calls_are_of_a_parent(&c->calls)) return;
     Py_BEGIN_ALLOW_THREADS native_calls_wait(&c->calls);
     braid_callable_free(closing);
     Py_END_ALLOW_THREADS
@@ -421,7 +421,7 @@ static void close_partial(partial_object *p)
 {
     braid_partial_run *closing = p->run;
     p->run = NULL;
-    if (!closing) return;
+    if (!closing || native_calls_are_of_a_parent(&p->calls)) return;
     Py_BEGIN_ALLOW_THREADS native_calls_wait(&p->calls);
     braid_partial_run_free(closing);
     Py_END_ALLOW_THREADS

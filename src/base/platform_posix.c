@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/platform.h"
 #include <errno.h>
 #include <pthread.h>
@@ -60,23 +61,9 @@ static _Thread_local struct random_store {
     size_t left;
     unsigned forks; // when it was filled
 } random_store;
-static atomic_uint forks;
-static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
-
-static void count_fork(void)
-{
-    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
-}
-
-static void watch_forks(void)
-{
-    BD_ASSERT(pthread_atfork(NULL, NULL, count_fork) == 0);
-}
-
 static void fill_store(struct random_store *s)
 {
-    pthread_once(&forks_once, watch_forks);
-    s->forks = atomic_load_explicit(&forks, memory_order_relaxed);
+    s->forks = bd_fork_count();
     get_random(s->bytes, sizeof s->bytes);
     s->left = sizeof s->bytes;
 }
@@ -88,7 +75,7 @@ static void random_bytes(void *out, size_t len)
         return;
     }
     struct random_store *s = &random_store;
-    if (s->left < len || s->forks != atomic_load_explicit(&forks, memory_order_relaxed)) fill_store(s);
+    if (s->left < len || s->forks != bd_fork_count()) fill_store(s);
     s->left -= len;
     memcpy(out, s->bytes + s->left, len);
     memset(s->bytes + s->left, 0, len); // nothing reads them again

@@ -1,5 +1,6 @@
 // Work for threads that wait: see progress.h.
 #include "base/progress.h"
+#include "base/fork.h"
 #include <sched.h>
 
 // Moving average in 1/256.
@@ -24,8 +25,24 @@ bool bd_poll_history_pays(const bd_poll_history *h)
     return h->short_waits >= SHORT_WAITS_MIN;
 }
 
+// A child of fork has nothing that its parent polls.
+static void forget_all(void)
+{
+    (void)bd_mutex_renew(&mu);
+    first = NULL;
+    atomic_store(&count, 0);
+}
+
+static void watch_forks(void *arg)
+{
+    (void)arg;
+    bd_at_fork(NULL, NULL, forget_all);
+}
+
 void bd_progress_add(bd_progress *p)
 {
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, watch_forks, NULL);
     bd_mutex_lock(&mu);
     p->users = 0;
     p->next = first;

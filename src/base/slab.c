@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/fork.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -56,10 +57,35 @@ static int list_of(size_t size)
 
 // ---- The lists of all threads ----
 
+// The pieces of a list that another thread was changing are lost to a child of fork.
+static void renew_lists(void)
+{
+    for (int i = 0; i < LISTS; i++) {
+        struct list *l = &lists[i];
+        if (pthread_mutex_trylock(&l->mu) == 0) {
+            pthread_mutex_unlock(&l->mu);
+        } else {
+            *l = (struct list){.mu = PTHREAD_MUTEX_INITIALIZER};
+        }
+    }
+}
+
+static void watch_forks(void)
+{
+    bd_at_fork(NULL, NULL, renew_lists);
+}
+
+static struct list *lock_shared(int list)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&lists[list].mu);
+    return &lists[list];
+}
+
 static block *take_shared(int list, size_t size)
 {
-    struct list *l = &lists[list];
-    pthread_mutex_lock(&l->mu);
+    struct list *l = lock_shared(list);
     block *b = l->first;
     if (b) {
         l->first = b->next;
@@ -71,8 +97,7 @@ static block *take_shared(int list, size_t size)
 
 static bool keep_shared(int list, size_t size, block *b)
 {
-    struct list *l = &lists[list];
-    pthread_mutex_lock(&l->mu);
+    struct list *l = lock_shared(list);
     const bool is_kept = l->bytes + size <= KEEPS;
     if (is_kept) {
         b->next = l->first;

@@ -3,6 +3,7 @@
 #include "graph/op_parse.h"
 
 #include "base/check.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include <ctype.h>
@@ -44,8 +45,26 @@ static const bd_op_def *parse_entry_locked(const bd_op_entry *entry)
     return def;
 }
 
+static void lock(void)
+{
+    bd_mutex_lock(&registry.mu);
+}
+
+static void unlock(void)
+{
+    bd_mutex_unlock(&registry.mu);
+}
+
+static void watch_forks(void *arg)
+{
+    (void)arg;
+    bd_at_fork(lock, unlock, unlock);
+}
+
 static const bd_op_def *parse_slow(ptrdiff_t index)
 {
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, watch_forks, NULL);
     bd_mutex_lock(&registry.mu);
     _Atomic(const bd_op_def *) *parsed = atomic_load(&registry.parsed);
     if (!parsed) {

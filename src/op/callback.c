@@ -2,6 +2,7 @@
 #include "op/callback.h"
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -16,6 +17,22 @@ struct bd_callback {
 static bd_mutex mu = BD_MUTEX_INIT;
 static bd_map by_token; // -> bd_callback; guarded by mu; empty: all zero
 
+static void lock(void)
+{
+    bd_mutex_lock(&mu);
+}
+
+static void unlock(void)
+{
+    bd_mutex_unlock(&mu);
+}
+
+static void watch_forks(void *arg)
+{
+    (void)arg;
+    bd_at_fork(lock, unlock, unlock);
+}
+
 braid_code braid_callback_register(const char *token, braid_callback_fn fn, void *arg,
                                    void (*release)(void *arg), braid_status *status)
 {
@@ -23,6 +40,8 @@ braid_code braid_callback_register(const char *token, braid_callback_fn fn, void
     braid_status *st = status ? status : own;
     if (!token || !fn)
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "A callback has no %s", token ? "function" : "token");
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, watch_forks, NULL);
     bd_mutex_lock(&mu);
     const bool is_new = !bd_map_has(&by_token, token);
     if (is_new) {

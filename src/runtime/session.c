@@ -3,6 +3,7 @@
 #include "runtime/session_internal.h"
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "graph/location.h"
 #include "graph/turns.h"
 #include "runtime/run_metadata.h"
@@ -12,6 +13,7 @@ braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
     braid_session *s = bd_calloc(1, sizeof *s);
     s->graph = graph;
     s->impl = impl;
+    s->forks = bd_fork_count();
     atomic_init(&s->refs, 1);
     bd_mutex_init(&s->mu);
     bd_mutex_init(&s->calls_mu);
@@ -21,9 +23,22 @@ braid_session *bd_session_wrap(braid_graph *graph, bd_session *impl)
 
 // ---- Calls in progress ----
 
+// A child that was forked has none of the session's threads, and its locks may be held for ever.
+static bool is_of_a_parent(const braid_session *s)
+{
+    return s->forks != bd_fork_count();
+}
+
 bool bd_session_enter(braid_session *s, braid_status *st)
 {
     bd_location_forget();
+    if (is_of_a_parent(s)) {
+        bd_fail(
+            st, BRAID_FAILED_PRECONDITION,
+            "The session was opened before this process was forked, and its threads are those of the parent: "
+            "open a session in the child");
+        return false;
+    }
     bd_mutex_lock(&s->calls_mu);
     bool is_open = !s->is_closing;
     if (is_open) s->inside++;
@@ -45,6 +60,7 @@ void bd_session_leave(braid_session *s, braid_status *st)
 
 void braid_session_cancel(braid_session *s)
 {
+    if (is_of_a_parent(s)) return;
     bd_mutex_lock(&s->calls_mu);
     const bool is_first = !s->is_closing;
     s->is_closing = true;
@@ -158,7 +174,7 @@ void bd_session_unref(braid_session *session)
 
 braid_code braid_session_close(braid_session *session, braid_status *status)
 {
-    if (!session) return BRAID_OK;
+    if (!session || is_of_a_parent(session)) return BRAID_OK;
     BD_STATUS(st);
     end_calls(session);
     session->impl->ops->close(session->impl, st);

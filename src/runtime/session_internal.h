@@ -16,11 +16,12 @@ struct braid_session {
     bd_cond all_left; // `inside` has become 0 while closing
     bool is_closing;  // guarded by calls_mu: no call begins
     int inside;       // calls in progress; guarded by calls_mu
+    unsigned forks;   // bd_fork_count of the process that has opened it
     atomic_int refs;  // the caller's until it is closed, and one for each callable and partial run
 };
 
-// Every function but close is between enter and leave. False, and Cancelled: the session is closing or
-// closed.
+// Every function but close is between enter and leave. False, and an error: the session is closing or closed
+// (Cancelled), or this process is a child of the one that has opened it (FailedPrecondition).
 bool bd_session_enter(braid_session *s, braid_status *st);
 // The session may be closed after this. An error (`st` NULL: none) gets the lines that built the nodes it
 // names.

@@ -15,6 +15,7 @@
 #include "base/account.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/fork.h"
 #include "base/thread.h"
 #include "tensor/shared_memory.h"
 
@@ -196,6 +197,23 @@ static void give_back(struct block *b)
 
 // ---- The system ----
 
+// A shard that another thread was in stays entered in a child of fork, and the blocks of a list that one was
+// changing are lost to it.
+static void renew_lists(void)
+{
+    for (unsigned c = 0; c < CLASS_COUNT; c++) {
+        if (!bd_mutex_renew(&lists[c].mu)) continue;
+        lists[c].first = NULL;
+        lists[c].count = 0;
+    }
+}
+
+static void watch_forks(void *arg)
+{
+    (void)arg;
+    bd_at_fork(NULL, NULL, renew_lists);
+}
+
 static bool reserve_bytes(size_t bytes)
 {
     size_t max = atomic_load_explicit(&system_bytes_max, memory_order_relaxed);
@@ -207,6 +225,8 @@ static bool reserve_bytes(size_t bytes)
 
 static struct block *system_take(unsigned c)
 {
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, watch_forks, NULL);
     size_t bytes = class_bytes(c);
     if (!reserve_bytes(bytes)) return NULL;
     const bool may_share = bytes >= BD_SHARED_MEMORY_MIN && bytes <= BD_SHARED_MEMORY_MAX;

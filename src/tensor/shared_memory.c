@@ -2,6 +2,7 @@
 #include "tensor/shared_memory.h"
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/fork.h"
 #include "base/system_memory.h"
 #include "base/thread.h"
 #include <fcntl.h>
@@ -20,12 +21,29 @@ typedef struct extent {
     size_t at, bytes;
 } extent;
 
+typedef union cell {
+    union cell *next; // of a free one
+    uint8_t bytes[BD_SHARED_CELL_BYTES];
+} cell;
+
 static bd_mutex mu = BD_MUTEX_INIT;
 static uint8_t *base;                 // NULL: not started; set once
 static size_t region_bytes;           // constant then
 static int region_fd;                 // constant then
 static BD_ARRAY(extent) free_extents; // in order, never adjacent; guarded by mu
+static cell *free_cells;              // guarded by mu
 static atomic_bool has_started;
+static bool is_of_parent; // this process was forked after the start
+
+static void close_to_child(void)
+{
+    (void)bd_mutex_renew(&mu);
+    free_cells = NULL;
+    is_of_parent = true;
+    // Where its parent maps the file, the child maps it for itself: pages that it writes to become its own.
+    (void)mmap(base, region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, region_fd,
+               0);
+}
 
 static void start(void *arg)
 {
@@ -48,6 +66,7 @@ static void start(void *arg)
     region_bytes = bytes;
     region_fd = fd;
     bd_array_push(&free_extents, (extent){0, bytes});
+    bd_at_fork(NULL, NULL, close_to_child);
     atomic_store_explicit(&has_started, true, memory_order_release);
 }
 
@@ -64,7 +83,7 @@ static bool is_started(void)
 
 bool bd_shared_memory_region(bd_shared_region *out)
 {
-    if (!is_started()) return false;
+    if (!is_started() || is_of_parent) return false;
     *out = (bd_shared_region){region_fd, (uintptr_t)base, region_bytes};
     return true;
 }
@@ -126,7 +145,7 @@ static void give_extent(size_t at, size_t bytes)
 
 void *bd_shared_memory_take(size_t wanted)
 {
-    if (!is_started()) return NULL;
+    if (!is_started() || is_of_parent) return NULL;
     const size_t bytes = whole_pages(wanted);
     bd_mutex_lock(&mu);
     const size_t at = take_extent_locked(bytes);
@@ -147,6 +166,7 @@ bool bd_shared_memory_has(const void *memory)
 bool bd_shared_memory_give(void *memory, size_t given)
 {
     if (!bd_shared_memory_has(memory)) return false;
+    if (is_of_parent) return true;
     const size_t at = (size_t)((uint8_t *)memory - base), bytes = whole_pages(given);
     fallocate(region_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
     give_extent(at, bytes);
@@ -154,13 +174,6 @@ bool bd_shared_memory_give(void *memory, size_t given)
 }
 
 #define CELLS_AT_ONCE 1024
-
-typedef union cell {
-    union cell *next; // of a free one
-    uint8_t bytes[BD_SHARED_CELL_BYTES];
-} cell;
-
-static cell *free_cells; // guarded by mu
 
 static void add_cells(void)
 {
@@ -234,8 +247,7 @@ static bool is_region(const bd_shared_region *region)
 
 bd_peer_memory *bd_peer_memory_add(pid_t pid, const bd_shared_region *region)
 {
-    bd_shared_region own;
-    if (!is_region(region) || !bd_shared_memory_region(&own)) return NULL;
+    if (!is_region(region) || !is_started()) return NULL;
     void *local = mmap(NULL, region->bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, region->fd, 0);
     if (local == MAP_FAILED) return NULL;
     bd_peer_memory *m = bd_calloc(1, sizeof *m);

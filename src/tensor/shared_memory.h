@@ -10,7 +10,8 @@
 
 // From now on bd_buffer_new takes its memory from here for buffers of these sizes. Smaller ones are
 // cheaper within a message, and larger ones gain more from huge pages. Any number of times; there is no
-// way back. Nothing happens where the system does not allow it.
+// way back. Nothing happens where the system does not allow it. A child of fork reads the tensors that its
+// parent had, until the parent frees them; what it makes itself is not shared.
 #define BD_SHARED_MEMORY_MIN ((size_t)64 << 10)
 #define BD_SHARED_MEMORY_MAX ((size_t)32 << 20)
 void bd_shared_memory_start(void);

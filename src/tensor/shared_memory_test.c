@@ -83,6 +83,14 @@ static void buffers_of_these_sizes_are_shared(void **state)
     bd_buffer_pool_trim(0);
 }
 
+static int status_of(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
 // The child is the other process: it maps the region of this one.
 static int read_as_peer(pid_t parent, const bd_shared_region *region, const uint8_t *piece, size_t bytes)
 {
@@ -114,10 +122,34 @@ static void another_process_sees_what_is_written(void **state)
         piece[i] = (uint8_t)(i * 7);
     const pid_t parent = getpid(), child = fork();
     if (child == 0) _exit(read_as_peer(parent, &region, piece, bytes));
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(status_of(child), 0);
+    bd_shared_memory_give(piece, bytes);
+}
+
+static int use_as_child(uint8_t *piece, size_t bytes)
+{
+    bd_shared_region region;
+    if (piece[0] != 1) return 1;
+    memset(piece, 2, bytes);
+    if (!bd_shared_memory_give(piece, bytes)) return 2;
+    if (bd_shared_memory_region(&region) || bd_shared_memory_take(bytes)) return 3;
+    void *cell = bd_shared_cell_new();
+    if (bd_shared_memory_has(cell)) return 4;
+    bd_shared_cell_free(cell);
+    return 0;
+}
+
+static void a_child_of_fork_has_a_copy(void **state)
+{
+    (void)state;
+    const size_t bytes = 3 * PAGE_BYTES;
+    uint8_t *piece = bd_shared_memory_take(bytes);
+    memset(piece, 1, bytes);
+    const pid_t child = fork();
+    if (child == 0) _exit(use_as_child(piece, bytes));
+    assert_int_equal(status_of(child), 0);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(piece[i], 1);
     bd_shared_memory_give(piece, bytes);
 }
 
@@ -160,6 +192,7 @@ int main(void)
         cmocka_unit_test(memory_of_others_is_not_freed_here),
         cmocka_unit_test(buffers_of_these_sizes_are_shared),
         cmocka_unit_test(another_process_sees_what_is_written),
+        cmocka_unit_test(a_child_of_fork_has_a_copy),
         cmocka_unit_test(a_file_that_can_shrink_is_no_region),
         cmocka_unit_test(cells_are_distinct_and_full_of_zeros),
     };

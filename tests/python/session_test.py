@@ -328,6 +328,62 @@ if child == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 assert [s.run(c) for s in sessions] == [3, 3]
 """
+        self.run_program(program)
+
+    def test_a_copy_of_the_process_cannot_run_steps_of_the_session_it_has_inherited(self):
+        # A step is in progress when the process forks: the child has no thread that could end it.
+        program = """
+import multiprocessing, os, sys, threading
+import numpy as np
+import braid.tensorflow as tf
+
+begun, may_end = threading.Event(), threading.Event()
+
+def wait():
+    begun.set()
+    may_end.wait()
+    return np.float32(1)
+
+waits = tf.py_func(wait, [], tf.float32)
+x = tf.placeholder(tf.float32)
+server = tf.train.Server.create_local_server()
+for target in ("", server.target):
+    begun.clear(), may_end.clear()
+    session = tf.Session(target)
+    fetched = session.run(x * 2, {x: np.ones(100000)})
+    double = session.make_callable(x * 2, [x])
+    thread = threading.Thread(target=session.run, args=[waits], daemon=True)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        for run in (lambda: session.run(x, {x: 1}), lambda: double(1), session.list_devices):
+            try:
+                run()
+                os._exit(1)
+            except tf.errors.FailedPreconditionError as e:
+                assert "The session was opened before this process was forked" in e.message
+        try:
+            tf.train.Server.create_local_server()
+            os._exit(2)
+        except tf.errors.FailedPreconditionError as e:
+            assert "gRPC was started before this process was forked" in e.message
+        assert fetched.sum() == 200000
+        with tf.Session() as own:
+            assert own.run(x * 3, {x: 1}) == 3
+        del fetched, double
+        session.close()
+        sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(np.sum, [fetched, fetched]) == [200000, 200000]
+    may_end.set()
+    thread.join()
+    assert session.run(x, {x: 1}) == 1
+"""
+        self.run_program(program)
+
+    def run_program(self, program):
         path = os.path.dirname(os.path.dirname(os.path.abspath(braid.__file__)))
         environment = {**os.environ, "PYTHONPATH": path}
         command = [sys.executable, "-W", "ignore", "-c", program]

@@ -9,6 +9,7 @@
 // ThreadSanitizer cannot see the order that libgrpc makes between giving a tag and getting it back:
 // bd_grpc_tag_publish and `poll_until` below say it, for all files of this transport.
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "cluster/transport/grpc_internal.h"
@@ -161,9 +162,12 @@ static void log_line(gpr_log_func_args *args)
         bd_debug("gRPC: %s", args->message);
 }
 
+static unsigned forks; // bd_fork_count of the process that has started gRPC
+
 static void set_up(void *arg)
 {
     (void)arg;
+    forks = bd_fork_count();
     gpr_set_log_function(log_line);
 }
 
@@ -269,6 +273,13 @@ bd_transport *bd_grpc_transport_new(braid_status *st)
 {
     static bd_once once = BD_ONCE_INIT;
     bd_once_run(&once, set_up, NULL);
+    if (forks != bd_fork_count()) {
+        bd_fail(
+            st, BRAID_FAILED_PRECONDITION,
+            "gRPC was started before this process was forked, and its threads are those of the parent: fork "
+            "first, or start the process by spawn");
+        return NULL;
+    }
     grpc_init();
     bd_grpc *g = bd_calloc(1, sizeof *g);
     g->base = (bd_transport){

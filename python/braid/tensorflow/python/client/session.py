@@ -424,7 +424,10 @@ class BaseSession(SessionInterface):
 
     def list_devices(self):
         """The devices, as objects with name, device_type, memory_limit_bytes and incarnation."""
-        return [_DeviceAttributes(*device) for device in self._open().list_devices()]
+        try:
+            return [_DeviceAttributes(*device) for device in self._open().list_devices()]
+        except _native.Error as error:
+            raise ops.error_of(error) from None
 
     def _open(self):
         if self._session is None:
