@@ -109,8 +109,8 @@ static braid_cluster *find_cluster(const mnist_program *program, const char **jo
     char message[256];
     snprintf(message, sizeof message,
              "which task is this? Give --job_name=worker --task_index=0 (and the like), or start it "
-             "with: braid run --ps 1 --workers 2 %s",
-             program->name);
+             "with: braid run --ps 1 --workers 2 %s. In a single process: TF_CONFIG='{}' %s",
+             program->name, program->name);
     braid_status_set(status, BRAID_INVALID_ARGUMENT, message);
     return NULL;
 }

@@ -378,6 +378,71 @@ print(*out["logistic"].numpy()[:, 0])
         np.testing.assert_allclose(got, self.probabilities, rtol=1e-5)
 
 
+class KilledTraining(unittest.TestCase):
+    """A cluster with all roles trains an estimator, is killed, and goes on. Its exported model predicts in
+    TensorFlow what it predicts in Braid's Python."""
+
+    PREDICT = """
+import sys, numpy as np, tensorflow.compat.v1 as tf
+images = np.random.RandomState(1).rand(8, 784).astype(np.float32)
+with tf.Graph().as_default(), tf.Session() as session:
+    meta = tf.saved_model.loader.load(session, ["serve"], sys.argv[1])
+    predict = meta.signature_def["predict"]
+    fed = {predict.inputs["image"].name: images}
+    probabilities = session.run(predict.outputs["probabilities"].name, fed)
+print(*probabilities.ravel())
+"""
+
+    def command(self, directory, steps):
+        command = [f"{BIN}/braid", "run", "--chief", "--workers", "2", "--ps", "1", "--evaluator"]
+        return [*command, "estimator_mnist", f"--model_dir={directory}", f"--train_steps={steps}"]
+
+    def kill_after_an_evaluation(self, directory):
+        """Kills a training that would last for hours: the tasks die with `braid run`. Returns the step that
+        was saved."""
+        with subprocess.Popen(
+            self.command(directory, 10**8), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as running:
+            for line in running.stderr:
+                if re.search("Evaluation of .*model.ckpt-[1-9]", line):
+                    break
+            running.kill()
+        return int(tf1.train.latest_checkpoint(directory).rpartition("-")[2])
+
+    def predict(self, python, environment, model):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as program:
+            program.write(self.PREDICT)
+            program.flush()
+            done = subprocess.run(
+                [*python, program.name, model],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+                env=environment,
+            )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return np.array(done.stdout.split(), np.float32).reshape(8, 10)
+
+    def test_it_is_resumed_and_exported(self):
+        with tempfile.TemporaryDirectory() as directory:
+            saved = self.kill_after_an_evaluation(directory)
+            self.assertGreater(saved, 0)
+            done = subprocess.run(
+                self.command(directory, saved + 300), capture_output=True, text=True, timeout=120, check=False
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            restored = re.search(r"chief/0 .*Restored the checkpoint .*model.ckpt-(\d+)\n", done.stderr)
+            self.assertGreaterEqual(int(restored.group(1)), saved)
+            (model,) = glob.glob(f"{directory}/export/digits/*")
+            kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+            own = {**kept, "PYTHONPATH": os.path.abspath(f"{BIN}/../python")}
+            expected = self.predict(["/usr/bin/python3", "-m", "braid"], own, model)
+            got = self.predict([sys.executable], kept, model)
+            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(got.sum(axis=1), 1, rtol=1e-5)
+
+
 @unittest.skipUnless(hasattr(tf1, "estimator"), "TensorFlow from 2.16 on has no estimators")
 class CannedCheckpoints(unittest.TestCase):
     """Training of canned estimators that one side begins and both continue: the same losses and variables."""

@@ -164,6 +164,20 @@ static double loss_of(const braid_tensor *scalar)
                                                       : (double)*(const float *)braid_tensor_data(scalar);
 }
 
+// Gradients that came too late have made no update.
+static braid_code count_dropped(braid_algorithm *a, braid_session *s, braid_status *st)
+{
+    if (!a->dropped.op) return BRAID_OK;
+    braid_tensor *value = NULL;
+    braid_fetch fetch = {a->dropped, &value};
+    if (braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st)) return st->code;
+    a->report.own.dropped = *(const int32_t *)braid_tensor_data(value);
+    a->report.own.updates = a->report.own.steps - a->report.own.dropped;
+    a->report.own.staleness[0] = a->report.own.updates;
+    braid_tensor_free(value);
+    return BRAID_OK;
+}
+
 static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_tensor *const *values,
                             braid_status *st)
 {
@@ -182,21 +196,9 @@ static braid_code after_run(braid_hook *hook, braid_monitored_session *s, braid_
     a->report.own.seconds = seconds_since(a->report.begun_ns);
     a->report.own.bytes = bytes_of(s) - a->report.bytes_begun;
     if (a->curve) train_curve_step(a->curve, &a->report.own, loss_of(values[-1]));
-    train_report_summaries(&a->report, s->global_step_value, false);
-    return BRAID_OK;
-}
-
-// Gradients that came too late have made no update.
-static braid_code count_dropped(braid_algorithm *a, braid_session *s, braid_status *st)
-{
-    if (!a->dropped.op) return BRAID_OK;
-    braid_tensor *value = NULL;
-    braid_fetch fetch = {a->dropped, &value};
-    if (braid_session_run(s, &(braid_run_args){.fetches = &fetch, .fetch_count = 1}, st)) return st->code;
-    a->report.own.dropped = *(const int32_t *)braid_tensor_data(value);
-    a->report.own.updates = a->report.own.steps - a->report.own.dropped;
-    a->report.own.staleness[0] = a->report.own.updates;
-    braid_tensor_free(value);
+    if (!train_report_wants_summaries(&a->report)) return BRAID_OK;
+    if (count_dropped(a, s->session, st)) return st->code;
+    train_report_summaries(&a->report, s->global_step_value);
     return BRAID_OK;
 }
 
@@ -206,7 +208,7 @@ static braid_code end(braid_hook *hook, braid_monitored_session *s, braid_status
     if (count_dropped(a, s->session, st)) return st->code;
     train_curve_close(a->curve, &a->report.own);
     a->curve = NULL;
-    train_report_summaries(&a->report, s->global_step_value, true);
+    train_report_summaries(&a->report, s->global_step_value);
     if (!a->o.is_chief) return train_report_send(&a->report, s->session, st);
     train_report_gather(&a->report, s->session, a->o.num_workers);
     train_report_log(&a->report, a->type->info.name);

@@ -359,7 +359,8 @@ static void summaries_of_a_worker_are_in_its_event_file(void **state)
     for (int i = 0; i < STEPS; i++)
         step(&m, i);
     close_session(&m);
-    static const char *const tags[] = {"algorithm/staleness", "algorithm/mean_staleness", "algorithm/updates",
+    static const char *const tags[] = {"algorithm/staleness",       "algorithm/mean_staleness",
+                                       "algorithm/updates",         "algorithm/dropped",
                                        "algorithm/waiting_seconds", "algorithm/bytes"};
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         assert_true(hook_is_in_events(tags[i]));

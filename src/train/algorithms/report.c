@@ -60,10 +60,15 @@ void train_report_open(train_report *r, const char *dir)
     if (!r->events) bd_warn("No summaries of the training algorithm: %s", braid_status_message(st));
 }
 
-void train_report_summaries(train_report *r, int64_t global_step, bool at_end)
+bool train_report_wants_summaries(const train_report *r)
+{
+    return r->events && r->own.updates - r->events_at >= SUMMARY_EVERY;
+}
+
+void train_report_summaries(train_report *r, int64_t global_step)
 {
     const braid_worker_report *o = &r->own;
-    if (!r->events || (!at_end && o->updates - r->events_at < SUMMARY_EVERY)) return;
+    if (!r->events) return;
     r->events_at = o->updates;
     double classes[BRAID_STALENESS_CLASSES];
     for (int i = 0; i < BRAID_STALENESS_CLASSES; i++)
@@ -74,6 +79,7 @@ void train_report_summaries(train_report *r, int64_t global_step, bool at_end)
     braid_event_writer_add_scalar(r->events, "algorithm/max_staleness", (float)o->max_staleness, global_step,
                                   unwanted);
     braid_event_writer_add_scalar(r->events, "algorithm/updates", (float)o->updates, global_step, unwanted);
+    braid_event_writer_add_scalar(r->events, "algorithm/dropped", (float)o->dropped, global_step, unwanted);
     braid_event_writer_add_scalar(r->events, "algorithm/steps", (float)o->steps, global_step, unwanted);
     braid_event_writer_add_scalar(r->events, "algorithm/waiting_seconds", (float)o->waiting, global_step,
                                   unwanted);

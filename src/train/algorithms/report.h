@@ -32,8 +32,9 @@ void train_report_step(train_report *r, double waiting);
 
 // Opens the event file. Errors are warnings.
 void train_report_open(train_report *r, const char *dir);
-// Writes summaries if it is time.
-void train_report_summaries(train_report *r, int64_t global_step, bool at_end);
+// Whether it is time to write summaries.
+bool train_report_wants_summaries(const train_report *r);
+void train_report_summaries(train_report *r, int64_t global_step);
 
 // Sends the report of a worker to the chief.
 braid_code train_report_send(train_report *r, braid_session *s, braid_status *st);
