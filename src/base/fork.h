@@ -4,8 +4,8 @@
 
 #include "base/platform.h"
 
-// Forks since the first call, in the line of processes that leads to this one: a child gets another number than
-// its parent.
+// The number of forks between the process that called this first and this one: a child's differs from its
+// parent's.
 unsigned bd_fork_count(void);
 
 // From now on each fork calls `before`, and then `in_parent` and `in_child`, on the thread that forks. NULL:
