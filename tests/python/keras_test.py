@@ -581,6 +581,20 @@ class Keras(unittest.TestCase):
         self.assertLess(np.abs(kernel - model.get_weights()[0]).max(), 2e-3)  # one step of Adam
         self.assertAlmostEqual(loss, e.evaluate(data)["loss"], 1)
 
+    def test_an_estimator_s_checkpoints_of_objects_are_weights_of_the_model(self):
+        model = classifier()
+        e = keras.estimator.model_to_estimator(
+            model, model_dir=self.directory, checkpoint_format="checkpoint"
+        )
+        e.train(lambda: tf.data.Dataset.from_tensors(({"a_input": self.x}, self.y)).repeat(), steps=2)
+        name = "layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE"
+        kernel = e.get_variable_value(name)
+        self.assertGreater(np.abs(kernel - model.get_weights()[0]).max(), 0)
+        model.load_weights(
+            tf.train.latest_checkpoint(self.directory)
+        ).expect_partial()  # without the optimizer
+        np.testing.assert_array_equal(model.get_weights()[0], kernel)
+
     def test_an_estimator_weighs_examples(self):
         model = classifier()
         weights = np.linspace(0, 2, len(self.x)).astype(np.float32)

@@ -20,8 +20,10 @@ from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.saved_model import signature_constants
 from braid.tensorflow.python.training import checkpoint_management
+from braid.tensorflow.python.training import monitored_session
 from braid.tensorflow.python.training import saver as saver_lib
 from braid.tensorflow.python.training import training_util
+from braid.tensorflow.python.training.tracking import graph_view
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -80,21 +82,21 @@ def _optimizer_maker(keras_model):
     return make
 
 
-def _create_keras_model_fn(keras_model, custom_objects=None):
-    """The model function."""
+def _create_keras_model_fn(keras_model, custom_objects=None, by_objects=False):
+    """The model function. by_objects: checkpoints are of objects."""
     make_optimizer = _optimizer_maker(keras_model)
 
     def model_fn(features, labels, mode):
         with generic_utils.CustomObjectScope(custom_objects or {}):
             try:
-                return _spec(keras_model, make_optimizer, features, labels, mode)
+                return _spec(keras_model, make_optimizer, features, labels, mode, by_objects)
             finally:
                 models.in_place_subclassed_model_state_restoration(keras_model)
 
     return model_fn
 
 
-def _spec(keras_model, make_optimizer, features, labels, mode):
+def _spec(keras_model, make_optimizer, features, labels, mode, by_objects):
     K.set_learning_phase(mode == ModeKeys.TRAIN)
     weights = None
     if isinstance(features, dict) and set(features) == {"features", "sample_weights"}:
@@ -146,6 +148,7 @@ def _spec(keras_model, make_optimizer, features, labels, mode):
         predictions=predictions,
         loss=loss,
         train_op=train_op,
+        scaffold=monitored_session.Scaffold(saver=_object_saver(model)) if by_objects else None,
         eval_metric_ops=eval_metric_ops,
         export_outputs={_DEFAULT_SERVING_KEY: export_output.PredictOutput(predictions)},
     )
@@ -161,7 +164,13 @@ def _weigh(model, weights):
     model._build_total_loss(weighted=True)
 
 
-def _save_first_checkpoint(keras_model, custom_objects, config):
+def _object_saver(model):
+    """A Saver that writes checkpoints of the model's objects."""
+    model._track_trackable(training_util.get_global_step(), "estimator_global_step", overwrite=True)
+    return saver_lib.Saver(graph_view.ObjectGraphView(model).frozen_saveable_objects(), sharded=True)
+
+
+def _save_first_checkpoint(keras_model, custom_objects, config, by_objects):
     """Writes the weights that the model has, for the first training. Returns (path, names of variables).
 
     The checkpoint has the other variables of training, too: the model can be exported before it is trained.
@@ -187,9 +196,8 @@ def _save_first_checkpoint(keras_model, custom_objects, config):
             sess.run(variables.global_variables_initializer())
             for variable, value in zip(model.weights, values):
                 variable.load(value, sess)
-            path = saver_lib.Saver().save(
-                sess, os.path.join(directory, "keras_model.ckpt"), write_meta_graph=False
-            )
+            saver = _object_saver(model) if by_objects else saver_lib.Saver()
+            path = saver.save(sess, os.path.join(directory, "keras_model.ckpt"), write_meta_graph=False)
     return path, names
 
 
@@ -208,17 +216,19 @@ def model_to_estimator(
     keras_model_path: an HDF5 file with the model, in place of keras_model. Features are tensors by the names
     of the model's inputs, or a tensor; {"features": those, "sample_weights": weights of examples, of each
     output in a list or by its name} weighs the loss. model_dir: that of config, or a temporary one, if None.
+    checkpoint_format: "saver" for checkpoints by names of variables, "checkpoint" for those of objects.
     """
     if not (keras_model or keras_model_path):
         raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided.")
     if keras_model and keras_model_path:
         raise ValueError("Please specity either `keras_model` or `keras_model_path`, but not both.")
-    if checkpoint_format not in (None, "saver"):
-        raise NotImplementedError(
-            f"model_to_estimator(checkpoint_format={checkpoint_format!r}): only 'saver'"
-        )
+    if checkpoint_format not in (None, "saver", "checkpoint"):
+        raise ValueError(f"Checkpoint format must be either 'checkpoint' or 'saver'. Got {checkpoint_format}")
+    by_objects = checkpoint_format == "checkpoint"
     if keras_model is None:
         keras_model = models.load_model(keras_model_path, custom_objects=custom_objects)
+    if by_objects and not keras_model._is_graph_network:
+        raise ValueError("Object-based checkpoints are currently not supported with subclassed models.")
     if not getattr(keras_model, "optimizer", None):
         raise ValueError(
             "The given keras model has not been compiled yet. Please compile the model with "
@@ -228,9 +238,9 @@ def model_to_estimator(
     # The weights of another model are made by its first call: an estimator begins with new ones.
     path, names = None, []
     if keras_model._is_graph_network:
-        path, names = _save_first_checkpoint(keras_model, custom_objects, config)
+        path, names = _save_first_checkpoint(keras_model, custom_objects, config, by_objects)
     return estimator_lib.Estimator(
-        _create_keras_model_fn(keras_model, custom_objects),
+        _create_keras_model_fn(keras_model, custom_objects, by_objects),
         config=config,
         warm_start_from=estimator_lib.WarmStartSettings(
             ckpt_to_initialize_from=path, vars_to_warm_start=[f"^{re.escape(name)}:" for name in names]

@@ -9,6 +9,8 @@ import collections
 import weakref
 
 from braid import protos
+from braid.tensorflow.python.framework import constant_op
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.training.saving import saveable_object
 from braid.tensorflow.python.training.saving import saveable_object_util
@@ -60,6 +62,15 @@ class ObjectGraphView:
 
     def list_objects(self):
         return self.snapshot().objects
+
+    def frozen_saveable_objects(self):
+        """SaveableObjects named by their keys, of the objects as they depend on each other now; with their
+        graph.
+        """
+        graph, values = self.snapshot().to_proto()
+        with ops.device("/cpu:0"):
+            content = constant_op.constant(graph.SerializeToString(), dtype=dtypes.string)
+        return [*saveable_objects(values), base.NoRestoreSaveable(content, base.OBJECT_GRAPH_PROTO_KEY)]
 
     def serialize_object_graph(self):
         """(SaveableObjects named by their keys, TrackableObjectGraph, {tensor: value to feed})."""

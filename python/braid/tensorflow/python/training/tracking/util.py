@@ -543,12 +543,9 @@ def _on_one_task(per_device):
 
 def frozen_saver(root_trackable):
     """A saver of the objects as they depend on each other now. It restores checkpoints of the same graph."""
-    graph, values = graph_view_lib.ObjectGraphView(root_trackable).snapshot().to_proto()
-    with ops.device("/cpu:0"):
-        content = constant_op.constant(graph.SerializeToString(), dtype=dtypes.string)
-    saveables = graph_view_lib.saveable_objects(values)
-    saveables.append(base.NoRestoreSaveable(content, base.OBJECT_GRAPH_PROTO_KEY))
-    return functional_saver.MultiDeviceSaver(saveables)
+    return functional_saver.MultiDeviceSaver(
+        graph_view_lib.ObjectGraphView(root_trackable).frozen_saveable_objects()
+    )
 
 
 def saver_with_op_caching(obj):
