@@ -78,7 +78,7 @@ class Bijector(metaclass=abc.ABCMeta):
         self._validate_args = validate_args
         self._dtype = dtype
         self._constant_ildj = {}  # by the rank of an event: of a constant Jacobian
-        self._mappings = {}  # by (id of x, arguments) and by (id of y, arguments); the mapping keeps x and y
+        self._from_x, self._from_y = {}, {}  # mappings by (id, arguments); a mapping keeps its x and y
         words = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", type(self).__name__.lstrip("_"))
         self._name = name or re.sub("([a-z0-9])([A-Z])", r"\1_\2", words).lower()
 
@@ -169,7 +169,7 @@ class Bijector(metaclass=abc.ABCMeta):
             x = self._tensor(x, "x")
             if not self._is_injective:
                 return self._forward(x, **kwargs)
-            mapping = self._known(x, kwargs) or _Mapping(x=x)
+            mapping = self._from_x.get((id(x), _key(kwargs))) or _Mapping(x=x)
             if mapping.y is None:
                 mapping.y = self._forward(x, **kwargs)
                 self._remember(mapping, kwargs)
@@ -184,7 +184,7 @@ class Bijector(metaclass=abc.ABCMeta):
             y = self._tensor(y, "y")
             if not self._is_injective:
                 return self._inverse(y, **kwargs)
-            mapping = self._known(y, kwargs) or _Mapping(y=y)
+            mapping = self._from_y.get((id(y), _key(kwargs))) or _Mapping(y=y)
             if mapping.x is None:
                 mapping.x = self._inverse(y, **kwargs)
                 self._remember(mapping, kwargs)
@@ -225,22 +225,21 @@ class Bijector(metaclass=abc.ABCMeta):
                 return tuple(self._sum_over_event(x, v, least, event_ndims) for x, v in each)
             if rank is not None and rank in self._constant_ildj:
                 return self._constant_ildj[rank]
-            mapping = self._known(given, kwargs) or (_Mapping(y=given) if is_y else _Mapping(x=given))
+            mapping = (self._from_y if is_y else self._from_x).get((id(given), _key(kwargs)))
+            if mapping is None:
+                mapping = _Mapping(y=given) if is_y else _Mapping(x=given)
             if rank is not None and rank in mapping.ildj:
                 return mapping.ildj[rank]
             own, other = "_inverse_log_det_jacobian", "_forward_log_det_jacobian"
             if not is_y:
                 own, other = other, own
-            if self._defines(own) or not self._defines(other):
+            try:
                 value = getattr(self, own)(given, **kwargs)
-            elif is_y:
-                value = -self._forward_log_det_jacobian(
-                    self._call_inverse(given, "inverse", **kwargs), **kwargs
-                )
-            else:
-                value = -self._inverse_log_det_jacobian(
-                    self._call_forward(given, "forward", **kwargs), **kwargs
-                )
+            except NotImplementedError:
+                if not self._defines(other):
+                    raise
+                through = self._call_inverse if is_y else self._call_forward
+                value = -getattr(self, other)(through(given, own.strip("_"), **kwargs), **kwargs)
             value = value if is_y else -value
             value = self._sum_over_event(given, value, least, event_ndims)
             if rank is not None:
@@ -262,9 +261,9 @@ class Bijector(metaclass=abc.ABCMeta):
             axes = math_ops.range(-event_ndims, -least)
         if self.is_constant_jacobian:
             sizes = array_ops.gather(array_ops.shape(y), math_ops.add(axes, array_ops.rank(y)))
-            return value * math_ops.cast(math_ops.reduce_prod(sizes), value.dtype)
-        # A value that does not vary over the dimensions of an event is one for all of them.
-        value = array_ops.ones_like(y, dtype=value.dtype) * value if least == 0 else value
+            value = array_ops.ones(sizes, value.dtype) * value
+        elif least == 0:  # a value that does not vary over the dimensions of an event is one for all of them
+            value = array_ops.ones_like(y, dtype=value.dtype) * value
         if rank is None:
             return math_ops.reduce_sum(value, axis=math_ops.range(-(event_ndims - least), 0))
         return math_ops.reduce_sum(value, axis=[-i for i in range(1, rank - least + 1)])
@@ -300,13 +299,11 @@ class Bijector(metaclass=abc.ABCMeta):
             raise TypeError(f"Input had dtype {self.dtype} but expected {value.dtype}.")
         return value
 
-    def _known(self, value, kwargs):
-        return self._mappings.get((id(value), _key(kwargs)))
-
     def _remember(self, mapping, kwargs):
-        for value in (mapping.x, mapping.y):
-            if value is not None:
-                self._mappings[id(value), _key(kwargs)] = mapping
+        if mapping.x is not None:
+            self._from_x[id(mapping.x), _key(kwargs)] = mapping
+        if mapping.y is not None:
+            self._from_y[id(mapping.y), _key(kwargs)] = mapping
 
     @contextlib.contextmanager
     def _name_scope(self, name=None, values=None):

@@ -102,10 +102,10 @@ class Distribution:
     def __str__(self):
         return 'tfp.distributions.{}("{}", batch_shape={}, event_shape={}, dtype={})'.format(
             type(self).__name__, self.name, self.batch_shape, self.event_shape, self.dtype.name
-        ).replace("tfp.", "tf.")
+        )
 
     def __repr__(self):
-        return "<tf.distributions.{} '{}' batch_shape={} event_shape={} dtype={}>".format(
+        return "<tfp.distributions.{} '{}' batch_shape={} event_shape={} dtype={}>".format(
             type(self).__name__, self.name, self.batch_shape, self.event_shape, self.dtype.name
         )
 

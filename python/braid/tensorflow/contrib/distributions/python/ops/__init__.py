@@ -1,0 +1,1 @@
+"""Parts of tf.contrib.distributions, where TensorFlow has them."""

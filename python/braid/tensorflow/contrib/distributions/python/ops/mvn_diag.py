@@ -1,0 +1,62 @@
+"""Normal distributions of vectors with independent elements."""
+
+from braid.tensorflow.contrib.distributions.python.ops import distribution_util
+from braid.tensorflow.contrib.distributions.python.ops import mvn_linear_operator
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.ops import nn_ops
+
+
+__all__ = ["MultivariateNormalDiag", "MultivariateNormalDiagWithSoftplusScale"]
+
+
+class MultivariateNormalDiag(mvn_linear_operator.MultivariateNormalLinearOperator):
+    """Vectors with independent normal elements: the means `loc`, and standard deviations."""
+
+    def __init__(
+        self,
+        loc=None,
+        scale_diag=None,
+        scale_identity_multiplier=None,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="MultivariateNormalDiag",
+    ):
+        parameters = dict(locals())
+        if loc is None and scale_diag is None:
+            raise ValueError("Must specify `loc` or `scale_diag`, which say how long the vectors are.")
+        with ops.name_scope(name) as name:
+            first = scale_diag if loc is None else loc
+            dtype = ops.convert_to_tensor(first).dtype.base_dtype
+            loc = None if loc is None else ops.convert_to_tensor(loc, dtype, name="loc")
+            scale = distribution_util.make_diag_scale(
+                loc=loc,
+                scale_diag=scale_diag,
+                scale_identity_multiplier=scale_identity_multiplier,
+                validate_args=validate_args,
+                dtype=dtype,
+            )
+        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
+        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
+
+
+class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
+    """MultivariateNormalDiag whose standard deviations are the softplus of those given."""
+
+    def __init__(
+        self,
+        loc,
+        scale_diag,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="MultivariateNormalDiagWithSoftplusScale",
+    ):
+        parameters = dict(locals())
+        with ops.name_scope(name, values=[scale_diag]) as name:
+            super().__init__(
+                loc=loc,
+                scale_diag=nn_ops.softplus(scale_diag),
+                validate_args=validate_args,
+                allow_nan_stats=allow_nan_stats,
+                name=name,
+            )
+        self._parameters = {k: v for k, v in parameters.items() if k not in ("self", "__class__")}
