@@ -53,7 +53,7 @@ _TreeHParams = collections.namedtuple(
     ],
 )
 
-# Defaults that say: one class, or one dimension, more than which is not there yet.
+# Defaults of the number of classes and of the dimension of labels: boosted trees have one logit.
 _HOLD_FOR_MULTI_CLASS_SUPPORT = object()
 _HOLD_FOR_MULTI_DIM_SUPPORT = object()
 _DUMMY_NODE_ID = -1  # of an example that has not been in the trees
@@ -1011,28 +1011,44 @@ def _compute_feature_importances(tree_ensemble, num_features, normalize):
 
 
 class _BoostedTreesBase(estimator.Estimator):
-    """What the estimators have in common: importances and explanations."""
+    """What the estimators have in common: the model function, importances and explanations.
+
+    `model`: more arguments of _bt_model_fn.
+    """
 
     def __init__(
         self,
-        model_fn,
-        model_dir,
-        config,
         feature_columns,
         head,
-        center_bias,
         is_classification,
-        quantile_sketch_epsilon,
+        tree_hparams,
+        n_batches_per_layer,
+        model_dir=None,
+        config=None,
+        **model,
     ):
+        def _model_fn(features, labels, mode, config):
+            return _bt_model_fn(
+                features,
+                labels,
+                mode,
+                head,
+                feature_columns,
+                tree_hparams,
+                n_batches_per_layer,
+                config,
+                **model,
+            )
+
         variable_scope.enable_resource_variables()  # the global step's, too
-        super().__init__(model_fn=model_fn, model_dir=model_dir, config=config)
+        super().__init__(model_fn=_model_fn, model_dir=model_dir, config=config)
         self._sorted_feature_columns = sorted(feature_columns, key=lambda column: column.name)
         self._head = head
         self._n_features = _calculate_num_features(self._sorted_feature_columns)
         self._feature_col_names = _generate_feature_col_name_mapping(self._sorted_feature_columns)
-        self._center_bias = center_bias
+        self._center_bias = tree_hparams.center_bias
         self._is_classification = is_classification
-        self._quantile_sketch_epsilon = quantile_sketch_epsilon
+        self._quantile_sketch_epsilon = tree_hparams.quantile_sketch_epsilon
 
     def experimental_feature_importances(self, normalize=False):
         """An OrderedDict from column names to the gain of their splits, the largest first.
@@ -1162,30 +1178,17 @@ class BoostedTreesClassifier(_BoostedTreesBase):
             quantile_sketch_epsilon,
         )
 
-        def _model_fn(features, labels, mode, config):
-            return _bt_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                feature_columns,
-                tree_hparams,
-                n_batches_per_layer,
-                config,
-                closed_form_grad_and_hess_fn=closed_form,
-                weight_column=weight_column,
-                train_in_memory=train_in_memory,
-            )
-
         super().__init__(
-            model_fn=_model_fn,
+            feature_columns,
+            head,
+            is_classification=True,
+            tree_hparams=tree_hparams,
+            n_batches_per_layer=n_batches_per_layer,
             model_dir=model_dir,
             config=config,
-            feature_columns=feature_columns,
-            head=head,
-            center_bias=center_bias,
-            is_classification=True,
-            quantile_sketch_epsilon=quantile_sketch_epsilon,
+            closed_form_grad_and_hess_fn=closed_form,
+            weight_column=weight_column,
+            train_in_memory=train_in_memory,
         )
 
 
@@ -1231,36 +1234,25 @@ class BoostedTreesRegressor(_BoostedTreesBase):
             quantile_sketch_epsilon,
         )
 
-        def _model_fn(features, labels, mode, config):
-            return _bt_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                feature_columns,
-                tree_hparams,
-                n_batches_per_layer,
-                config,
-                weight_column=weight_column,
-                train_in_memory=train_in_memory,
-            )
-
         super().__init__(
-            model_fn=_model_fn,
+            feature_columns,
+            head,
+            is_classification=False,
+            tree_hparams=tree_hparams,
+            n_batches_per_layer=n_batches_per_layer,
             model_dir=model_dir,
             config=config,
-            feature_columns=feature_columns,
-            head=head,
-            center_bias=center_bias,
-            is_classification=False,
-            quantile_sketch_epsilon=quantile_sketch_epsilon,
+            weight_column=weight_column,
+            train_in_memory=train_in_memory,
         )
 
 
 @estimator_export("estimator.BoostedTreesEstimator")
 class BoostedTreesEstimator(_BoostedTreesBase):
-    """Boosted trees for a loss of the program's own: that of `head`. Other arguments are
-    BoostedTreesClassifier's.
+    """Boosted trees for a loss of the program's own: that of `head`.
+
+    Other arguments are BoostedTreesClassifier's. weight_column is ignored, as in TensorFlow 1.15: examples have
+    the weights that the head gives them.
     """
 
     def __init__(
@@ -1295,25 +1287,9 @@ class BoostedTreesEstimator(_BoostedTreesBase):
             quantile_sketch_epsilon,
         )
 
-        def _model_fn(features, labels, mode, config):
-            return _bt_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                feature_columns,
-                tree_hparams,
-                n_batches_per_layer,
-                config=config,
-            )
-
         super().__init__(
-            model_fn=_model_fn,
-            model_dir=model_dir,
-            config=config,
-            feature_columns=feature_columns,
-            head=head,
-            center_bias=center_bias,
+            feature_columns,
+            head,
             is_classification=isinstance(
                 head,
                 (
@@ -1321,5 +1297,8 @@ class BoostedTreesEstimator(_BoostedTreesBase):
                     head_lib._MultiClassHeadWithSoftmaxCrossEntropyLoss,
                 ),
             ),
-            quantile_sketch_epsilon=quantile_sketch_epsilon,
+            tree_hparams=tree_hparams,
+            n_batches_per_layer=n_batches_per_layer,
+            model_dir=model_dir,
+            config=config,
         )

@@ -14,24 +14,9 @@ def _validate_input_fn_and_repeat_dataset(train_input_fn):
     return _input_fn
 
 
-def _train(train_input_fn, train_hooks, model_fn_args, base_args):
-    """Trains an estimator, and returns it."""
-    feature_columns = base_args["feature_columns"]
-
-    def _model_fn(features, labels, mode, config):
-        return canned_boosted_trees._bt_model_fn(
-            features,
-            labels,
-            mode,
-            base_args["head"],
-            feature_columns,
-            n_batches_per_layer=1,
-            config=config,
-            train_in_memory=True,
-            **model_fn_args,
-        )
-
-    est = canned_boosted_trees._BoostedTreesBase(model_fn=_model_fn, **base_args)
+def _train(train_input_fn, train_hooks, *args, **kwargs):
+    """Makes an estimator by the arguments of _BoostedTreesBase, trains it, and returns it."""
+    est = canned_boosted_trees._BoostedTreesBase(*args, n_batches_per_layer=1, train_in_memory=True, **kwargs)
     est.train(input_fn=_validate_input_fn_and_repeat_dataset(train_input_fn), hooks=train_hooks)
     return est
 
@@ -77,16 +62,13 @@ def boosted_trees_classifier_train_in_memory(
     return _train(
         train_input_fn,
         train_hooks,
-        {"tree_hparams": tree_hparams, "closed_form_grad_and_hess_fn": closed_form},
-        {
-            "model_dir": model_dir,
-            "config": config,
-            "feature_columns": feature_columns,
-            "head": head,
-            "center_bias": center_bias,
-            "is_classification": True,
-            "quantile_sketch_epsilon": quantile_sketch_epsilon,
-        },
+        feature_columns,
+        head,
+        is_classification=True,
+        tree_hparams=tree_hparams,
+        model_dir=model_dir,
+        config=config,
+        closed_form_grad_and_hess_fn=closed_form,
     )
 
 
@@ -127,14 +109,10 @@ def boosted_trees_regressor_train_in_memory(
     return _train(
         train_input_fn,
         train_hooks,
-        {"tree_hparams": tree_hparams},
-        {
-            "model_dir": model_dir,
-            "config": config,
-            "feature_columns": feature_columns,
-            "head": canned_boosted_trees._create_regression_head(label_dimension, weight_column),
-            "center_bias": center_bias,
-            "is_classification": False,
-            "quantile_sketch_epsilon": quantile_sketch_epsilon,
-        },
+        feature_columns,
+        canned_boosted_trees._create_regression_head(label_dimension, weight_column),
+        is_classification=False,
+        tree_hparams=tree_hparams,
+        model_dir=model_dir,
+        config=config,
     )
