@@ -208,7 +208,7 @@ static bool goes_on_here(bd_plan *plan, bd_step *step)
     return e.is_here;
 }
 
-static void a_run_that_goes_on_for_a_short_time_does_it_on_the_thread_that_ends_the_wait(void **state)
+static void a_short_run_goes_on_on_the_thread_that_ends_the_wait(void **state)
 {
     (void)state;
     BD_STATUS(st);
@@ -245,7 +245,7 @@ int main(void)
         cmocka_unit_test(an_error_of_a_timeout_names_the_missing_values),
         cmocka_unit_test(closing_a_session_ends_its_runs),
         cmocka_unit_test(a_wait_within_a_loop_is_fine),
-        cmocka_unit_test(a_run_that_goes_on_for_a_short_time_does_it_on_the_thread_that_ends_the_wait),
+        cmocka_unit_test(a_short_run_goes_on_on_the_thread_that_ends_the_wait),
     };
     return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }
