@@ -103,7 +103,7 @@ void bd_run_submit(bd_run *r, int count)
 
 // ---- Going on ----
 
-// Shorter than it takes to wake a thread of the pool several times over, and short for a thread that receives.
+// A few times as long as it takes to wake a thread of the pool, and short for a thread that receives.
 #define SHORT_NS 100000
 
 static _Thread_local bd_continuations *continuations; // of this thread; NULL: none

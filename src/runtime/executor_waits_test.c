@@ -191,8 +191,8 @@ static void note_end(void *arg, const braid_status *st)
     bd_event_set(&e->has_come);
 }
 
-// Runs the plan, of one TestWait, and ends the wait between the two calls. Returns whether the run has gone on
-// on this thread.
+// Runs the plan, of one TestWait, and ends the wait between the two calls. Returns whether the run has gone
+// on here, on this thread.
 static bool goes_on_here(bd_plan *plan, bd_step *step)
 {
     ending e = {.is_here = false};
