@@ -27,6 +27,8 @@ for name in $names; do
     check "$name: exit code 0" test $? = 0
     check "$name: test accuracy of at least 0.95: $(accuracy)" at_least "$(accuracy)" 0.95
     check "$name: a row for each worker" test "$(grep -cE '^worker/0 \|  +[01] .* %$' "$dir/err")" = 2
+    [ "$name" != asynchronous ] || check "$name: how stale updates were" \
+        grep -qE 'staleness of updates: 0: [0-9.]+ %, 1: [0-9.]+ %' "$dir/err"
     row "$name" >>"$dir/table"
 done
 [ $# -lt 2 ] || cat "$dir/table"

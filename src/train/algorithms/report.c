@@ -213,6 +213,34 @@ static void add_row(bd_strbuf *text, const braid_worker_report *o)
                       100 * o->waiting / seconds);
 }
 
+// The updates of all workers by their staleness: in classes, of which those without an update are left out.
+static void add_histogram(bd_strbuf *text, const train_report *r)
+{
+    static const int begins[] = {0, 1, 2, 3, 4, 8, 16, 32, BRAID_STALENESS_CLASSES};
+    enum {
+        SHOWN = BD_COUNTOF(begins) - 1
+    };
+    double updates[SHOWN] = {0}, sum = 0;
+    for (size_t i = 0; i < r->all.len; i++)
+        for (int c = 0; c < SHOWN; c++)
+            for (int s = begins[c]; s < begins[c + 1]; s++)
+                updates[c] += (double)r->all.items[i].staleness[s];
+    for (int c = 0; c < SHOWN; c++)
+        sum += updates[c];
+    if (updates[0] == sum) return;
+    const char *before = "\n  staleness of updates: ";
+    for (int c = 0; c < SHOWN; c++) {
+        if (updates[c] == 0) continue;
+        bd_strbuf_appendf(text, "%s%d", before, begins[c]);
+        if (c == SHOWN - 1)
+            bd_strbuf_append(text, " and more");
+        else if (begins[c + 1] > begins[c] + 1)
+            bd_strbuf_appendf(text, " to %d", begins[c + 1] - 1);
+        bd_strbuf_appendf(text, ": %.1f %%", 100 * updates[c] / sum);
+        before = ", ";
+    }
+}
+
 void train_report_log(const train_report *r, const char *name)
 {
     bd_strbuf text = {0};
@@ -222,6 +250,7 @@ void train_report_log(const train_report *r, const char *name)
                       name);
     for (size_t i = 0; i < r->all.len; i++)
         add_row(&text, &r->all.items[i]);
+    add_histogram(&text, r);
     bd_info("%s", bd_strbuf_str(&text));
     bd_strbuf_fini(&text);
 }
