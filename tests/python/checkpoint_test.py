@@ -54,6 +54,31 @@ class CheckpointTest(Directory):
         )
         return tf.train.Checkpoint(net=net, seq=layers, adam=adam, sgd=sgd), step, net, adam
 
+    def test_a_frozen_saver_takes_the_prefix_as_a_tensor(self):
+        from braid.tensorflow.python.training.tracking import util
+
+        v = tf.get_variable("v", initializer=3.0, use_resource=True)
+        checkpoint = tf.train.Checkpoint(v=v)
+        counter = checkpoint.save_counter
+        saver, prefix = util.frozen_saver(checkpoint), tf.constant(self.prefix)
+        with tf.Session() as session:
+            session.run([v.initializer, counter.initializer])
+            self.assertEqual(session.run(saver.save(prefix)).decode(), self.prefix)
+            self.assertEqual(self.keys(self.prefix), ["save_counter", "v"])
+            session.run(v.assign(5.0))
+            session.run(saver.restore(prefix))
+            self.assertEqual(session.run(v), 3.0)
+            session.run(v.assign(7.0))
+            checkpoint.restore(self.prefix).assert_consumed().run_restore_ops(session)
+            self.assertEqual(session.run(v), 3.0)
+            made = saver.to_proto()
+            feed = {made.filename_tensor_name: self.prefix + "2"}
+            session.run(v.assign(9.0))
+            session.run(made.save_tensor_name, feed)
+            session.run(v.assign(11.0))
+            session.run(made.restore_op_name, feed)
+            self.assertEqual(session.run(v), 9.0)
+
     def test_keys_are_tensorflows(self):
         # As TensorFlow 2.15 writes them for the same objects.
         checkpoint, step, net, adam = self.build()

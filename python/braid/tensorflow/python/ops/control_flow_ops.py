@@ -144,8 +144,7 @@ def _branch(pred, pivot, which, fn, what):
 
 def _widen_indices(of_true, of_false):
     """Makes int64 of the indices of IndexedSlices where the branches have them of different types."""
-    pairs = list(zip(nest.flatten(of_true), nest.flatten(of_false)))
-    for pair in pairs:
+    for pair in zip(nest.flatten(of_true), nest.flatten(of_false)):
         if all(isinstance(x, ops.IndexedSlices) for x in pair) and len({x.indices.dtype for x in pair}) > 1:
             for x in pair:
                 x._indices = math_ops.cast(x.indices, dtypes.int64)

@@ -28,11 +28,10 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         shape, known, place = signal.get_shape(), None, _number(axis)
         is_known = shape.ndims is not None and place is not None
         if is_known:
-            axis = (
-                place % shape.ndims
-                if -shape.ndims <= place < shape.ndims
-                else _out_of_range(place, shape.ndims)
-            )
+            rank = shape.ndims
+            if not -rank <= place < rank:
+                raise ValueError("axis must be between -%d and %d, not %d" % (rank, rank - 1, place))
+            axis = place % rank
             known = shape.dims[axis].value
         else:
             axis = math_ops.range(array_ops.rank(signal))[axis]
@@ -65,7 +64,3 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
             .concatenate(shape[axis + 1 :])
         )
         return made
-
-
-def _out_of_range(axis, rank):
-    raise ValueError("axis must be between -%d and %d, not %d" % (rank, rank - 1, axis))
