@@ -297,6 +297,7 @@ class Distribution:
             ("_log_survival_function", _same),
             ("_survival_function", math_ops.log),
             ("_cdf", lambda p: math_ops.log1p(-p)),
+            ("_log_cdf", lambda log_p: math_ops.log1p(-math_ops.exp(log_p))),
         )
 
     def survival_function(self, value, name="survival_function"):
@@ -307,6 +308,7 @@ class Distribution:
             ("_survival_function", _same),
             ("_log_survival_function", math_ops.exp),
             ("_cdf", lambda p: 1.0 - p),
+            ("_log_cdf", lambda log_p: -math_ops.expm1(log_p)),
         )
 
     def quantile(self, value, name="quantile"):

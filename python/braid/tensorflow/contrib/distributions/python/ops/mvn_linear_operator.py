@@ -18,7 +18,8 @@ __all__ = ["MultivariateNormalLinearOperator"]
 
 
 class VectorDistribution(transformed_distribution.TransformedDistribution):
-    """Vectors loc + scale @ z, where z has independent elements of one distribution of numbers."""
+    """Vectors loc + scale @ z, where z has independent elements of one distribution of numbers
+    with the mode 0."""
 
     def __init__(self, base, loc, scale, parameters, validate_args, name):
         if scale is None:
@@ -86,8 +87,7 @@ class VectorDistribution(transformed_distribution.TransformedDistribution):
         return math_ops.sqrt(self._variance())
 
     def _mode(self):
-        z = self.distribution.mode()
-        return self._whole(self.loc) + self.scale.matvec(self._whole(z))
+        return self._whole(self.loc)  # the mode of z is 0
 
 
 class MultivariateNormalLinearOperator(VectorDistribution):
@@ -113,9 +113,6 @@ class MultivariateNormalLinearOperator(VectorDistribution):
             super().__init__(standard, loc, scale, parameters, validate_args, name)
 
     def _mean(self):
-        return self._whole(self.loc)
-
-    def _mode(self):
         return self._whole(self.loc)
 
 
