@@ -7,7 +7,8 @@
 //
 // The paper has a period of its own for pushes and for pulls (n_push, n_fetch) and makes both beside the
 // computation; here they are equal, as in its experiments, and one exchange makes both. downpour_sgd has
-// gradient descent in place of Adagrad. `optimizer` is the centre's, in place of Adagrad.
+// gradient descent in place of Adagrad. `optimizer` is the centre's, in place of Adagrad. dist-keras has
+// Adagrad, or another optimizer, on the copies, and its centre adds the changes of the copies up.
 #include "train/algorithms/local_global.h"
 
 #include <braid/ops.h>
