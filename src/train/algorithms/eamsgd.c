@@ -5,9 +5,9 @@
 //     every tau steps:  E = alpha (x - c);  x := x - E;  c := c + E          alpha = eta rho
 //
 // The copy holds the point x + mu v at which the paper takes the gradient, as TensorFlow's use_nesterov does;
-// the exchange draws that point. dist-keras departs from the paper: where x moves by -r, it takes the gradient
-// at x + mu r, against the momentum; the step of its local optimizer is multiplied by eta once more; and it
-// exchanges before a step.
+// the exchange draws that point. dist-keras departs from the paper: where x moves by -r, it takes the
+// gradient at x + mu r, against the momentum; the step of its local optimizer is multiplied by eta once more;
+// and it exchanges before a step.
 #include "train/algorithms/elastic.h"
 
 static void build(braid_algorithm *a, const braid_grad_and_var *pairs, int count)
