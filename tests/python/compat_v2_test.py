@@ -1,5 +1,7 @@
 # tf.compat.v2: the names of TensorFlow 2 in graphs, with its arguments.
 import inspect
+import pathlib
+import tempfile
 import unittest
 
 import support
@@ -116,6 +118,31 @@ class CompatV2Test(unittest.TestCase):
             if not hasattr(v2, name.partition(".")[0]) or _find(name) is not _of_tf(name):
                 missing.append(name)
         self.assertEqual(missing, [])
+
+    def test_summaries_are_recorded_unless_something_says_otherwise(self):
+        with tempfile.TemporaryDirectory() as directory:
+            writer = v2.summary.create_file_writer(directory)
+            with writer.as_default():
+                with tf.name_scope("outer"):
+                    scalar = v2.summary.scalar("loss", 3.0, step=7)
+                text = v2.summary.text("said", "words", step=8)
+                with v2.summary.record_if(False):
+                    skipped = v2.summary.scalar("skipped", 1.0, step=7)
+                with self.assertRaisesRegex(ValueError, "No step set"):
+                    v2.summary.scalar("loss", 3.0)
+                with self.assertRaisesRegex(NotImplementedError, "tf.contrib.summary.histogram"):
+                    v2.summary.histogram("h", [1.0], step=1)
+            with tf.Session() as session:
+                session.run(writer.init())
+                self.assertEqual(session.run([scalar, text, skipped]), [True, True, False])
+                session.run(writer.flush())
+            (file,) = pathlib.Path(directory).iterdir()
+            events = [event for event in tf.train.summary_iterator(str(file)) if event.HasField("summary")]
+        got = {e.summary.value[0].tag: (e.step, e.summary.value[0]) for e in events}
+        self.assertEqual({tag: step for tag, (step, _) in got.items()}, {"outer/loss": 7, "said": 8})
+        value = got["outer/loss"][1]
+        self.assertEqual(value.metadata.plugin_data.plugin_name, "scalars")
+        self.assertEqual(tf.make_ndarray(value.tensor), 3.0)
 
 
 class SumOfOperatorsTest(unittest.TestCase):

@@ -134,7 +134,7 @@ def _names_below(path):
 
 def _paths():
     """The modules below tf.compat.v2."""
-    paths = {*_OF_KERAS, "optimizers.schedules"}
+    paths = {*_OF_KERAS, "optimizers.schedules", "summary.experimental"}
     for full in (*_aliases(), *_signatures()):
         paths.add(full.rpartition(".")[0])
     start = _PARENT.__name__ + "."

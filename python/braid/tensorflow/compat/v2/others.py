@@ -1,5 +1,6 @@
 """Names of tf.compat.v2 that are neither tf's nor a function of tf with other arguments."""
 
+from braid.tensorflow.compat.v2 import summaries
 from braid.tensorflow.python.framework import ops, random_seed
 from braid.tensorflow.python.keras.utils import losses_utils
 from braid.tensorflow.python.ops import (
@@ -83,6 +84,7 @@ NAMES = {
     "while_loop": _while_loop,
     "zeros_initializer": init_ops_v2.Zeros,
 }
+NAMES.update({f"summary.{name}": value for name, value in summaries.NAMES.items()})
 for _name in (
     "Constant GlorotNormal GlorotUniform Identity Initializer Ones Orthogonal RandomNormal RandomUniform "
     "TruncatedNormal VarianceScaling Zeros he_normal he_uniform lecun_normal lecun_uniform"

@@ -31,7 +31,7 @@ _INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
 
 class _State(threading.local):
     writer = None
-    recording = False  # or a tensor, or a function that gives either
+    recording = None  # a bool, a tensor, or a function that gives either; None: nothing says so
 
 
 _state = _State()
@@ -50,7 +50,7 @@ def _with(**changes):
 def should_record_summaries():
     """Whether the ops that are built now write: a bool, or a tensor of one."""
     recording = _state.recording() if callable(_state.recording) else _state.recording
-    return recording
+    return False if recording is None else recording
 
 
 def record_if(condition):
