@@ -274,7 +274,7 @@ class Tensor(_TensorLike):
     def __iter__(self):
         raise errors_impl.OperatorNotAllowedInGraphError(
             "iterating over `tf.Tensor` is not allowed in Graph execution. To iterate over this tensor use "
-            "tf.map_fn."
+            "tf.map_fn. Python's loops are not converted: Braid has no AutoGraph."
         )
 
     def __len__(self):
@@ -287,7 +287,8 @@ class Tensor(_TensorLike):
         raise errors_impl.OperatorNotAllowedInGraphError(
             "using a `tf.Tensor` as a Python `bool` is not allowed in Graph execution. Use `if t is not None:` instead of "
             "`if t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
-            "subgraphs conditioned on the value of a tensor."
+            "subgraphs conditioned on the value of a tensor. Python's if and while are not converted: Braid has no "
+            "AutoGraph."
         )
 
     __nonzero__ = __bool__

@@ -85,10 +85,15 @@ def serialize(optimizer):
 @keras_export("keras.optimizers.deserialize")
 def deserialize(config, custom_objects=None):
     config = dict(config)
-    if config["class_name"].lower() in _CLASSES:
+    known = _CLASSES
+    if config["class_name"].lower() in known:
         config["class_name"] = config["class_name"].lower()
+    elif config["class_name"] == "LossScaleOptimizer":
+        from braid.tensorflow.python.keras.mixed_precision.experimental import loss_scale_optimizer
+
+        known = vars(loss_scale_optimizer)
     return deserialize_keras_object(
-        config, module_objects=_CLASSES, custom_objects=custom_objects, printable_module_name="optimizer"
+        config, module_objects=known, custom_objects=custom_objects, printable_module_name="optimizer"
     )
 
 

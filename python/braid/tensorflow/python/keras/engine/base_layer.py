@@ -890,7 +890,7 @@ class AddLoss(Layer):
     """Adds its input to the losses."""
 
     def __init__(self, unconditional, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.unconditional = unconditional
 
     def call(self, inputs):
@@ -905,7 +905,7 @@ class AddMetric(Layer):
     """Adds a metric of its input."""
 
     def __init__(self, aggregation=None, metric_name=None, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.aggregation, self.metric_name = aggregation, metric_name
 
     def call(self, inputs):

@@ -51,11 +51,13 @@ class LossScaleOptimizer(optimizer_v2.OptimizerV2):
                 return value * math_ops.cast(scale, value.dtype)
 
             return scaled
+        loss = ops.convert_to_tensor(loss)
         return loss * math_ops.cast(scale, loss.dtype)
 
     def get_unscaled_gradients(self, grads):
         """The gradients, None among them, divided by the scale."""
         inverse = 1.0 / self._loss_scale()
+        grads = [None if g is None else ops.convert_to_tensor_or_indexed_slices(g) for g in grads]
         return [None if g is None else g * math_ops.cast(inverse, g.dtype) for g in grads]
 
     def _compute_gradients(self, loss, var_list, grad_loss=None):
