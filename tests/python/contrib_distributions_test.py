@@ -218,6 +218,14 @@ class TransformedTest(DistributionsTest):
         value, gradient = self.run_all([sample, tf.gradients(sample, logits)[0]])
         self.assertTrue(((value > 0) & (value < 1)).all() and (gradient > 0).all())
 
+    def test_percentiles(self):
+        x = np.random.RandomState(0).randint(0, 100, [3, 4, 5]).astype(np.float32)
+        for method in ("lower", "higher", "nearest"):
+            for axis in (None, 1, (0, 2)):
+                made = ds.percentile(x, 33.0, axis=axis, interpolation=method, keep_dims=True)
+                expected = np.percentile(x, 33.0, axis=axis, method=method, keepdims=True)
+                np.testing.assert_allclose(self.run_all(made), expected, err_msg=f"{method} {axis}")
+
     def test_what_is_left_out_says_so(self):
         with self.assertRaisesRegex(AttributeError, "VectorDiffeomixture is not in Braid"):
             ds.VectorDiffeomixture

@@ -25,6 +25,7 @@ from braid.tensorflow.contrib.distributions.python.ops.normal_conjugate_posterio
 from braid.tensorflow.contrib.distributions.python.ops.poisson import *
 from braid.tensorflow.contrib.distributions.python.ops.quantized_distribution import *
 from braid.tensorflow.contrib.distributions.python.ops.relaxed_bernoulli import *
+from braid.tensorflow.contrib.distributions.python.ops.sample_stats import *
 from braid.tensorflow.contrib.distributions.python.ops.seed_stream import *
 from braid.tensorflow.contrib.distributions.python.ops.sinh_arcsinh import *
 from braid.tensorflow.contrib.distributions.python.ops.vector_exponential_diag import *

@@ -56,7 +56,7 @@ class Bernoulli(distribution.ScalarDistribution):
         return self._probs
 
     def _sample_n(self, n, seed=None):
-        shape = self._sample_shape(n)
+        shape = self._shape_of_samples(n)
         uniform = random_ops.random_uniform(shape, seed=seed, dtype=self.probs.dtype)
         return math_ops.cast(math_ops.less(uniform, self.probs), self.dtype)
 

@@ -413,7 +413,7 @@ class ScalarDistribution(Distribution):
     def _event_shape(self):
         return tensor_shape.scalar()
 
-    def _sample_shape(self, n):
+    def _shape_of_samples(self, n):
         """The shape of n samples."""
         return array_ops.concat([[n], self.batch_shape_tensor()], 0)
 

@@ -34,7 +34,7 @@ class Exponential(gamma.Gamma):
     def _sample_n(self, n, seed=None):
         least = np.finfo(self.dtype.as_numpy_dtype).tiny  # whose logarithm is finite
         sampled = random_ops.random_uniform(
-            self._sample_shape(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
+            self._shape_of_samples(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
         )
         return -math_ops.log(sampled) / self.rate
 

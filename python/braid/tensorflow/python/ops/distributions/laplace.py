@@ -52,7 +52,7 @@ class Laplace(distribution.ScalarDistribution):
     def _sample_n(self, n, seed=None):
         above = np.nextafter(self.dtype.as_numpy_dtype(-1.0), self.dtype.as_numpy_dtype(0.0))
         uniform = random_ops.random_uniform(
-            self._sample_shape(n), minval=above, maxval=1.0, dtype=self.dtype, seed=seed
+            self._shape_of_samples(n), minval=above, maxval=1.0, dtype=self.dtype, seed=seed
         )
         return self.loc - self.scale * math_ops.sign(uniform) * math_ops.log1p(-math_ops.abs(uniform))
 

@@ -46,7 +46,7 @@ class Normal(distribution.ScalarDistribution):
         return self._scale
 
     def _sample_n(self, n, seed=None):
-        shape = self._sample_shape(n)
+        shape = self._shape_of_samples(n)
         sampled = random_ops.random_normal(shape=shape, mean=0.0, stddev=1.0, dtype=self.dtype, seed=seed)
         return sampled * self.scale + self.loc
 

@@ -53,7 +53,7 @@ class StudentT(distribution.ScalarDistribution):
         return self._scale
 
     def _sample_n(self, n, seed=None):
-        normal = random_ops.random_normal(self._sample_shape(n), dtype=self.dtype, seed=seed)
+        normal = random_ops.random_normal(self._shape_of_samples(n), dtype=self.dtype, seed=seed)
         df = self._broadcast(self.df)
         other = None if seed is None else seed + 1  # not the normal numbers' seed
         gamma = random_ops.random_gamma([n], 0.5 * df, beta=0.5, dtype=self.dtype, seed=other)

@@ -53,7 +53,7 @@ class Uniform(distribution.ScalarDistribution):
             return self.high - self.low
 
     def _sample_n(self, n, seed=None):
-        samples = random_ops.random_uniform(shape=self._sample_shape(n), dtype=self.dtype, seed=seed)
+        samples = random_ops.random_uniform(shape=self._shape_of_samples(n), dtype=self.dtype, seed=seed)
         return self.low + samples * self.range()
 
     def _prob(self, x):

@@ -54,7 +54,7 @@ class LocationScale(distribution.ScalarDistribution):
     def _sample_n(self, n, seed=None):
         least = np.finfo(self.dtype.as_numpy_dtype).tiny
         uniform = random_ops.random_uniform(
-            self._sample_shape(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
+            self._shape_of_samples(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
         )
         return self._quantile(uniform)
 

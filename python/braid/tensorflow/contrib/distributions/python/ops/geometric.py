@@ -56,7 +56,7 @@ class Geometric(distribution.ScalarDistribution):
     def _sample_n(self, n, seed=None):
         least = np.finfo(self.dtype.as_numpy_dtype).tiny
         uniform = random_ops.random_uniform(
-            self._sample_shape(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
+            self._shape_of_samples(n), minval=least, maxval=1.0, seed=seed, dtype=self.dtype
         )
         return math_ops.floor(math_ops.log(uniform) / math_ops.log1p(-self.probs))
 

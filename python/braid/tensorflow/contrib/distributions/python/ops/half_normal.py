@@ -40,7 +40,7 @@ class HalfNormal(distribution.ScalarDistribution):
         return self._scale
 
     def _sample_n(self, n, seed=None):
-        normal = random_ops.random_normal(self._sample_shape(n), dtype=self.dtype, seed=seed)
+        normal = random_ops.random_normal(self._shape_of_samples(n), dtype=self.dtype, seed=seed)
         return math_ops.abs(normal * self.scale)
 
     def _prob(self, x):

@@ -1,0 +1,66 @@
+"""Statistics of samples."""
+
+import numpy as np
+
+from braid.tensorflow.python.framework import constant_op
+from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import ops
+from braid.tensorflow.python.framework import tensor_util
+from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
+from braid.tensorflow.python.ops import clip_ops
+from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import nn_ops
+
+
+__all__ = ["percentile"]
+
+_ROUNDING = {"lower": math_ops.ceil, "higher": math_ops.floor, "nearest": math_ops.round}  # from above
+
+
+def percentile(x, q, axis=None, interpolation=None, keep_dims=False, validate_args=False, name=None):
+    """The element that q percent of the elements are not above.
+
+    Args:
+      q: a scalar from 0 to 100.
+      axis: dimensions, known numbers, over which elements are compared; all by default.
+      interpolation: "nearest" (the default), "lower" or "higher": which element, where q lies between two.
+      keep_dims: whether the dimensions stay, with one element each.
+    """
+    interpolation = interpolation or "nearest"
+    if interpolation not in _ROUNDING:
+        allowed = sorted(_ROUNDING)
+        raise ValueError(f"Argument 'interpolation' must be in {allowed}.  Found {interpolation}")
+    with ops.name_scope(name or "percentile", values=[x, q]):
+        x = ops.convert_to_tensor(x, name="x")
+        q = math_ops.cast(q, dtypes.float64, name="q")
+        q.get_shape().assert_has_rank(0)
+        if validate_args:
+            limits = [constant_op.constant(limit, dtypes.float64) for limit in (0.0, 100.0)]
+            checks = [check_ops.assert_greater_equal(q, limits[0]), check_ops.assert_less_equal(q, limits[1])]
+            q = control_flow_ops.with_dependencies(checks, q)
+        ndims = x.get_shape().ndims
+        if axis is None:
+            y, axes = array_ops.reshape(x, [-1]), range(ndims) if ndims is not None else None
+        else:
+            known = tensor_util.constant_value(ops.convert_to_tensor(axis, name="axis"))
+            if known is None:
+                raise ValueError(f"Expected argument 'axis' to be statically available.  Found: {axis}")
+            if ndims is None:
+                raise ValueError("The rank of x must be known, where an axis is given.")
+            axes = sorted(int(a) % ndims for a in np.reshape(known, [-1]))
+            others = [i for i in range(ndims) if i not in axes]
+            y = array_ops.transpose(x, others + axes)
+            y = array_ops.reshape(y, array_ops.concat([array_ops.shape(y)[: len(others)], [-1]], 0))
+        size = array_ops.shape(y)[-1]
+        place = math_ops.cast(size - 1, dtypes.float64) * (1.0 - q / 100.0)
+        index = math_ops.cast(_ROUNDING[interpolation](place), dtypes.int32)
+        index = clip_ops.clip_by_value(index, 0, size - 1)
+        made = array_ops.gather(nn_ops.top_k(y, k=size).values, index, axis=-1)
+        if keep_dims:
+            if axes is None:
+                raise NotImplementedError("percentile: keep_dims needs to know the rank of x")
+            for i in axes:
+                made = array_ops.expand_dims(made, i)
+        return made
