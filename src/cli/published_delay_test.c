@@ -1,4 +1,5 @@
-// timeout: 120
+// labels: slow
+// timeout: 400
 //
 // The best bounded delay: what the model of a training cluster says of sparse logistic regression, which is
 // trained in the simulated cluster, and what was published of it.
