@@ -21,7 +21,7 @@ def set_step(step):
 
 @contextlib.contextmanager
 def summary_scope(name, default_name="summary", values=None):
-    """A scope of names for a summary. Yields (tag, scope): the tag keeps characters that scopes cannot have."""
+    """A scope of names for a summary. Yields (tag, scope). The tag has the name as it is given."""
     name = name or default_name
     current = ops.get_name_scope()
     tag = f"{current}/{name}" if current else name
@@ -31,16 +31,16 @@ def summary_scope(name, default_name="summary", values=None):
 
 
 def should_record_summaries():
-    """Whether the ops that are built now write. Unlike in TensorFlow 1 they do where nothing says otherwise."""
+    """Whether the ops that are built now write. Where nothing says so they do, unlike tf.contrib.summary's."""
     if summary_ops_v2._state.writer is None:
         return False
     return summary_ops_v2._state.recording is None or summary_ops_v2.should_record_summaries()
 
 
 def write(tag, tensor, step=None, metadata=None, name=None):
-    """The op that writes a tensor, with SummaryMetadata for a plugin of TensorBoard. It gives whether it wrote.
+    """The op that writes a tensor, with SummaryMetadata for a plugin of TensorBoard.
 
-    ValueError: there is a writer, and no step.
+    The op gives whether it wrote. ValueError: there is a writer, and no step.
     """
     with ops.name_scope(name, "write_summary") as scope:
         writer = summary_ops_v2._state.writer

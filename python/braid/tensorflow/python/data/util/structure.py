@@ -50,22 +50,25 @@ def SparseTensorStructure(dtype, shape):
 
 def normalize_element(element):
     """An element with tensors in the places of what becomes a tensor."""
-    parts = []
-    for i, x in enumerate(nest.flatten(element)):
-        if isinstance(x, sparse_tensor.SparseTensorValue):
-            x = sparse_tensor.SparseTensor.from_value(x)
-        elif hasattr(x, "nested_row_splits"):
-            from braid.tensorflow.python.ops.ragged import ragged_tensor
-
-            x = ragged_tensor.convert_to_tensor_or_ragged_tensor(x)
-        elif isinstance(x, list) and any(hasattr(y, "element_spec") for y in tf_nest.flatten(x)):
-            from braid.tensorflow.python.data.ops import dataset_ops
-
-            x = dataset_ops._stacked(x)
-        elif not isinstance(x, (composite_tensor.CompositeTensor, tensor_array_ops.TensorArray)):
-            x = ops.convert_to_tensor(x, name="component_%d" % i)
-        parts.append(x)
+    with ops.name_scope("normalize_element"):
+        parts = [_normalize_part(x, f"component_{i}") for i, x in enumerate(nest.flatten(element))]
     return nest.pack_sequence_as(element, parts)
+
+
+def _normalize_part(x, name):
+    if isinstance(x, sparse_tensor.SparseTensorValue):
+        return sparse_tensor.SparseTensor.from_value(x)
+    if hasattr(x, "nested_row_splits"):
+        from braid.tensorflow.python.ops.ragged import ragged_tensor
+
+        return ragged_tensor.convert_to_tensor_or_ragged_tensor(x)
+    if isinstance(x, list) and any(hasattr(y, "element_spec") for y in tf_nest.flatten(x)):
+        from braid.tensorflow.python.data.ops import dataset_ops
+
+        return dataset_ops._stacked(x)
+    if isinstance(x, (composite_tensor.CompositeTensor, tensor_array_ops.TensorArray)):
+        return x
+    return ops.convert_to_tensor(x, name=name)
 
 
 def type_spec_from_value(element):

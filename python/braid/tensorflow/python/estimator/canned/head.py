@@ -311,11 +311,12 @@ def _check_dense_labels_match_logits_and_reshape(labels, logits, expected_labels
                         "shape of your label." % (expected_labels_dimension, last)
                     )
             expected = array_ops.concat([logits_shape[:-1], [expected_labels_dimension]], axis=0)
-            # Not assert_equal: the loss has the message for shapes that are known to differ.
-            assert_shape = control_flow_ops.Assert(
-                math_ops.reduce_all(math_ops.equal(expected, labels_shape)),
-                data=[message, "expected_labels_shape: ", expected, "labels_shape: ", labels_shape],
-            )
+            # Named as by assert_equal. The loss has the message for shapes that are known to differ.
+            with ops.name_scope("assert_equal_1"):
+                assert_shape = control_flow_ops.Assert(
+                    math_ops.reduce_all(math_ops.equal(expected, labels_shape)),
+                    data=[message, "expected_labels_shape: ", expected, "labels_shape: ", labels_shape],
+                )
             with ops.control_dependencies([assert_shape]):
                 return array_ops.identity(labels, name=scope)
 
