@@ -225,29 +225,34 @@ class Bijector(metaclass=abc.ABCMeta):
                 return tuple(self._sum_over_event(x, v, least, event_ndims) for x, v in each)
             if rank is not None and rank in self._constant_ildj:
                 return self._constant_ildj[rank]
-            mapping = (self._from_y if is_y else self._from_x).get((id(given), _key(kwargs)))
-            if mapping is None:
-                mapping = _Mapping(y=given) if is_y else _Mapping(x=given)
-            if rank is not None and rank in mapping.ildj:
-                return mapping.ildj[rank]
+            known, key = self._from_y if is_y else self._from_x, (id(given), _key(kwargs))
+            if rank is not None and key in known and rank in known[key].ildj:
+                return known[key].ildj[rank]
             own, other = "_inverse_log_det_jacobian", "_forward_log_det_jacobian"
             if not is_y:
                 own, other = other, own
-            try:
-                value = getattr(self, own)(given, **kwargs)
-            except NotImplementedError:
-                if not self._defines(other):
-                    raise
+            value = self._determinant(own, given, kwargs) if self._defines(own) else None
+            if value is None and self._defines(other):
                 through = self._call_inverse if is_y else self._call_forward
                 value = -getattr(self, other)(through(given, own.strip("_"), **kwargs), **kwargs)
+            if value is None:
+                raise NotImplementedError(f"{own.strip('_')} not implemented.")
             value = value if is_y else -value
             value = self._sum_over_event(given, value, least, event_ndims)
+            mapping = known.get(key) or (_Mapping(y=given) if is_y else _Mapping(x=given))
             if rank is not None:
                 mapping.ildj[rank] = value
                 if self.is_constant_jacobian:
                     self._constant_ildj[rank] = value
             self._remember(mapping, kwargs)
             return value
+
+    def _determinant(self, method, given, kwargs):
+        """What a method returns, None where it says that it is not implemented, as an Inline's may."""
+        try:
+            return getattr(self, method)(given, **kwargs)
+        except NotImplementedError:
+            return None
 
     def _defines(self, method):
         return getattr(type(self), method) is not getattr(Bijector, method)
