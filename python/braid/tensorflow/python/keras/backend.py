@@ -1487,16 +1487,21 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
             output = output.op.inputs[0]
         else:
             output = math_ops.log(clip(output, epsilon(), 1 - epsilon()))
-    rank = len(output.shape)
-    if axis % rank != rank - 1:
+    rank = output.shape.ndims
+    if rank is None and axis != -1:
+        raise ValueError(
+            f"Cannot compute sparse categorical crossentropy with `axis={axis}` on an output tensor with unknown "
+            "rank"
+        )
+    if rank is not None and axis % rank != rank - 1:
         axis = axis % rank
         output = array_ops.transpose(output, [i for i in range(rank) if i != axis] + [axis])
     target = cast(flatten(target), "int64")
     output_shape = array_ops.shape(output)
-    static = output.shape
-    logits = array_ops.reshape(output, [-1, static.as_list()[-1] or output_shape[-1]])
+    classes = None if rank is None else output.shape.as_list()[-1]
+    logits = array_ops.reshape(output, [-1, classes or output_shape[-1]])
     result = nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=logits)
-    return array_ops.reshape(result, output_shape[:-1]) if rank >= 3 else result
+    return result if rank in (1, 2) else array_ops.reshape(result, output_shape[:-1])
 
 
 @keras_export("keras.backend.binary_crossentropy")

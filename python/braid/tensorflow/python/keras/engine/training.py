@@ -111,10 +111,8 @@ class Model(Network):
             for name in names:
                 if name not in self.loss:
                     logging.warning(
-                        "Output %s missing from loss dictionary. We assume this was done on purpose. The fit "
-                        "and evaluate APIs will not be expecting any data to be passed to %s.",
-                        name,
-                        name,
+                        f"Output {name} missing from loss dictionary. We assume this was done on purpose. The fit "
+                        f"and evaluate APIs will not be expecting any data to be passed to {name}."
                     )
         loss_list = training_utils.by_output(self.loss, names, "loss")
         self.loss_functions = [training_utils.get_loss_function(fn) for fn in loss_list]

@@ -592,14 +592,11 @@ class Batches:
     def _ran_out(self, what):
         from braid.tensorflow.python.platform import tf_logging as logging
 
+        start = "Your dataset iterator" if what == "iterator" else "Your dataset"
         logging.warning(
-            "Your dataset %sran out of data; interrupting training. Make sure that your %s can generate at "
-            "least `%s * epochs` batches (in this case, %d batches). You may need to use the repeat() function "
-            "when building your dataset.",
-            "iterator " if what == "iterator" else "",
-            what,
-            self._steps_name,
-            self.steps * self._epochs,
+            f"{start} ran out of data; interrupting training. Make sure that your {what} can generate at least "
+            f"`{self._steps_name} * epochs` batches (in this case, {self.steps * self._epochs} batches). You may "
+            "need to use the repeat() function when building your dataset."
         )
         self.exhausted = True
 
