@@ -234,6 +234,43 @@ class Keras(unittest.TestCase):
                 z = second(x)
                 self.assertEqual(session.run(y).tolist(), session.run(z).tolist())
 
+    def test_archives_of_a_format_are_unpacked(self):
+        archived = os.path.join(self.directory, "archived")
+        os.makedirs(archived)
+        with open(os.path.join(archived, "a"), "w") as file:
+            file.write("text")
+        made = shutil.make_archive(os.path.join(self.directory, "x"), "bztar", archived)
+
+        def unpacked(archive_format):
+            cache = tempfile.mkdtemp(dir=self.directory)
+            origin = "file://" + made
+            keras.utils.get_file(
+                "x", origin, extract=True, archive_format=archive_format, cache_dir=cache, cache_subdir="d"
+            )
+            return os.path.exists(os.path.join(cache, "d", "a"))
+
+        formats = ("auto", "tar", ["zip", "tar"], "zip", None)
+        self.assertEqual([unpacked(f) for f in formats], [True, True, True, False, False])
+
+    def test_learning_rates_of_the_program_are_read_with_custom_objects(self):
+        class Rate(keras.optimizers.schedules.LearningRateSchedule):
+            def __call__(self, step):
+                return 1.0 / (1.0 + step)
+
+            def get_config(self):
+                return {}
+
+        config = keras.optimizers.SGD(Rate()).get_config()
+        again = keras.optimizers.SGD.from_config(config, custom_objects={"Rate": Rate})
+        self.assertIsInstance(again._hyper["learning_rate"], Rate)
+
+    def test_signatures_of_the_program_are_refused(self):
+        model = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+        path = os.path.join(self.directory, "saved")
+        with self.assertRaisesRegex(NotImplementedError, "signatures"):
+            keras.models.save_model(model, path, save_format="tf", signatures={})
+        self.assertFalse(os.path.exists(path))
+
     def test_weights_of_layers_are_before_those_of_the_model(self):
         class Own(keras.Model):
             def __init__(self):

@@ -1027,7 +1027,8 @@ def normalize_batch_in_training(x, gamma, beta, reduction_axes, epsilon=1e-3):
 
 @keras_export("keras.backend.batch_normalization")
 def batch_normalization(x, mean, var, beta, gamma, axis=-1, epsilon=1e-3):
-    """(x - mean) / sqrt(var + epsilon) * gamma + beta."""
+    """(x - mean) / sqrt(var + epsilon) * gamma + beta; mean, var, beta and gamma are broadcast to x."""
+    del axis
     return nn.batch_normalization(x, mean, var, beta, gamma, epsilon)
 
 
@@ -1283,7 +1284,7 @@ def rnn(
 
     step_function: (inputs of a step, states + constants) -> (output or a structure of them, new states).
     mask: [batch, time], bool: where it is false, states stay, and the output is the last one, or zero.
-    Returns (the last output, all outputs [batch, time, ...], the last states).
+    input_length: steps at most, unless unrolled. Returns (the last output, all outputs [batch, time, ...], the last states).
     """
 
     def swap(t):
@@ -1383,7 +1384,7 @@ def rnn(
             ),
             parallel_iterations=32,
             swap_memory=True,
-            maximum_iterations=None,
+            maximum_iterations=input_length,
         )
         all_outputs = [array.stack() for array in written]
         for whole, s in zip(all_outputs, samples):

@@ -58,7 +58,7 @@ def load_model(filepath, custom_objects=None, compile=True):
 @keras_export("keras.models.save_model")
 def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None, signatures=None):
     """Model.save."""
-    model.save(filepath, overwrite=overwrite, include_optimizer=include_optimizer, save_format=save_format)
+    model.save(filepath, overwrite, include_optimizer, save_format, signatures)
 
 
 @keras_export("keras.models.clone_model")

@@ -58,7 +58,6 @@ def _dnn_linear_combined_model_fn(
     config=None,
     batch_norm=False,
     linear_sparse_combiner="sum",
-    loss_reduction=None,
 ):
     """The model function: the logits of both parts are added; each part has its own optimizer."""
     if not isinstance(features, dict):

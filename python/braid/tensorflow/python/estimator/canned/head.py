@@ -418,14 +418,21 @@ def _call_loss_fn(loss_fn, labels, logits, features, expected_loss_dim=1):
 def _assert_range(labels, n_classes, message=None):
     """The labels, after a check that they are in [0, n_classes)."""
     with ops.name_scope(None, "assert_range", (labels,)):
-        less = check_ops.assert_less_equal(
+        return _in_range(
             labels,
-            ops.convert_to_tensor(n_classes - 1, dtype=labels.dtype),
-            message=message or f"Labels must <= n_classes - 1, and n_classes is {n_classes}",
+            n_classes,
+            message or f"Labels must <= n_classes - 1, and n_classes is {n_classes}",
+            message or "Labels must >= 0",
         )
-        greater = check_ops.assert_non_negative(labels, message=message or "Labels must >= 0")
-        with ops.control_dependencies((less, greater)):
-            return array_ops.identity(labels)
+
+
+def _in_range(labels, n_classes, too_large, negative):
+    """The labels, after a check that they are in [0, n_classes); two messages for those that are not."""
+    largest = ops.convert_to_tensor(n_classes - 1, dtype=labels.dtype)
+    less = check_ops.assert_less_equal(labels, largest, message=too_large)
+    not_negative = check_ops.assert_non_negative(labels, message=negative)
+    with ops.control_dependencies((less, not_negative)):
+        return array_ops.identity(labels)
 
 
 def _validate_n_classes(n_classes):
@@ -524,8 +531,25 @@ def _check_vocabulary(label_vocabulary):
         )
 
 
-class _Classes:
-    """What heads of classes share: labels that are ids, or values of a vocabulary."""
+class _Vocabulary:
+    """Labels that are ids, or strings of a vocabulary."""
+
+    def _class_id_table(self):
+        return lookup_ops.index_table_from_tensor(
+            vocabulary_list=tuple(self._label_vocabulary), name="class_id_lookup"
+        )
+
+    def _class_names(self, class_ids):
+        if not self._label_vocabulary:
+            return string_ops.as_string(class_ids, name="str_classes")
+        table = lookup_ops.index_to_string_table_from_tensor(
+            vocabulary_list=self._label_vocabulary, name="class_string_lookup"
+        )
+        return table.lookup(math_ops.cast(class_ids, dtypes.int64))
+
+
+class _Classes(_Vocabulary):
+    """The labels of heads of one class of several."""
 
     def _label_ids(self, labels):
         if self._label_vocabulary is None:
@@ -536,17 +560,7 @@ class _Classes:
             raise ValueError(
                 f"Labels dtype should be string if there is a vocabulary. Instead got {labels.dtype}"
             )
-        return lookup_ops.index_table_from_tensor(
-            vocabulary_list=tuple(self._label_vocabulary), name="class_id_lookup"
-        ).lookup(labels)
-
-    def _class_names(self, class_ids):
-        if not self._label_vocabulary:
-            return string_ops.as_string(class_ids, name="str_classes")
-        table = lookup_ops.index_to_string_table_from_tensor(
-            vocabulary_list=self._label_vocabulary, name="class_string_lookup"
-        )
-        return table.lookup(math_ops.cast(class_ids, dtypes.int64))
+        return self._class_id_table().lookup(labels)
 
 
 class _MultiClassHeadWithSoftmaxCrossEntropyLoss(_Classes, _SimpleHead):
@@ -791,9 +805,7 @@ class _MultiLabelHead(_Classes, _SimpleHead):
     def _indicators(self, labels):
         """Sparse ids or values as 0 and 1."""
         if labels.dtype == dtypes.string:
-            values = lookup_ops.index_table_from_tensor(
-                vocabulary_list=tuple(self._label_vocabulary), name="class_id_lookup"
-            ).lookup(labels.values)
+            values = self._class_id_table().lookup(labels.values)
         else:
             if not labels.dtype.is_integer:
                 raise ValueError(f"Labels dtype should be integer. Instead got {labels.dtype}.")

@@ -19,11 +19,8 @@ from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.keras import metrics as keras_metrics
 from braid.tensorflow.python.keras.optimizer_v2 import optimizer_v2
 from braid.tensorflow.python.keras.utils import losses_utils
-from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import control_flow_ops
-from braid.tensorflow.python.ops import lookup_ops
 from braid.tensorflow.python.ops import math_ops
-from braid.tensorflow.python.ops import string_ops
 from braid.tensorflow.python.ops import weights_broadcast_ops
 from braid.tensorflow.python.summary import summary
 from braid.tensorflow.python.util.tf_export import estimator_export
@@ -278,23 +275,6 @@ class SimpleHead(Head):
         )
 
 
-class Vocabulary:
-    """Labels that are ids, or strings of a vocabulary."""
-
-    def _class_id_table(self):
-        return lookup_ops.index_table_from_tensor(
-            vocabulary_list=tuple(self._label_vocabulary), name="class_id_lookup"
-        )
-
-    def _class_names(self, class_ids):
-        if not self._label_vocabulary:
-            return string_ops.as_string(class_ids, name="str_classes")
-        table = lookup_ops.index_to_string_table_from_tensor(
-            vocabulary_list=self._label_vocabulary, name="class_string_lookup"
-        )
-        return table.lookup(class_ids)
-
-
 class Thresholds:
     """Metrics of probabilities that are above thresholds."""
 
@@ -330,6 +310,7 @@ def _with_regularization(loss, regularization_losses):
     return loss if not regularization_losses else loss + math_ops.add_n(regularization_losses)
 
 
+Vocabulary = head_v1._Vocabulary
 check_dense_labels_match_logits_and_reshape = head_v1._check_dense_labels_match_logits_and_reshape
 get_weights_and_check_match_logits = head_v1._get_weights_and_check_match_logits
 validate_loss_fn_args = head_v1._validate_loss_fn_args
@@ -407,14 +388,12 @@ def check_prediction_keys(pred_keys, valid_keys):
 def check_label_range(labels, n_classes, message=None):
     """The labels, after a check that they are in [0, n_classes)."""
     with ops.name_scope("check_label_range", values=(labels,)):
-        labels = ops.convert_to_tensor(labels)
-        less = check_ops.assert_less_equal(
-            labels,
-            ops.convert_to_tensor(n_classes - 1, dtype=labels.dtype),
-            message=message or "Labels must be <= n_classes - 1",
+        return head_v1._in_range(
+            ops.convert_to_tensor(labels),
+            n_classes,
+            message or "Labels must be <= n_classes - 1",
+            message or "Labels must be >= 0",
         )
-        not_negative = check_ops.assert_non_negative(labels, message=message or "Labels must be >= 0")
-        return control_flow_ops.with_dependencies([less, not_negative], labels)
 
 
 def update_metric_with_broadcast_weights(eval_metric, values, weights):

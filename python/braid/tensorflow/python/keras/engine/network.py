@@ -558,6 +558,11 @@ class Network(base_layer.Layer):
             if not overwrite and os.path.exists(filepath):
                 if not ask_to_proceed_with_overwrite(filepath):
                     return
+            if signatures is not None:
+                raise NotImplementedError(
+                    "Model.save(signatures=): the SavedModel has the one for prediction; for others "
+                    "use tf.saved_model.simple_save"
+                )
             return saved_model_experimental.save(self, os.fspath(filepath), include_optimizer)
         from braid.tensorflow.python.keras.saving import hdf5_format
 

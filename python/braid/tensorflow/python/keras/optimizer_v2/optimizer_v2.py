@@ -235,24 +235,27 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
 
     # Variables.
 
-    def _new_variable(self, name, shape, initializer, dtype, use_resource=True):
+    def _new_variable(self, name, shape, initializer, dtype, use_resource=True, trainable=False):
         v = base_layer_utils.make_variable(
             name,
             shape=shape,
             dtype=dtype,
             initializer=initializer,
-            trainable=False,
+            trainable=trainable,
             use_resource=use_resource,
         )
         backend.track_variable(v)
         return v
 
     def add_weight(self, name, shape, dtype=None, initializer="zeros", trainable=None, **kwargs):
-        """A variable of the optimizer."""
-        v = self._new_variable(
-            name, shape, initializers.get(initializer), dtypes.as_dtype(dtype or dtypes.float32)
+        """A variable of the optimizer, trainable unless told otherwise."""
+        return self._new_variable(
+            name,
+            shape,
+            initializers.get(initializer),
+            dtypes.as_dtype(dtype or dtypes.float32),
+            trainable=trainable is not False,
         )
-        return v
 
     @property
     def iterations(self):
@@ -347,7 +350,9 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
         if "lr" in config:
             config["learning_rate"] = config.pop("lr")
         if isinstance(config.get("learning_rate"), dict):
-            config["learning_rate"] = learning_rate_schedule.deserialize(config["learning_rate"])
+            config["learning_rate"] = learning_rate_schedule.deserialize(
+                config["learning_rate"], custom_objects=custom_objects
+            )
         return cls(**config)
 
     def _serialize_hyperparameter(self, name):

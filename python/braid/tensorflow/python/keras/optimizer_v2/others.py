@@ -269,7 +269,9 @@ class Nadam(_Optimizer):
     def _create_slots(self, var_list):
         if self._m_cache is None:
             dtype = var_list[0].dtype.base_dtype
-            self._m_cache = self.add_weight("momentum_cache", shape=[], initializer="ones", dtype=dtype)
+            self._m_cache = self.add_weight(
+                "momentum_cache", shape=[], initializer="ones", dtype=dtype, trainable=False
+            )
             self._weights.append(self._m_cache)
         for name in ("m", "v"):
             for var in var_list:

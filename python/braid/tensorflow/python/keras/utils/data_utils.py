@@ -193,8 +193,8 @@ def get_file(
     """The path of a file that is in the cache already, ~/.keras/datasets by default, or of a copy of the file
     at `origin`, file://PATH. FileNotFoundError otherwise.
 
-    untar: the file is fname.tar.gz, and is unpacked to fname. extract: unpacks any archive. Braid downloads
-    nothing: put the file there.
+    untar: the file is fname.tar.gz, and is unpacked to fname. extract: an archive of archive_format is
+    unpacked: "tar" (also .gz, .bz2), "zip", or "auto" for both. Braid downloads nothing: put the file there.
     """
     directory = os.path.join(cache_dir or os.path.join(os.path.expanduser("~"), ".keras"), cache_subdir)
     path = os.path.join(directory, fname + ".tar.gz" if untar else fname)
@@ -214,10 +214,23 @@ def get_file(
             shutil.unpack_archive(path, directory, "gztar")
         return os.path.join(directory, fname)
     if extract:
-        kind = "zip" if zipfile.is_zipfile(path) else "gztar" if tarfile.is_tarfile(path) else None
-        if kind:
-            shutil.unpack_archive(path, directory, kind)
+        _extract_archive(path, directory, archive_format)
     return path
+
+
+def _extract_archive(file_path, path, archive_format):
+    """Unpacks a file of a format, "tar" (compressed or not), "zip", or one of a list; "auto" for both."""
+    formats = {"tar": (tarfile.is_tarfile, tarfile.open), "zip": (zipfile.is_zipfile, zipfile.ZipFile)}
+    if archive_format == "auto":
+        archive_format = ["tar", "zip"]
+    elif isinstance(archive_format, str):
+        archive_format = [archive_format]
+    for name in archive_format or ():
+        matches, open_archive = formats[name]
+        if matches(file_path):
+            with open_archive(file_path) as archive:
+                archive.extractall(path)
+            return
 
 
 def _hash_file(fpath, algorithm="sha256", chunk_size=65535):
