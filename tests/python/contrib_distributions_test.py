@@ -197,6 +197,28 @@ class TransformedTest(DistributionsTest):
         with self.assertRaisesRegex(ValueError, "not scalar"):
             ds.TransformedDistribution(ds.Normal(X, 1.0), event_shape=[2], batch_shape=[2])
 
+    def test_arguments_of_a_conditional_bijector(self):
+        class Shift(tfb.ConditionalBijector):
+            def __init__(self):
+                super().__init__(forward_min_event_ndims=0, name="shift")
+
+            def _forward(self, x, by):
+                return x + by
+
+            def _inverse(self, y, by):
+                return y - by
+
+            def _forward_log_det_jacobian(self, x, by):
+                return tf.zeros([], x.dtype)
+
+        standard = ds.Normal(0.0, 1.0)
+        d = ds.ConditionalTransformedDistribution(standard, Shift())
+        given = {"bijector_kwargs": {"by": 3.0}}
+        got = self.run_all([d.log_prob(3.5, **given), standard.log_prob(0.5), d.cdf(3.0, **given)])
+        self.assertAlmostEqual(got[0], got[1], places=5)
+        self.assertAlmostEqual(got[2], 0.5)
+        self.assertGreater(self.run_all(d.sample(100, seed=1, **given)).mean(), 2)
+
     def test_rounded_numbers(self):
         d = ds.QuantizedDistribution(ds.Normal(np.float64(0.3), 2.0), low=np.float64(-3), high=np.float64(4))
         probs, samples = self.run_all([d.prob(np.arange(-3.0, 5.0)), d.sample(20000, seed=1)])

@@ -1,6 +1,5 @@
 """The inverse of a bijector."""
 
-from braid.tensorflow.contrib.distributions.python.ops import bijectors
 from braid.tensorflow.python.ops.distributions import bijector
 
 
