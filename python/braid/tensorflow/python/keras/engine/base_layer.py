@@ -12,6 +12,7 @@ from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import input_spec
 from braid.tensorflow.python.keras.engine import node as node_module
 from braid.tensorflow.python.keras.mixed_precision.experimental import policy
+from braid.tensorflow.python.ops import resource_variable_ops
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.training.tracking import data_structures
 from braid.tensorflow.python.util import nest
@@ -956,6 +957,9 @@ def _as_tensor(x):
 
 
 def _is_variable(value):
+    """Whether it is a variable, and not the value of one after an assignment."""
+    if isinstance(value, resource_variable_ops._UnreadVariable):
+        return False
     return hasattr(value, "initializer") and hasattr(value, "assign") and hasattr(value, "op")
 
 
