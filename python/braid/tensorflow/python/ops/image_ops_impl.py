@@ -470,18 +470,6 @@ def resize_images(
     preserve_aspect_ratio: the picture is made to fit into the size. The result is float32, except by
     NEAREST_NEIGHBOR and where the size is the same.
     """
-    return resize_images_v1(images, size, method, align_corners, False, preserve_aspect_ratio, name)
-
-
-def resize_images_v1(
-    images,
-    size,
-    method=ResizeMethodV1.BILINEAR,
-    align_corners=False,
-    skip_resize_if_same=False,
-    preserve_aspect_ratio=False,
-    name=None,
-):
     resizers = {
         ResizeMethodV1.BILINEAR: gen_image_ops.resize_bilinear,
         "bilinear": gen_image_ops.resize_bilinear,

@@ -116,18 +116,18 @@ class _Features:
             raise ValueError(
                 f"All dimensions of shape for feature {key} need to be known but received {tuple(shape.as_list())}."
             )
-        self._dense(key, feature, shape)
+        self._dense(key, feature)
 
     def _sequence(self, key, feature):
         self._need(key, feature, "dtype")
         self._need(key, feature, "shape")
-        self._dense(key, feature, tensor_shape.as_shape(feature.shape))
+        self._dense(key, feature)
         if feature.allow_missing:
             self.dense_defaults[key] = None
         if feature.default_value is not None:
             self.dense_defaults[key] = feature.default_value
 
-    def _dense(self, key, feature, shape):
+    def _dense(self, key, feature):
         self.dense_keys.append(key)
         self.dense_types.append(feature.dtype)
         self.dense_shapes.append(feature.shape)

@@ -37,6 +37,10 @@ def sparse_column_with_keys(column_name, keys, default_value=-1, combiner="sum",
 def sparse_column_with_integerized_feature(column_name, bucket_size, combiner="sum", dtype=dtypes.int64):
     """tf.feature_column.categorical_column_with_identity."""
     _check_combiner(combiner)
+    if not dtype.is_integer:
+        raise ValueError(
+            f"dtype must be an integer if is_integerized is True. dtype: {dtype}, column_name: {column_name}."
+        )
     return fc.categorical_column_with_identity(column_name, bucket_size)
 
 

@@ -41,7 +41,7 @@ LSTMStateTuple = rnn_cell_impl.LSTMStateTuple
 
 def _get_concat_variable(name, shape, dtype, num_shards):
     if num_shards != 1:
-        raise NotImplementedError("cells of contrib.rnn: num_unit_shards other than 1")
+        raise NotImplementedError("cells of contrib.rnn: num_unit_shards and num_proj_shards other than 1")
     return vs.get_variable(name, shape, dtype=dtype)
 
 
@@ -97,6 +97,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         self._num_proj = num_proj
         self._proj_clip = proj_clip
         self._num_unit_shards = num_unit_shards
+        self._num_proj_shards = num_proj_shards
         self._forget_bias = forget_bias
         self._state_is_tuple = state_is_tuple
         self._activation = activation
@@ -141,7 +142,9 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
             else:
                 m = sigmoid(o) * self._activation(c)
             if self._num_proj is not None:
-                projection = vs.get_variable("W_P", [units, self._num_proj], dtype=dtype)
+                projection = _get_concat_variable(
+                    "W_P", [units, self._num_proj], dtype, self._num_proj_shards
+                )
                 m = math_ops.matmul(m, projection)
                 if self._proj_clip is not None:
                     m = clip_ops.clip_by_value(m, -self._proj_clip, self._proj_clip)

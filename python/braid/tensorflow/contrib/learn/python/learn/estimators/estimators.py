@@ -126,6 +126,8 @@ class _Fit:
         **kwargs,
     ):
         """The predictions, one after another, or as an array."""
+        if iterate_batches:
+            raise NotImplementedError("tf.contrib.learn predict(iterate_batches=True): use tf.estimator")
         if callable(x):
             input_fn, x = x, None
         inputs = _input_of(x, None, input_fn, batch_size, 1, False)
