@@ -60,7 +60,7 @@ class Metric(Layer, metaclass=abc.ABCMeta):
             before = ops.get_default_graph().version
             op = update(metric, *args, **kwargs)
             if is_own:
-                op = _with_assignments(op, before)
+                op = _with_assignments(op, before, metric)
             if op is not None:
                 metric.add_update(op)
             return op
@@ -111,15 +111,18 @@ class Metric(Layer, metaclass=abc.ABCMeta):
         return {"name": self.name, "dtype": self.dtype}
 
 
-def _with_assignments(update, before):
+def _with_assignments(update, before, metric):
     """An op that runs an update and all assignments to variables from the graph's node `before` on.
 
-    A program's own update_state needs not return what it assigns.
+    A program's own update_state needs not return what it assigns. It may make the metric's variables.
     """
     graph = ops.get_default_graph()
     here = graph._get_control_flow_context()
     made = [op for op in graph.get_operations()[before:] if op._get_control_flow_context() is here]
-    assignments = [op for op in made if "Assign" in op.type or "Scatter" in op.type]
+    first = {v.initializer.name for v in metric.variables}
+    assignments = [
+        op for op in made if ("Assign" in op.type or "Scatter" in op.type) and op.name not in first
+    ]
     if not assignments:
         return update
     more = [] if update is None else [update]

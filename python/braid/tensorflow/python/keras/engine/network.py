@@ -633,7 +633,8 @@ def _map_places(fn, value):
     kinds = [type(v) for v in value[:3]]
     if kinds == [str, int, int] and len(value) in (3, 4):
         return fn(value)
-    return type(value)(_map_places(fn, v) for v in value)
+    mapped = [_map_places(fn, v) for v in value]
+    return type(value)(*mapped) if hasattr(value, "_fields") else type(value)(mapped)
 
 
 class _ModelNode:
