@@ -38,11 +38,14 @@ static bool is_of_parent; // this process was forked after the start
 static void close_to_child(void)
 {
     (void)bd_mutex_renew(&mu);
+    if (is_of_parent) return; // a child of a child has a copy already
     free_cells = NULL;
     is_of_parent = true;
     // Where its parent maps the file, the child maps it for itself: pages that it writes to become its own.
-    (void)mmap(base, region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, region_fd,
-               0);
+    // What was mapped there since the fork stays.
+    void *copy = mmap(base, region_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, region_fd, 0);
+    if (copy != MAP_FAILED && copy != base) munmap(copy, region_bytes); // a kernel before 4.17
 }
 
 static void start(void *arg)
