@@ -1284,7 +1284,8 @@ def rnn(
 
     step_function: (inputs of a step, states + constants) -> (output or a structure of them, new states).
     mask: [batch, time], bool: where it is false, states stay, and the output is the last one, or zero.
-    input_length: steps at most, unless unrolled. Returns (the last output, all outputs [batch, time, ...], the last states).
+    input_length: how many steps there are at most; an unrolled loop ignores it.
+    Returns (the last output, all outputs [batch, time, ...], the last states).
     """
 
     def swap(t):
