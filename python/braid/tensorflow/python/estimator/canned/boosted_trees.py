@@ -1251,8 +1251,8 @@ class BoostedTreesRegressor(_BoostedTreesBase):
 class BoostedTreesEstimator(_BoostedTreesBase):
     """Boosted trees for a loss of the program's own: that of `head`.
 
-    Other arguments are BoostedTreesClassifier's. weight_column is ignored, as in TensorFlow 1.15: examples have
-    the weights that the head gives them.
+    Other arguments are BoostedTreesClassifier's. weight_column is ignored, as in TensorFlow 1.15: examples
+    have the weights that the head gives them.
     """
 
     def __init__(
