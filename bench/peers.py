@@ -57,15 +57,23 @@ def find_python(name, log):
     return PYTHON if name == "torch" and has(PYTHON, modules) else None
 
 
-def fetch(source, revision, folder, said):
-    """Whether `folder` has the sources."""
-    git = ["git", "-C", folder]
-    os.makedirs(folder, exist_ok=True)
-    if subprocess.run([*git, "init", "-q"], **said).returncode:
+def does(command, log):
+    """Whether the command is there and succeeds."""
+    try:
+        return subprocess.run(command, stdout=log, stderr=log).returncode == 0
+    except FileNotFoundError:
         return False
-    if subprocess.run([*git, "cat-file", "-e", revision + "^{commit}"], **said).returncode:
-        subprocess.run([*git, "fetch", "-q", "--depth", "1", source, revision], **said)
-    return subprocess.run([*git, "checkout", "-q", revision], **said).returncode == 0
+
+
+def fetch(source, revision, folder, log):
+    """Whether `folder` has the sources."""
+    os.makedirs(folder, exist_ok=True)
+    git = ["git", "-C", folder]
+    if not does([*git, "init", "-q"], log):
+        return False
+    if not does([*git, "cat-file", "-e", revision], subprocess.DEVNULL):
+        does([*git, "fetch", "-q", "--depth", "1", source, revision], log)
+    return does([*git, "checkout", "-q", revision], log)
 
 
 # ps-lite is compiled with the optimization of its own Makefile, and with Debian's ZeroMQ and protobuf.
@@ -76,23 +84,18 @@ def find_ps_lite(log):
     parts = own, os.path.join(ROOT, "bench", "bench.h"), os.path.abspath(__file__)
     if os.path.exists(program) and os.path.getmtime(program) > max(map(os.path.getmtime, parts)):
         return program
-    said = {"stdout": log, "stderr": log}
     source, revision = PS_LITE
     sources = os.path.join(folder, "sources")
-    if not fetch(os.environ.get("BRAID_PS_LITE", source), revision, sources, said):
+    if not fetch(os.environ.get("BRAID_PS_LITE", source), revision, sources, log):
         return None
     src, include = os.path.join(sources, "src"), os.path.join(sources, "include")
-    commands = (
-        ["protoc", f"--cpp_out={src}", f"--proto_path={src}", os.path.join(src, "meta.proto")],
-        ["g++", "-std=c++14", "-O3", "-w", f"-I{include}", f"-I{src}", "-o", program, own],
-    )
-    for command in commands:
-        if command[0] == "g++":
-            files = sorted(glob.glob(os.path.join(src, "*.cc")))
-            command = [*command, *files, "-lzmq", "-lprotobuf", "-pthread"]
-        if subprocess.run(command, **said).returncode:
-            return None
-    return program
+    proto = ["protoc", f"--cpp_out={src}", f"--proto_path={src}", os.path.join(src, "meta.proto")]
+    if not does(proto, log):
+        return None
+    files = [own, *sorted(glob.glob(os.path.join(src, "*.cc")))]
+    options = ["-std=c++14", "-O3", "-w", f"-I{include}", f"-I{src}", "-pthread"]
+    compiler = ["g++", *options, "-o", program, *files, "-lzmq", "-lprotobuf"]
+    return program if does(compiler, log) else None
 
 
 def find(name, log=subprocess.DEVNULL):

@@ -31,6 +31,22 @@ int free_port()
     return ntohs(address.sin_port);
 }
 
+// Of the Unix sockets of the processes, which ps-lite leaves behind.
+std::vector<std::string> sockets;
+
+void take_role(const char *role)
+{
+    setenv("DMLC_ROLE", role, 1);
+    setenv("PORT", sockets.back().c_str() + strlen("/tmp/"), 1);
+}
+
+std::string new_port()
+{
+    const std::string port = std::to_string(free_port());
+    sockets.push_back("/tmp/" + port);
+    return port;
+}
+
 pid_t start(const char *role, char **argv)
 {
     const pid_t parent = getpid(), child = fork();
@@ -39,7 +55,7 @@ pid_t start(const char *role, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     dup2(STDERR_FILENO, STDOUT_FILENO); // answers are the worker's
-    setenv("DMLC_ROLE", role, 1);
+    take_role(role);
     execv("/proc/self/exe", argv);
     _exit(1);
 }
@@ -113,12 +129,14 @@ int main(int argc, char **argv)
         setenv("DMLC_NUM_WORKER", "1", 1);
         setenv("DMLC_NUM_SERVER", "1", 1);
         setenv("DMLC_PS_ROOT_URI", "127.0.0.1", 1);
-        setenv("DMLC_PS_ROOT_PORT", std::to_string(free_port()).c_str(), 1);
+        setenv("DMLC_PS_ROOT_PORT", new_port().c_str(), 1);
         setenv("DMLC_NODE_HOST", "127.0.0.1", 1);
         setenv("DMLC_LOCAL", "1", 0); // Unix sockets, faster than TCP
         scheduler = start("scheduler", argv);
+        new_port();
         server = start("server", argv);
-        setenv("DMLC_ROLE", "worker", 1);
+        new_port();
+        take_role("worker");
     }
     ps::Start(0);
     if (ps::IsServer()) {
@@ -127,10 +145,10 @@ int main(int argc, char **argv)
         ps::RegisterExitCallback([own] { delete own; });
     }
     if (ps::IsWorker()) work(static_cast<size_t>(bytes) / 4);
-    ps::Finalize(0, true);
-    if (is_first) {
-        waitpid(server, nullptr, 0);
-        waitpid(scheduler, nullptr, 0);
-    }
-    return 0;
+    if (!is_first) ps::Finalize(0, true); // does not return: the worker ends the process
+    for (const pid_t p : {server, scheduler})
+        if (p > 0) kill(p, SIGKILL);
+    for (const std::string &s : sockets)
+        unlink(s.c_str());
+    _exit(0); // without Finalize, whose last barrier sometimes does not end
 }
