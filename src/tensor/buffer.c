@@ -33,11 +33,12 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-// A block of the pool: the buffer, the link of free lists (which stays readable when the rest is poisoned),
-// the data.
+// A block of the pool: the buffer, what stays readable when the block is free and poisoned, and the data. Data
+// in shared memory is apart: a child of fork would see its parent's counts and links change.
 struct block {
     bd_buffer buffer;
-    struct block *next;
+    struct block *next; // of a free list
+    void *data;
 };
 #define HEADER_BYTES ((size_t)BD_ALIGNMENT)
 _Static_assert(sizeof(struct block) <= HEADER_BYTES, "the data starts a cache line after the block");
@@ -189,7 +190,7 @@ static struct block *take_free(unsigned c)
 static void give_back(struct block *b)
 {
     unsigned c = b->buffer.size_class;
-    ASAN_POISON_MEMORY_REGION(b->buffer.data, class_bytes(c));
+    ASAN_POISON_MEMORY_REGION(b->data, class_bytes(c));
     ASAN_POISON_MEMORY_REGION(&b->buffer, sizeof b->buffer);
     if (c < SHARD_CLASS_COUNT && shard_put(own_shard(), c, b)) return;
     list_put(c, &b, 1);
@@ -197,14 +198,29 @@ static void give_back(struct block *b)
 
 // ---- The system ----
 
+static void drop_shared(unsigned c)
+{
+    for (struct block **at = &lists[c].first; *at;) {
+        if (!bd_shared_memory_has((*at)->data)) {
+            at = &(*at)->next;
+            continue;
+        }
+        *at = (*at)->next;
+        lists[c].count--;
+        atomic_fetch_sub_explicit(&system_bytes, class_bytes(c), memory_order_relaxed);
+    }
+}
+
 // A shard that another thread was in stays entered in a child of fork, and the blocks of a list that one was
-// changing are lost to it.
+// changing are lost to it. So are free blocks whose data is its parent's.
 static void renew_lists(void)
 {
     for (unsigned c = 0; c < CLASS_COUNT; c++) {
-        if (!bd_mutex_renew(&lists[c].mu)) continue;
-        lists[c].first = NULL;
-        lists[c].count = 0;
+        if (bd_mutex_renew(&lists[c].mu)) {
+            lists[c].first = NULL;
+            lists[c].count = 0;
+        }
+        drop_shared(c);
     }
 }
 
@@ -223,29 +239,41 @@ static bool reserve_bytes(size_t bytes)
     return false;
 }
 
+static struct block *new_block(size_t bytes)
+{
+    const bool may_share = bytes >= BD_SHARED_MEMORY_MIN && bytes <= BD_SHARED_MEMORY_MAX;
+    void *shared = may_share ? bd_shared_memory_take(bytes) : NULL;
+    struct block *b = bd_try_aligned(HEADER_BYTES + (shared ? 0 : bytes));
+    if (b)
+        b->data = shared ? shared : (char *)b + HEADER_BYTES;
+    else if (shared)
+        bd_shared_memory_give(shared, bytes);
+    return b;
+}
+
 static struct block *system_take(unsigned c)
 {
     static bd_once once = BD_ONCE_INIT;
     bd_once_run(&once, watch_forks, NULL);
     size_t bytes = class_bytes(c);
     if (!reserve_bytes(bytes)) return NULL;
-    const bool may_share = bytes >= BD_SHARED_MEMORY_MIN && bytes <= BD_SHARED_MEMORY_MAX;
-    struct block *b = may_share ? bd_shared_memory_take(HEADER_BYTES + bytes) : NULL;
-    if (!b) b = bd_try_aligned(HEADER_BYTES + bytes);
+    struct block *b = new_block(bytes);
     if (!b) {
         atomic_fetch_sub_explicit(&system_bytes, bytes, memory_order_relaxed);
         return NULL;
     }
     atomic_fetch_add_explicit(&system_allocs, 1, memory_order_relaxed);
-    ASAN_POISON_MEMORY_REGION((char *)b + HEADER_BYTES, bytes);
+    ASAN_POISON_MEMORY_REGION(b->data, bytes);
     return b;
 }
 
 static void system_give(unsigned c, struct block *b)
 {
-    ASAN_UNPOISON_MEMORY_REGION(b, HEADER_BYTES + class_bytes(c));
+    ASAN_UNPOISON_MEMORY_REGION(&b->buffer, sizeof b->buffer);
+    ASAN_UNPOISON_MEMORY_REGION(b->data, class_bytes(c));
     atomic_fetch_sub_explicit(&system_bytes, class_bytes(c), memory_order_relaxed);
-    if (!bd_shared_memory_give(b, HEADER_BYTES + class_bytes(c))) bd_free(b);
+    bd_shared_memory_give(b->data, class_bytes(c));
+    bd_free(b);
 }
 
 // ---- Buffers ----
@@ -266,11 +294,13 @@ bd_buffer *bd_buffer_new(size_t size)
         if (account) bd_account_give(account, size);
         return NULL;
     }
-    void *data = (char *)b + HEADER_BYTES;
     ASAN_UNPOISON_MEMORY_REGION(&b->buffer, sizeof b->buffer);
-    ASAN_UNPOISON_MEMORY_REGION(data, size);
-    b->buffer = (bd_buffer){
-        .refs = 1, .size_class = (uint16_t)c, .size = size, .data = data, .account = bd_account_ref(account)};
+    ASAN_UNPOISON_MEMORY_REGION(b->data, size);
+    b->buffer = (bd_buffer){.refs = 1,
+                            .size_class = (uint16_t)c,
+                            .size = size,
+                            .data = b->data,
+                            .account = bd_account_ref(account)};
     return &b->buffer;
 }
 
@@ -312,13 +342,18 @@ bd_buffer *bd_buffer_wrap(void *data, size_t size, void (*release)(void *arg), v
 
 void bd_buffer_destroy(bd_buffer *b)
 {
-    if (b->release) b->release(b);
+    const bool is_foreign = b->size_class == BD_BUFFER_FOREIGN;
+    // The parent may have put other content there.
+    const bool is_of_parent = !is_foreign && bd_shared_memory_is_of_parent(b->data);
+    if (b->release && !is_of_parent) b->release(b);
     if (b->account) {
         bd_account_give(b->account, b->size);
         bd_account_unref(b->account);
     }
-    if (b->size_class == BD_BUFFER_FOREIGN)
+    if (is_foreign)
         bd_free(b);
+    else if (is_of_parent)
+        system_give(b->size_class, (struct block *)b);
     else
         give_back((struct block *)b);
 }

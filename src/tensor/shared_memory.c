@@ -166,6 +166,11 @@ bool bd_shared_memory_has(const void *memory)
     return is_started() && p >= base && p < base + region_bytes;
 }
 
+bool bd_shared_memory_is_of_parent(const void *memory)
+{
+    return is_of_parent && bd_shared_memory_has(memory);
+}
+
 bool bd_shared_memory_give(void *memory, size_t given)
 {
     if (!bd_shared_memory_has(memory)) return false;

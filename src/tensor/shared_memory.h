@@ -11,7 +11,7 @@
 // From now on bd_buffer_new takes its memory from here for buffers of these sizes. Smaller ones are
 // cheaper within a message, and larger ones gain more from huge pages. Any number of times; there is no
 // way back. Nothing happens where the system does not allow it. A child of fork reads the tensors that its
-// parent had, until the parent frees them; what it makes itself is not shared.
+// parent had, until the parent frees or changes them; what it makes itself is not shared.
 #define BD_SHARED_MEMORY_MIN ((size_t)64 << 10)
 #define BD_SHARED_MEMORY_MAX ((size_t)32 << 20)
 void bd_shared_memory_start(void);
@@ -26,6 +26,8 @@ bool bd_shared_memory_region(bd_shared_region *out);
 // Memory of which all pages exist, aligned to a page. NULL: there is none left.
 void *bd_shared_memory_take(size_t bytes);
 bool bd_shared_memory_has(const void *memory);
+// Whether the process that this one was forked from has made it.
+bool bd_shared_memory_is_of_parent(const void *memory);
 // Returns whether it was from here: then it is freed.
 bool bd_shared_memory_give(void *memory, size_t bytes);
 

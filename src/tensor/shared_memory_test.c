@@ -155,6 +155,38 @@ static void a_child_of_fork_has_a_copy(void **state)
     bd_shared_memory_give(piece, bytes);
 }
 
+// A reference to a buffer that the parent has given one up of meanwhile.
+static int drop_as_child(bd_buffer *b, int parent_has_dropped)
+{
+    char told;
+    if (read(parent_has_dropped, &told, 1) != 1) return 1;
+    bd_buffer_unref(b);
+    bd_buffer *other = bd_buffer_new(b->size);
+    if (other == b) return 2;
+    if (bd_shared_memory_has(other->data)) return 3; // a block that the parent has free, and may use
+    return 0;
+}
+
+static void a_child_of_fork_counts_its_own_references(void **state)
+{
+    (void)state;
+    int ends[2];
+    bd_buffer *unused = bd_buffer_new(BD_SHARED_MEMORY_MIN), *b = bd_buffer_new(BD_SHARED_MEMORY_MIN);
+    bd_buffer_unref(unused);
+    bd_buffer_ref(b);
+    assert_true(bd_shared_memory_has(b->data));
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) _exit(drop_as_child(b, ends[0]));
+    bd_buffer_unref(b);
+    assert_int_equal(write(ends[1], "", 1), 1);
+    assert_int_equal(status_of(child), 0);
+    bd_buffer_unref(b);
+    close(ends[0]);
+    close(ends[1]);
+    bd_buffer_pool_trim(0);
+}
+
 static void a_file_that_can_shrink_is_no_region(void **state)
 {
     (void)state;
@@ -195,6 +227,7 @@ int main(void)
         cmocka_unit_test(buffers_of_these_sizes_are_shared),
         cmocka_unit_test(another_process_sees_what_is_written),
         cmocka_unit_test(a_child_of_fork_has_a_copy),
+        cmocka_unit_test(a_child_of_fork_counts_its_own_references),
         cmocka_unit_test(a_file_that_can_shrink_is_no_region),
         cmocka_unit_test(cells_are_distinct_and_full_of_zeros),
     };
