@@ -33,8 +33,8 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-// A block of the pool: the buffer, what stays readable when the block is free and poisoned, and the data. Data
-// in shared memory is apart: a child of fork would see its parent's counts and links change.
+// A block of the pool: the buffer, what stays readable when the block is free and poisoned, and the data.
+// Data in shared memory is apart: a child of fork would see its parent's counts and links change.
 struct block {
     bd_buffer buffer;
     struct block *next; // of a free list
