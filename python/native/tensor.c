@@ -150,14 +150,15 @@ static PyObject *strings(PyObject *self, PyObject *args)
     return list;
 }
 
-// The content of a tensor may be that of a variable: it is not to be written.
+// The content of a tensor may be that of a variable: it is written only where nothing else holds it.
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     tensor_object *t = (tensor_object *)self;
     const braid_dtype dtype = braid_tensor_dtype(t->tensor);
     const bool has_format = (size_t)dtype < sizeof formats / sizeof formats[0] && formats[dtype];
+    const bool is_writable = has_format && braid_tensor_is_exclusive(t->tensor);
     view->obj = NULL;
-    if (!has_format || flags & PyBUF_WRITABLE) {
+    if (!has_format || (flags & PyBUF_WRITABLE && !is_writable)) {
         PyErr_Format(PyExc_BufferError,
                      has_format ? "a tensor cannot be written" : "a tensor of type %s has no buffer",
                      braid_dtype_name(dtype));
@@ -167,7 +168,7 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
                         .obj = self,
                         .len = (Py_ssize_t)braid_tensor_bytes(t->tensor),
                         .itemsize = (Py_ssize_t)braid_dtype_size(dtype),
-                        .readonly = 1,
+                        .readonly = !is_writable,
                         .ndim = braid_tensor_shape(t->tensor).rank,
                         .format = flags & PyBUF_FORMAT ? (char *)formats[dtype] : NULL,
                         .shape = flags & PyBUF_ND ? t->shape : NULL,
@@ -215,7 +216,8 @@ bool native_tensor_init(PyObject *module)
         {0},
     };
     static PyType_Slot slots[] = {
-        {Py_tp_doc, "A tensor. As a buffer it gives its memory, which cannot be written."},
+        {Py_tp_doc,
+         "A tensor. As a buffer it gives its memory, which can be written only where nothing else holds it."},
         {Py_tp_new, native_no_new},
         {Py_tp_dealloc, dealloc},
         {Py_tp_methods, methods},

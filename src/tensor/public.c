@@ -143,6 +143,14 @@ void *braid_tensor_data(const braid_tensor *tensor)
     return tensor->data;
 }
 
+bool braid_tensor_is_exclusive(const braid_tensor *tensor)
+{
+    const bd_buffer *b = tensor->buffer;
+    return b && b->size_class != BD_BUFFER_FOREIGN && !b->release && bd_buffer_is_unique(b) &&
+           !atomic_load_explicit(&b->is_variable, memory_order_acquire) &&
+           bd_tensor_bytes(tensor) >= b->size / 2;
+}
+
 size_t braid_tensor_bytes(const braid_tensor *tensor)
 {
     return tensor->dtype == BRAID_STRING ? 0 : bd_tensor_bytes(tensor);

@@ -322,8 +322,11 @@ static void public_functions_make_tensors(void **state)
     assert_int_equal(braid_tensor_num_elements(t), 6);
     assert_int_equal(braid_tensor_bytes(t), sizeof values);
     assert_memory_equal(braid_tensor_data(t), values, sizeof values);
+    assert_true(braid_tensor_is_exclusive(t));
     braid_tensor *copy = braid_tensor_copy(t);
+    assert_false(braid_tensor_is_exclusive(t));
     braid_tensor_free(t);
+    assert_true(braid_tensor_is_exclusive(copy));
     assert_memory_equal(braid_tensor_data(copy), values, sizeof values);
     braid_tensor_free(copy);
     braid_tensor_free(NULL);
@@ -331,6 +334,7 @@ static void public_functions_make_tensors(void **state)
     int calls = 0;
     t = braid_tensor_borrow(BRAID_FLOAT, BRAID_SHAPE(6), values, count_call, &calls, status);
     assert_ptr_equal(braid_tensor_data(t), values);
+    assert_false(braid_tensor_is_exclusive(t));
     braid_tensor_free(t);
     assert_int_equal(calls, 1);
     t = braid_tensor_from(BRAID_FLOAT, BRAID_SHAPE(0, 3), NULL, status);

@@ -63,6 +63,35 @@ class FetchTest(SessionTest):
         self.session.close()
         self.assertEqual(value.tolist(), [2.0, 3.0])
 
+    def test_large_feeds_and_results_share_memory_with_numpy(self):
+        fed = np.ones(100000, np.float32)
+        x = tf.placeholder(tf.float32, [None])
+        with tf.control_dependencies([tf.py_func(lambda: fed.fill(2), [], [])]):
+            y = x + 1
+        result = self.session.run(y, {x: fed})
+        self.assertEqual(result[0], 3)  # the step saw what was written to the array meanwhile
+        self.assertEqual((result.flags.owndata, result.flags.writeable), (False, True))
+        result += 1
+        self.assertEqual(self.session.run(y, {x: fed})[0], 3)
+        self.session.close()
+        self.assertEqual((result.min(), result.max()), (4, 4))
+
+    def test_a_result_is_never_memory_that_something_else_holds(self):
+        fed = np.ones(100000, np.float32)
+        x, c = tf.placeholder(tf.float32, [None]), tf.constant(fed)
+        old, new = tf.Variable(fed), tf.Variable(fed, use_resource=True)
+        part = tf.identity(tf.fill([10000000], 1.0)[:100000])
+        twice = c + 1
+        self.session.run(tf.global_variables_initializer())
+        fetches = [tf.identity(x), x[:50000], c, old, new, part, twice, tf.identity(twice)]
+        fetches.append(tf.reshape(twice, [2, -1]))
+        for _ in range(2):
+            for value in self.session.run(fetches, {x: fed}):
+                self.assertIn(value.flat[0], (1, 2))
+                self.assertEqual(value.min(), value.max())
+                value[...] = 7
+        self.assertTrue((fed == 1).all())
+
     def test_nodes_added_after_a_run_are_there_in_the_next(self):
         self.session.run(tf.constant(1))
         self.assertEqual(self.session.run(tf.constant(2)), 2)

@@ -6,6 +6,7 @@ from braid import _native
 from braid.tensorflow.python.framework import dtypes
 
 _STRING, _RESOURCE, _VARIANT = 7, 20, 21
+_SHARED = 64 << 10  # bytes from which a result is not copied: less is copied as fast as shared
 
 
 def to_native(array, number):
@@ -42,7 +43,7 @@ def _bytes(item):
 
 
 def view(tensor):
-    """An array over the tensor's memory, which cannot be written."""
+    """An array over the tensor's memory, which can be written only where nothing else holds it."""
     number = tensor.dtype
     if number == _STRING:
         out = np.empty(tensor.shape, object)
@@ -64,9 +65,14 @@ def view(tensor):
 
 
 def to_numpy(tensor):
-    """What a step returns: an array of its own memory, or a scalar of numpy's (bytes of a string)."""
+    """What a step returns: an array that can be written, or a scalar of numpy's (bytes of a string).
+
+    A large array has the tensor's memory, unless that is also of a variable, of a constant or of a feed.
+    """
     number = tensor.dtype
     if number == _STRING:
         return view(tensor) if tensor.shape else tensor.strings()[0]
     array = view(tensor)
-    return array.copy() if array.shape else array[()]
+    if not array.shape:
+        return array[()]
+    return array if array.nbytes >= _SHARED and array.flags.writeable else array.copy()
