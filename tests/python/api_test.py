@@ -8,6 +8,7 @@ import unittest
 import support
 import braid.tensorflow as tf
 from braid.tensorflow import _api
+from braid.tensorflow import missing
 from braid.tensorflow.python.framework import op_def_registry
 from braid.tensorflow.python.ops import api_def
 
@@ -16,15 +17,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 class ApiTest(unittest.TestCase):
     def test_each_public_name_is_found(self):
-        missing = []
+        not_found = []
         for name in _api.NAMES:
             value = tf
             try:
                 for part in name.split("."):
                     value = getattr(value, part)
             except Exception as error:
-                missing.append(f"tf.{name}: {error}")
-        self.assertEqual(missing, [])
+                not_found.append(f"tf.{name}: {error}")
+        self.assertEqual(not_found, [])
 
     def test_each_op_of_the_engine_has_a_function(self):
         there = {e.op for functions in api_def.read_table().values() for e in functions.values()}
@@ -40,6 +41,15 @@ class ApiTest(unittest.TestCase):
             tf.matmull
         with self.assertRaisesRegex(NotImplementedError, "tf.Session"):
             tf.function(lambda: None)
+
+    def test_each_name_of_1_15_that_is_not_there_says_what_to_do(self):
+        absent = [n for n in missing.names_of_1_15() if n not in _api.NAMES and not n.startswith("raw_ops.")]
+        self.assertEqual([n for n in absent if missing.refusal(n) is None], [])
+        for name in absent:
+            value = tf
+            with self.assertRaisesRegex((AttributeError, NotImplementedError), "not in Braid. .", msg=name):
+                for part in name.split("."):
+                    value = getattr(value, part)
 
     def test_the_page_of_names_is_that_of_the_sources(self):
         with tempfile.TemporaryDirectory() as scratch:

@@ -8,6 +8,7 @@ from braid.tensorflow._api import NAMES
 
 _EAGER = "Braid runs graphs: build one and run it in a tf.Session"
 _AUTOGRAPH = "Braid has no AutoGraph: use tf.cond and tf.while_loop"
+_REMOTE = 'tf.Session("grpc://host:port") runs a graph on the tasks of a cluster'
 _TPU = "Braid has no TPUs"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
 # Names that Braid leaves out, with all below them, and what to do instead. Those that programs import are
@@ -17,6 +18,17 @@ REFUSED = {
     "wrap_function": _EAGER,
     "enable_eager_execution": _EAGER,
     "contrib.eager": _EAGER,
+    "config.experimental_run_functions_eagerly": _EAGER,
+    "config.experimental.get_device_policy": _EAGER,
+    "config.experimental.set_device_policy": _EAGER,
+    "config.experimental.get_synchronous_execution": _EAGER,
+    "config.experimental.set_synchronous_execution": _EAGER,
+    "config.experimental_connect_to_cluster": _REMOTE,
+    "config.experimental_connect_to_host": _REMOTE,
+    "experimental": "Braid has no eager execution, and tf.cond and tf.while_loop make Switch and Merge",
+    "errors.raise_exception_on_not_ok_status": "errors of a step are raised as tf.errors.OpError",
+    "train.do_quantize_training_on_graphdef": "tf.quantization.fake_quant_with_min_max_vars makes the nodes one by one",
+    "user_ops": "tf.py_func calls a function in Python",
     "autograph.to_graph": _AUTOGRAPH,
     "autograph.to_code": _AUTOGRAPH,
     "autograph.trace": _AUTOGRAPH,
@@ -32,11 +44,13 @@ REFUSED = {
     "load_file_system_library": "files are those of the file system",
     "contrib.tpu": _TPU,
     "tpu": _TPU,
+    "distribute.experimental.TPUStrategy": _TPU,
     "estimator.tpu": _TPU,
     "distribute.cluster_resolver.TPUClusterResolver": _TPU,
     "lite": _LITE,
     "contrib.lite": _LITE,
     "xla": "Braid has no XLA",
+    "saved_model.experimental": "tf.saved_model.Builder and tf.saved_model.simple_save write saved models",
     "saved_model.save": "tf.saved_model.Builder and tf.saved_model.simple_save write saved models",
     "saved_model.load_v2": "tf.saved_model.load(session, tags, directory) reads saved models",
 }
