@@ -4,12 +4,11 @@
 //
 // A receiver offers to read: with the calls by which it asks for tensors, and with its answer to a push of a
 // tensor that it could have read, it sends the identity of its host and a key, which it has drawn for this
-// peer. A sender on the same host keeps the key in its memory, and
-// from then on describes large tensors to that receiver by their address. With each tensor the receiver
-// also reads the key, so that no peer can direct it to a process that did not get this key, and then the
-// id of the stored tensor: the sender clears it before it frees the tensor, so what was read before is the
-// tensor. Otherwise the receiver fetches the tensor in chunks, as from another host, and renews or
-// withdraws its offer.
+// peer. A sender on the same host keeps the key in its memory, and from then on describes large tensors to
+// that receiver by their address. With each tensor the receiver also reads the key, so that no peer can
+// direct it to a process that did not get this key, and then the id of the stored tensor: the sender clears
+// it before it frees the tensor, so what was read before is the tensor. Otherwise the receiver fetches the
+// tensor in chunks, as from another host, and renews or withdraws its offer.
 //
 // The kernel lets a process read another one's memory by process_vm_readv if it may trace it: both run as
 // one user, and kernel.yama.ptrace_scope, where there is one, is 0.
