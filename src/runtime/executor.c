@@ -358,12 +358,28 @@ static void finish(bd_run *r)
     done(arg, st);
 }
 
-static void run_worker(bd_run *r, bd_worker *w)
+// Returns whether the run has ended with it.
+static bool run_worker(bd_run *r, bd_worker *w)
 {
     work(w);
     bool is_last = retire_locked(r, w);
     bd_mutex_unlock(&r->mu);
     if (is_last) finish(r);
+    return is_last;
+}
+
+// What the next run of the plan may be like: short if each task of this one was. A task that has not ended
+// the run only tells whether it was long: it may have found one of several tensors that the work waits for.
+static void note_task(bd_run *r, int64_t took_ns, bool is_last)
+{
+    bd_plan *p = r->plan;
+    const bool is_short = took_ns <= SHORT_NS && !bd_plan_has_loops(p);
+    if (!is_short) {
+        atomic_store_explicit(&r->has_long_task, true, memory_order_relaxed);
+        atomic_store_explicit(&p->goes_on_shortly, false, memory_order_relaxed);
+    } else if (is_last && !atomic_load_explicit(&r->has_long_task, memory_order_relaxed)) {
+        atomic_store_explicit(&p->goes_on_shortly, true, memory_order_relaxed);
+    }
 }
 
 // A task of the pool: works as long as there are nodes to run.
@@ -379,11 +395,9 @@ static void run_task(void *arg)
     }
     bd_mutex_unlock(&r->mu);
     if (w) {
-        bd_plan *p = r->plan;
         const int64_t begin_ns = bd_now_ns();
-        run_worker(r, w);
-        const bool is_short = bd_now_ns() - begin_ns <= SHORT_NS && !bd_plan_has_loops(p);
-        atomic_store_explicit(&p->goes_on_shortly, is_short, memory_order_relaxed);
+        const bool is_last = run_worker(r, w);
+        note_task(r, bd_now_ns() - begin_ns, is_last);
     }
     bd_run_unref(r);
 }
@@ -417,6 +431,7 @@ static bd_run *begin(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
     r->done_arg = arg;
     atomic_store_explicit(&r->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&r->stopped, false, memory_order_relaxed);
+    atomic_store_explicit(&r->has_long_task, false, memory_order_relaxed);
     r->may_share = p->device->pool && bd_thread_pool_threads(p->device->pool) > 1;
     r->is_over = r->is_complete = r->waiter_sleeps = false;
     r->active = 1;
@@ -450,7 +465,7 @@ void bd_plan_run(bd_plan *p, bd_step *step, bd_plan_done_fn done, void *arg)
 {
     BD_ASSERT(done);
     bd_run *r = begin(p, step, done, arg);
-    run_worker(r, first_worker(r));
+    (void)run_worker(r, first_worker(r));
 }
 
 static bool is_awake(void *arg)

@@ -122,9 +122,10 @@ struct bd_run {
     bool may_share;  // the pool has more than one thread
     bool is_hooked;
     bd_cancel_hook hook;
-    atomic_bool stopped;     // no further node starts
-    atomic_int async_open;   // asynchronous operations whose end has not been handled
-    atomic_int in_expensive; // workers in an expensive kernel
+    atomic_bool stopped;       // no further node starts
+    atomic_bool has_long_task; // see note_task
+    atomic_int async_open;     // asynchronous operations whose end has not been handled
+    atomic_int in_expensive;   // workers in an expensive kernel
     bd_mutex mu;
     bd_cond wake;            // of the waiting thread
     braid_status status;     // guarded by mu

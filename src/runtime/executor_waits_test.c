@@ -1,6 +1,6 @@
 // The executor: asynchronous nodes, the ends of their waits, cancellation.
 // labels: concurrent
-#include "runtime/plan.h"
+#include "runtime/plan_internal.h"
 #include "runtime/testing/test_graph.h"
 #include "runtime/testing/test_ops.h"
 
@@ -183,6 +183,45 @@ typedef struct ending {
     bool is_here; // on the thread of the test
 } ending;
 
+// A plan, and a run of it.
+typedef struct running {
+    braid_graph g;
+    bd_thread_pool *pool;
+    bd_device *device;
+    bd_plan *plan;
+    bd_step step;
+    ending end;
+} running;
+
+static void begin(running *r)
+{
+    *r = (running){.plan = NULL};
+    is_test_thread = true;
+    bd_graph_init(&r->g);
+    bd_event_init(&r->end.has_come);
+}
+
+static void compile(running *r, int threads)
+{
+    BD_STATUS(st);
+    bd_thread_pool_new("pool", threads, &r->pool, st);
+    assert_ok(st);
+    r->device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, r->pool);
+    r->step = (bd_step){.id = 1, .resources = r->device->resources, .container = "step", .pool = r->pool};
+    bd_plan_compile(&r->g, r->device, NULL, &r->plan, st);
+    assert_ok(st);
+}
+
+static void end(running *r)
+{
+    bd_event_fini(&r->end.has_come);
+    bd_plan_unref(r->plan);
+    bd_graph_fini(&r->g);
+    bd_device_close(r->device);
+    bd_thread_pool_free(r->pool);
+    bd_device_free(r->device);
+}
+
 static void note_end(void *arg, const braid_status *st)
 {
     ending *e = arg;
@@ -191,48 +230,90 @@ static void note_end(void *arg, const braid_status *st)
     bd_event_set(&e->has_come);
 }
 
+static void start(void *arg)
+{
+    running *r = arg;
+    bd_plan_run(r->plan, &r->step, note_end, &r->end);
+}
+
 // Runs the plan, of one TestWait, and ends the wait between the two calls. Returns whether the run has gone
 // on here, on this thread.
-static bool goes_on_here(bd_plan *plan, bd_step *step)
+static bool goes_on_here(running *r)
 {
-    ending e = {.is_here = false};
     bd_continuations c;
-    bd_event_init(&e.has_come);
-    bd_plan_run(plan, step, note_end, &e);
+    bd_event_fini(&r->end.has_come);
+    bd_event_init(&r->end.has_come);
+    start(r);
     bd_continuations_begin(&c);
     assert_true(test_wait_end(1));
-    assert_false(bd_event_is_set(&e.has_come));
+    assert_false(bd_event_is_set(&r->end.has_come));
     bd_continuations_end(&c);
-    assert_true(bd_event_wait_until(&e.has_come, bd_deadline_after_ms(TEST_DEADLINE_MS)));
-    bd_event_fini(&e.has_come);
-    return e.is_here;
+    assert_true(bd_event_wait_until(&r->end.has_come, bd_deadline_after_ms(TEST_DEADLINE_MS)));
+    return r->end.is_here;
 }
 
 static void a_short_run_goes_on_on_the_thread_that_ends_the_wait(void **state)
 {
     (void)state;
-    BD_STATUS(st);
-    bd_thread_pool *pool;
-    bd_thread_pool_new("pool", 1, &pool, st);
-    assert_ok(st);
-    bd_device *device = bd_device_new("/job:localhost/replica:0/task:0", "CPU", 0, pool);
-    braid_graph g;
-    bd_graph_init(&g);
-    tg1(&g, "Identity", "next", braid_output(tg_after(&g, "TestWait", "wait", 0, NULL), 0));
-    bd_plan *plan;
-    bd_plan_compile(&g, device, NULL, &plan, st);
-    assert_ok(st);
-    bd_step step = {.id = 1, .resources = device->resources, .container = "step", .pool = pool};
-    is_test_thread = true;
-    assert_false(goes_on_here(plan, &step)); // how long it takes is not known
+    running r;
+    begin(&r);
+    tg1(&r.g, "Identity", "next", braid_output(tg_after(&r.g, "TestWait", "wait", 0, NULL), 0));
+    compile(&r, 1);
+    assert_false(goes_on_here(&r)); // how long it takes is not known
     const int64_t deadline_ns = bd_deadline_after_ms(TEST_DEADLINE_MS);
-    while (!goes_on_here(plan, &step)) // the pool's thread may have had to wait for a processor
+    while (!goes_on_here(&r)) // the pool's thread may have had to wait for a processor
         assert_true(bd_now_ns() < deadline_ns);
-    bd_plan_unref(plan);
-    bd_graph_fini(&g);
-    bd_device_close(device);
-    bd_thread_pool_free(pool);
-    bd_device_free(device);
+    end(&r);
+}
+
+static void a_task_that_finds_nothing_to_do_tells_nothing(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    running r;
+    bd_thread thread;
+    bd_continuations c;
+    begin(&r);
+    tg_after(&r.g, "TestWait", "first", 0, NULL);
+    tg_after(&r.g, "TestWait", "second", 0, NULL);
+    tg1(&r.g, "TestMeet", "meet", braid_output(tg_after(&r.g, "TestNumber", "number", 0, NULL), 0));
+    compile(&r, 2);
+    test_meet_expect(2);
+    assert_int_equal(bd_thread_start(&thread, "run", start, &r, st), BRAID_OK);
+    test_meet_await(1);
+    bd_continuations_begin(&c);
+    assert_true(test_wait_end(1));
+    assert_int_equal(c.count, 1);
+    test_meet_expect(0); // the thread that is in it goes on with the end of the wait
+    bd_thread_join(&thread);
+    bd_thread_pool_stop(r.pool); // so that the task runs here
+    bd_continuations_end(&c);
+    assert_false(atomic_load(&r.plan->goes_on_shortly));
+    assert_true(test_wait_end(1));
+    assert_true(bd_event_is_set(&r.end.has_come));
+    end(&r);
+}
+
+static void a_run_with_one_long_task_is_long(void **state)
+{
+    (void)state;
+    running r;
+    begin(&r);
+    tg_after(&r.g, "TestWait", "short", 0, NULL);
+    tg1(&r.g, "TestMeet", "meet", braid_output(tg_after(&r.g, "TestWait", "long", 0, NULL), 0));
+    compile(&r, 2);
+    test_meet_expect(2);
+    start(&r);
+    assert_true(test_wait_end(1)); // of the node that began last
+    test_meet_await(1);
+    const int64_t until_ns = bd_deadline_after_ms(2);
+    while (bd_now_ns() < until_ns) {}
+    test_meet_expect(0);
+    assert_true(test_wait_end(1));
+    assert_true(bd_event_wait_until(&r.end.has_come, bd_deadline_after_ms(TEST_DEADLINE_MS)));
+    bd_thread_pool_stop(r.pool); // its tasks have ended
+    assert_false(atomic_load(&r.plan->goes_on_shortly));
+    end(&r);
 }
 
 int main(void)
@@ -246,6 +327,8 @@ int main(void)
         cmocka_unit_test(closing_a_session_ends_its_runs),
         cmocka_unit_test(a_wait_within_a_loop_is_fine),
         cmocka_unit_test(a_short_run_goes_on_on_the_thread_that_ends_the_wait),
+        cmocka_unit_test(a_task_that_finds_nothing_to_do_tells_nothing),
+        cmocka_unit_test(a_run_with_one_long_task_is_long),
     };
     return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }

@@ -101,7 +101,7 @@ struct bd_plan {
     int output_count_max;
     bool uses_rendezvous;
     bool calls_functions;
-    // The last task that went on with an execution took a short time. Any thread.
+    // The last execution that a task has ended went on in tasks that took a short time. Any thread.
     atomic_bool goes_on_shortly;
     bool may_leave_values; // loops and Merges: an execution may end with values in slots
     BD_ARRAY(struct owned_state {

@@ -157,6 +157,17 @@ static inline void test_meet_expect(int size)
     bd_mutex_lock(&test_world.mu);
     test_world.met = 0;
     test_world.meeting_size = size;
+    bd_cond_broadcast(&test_world.changed);
+    bd_mutex_unlock(&test_world.mu);
+}
+
+// Blocks until `n` nodes have come.
+static inline void test_meet_await(int n)
+{
+    const int64_t deadline = bd_deadline_after_ms(TEST_DEADLINE_MS);
+    bd_mutex_lock(&test_world.mu);
+    while (test_world.met < n)
+        if (bd_cond_wait_until(&test_world.changed, &test_world.mu, deadline)) break;
     bd_mutex_unlock(&test_world.mu);
 }
 
