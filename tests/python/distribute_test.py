@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import support  # noqa: F401, before the others: where the package is
 import braid
@@ -179,6 +180,21 @@ def run_worker(directory):
         tf.estimator.EvalSpec(input_fn, steps=1),
     )
     print(json.dumps(hook.value.tolist()))
+
+
+class ServerTest(unittest.TestCase):
+    def test_a_server_is_the_task_of_tf_config(self):
+        start = tf.contrib.distribute.run_standard_tensorflow_server
+        with mock.patch.dict(os.environ, TF_CONFIG="{}"):
+            self.assertRaisesRegex(ValueError, '"cluster" is not found', start)
+        with socket.create_server(("localhost", 0)) as chosen:
+            address = f"localhost:{chosen.getsockname()[1]}"
+        task = {"cluster": {"worker": [address]}, "task": {"type": "worker", "index": 0}}
+        with mock.patch.dict(os.environ, TF_CONFIG=json.dumps(task)):
+            server = start()
+        self.assertEqual(server.target, f"grpc://{address}")
+        with tf.Graph().as_default(), tf.Session(server.target) as session:
+            self.assertEqual(session.run(tf.constant(5)), 5)
 
 
 class MultiWorkerTest(unittest.TestCase):

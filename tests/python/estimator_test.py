@@ -1,5 +1,6 @@
 # Estimators train, evaluate, predict and export; names and values are those of TensorFlow 1.15
 # (tensorflow_estimator).
+import functools
 import json
 import os
 import shutil
@@ -401,6 +402,63 @@ class Contrib(unittest.TestCase):
         c.fit(x, y, steps=150, batch_size=32)
         self.assertGreater(c.evaluate(x, y)["accuracy"], 0.9)
         self.assertEqual(64, len(list(c.predict(x))))
+
+    def test_metrics_of_tf_contrib_learn_choose_what_they_take(self):
+        from braid.tensorflow.contrib import learn
+        from braid.tensorflow.contrib import metrics
+
+        x, y = X["x"], (X["x"][:, 0] > 0).astype("int64")
+        classes = learn.PredictionKey.CLASSES
+        chosen = {
+            "hits": learn.MetricSpec(metrics.streaming_accuracy, prediction_key=classes),
+            "again": metrics.streaming_accuracy,
+            "recall": learn.MetricSpec(functools.partial(tf.metrics.recall), prediction_key=classes),
+            ("mean", "probabilities"): lambda predictions, labels: tf.metrics.mean(predictions),
+        }
+        monitor = learn.monitors.ValidationMonitor(
+            x, y, every_n_steps=10, metrics=chosen, early_stopping_rounds=20, early_stopping_metric="mean",
+            early_stopping_metric_minimize=False, check_interval_secs=None,
+        )  # fmt: skip
+        config = learn.RunConfig(save_checkpoints_steps=10, save_checkpoints_secs=None)
+        columns = learn.infer_real_valued_columns_from_input(x)
+        c = learn.DNNClassifier([8], columns, model_dir=self.directory, config=config)
+        c.fit(x, y, steps=150, batch_size=32, monitors=[monitor])
+        # The mean of the probabilities is a half in each evaluation: the first one stays the best.
+        self.assertTrue(monitor.early_stopped)
+        self.assertAlmostEqual(0.5, monitor.best_value, 6)
+        self.assertLess(c.get_variable_value("global_step"), 150)
+        found = c.evaluate(x, y, metrics=chosen)
+        self.assertAlmostEqual(found["hits"], found["accuracy"], 6)
+        self.assertEqual(found["hits"], found["again"])
+        self.assertEqual(found["mean"], 0.5)
+        self.assertIn("recall", found)
+        with self.assertRaisesRegex(ValueError, "without specified prediction_key"):
+            c.evaluate(x, y, metrics={"hits": learn.MetricSpec(metrics.streaming_accuracy)})
+        with self.assertRaisesRegex(ValueError, "Ambiguous arguments"):
+            learn.MetricSpec(lambda label, target: 0)
+
+    def test_f1_and_kappa_of_tf_contrib_metrics(self):
+        from braid.tensorflow.contrib import metrics
+
+        random = np.random.RandomState(0)
+        labels = random.randint(0, 2, 50)
+        scores = np.clip(labels * 0.3 + random.rand(50) * 0.7, 0, 1).astype("f")
+        weights = random.rand(50).astype("f")
+        given = random.randint(0, 3, 40)
+        guessed = np.where(random.rand(40) < 0.6, given, random.randint(0, 3, 40))
+        with tf.Graph().as_default(), tf.Session() as session:
+            pairs = [
+                metrics.f1_score(labels, tf.constant(scores)),
+                metrics.f1_score(labels, tf.constant(scores), weights=weights, num_thresholds=11),
+                metrics.cohen_kappa(given, guessed, 3),
+                metrics.cohen_kappa(given[:, None], guessed, 3, weights=tf.constant(weights[:40])),
+            ]
+            session.run(tf.local_variables_initializer())
+            for _ in range(2):
+                session.run([update for _, update in pairs])
+            found = session.run([value for value, _ in pairs])
+        # of TensorFlow 1.15
+        np.testing.assert_allclose(found, [0.86567163, 0.8780685, 0.66165413, 0.65333030], rtol=1e-6)
 
     def test_a_strategy_of_one_replica(self):
         with tf.distribute.MirroredStrategy().scope():

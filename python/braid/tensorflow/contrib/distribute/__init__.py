@@ -1,5 +1,8 @@
 """tf.contrib.distribute: the strategies of tf.distribute under their older names."""
 
+import json
+import os
+
 from braid.tensorflow.python.distribute import collective_all_reduce_strategy
 from braid.tensorflow.python.distribute import distribute_lib
 from braid.tensorflow.python.distribute import mirrored_strategy
@@ -11,6 +14,7 @@ from braid.tensorflow.python.distribute.cross_device_ops import (  # noqa: F401
 from braid.tensorflow.python.distribute.distribute_lib import (  # noqa: F401
     DistributionStrategy,
     OneDeviceStrategy,
+    ReplicaContext,
     Strategy,
     get_loss_reduction,
     get_replica_context,
@@ -18,10 +22,31 @@ from braid.tensorflow.python.distribute.distribute_lib import (  # noqa: F401
     has_strategy,
     in_cross_replica_context,
 )
+from braid.tensorflow.python.training import server_lib
 
 AllReduceCrossTowerOps = AllReduceCrossDeviceOps
 get_distribution_strategy = get_strategy
 in_cross_tower_context = in_cross_replica_context
+
+
+def run_standard_tensorflow_server(session_config=None):
+    """A server of this task of the cluster in TF_CONFIG, which has started. ValueError: TF_CONFIG lacks a part."""
+    tf_config = json.loads(os.environ.get("TF_CONFIG", "{}"))
+    for part in ("cluster", "task"):
+        if part not in tf_config:
+            raise ValueError(f'"{part}" is not found in TF_CONFIG.')
+    cluster, task = tf_config["cluster"], tf_config["task"]
+    if "type" not in task:
+        raise ValueError('"task_type" is not found in the `task` part of TF_CONFIG.')
+    if "chief" not in cluster and "worker" not in cluster:
+        raise ValueError("You must have `chief` or `worker` jobs in the `cluster_spec`.")
+    return server_lib.Server(
+        server_lib.ClusterSpec(cluster),
+        job_name=task["type"],
+        task_index=int(task.get("index", 0)),
+        config=session_config,
+        protocol=tf_config.get("rpc_layer", "grpc"),
+    )
 
 
 def _refuse_gpus(what, *counts):

@@ -3,6 +3,8 @@
 from braid.tensorflow.contrib.framework.python.ops.arg_scope import *  # noqa: F401,F403
 from braid.tensorflow.contrib.layers.python.layers import *  # noqa: F401,F403
 
+SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY = 0xDECAFCAFFE
+
 _COLUMNS = {
     "bucketized_column",
     "create_feature_spec_for_parsing",

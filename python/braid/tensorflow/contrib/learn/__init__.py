@@ -14,6 +14,7 @@ _MODULES = {
     "RunConfig": "estimators.run_config",
     "TaskType": "estimators.run_config",
     "Experiment": "experiment",
+    "MetricSpec": "metric_spec",
 }
 _MODULES.update(
     (name, "estimators.estimators")
@@ -26,6 +27,7 @@ _MODULES.update(
         "LinearClassifier",
         "LinearRegressor",
         "ModelFnOps",
+        "PredictionKey",
         "infer_real_valued_columns_from_input",
         "infer_real_valued_columns_from_input_fn",
     )
@@ -36,6 +38,6 @@ def __getattr__(name):
     # They import tf.estimator, which data sets do not need.
     if name in _MODULES:
         return getattr(importlib.import_module(f"{_LEARN}.{_MODULES[name]}"), name)
-    if name == "learn_runner":
-        return importlib.import_module(f"{_LEARN}.learn_runner")
+    if name in ("learn_runner", "metric_spec", "monitors"):
+        return importlib.import_module(f"{_LEARN}.{name}")
     raise AttributeError(f"tf.contrib.learn.{name} is not in Braid: estimators are in tf.estimator")

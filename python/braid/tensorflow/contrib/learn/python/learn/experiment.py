@@ -3,6 +3,8 @@
 import os
 import time
 
+from braid.tensorflow.contrib.learn.python.learn import metric_spec
+from braid.tensorflow.contrib.learn.python.learn.estimators import estimators
 from braid.tensorflow.python.estimator import estimator as core_estimator
 from braid.tensorflow.python.estimator import training as core_training
 from braid.tensorflow.python.platform import tf_logging as logging
@@ -14,7 +16,8 @@ class Experiment:
     """An estimator with its inputs.
 
     train_steps: up to which global step; without end if None. eval_steps: batches of an evaluation; until the
-    input ends if None. train_monitors: hooks. min_eval_frequency: not used, evaluations follow checkpoints.
+    input ends if None. eval_metrics: `metrics` of `evaluate`, for estimators of tf.contrib.learn.
+    train_monitors: hooks. min_eval_frequency: not used, evaluations follow checkpoints.
     """
 
     def __init__(
@@ -43,12 +46,12 @@ class Experiment:
                 "`estimator` must implement `tf.contrib.learn.Evaluable` and `tf.contrib.learn.Trainable`, or "
                 "`tf.estimator.Estimator`."
             )
-        if eval_metrics is not None:
+        if eval_metrics is not None and not isinstance(estimator, estimators._Fit):
             raise ValueError(
                 "`eval_metrics` must be `None` with `tf.estimator.Estimator`. Use `eval_metric_ops` in "
                 "`tf.estimator.EstimatorSpec` instead."
             )
-        self._estimator = estimator
+        self._estimator, self._eval_metrics = estimator, eval_metrics
         self._train_input_fn, self._eval_input_fn = train_input_fn, eval_input_fn
         self._train_steps, self._eval_steps = train_steps, eval_steps
         self._train_hooks, self._eval_hooks = list(train_monitors or []), list(eval_hooks or [])
@@ -120,12 +123,18 @@ class Experiment:
         """Evaluates the newest checkpoint once. Returns the metrics."""
         if delay_secs:
             time.sleep(delay_secs)
-        return self._estimator.evaluate(
+        return self._evaluated().evaluate(
             input_fn=self._eval_input_fn,
             steps=self._eval_steps,
             hooks=list(self._eval_hooks),
             name=name or "one_pass",
         )
+
+    def _evaluated(self):
+        """The estimator with the metrics of evaluations."""
+        if not self._eval_metrics:
+            return self._estimator
+        return metric_spec.add_metrics(self._estimator, self._eval_metrics)
 
     def _eval_spec(self):
         return core_training.EvalSpec(
@@ -147,7 +156,7 @@ class Experiment:
     ):
         """Evaluates checkpoints as they come, until the last one."""
         executor = core_training._TrainingExecutor(
-            self._estimator,
+            self._evaluated(),
             core_training.TrainSpec(self._train_input_fn, max_steps=self._train_steps),
             self._eval_spec(),
         )
@@ -155,7 +164,7 @@ class Experiment:
 
     def train_and_evaluate(self):
         """Trains, and evaluates after checkpoints. Returns (metrics, results of the exporters)."""
-        evaluator = core_training._Evaluator(self._estimator, self._eval_spec(), self._train_steps)
+        evaluator = core_training._Evaluator(self._evaluated(), self._eval_spec(), self._train_steps)
         listener = core_training._NewCheckpointListenerForEvaluate(
             evaluator, self._throttle_secs, core_training._ContinuousEvalListener()
         )
@@ -175,7 +184,7 @@ class Experiment:
     def test(self):
         """One step, one evaluation, one export."""
         self._estimator.train(self._train_input_fn, steps=1, hooks=list(self._train_hooks))
-        metrics = self._estimator.evaluate(self._eval_input_fn, steps=1, name="one_pass")
+        metrics = self._evaluated().evaluate(self._eval_input_fn, steps=1, name="one_pass")
         base = os.path.join(self._estimator.model_dir, "export")
         latest = checkpoint_management.latest_checkpoint(self._estimator.model_dir)
         exports = [

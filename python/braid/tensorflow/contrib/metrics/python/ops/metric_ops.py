@@ -18,6 +18,7 @@ __all__ = [
     "streaming_concat",
     "streaming_covariance",
     "streaming_pearson_correlation",
+    "cohen_kappa",
     "count",
     "sparse_recall_at_top_k",
     "streaming_false_negative_rate",
@@ -467,6 +468,53 @@ def count(values, weights=None, metrics_collections=None, updates_collections=No
             update_op = state_ops.assign_add(count_, number)
         return metrics_impl._collect(
             array_ops.identity(count_), update_op, metrics_collections, updates_collections
+        )
+
+
+def cohen_kappa(
+    labels,
+    predictions_idx,
+    num_classes,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
+    """How far two raters agree beyond chance (Cohen 1960): 1 in all, 0 as often as by chance.
+
+    labels, predictions_idx: classes [examples] from 0 to num_classes - 1.
+    """
+    if num_classes < 2:
+        raise ValueError(f"`num_classes` must be >= 2.Found: {num_classes}")
+    with variable_scope.variable_scope(name, "cohen_kappa", (labels, predictions_idx, weights)):
+        labels = ops.convert_to_tensor(labels)
+        if labels.shape.with_rank_at_most(2).ndims == 2:
+            labels = array_ops.squeeze(labels, axis=[-1])
+        predictions_idx, labels, weights = metrics_impl._remove_squeezable_dimensions(
+            predictions=predictions_idx, labels=labels, weights=weights
+        )
+        predictions_idx.shape.assert_is_compatible_with(labels.shape)
+        dtype = dtypes.int64 if weights is None or weights.dtype.is_integer else dtypes.float32
+        table = _confusion_matrix.confusion_matrix(
+            labels, predictions_idx, num_classes, weights=weights, dtype=dtype, name="counts_in_table"
+        )
+        of_batch = {
+            "po": array_ops.diag_part(table),
+            "pe_row": math_ops.reduce_sum(table, axis=0),
+            "pe_col": math_ops.reduce_sum(table, axis=1),
+        }
+        sums = {n: metrics_impl.metric_variable((num_classes,), dtype, name=n) for n in of_batch}
+        updated = {n: state_ops.assign_add(sums[n], of_batch[n]) for n in of_batch}
+
+        def kappa(sums, name):
+            agreed, row, column = (math_ops.cast(sums[n], dtypes.float64) for n in ("po", "pe_row", "pe_col"))
+            total = math_ops.reduce_sum(row)
+            agreed = math_ops.reduce_sum(agreed)
+            by_chance = math_ops.reduce_sum(math_ops.div_no_nan(row * column, total))
+            return math_ops.div_no_nan(agreed - by_chance, total - by_chance, name=name)
+
+        return metrics_impl._collect(
+            kappa(sums, "value"), kappa(updated, "update_op"), metrics_collections, updates_collections
         )
 
 

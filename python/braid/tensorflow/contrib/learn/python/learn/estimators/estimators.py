@@ -4,6 +4,8 @@ import collections
 
 import numpy as np
 
+from braid.tensorflow.contrib.learn.python.learn import metric_spec
+from braid.tensorflow.contrib.learn.python.learn import monitors as learn_monitors
 from braid.tensorflow.python.estimator import estimator as core
 from braid.tensorflow.python.estimator import model_fn as core_model_fn
 from braid.tensorflow.python.estimator.canned import dnn
@@ -31,6 +33,18 @@ ModelFnOps = collections.namedtuple(
     ],
     defaults=[None] * 8,
 )
+
+
+class PredictionKey:
+    """Names of predictions, for MetricSpec(prediction_key=)."""
+
+    CLASSES = "classes"
+    PROBABILITIES = "probabilities"
+    LOGITS = "logits"
+    LOGISTIC = "logistic"
+    SCORES = "scores"
+    TOP_K = "top_k"
+    GENERIC = "output"
 
 
 def infer_real_valued_columns_from_input(x):
@@ -87,6 +101,9 @@ class _Fit:
     def fit(self, x=None, y=None, input_fn=None, steps=None, batch_size=None, monitors=None, max_steps=None):
         """Trains. x, y: arrays; or input_fn. Returns self."""
         inputs = _input_of(x, y, input_fn, batch_size, None, True)
+        for monitor in monitors or ():
+            if isinstance(monitor, learn_monitors.ValidationMonitor):
+                monitor.set_estimator(self)
         return self.train(inputs, hooks=monitors, steps=steps, max_steps=max_steps)
 
     partial_fit = fit
@@ -106,14 +123,13 @@ class _Fit:
         log_progress=True,
     ):
         """The metrics, as a dict."""
-        if feed_fn is not None or metrics is not None:
-            raise NotImplementedError(
-                "tf.contrib.learn evaluate(feed_fn=, metrics=): use tf.estimator.add_metrics"
-            )
+        if feed_fn is not None:
+            raise NotImplementedError("tf.contrib.learn evaluate(feed_fn=): use input_fn")
         if callable(x):
             input_fn, x = x, None
         inputs = _input_of(x, y, input_fn, batch_size, 1, False)
-        return super().evaluate(inputs, steps=steps, hooks=hooks, checkpoint_path=checkpoint_path, name=name)
+        evaluate = metric_spec.add_metrics(self, metrics).evaluate if metrics else super().evaluate
+        return evaluate(inputs, steps=steps, hooks=hooks, checkpoint_path=checkpoint_path, name=name)
 
     def predict(
         self,
@@ -141,6 +157,7 @@ class _Fit:
 
 class _Classifier(_Fit):
     _PREDICTION = "class_ids"
+    PREDICTION_NAMES = {"classes": "class_ids"}  # of tf.contrib.learn: of tf.estimator
 
     def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
         """The class of each example."""
@@ -154,6 +171,7 @@ class _Classifier(_Fit):
 
 class _Regressor(_Fit):
     _PREDICTION = "predictions"
+    PREDICTION_NAMES = {"scores": "predictions"}
 
     def predict_scores(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
         """The prediction of each example."""
