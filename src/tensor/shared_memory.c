@@ -41,11 +41,11 @@ static void close_to_child(void)
     if (is_of_parent) return; // a child of a child has a copy already
     free_cells = NULL;
     is_of_parent = true;
-    // Where its parent maps the file, the child maps it for itself: pages that it writes to become its own.
-    // What was mapped there since the fork stays.
-    void *copy = mmap(base, region_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, region_fd, 0);
-    if (copy != MAP_FAILED && copy != base) munmap(copy, region_bytes); // a kernel before 4.17
+    // In place of its parent's mapping the child gets one of its own: pages that it writes to become its own.
+    // (Were that not mapped in the child until now, MADV_DONTFORK, something else could be mapped there first.)
+    const void *copy = mmap(base, region_bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, region_fd, 0);
+    if (copy == MAP_FAILED) (void)mprotect(base, region_bytes, PROT_READ); // rather than the parent's content
 }
 
 static void start(void *arg)
@@ -64,7 +64,6 @@ static void start(void *arg)
         close(fd);
         return;
     }
-    (void)madvise(memory, bytes, MADV_DONTFORK); // a child would write to the same memory, not to a copy
     base = memory;
     region_bytes = bytes;
     region_fd = fd;
