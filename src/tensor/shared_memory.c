@@ -42,7 +42,7 @@ static void close_to_child(void)
     free_cells = NULL;
     is_of_parent = true;
     // In place of its parent's mapping the child gets one of its own: pages that it writes to become its own.
-    // (Were that not mapped in the child until now, MADV_DONTFORK, something else could be mapped there first.)
+    // Had it none until now (MADV_DONTFORK), something else could be mapped there first.
     const void *copy = mmap(base, region_bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, region_fd, 0);
     if (copy == MAP_FAILED) (void)mprotect(base, region_bytes, PROT_READ); // rather than the parent's content
