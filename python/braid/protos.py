@@ -5,8 +5,16 @@ messages of the same names, and code that protoc generates binds to one version 
 """
 
 import pathlib
+import sys
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+try:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+except ModuleNotFoundError as e:
+    raise ModuleNotFoundError(
+        f"Braid needs the package protobuf, which {sys.executable} does not have: pip install protobuf (Debian: "
+        "python3-protobuf)",
+        name=e.name,
+    ) from None
 
 _FILE = pathlib.Path(__file__).with_name("protos.binpb")
 

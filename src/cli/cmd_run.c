@@ -83,6 +83,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
         "environment variable TF_CONFIG. Each line of output begins with the name of its task.\n"
         "A PROGRAM without a slash is searched beside braid, among its examples, then in PATH.\n"
         "A file NAME.py is run by 'python3 -m braid' (BRAID_PYTHON in place of python3).\n"
+        "In ARGS, {job_name}, {task_index}, {ps_hosts} and {worker_hosts} stand for those of each task.\n"
         "With --hosts the tasks run on other hosts, which have braid, PROGRAM and the working directory\n"
         "under the same paths. Parameter servers are spread over the hosts first. Without --tls-dir the\n"
         "tasks get certificates that are made for this run, so that nobody else may call them.\n"
@@ -327,8 +328,58 @@ static void make_prefixes(bd_task *t, int width, int colour)
     }
 }
 
-static void make_tasks(bd_run *run, const job *jobs, int job_count, const place *places, const char *cluster)
+// The addresses of a job, with commas between them.
+static char *job_addresses(const job *jobs, int job_count, const place *places, const char *name)
 {
+    bd_strbuf out = {0};
+    for (int j = 0; j < job_count; j++)
+        for (int i = 0; i < jobs[j].count * jobs[j].replicas; i++, places++)
+            if (!strcmp(jobs[j].name, name))
+                bd_strbuf_appendf(&out, "%s%s", out.len ? "," : "", places->address);
+    char *text = bd_strdup(bd_strbuf_str(&out));
+    bd_strbuf_fini(&out);
+    return text;
+}
+
+// What stands in the words of the program for the flags of TensorFlow's examples.
+typedef struct placeholder {
+    const char *name, *value;
+} placeholder;
+
+static char *replaced(const char *word, const placeholder *list, size_t count)
+{
+    bd_strbuf out = {0};
+    while (*word) {
+        size_t i = 0;
+        while (i < count && strncmp(word, list[i].name, strlen(list[i].name)) != 0)
+            i++;
+        if (i < count)
+            bd_strbuf_appendf(&out, "%s", list[i].value);
+        else
+            bd_strbuf_append_char(&out, *word);
+        word += i < count ? strlen(list[i].name) : 1;
+    }
+    char *text = bd_strdup(bd_strbuf_str(&out));
+    bd_strbuf_fini(&out);
+    return text;
+}
+
+static char **words_of_task(char *const *argv, const placeholder *list, size_t count)
+{
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    char **words = bd_calloc(n + 1, sizeof *words);
+    for (size_t i = 0; i < n; i++)
+        words[i] = replaced(argv[i], list, count);
+    return words;
+}
+
+static void make_tasks(bd_run *run, char *const *argv, const job *jobs, int job_count, const place *places,
+                       const char *cluster)
+{
+    char *ps = job_addresses(jobs, job_count, places, "ps");
+    char *workers = job_addresses(jobs, job_count, places, "worker");
     int width = 0;
     for (int j = 0, n = 0; j < job_count; j++)
         for (int i = 0; i < jobs[j].count * jobs[j].replicas; i++) {
@@ -346,29 +397,41 @@ static void make_tasks(bd_run *run, const job *jobs, int job_count, const place 
             t->supervised.is_evaluator = !strcmp(jobs[j].name, EVALUATOR);
             t->tf_config = bd_asprintf("{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %d%s}}",
                                        cluster, jobs[j].name, task, field);
+            char index[16];
+            snprintf(index, sizeof index, "%d", task);
+            const placeholder list[] = {{"{job_name}", jobs[j].name},
+                                        {"{task_index}", index},
+                                        {"{ps_hosts}", ps},
+                                        {"{worker_hosts}", workers}};
+            t->argv = words_of_task(argv, list, sizeof list / sizeof *list);
             if ((int)strlen(t->supervised.name) > width) width = (int)strlen(t->supervised.name);
         }
     for (int i = 0; i < run->task_count; i++)
         make_prefixes(&run->tasks[i], width, i);
+    bd_free(ps);
+    bd_free(workers);
 }
 
-static int run_tasks(bd_run *run, const job *jobs, int job_count, const place *places)
+static int run_tasks(bd_run *run, char *const *argv, const job *jobs, int job_count, const place *places)
 {
     bd_strbuf cluster = {0};
     describe_cluster(jobs, job_count, places, &cluster);
     run->tasks = bd_calloc((size_t)run->task_count, sizeof *run->tasks);
-    make_tasks(run, jobs, job_count, places, cluster.data);
+    make_tasks(run, argv, jobs, job_count, places, cluster.data);
     const int code = bd_run_tasks(run);
     for (int i = 0; i < run->task_count; i++) {
         bd_free((char *)run->tasks[i].supervised.name);
         bd_free(run->tasks[i].tf_config);
+        for (char **word = run->tasks[i].argv; *word; word++)
+            bd_free(*word);
+        bd_free(run->tasks[i].argv);
     }
     bd_free(run->tasks);
     bd_strbuf_fini(&cluster);
     return code;
 }
 
-static int run_cluster(const run_flags *f, const bd_host_list *hosts, bd_run *run)
+static int run_cluster(const run_flags *f, const bd_host_list *hosts, bd_run *run, char *const *argv)
 {
     const job jobs[] = {{"ps", (int)f->ps, (int)f->ps_replicas},
                         {"chief", f->chief, 1},
@@ -379,7 +442,7 @@ static int run_cluster(const run_flags *f, const bd_host_list *hosts, bd_run *ru
     place *places = bd_calloc((size_t)run->task_count, sizeof *places);
     const bool ok = ports ? place_here(ports, places, run->task_count)
                           : place_on_hosts(hosts, f->port, places, run->task_count);
-    const int code = ok ? run_tasks(run, jobs, sizeof jobs / sizeof *jobs, places) : 1;
+    const int code = ok ? run_tasks(run, argv, jobs, sizeof jobs / sizeof *jobs, places) : 1;
     for (int i = 0; i < run->task_count; i++)
         bd_free(places[i].address);
     bd_free(places);
@@ -412,7 +475,6 @@ static int run_program(const run_flags *f, const bd_host_list *hosts, const char
     }
     self[n < 0 ? 0 : n] = 0;
     bd_run run = {.program = path,
-                  .argv = argv,
                   .timeout_ms = f->timeout_ms,
                   .max_restarts = (int)f->restarts,
                   .grace_ms = f->grace_ms,
@@ -423,7 +485,7 @@ static int run_program(const run_flags *f, const bd_host_list *hosts, const char
     bd_throwaway_keys keys = {0};
     if (wants_keys(f, hosts) && !bd_throwaway_keys_make(&keys, st)) run.keys = &keys;
     if (st->code) fprintf(stderr, "braid run: no certificates for the tasks: %s\n", st->message);
-    const int code = st->code ? 1 : run_cluster(f, hosts, &run);
+    const int code = st->code ? 1 : run_cluster(f, hosts, &run, argv);
     bd_throwaway_keys_fini(&keys);
     return code;
 }

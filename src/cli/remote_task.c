@@ -41,11 +41,11 @@ static void append_start(bd_strbuf *to, const bd_task *t, const bd_run *run)
     for (int i = 0; i < BD_TASK_VARIABLES; i++)
         bd_array_push(&variables, own[i]);
     int argc = 0;
-    while (run->argv[argc])
+    while (t->argv[argc])
         argc++;
     const bd_start start = {.directory = run->directory,
                             .program = run->program,
-                            .argv = run->argv,
+                            .argv = t->argv,
                             .argc = argc,
                             .variables = variables.items,
                             .variable_count = (int)variables.len};

@@ -24,7 +24,7 @@ static int start_here(bd_task *t, const bd_run *run, const sigset_t *mask, bd_ta
     char *variables[BD_TASK_VARIABLES];
     bd_task_variables(t, run, variables);
     const bd_process_options options = {.program = run->program,
-                                        .argv = run->argv,
+                                        .argv = t->argv,
                                         .variables = variables,
                                         .variable_count = BD_TASK_VARIABLES,
                                         .has_notice = true,

@@ -15,6 +15,7 @@
 struct bd_task {
     bd_supervised supervised; // its name owned
     char *tf_config;          // of its environment
+    char **argv;              // argv[0] is the program; the words owned
     char *host;               // not owned; NULL: this one
     char prefixes[2][64];
     pid_t pid;  // of its process, or of its ssh; 0 once it has ended; also its process group
@@ -27,7 +28,6 @@ struct bd_run {
     bd_task *tasks;
     int task_count;
     const char *program; // path
-    char **argv;         // argv[0] is the program
     int64_t timeout_ms;  // 0: no timeout
     int max_restarts;    // of each task
     int64_t grace_ms;    // BRAID_GRACE_SECONDS of the tasks

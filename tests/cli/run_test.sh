@@ -41,6 +41,12 @@ check "a file of Python finds Braid as its tensorflow" \
 "ps/0 | python -m braid $dir/train.py --steps 5
 worker/0 | python -m braid $dir/train.py --steps 5" "$(sort "$dir/out" | sed 's/^worker.0 */worker\/0 /;s/^ps.0 */ps\/0 /')"
 
+code=$(run --ps 2 --workers 1 "$dir/hello" --job={job_name} {task_index} {ps_hosts} w={worker_hosts} '{other}')
+check "words of a task name it and its cluster" \
+"ps/0 | I am ps/0 with --job=ps 0 P,P w=P {other}
+ps/1 | I am ps/1 with --job=ps 1 P,P w=P {other}
+worker/0 | I am worker/0 with --job=worker 0 P,P w=P {other}" "$(sed -E 's/127\.0\.0\.1:[0-9]+/P/g' "$dir/out" | sort)"
+
 script config <<'EOS'
 [ "$task" = worker/0 ] && echo "$TF_CONFIG"
 exit 0

@@ -52,8 +52,8 @@ class MetricSpec:
     """A metric of `evaluate(metrics={name: MetricSpec(...)})`.
 
     metric_fn: takes predictions and, by one of their usual names, labels and weights; returns
-    (value, update_op), or a tensor. The keys choose from dicts of predictions, of labels, and of features (for
-    weights).
+    (value, update_op), or a tensor. The keys choose from dicts of predictions, of labels, and of features
+    (for weights).
     """
 
     def __init__(self, metric_fn, prediction_key=None, label_key=None, weight_key=None):
