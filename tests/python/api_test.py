@@ -39,6 +39,19 @@ class ApiTest(unittest.TestCase):
             tf.lite
         with self.assertRaisesRegex(AttributeError, "Similar names: .*tf.matmul"):
             tf.matmull
+        for package in (
+            "framework",
+            "layers",
+            "learn",
+            "metrics",
+            "opt",
+            "rnn",
+            "slim",
+            "training",
+            "distribute",
+        ):
+            with self.assertRaisesRegex(AttributeError, f"tf.contrib.{package}.none is not in Braid"):
+                getattr(getattr(tf.contrib, package), "none")
         with self.assertRaisesRegex(NotImplementedError, "tf.Session"):
             tf.function(lambda: None)
 

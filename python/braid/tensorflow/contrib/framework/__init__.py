@@ -29,3 +29,9 @@ from braid.tensorflow.python.util import nest  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated_arg_values  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated_args  # noqa: F401
+
+
+def __getattr__(name):
+    from braid.tensorflow import missing
+
+    raise AttributeError(missing.message(f"contrib.framework.{name}"))

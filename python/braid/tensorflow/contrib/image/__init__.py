@@ -9,3 +9,9 @@ from braid.tensorflow.contrib.image.python.ops.image_ops import rotate
 from braid.tensorflow.contrib.image.python.ops.image_ops import transform
 from braid.tensorflow.contrib.image.python.ops.image_ops import translate
 from braid.tensorflow.contrib.image.python.ops.image_ops import translations_to_projective_transforms
+
+
+def __getattr__(name):
+    from braid.tensorflow import missing
+
+    raise AttributeError(missing.message(f"contrib.image.{name}"))

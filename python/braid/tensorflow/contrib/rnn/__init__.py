@@ -19,3 +19,9 @@ from braid.tensorflow.python.ops.rnn_cell_impl import LayerRNNCell  # noqa: F401
 from braid.tensorflow.python.ops.rnn_cell_impl import MultiRNNCell  # noqa: F401
 from braid.tensorflow.python.ops.rnn_cell_impl import RNNCell  # noqa: F401
 from braid.tensorflow.python.ops.rnn_cell_impl import ResidualWrapper  # noqa: F401
+
+
+def __getattr__(name):
+    from braid.tensorflow import missing
+
+    raise AttributeError(missing.message(f"contrib.rnn.{name}"))

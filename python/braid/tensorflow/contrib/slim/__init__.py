@@ -20,3 +20,9 @@ from braid.tensorflow.contrib.slim.python.slim.data import parallel_reader  # no
 from braid.tensorflow.contrib.slim.python.slim.data import prefetch_queue  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim.data import tfexample_decoder  # noqa: F401
 from braid.tensorflow.contrib.slim.python.slim.queues import *  # noqa: F401,F403
+
+
+def __getattr__(name):
+    from braid.tensorflow import missing
+
+    raise AttributeError(missing.message(f"contrib.slim.{name}"))

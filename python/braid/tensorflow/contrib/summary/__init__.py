@@ -19,3 +19,9 @@ from braid.tensorflow.python.ops.summary_ops_v2 import record_summaries_every_n_
 from braid.tensorflow.python.ops.summary_ops_v2 import scalar  # noqa: F401
 from braid.tensorflow.python.ops.summary_ops_v2 import should_record_summaries  # noqa: F401
 from braid.tensorflow.python.ops.summary_ops_v2 import summary_writer_initializer_op  # noqa: F401
+
+
+def __getattr__(name):
+    from braid.tensorflow import missing
+
+    raise AttributeError(missing.message(f"contrib.summary.{name}"))
