@@ -65,7 +65,7 @@ static bd_flags_result parse(run_flags *f, int argc, char **argv)
          "the tasks' certificate, on each host (default: BRAID_TLS_DIR)"},
         {"insecure", BD_FLAG_BOOL, &f->insecure, 0, NULL, "with --hosts: make no certificates for this run"},
         {"no-shared-memory", BD_FLAG_BOOL, &f->no_shared_memory, 0, NULL,
-         "tasks of one host share no memory: calls and tensors go over gRPC"},
+         "tasks of one host share no memory: all goes over gRPC"},
         {"hosts", BD_FLAG_STRING, &f->hosts, 0, "HOST[:N],...",
          "run on these hosts, by ssh, N tasks (default 1) on each"},
         {"hostfile", BD_FLAG_STRING, &f->hostfile, 0, "FILE",

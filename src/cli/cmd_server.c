@@ -43,7 +43,7 @@ static bd_flags_result parse(server_flags *f, int argc, char **argv)
         {"limit", BD_FLAG_STRING, &f->limits, 0, "NAME=VALUE[,...]",
          "what callers may use: sessions=10,memory=4G (docs: running.md)"},
         {"no-shared-memory", BD_FLAG_BOOL, &f->no_shared_memory, 0, NULL,
-         "share no memory with tasks of this host: calls and tensors go over gRPC"},
+         "share no memory with tasks of this host: all goes over gRPC"},
         {"monitoring", BD_FLAG_STRING, &f->monitoring, 0, "HOST:PORT",
          "show what the task is doing: a web page, and /metrics"},
         {"session-hosts", BD_FLAG_STRING, &f->session_hosts, 0, "HOST[:PORT][,...]",
