@@ -52,7 +52,7 @@ class MetricSpec:
     """A metric of `evaluate(metrics={name: MetricSpec(...)})`.
 
     metric_fn: takes predictions and, by one of their usual names, labels and weights; returns
-    (value, update_op), or a tensor. The keys choose from dicts of predictions, of labels, and of features
+    (value, update_op), or a tensor. The keys choose from dicts of predictions, of labels and of features (for
     (for weights).
     """
 
