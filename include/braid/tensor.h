@@ -115,8 +115,9 @@ BRAID_API int64_t braid_tensor_num_elements(const braid_tensor *tensor);
 BRAID_API void *braid_tensor_data(const braid_tensor *tensor);
 
 /// Whether `tensor` may be written: it is the only holder of its elements, which are plain data in memory of
-/// Braid's own. Most results of a step are; the content of a variable, of a constant and of memory that was
-/// fed has other holders. False as well where the elements are less than half of the memory they are in.
+/// Braid's own that no other process sees. Most results of a step are; the content of a variable, of a
+/// constant and of memory that was fed has other holders. False as well where the elements are less than half
+/// of the memory they are in.
 BRAID_API bool braid_tensor_is_exclusive(const braid_tensor *tensor);
 
 /// Returns the number of bytes at braid_tensor_data; 0 for strings.

@@ -1,6 +1,7 @@
 // The tensor functions of the C API: tensors on the heap.
 #include "base/alloc.h"
 #include "base/check.h"
+#include "tensor/shared_memory.h"
 #include "tensor/tensor.h"
 #include <string.h>
 
@@ -148,7 +149,7 @@ bool braid_tensor_is_exclusive(const braid_tensor *tensor)
     const bd_buffer *b = tensor->buffer;
     return b && b->size_class != BD_BUFFER_FOREIGN && !b->release && bd_buffer_is_unique(b) &&
            !atomic_load_explicit(&b->is_variable, memory_order_acquire) &&
-           bd_tensor_bytes(tensor) >= b->size / 2;
+           bd_tensor_bytes(tensor) >= b->size / 2 && !bd_shared_memory_has(b->data);
 }
 
 size_t braid_tensor_bytes(const braid_tensor *tensor)

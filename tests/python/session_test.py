@@ -359,6 +359,31 @@ assert [s.run(c) for s in sessions] == [3, 3]
 """
         self.run_program(program)
 
+    def test_a_copy_of_the_process_keeps_the_results_it_has_inherited(self):
+        # With a server, tensors are in memory that other processes see.
+        program = """
+import os, sys
+import numpy as np
+import braid.tensorflow as tf
+
+server = tf.train.Server.create_local_server()
+x = tf.placeholder(tf.float32, [None])
+for target in ("", server.target):
+    session = tf.Session(target)
+    add = session.make_callable(x + 1, [x])
+    result = add(np.ones(1000000))
+    to_child, from_parent = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.read(to_child, 1)
+        os._exit(0 if (result == 2).all() else 1)
+    result = None
+    result = add(np.full(1000000, 5.0))  # perhaps in the same memory
+    os.write(from_parent, b"x")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, target
+"""
+        self.run_program(program)
+
     def test_a_copy_of_the_process_cannot_run_steps_of_the_session_it_has_inherited(self):
         # A step is in progress when the process forks: the child has no thread that could end it.
         program = """
