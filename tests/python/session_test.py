@@ -64,7 +64,8 @@ class FetchTest(SessionTest):
         self.assertEqual(value.tolist(), [2.0, 3.0])
 
     def test_large_feeds_and_results_share_memory_with_numpy(self):
-        fed = np.ones(100000, np.float32)
+        # So large that they are in no memory for other processes, where a server has started.
+        fed = np.ones(10000000, np.float32)
         x = tf.placeholder(tf.float32, [None])
         with tf.control_dependencies([tf.py_func(lambda: fed.fill(2), [], [])]):
             y = x + 1
