@@ -171,7 +171,7 @@ static const row rows[] = {
              ITERATOR("d"),
      "!components, end"},
     {"ExperimentalParallelInterleaveDataset",
-     RANGE(3) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("1")) NODE("s", "Const", BOOL("true"))
+     RANGE(3) NODE("c", "Const", INT("2")) NODE("b", "Const", INT("1")) NODE("s", "Const", BOOL("false"))
          NODE("d", "ExperimentalParallelInterleaveDataset",
               INPUT("range") INPUT("c") INPUT("b") INPUT("s") INPUT("one") INPUT("one") MAP_ATTRS("tens"))
              ITERATOR("d"),
