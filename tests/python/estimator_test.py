@@ -343,6 +343,14 @@ class Configuration(unittest.TestCase):
             with self.assertRaises(ValueError):
                 self.config(**tf_config)
 
+    def test_strategies_come_by_either_argument(self):
+        strategy = tf.contrib.distribute.CollectiveAllReduceStrategy()
+        both = tf.contrib.distribute.DistributeConfig(strategy, tf.distribute.MirroredStrategy(["/cpu:0"]))
+        config = tf.estimator.RunConfig(experimental_distribute=both)
+        self.assertEqual((config.train_distribute, config.eval_distribute), both[:2])
+        with self.assertRaisesRegex(ValueError, "Either `train_distribute` or"):
+            tf.estimator.RunConfig(train_distribute=strategy, experimental_distribute=both)
+
     def test_settings_are_checked(self):
         with self.assertRaisesRegex(ValueError, "cannot be both set"):
             tf.estimator.RunConfig(save_checkpoints_steps=1, save_checkpoints_secs=1)

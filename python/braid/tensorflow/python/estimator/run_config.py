@@ -64,6 +64,15 @@ def _is_count(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _strategy(name, given, experimental_distribute):
+    """The strategy under a name, from the argument of RunConfig or from a DistributeConfig."""
+    other = getattr(experimental_distribute, name, None)
+    if other is None:
+        return given
+    _check(given is None, f"Either `{name}` or `experimental_distribute.{name}` can be set.")
+    return other
+
+
 def _session_master(cluster_spec, task_type, task_id, protocol, tf_config):
     """The session target of a task of the cluster."""
     if _SESSION_MASTER_KEY in tf_config:
@@ -108,8 +117,8 @@ class RunConfig:
     often summaries are written. save_checkpoints_steps, save_checkpoints_secs: how often checkpoints are, 600
     seconds if neither is given; both None for never. session_config: a ConfigProto. keep_checkpoint_max: how
     many recent checkpoints stay; 0 for all. log_step_count_steps: how often loss and steps per second are
-    logged. train_distribute, eval_distribute: a tf.distribute.Strategy. device_fn: a function from operations
-    to devices. protocol: "grpc" if None.
+    logged. train_distribute, eval_distribute: a tf.distribute.Strategy; experimental_distribute: a
+    DistributeConfig with both. device_fn: a function from operations to devices. protocol: "grpc" if None.
     """
 
     def __init__(
@@ -140,6 +149,10 @@ class RunConfig:
             save_checkpoints_steps = None
         elif save_checkpoints_steps is not None and save_checkpoints_secs is not None:
             raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.")
+        train_distribute, eval_distribute = (
+            _strategy(name, given, experimental_distribute)
+            for name, given in (("train_distribute", train_distribute), ("eval_distribute", eval_distribute))
+        )
         self._verify_strategy_compatibility(train_distribute, eval_distribute)
         text = os.environ.get(_TF_CONFIG_ENV)
         try:
