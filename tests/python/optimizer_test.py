@@ -143,6 +143,29 @@ _HYPER = ("learning_rate", "beta1", "beta2", "epsilon")
 
 
 class OptimizerTest(unittest.TestCase):
+    def test_gradients_wait_for_the_control_dependencies_of_their_scope(self):
+        with tf.Graph().as_default():
+            x = tf.Variable(0.0)
+            loss = tf.square(x - 100.0)
+            descent = tf.train.GradientDescentOptimizer(0.001)
+            step = descent.minimize(loss)
+            with tf.control_dependencies([step]):
+                [(grad, _)] = descent.compute_gradients(loss)
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                session.run(grad)
+                self.assertAlmostEqual(session.run(x), 0.2, places=6)
+
+    def test_gradients_of_a_loop_wait_outside_it(self):
+        with tf.Graph().as_default():
+            x, count = tf.Variable(2.0), tf.Variable(0)
+            power = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, tf.constant(1.0)))[1]
+            with tf.control_dependencies([tf.assign_add(count, 1)]):
+                [grad] = tf.gradients(power, [x])
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                self.assertEqual((session.run(grad), session.run(count)), (12.0, 1))
+
     def test_errors(self):
         loss, _, w = _build(False, False)
         made = train.GradientDescentOptimizer(0.1)

@@ -1578,7 +1578,6 @@ class Graph:
         first = len(self._nodes)
         self._sync()
         for op in self._nodes[first:]:
-            op._add_control_inputs(self._control_dependencies_for_inputs({t.op for t in op.inputs}))
             if compute_devices and self._scopes.devices:
                 self._apply_device_functions(op)
         return self._adopt(first)
@@ -1635,9 +1634,12 @@ class Graph:
         ctx = self._control_flow_context
         frames = _frames()
         new = self._nodes[first:]
+        inside = set()  # nodes of loops and branches, which nodes outside must not control
         for op in new:
             if op._frames is None:
                 op._frames = frames
+            if self._scopes.controls:
+                self._add_scope_controls(op, inside)
             for controller in self._scopes.controls:
                 controller.add_op(op)
         if ctx is not None:
@@ -1645,6 +1647,18 @@ class Graph:
 
             control_flow_ops.adopt(ctx, [op for op in new if op._control_flow_context is None])
         return new
+
+    def _add_scope_controls(self, op, inside):
+        """Makes a node of the engine wait for the control dependencies of the scopes."""
+        inputs, ctx = {t.op for t in op.inputs}, self._control_flow_context
+        near = [o for o in (*inputs, *op.control_inputs) if o.type not in ("Exit", "RefExit")]
+        if op.type in ("Enter", "RefEnter") or any(
+            o in inside or o._control_flow_context not in (None, ctx) for o in near
+        ):
+            inside.add(op)
+            return
+        present = op.control_inputs
+        op._add_control_inputs([o for o in self._control_dependencies_for_inputs(inputs) if o not in present])
 
     def _with_scope_attrs(self, op_type, name, attrs):
         attrs = dict(attrs)
