@@ -41,8 +41,8 @@ def answers_of(words):
 commands = sorted({tuple(shortened(c)) for row in ROWS for c in row.programs.values()})
 tried = 0
 for words in commands:
-    # Peers are not Braid's: PyTorch, TensorFlow, ps-lite, and Open MPI where there is none. Programs that both
-    # front ends run take gigabytes and minutes.
+    # Peers are not Braid's: PyTorch, TensorFlow, ps-lite, and Open MPI where there is none. Programs that
+    # both front ends run take gigabytes and minutes.
     is_missing = words[0].startswith("mpi_") and not os.path.exists(os.path.join(BIN, words[0]))
     if words[0] in ("started", "braid", "tensorflow", "ps_lite") or words[0].endswith(".py") or is_missing:
         continue
