@@ -385,6 +385,8 @@ for target in ("", server.target):
 """
         self.run_program(program)
 
+    # GCC 12's AddressSanitizer does not renew its own locks in a child, which now and then hangs.
+    @unittest.skipIf(os.environ.get("BRAID_SANITIZE"), "the child starts threads of its own")
     def test_a_copy_of_the_process_cannot_run_steps_of_the_session_it_has_inherited(self):
         # A step is in progress when the process forks: the child has no thread that could end it.
         program = """
