@@ -200,7 +200,7 @@ class TransformedDistribution(distribution.Distribution):
 
     def _entropy(self):
         if not self.bijector.is_constant_jacobian:
-            raise NotImplementedError("entropy is not implemented")
+            raise NotImplementedError("entropy is not implemented when the Jacobian is not constant.")
         if not self.bijector._is_injective:
             raise NotImplementedError("entropy is not implemented when bijector is not injective.")
         entropy = self.distribution.entropy()

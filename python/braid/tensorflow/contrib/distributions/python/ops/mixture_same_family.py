@@ -138,7 +138,7 @@ class MixtureSameFamily(distribution.Distribution):
 
     def _covariance(self):
         if self._event_ndims != 1:
-            raise NotImplementedError("covariance is not implemented")
+            raise NotImplementedError("covariance is not implemented for events that are no vectors")
         components = self.components_distribution
         difference = components.mean() - self._for_each(self._mean())
         products = array_ops.expand_dims(difference, -1) * array_ops.expand_dims(difference, -2)
