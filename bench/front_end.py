@@ -8,13 +8,15 @@ What each NAME measures is said at its function below; `task` is for processes t
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests"))
+from free_ports import free_addresses
 
 
 def tensorflow():
@@ -312,12 +314,7 @@ class Cluster:
 
     def __init__(self, workers=1):
         self.workers = workers
-        sockets = [socket.socket() for _ in range(1 + workers)]
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-        for s in sockets:
-            s.close()
+        addresses = free_addresses(1 + workers)
         self.json = json.dumps({"ps": addresses[:1], "worker": addresses[1:]})
         self.others = [self.start("ps", 0)] + [self.start("worker", i) for i in range(1, workers)]
 

@@ -12,11 +12,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 unset BRAID_TLS_DIR
 
-read -r a b c d < <(/usr/bin/python3 -c '
-import socket
-sockets = [socket.socket() for _ in range(4)]
-for s in sockets: s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in sockets])')
+read -r a b c d < <(/usr/bin/python3 "$(dirname "$0")/../free_ports.py" 4)
 
 # The blocks of commands, each with its number and an echo of the line on which it begins.
 awk '/^```sh$/ { print "echo \"== line " NR "\""; inside = 1; next } /^```$/ { inside = 0 } inside' "$page" |

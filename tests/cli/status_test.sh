@@ -3,6 +3,7 @@
 # timeout: 120
 set -u
 braid=$1/braid
+tests=$(dirname "$0")/..
 dir=$(mktemp -d)
 failures=0
 pids=()
@@ -15,13 +16,14 @@ check() { # check WHAT COMMAND...
     shift
     if "$@" >"$dir/out" 2>&1; then echo "ok: $what"; else
         echo "FAILED: $what: $(cat "$dir/out")"; failures=$((failures + 1))
+        return 1
     fi
 }
 shows() { # shows WHAT PATTERN FILE
-    check "$1" grep -E -- "$2" "$3"
+    check "$1" grep -E -- "$2" "$3" || { echo "$3 is:"; cat "$3"; }
 }
 is() { # is WHAT EXPECTED ACTUAL
-    check "$1: $3" test "$2" = "$3"
+    check "$1: $3" test "$2" = "$3" || { echo "the last status is:"; cat "$dir/status"; }
 }
 
 # read_until FD PATTERN: reads lines until one matches, and leaves it in $line.
@@ -37,15 +39,7 @@ read_until() {
 
 # ---- Servers, of which one is never started and one dies ----
 
-# free_ports COUNT: ports that are free now. The kernel gives them, all at the same time, so that they differ.
-free_ports() {
-    /usr/bin/python3 -c '
-import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in sockets: s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in sockets])' "$1"
-}
-read -r -a ports < <(free_ports 3)
+read -r -a ports < <(/usr/bin/python3 "$tests/free_ports.py" 4)
 ps=127.0.0.1:${ports[0]} worker0=127.0.0.1:${ports[1]} worker1=127.0.0.1:${ports[2]}
 cluster="{\"ps\": [\"$ps\"], \"worker\": [\"$worker0\", \"$worker1\"]}"
 
@@ -191,7 +185,7 @@ authority=$dir/authority
 "$braid" keys new "$authority" >/dev/null
 "$braid" keys add --role task "$authority" ps0 >/dev/null
 "$braid" keys add --role viewer "$authority" viewer >/dev/null
-ps=127.0.0.1:$(free_ports 1)
+ps=127.0.0.1:${ports[3]}
 cluster="{\"ps\": [\"$ps\"]}"
 BRAID_TLS_DIR=$authority/ps0 serve ps 0 tls
 status "$ps" --tls-dir "$authority/viewer"

@@ -42,12 +42,7 @@ unset TF_CONFIG
 flags="-std=c17 -Wall -Wextra -Werror $(pkg-config --cflags braid)"
 fragment_flags="$flags -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function"
 
-read -r port0 port1 port2 <<<"$(/usr/bin/python3 -c '
-import socket
-sockets = [socket.socket() for _ in range(3)]
-for s in sockets:
-    s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in sockets))')"
+read -r port0 port1 port2 < <(/usr/bin/python3 "$(dirname "$0")/../free_ports.py" 3)
 
 # ---- Blocks ----
 

@@ -8,7 +8,6 @@ BRAID_PROGRAMS is the number of programs (200), BRAID_PROGRAMS_SEED the first se
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,9 @@ import compare_programs
 import programs
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from free_ports import free_addresses
+
 FIRST = int(os.environ.get("BRAID_PROGRAMS_SEED", 0))
 SEEDS = [str(FIRST + i) for i in range(int(os.environ.get("BRAID_PROGRAMS", 200)))]
 LIMIT_S = 1800  # of all programs, on a loaded machine
@@ -42,16 +44,6 @@ def command(kind):
     if kind == "TensorFlow":
         return [sys.executable], kept
     return ["/usr/bin/python3", "-m", "braid"], {**kept, "PYTHONPATH": str(PACKAGE)}
-
-
-def free_addresses(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    found = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-    for s in sockets:
-        s.close()
-    return found
 
 
 class Programs(unittest.TestCase):

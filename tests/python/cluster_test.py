@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +10,7 @@ import unittest
 
 import support  # noqa: F401, before the others: where the package is
 import braid
+from free_ports import free_addresses
 
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(braid.__file__)))
 _LIMIT_S = 120  # of a process, on a loaded machine
@@ -77,16 +77,6 @@ for i in range(1, len(workers)):
 """
 
 
-def _free_addresses(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-    for s in sockets:
-        s.close()
-    return addresses
-
-
 class ClusterTest(unittest.TestCase):
     def start(self, job, task):
         command = [sys.executable, "-m", "braid", self.program, job, str(task)]
@@ -110,7 +100,7 @@ class ClusterTest(unittest.TestCase):
         self.program = os.path.join(holder.name, "program.py")
         with open(self.program, "w", encoding="utf-8") as f:
             f.write(program)
-        addresses = _free_addresses(ps + workers)
+        addresses = free_addresses(ps + workers)
         self.ps, self.workers = addresses[:ps], addresses[ps:]
         return [self.start("ps", i) for i in range(ps)] + [self.start("worker", i) for i in range(workers)]
 

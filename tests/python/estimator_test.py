@@ -4,7 +4,6 @@ import functools
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from unittest import mock
 
 import support  # noqa: F401, before the others: where the package is
 import numpy as np
+from free_ports import free_ports
 
 import braid.tensorflow as tf
 
@@ -473,14 +473,6 @@ class Contrib(unittest.TestCase):
             self.assertTrue(tf.distribute.in_cross_replica_context())
             self.assertEqual(1, tf.distribute.get_strategy().num_replicas_in_sync)
         self.assertFalse(tf.distribute.has_strategy())
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 def run_task(task, directory):

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(sys.argv.pop(1)).parent / "python"))
+sys.path.append(str(Path(__file__).resolve().parent.parent))  # free_ports
 try:
     import google.protobuf
     import numpy

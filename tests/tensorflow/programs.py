@@ -36,6 +36,9 @@ import time
 
 import numpy as np
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from free_ports import free_ports
+
 REPOSITORIES = {  # what is fetched of each
     "tensorflow/tensorflow": "refs/tags/v1.15.0",
     "tmulc18/Distributed-TensorFlow-Guide": "8e7fec757112a3ab5dccff93e848e7617ef7ed3e",
@@ -298,18 +301,6 @@ def make_flowers(folder):
 
 
 # ---- Runs ----
-
-
-def free_ports(count):
-    """Ports of this host that nothing listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
 
 
 def check_ports(ports):
