@@ -1,5 +1,6 @@
 """Graphs: names, scopes, devices, control inputs, collections, conversion of values, export and import."""
 
+import contextlib
 import unittest
 
 import support
@@ -122,6 +123,23 @@ class ScopesTest(GraphTest):
             [t.device for t in (a, b, c, d)],
             ["/job:ps/task:0/device:CPU:0", "", "/job:ps", "/job:worker"],
         )
+
+    def test_an_object_of_a_library_gets_the_device_of_the_scopes(self):
+        class Capture:  # Keras 2.3 asks so for the current device
+            device = None
+
+            def _set_device_from_string(self, device):
+                self.device = tf.DeviceSpec.from_string(device)
+
+        got = []
+        for scopes in ([], [""], ["/gpu:1"], ["/job:ps", "/cpu:0"]):
+            with contextlib.ExitStack() as stack:
+                for scope in scopes:
+                    stack.enter_context(tf.device(scope))
+                op = Capture()
+                tf.get_default_graph()._apply_device_functions(op)
+                got.append(op.device and op.device.to_string())
+        self.assertEqual(got, [None, None, "/device:GPU:1", "/job:ps/device:CPU:0"])
 
     def test_colocated_nodes_are_in_one_group(self):
         with tf.device("/job:ps"):

@@ -118,11 +118,16 @@ class MergeDevice:
         self._spec = spec if is_device_spec(spec) else DeviceSpec.from_string(spec)
         self.shortcut = None
 
+    @property
+    def is_null_merge(self):
+        return not self._spec.to_string()
+
     def __call__(self, node_def):
         own = node_def.device
         if not own:
             return self._spec.to_string()
-        return self._spec.make_merged_spec(DeviceSpec.from_string(own)).to_string()
+        own = own if is_device_spec(own) else DeviceSpec.from_string(own)
+        return self._spec.make_merged_spec(own).to_string()
 
 
 def merge_device(spec):

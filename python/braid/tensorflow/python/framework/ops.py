@@ -1804,8 +1804,21 @@ class Graph:
         self._scopes.devices.append(_DeviceScope(given, function, threading.get_ident(), _place()))
 
     def _apply_device_functions(self, op):
-        device, _ = self._placement(op.type, op.name, list(op.inputs), op._output_types, {})
-        op._set_device_from_string(device or "")
+        """Gives `op` what the device scopes choose, by its method _set_device_from_string.
+
+        It is a node, or an object of a library that has `device` and the method, and keeps what it is given.
+        """
+        given = None
+        for entry in reversed(self._scopes.devices):
+            if getattr(entry.function, "is_null_merge", False):
+                continue
+            if entry.function is None:
+                break
+            chosen = entry.function(op)
+            name = device_name(chosen) if chosen is not None else ""
+            if name != given:
+                op._set_device_from_string(name)
+                given = name
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing=False):
