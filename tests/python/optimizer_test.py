@@ -166,6 +166,36 @@ class OptimizerTest(unittest.TestCase):
                 session.run(tf.global_variables_initializer())
                 self.assertEqual((session.run(grad), session.run(count)), (12.0, 1))
 
+    def test_gradients_are_placed_by_the_device_scopes(self):
+        """Those of a worker's model on the worker, but those of looked-up rows with the rows' variable."""
+        cluster = {"ps": ["a:1"], "worker": ["b:1", "c:1"]}
+        setter = tf.train.replica_device_setter(worker_device="/job:worker/task:1", cluster=cluster)
+        with tf.Graph().as_default() as graph:
+            with tf.device(setter):
+                rows = tf.get_variable("rows", [3, 2])
+                x = tf.nn.embedding_lookup(rows, [0, 1])
+                y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, x))[1]
+                tf.gradients(tf.reduce_mean(tf.log(y)), [rows])
+            gradients = [op for op in graph.get_operations() if op.name.startswith("gradients/")]
+            self.assertGreater(len(gradients), 20)
+            for op in gradients:
+                lookup = "embedding_lookup_grad/" in op.name and b"loc:@rows" in op.colocation_groups()
+                self.assertEqual(op.device, "/job:ps/task:0" if lookup else "/job:worker/task:1", op.name)
+
+    def test_gradients_beside_their_ops_ignore_the_device_scopes(self):
+        with tf.Graph().as_default() as graph:
+            with tf.device("/job:a"):
+                x = tf.get_variable("x", [2])
+                y = tf.exp(x)
+            with tf.device("/job:b"):
+                tf.gradients(y, [x], name="near", colocate_gradients_with_ops=True)
+                tf.gradients(y, [x], name="scoped")
+            devices = {
+                name: {op.device for op in graph.get_operations() if op.name.startswith(name)}
+                for name in ("near", "scoped")
+            }
+            self.assertEqual(devices, {"near": {"/job:a"}, "scoped": {"/job:b"}})
+
     def test_errors(self):
         loss, _, w = _build(False, False)
         made = train.GradientDescentOptimizer(0.1)

@@ -1820,6 +1820,27 @@ class Graph:
                 op._set_device_from_string(name)
                 given = name
 
+    def _place(self, nodes):
+        """Gives nodes of the engine the devices and colocation groups that the scopes give to new ones.
+
+        Those that the engine has placed with others get the device of these.
+        """
+        scopes = self._scopes
+        for op in nodes:
+            if COLOCATION_ATTR in op._native.attr_names:
+                others = [compat.as_str(g)[len(_COLOCATION_PREFIX) :] for g in op.colocation_groups()]
+                found = [self._find(name) for name in others if name != op.name]
+                device, colocation = next((o.device for o in found if o is not None and o.device), ""), None
+            elif scopes.devices or scopes.colocation:
+                device, colocation = self._placement(op.type, op.name, list(op.inputs), op._output_types, {})
+            else:
+                continue
+            if colocation is not None:
+                op._change(op._native.set_attr, COLOCATION_ATTR, colocation)
+            if device and device != op.device:
+                op._set_device_from_string(device)
+            op._device_scopes = tuple(scopes.devices)
+
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing=False):
         """New nodes are placed with `op`; device scopes do not apply.

@@ -37,8 +37,16 @@ def engine_gradient(op, *grads):
         found = op._native.gradient([_to_native(g) for g in grads])
     except _native.Error as error:
         raise _explained(error) from None
-    graph._adopt(first)
+    _take(graph, first)
     return [_from_native(graph, g) for g in found]
+
+
+def _take(graph, first):
+    """Gives the nodes that the engine has made from number `first` on what the scopes give to new ones."""
+    graph._sync()
+    made = [op for op in graph._nodes[first:] if op._frames is None]  # the others are the program's
+    graph._adopt(first)
+    graph._place(made)
 
 
 def _explained(error):
@@ -221,7 +229,7 @@ def _GradientsHelper(
             )
         except _native.Error as error:
             raise _explained(error) from None
-        graph._adopt(first)
+        _take(graph, first)
         made = iter([_from_native(graph, g) for g in found])
         results = [
             next(made) if _has_gradient(x.dtype) else _gradient_of_itself(x, ys, grad_ys) for x in sources
