@@ -13,6 +13,7 @@ import fractions
 import inspect
 import math
 import os
+import threading
 import time
 
 _NUMPY_BUILTIN = {
@@ -78,6 +79,7 @@ def install():
     for name in _ABCS.split():
         _set(collections, name, getattr(collections.abc, name))
     _set(inspect, "getargspec", _getargspec)
+    _set(threading.Thread, "isAlive", threading.Thread.is_alive)
     _set(time, "clock", time.perf_counter)
     _set(fractions, "gcd", math.gcd)
     _set(base64, "encodestring", base64.encodebytes)

@@ -1,4 +1,7 @@
-# The public names: each one leads to something, and the page of docs about them is that of the sources.
+# The public names: each one leads to something, has TensorFlow 1.15's arguments, and the page of docs about
+# them is that of the sources.
+import ast
+import inspect
 import pathlib
 import subprocess
 import sys
@@ -15,6 +18,31 @@ from braid.tensorflow.python.ops import api_def
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def difference(expected, name):
+    """How the arguments of a public name differ from ast.arguments, in words; None: they do not."""
+    value = tf
+    for part in name.split("."):
+        value = getattr(value, part)
+    have = list(inspect.signature(value).parameters.values())
+    if any(p.kind is p.VAR_POSITIONAL for p in have):
+        return None
+    have = [p for p in have if p.kind is p.POSITIONAL_OR_KEYWORD]
+    none = inspect.Parameter.empty
+    defaults = [none] * (len(expected.args) - len(expected.defaults)) + expected.defaults
+    for i, (argument, default) in enumerate(zip(expected.args, defaults)):
+        if i >= len(have) or have[i].name != argument.arg:
+            return f"argument {i} is not {argument.arg}"
+        if default is not none:
+            text = ast.unparse(default)
+            if text != "..." and not same(eval(text, {"tf": tf}), have[i].default):
+                return f"{argument.arg} is {have[i].default!r}, not {text}"
+    return next((f"needs {p.name}" for p in have[len(expected.args) :] if p.default is none), None)
+
+
+def same(a, b):
+    return a == b and (a is None) == (b is None) and isinstance(a, bool) == isinstance(b, bool)
+
+
 class ApiTest(unittest.TestCase):
     def test_each_public_name_is_found(self):
         not_found = []
@@ -26,6 +54,26 @@ class ApiTest(unittest.TestCase):
             except Exception as error:
                 not_found.append(f"tf.{name}: {error}")
         self.assertEqual(not_found, [])
+
+    def test_arguments_are_those_of_1_15_in_their_order(self):
+        wrong = []
+        for line in (ROOT / "tests/data/python_signatures.txt").read_text().splitlines():
+            if line.startswith("#"):
+                continue
+            names, _, arguments = line.partition(" (")
+            expected = ast.parse(f"def f({arguments}: pass").body[0].args
+            for name in names.split():
+                if name in _api.NAMES:
+                    found = difference(expected, name)
+                    if found:
+                        wrong.append(f"{name}: {found}")
+        self.assertEqual(wrong, [])
+
+    def test_classes_and_constants_are_related_as_in_1_15(self):
+        self.assertTrue(issubclass(tf.keras.layers.Layer, tf.Module))
+        self.assertTrue(issubclass(tf.layers.Layer, tf.Module))
+        self.assertIs(tf.string.as_numpy_dtype, object)
+        self.assertIs(tf.bool.as_numpy_dtype, bool)
 
     def test_each_op_of_the_engine_has_a_function(self):
         there = {e.op for functions in api_def.read_table().values() for e in functions.values()}

@@ -13,15 +13,15 @@ class DeviceSpecV2:
         self.device_type = device_type
         self.device_index = None if device_index is None else int(device_index)
 
-    def make_merged_spec(self, other):
-        """One with the parts of `other`, and where that has none, those of this one."""
+    def make_merged_spec(self, dev):
+        """One with the parts of `dev`, and where that has none, those of this one."""
         merged = DeviceSpec(**vars(self))
-        merged.merge_from(other)
+        merged.merge_from(dev)
         return type(self)(**vars(merged))
 
-    def replace(self, **parts):
+    def replace(self, **kwargs):
         fields = dict(vars(self))
-        fields.update(parts)
+        fields.update(kwargs)
         return type(self)(**fields)
 
     def to_string(self):
@@ -81,17 +81,17 @@ class DeviceSpec(DeviceSpecV2):
         self.device_type = device_type
         self.device_index = int(index[0]) if index and index[0] != "*" else None
 
-    def merge_from(self, other):
+    def merge_from(self, dev):
         """Takes the parts that the other one has."""
         for part in ("job", "replica", "task"):
-            if getattr(other, part) is not None:
-                setattr(self, part, getattr(other, part))
-        if other.device_type is not None:
-            if other.device_type != self.device_type:
+            if getattr(dev, part) is not None:
+                setattr(self, part, getattr(dev, part))
+        if dev.device_type is not None:
+            if dev.device_type != self.device_type:
                 self.device_index = None
-            self.device_type = other.device_type
-        if other.device_index is not None:
-            self.device_index = other.device_index
+            self.device_type = dev.device_type
+        if dev.device_index is not None:
+            self.device_index = dev.device_index
 
 
 DeviceSpecV1 = DeviceSpec

@@ -44,6 +44,10 @@ _ROWS = {row[0]: row for row in _TABLE}
 _BFLOAT16_MAX = float.fromhex("0x1.FEp127")
 
 
+# What as_numpy_dtype is for numpy's own names of Python's types.
+_PYTHON_TYPES = {np.object_: builtins.object, np.bool_: builtins.bool}
+
+
 @tf_export("dtypes.DType", "DType")
 class DType:
     """The type of the elements of a tensor. There is one object of each: compare with `==` or `is`."""
@@ -90,7 +94,7 @@ class DType:
         """The type of an array with these elements: a class, or a numpy.dtype where numpy has no such number."""
         if self._numpy is None:
             raise TypeError(f"numpy has no type for {self!r}")
-        return self._numpy
+        return _PYTHON_TYPES.get(self._numpy, self._numpy)
 
     @property
     def is_numpy_compatible(self):

@@ -751,7 +751,7 @@ class Operation:
     def __init__(
         self,
         node_def,
-        graph,
+        g,
         inputs=None,
         output_types=None,
         control_inputs=None,
@@ -764,8 +764,8 @@ class Operation:
             raise TypeError(f"node_def needs to be a NodeDef: {node_def}")
         if not _VALID_OP_NAME.match(node_def.name):
             raise ValueError(f"'{node_def.name}' is not a valid node name")
-        if not isinstance(graph, Graph):
-            raise TypeError(f"graph needs to be a Graph: {graph}")
+        if not isinstance(g, Graph):
+            raise TypeError(f"g needs to be a Graph: {g}")
         if not isinstance(inputs or [], list):
             raise TypeError(f"inputs needs to be a list of Tensors: {inputs}")
         for tensor in inputs or []:
@@ -773,11 +773,11 @@ class Operation:
                 raise TypeError(f"input needs to be a Tensor: {tensor}")
         controls = [c.op if isinstance(c, Tensor) else c for c in control_inputs or []]
         frames = _frames()
-        native = graph._add_node_def(node_def, inputs or [], controls, frames)
-        graph._sync(native.index)
-        self._begin(native, graph, frames)
+        native = g._add_node_def(node_def, inputs or [], controls, frames)
+        g._sync(native.index)
+        self._begin(native, g, frames)
         self._original_op = original_op
-        graph._nodes.append(self)
+        g._nodes.append(self)
 
     @classmethod
     def _of(cls, native, graph, frames=None):

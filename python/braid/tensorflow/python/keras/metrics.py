@@ -1,6 +1,7 @@
 """tf.keras.metrics: values over many batches, kept in variables."""
 
 import abc
+import inspect
 
 import numpy as np
 
@@ -360,11 +361,17 @@ def cosine_proximity(y_true, y_pred, axis=-1):
 def _metric_class(fn, class_name, default_name, **defaults):
     """A Metric class: the mean of a function, with settings of the function as arguments."""
 
-    def __init__(self, name=default_name, dtype=None, **kwargs):
-        unknown = set(kwargs) - set(defaults)
-        if unknown:
-            raise TypeError(f"{class_name}() got unexpected arguments {sorted(unknown)}")
-        MeanMetricWrapper.__init__(self, fn, name, dtype=dtype, **dict(defaults, **kwargs))
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    settings = [("self", inspect.Parameter.empty), ("name", default_name), ("dtype", None), *defaults.items()]
+    signature = inspect.Signature([inspect.Parameter(key, kind, default=value) for key, value in settings])
+
+    def __init__(self, *args, **kwargs):
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        _, *values = given.arguments.values()
+        MeanMetricWrapper.__init__(self, fn, values[0], values[1], **dict(zip(defaults, values[2:])))
+
+    __init__.__signature__ = signature
 
     return type(
         class_name,

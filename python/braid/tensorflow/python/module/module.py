@@ -97,7 +97,7 @@ def _is_layer(value):
 
 
 def _is_module(value):
-    return isinstance(value, Module) or _is_layer(value)
+    return isinstance(value, Module)
 
 
 def _leaves(path, value):
@@ -113,7 +113,7 @@ def _leaves(path, value):
 
 
 def _attributes(module, key):
-    if not isinstance(module, Module):  # a layer, which knows itself what it has
+    if _is_layer(module):  # it knows itself what it has
         return [("weights", list(module.weights)), ("submodules", list(module.submodules))]
     names = sorted(vars(module), key=key)
     return [(n, vars(module)[n]) for n in names if n not in module._TF_MODULE_IGNORED_PROPERTIES]

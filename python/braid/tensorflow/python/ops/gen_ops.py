@@ -8,14 +8,14 @@ import inspect
 import sys
 import types
 
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import op_def_library
 from braid.tensorflow.python.ops import api_def
 from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util import tf_export
 
 # The ops whose functions take ragged tensors.
-_ELEMENTWISE = frozenset(
-    """
+_ELEMENTWISE = frozenset("""
     Abs Acos Acosh Add AddV2 Angle Asin Asinh Atan Atan2 Atanh BitwiseAnd BitwiseOr BitwiseXor Cast Ceil
     Complex Conj Cos Cosh DecodeBase64 Digamma Div DivNoNan EncodeBase64 Equal Erf Erfc Exp Expm1 Floor
     FloorDiv FloorMod Greater GreaterEqual Identity Imag Inv Invert IsFinite IsInf IsNan Less LessEqual
@@ -25,15 +25,12 @@ _ELEMENTWISE = frozenset(
     SquaredDifference StringLower StringStrip StringToHashBucketFast StringToHashBucketStrong
     StringToNumber StringUpper AsString Sub Tan Tanh TruncateDiv TruncateMod UnicodeScript
     UnicodeTranscode Xdivy Xlogy Zeta
-    """.split()
-)
+    """.split())
 
 # The ops whose functions are other ones of ragged tensors.
-_OR_RAGGED = frozenset(
-    """
+_OR_RAGGED = frozenset("""
     DynamicPartition Tile UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum
-    """.split()
-)
+    """.split())
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -54,9 +51,11 @@ def _parameters(op, entry):
 
 
 def make_function(op_type, module, entry):
-    """The Python function of an op: f(arguments..., name=None)."""
+    """The Python function of an op: f(arguments..., name=None), or with `name` where the entry has it."""
     op_def = op_def_library.op_def_or_none(op_type)
     definition, order, required, defaults = _parameters(op_def, entry)
+    name_at = order.index("name") if "name" in order else len(order)
+    order = [key for key in order if key != "name"]
     last = max((i for i, key in enumerate(order) if key in required), default=-1)
     parameters = [
         inspect.Parameter(
@@ -71,8 +70,8 @@ def make_function(op_type, module, entry):
     needed = order[: last + 1]
 
     def function(*args, **kwargs):
-        if len(args) > count:
-            name, args = args[count], args[:count] + args[count + 1 :]
+        if len(args) > name_at:
+            name, args = args[name_at], args[:name_at] + args[name_at + 1 :]
             if len(args) > count:
                 raise TypeError(f"{entry.function}() takes {count + 1} arguments at most")
         else:
@@ -97,9 +96,10 @@ def make_function(op_type, module, entry):
 
     function.__name__ = function.__qualname__ = entry.function
     function.__module__ = module
-    function.__signature__ = inspect.Signature(
-        [*parameters, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)]
+    parameters.insert(
+        name_at, inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
     )
+    function.__signature__ = inspect.Signature(parameters)
     function.__doc__ = _doc(definition)
     if op_type in _ELEMENTWISE:
         function = dispatch.elementwise(function)
@@ -113,6 +113,8 @@ def _default(definition, key):
     if attr is None or attr.default is None:
         return None
     value = _plain(attr.default)
+    if attr.default.WhichOneof("value") == "type":
+        return dtypes.as_dtype(value)
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

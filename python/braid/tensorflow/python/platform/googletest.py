@@ -57,5 +57,11 @@ class StubOutForTesting:
     SmartUnsetAll = UnsetAll
     CleanUp = UnsetAll
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.UnsetAll()
+
 
 tf_export(v1=["test.StubOutForTesting"]).export_constant(__name__, "StubOutForTesting")

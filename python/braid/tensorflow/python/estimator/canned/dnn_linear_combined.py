@@ -216,8 +216,8 @@ class DNNLinearCombinedEstimator(_Combined):
         dnn_dropout=None,
         input_layer_partitioner=None,
         config=None,
-        batch_norm=False,
         linear_sparse_combiner="sum",
+        batch_norm=False,
     ):
         self._init_combined(
             head,

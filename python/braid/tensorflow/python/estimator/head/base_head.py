@@ -69,7 +69,7 @@ class Head(metaclass=abc.ABCMeta):
         """A dict of new Metric objects."""
 
     @abc.abstractmethod
-    def update_metrics(self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None):
+    def update_metrics(self, eval_metrics, features, logits, labels, regularization_losses=None, mode=None):
         """Updates the metrics (those of `metrics`) with a batch, and returns them."""
 
     def _summary_key(self, key):
@@ -202,7 +202,7 @@ class SimpleHead(Head):
             )
         return metrics
 
-    def update_metrics(self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None):
+    def update_metrics(self, eval_metrics, features, logits, labels, regularization_losses=None, mode=None):
         predictions = self.predictions(logits)
         logits = check_logits_final_dim(logits, self.logits_dimension)
         labels = self._processed_labels(logits, labels)

@@ -158,7 +158,7 @@ class MultiHead(base_head.Head):
                 metrics[self._loss_key(head)] = keras_metrics.Mean(name=self._loss_key(head))
         return metrics
 
-    def update_metrics(self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None):
+    def update_metrics(self, eval_metrics, features, logits, labels, regularization_losses=None, mode=None):
         logits = self._check_logits_and_labels(logits, labels)
         if regularization_losses is not None:
             eval_metrics[self._summary_key(_Keys.LOSS_REGULARIZATION)].update_state(

@@ -114,7 +114,7 @@ class SequentialHeadWrapper(_SequentialHead):
     def metrics(self, regularization_losses=None):
         return self._static_head.metrics(regularization_losses)
 
-    def update_metrics(self, eval_metrics, features, logits, labels, mode=None, regularization_losses=None):
+    def update_metrics(self, eval_metrics, features, logits, labels, regularization_losses=None, mode=None):
         labels, logits, features = self._flatten(labels, logits, features)
         return self._static_head.update_metrics(
             eval_metrics=eval_metrics,

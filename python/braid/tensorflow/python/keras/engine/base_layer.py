@@ -12,6 +12,7 @@ from braid.tensorflow.python.keras.engine import base_layer_utils
 from braid.tensorflow.python.keras.engine import input_spec
 from braid.tensorflow.python.keras.engine import node as node_module
 from braid.tensorflow.python.keras.mixed_precision.experimental import policy
+from braid.tensorflow.python.module import module
 from braid.tensorflow.python.ops import resource_variable_ops
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.training.tracking import data_structures
@@ -34,7 +35,7 @@ _ALLOWED = {
 
 
 @keras_export("keras.layers.Layer")
-class Layer(trackable.Trackable):
+class Layer(module.Module):
     """A layer. Subclasses make their weights in build() and compute in call().
 
     trainable: whether its weights are trained. name: the scope of its weights and ops; made from the class if

@@ -1,5 +1,7 @@
 """Recurrent layers: cells, and the layer that steps a cell over time."""
 
+import inspect
+
 import numpy as np
 
 from braid.tensorflow.python.framework import tensor_shape
@@ -695,6 +697,41 @@ class GRUCell(_Cell):
         }
 
 
+# Arguments of the recurrent layers, in their order, with their defaults.
+_UNITS = ("units", inspect.Parameter.empty)
+_ACTIVATION, _RECURRENT_ACTIVATION = ("activation", "tanh"), ("recurrent_activation", "hard_sigmoid")
+_USE_BIAS, _FORGET = ("use_bias", True), ("unit_forget_bias", True)
+_INITIALIZERS = (
+    ("kernel_initializer", "glorot_uniform"),
+    ("recurrent_initializer", "orthogonal"),
+    ("bias_initializer", "zeros"),
+)
+_CHANGES = tuple((f"{w}_regularizer", None) for w in (*_WEIGHTS, "activity"))
+_CHANGES += tuple((f"{w}_constraint", None) for w in _WEIGHTS)
+_DROPOUT = (("dropout", 0.0), ("recurrent_dropout", 0.0))
+_SEQUENCES = tuple(
+    (name, False) for name in ("return_sequences", "return_state", "go_backwards", "stateful", "unroll")
+)
+
+
+def _constructor(arguments):
+    """The __init__ of a layer whose class has _init_with(arguments of the cell, others)."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("self", kind)]
+    parameters += [inspect.Parameter(name, kind, default=default) for name, default in arguments]
+    parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
+    signature = inspect.Signature(parameters)
+
+    def __init__(self, *args, **kwargs):
+        given = dict(signature.bind(self, *args, **kwargs).arguments)
+        del given["self"]
+        given.update(given.pop("kwargs", {}))
+        self._init_with({}, given)
+
+    __init__.__signature__ = signature
+    return __init__
+
+
 class _CellRNN(RNN):
     """A recurrent layer whose arguments are those of its cell."""
 
@@ -755,10 +792,13 @@ class SimpleRNN(_CellRNN):
 
     _CELL = SimpleRNNCell
 
-    def __init__(self, units, activation="tanh", use_bias=True, **kwargs):
-        if "implementation" in kwargs:
-            kwargs.pop("implementation")
-        self._init_with({"units": units, "activation": activation, "use_bias": use_bias}, kwargs)
+    __init__ = _constructor(
+        [_UNITS, _ACTIVATION, _USE_BIAS, *_INITIALIZERS, *_CHANGES, *_DROPOUT, *_SEQUENCES]
+    )
+
+    def _init_with(self, cell_arguments, kwargs):
+        kwargs.pop("implementation", None)
+        super()._init_with(cell_arguments, kwargs)
 
 
 @keras_export(v1=["keras.layers.LSTM"])
@@ -767,16 +807,10 @@ class LSTM(_CellRNN):
 
     _CELL = LSTMCell
 
-    def __init__(
-        self, units, activation="tanh", recurrent_activation="hard_sigmoid", use_bias=True, **kwargs
-    ):
-        arguments = {
-            "units": units,
-            "activation": activation,
-            "recurrent_activation": recurrent_activation,
-            "use_bias": use_bias,
-        }
-        self._init_with(arguments, kwargs)
+    __init__ = _constructor(
+        [_UNITS, _ACTIVATION, _RECURRENT_ACTIVATION, _USE_BIAS, *_INITIALIZERS, _FORGET, *_CHANGES, *_DROPOUT]
+        + [("implementation", 1), *_SEQUENCES]
+    )
 
 
 @keras_export(v1=["keras.layers.GRU"])
@@ -785,16 +819,10 @@ class GRU(_CellRNN):
 
     _CELL = GRUCell
 
-    def __init__(
-        self, units, activation="tanh", recurrent_activation="hard_sigmoid", use_bias=True, **kwargs
-    ):
-        arguments = {
-            "units": units,
-            "activation": activation,
-            "recurrent_activation": recurrent_activation,
-            "use_bias": use_bias,
-        }
-        self._init_with(arguments, kwargs)
+    __init__ = _constructor(
+        [_UNITS, _ACTIVATION, _RECURRENT_ACTIVATION, _USE_BIAS, *_INITIALIZERS, *_CHANGES, *_DROPOUT]
+        + [("implementation", 1), *_SEQUENCES, ("reset_after", False)]
+    )
 
 
 class _OfCuDNN:
@@ -852,11 +880,12 @@ _NOT_OF_CUDNN += ("implementation", "reset_after", "unroll")
 class _CuDNNRNN(_CellRNN):
     """A layer with the weights of cuDNN's, which runs on any device. Masks are refused."""
 
-    def __init__(self, units, **kwargs):
+    def _init_with(self, cell_arguments, kwargs):
         for name in _NOT_OF_CUDNN:
             if name in kwargs:
                 raise TypeError(("Keyword argument not understood:", name))
-        self._init_with({"units": units, "recurrent_activation": "sigmoid", **self._MORE}, kwargs)
+        cell_arguments.update(recurrent_activation="sigmoid", **self._MORE)
+        super()._init_with(cell_arguments, kwargs)
         self.supports_masking = False
 
     @property
@@ -873,12 +902,16 @@ class CuDNNLSTM(_CuDNNRNN):
 
     _CELL, _MORE = _CuDNNLSTMCell, {}
 
+    __init__ = _constructor([_UNITS, *_INITIALIZERS, _FORGET, *_CHANGES, *_SEQUENCES[:-1]])
+
 
 @keras_export(v1=["keras.layers.CuDNNGRU"])
 class CuDNNGRU(_CuDNNRNN):
     """GRU(reset_after=True) with a sigmoid for gates and the weights of cuDNN's GRU."""
 
     _CELL, _MORE = _CuDNNGRUCell, {"reset_after": True}
+
+    __init__ = _constructor([_UNITS, *_INITIALIZERS, *_CHANGES, *_SEQUENCES[:-1]])
 
 
 @keras_export("keras.layers.AbstractRNNCell")

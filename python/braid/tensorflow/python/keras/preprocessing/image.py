@@ -328,12 +328,16 @@ class NumpyArrayIterator(Iterator):
         shuffle=False,
         sample_weight=None,
         seed=None,
+        data_format=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
         subset=None,
-        **kwargs,
+        dtype=None,
     ):
-        self._saved = {k: kwargs.pop(k, None) for k in ("save_to_dir", "save_prefix", "save_format")}
-        self.dtype = kwargs.pop("dtype", None) or backend.floatx()
-        self.data_format = _layout(kwargs.pop("data_format", None) or image_data_generator.data_format)
+        self._saved = {"save_to_dir": save_to_dir, "save_prefix": save_prefix, "save_format": save_format}
+        self.dtype = dtype or backend.floatx()
+        self.data_format = _layout(data_format or image_data_generator.data_format)
         if isinstance(x, (tuple, list)) and len(x) == 2:  # (images, other inputs)
             x, misc = x
             self.x_misc = [np.asarray(m) for m in (misc if isinstance(misc, list) else [misc])]
@@ -687,8 +691,8 @@ class ImageDataGenerator:
         preprocessing_function=None,
         data_format=None,
         validation_split=0.0,
-        interpolation_order=1,
         dtype=None,
+        interpolation_order=1,
     ):
         self.zca_whitening, self.zca_epsilon = zca_whitening, zca_epsilon
         self.rotation_range, self.shear_range = rotation_range, shear_range
@@ -742,7 +746,17 @@ class ImageDataGenerator:
         self.mean = self.std = self.principal_components = None
 
     def flow(
-        self, x, y=None, batch_size=32, shuffle=True, sample_weight=None, seed=None, subset=None, **kwargs
+        self,
+        x,
+        y=None,
+        batch_size=32,
+        shuffle=True,
+        sample_weight=None,
+        seed=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        subset=None,
     ):
         """An iterator over batches (images, labels)."""
         return NumpyArrayIterator(
@@ -753,23 +767,99 @@ class ImageDataGenerator:
             shuffle=shuffle,
             sample_weight=sample_weight,
             seed=seed,
+            save_to_dir=save_to_dir,
+            save_prefix=save_prefix,
+            save_format=save_format,
             subset=subset,
             dtype=self.dtype,
-            **kwargs,
         )
 
-    def flow_from_directory(self, directory, **kwargs):
+    def flow_from_directory(
+        self,
+        directory,
+        target_size=(256, 256),
+        color_mode="rgb",
+        classes=None,
+        class_mode="categorical",
+        batch_size=32,
+        shuffle=True,
+        seed=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        follow_links=False,
+        subset=None,
+        interpolation="nearest",
+    ):
         """An iterator over batches of the images in a directory; see DirectoryIterator."""
-        return DirectoryIterator(directory, self, data_format=self.data_format, dtype=self.dtype, **kwargs)
+        return DirectoryIterator(
+            directory,
+            self,
+            target_size=target_size,
+            color_mode=color_mode,
+            classes=classes,
+            class_mode=class_mode,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            seed=seed,
+            data_format=self.data_format,
+            save_to_dir=save_to_dir,
+            save_prefix=save_prefix,
+            save_format=save_format,
+            follow_links=follow_links,
+            subset=subset,
+            interpolation=interpolation,
+            dtype=self.dtype,
+        )
 
-    def flow_from_dataframe(self, dataframe, directory=None, **kwargs):
+    def flow_from_dataframe(
+        self,
+        dataframe,
+        directory=None,
+        x_col="filename",
+        y_col="class",
+        weight_col=None,
+        target_size=(256, 256),
+        color_mode="rgb",
+        classes=None,
+        class_mode="categorical",
+        batch_size=32,
+        shuffle=True,
+        seed=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        subset=None,
+        interpolation="nearest",
+        validate_filenames=True,
+        **kwargs,
+    ):
         """An iterator over batches of the images that a DataFrame names; see DataFrameIterator."""
         for old in ("has_ext", "sort", "drop_duplicates"):
             kwargs.pop(old, None)
-        if kwargs.get("class_mode") == "other":
-            kwargs["class_mode"] = "raw"
         return DataFrameIterator(
-            dataframe, directory, self, data_format=self.data_format, dtype=self.dtype, **kwargs
+            dataframe,
+            directory,
+            self,
+            x_col=x_col,
+            y_col=y_col,
+            weight_col=weight_col,
+            target_size=target_size,
+            color_mode=color_mode,
+            classes=classes,
+            class_mode="raw" if class_mode == "other" else class_mode,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            seed=seed,
+            data_format=self.data_format,
+            save_to_dir=save_to_dir,
+            save_prefix=save_prefix,
+            save_format=save_format,
+            subset=subset,
+            interpolation=interpolation,
+            dtype=self.dtype,
+            validate_filenames=validate_filenames,
+            **kwargs,
         )
 
     def standardize(self, x):

@@ -160,7 +160,7 @@ class _BaseLinearOperatorCirculant(linear_operator.LinearOperator):
         return array_ops.expand_dims(element, -1) * self._full(1, (size,))
 
 
-def _circulant(depth):
+def _circulant(depth, default_name):
     """The __init__ of the operator of this depth."""
 
     def __init__(
@@ -171,14 +171,14 @@ def _circulant(depth):
         is_self_adjoint=None,
         is_positive_definite=None,
         is_square=True,
-        name=None,
+        name=default_name,
     ):
         _BaseLinearOperatorCirculant.__init__(
             self,
             spectrum,
             depth,
             input_output_dtype,
-            name or type(self).__name__,
+            name,
             is_non_singular=is_non_singular,
             is_self_adjoint=is_self_adjoint,
             is_positive_definite=is_positive_definite,
@@ -192,18 +192,18 @@ def _circulant(depth):
 class LinearOperatorCirculant(_BaseLinearOperatorCirculant):
     """Circulant matrices by their eigenvalues, spectrum: [..., N]."""
 
-    __init__ = _circulant(1)
+    __init__ = _circulant(1, "LinearOperatorCirculant")
 
 
 @tf_export("linalg.LinearOperatorCirculant2D")
 class LinearOperatorCirculant2D(_BaseLinearOperatorCirculant):
     """Matrices of circulant blocks, spectrum: [..., N0, N1]."""
 
-    __init__ = _circulant(2)
+    __init__ = _circulant(2, "LinearOperatorCirculant2D")
 
 
 @tf_export("linalg.LinearOperatorCirculant3D")
 class LinearOperatorCirculant3D(_BaseLinearOperatorCirculant):
     """Matrices of blocks of circulant blocks, spectrum: [..., N0, N1, N2]."""
 
-    __init__ = _circulant(3)
+    __init__ = _circulant(3, "LinearOperatorCirculant3D")

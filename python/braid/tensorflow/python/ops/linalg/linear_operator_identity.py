@@ -31,6 +31,10 @@ class SizedOperator(linear_operator.LinearOperator):
                 batch_shape, "batch_shape", 1, proper
             )
 
+    def add_to_tensor(self, mat, name="add_to_tensor"):
+        """The sum of the matrix and a tensor."""
+        return super().add_to_tensor(mat, name)
+
     def _shape(self):
         matrix = tensor_shape.TensorShape((self._known_rows, self._known_columns))
         if self._batch_shape_arg is None:

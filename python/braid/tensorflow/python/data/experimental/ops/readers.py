@@ -182,6 +182,11 @@ def _column_names(names, delim, quotes, header, file_io_fn):
     return found
 
 
+def _prefetched(dataset, count):
+    """count: None for as many batches as the runtime finds best."""
+    return dataset.prefetch(dataset_ops.AUTOTUNE if count is None else count)
+
+
 @tf_export(v1=["data.experimental.make_csv_dataset"])
 def make_csv_dataset(
     file_pattern,
@@ -198,8 +203,8 @@ def make_csv_dataset(
     shuffle=True,
     shuffle_buffer_size=10000,
     shuffle_seed=None,
-    prefetch_buffer_size=dataset_ops.AUTOTUNE,
-    num_parallel_reads=1,
+    prefetch_buffer_size=None,
+    num_parallel_reads=None,
     sloppy=False,
     num_rows_for_inference=100,
     compression_type=None,
@@ -292,11 +297,11 @@ def make_csv_dataset(
         return features, label
 
     dataset = core_readers.ParallelInterleaveDataset(
-        dataset, records, num_parallel_reads, 1, sloppy, None, None
+        dataset, records, num_parallel_reads or 1, 1, sloppy, None, None
     )
     dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
     dataset = dataset.batch(batch_size=batch_size, drop_remainder=num_epochs is None)
-    return dataset.map(by_name).prefetch(prefetch_buffer_size)
+    return _prefetched(dataset.map(by_name), prefetch_buffer_size)
 
 
 make_csv_dataset_v1 = make_csv_dataset_v2 = make_csv_dataset
@@ -333,9 +338,9 @@ def make_batched_features_dataset(
     shuffle=True,
     shuffle_buffer_size=10000,
     shuffle_seed=None,
-    prefetch_buffer_size=dataset_ops.AUTOTUNE,
-    reader_num_threads=1,
-    parser_num_threads=2,
+    prefetch_buffer_size=None,
+    reader_num_threads=None,
+    parser_num_threads=None,
     sloppy_ordering=False,
     drop_final_batch=False,
 ):
@@ -366,20 +371,20 @@ def make_batched_features_dataset(
         dataset = dataset.shuffle(len(names), shuffle_seed)
     args = list(reader_args or [])
     dataset = core_readers.ParallelInterleaveDataset(
-        dataset, lambda name: reader(name, *args), reader_num_threads, 1, sloppy_ordering, None, None
+        dataset, lambda name: reader(name, *args), reader_num_threads or 1, 1, sloppy_ordering, None, None
     )
     if dataset_ops.get_legacy_output_types(dataset) == (dtypes.string, dtypes.string):
         dataset = dataset.map(lambda _, value: value)
     dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
     dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
     dataset = dataset.apply(
-        parsing_ops.parse_example_dataset(features, num_parallel_calls=parser_num_threads)
+        parsing_ops.parse_example_dataset(features, num_parallel_calls=parser_num_threads or 2)
     )
     if label_key:
         if label_key not in features:
             raise ValueError("The `label_key` provided (%r) must be one of the `features` keys." % label_key)
         dataset = dataset.map(lambda x: (x, x.pop(label_key)))
-    return dataset.prefetch(prefetch_buffer_size)
+    return _prefetched(dataset, prefetch_buffer_size)
 
 
 make_batched_features_dataset_v1 = make_batched_features_dataset_v2 = make_batched_features_dataset
