@@ -32,6 +32,44 @@ def _model_fn(features, labels, mode):
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
 
 
+class AllReduceTest(unittest.TestCase):
+    def test_each_device_gets_the_mean_of_all(self):
+        """Of lengths that the devices divide, and of those that they do not."""
+        from braid.tensorflow.python.distribute import all_reduce
+
+        names = [f"/job:localhost/replica:0/task:0/device:CPU:{k}" for k in range(4)]
+        mean = {"un_op": lambda t: t / 4}
+        ways = {
+            "ring": lambda ts: all_reduce.build_ring_all_reduce(ts, 1, 1, [0, 1, 2, 3], tf.add, **mean),
+            "rings": lambda ts: all_reduce.build_ring_all_reduce(ts, 2, 2, [1, 0], tf.add, **mean),
+            "halves": lambda ts: all_reduce.build_recursive_hd_all_reduce(ts, tf.add, **mean),
+            "shards": lambda ts: all_reduce.build_shuffle_all_reduce(ts, names[:3], tf.add_n, **mean),
+            "hybrid": lambda ts: tf.contrib.all_reduce.build_shuffle_then_ring(
+                ts, names[:1], 1, tf.add_n, tf.add, **mean
+            ),
+        }
+        for shape in ([4, 6], [7], [1]):
+            arrays = [np.random.RandomState(k).rand(*shape).astype(np.float32) for k in range(4)]
+            for way, build in ways.items():
+                with self.subTest(way=way, shape=shape), tf.Graph().as_default():
+                    given = []
+                    for name, array in zip(names, arrays):
+                        with tf.device(name):
+                            given.append(tf.constant(array))
+                    if way == "halves" and shape != [4, 6]:
+                        self.assertRaisesRegex(ValueError, "cannot be halved", build, given)
+                        continue
+                    results = build(given)
+                    self.assertEqual([r.device for r in results], names)
+                    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 4})) as session:
+                        for result in session.run(results):
+                            np.testing.assert_allclose(result, sum(arrays) / 4, rtol=1e-6)
+
+    def test_nccl_is_refused_by_name(self):
+        with tf.Graph().as_default(), self.assertRaisesRegex(NotImplementedError, "NCCL"):
+            tf.contrib.all_reduce.build_nccl_all_reduce([tf.constant([1.0])] * 2, tf.add)
+
+
 class MirroredTest(unittest.TestCase):
     def setUp(self):
         graph = tf.Graph().as_default()

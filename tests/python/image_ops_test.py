@@ -18,6 +18,26 @@ class ImageOpsTest(unittest.TestCase):
         np.testing.assert_allclose(value, expected, **{"rtol": 1e-4, "atol": 1e-5, **tolerance})
         self.assertEqual(tensor.shape.as_list(), list(np.shape(expected)))
 
+    def test_colors_in_yiq(self):
+        """Of TensorFlow 1.15 are the numbers of the changed picture."""
+        from braid.tensorflow.contrib.image.python.ops import distort_image_ops
+
+        x = np.random.RandomState(0).rand(2, 4, 5, 3).astype(np.float32)
+        changed = distort_image_ops.adjust_hsv_in_yiq(x, 0.5, 1.5, 0.8)
+        pixels = distort_image_ops.adjust_hsv_in_yiq((x * 255).astype(np.uint8), 0.5, 1.2, 0.8)
+        same = distort_image_ops.adjust_hsv_in_yiq(x)
+        bounds = {"max_delta_hue": 0.4, "lower_saturation": 0.5, "upper_value": 1.2}
+        moved = distort_image_ops.random_hsv_in_yiq(x, **bounds, seed=3)
+        with tf.Session() as session:
+            floats, bytes_, same, moved = session.run([changed, pixels, same, moved])
+        np.testing.assert_allclose(floats[0, 0, 1], [0.39903605, 0.33797094, 0.61832595], rtol=1e-5)
+        np.testing.assert_array_equal(bytes_[0, 0, 1], [100, 88, 145])
+        self.assertEqual((floats.shape, bytes_.dtype), (x.shape, np.uint8))
+        np.testing.assert_allclose(same, x, rtol=1e-3, atol=2e-3)  # the constants of its matrices are rounded
+        self.assertGreater(np.abs(moved - x).max(), 0.01)
+        with self.assertRaisesRegex(ValueError, "lower_value must be < upper_value."):
+            distort_image_ops.random_hsv_in_yiq(x, lower_value=2)
+
     def test_places(self):
         x = self.image
         self.check(tf.image.flip_left_right(x), x[:, ::-1])

@@ -1,0 +1,1 @@
+"""TensorFlow's place for the functions of tf.contrib.all_reduce."""
