@@ -82,6 +82,18 @@ class ApiTest(unittest.TestCase):
             [name for name in ops if name not in there], [], "add lines to python/ops/api_def.txt"
         )
 
+    def test_the_package_of_modules_has_those_of_its_folders(self):
+        from braid.tensorflow import python
+        from braid.tensorflow.python import Graph, keras, math_ops, reduce_sum
+        from braid.tensorflow.python.ops import math_ops as by_its_folder
+
+        self.assertIs(math_ops, by_its_folder)
+        self.assertIs(keras.layers.Dense, tf.keras.layers.Dense)
+        self.assertEqual((Graph, reduce_sum), (tf.Graph, math_ops.reduce_sum))
+        self.assertEqual([name for name in python._MODULES if not hasattr(python, name)], [])
+        with self.assertRaisesRegex(ImportError, "cannot import name 'none'"):
+            from braid.tensorflow.python import none
+
     def test_a_name_that_is_not_there_says_so(self):
         with self.assertRaisesRegex(AttributeError, "tf.lite is not in Braid"):
             tf.lite
