@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import support
+import braid.as_tensorflow
 import braid.tensorflow as tf
 from braid.tensorflow import _api
 from braid.tensorflow import missing
@@ -74,6 +75,21 @@ class ApiTest(unittest.TestCase):
         self.assertTrue(issubclass(tf.layers.Layer, tf.Module))
         self.assertIs(tf.string.as_numpy_dtype, object)
         self.assertIs(tf.bool.as_numpy_dtype, bool)
+
+    def test_a_star_import_takes_the_public_names(self):
+        for module, some in {
+            "tensorflow": ("GraphKeys", "Session", "contrib", "nn"),
+            "tensorflow.compat.v1": ("GraphKeys", "placeholder", "train"),
+            "tensorflow.keras.layers": ("Dense", "LSTM"),
+            "tensorflow.nn": ("relu", "rnn_cell"),
+            "tensorflow.compat.v2": ("Variable", "keras", "nn"),
+            "tensorflow.compat.v2.keras.layers": ("Dense",),
+        }.items():
+            taken = {}
+            exec(f"from {module} import *", taken)
+            del taken["__builtins__"]
+            self.assertEqual([name for name in some if name not in taken], [], module)
+            self.assertEqual([name for name in taken if name.startswith("_")], [], module)
 
     def test_each_op_of_the_engine_has_a_function(self):
         there = {e.op for functions in api_def.read_table().values() for e in functions.values()}

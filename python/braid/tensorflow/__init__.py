@@ -25,6 +25,8 @@ class _Namespace(types.ModuleType):
 
 def _find(module, path, name):
     full = f"{path}.{name}" if path else name
+    if name == "__all__":
+        return _exported(path)
     if full in _NAMES:
         place, attribute = _NAMES[full]
         value = getattr(importlib.import_module(f"{__name__}.{place}"), attribute)
@@ -33,6 +35,14 @@ def _find(module, path, name):
     if full == "compat.v2":
         return importlib.import_module(f"{__name__}.compat.v2")
     raise AttributeError(_missing(full))
+
+
+def _exported(path):
+    """What `from tensorflow.PATH import *` takes: the public names, which are not attributes before their use."""
+    start = path + "." if path else ""
+    names = {full[len(start) :].partition(".")[0] for full in _NAMES if full.startswith(start)}
+    names = {name for name in names if not name.startswith("_")}
+    return sorted(names if path else names.union(_PACKAGES) - {"examples"})
 
 
 def _missing(full):

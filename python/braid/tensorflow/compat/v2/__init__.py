@@ -113,6 +113,8 @@ class _Namespace(types.ModuleType):
         self.__dict__.update(_path=path, __path__=[])
 
     def __getattr__(self, name):
+        if name == "__all__":
+            return _exported(self._path)
         if name.startswith("__"):
             raise AttributeError(name)
         value = _find(f"{self._path}.{name}")
@@ -130,6 +132,15 @@ def _names_below(path):
         keys.update(f"{path}.{name}" for name in dir(_of_tf(path)) if not name.startswith("_"))
     start = path + "." if path else ""
     return {key[len(start) :] for key in keys if key.startswith(start) and "." not in key[len(start) :]}
+
+
+def _exported(path):
+    """What `from tensorflow.compat.v2.PATH import *` takes."""
+    start = path + "." if path else ""
+    missing = importlib.import_module(__name__ + ".others").MISSING
+    names = {name for name in _names_below(path) if not name.startswith("_") and start + name not in missing}
+    names.update(full[len(start) :].partition(".")[0] for full in _paths() if full.startswith(start))
+    return sorted(names if path else names | {"compat"})
 
 
 def _paths():
@@ -163,6 +174,8 @@ __version__ = _PARENT.__version__
 
 
 def __getattr__(name):
+    if name == "__all__":
+        return _exported("")
     if name.startswith("__"):
         raise AttributeError(name)
     value = _find(name)
