@@ -4,6 +4,7 @@ import collections
 import contextlib
 import io
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import support  # noqa: F401, before the others: where the package is
 import braid
 import braid.tensorflow as tf
 import numpy as np
+from braid import protos
 from braid.tensorflow.python.tools import freeze_graph, optimize_for_inference_lib, saved_model_cli
 from braid.tensorflow.python.training import checkpoint_management
 
@@ -433,6 +435,23 @@ class SavedModelTest(Directory):
             got = session.run(loaded.outputs["y"].name, {loaded.inputs["x"].name: [[1.0, 2.0]]})
             np.testing.assert_array_equal(got, [[6.0, 9.0, 12.0]])
             self.assertEqual(session.run("read_words:0"), b"one")
+        self.move_assets_to_field(place)
+        with tf.Session(graph=tf.Graph()) as session:
+            tf.saved_model.load(session, [tf.saved_model.SERVING], place)
+            self.assertEqual(session.run("read_words:0"), b"one")
+
+    def move_assets_to_field(self, place):
+        """As TensorFlow 2 writes a graph: the files in a field, the tensor with a path has none of its own."""
+        file = pathlib.Path(place, "saved_model.pb")
+        model = protos.SavedModel.FromString(file.read_bytes())
+        graph = model.meta_graphs[0]
+        for packed in graph.collection_def.pop("saved_model_assets").any_list.value:
+            graph.asset_file_def.add().ParseFromString(packed.value)
+        name = graph.asset_file_def[0].tensor_info.name.split(":")[0]
+        node = next(n for n in graph.graph_def.node if n.name == name)
+        node.op = "Placeholder"
+        del node.attr["value"]
+        file.write_bytes(model.SerializeToString())
 
 
 if __name__ == "__main__":

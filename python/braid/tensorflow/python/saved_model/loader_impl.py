@@ -80,12 +80,14 @@ _parse_saved_model = parse_saved_model
 
 def get_asset_tensors(export_dir, meta_graph_def_to_load, import_scope=None):
     """The paths of the model's copies of files, by the names of the tensors that have them."""
-    if constants.ASSETS_KEY not in meta_graph_def_to_load.collection_def:
-        return {}
+    # Graphs of tf.saved_model.save have them in a field, others in a collection.
+    assets = list(meta_graph_def_to_load.asset_file_def)
+    if not assets and constants.ASSETS_KEY in meta_graph_def_to_load.collection_def:
+        packed = meta_graph_def_to_load.collection_def[constants.ASSETS_KEY].any_list.value
+        assets = [protos.AssetFileDef.FromString(any_message.value) for any_message in packed]
     directory = saved_model_utils.get_assets_dir(export_dir)
     found = {}
-    for packed in meta_graph_def_to_load.collection_def[constants.ASSETS_KEY].any_list.value:
-        asset = protos.AssetFileDef.FromString(packed.value)
+    for asset in assets:
         name = asset.tensor_info.name
         found[f"{import_scope}/{name}" if import_scope else name] = os.path.join(directory, asset.filename)
     return found
