@@ -1,8 +1,9 @@
 """Names that Python 3.7 and numpy 1.18 had, and programs of TensorFlow 1's time use: np.float,
 collections.Mapping.
 
-They are set where they are missing, in processes in which `import tensorflow` finds Braid. BRAID_OLD_NAMES=0:
-not.
+They are set where they are missing, in processes in which `import tensorflow` finds Braid. The text of an
+attribute of h5py, which was bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that load
+its files call it. BRAID_OLD_NAMES=0: neither.
 """
 
 import base64
@@ -10,9 +11,11 @@ import builtins
 import collections
 import collections.abc
 import fractions
+import importlib.machinery
 import inspect
 import math
 import os
+import sys
 import threading
 import time
 
@@ -73,6 +76,51 @@ def _fromstring(np):
     return fromstring
 
 
+class _Text(str):
+    """The text of an attribute of HDF5, for programs that expect bytes and for those that expect str."""
+
+    def decode(self, encoding="utf-8", errors="strict"):
+        return str(self)
+
+
+def _give_decode(attributes):
+    """Has `attributes`, h5py.AttributeManager, return text that can be decoded."""
+    of_h5py = attributes.__getitem__
+
+    def __getitem__(self, name):
+        value = of_h5py(self, name)
+        if isinstance(value, str):
+            return _Text(value)
+        if getattr(value, "dtype", None) == object:  # an array, whose elements are text if the first one is
+            for i, element in enumerate(value.flat):
+                if not isinstance(element, str):
+                    break
+                value.flat[i] = _Text(element)
+        return value
+
+    attributes.__getitem__ = __getitem__
+
+
+class _Hdf5Attributes:
+    """Finds the module of h5py that has AttributeManager, which is changed when the module has run."""
+
+    NAME = "h5py._hl.attrs"
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname != self.NAME:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None:
+            run = spec.loader.exec_module
+
+            def exec_module(module):
+                run(module)
+                _give_decode(module.AttributeManager)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
 def install():
     if os.environ.get("BRAID_OLD_NAMES") == "0":
         return
@@ -84,6 +132,11 @@ def install():
     _set(fractions, "gcd", math.gcd)
     _set(base64, "encodestring", base64.encodebytes)
     _set(base64, "decodestring", base64.decodebytes)
+
+    if _Hdf5Attributes.NAME in sys.modules:
+        _give_decode(sys.modules[_Hdf5Attributes.NAME].AttributeManager)
+    else:
+        sys.meta_path.insert(0, _Hdf5Attributes())
 
     import numpy as np
 

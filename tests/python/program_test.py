@@ -129,6 +129,24 @@ class ProgramTest(unittest.TestCase):
         code = "import numpy as np; print('asscalar' in vars(np))"
         self.assertEqual(self.run_braid("-c", code, **environment).stdout, "False\n")
 
+    def test_text_of_attributes_of_hdf5_can_be_decoded(self):
+        self.write("h5py/__init__.py", "from h5py._hl import attrs\n")  # as h5py 3 has it
+        self.write("h5py/_hl/__init__.py", "")
+        self.write(
+            "h5py/_hl/attrs.py",
+            "import numpy as np\n"
+            "class AttributeManager:\n"
+            "    VALUES = {'text': 'a', 'array': np.array(['b', 'c'], object), 'number': 1}\n"
+            "    def __getitem__(self, name): return self.VALUES[name]\n",
+        )
+        self.write(
+            "reads.py",
+            "import h5py._hl.attrs\n"
+            "a = h5py._hl.attrs.AttributeManager()\n"
+            "print(a['text'].decode('utf8'), a['text'] == 'a', [n.decode() for n in a['array']], a['number'])\n",
+        )
+        self.assertEqual(self.output("reads.py"), ["a True ['b', 'c'] 1"])
+
     def test_flags_of_absl_and_tensorflow_are_the_same(self):
         self.write(
             "flags.py",
