@@ -220,7 +220,8 @@ class BaseResourceVariable(variables.VariableV1):
     # Writing: each returns the variable after the write, or the operation if `read_value` is False.
 
     def _graph_of_handle(self):
-        """A context in which nodes are built in the variable's graph, or in a function that is built in it."""
+        """A context in which nodes are built in the variable's graph, or in a function that is built in
+        it."""
         graph = ops.get_default_graph()
         while graph is not None and graph is not self._handle.graph:
             graph = getattr(graph, "_outer_graph", None)
@@ -515,6 +516,14 @@ class _UnreadVariable(BaseResourceVariable):
     def read_value(self):
         with ops.control_dependencies([self._parent_op]):
             return super().read_value()
+
+    def sparse_read(self, indices, name=None):
+        with ops.control_dependencies([self._parent_op]):
+            return super().sparse_read(indices, name)
+
+    def gather_nd(self, indices, name=None):
+        with ops.control_dependencies([self._parent_op]):
+            return super().gather_nd(indices, name)
 
     def _read_variable_op(self):
         with ops.control_dependencies([self._parent_op]):
