@@ -5,6 +5,10 @@ from braid.tensorflow.contrib.rnn.python.ops.gru_ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.rnn.python.ops.lstm_ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.rnn.python.ops.rnn import *  # noqa: F401,F403
 from braid.tensorflow.contrib.rnn.python.ops.rnn_cell import *  # noqa: F401,F403
+from braid.tensorflow.python.ops.rnn import (  # noqa: F401
+    _best_effort_input_batch_size as best_effort_input_batch_size,
+)
+from braid.tensorflow.python.ops.rnn import _transpose_batch_time as transpose_batch_time  # noqa: F401
 from braid.tensorflow.python.ops.rnn import static_bidirectional_rnn  # noqa: F401
 from braid.tensorflow.python.ops.rnn import static_rnn  # noqa: F401
 from braid.tensorflow.python.ops.rnn import static_state_saving_rnn  # noqa: F401

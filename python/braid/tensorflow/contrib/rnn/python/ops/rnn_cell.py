@@ -1,5 +1,6 @@
 """Cells that tf.nn.rnn_cell does not have, and what wraps cells."""
 
+import collections
 import math
 
 from braid.tensorflow.python.framework import dtypes
@@ -18,13 +19,19 @@ from braid.tensorflow.python.util import nest
 
 __all__ = [
     "AttentionCellWrapper",
+    "BidirectionalGridLSTMCell",
     "Conv1DLSTMCell",
     "Conv2DLSTMCell",
     "Conv3DLSTMCell",
     "ConvLSTMCell",
     "CoupledInputForgetGateLSTMCell",
     "EmbeddingWrapper",
+    "GLSTMCell",
+    "GridLSTMCell",
     "HighwayWrapper",
+    "IndRNNCell",
+    "IndyGRUCell",
+    "IndyLSTMCell",
     "InputProjectionWrapper",
     "IntersectionRNNCell",
     "LayerNormBasicLSTMCell",
@@ -32,6 +39,7 @@ __all__ = [
     "OutputProjectionWrapper",
     "PhasedLSTMCell",
     "SRUCell",
+    "TimeFreqLSTMCell",
     "UGRNNCell",
 ]
 
@@ -40,9 +48,15 @@ LSTMStateTuple = rnn_cell_impl.LSTMStateTuple
 
 
 def _get_concat_variable(name, shape, dtype, num_shards):
-    if num_shards != 1:
-        raise NotImplementedError("cells of contrib.rnn: num_unit_shards and num_proj_shards other than 1")
-    return vs.get_variable(name, shape, dtype=dtype)
+    """The rows of num_shards variables NAME_0, NAME_1, ...; the first have one row more."""
+    if num_shards > shape[0]:
+        raise ValueError(f"Too many shards: shape={shape}, num_shards={num_shards}")
+    rows, more = divmod(shape[0], num_shards)
+    shards = [
+        vs.get_variable(f"{name}_{i}", [rows + (i < more), *shape[1:]], dtype=dtype)
+        for i in range(num_shards)
+    ]
+    return shards[0] if num_shards == 1 else array_ops.concat(shards, 0, name=f"{name}/concat")
 
 
 def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None):
@@ -154,7 +168,8 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
 
 
 class LayerNormBasicLSTMCell(RNNCell):
-    """An LSTM with layer normalization (Ba et al. 2016) and dropout of what is new (Semeniuta et al. 2016)."""
+    """An LSTM with layer normalization (Ba et al. 2016) and dropout of what is new (Semeniuta et al.
+    2016)."""
 
     def __init__(
         self,
@@ -431,7 +446,8 @@ class SRUCell(rnn_cell_impl.LayerRNNCell):
 
 
 class PhasedLSTMCell(RNNCell):
-    """An LSTM that is open in phases of learned periods; inputs are (time [batch, 1], features) (Neil et al. 2016)."""
+    """An LSTM that is open in phases of learned periods; inputs are (time [batch, 1], features) (Neil et al.
+    2016)."""
 
     def __init__(
         self,
@@ -816,3 +832,531 @@ class Conv3DLSTMCell(ConvLSTMCell):
 
     def __init__(self, name="conv_3d_lstm_cell", **kwargs):
         super().__init__(conv_ndims=3, name=name, **kwargs)
+
+
+class _IndyCell(rnn_cell_impl.LayerRNNCell):
+    """A cell whose units are independent: a unit's state has one weight for each gate, not a matrix (Li et
+    al. 2018)."""
+
+    def __init__(self, num_units, activation, kernel_initializer, bias_initializer, reuse, name, dtype):
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self.input_spec = input_spec.InputSpec(ndim=2)
+        self._num_units = num_units
+        self._activation = activation or math_ops.tanh
+        self._kernel_initializer = kernel_initializer
+        self._bias_initializer = bias_initializer
+
+    @property
+    def state_size(self):
+        return self._num_units
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+    def _weights(self, inputs_shape, gates, scope="", kernel="kernel_w", bias=0.0):
+        """(kernel of the inputs, weights of the state, bias) of so many gates."""
+        depth = tensor_shape.dimension_value(inputs_shape[1])
+        if depth is None:
+            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+        size = gates * self._num_units
+        bias_initializer = self._bias_initializer
+        if bias_initializer is None:
+            bias_initializer = init_ops.constant_initializer(bias, dtype=self.dtype)
+        uniform = init_ops.random_uniform_initializer(minval=-1, maxval=1, dtype=self.dtype)
+        return (
+            self.add_variable(scope + kernel, shape=[depth, size], initializer=self._kernel_initializer),
+            self.add_variable(f"{scope}kernel_u", shape=[1, size], initializer=uniform),
+            self.add_variable(f"{scope}bias", shape=[size], initializer=bias_initializer),
+        )
+
+    @staticmethod
+    def _gates(inputs, state, weights, count=1):
+        kernel, of_state, bias = weights
+        product = math_ops.matmul(inputs, kernel) + array_ops.tile(state, [1, count]) * of_state
+        return nn_ops.bias_add(product, bias)
+
+
+class IndRNNCell(_IndyCell):
+    """A plain cell of independent units."""
+
+    def __init__(self, num_units, activation=None, reuse=None, name=None, dtype=None):
+        super().__init__(num_units, activation, None, None, reuse, name, dtype)
+
+    def build(self, inputs_shape):
+        self._kernel_w, self._kernel_u, self._bias = self._weights(inputs_shape, 1)
+        self.built = True
+
+    def call(self, inputs, state):
+        output = self._activation(self._gates(inputs, state, (self._kernel_w, self._kernel_u, self._bias)))
+        return output, output
+
+
+class IndyGRUCell(_IndyCell):
+    """A GRU of independent units."""
+
+    def __init__(
+        self,
+        num_units,
+        activation=None,
+        reuse=None,
+        kernel_initializer=None,
+        bias_initializer=None,
+        name=None,
+        dtype=None,
+    ):
+        super().__init__(num_units, activation, kernel_initializer, bias_initializer, reuse, name, dtype)
+
+    def build(self, inputs_shape):
+        self._of_gates = self._weights(inputs_shape, 2, "gates/", bias=1.0)
+        self._of_candidate = self._weights(inputs_shape, 1, "candidate/", kernel="kernel")
+        self.built = True
+
+    def call(self, inputs, state):
+        gates = math_ops.sigmoid(self._gates(inputs, state, self._of_gates, 2))
+        r, u = array_ops.split(value=gates, num_or_size_splits=2, axis=1)
+        c = self._activation(self._gates(inputs, r * state, self._of_candidate))
+        new_h = u * state + (1 - u) * c
+        return new_h, new_h
+
+
+class IndyLSTMCell(_IndyCell):
+    """An LSTM of independent units."""
+
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        activation=None,
+        reuse=None,
+        kernel_initializer=None,
+        bias_initializer=None,
+        name=None,
+        dtype=None,
+    ):
+        super().__init__(num_units, activation, kernel_initializer, bias_initializer, reuse, name, dtype)
+        self._forget_bias = forget_bias
+
+    @property
+    def state_size(self):
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+    def build(self, inputs_shape):
+        self._kernel_w, self._kernel_u, self._bias = self._weights(inputs_shape, 4)
+        self.built = True
+
+    def call(self, inputs, state):
+        c, h = state
+        gates = self._gates(inputs, h, (self._kernel_w, self._kernel_u, self._bias), 4)
+        i, j, f, o = array_ops.split(value=gates, num_or_size_splits=4, axis=1)
+        new_c = c * math_ops.sigmoid(f + self._forget_bias) + math_ops.sigmoid(i) * self._activation(j)
+        new_h = self._activation(new_c) * math_ops.sigmoid(o)
+        return new_h, LSTMStateTuple(new_c, new_h)
+
+
+class GLSTMCell(RNNCell):
+    """An LSTM of groups, each with its part of the inputs and of the output (Kuchaiev and Ginsburg 2017)."""
+
+    def __init__(
+        self,
+        num_units,
+        initializer=None,
+        num_proj=None,
+        number_of_groups=1,
+        forget_bias=1.0,
+        activation=math_ops.tanh,
+        reuse=None,
+    ):
+        """num_proj: the size of a projection of the output, or None."""
+        super().__init__(_reuse=reuse)
+        if num_units % number_of_groups != 0:
+            raise ValueError("num_units must be divisible by number_of_groups")
+        if num_proj and num_proj % number_of_groups != 0:
+            raise ValueError("num_proj must be divisible by number_of_groups")
+        self._num_units = num_units
+        self._initializer = initializer
+        self._num_proj = num_proj
+        self._forget_bias = forget_bias
+        self._activation = activation
+        self._number_of_groups = number_of_groups
+
+    @property
+    def state_size(self):
+        return LSTMStateTuple(self._num_units, self.output_size)
+
+    @property
+    def output_size(self):
+        return self._num_proj or self._num_units
+
+    def call(self, inputs, state):
+        c_prev, m_prev = state
+        groups, input_size = self._number_of_groups, tensor_shape.dimension_value(inputs.shape[1])
+        if input_size is None:
+            raise ValueError("input size must be statically known")
+        if input_size % groups != 0:
+            raise ValueError(f"input size ({input_size}) must be divisible by number_of_groups ({groups})")
+        with vs.variable_scope(vs.get_variable_scope(), initializer=self._initializer):
+            parts = []
+            both = zip(array_ops.split(inputs, groups, 1), array_ops.split(m_prev, groups, 1))
+            for group, (x, m) in enumerate(both):
+                with vs.variable_scope(f"group{group}"):
+                    product = linear([x, m], 4 * (self._num_units // groups), False)
+                    parts.append(array_ops.split(product, 4, 1))
+
+            def gate(name, of_groups):
+                zeros = init_ops.constant_initializer(0.0, dtype=inputs.dtype)
+                bias = vs.get_variable(
+                    f"bias_{name}", shape=[self._num_units], dtype=inputs.dtype, initializer=zeros
+                )
+                return nn_ops.bias_add(array_ops.concat(of_groups, axis=1), bias)
+
+            i, j, f, o = (gate(name, of_groups) for name, of_groups in zip("ijfo", zip(*parts)))
+        c = math_ops.sigmoid(f + self._forget_bias) * c_prev + math_ops.sigmoid(i) * math_ops.tanh(j)
+        m = math_ops.sigmoid(o) * self._activation(c)
+        if self._num_proj is not None:
+            with vs.variable_scope("projection"):
+                m = linear(m, self._num_proj, False)
+        return m, LSTMStateTuple(c, m)
+
+
+def _frequency_windows(inputs, begin, size, feature_size, skip):
+    """Windows of feature_size columns, each `skip` behind the one before, of `size` columns from `begin`."""
+    count = int((size - feature_size) / skip) + 1
+    return [inputs[:, begin + f * skip : begin + f * skip + feature_size] for f in range(count)]
+
+
+def _known_depth(inputs):
+    depth = tensor_shape.dimension_value(inputs.get_shape().with_rank(2).dims[-1])
+    if depth is None:
+        raise ValueError("Cannot infer input_size from static shape inference.")
+    return depth
+
+
+class TimeFreqLSTMCell(RNNCell):
+    """An LSTM over windows of the inputs' features, within a step as well as from step to step (Li et al.
+    2015).
+
+    The state has the c and the m of each window side by side.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        cell_clip=None,
+        initializer=None,
+        num_unit_shards=1,
+        forget_bias=1.0,
+        feature_size=None,
+        frequency_skip=1,
+        reuse=None,
+    ):
+        """feature_size: the size of a window. frequency_skip: by which a window is behind the one before."""
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._cell_clip = cell_clip
+        self._initializer = initializer
+        self._num_unit_shards = num_unit_shards
+        self._forget_bias = forget_bias
+        self._feature_size = feature_size
+        self._frequency_skip = frequency_skip
+
+    @property
+    def output_size(self):
+        return self._num_units
+
+    @property
+    def state_size(self):
+        return 2 * self._num_units
+
+    def call(self, inputs, state):
+        units, dtype, sigmoid = self._num_units, inputs.dtype, math_ops.sigmoid
+        windows = _frequency_windows(
+            inputs, 0, _known_depth(inputs), self._feature_size, self._frequency_skip
+        )
+        with vs.variable_scope(vs.get_variable_scope(), initializer=self._initializer):
+            w = _get_concat_variable(
+                "W", [self._feature_size + 2 * units, 4 * units], dtype, self._num_unit_shards
+            )
+            b = vs.get_variable("B", [4 * units], dtype=dtype, initializer=init_ops.zeros_initializer())
+            peepholes = [0.0, 0.0, 0.0]
+            if self._use_peepholes:
+                peepholes = [vs.get_variable(f"W_{g}_diag", shape=[units], dtype=dtype) for g in "FIO"]
+        of_f, of_i, of_o = peepholes
+        m, outputs, states = array_ops.zeros_like(inputs[:, :1]) * array_ops.zeros([1, units], dtype), [], []
+        for number, window in enumerate(windows):
+            c_prev = state[:, 2 * number * units : (2 * number + 1) * units]
+            m_prev = state[:, (2 * number + 1) * units : (2 * number + 2) * units]
+            product = nn_ops.bias_add(math_ops.matmul(array_ops.concat([window, m_prev, m], 1), w), b)
+            i, j, f, o = array_ops.split(value=product, num_or_size_splits=4, axis=1)
+            c = sigmoid(f + self._forget_bias + of_f * c_prev) * c_prev
+            c = c + sigmoid(i + of_i * c_prev) * math_ops.tanh(j)
+            if self._cell_clip is not None:
+                c = clip_ops.clip_by_value(c, -self._cell_clip, self._cell_clip)
+            m = sigmoid(o + of_o * c) * math_ops.tanh(c)
+            outputs.append(m)
+            states += [c, m]
+        return array_ops.concat(outputs, 1), array_ops.concat(states, 1)
+
+
+class GridLSTMCell(RNNCell):
+    """Two LSTMs, over time and over windows of the inputs' features, which have each other's states
+    (Kalchbrenner et al. 2015; Sainath and Li 2016)."""
+
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        share_time_frequency_weights=False,
+        cell_clip=None,
+        initializer=None,
+        num_unit_shards=1,
+        forget_bias=1.0,
+        feature_size=None,
+        frequency_skip=None,
+        num_frequency_blocks=None,
+        start_freqindex_list=None,
+        end_freqindex_list=None,
+        couple_input_forget_gates=False,
+        state_is_tuple=True,
+        reuse=None,
+    ):
+        """feature_size, frequency_skip: as those of TimeFreqLSTMCell. num_frequency_blocks: the number of
+        windows of each block of features; the blocks begin and end at the indices of the two lists, or there
+        is one. share_time_frequency_weights: both LSTMs have the same weights. couple_input_forget_gates: the
+        forget gate is 1 - the input gate. state_is_tuple: the state is a tuple of the c and the m of each
+        window.
+        """
+        super().__init__(_reuse=reuse)
+        if num_frequency_blocks is None:
+            raise ValueError("Must specify num_frequency_blocks")
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._share_time_frequency_weights = share_time_frequency_weights
+        self._couple_input_forget_gates = couple_input_forget_gates
+        self._state_is_tuple = state_is_tuple
+        self._cell_clip = cell_clip
+        self._initializer = initializer
+        self._num_unit_shards = num_unit_shards
+        self._forget_bias = forget_bias
+        self._feature_size = feature_size
+        self._frequency_skip = frequency_skip
+        self._start_freqindex_list = start_freqindex_list
+        self._end_freqindex_list = end_freqindex_list
+        self._num_frequency_blocks = [int(n) for n in num_frequency_blocks]
+        self._total_blocks = sum(self._num_frequency_blocks)
+        self._output_size = num_units * self._total_blocks * 2
+        if state_is_tuple:
+            names = self._state_names("state")
+            self._state_tuple_type = collections.namedtuple("GridLSTMStateTuple", names)
+            self._state_size = self._state_tuple_type(*[num_units] * len(names))
+        else:
+            self._state_tuple_type = None
+            self._state_size = self._output_size
+
+    def _state_names(self, prefix):
+        return [
+            f"{prefix}_f{window:02d}_b{block:02d}_{part}"
+            for block, count in enumerate(self._num_frequency_blocks)
+            for window in range(count)
+            for part in "cm"
+        ]
+
+    @property
+    def output_size(self):
+        return self._output_size
+
+    @property
+    def state_size(self):
+        return self._state_size
+
+    @property
+    def state_tuple_type(self):
+        return self._state_tuple_type
+
+    def call(self, inputs, state):
+        outputs, states = self._all_blocks(self._make_tf_features(inputs), state, "state")
+        state = self._state_tuple_type(*states) if self._state_is_tuple else array_ops.concat(states, 1)
+        return array_ops.concat(outputs, 1), state
+
+    def _all_blocks(self, blocks, state, prefix):
+        outputs, states = [], []
+        with vs.variable_scope(vs.get_variable_scope(), initializer=self._initializer):
+            for block, windows in enumerate(blocks):
+                more_outputs, more_states = self._compute(windows, block, state, prefix)
+                outputs += more_outputs
+                states += more_states
+        return outputs, states
+
+    def _state_of(self, state, prefix, block, window):
+        if self._state_is_tuple:
+            name = f"{prefix}_f{window:02d}_b{block:02d}"
+            return getattr(state, f"{name}_c"), getattr(state, f"{name}_m")
+        units = self._num_units
+        begin = 2 * units * (sum(self._num_frequency_blocks[:block]) + window)
+        return state[:, begin : begin + units], state[:, begin + units : begin + 2 * units]
+
+    def _direction(self, which, block, depth, dtype):
+        """The kernel and the bias of the LSTM over frequency (f) or time (t)."""
+        units, gates = self._num_units, 3 if self._couple_input_forget_gates else 4
+        shape = [depth + 2 * units, gates * units]
+        kernel = _get_concat_variable(f"W_{which}_{block}", shape, dtype, self._num_unit_shards)
+        bias = vs.get_variable(
+            f"B_{which}_{block}",
+            shape=[gates * units],
+            initializer=init_ops.zeros_initializer(),
+            dtype=dtype,
+        )
+        return kernel, bias
+
+    def _peepholes(self, which, block, dtype):
+        """For each gate, the weights of the c over frequency and of the c over time."""
+        if not self._use_peepholes:
+            return {g: (0.0, 0.0) for g in "FIO"}
+        return {
+            g: [
+                vs.get_variable(f"W_{g}_diag_{which}{of}_{block}", shape=[self._num_units], dtype=dtype)
+                for of in "ft"
+            ]
+            for g in ("IO" if self._couple_input_forget_gates else "FIO")
+        }
+
+    def _compute(self, windows, block, state, prefix):
+        """(the outputs of a block's windows, their new states)."""
+        dtype, depth = windows[0].dtype, windows[0].get_shape().as_list()[1]
+        of_freq = self._direction("f", block, depth, dtype)
+        shares = self._share_time_frequency_weights
+        of_time = of_freq if shares else self._direction("t", block, depth, dtype)
+        peep_freq = self._peepholes("freq", block, dtype)
+        peep_time = peep_freq if shares else self._peepholes("time", block, dtype)
+        c_freq = array_ops.zeros_like(windows[0][:, :1]) * array_ops.zeros([1, self._num_units], dtype)
+        m_freq, outputs, states = c_freq, [], []
+        for number, window in enumerate(windows):
+            c_time, m_time = self._state_of(state, prefix, block, number)
+            cell_inputs = array_ops.concat([window, m_time, m_freq], 1)
+            before = c_freq, c_time
+            c_freq, o_freq = self._next_c(cell_inputs, of_freq, peep_freq, before, c_freq)
+            c_time, o_time = self._next_c(cell_inputs, of_time, peep_time, before, c_time)
+            m_freq = self._output(o_freq, peep_freq, c_freq, c_time, c_freq)
+            m_time = self._output(o_time, peep_time, c_freq, c_time, c_time)
+            states += [c_time, m_time]
+            outputs += [m_time, m_freq]
+        return outputs, states
+
+    def _next_c(self, cell_inputs, weights, peepholes, before, c_prev):
+        """(the next c, the output gate before its peepholes); before: the two last c's."""
+
+        def gate(value, name):
+            of_freq, of_time = peepholes[name]
+            return math_ops.sigmoid(value + of_freq * before[0] + of_time * before[1])
+
+        product = nn_ops.bias_add(math_ops.matmul(cell_inputs, weights[0]), weights[1])
+        if self._couple_input_forget_gates:
+            i, j, o = array_ops.split(value=product, num_or_size_splits=3, axis=1)
+            i = gate(i, "I")
+            f = 1.0 - i
+        else:
+            i, j, f, o = array_ops.split(value=product, num_or_size_splits=4, axis=1)
+            i, f = gate(i, "I"), gate(f + self._forget_bias, "F")
+        c = f * c_prev + i * math_ops.tanh(j)
+        if self._cell_clip is not None:
+            c = clip_ops.clip_by_value(c, -self._cell_clip, self._cell_clip)
+        return c, o
+
+    @staticmethod
+    def _output(o, peepholes, c_freq, c_time, c):
+        of_freq, of_time = peepholes["O"]
+        return math_ops.sigmoid(o + of_freq * c_freq + of_time * c_time) * math_ops.tanh(c)
+
+    def _make_tf_features(self, input_feat, slice_offset=0):
+        """The windows of each block; slice_offset: by which they are moved, over zeros at the end."""
+        depth, counts = _known_depth(input_feat), self._num_frequency_blocks
+        if slice_offset:
+            padding = [0, slice_offset] if slice_offset > 0 else [-slice_offset, 0]
+            input_feat = array_ops.pad(input_feat, [[0, 0], padding])
+            slice_offset = max(slice_offset, 0)
+        begins, ends = self._start_freqindex_list, self._end_freqindex_list
+        if not begins:
+            if len(counts) != 1:
+                raise ValueError(f"Length of num_frequency_blocks is not 1, but instead is {len(counts)}")
+            begins, ends = [0], [depth]
+        if len(begins) != len(ends):
+            raise ValueError(
+                f"Length of start and end freqindex_list does not match {len(begins)} {len(ends)}"
+            )
+        if len(counts) != len(begins):
+            raise ValueError(
+                "Length of num_frequency_blocks is not equal to start_freqindex_list "
+                f"{len(counts)} {len(begins)}"
+            )
+        blocks = []
+        for count, begin, end in zip(counts, begins, ends):
+            windows = _frequency_windows(
+                input_feat, begin + slice_offset, end - begin, self._feature_size, self._frequency_skip
+            )
+            if len(windows) != count:
+                raise ValueError(
+                    f"Invalid num_frequency_blocks, requires {count} but gets {len(windows)}, please check the "
+                    "input size and filter config are correct."
+                )
+            blocks.append(windows)
+        return blocks
+
+
+class BidirectionalGridLSTMCell(GridLSTMCell):
+    """GridLSTMCells over the windows of features from the first to the last, and from the last to the
+    first."""
+
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        share_time_frequency_weights=False,
+        cell_clip=None,
+        initializer=None,
+        num_unit_shards=1,
+        forget_bias=1.0,
+        feature_size=None,
+        frequency_skip=None,
+        num_frequency_blocks=None,
+        start_freqindex_list=None,
+        end_freqindex_list=None,
+        couple_input_forget_gates=False,
+        backward_slice_offset=0,
+        reuse=None,
+    ):
+        """backward_slice_offset: by which the windows of the second are moved."""
+        super().__init__(
+            num_units,
+            use_peepholes,
+            share_time_frequency_weights,
+            cell_clip,
+            initializer,
+            num_unit_shards,
+            forget_bias,
+            feature_size,
+            frequency_skip,
+            num_frequency_blocks,
+            start_freqindex_list,
+            end_freqindex_list,
+            couple_input_forget_gates,
+            True,
+            reuse,
+        )
+        self._backward_slice_offset = int(backward_slice_offset)
+        names = self._state_names("fwd_state") + self._state_names("bwd_state")
+        self._state_tuple_type = collections.namedtuple("BidirectionalGridLSTMStateTuple", names)
+        self._state_size = self._state_tuple_type(*[num_units] * len(names))
+        self._output_size *= 2
+
+    def call(self, inputs, state):
+        forward = backward = self._make_tf_features(inputs)
+        if self._backward_slice_offset:
+            backward = self._make_tf_features(inputs, self._backward_slice_offset)
+        with vs.variable_scope("fwd"):
+            outputs, states = self._all_blocks(forward, state, "fwd_state")
+        with vs.variable_scope("bwd"):
+            reverse = [windows[::-1] for windows in backward]
+            more_outputs, more_states = self._all_blocks(reverse, state, "bwd_state")
+        return array_ops.concat(outputs + more_outputs, 1), self._state_tuple_type(*states, *more_states)

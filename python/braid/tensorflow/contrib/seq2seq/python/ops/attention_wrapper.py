@@ -12,9 +12,12 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.layers import core as layers_core
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import check_ops
+from braid.tensorflow.python.ops import clip_ops
+from braid.tensorflow.python.ops import functional_ops
 from braid.tensorflow.python.ops import init_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
+from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops import rnn_cell_impl
 from braid.tensorflow.python.ops import tensor_array_ops
 from braid.tensorflow.python.ops import variable_scope
@@ -25,8 +28,11 @@ __all__ = [
     "AttentionWrapper",
     "AttentionWrapperState",
     "BahdanauAttention",
+    "BahdanauMonotonicAttention",
     "LuongAttention",
+    "LuongMonotonicAttention",
     "hardmax",
+    "monotonic_attention",
     "safe_cumprod",
 ]
 
@@ -151,6 +157,24 @@ class _BaseAttentionMechanism(AttentionMechanism):
         return self.initial_alignments(batch_size, dtype)
 
 
+def _luong_score(query, keys, scale):
+    """Products of the query and the keys, times a learned number if `scale`."""
+    depth, key_units = query.get_shape()[-1], keys.get_shape()[-1]
+    if tensor_shape.dimension_value(depth) != tensor_shape.dimension_value(key_units):
+        raise ValueError(
+            f"Incompatible or unknown inner dimensions between query and keys. Query ({query}) has units: "
+            f"{depth}. Keys ({keys}) have units: {key_units}. Perhaps you need to set num_units to "
+            f"the keys' dimension ({key_units})?"
+        )
+    score = math_ops.matmul(array_ops.expand_dims(query, 1), keys, transpose_b=True)
+    score = array_ops.squeeze(score, [1])
+    if scale:
+        score = score * variable_scope.get_variable(
+            "attention_g", dtype=query.dtype, initializer=init_ops.ones_initializer(), shape=()
+        )
+    return score
+
+
 class LuongAttention(_BaseAttentionMechanism):
     """Scores are products of the query and the keys, times a learned number if `scale`."""
 
@@ -186,21 +210,28 @@ class LuongAttention(_BaseAttentionMechanism):
 
     def __call__(self, query, state):
         with variable_scope.variable_scope(None, "luong_attention", [query]):
-            depth, key_units = query.get_shape()[-1], self._keys.get_shape()[-1]
-            if tensor_shape.dimension_value(depth) != tensor_shape.dimension_value(key_units):
-                raise ValueError(
-                    f"Incompatible or unknown inner dimensions between query and keys. Query ({query}) has units: "
-                    f"{depth}. Keys ({self._keys}) have units: {key_units}. Perhaps you need to set num_units to "
-                    f"the keys' dimension ({key_units})?"
-                )
-            score = math_ops.matmul(array_ops.expand_dims(query, 1), self._keys, transpose_b=True)
-            score = array_ops.squeeze(score, [1])
-            if self._scale:
-                score = score * variable_scope.get_variable(
-                    "attention_g", dtype=query.dtype, initializer=init_ops.ones_initializer(), shape=()
-                )
+            score = _luong_score(query, self._keys, self._scale)
         alignments = self._probability_fn(score, state)
         return alignments, alignments
+
+
+def _bahdanau_score(processed_query, keys, num_units, normalize):
+    """v * tanh(keys + processed query), with a normalized v if `normalize`."""
+    dtype, processed = processed_query.dtype, array_ops.expand_dims(processed_query, 1)
+    v = variable_scope.get_variable("attention_v", [num_units], dtype=dtype)
+    if not normalize:
+        return math_ops.reduce_sum(v * math_ops.tanh(keys + processed), [2])
+    g = variable_scope.get_variable(
+        "attention_g",
+        dtype=dtype,
+        initializer=init_ops.constant_initializer(math.sqrt(1.0 / num_units), dtype=dtype),
+        shape=(),
+    )
+    b = variable_scope.get_variable(
+        "attention_b", [num_units], dtype=dtype, initializer=init_ops.zeros_initializer()
+    )
+    v = g * v * math_ops.rsqrt(math_ops.reduce_sum(math_ops.square(v)))
+    return math_ops.reduce_sum(v * math_ops.tanh(keys + processed + b), [2])
 
 
 class BahdanauAttention(_BaseAttentionMechanism):
@@ -238,27 +269,7 @@ class BahdanauAttention(_BaseAttentionMechanism):
     def __call__(self, query, state):
         with variable_scope.variable_scope(None, "bahdanau_attention", [query]):
             processed = self.query_layer(query) if self.query_layer else query
-            processed = array_ops.expand_dims(processed, 1)
-            v = variable_scope.get_variable("attention_v", [self._num_units], dtype=query.dtype)
-            if self._normalize:
-                g = variable_scope.get_variable(
-                    "attention_g",
-                    dtype=query.dtype,
-                    initializer=init_ops.constant_initializer(
-                        math.sqrt(1.0 / self._num_units), dtype=query.dtype
-                    ),
-                    shape=(),
-                )
-                b = variable_scope.get_variable(
-                    "attention_b",
-                    [self._num_units],
-                    dtype=query.dtype,
-                    initializer=init_ops.zeros_initializer(),
-                )
-                v = g * v * math_ops.rsqrt(math_ops.reduce_sum(math_ops.square(v)))
-                score = math_ops.reduce_sum(v * math_ops.tanh(self._keys + processed + b), [2])
-            else:
-                score = math_ops.reduce_sum(v * math_ops.tanh(self._keys + processed), [2])
+            score = _bahdanau_score(processed, self._keys, self._num_units, self._normalize)
         alignments = self._probability_fn(score, state)
         return alignments, alignments
 
@@ -268,11 +279,180 @@ def safe_cumprod(x, *args, **kwargs):
     with ops.name_scope(None, "SafeCumprod", [x]):
         x = ops.convert_to_tensor(x, name="x")
         tiny = np.finfo(x.dtype.as_numpy_dtype).tiny
-        from braid.tensorflow.python.ops import clip_ops
-
         return math_ops.exp(
             math_ops.cumsum(math_ops.log(clip_ops.clip_by_value(x, tiny, 1)), *args, **kwargs)
         )
+
+
+def monotonic_attention(p_choose_i, previous_attention, mode):
+    """The alignments of an attention that never goes back (Raffel et al. 2017).
+
+    p_choose_i: the probability of choosing each part of the memory. previous_attention: the last alignments,
+    at the beginning 1 for the first part. mode: "recursive" (exact, by a loop), "parallel" (by cumulative
+    sums and products) or "hard" (the probabilities are 0 or 1).
+    """
+    p = ops.convert_to_tensor(p_choose_i, name="p_choose_i")
+    previous = ops.convert_to_tensor(previous_attention, name="previous_attention")
+    if mode == "recursive":
+        batch_size = tensor_shape.dimension_value(p.shape[0]) or array_ops.shape(p)[0]
+        not_before = array_ops.concat([array_ops.ones((batch_size, 1), p.dtype), 1 - p[:, :-1]], 1)
+        reached = functional_ops.scan(
+            lambda q, now: array_ops.reshape(now[0] * q + now[1], (batch_size,)),
+            [array_ops.transpose(not_before), array_ops.transpose(previous)],
+            array_ops.zeros((batch_size,), p.dtype),
+        )
+        return p * array_ops.transpose(reached)
+    if mode == "parallel":
+        not_before = safe_cumprod(1 - p, axis=1, exclusive=True)
+        ratios = previous / clip_ops.clip_by_value(not_before, 1e-10, 1.0)
+        return p * not_before * math_ops.cumsum(ratios, axis=1)
+    if mode == "hard":
+        p = p * math_ops.cumsum(previous, axis=1)
+        return p * math_ops.cumprod(1 - p, axis=1, exclusive=True)
+    raise ValueError("mode must be 'recursive', 'parallel', or 'hard'.")
+
+
+def _monotonic_probability_fn(score, previous_alignments, sigmoid_noise, mode, seed=None):
+    """Alignments from scores, to which normal noise is added."""
+    if sigmoid_noise > 0:
+        noise = random_ops.random_normal(array_ops.shape(score), dtype=score.dtype, seed=seed)
+        score = score + sigmoid_noise * noise
+    p_choose_i = math_ops.cast(score > 0, score.dtype) if mode == "hard" else math_ops.sigmoid(score)
+    return monotonic_attention(p_choose_i, previous_alignments, mode)
+
+
+class _BaseMonotonicAttentionMechanism(_BaseAttentionMechanism):
+    """A monotonic attention: its scores have a learned bias, and it begins at the first part of the
+    memory."""
+
+    _scope = None
+
+    def __init__(
+        self,
+        query_layer,
+        memory_layer,
+        memory,
+        memory_sequence_length,
+        score_mask_value,
+        sigmoid_noise,
+        sigmoid_noise_seed,
+        score_bias_init,
+        mode,
+        name,
+    ):
+        super().__init__(
+            query_layer=query_layer,
+            memory_layer=memory_layer,
+            memory=memory,
+            probability_fn=functools.partial(
+                _monotonic_probability_fn, sigmoid_noise=sigmoid_noise, mode=mode, seed=sigmoid_noise_seed
+            ),
+            memory_sequence_length=memory_sequence_length,
+            score_mask_value=score_mask_value,
+            name=name,
+        )
+        self._score_bias_init = score_bias_init
+        self._name = name
+
+    def initial_alignments(self, batch_size, dtype):
+        first = array_ops.zeros((batch_size,), dtype=dtypes.int32)
+        return array_ops.one_hot(first, self._alignments_size, dtype=dtype)
+
+    def _score(self, query):
+        raise NotImplementedError
+
+    def __call__(self, query, state):
+        with variable_scope.variable_scope(None, self._scope, [query]):
+            score = self._score(query)
+            score = score + variable_scope.get_variable(
+                "attention_score_bias",
+                dtype=query.dtype,
+                initializer=init_ops.constant_initializer(self._score_bias_init, dtype=query.dtype),
+                shape=(),
+            )
+        alignments = self._probability_fn(score, state)
+        return alignments, alignments
+
+
+class BahdanauMonotonicAttention(_BaseMonotonicAttentionMechanism):
+    """A monotonic attention with BahdanauAttention's scores.
+
+    sigmoid_noise: the standard deviation of noise that makes the scores large while training. mode: as that
+    of monotonic_attention.
+    """
+
+    _scope = "bahdanau_monotonic_attention"
+
+    def __init__(
+        self,
+        num_units,
+        memory,
+        memory_sequence_length=None,
+        normalize=False,
+        score_mask_value=None,
+        sigmoid_noise=0.0,
+        sigmoid_noise_seed=None,
+        score_bias_init=0.0,
+        mode="parallel",
+        dtype=None,
+        name="BahdanauMonotonicAttention",
+    ):
+        dtype = dtype or dtypes.float32
+        super().__init__(
+            layers_core.Dense(num_units, name="query_layer", use_bias=False, dtype=dtype),
+            layers_core.Dense(num_units, name="memory_layer", use_bias=False, dtype=dtype),
+            memory,
+            memory_sequence_length,
+            score_mask_value,
+            sigmoid_noise,
+            sigmoid_noise_seed,
+            score_bias_init,
+            mode,
+            name,
+        )
+        self._num_units = num_units
+        self._normalize = normalize
+
+    def _score(self, query):
+        return _bahdanau_score(self.query_layer(query), self._keys, self._num_units, self._normalize)
+
+
+class LuongMonotonicAttention(_BaseMonotonicAttentionMechanism):
+    """A monotonic attention with LuongAttention's scores."""
+
+    _scope = "luong_monotonic_attention"
+
+    def __init__(
+        self,
+        num_units,
+        memory,
+        memory_sequence_length=None,
+        scale=False,
+        score_mask_value=None,
+        sigmoid_noise=0.0,
+        sigmoid_noise_seed=None,
+        score_bias_init=0.0,
+        mode="parallel",
+        dtype=None,
+        name="LuongMonotonicAttention",
+    ):
+        super().__init__(
+            None,
+            layers_core.Dense(num_units, name="memory_layer", use_bias=False, dtype=dtype or dtypes.float32),
+            memory,
+            memory_sequence_length,
+            score_mask_value,
+            sigmoid_noise,
+            sigmoid_noise_seed,
+            score_bias_init,
+            mode,
+            name,
+        )
+        self._num_units = num_units
+        self._scale = scale
+
+    def _score(self, query):
+        return _luong_score(query, self._keys, self._scale)
 
 
 def hardmax(logits, name=None):

@@ -21,6 +21,7 @@ __all__ = [
     "SampleEmbeddingHelper",
     "CustomHelper",
     "ScheduledEmbeddingTrainingHelper",
+    "ScheduledOutputTrainingHelper",
     "InferenceHelper",
 ]
 
@@ -117,6 +118,15 @@ class CustomHelper(Helper):
             return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
+def _unstack_ta(tensor):
+    """A TensorArray of the tensor's parts along the first dimension."""
+    return tensor_array_ops.TensorArray(
+        dtype=tensor.dtype,
+        size=array_ops.shape(tensor)[0],
+        element_shape=tensor.get_shape()[1:],
+    ).unstack(tensor)
+
+
 class TrainingHelper(_IdHelper):
     """The inputs are given: [batch, time, ...], or [time, batch, ...] if `time_major`."""
 
@@ -127,14 +137,7 @@ class TrainingHelper(_IdHelper):
             if not time_major:
                 inputs = nest.map_structure(rnn._transpose_batch_time, inputs)
 
-            def unstacked(tensor):
-                return tensor_array_ops.TensorArray(
-                    dtype=tensor.dtype,
-                    size=array_ops.shape(tensor)[0],
-                    element_shape=tensor.get_shape()[1:],
-                ).unstack(tensor)
-
-            self._input_tas = nest.map_structure(unstacked, inputs)
+            self._input_tas = nest.map_structure(_unstack_ta, inputs)
             self._sequence_length = ops.convert_to_tensor(sequence_length, name="sequence_length")
             if self._sequence_length.get_shape().ndims != 1:
                 raise ValueError(
@@ -181,7 +184,8 @@ def _embedder(embedding):
 
 
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
-    """With `sampling_probability` an input is the embedding of a sample of the last output (Bengio et al. 2015)."""
+    """With `sampling_probability` an input is the embedding of a sample of the last output (Bengio et al.
+    2015)."""
 
     def __init__(
         self,
@@ -228,6 +232,73 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
                 return array_ops.where(is_sampled, embedded, given)
 
             next_inputs = control_flow_ops.cond(math_ops.reduce_all(finished), lambda: given, mixed)
+            return finished, next_inputs, state
+
+
+class ScheduledOutputTrainingHelper(TrainingHelper):
+    """With `sampling_probability` an input is the last output, or next_inputs_fn of it.
+
+    auxiliary_inputs: tensors that follow each input, sampled or given, in its last dimension. Samples say
+    whether the output is the input.
+    """
+
+    def __init__(
+        self,
+        inputs,
+        sequence_length,
+        sampling_probability,
+        time_major=False,
+        seed=None,
+        next_inputs_fn=None,
+        auxiliary_inputs=None,
+        name=None,
+    ):
+        given = [inputs, auxiliary_inputs, sampling_probability]
+        with ops.name_scope(name, "ScheduledOutputTrainingHelper", given):
+            self._sampling_probability = ops.convert_to_tensor(
+                sampling_probability, name="sampling_probability"
+            )
+            if self._sampling_probability.get_shape().ndims not in (0, 1):
+                raise ValueError(
+                    "sampling_probability must be either a scalar or a vector. "
+                    f"saw shape: {self._sampling_probability.get_shape()}"
+                )
+            self._auxiliary_input_tas = None
+            if auxiliary_inputs is not None:
+                inputs = ops.convert_to_tensor(inputs, name="inputs")
+                auxiliary_inputs = ops.convert_to_tensor(auxiliary_inputs, name="auxiliary_inputs")
+                inputs = array_ops.concat((inputs, auxiliary_inputs), -1)
+                if not time_major:
+                    auxiliary_inputs = rnn._transpose_batch_time(auxiliary_inputs)
+                self._auxiliary_input_tas = _unstack_ta(auxiliary_inputs)
+            self._seed = seed
+            self._next_inputs_fn = next_inputs_fn
+            super().__init__(inputs, sequence_length, time_major=time_major, name=name)
+
+    def sample(self, time, outputs, state, name=None):
+        with ops.name_scope(name, "ScheduledOutputTrainingHelperSample", [time, outputs, state]):
+            drawn = random_ops.random_uniform([self.batch_size], seed=self._seed)
+            return math_ops.cast(drawn < self._sampling_probability, dtypes.int32)
+
+    def _sampled_inputs(self, time, outputs):
+        sampled = outputs if self._next_inputs_fn is None else self._next_inputs_fn(outputs)
+        if self._auxiliary_input_tas is None:
+            return sampled
+        return array_ops.concat((sampled, self._auxiliary_input_tas.read(time + 1)), -1)
+
+    def next_inputs(self, time, outputs, state, sample_ids, name=None):
+        given = [time, outputs, state, sample_ids]
+        with ops.name_scope(name, "ScheduledOutputTrainingHelperNextInputs", given):
+            finished, base, state = super().next_inputs(time=time, outputs=outputs, state=state, name=name)
+            is_sampled = math_ops.cast(sample_ids, dtypes.bool)
+            uses_base = math_ops.logical_or(
+                math_ops.reduce_all(finished), math_ops.logical_not(math_ops.reduce_any(is_sampled))
+            )
+            next_inputs = control_flow_ops.cond(
+                uses_base,
+                lambda: base,
+                lambda: array_ops.where(is_sampled, self._sampled_inputs(time, outputs), base),
+            )
             return finished, next_inputs, state
 
 
