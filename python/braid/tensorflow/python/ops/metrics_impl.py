@@ -520,6 +520,7 @@ def _confusion_matrix_at_thresholds(labels, predictions, thresholds, weights=Non
     for include in includes:
         if include not in all_includes:
             raise ValueError(f"Invalid key: {include}.")
+    predictions = ops.convert_to_tensor(predictions)
     with ops.control_dependencies(
         [
             check_ops.assert_greater_equal(
@@ -906,7 +907,8 @@ def _at_k_name(name, k=None, class_id=None):
 
 
 def _select_class_id(ids, selected_id):
-    """The ids that are `selected_id`, as a SparseTensor of the shape of `ids` with a last size that holds them."""
+    """The ids that are `selected_id`, as a SparseTensor of the shape of `ids` with a last size that holds
+    them."""
     ids = sparse_tensor.convert_to_tensor_or_sparse_tensor(ids)
     if isinstance(ids, sparse_tensor.SparseTensor):
         return sparse_ops.sparse_retain(ids, math_ops.equal(ids.values, selected_id))

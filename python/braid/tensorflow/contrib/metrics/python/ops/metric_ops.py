@@ -1,5 +1,8 @@
 """streaming_accuracy and its kind, whose first argument is the predictions."""
 
+from braid.tensorflow.contrib.metrics.python.ops import curve_ops
+from braid.tensorflow.contrib.metrics.python.ops.curve_ops import *  # noqa: F401,F403
+from braid.tensorflow.contrib.metrics.python.ops.curve_ops import _next_array_size  # noqa: F401
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
@@ -11,11 +14,11 @@ from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.ops import variable_scope
 
 __all__ = [
+    *curve_ops.__all__,
     "accuracy",
     "aggregate_metric_map",
     "aggregate_metrics",
     "confusion_matrix",
-    "streaming_concat",
     "streaming_covariance",
     "streaming_pearson_correlation",
     "cohen_kappa",
@@ -63,6 +66,13 @@ confusion_matrix = _confusion_matrix.confusion_matrix_v1
 
 def accuracy(predictions, labels, weights=None, name=None):
     """How often predictions equal labels in this batch."""
+    if not (labels.dtype.is_integer or labels.dtype in (dtypes.bool, dtypes.string)):
+        raise ValueError(f"Labels should have bool, integer, or string dtype, not {labels.dtype!r}")
+    if not labels.dtype.is_compatible_with(predictions.dtype):
+        raise ValueError(
+            "Dtypes of predictions and labels should match. "
+            f"Given: predictions ({predictions.dtype!r}) and labels ({labels.dtype!r})"
+        )
     with ops.name_scope(name, "accuracy", [predictions, labels, weights]):
         is_correct = math_ops.cast(math_ops.equal(predictions, labels), dtypes.float32)
         if weights is None:
@@ -588,45 +598,6 @@ def streaming_pearson_correlation(
             metrics_collections,
             updates_collections,
         )
-
-
-def streaming_concat(
-    values, axis=0, max_size=None, metrics_collections=None, updates_collections=None, name=None
-):
-    """All values so far along an axis, at most `max_size`. Each update writes them all again."""
-    with variable_scope.variable_scope(name, "streaming_concat", (values,)):
-        shape = values.get_shape()
-        if shape.ndims is None:
-            raise ValueError("`values` must have known statically known rank")
-        if not -shape.ndims <= axis < shape.ndims:
-            raise ValueError(f"axis = {axis} not in [0, {shape.ndims})")
-        axis += shape.ndims if axis < 0 else 0
-        sizes = shape.as_list()
-        sizes[axis] = 0
-        if None in sizes:
-            raise ValueError("all dimensions of `values` other than `axis` must be statically known")
-        array = variable_scope.variable(  # of reference type: its shape changes
-            lambda: array_ops.zeros(sizes, values.dtype),
-            trainable=False,
-            collections=[ops.GraphKeys.LOCAL_VARIABLES, ops.GraphKeys.METRIC_VARIABLES],
-            validate_shape=False,
-            use_resource=False,
-            name="array",
-        )
-        joined = array_ops.concat([array, values], axis)
-        if max_size is not None:
-            joined = array_ops.slice(
-                joined,
-                [0] * len(sizes),
-                array_ops.where(
-                    math_ops.equal(math_ops.range(len(sizes)), axis),
-                    math_ops.minimum(array_ops.shape(joined), max_size),
-                    array_ops.shape(joined),
-                ),
-            )
-        update_op = state_ops.assign(array, joined, validate_shape=False)
-        value = array_ops.identity(array, name="value")
-        return metrics_impl._collect(value, update_op.op, metrics_collections, updates_collections)
 
 
 def aggregate_metrics(*value_update_tuples):
