@@ -4,10 +4,11 @@
 
 SOURCE is a source tree of TensorFlow 1.15 or 2.0, or of TensorFlow's estimators 1.15 (the project
 tensorflow/estimator), of which nothing is in this repository. PATTERN is a file below tensorflow/python or
-tensorflow_estimator/python, with * for any characters; without one, those of the parts that Braid has. Each
-file runs in a process of its own. A failure whose test, or whose message, is in differences.txt has its
-reason there; a file that has one is left out. The exit code is 1 when fewer than 95 % of the tests of the
-files that can be imported pass or when failures have no reason. Needs absl-py (pip) in PYTHONPATH.
+tensorflow_estimator, or one of tensorflow/contrib (contrib/layers/*), with * for any characters; without one,
+those of the parts that Braid has. Each file runs in a process of its own. A failure whose test, or whose
+message, is in differences.txt has its reason there; a file that has one is left out. The exit code is 1 when
+fewer than 95 % of the tests of the files that can be imported pass or when failures have no reason. Needs
+absl-py (pip) in PYTHONPATH, and some files of contrib need portpicker.
 
 The tests of graphs use ops of TensorFlow's test library: `ninja -C build/release tensorflow_test_ops` makes a
 module of Python that has them, build/release/tests/tensorflow/_native.abi3.so (--test-ops).
@@ -160,7 +161,7 @@ def _test_files(source):
             name = str(path.relative_to(root))
             if not re.search(r"_test((?!ing)\w*_v[12])?\.py$", name):
                 continue  # a module that tests share
-            if name.startswith("python/") or package == "tensorflow_estimator":
+            if name.startswith(("python/", "contrib/")) or package == "tensorflow_estimator":
                 yield name.removeprefix("python/"), path
 
 

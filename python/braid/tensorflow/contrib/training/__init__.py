@@ -16,7 +16,18 @@ from braid.tensorflow.contrib.training.python.training.evaluation import (  # no
     evaluate_repeatedly,
     get_or_create_eval_step,
 )
+from braid.tensorflow.contrib.training.python.training.feeding_queue_runner import (  # noqa: F401
+    FeedingQueueRunner,
+)
 from braid.tensorflow.contrib.training.python.training.hparam import HParams, parse_values  # noqa: F401
+from braid.tensorflow.contrib.training.python.training.resample import (  # noqa: F401
+    resample_at_rate,
+    weighted_resample,
+)
+from braid.tensorflow.contrib.training.python.training.sampling_ops import (  # noqa: F401
+    rejection_sample,
+    stratified_sample,
+)
 from braid.tensorflow.contrib.training.python.training.training import (  # noqa: F401
     add_gradients_summaries,
     clip_gradient_norms,
@@ -25,6 +36,7 @@ from braid.tensorflow.contrib.training.python.training.training import (  # noqa
     multiply_gradients,
     train,
 )
+from braid.tensorflow.contrib.training.python.training.tuner import Tuner  # noqa: F401
 from braid.tensorflow.python.training.checkpoint_utils import (  # noqa: F401
     checkpoints_iterator,
     wait_for_new_checkpoint,

@@ -1,0 +1,1 @@
+"""The ops of tf.contrib.integrate."""

@@ -1,0 +1,331 @@
+"""Parts of tf.contrib whose values TensorFlow 1.15 has given: optimizers, cells, metrics; and pruning."""
+
+import math
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import braid.tensorflow as tf
+import numpy as np
+from braid.tensorflow.contrib.opt.python.training import sign_decay
+from braid.tensorflow.contrib.training.python.training import sgdr_learning_rate_decay
+
+opt, rnn, metrics = tf.contrib.opt, tf.contrib.rnn, tf.contrib.metrics
+nest = tf.contrib.framework.nest
+
+# w[0, 0], w[1, 0] and w[2, 2] after three steps, with a gradient for all of w, and for rows 1, 2 and 1 again.
+STEPS = {
+    "adamax": ([0.284501, 0.577848, 1.0252], [0.0, 0.577848, 1.0252]),
+    "add_sign": ([0.735699, 0.814989, 0.94714], [0.0, 0.98552, 0.94714]),
+    "power_sign": ([0.823637, 0.876546, 0.964727], [0.0, 1.03754, 0.964727]),
+    "adam_gs": ([0.298414, 0.597256, 1.06718], [0.0, 0.597256, 1.06718]),
+    "lazy_adam_gs": ([0.298414, 0.597256, 1.06718], [0.0, 0.597256, 1.06718]),
+    "reg_adagrad": ([0.217701, 0.511644, 0.948266], [0.0, 0.514338, 0.948266]),
+    "ggt": ([0.164077, 0.414845, 0.832807],),
+    "shampoo": ([0.365166, 0.592612, 0.805142], [0.0, 0.79357, 0.883396]),
+    "shampoo_diagonal": ([0.285029, 0.539173, 0.902466], [0.0, 0.474995, 0.85817]),
+}
+OPTIMIZERS = {
+    "adamax": lambda step: opt.AdaMaxOptimizer(0.1),
+    "add_sign": lambda step: opt.AddSignOptimizer(0.1, sign_decay_fn=sign_decay.get_cosine_decay_fn(4)),
+    "power_sign": lambda step: opt.PowerSignOptimizer(0.1, sign_decay_fn=sign_decay.get_linear_decay_fn(4)),
+    "adam_gs": lambda step: opt.AdamGSOptimizer(step, 0.1),
+    "lazy_adam_gs": lambda step: opt.LazyAdamGSOptimizer(step, 0.1),
+    "reg_adagrad": lambda step: opt.RegAdagradOptimizer(0.1),
+    "ggt": lambda step: opt.GGTOptimizer(0.1, window=2),
+    "shampoo": lambda step: opt.ShampooOptimizer(step, gbar_decay=0.5, learning_rate=0.1, svd_interval=2),
+    "shampoo_diagonal": lambda step: opt.ShampooOptimizer(step, max_matrix_size=2, learning_rate=0.1),
+}
+
+# The number of variables, one of them, the outputs weighted by 1, 2, ..., and the squares of the state.
+CELLS = {
+    "grid": (32, "W_f_0_0", -1.40501, 0.964555),
+    "coupled_grid": (2, "W_f_0_0", -1.11058, 0.384196),
+    "grid_of_both_ways": (8, "bwd/W_t_0_0", 45.4818, 1.41892),
+    "time_frequency": (5, "W_0", 0.562362, 0.684808),
+    "groups": (7, "projection/kernel", 0.500445, 0.478174),
+    "independent": (3, "kernel_u", 1.17902, 1.33339),
+    "independent_lstm": (3, "kernel_w", -0.600324, 0.740716),
+    "independent_gru": (6, "candidate/kernel", 3.32248, 0.917845),
+}
+MAKE_CELL = {
+    "grid": lambda: rnn.GridLSTMCell(
+        2,
+        use_peepholes=True,
+        feature_size=2,
+        frequency_skip=1,
+        num_frequency_blocks=[2, 1],
+        start_freqindex_list=[0, 2],
+        end_freqindex_list=[3, 4],
+        cell_clip=1.5,
+    ),
+    "coupled_grid": lambda: rnn.GridLSTMCell(
+        2,
+        share_time_frequency_weights=True,
+        couple_input_forget_gates=True,
+        feature_size=2,
+        frequency_skip=2,
+        num_frequency_blocks=[2],
+        state_is_tuple=False,
+    ),
+    "grid_of_both_ways": lambda: rnn.BidirectionalGridLSTMCell(
+        2, feature_size=2, frequency_skip=1, num_frequency_blocks=[3], backward_slice_offset=1
+    ),
+    "time_frequency": lambda: rnn.TimeFreqLSTMCell(2, use_peepholes=True, feature_size=2, frequency_skip=2),
+    "groups": lambda: rnn.GLSTMCell(4, number_of_groups=2, num_proj=2),
+    "independent": lambda: rnn.IndRNNCell(3),
+    "independent_lstm": lambda: rnn.IndyLSTMCell(3),
+    "independent_gru": lambda: rnn.IndyGRUCell(3),
+}
+
+
+class ValuesTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+
+    def _after_three_steps(self, make, by_rows, use_resource):
+        with tf.Graph().as_default(), tf.Session() as session:
+            start = np.arange(12, dtype="f").reshape(4, 3) / 10
+            w = tf.get_variable("w", initializer=start, use_resource=use_resource)
+            step = tf.train.get_or_create_global_step()
+            loss = tf.reduce_sum(tf.square((tf.gather(w, [1, 2, 1]) if by_rows else w) - 1))
+            op = make(step).minimize(loss, global_step=step)
+            session.run(tf.global_variables_initializer())
+            for _ in range(3):
+                session.run(op)
+            value = session.run(w)
+        return [value[0, 0], value[1, 0], value[2, 2]]
+
+    def test_optimizers_make_the_steps_of_1_15(self):
+        for name, wanted in STEPS.items():
+            for by_rows, values in zip((False, True), wanted):
+                for use_resource in (False, True):
+                    with self.subTest(name, by_rows=by_rows, use_resource=use_resource):
+                        found = self._after_three_steps(OPTIMIZERS[name], by_rows, use_resource)
+                        np.testing.assert_allclose(found, values, rtol=4e-5, atol=1e-6)
+
+    def test_cells_have_the_values_and_variables_of_1_15(self):
+        for name, (number, variable, output, squares) in CELLS.items():
+            with self.subTest(name), tf.Graph().as_default(), tf.Session() as session:
+                cell = MAKE_CELL[name]()
+                x = tf.constant(np.sin(np.arange(8, dtype="f")).reshape(2, 4))
+                state = tf.zeros([2, 8]) if name == "time_frequency" else cell.zero_state(2, tf.float32)
+                y, state = cell(x, nest.map_structure(lambda t: t + 0.1, state))
+                made = tf.global_variables()
+                self.assertEqual(number, len(made))
+                self.assertIn(variable, [v.op.name.partition("/")[2] for v in made])
+                for i, v in enumerate(made):
+                    shape = v.shape.as_list()
+                    v.load(
+                        0.5 * np.cos(np.arange(np.prod(shape), dtype="f") * (i + 1)).reshape(shape), session
+                    )
+                weights = np.arange(1, 1 + int(y.shape[1]), dtype="f")
+                parts = [tf.reduce_sum(s * s) for s in nest.flatten(state)]
+                found = session.run([tf.reduce_sum(y * weights), tf.add_n(parts)])
+                np.testing.assert_allclose(found, [output, squares], rtol=2e-5)
+
+    def test_areas_and_points_of_curves(self):
+        random = np.random.RandomState(0)
+        truth = random.randint(0, 2, 50)
+        scores = np.clip(truth * 0.3 + random.rand(50) * 0.7, 0, 1).astype("f").round(1).clip(0, 1)
+        w = tf.constant(random.rand(50).astype("f"))
+        labels, scores = tf.constant(truth), tf.constant(scores)
+        is_true = tf.cast(labels, tf.bool)
+        points, update = metrics.streaming_curve_points(labels, scores, num_thresholds=5, curve="PR")
+        at_all, update_all = metrics.precision_recall_at_equal_thresholds(is_true, scores, w, 11)
+        pairs = [
+            metrics.streaming_dynamic_auc(labels, scores),
+            metrics.streaming_dynamic_auc(labels, scores, "PR", weights=w),
+            metrics.auc_with_confidence_intervals(labels, scores, w),
+            metrics.auc_with_confidence_intervals(labels, scores, logit_transformation=False),
+            metrics.precision_at_recall(labels, scores, 0.7),
+            metrics.recall_at_precision(labels, scores, 0.8, w),
+            metrics.recall_at_precision(labels, scores, 0.99, strict_mode=True),
+            metrics.auc_using_histogram(is_true, scores, [0.0, 1.0], 20),
+            (tf.reduce_sum(points * [[1.0, 2.0]]), update),
+            (tf.reduce_sum(at_all.precision) + 2 * tf.reduce_sum(at_all.recall), update_all),
+        ]
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            for _ in range(3):
+                session.run([update for _, update in pairs])
+            values = session.run([value for value, _ in pairs])
+        found = np.concatenate([np.atleast_1d(np.array(v, dtype="d")) for v in values])
+        wanted = [0.884167, 0.943086, 0.898987, 0.811509, 0.948445, 0.884167, 0.835858, 0.932475]
+        wanted += [0.84, 0.963602, 0.6, 0.884167, 11.5303, 24.9462]
+        np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=1e-6)
+
+    def test_values_are_kept_in_an_array_that_grows(self):
+        x = tf.placeholder(tf.float32, [2, None])
+        value, update = metrics.streaming_concat(x, axis=1)
+        first, update_first = metrics.streaming_concat(x, axis=1, max_size=3)
+        all_values = np.arange(14.0).reshape(2, 7)
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            for begin, end in ((0, 2), (2, 2), (2, 7)):
+                session.run([update, update_first], {x: all_values[:, begin:end]})
+                np.testing.assert_array_equal(session.run(value), all_values[:, :end])
+            np.testing.assert_array_equal(session.run(first), all_values[:, :3])
+
+    def test_monotonic_attention(self):
+        p, before = [[0.1, 0.4, 0.7, 0.2]], [[0.5, 0.3, 0.2, 0.0]]
+        attention = tf.contrib.seq2seq.monotonic_attention
+        found = [attention(p, before, mode) for mode in ("recursive", "parallel")]
+        found.append(attention(np.round(p).astype("f"), before, "hard"))
+        memory = tf.ones([2, 5, 3])
+        mechanism = tf.contrib.seq2seq.BahdanauMonotonicAttention(4, memory, [5, 3], normalize=True)
+        cell = tf.contrib.seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(4), mechanism)
+        _, state = cell(tf.ones([2, 4]), cell.zero_state(2, tf.float32))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            soft, parallel, hard, alignments = session.run([*found, state.alignments])
+        np.testing.assert_allclose(soft, [[0.05, 0.3, 0.455, 0.039]], rtol=1e-6)
+        np.testing.assert_allclose(parallel, soft, rtol=1e-6)
+        np.testing.assert_array_equal(hard, [[0, 0, 1, 0]])
+        np.testing.assert_array_equal(alignments[1, 3:], [0, 0])
+        names = [v.op.name.rpartition("/")[2] for v in tf.trainable_variables()]
+        self.assertIn("attention_score_bias", names)
+
+    def test_a_decoder_takes_its_own_outputs_for_inputs(self):
+        inputs = tf.zeros([2, 3, 4])
+        helper = tf.contrib.seq2seq.ScheduledOutputTrainingHelper(
+            inputs, [3, 2], 1.0, next_inputs_fn=lambda y: y + 1, auxiliary_inputs=tf.ones([2, 3, 1])
+        )
+        finished, first = helper.initialize()
+        outputs = tf.fill([2, 4], 5.0)
+        samples = helper.sample(0, outputs, ())
+        _, second, _ = helper.next_inputs(0, outputs, (), samples)
+        with tf.Session() as session:
+            first, samples, second = session.run([first, samples, second])
+        np.testing.assert_array_equal(first[0], [0, 0, 0, 0, 1])
+        np.testing.assert_array_equal(samples, [1, 1])
+        np.testing.assert_array_equal(second[1], [6, 6, 6, 6, 1])
+
+
+class TrainingTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+
+    def test_zero_gradients_of_a_task_leave_the_slots(self):
+        w = tf.get_variable("w", initializer=[1.0, 2.0])
+        on = tf.placeholder(tf.float32, [])
+        wrapped = opt.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(0.1, 0.9))
+        pairs, norm = opt.clip_gradients_by_global_norm(
+            wrapped.compute_gradients(on * tf.reduce_sum(w * [3.0, 4.0])), 2.5
+        )
+        op = wrapped.apply_gradients(pairs)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            self.assertEqual(5.0, session.run([norm, op], {on: 1})[0])
+            session.run(op, {on: 0})
+            value, momentum = session.run([w, wrapped.get_slot(w, "momentum")])
+        np.testing.assert_allclose(value, [0.85, 1.8], rtol=1e-6)
+        np.testing.assert_allclose(momentum, [1.5, 2.0], rtol=1e-6)
+
+    def test_variables_stay_within_a_norm(self):
+        w = tf.get_variable("w", initializer=[[3.0, 4.0], [0.3, 0.4]])
+        plain = tf.train.GradientDescentOptimizer(1.0)
+        op = opt.VariableClippingOptimizer(plain, {w: [1]}, 1.0).minimize(0.0 * tf.reduce_sum(w))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(op)
+            np.testing.assert_allclose(session.run(w), [[0.6, 0.8], [0.3, 0.4]], rtol=1e-6)
+
+    def test_stale_gradients_are_dropped(self):
+        step = tf.train.get_or_create_global_step()
+        w = tf.get_variable("w", initializer=2.0)
+        made = opt.DropStaleGradientOptimizer(tf.train.GradientDescentOptimizer(1.0), 0)
+        pairs = made.compute_gradients(w * 1.0)
+        behind = tf.placeholder_with_default(np.int64(0), [])
+        made._local_step = step - behind
+        op = made.apply_gradients(pairs, step)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            self.assertEqual(0, session.run(op))
+            self.assertEqual(1, session.run(op, {behind: 1}))
+            self.assertEqual([1.0, 1], session.run([w, step]))
+
+    def test_a_worker_sends_the_mean_of_its_gradients(self):
+        getter = opt.AGNCustomGetter("/job:localhost/task:0")
+        with tf.variable_scope("", custom_getter=getter):
+            w = tf.get_variable("w", initializer=10.0)
+        step = tf.train.get_or_create_global_step()
+        made = opt.AGNOptimizer(tf.train.GradientDescentOptimizer(1.0), 1, getter, communication_period=2)
+        op = made.minimize(w * 3.0, global_step=step)
+        shared = next(v for v in tf.global_variables() if v.op.name == "global_center_variable/w")
+        hook = made.make_session_run_hook(True, 0)
+        hook.begin()
+        with tf.Session() as session:
+            session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            hook.after_create_session(session, None)
+            session.run(op)
+            self.assertEqual([7.0, 10.0, 0], session.run([w, shared, step]))
+            session.run(op)
+            self.assertEqual([7.0, 7.0, 1], session.run([w, shared, step]))
+
+    def test_rates_with_warm_restarts(self):
+        decay = sgdr_learning_rate_decay.sgdr_decay
+        rates = [decay(0.4, step, 4, 2.0, 0.5) for step in (0, 2, 4, 8)]
+        with tf.Session() as session:
+            np.testing.assert_allclose(session.run(rates), [0.4, 0.2, 0.2, 0.1], rtol=1e-5)
+
+    def test_examples_are_chosen_by_class_and_by_weight(self):
+        label = tf.random_uniform([], 0, 2, tf.int32, seed=1)
+        (data,), labels = tf.contrib.training.stratified_sample(
+            [tf.cast(label, tf.float32)], label, [0.0, 1.0], 8, init_probs=[0.5, 0.5]
+        )
+        (chosen,), rates = tf.contrib.training.weighted_resample(
+            [tf.range(1000)], tf.constant([0.0, 2.0] * 500), 0.5, seed=3
+        )
+        with tf.Session() as session:
+            session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            coordinator = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(session, coordinator)
+            np.testing.assert_array_equal(np.ones([2, 8]), session.run([data, labels]))
+            coordinator.request_stop()
+            coordinator.join(threads)
+            chosen, rates = session.run([chosen, rates])
+        self.assertTrue((chosen % 2 == 1).all())
+        self.assertTrue(400 < len(chosen) < 600)
+        np.testing.assert_allclose(rates, np.ones(len(chosen)), rtol=1e-4)
+
+    def test_differential_equations(self):
+        t = np.linspace(0.0, 2.0, 5)
+        y, info = tf.contrib.integrate.odeint(lambda y, t: -y * 1.0, [1.0, 2.0], t, full_output=True)
+        fixed = tf.contrib.integrate.odeint_fixed(lambda y, t: -y * 1.0, [1.0, 2.0], t, dt=0.1)
+        with tf.Session() as session:
+            y, fixed, evaluations = session.run([y, fixed, info["num_func_evals"]])
+        wanted = np.exp(-t)[:, None] * [1, 2]
+        np.testing.assert_allclose(y, wanted, rtol=1e-5)
+        np.testing.assert_allclose(fixed, wanted, rtol=1e-5)
+        self.assertEqual(1, evaluations % 6)
+
+    def test_the_smallest_weights_become_zero(self):
+        pruning = tf.contrib.model_pruning
+        x = tf.ones([1, 4])
+        with tf.variable_scope("dense"):
+            y = pruning.masked_fully_connected(x, 4, activation_fn=None, biases_initializer=None)
+        step = tf.train.get_or_create_global_step()
+        hparams = pruning.get_pruning_hparams().parse(
+            "sparsity_function_end_step=2,target_sparsity=0.5,pruning_frequency=1,block_height=2"
+        )
+        made = pruning.Pruning(hparams, global_step=step)
+        update = made.conditional_mask_update_op()
+        weights, (mask,) = tf.trainable_variables()[0], pruning.get_masks()
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            weights.load(np.arange(1.0, 17.0).reshape(4, 4), session)
+            step.load(2, session)
+            session.run(update)
+            np.testing.assert_array_equal(session.run(mask), [[0] * 4] * 2 + [[1] * 4] * 2)
+            np.testing.assert_array_equal(session.run(y), [[22, 24, 26, 28]])
+            constants = tf.graph_util.convert_variables_to_constants(
+                session, tf.get_default_graph().as_graph_def(), [y.op.name]
+            )
+        stripped = pruning.strip_pruning_vars_fn(constants, [y.op.name])
+        self.assertNotIn("dense/fully_connected/mask", [n.name for n in stripped.node])
+        self.assertEqual({"Const", "MatMul"}, {n.op for n in stripped.node} - {"Identity"})
+        self.assertTrue(math.isclose(0.5, made._spec.target_sparsity))
+
+
+if __name__ == "__main__":
+    unittest.main()
