@@ -1,4 +1,7 @@
 // The direct exchange: each member sends its whole tensor to each other member, under one key a pair.
+//
+// The source of a broadcast hears from each other member that this has begun. Otherwise a leader that only
+// sends could end its step before the others ask for the step's id, and these would wait in the next step.
 #include "base/alloc.h"
 #include "ops/control_flow/collective_member.h"
 
@@ -31,6 +34,22 @@ static void received(bd_member *m, int from, int what, braid_tensor *tensor, bra
     bd_tensor_move(&of(m)->values[from], tensor);
 }
 
+#define BEGUN "/begun"
+
+static void has_begun(bd_member *m, int from, int what, braid_tensor *tensor, braid_status *st)
+{
+    (void)m, (void)from, (void)what, (void)tensor, (void)st;
+}
+
+static void say_begun(bd_member *m, const bd_collective_group *group, braid_status *st)
+{
+    braid_tensor nothing = {0};
+    const braid_shape empty = {.rank = 1};
+    if (bd_tensor_init(&nothing, BRAID_BOOL, &empty, st) == BRAID_OK)
+        bd_member_send(m, group, group->source, BEGUN, &nothing, st);
+    bd_tensor_fini(&nothing);
+}
+
 // Whether this member gets a tensor of member `from`.
 static bool hears(const bd_member *m, const bd_collective_group *group, int from)
 {
@@ -45,6 +64,12 @@ static void joined(bd_member *m, const bd_collective_group *group, braid_status 
         bd_tensor_ref(&of(m)->values[m->rank], &m->own);
         for (int to = 0; !st->code && to < m->size; to++)
             if (to != m->rank) bd_member_send(m, group, to, "", &m->own, st);
+    }
+    if (m->kind == BD_COLLECTIVE_BROADCAST) {
+        const bool is_source = bd_tensor_is_set(&m->own);
+        if (!is_source) say_begun(m, group, st);
+        for (int i = 0; is_source && !st->code && i < m->size; i++)
+            if (i != m->rank) bd_member_receive(m, group, i, BEGUN, 0, has_begun);
     }
     for (int i = 0; !st->code && i < m->size; i++)
         if (hears(m, group, i)) bd_member_receive(m, group, i, "", 0, received);
