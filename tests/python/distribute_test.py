@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -179,6 +180,32 @@ class MirroredTest(unittest.TestCase):
             saver.restore(session, path)
             self.assertEqual([v[0] for v in session.run(list(mean.values))], [50.0, 50.0])
 
+    def test_optimizers_of_keras_sum_the_gradients_of_replicas(self):
+        values = []
+        for strategy in (tf.distribute.get_strategy(), self.strategy):
+            with tf.Graph().as_default(), strategy.scope():
+                v, optimizer = tf.Variable(1.0), tf.keras.optimizers.SGD(0.5, momentum=0.9)
+
+                def replica():
+                    number = tf.distribute.get_replica_context().replica_id_in_sync_group
+                    factor = tf.cast(number, tf.float32) * 2 + 1 if strategy is self.strategy else 4.0
+                    return optimizer.minimize(lambda: v * factor, [v])  # 1 + 3 = 4
+
+                step = strategy.group(strategy.experimental_run_v2(replica))
+                with tf.Session(config=_CONFIG) as session:
+                    session.run([v.initializer] + [w.initializer for w in optimizer.weights])
+                    session.run([w.initializer for w in optimizer._hyper.values()])
+                    session.run(step)
+                    session.run(step)
+                    values.append(session.run(list(getattr(v, "values", [v]))))
+        np.testing.assert_allclose(values[1], values[0] * 2, rtol=1e-6)
+
+    def test_a_scope_in_a_scope_makes_one_variable(self):
+        with self.strategy.scope(), self.strategy.scope():
+            v = tf.Variable(1.0)
+        self.assertEqual(len(v.values), 2)
+        self.assertFalse(any(hasattr(copy, "values") for copy in v.values))
+
     def test_estimator(self):
         with tempfile.TemporaryDirectory() as directory:
             for strategy in (self.strategy, None):  # the second goes on from the first's checkpoint
@@ -220,6 +247,44 @@ def run_worker(directory):
     print(json.dumps(hook.value.tolist()))
 
 
+def run_keras_worker(_):
+    """The program of a worker that trains models of Keras: prints losses, metrics and weights."""
+    strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+    results = []
+    for optimizer, normalizes in (
+        (tf.keras.optimizers.SGD(0.1), False),
+        (tf.train.GradientDescentOptimizer(0.1), False),
+        (tf.keras.optimizers.Adam(0.1), True),
+    ):
+        with strategy.scope():
+            start = [tf.keras.initializers.RandomUniform(seed=i) for i in range(2)]
+            layers = [tf.keras.layers.Dense(4, "tanh", input_shape=(3,), kernel_initializer=start[0])]
+            layers += [tf.keras.layers.BatchNormalization()] if normalizes else []
+            layers += [tf.keras.layers.Dense(1, kernel_initializer=start[1], kernel_regularizer="l2")]
+            model = tf.keras.Sequential(layers)
+            model.compile(optimizer, "mse", metrics=["mae", tf.keras.metrics.MeanSquaredError("mse")])
+        model.get_weights()  # the workers have their first values
+        if strategy.num_replicas_in_sync > 1:
+            time.sleep(strategy.extended._rank)  # workers need not come together
+        fits = dict(epochs=2, verbose=0, shuffle=False)
+        history = dict(model.fit(_X[:7], _Y[:7], batch_size=3, validation_data=(_X, _Y), **fits).history)
+        data = tf.data.Dataset.from_tensor_slices((_X, _Y, np.arange(8.0))).repeat().batch(5)
+        weighted = model.fit(data, steps_per_epoch=3, epochs=1, verbose=0).history
+        own = data.with_options(_own_data()) if strategy.num_replicas_in_sync > 1 else data
+        steps = 3 * strategy.num_replicas_in_sync
+        history["own"] = model.fit(own, steps_per_epoch=steps, epochs=1, verbose=0).history["loss"]
+        history["weighted"] = weighted["loss"]
+        history["predicted"] = model.predict(_X).ravel().tolist()
+        results.append([normalizes, history, [w.tolist() for w in model.get_weights()]])
+    print(json.dumps(results, default=float))
+
+
+def _own_data():
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard = False
+    return options
+
+
 class ServerTest(unittest.TestCase):
     def test_a_server_is_the_task_of_tf_config(self):
         start = tf.contrib.distribute.run_standard_tensorflow_server
@@ -238,34 +303,69 @@ class ServerTest(unittest.TestCase):
 class MultiWorkerTest(unittest.TestCase):
     """MultiWorkerMirroredStrategy."""
 
-    def test_two_workers_stay_the_same_and_learn_from_both_halves(self):
-        sockets = [socket.create_server(("localhost", 0)) for _ in range(2)]
-        addresses = [f"localhost:{s.getsockname()[1]}" for s in sockets]
-        for s in sockets:
+    def outputs(self, function, directory="", tasks=(("worker", 0), ("worker", 1))):
+        """What the processes print, in which `function` of this module is the program, of the tasks of a cluster."""
+        sockets = {task: socket.create_server(("localhost", 0)) for task in tasks}
+        cluster = {}
+        for (job, _), s in sockets.items():
+            cluster.setdefault(job, []).append(f"localhost:{s.getsockname()[1]}")
             s.close()
         code = (
             f"import sys; sys.argv = ['x', {os.path.join(os.path.dirname(_PACKAGES), 'bin')!r}]; "
             f"sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r}); "
-            "import distribute_test; distribute_test.run_worker({!r})"
+            f"import distribute_test; distribute_test.{function.__name__}({directory!r})"
         )
-        with tempfile.TemporaryDirectory() as directory:
-            workers = []
-            for i in range(2):
-                task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": i}}
-                workers.append(
-                    subprocess.Popen(
-                        [sys.executable, "-c", code.format(directory)],
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.PIPE,
-                        env={**os.environ, "TF_CONFIG": json.dumps(task), "PYTHONPATH": _PACKAGES},
-                    )
+        processes = []
+        for job, i in tasks:
+            task = {"cluster": cluster, "task": {"type": job, "index": i}}
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", code],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={**os.environ, "TF_CONFIG": json.dumps(task), "PYTHONPATH": _PACKAGES},
                 )
-            outputs = [worker.communicate(timeout=120) for worker in workers]
-            self.assertEqual([worker.returncode for worker in workers], [0, 0], outputs)
-            kernels = [json.loads(out) for out, _ in outputs]
+            )
+        outputs = [process.communicate(timeout=120) for process in processes]
+        self.assertEqual([process.returncode for process in processes], [0] * len(tasks), outputs)
+        return [json.loads(out) if out else None for out, _ in outputs]
+
+    def test_two_workers_stay_the_same_and_learn_from_both_halves(self):
+        with tempfile.TemporaryDirectory() as directory:
+            kernels = self.outputs(run_worker, directory)
             self.assertEqual(kernels[0], kernels[1])
             saved = tf.train.load_variable(directory, "dense/kernel")
         np.testing.assert_allclose(saved.ravel(), [1.0, 2.0, 3.0], atol=0.5)
+
+    def test_models_of_keras_are_those_that_one_process_trains_on_whole_batches(self):
+        tasks = (("ps", 0), ("worker", 0), ("worker", 1))
+        served, first, second = self.outputs(run_keras_worker, tasks=tasks)
+        self.assertIsNone(served)  # a parameter server trains nothing
+        self.assertEqual(first, second)
+        with mock.patch("builtins.print") as printed, tf.Graph().as_default():
+            run_keras_worker("")
+        for one, many in zip(json.loads(printed.call_args[0][0]), first):
+            if one[0]:
+                continue  # a worker normalizes by the examples that it has itself
+            self.assertEqual(one[1].keys(), many[1].keys())
+            for name, values in one[1].items():
+                if name not in ("own", "predicted"):
+                    np.testing.assert_allclose(many[1][name], values, rtol=1e-4, err_msg=name)
+
+    def test_the_first_worker_is_the_chief_of_parameter_servers_too(self):
+        strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy
+        task = {"cluster": {"ps": ["a:1"], "worker": ["b:1", "c:1"]}, "task": {"type": "ps", "index": 0}}
+        with mock.patch.dict(os.environ, TF_CONFIG=json.dumps(task)):
+            self.assertEqual(tf.estimator.RunConfig(train_distribute=strategy()).task_type, "ps")
+
+    def test_layers_of_another_scope_are_refused(self):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        task = {"cluster": {"worker": ["b:1", "c:1"]}, "task": {"type": "worker", "index": 0}}
+        with mock.patch.dict(os.environ, TF_CONFIG=json.dumps(task)):
+            strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+        with strategy.scope():
+            with self.assertRaisesRegex(ValueError, "was not created in the distribution strategy scope"):
+                model.compile("sgd", "mse")
 
     def test_one_worker_changes_nothing(self):
         strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()

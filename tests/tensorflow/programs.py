@@ -178,7 +178,6 @@ PROGRAMS = (
         f"loss = {NUMBER}",
         (0.5, 0.8),
         ps=0,
-        not_run="Braid has no Keras model that is compiled for replicas in several processes",
     ),
     # Long for another reason: its graph has the images as a constant, which graph.pbtxt writes as text.
     Program(

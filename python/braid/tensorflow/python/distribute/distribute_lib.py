@@ -155,6 +155,13 @@ class StrategyV1:
     def update_config_proto(self, config_proto):
         return config_proto
 
+    def _in_multi_worker_mode(self):
+        """Whether replicas of other processes make each step together with this one's."""
+        return False
+
+    def _serve(self):
+        """Ends a process whose task is to serve the others, when these are done."""
+
     @property
     def cluster_resolver(self):
         return getattr(self._extended, "_cluster_resolver", None)
@@ -184,8 +191,11 @@ class StrategyExtendedV1:
         return self._container_strategy_ref
 
     def _creator_scope(self):
-        """The context in which variables are the strategy's."""
-        return contextlib.nullcontext()
+        """The context in which variables are the strategy's: made by _create_variable, if it has one."""
+        graph, creator = ops.get_default_graph(), getattr(self, "_create_variable", None)
+        if creator is None or any(c == creator for _, c in graph._variable_creator_stack):
+            return contextlib.nullcontext()  # a scope in another scope of the strategy
+        return graph._variable_creator_scope(creator)
 
     def _device_scope(self):
         return ops.device(self._device) if self._device else contextlib.nullcontext()

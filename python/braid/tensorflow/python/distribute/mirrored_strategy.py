@@ -145,9 +145,6 @@ class MirroredExtended(distribute_lib.StrategyExtendedV1):
 
     # Variables.
 
-    def _creator_scope(self):
-        return ops.get_default_graph()._variable_creator_scope(self._create_variable)
-
     def _create_variable(self, next_creator, **kwargs):
         """A variable with copies on all devices: made in the first replica, and found in the others."""
         thread = getattr(context._state, "thread", None)

@@ -250,9 +250,7 @@ class RunConfig:
         )
         chief_type = TaskType.MASTER if has_master else TaskType.CHIEF
         strategy = self._values["train_distribute"]
-        has_no_chief = (
-            strategy is not None and strategy.extended.experimental_between_graph and chief_type not in jobs
-        )
+        has_no_chief = strategy is not None and chief_type not in jobs
         task_type, task_id = _task_of(tf_config, self._cluster_spec, None if has_no_chief else chief_type)
         self._task_type, self._task_id = task_type, task_id
         self._is_chief = task_type == chief_type

@@ -305,15 +305,22 @@ def _get_session(op_input_list=()):
         config = protos.ConfigProto()
         if _CPUS[0] > 1:
             config.device_count["CPU"] = _CPUS[0]
-        _SESSION.session = session_module.Session(config=config)
+        make = _WORKERS[0]._make_session if _WORKERS[0] is not None else session_module.Session
+        _SESSION.session = make(config=config)
     return _SESSION.session
 
 
 _CPUS = [1]
+_WORKERS = [None]  # the strategy of several processes, in one of which this is
 
 
 def _need_devices(strategy):
-    """Has sessions that Keras makes from now on have the CPUs of a strategy."""
+    """Has sessions that Keras makes from now on have the CPUs of a strategy, or be on its worker's server."""
+    if strategy._in_multi_worker_mode():
+        if _WORKERS[0] is None:
+            _SESSION.session = None
+        _WORKERS[0] = strategy
+        return
     count = len([device for device in strategy.extended.worker_devices if "CPU" in device.upper()])
     if count > _CPUS[0]:
         _CPUS[0] = count

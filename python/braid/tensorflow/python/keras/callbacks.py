@@ -43,6 +43,8 @@ def configure_callbacks(
         callbacks = [BaseLogger()] + callbacks + [model.history]
         if verbose:
             callbacks.append(ProgbarLogger(count_mode))
+    if model._in_multi_worker_mode() and not model._strategy.extended.should_checkpoint:
+        callbacks = [c for c in callbacks if not getattr(c, "_chief_worker_only", False)]
     result = CallbackList(callbacks)
     result.set_model(getattr(model, "callback_model", None) or model)
     names = model.metrics_names if model._is_compiled else []
@@ -437,6 +439,8 @@ class ModelCheckpoint(Callback):
             self._save(epoch, logs or {})
 
     def _save(self, epoch, logs):
+        if self.model._in_multi_worker_mode() and not self.model._strategy.extended.should_checkpoint:
+            return  # another worker saves the same values
         path = self.filepath.format(epoch=epoch + 1, **logs)
         if self.save_best_only:
             current = logs.get(self.monitor)
@@ -728,6 +732,8 @@ class TensorBoard(Callback):
     and the program's own summaries; 0 for never. write_images: also weights as images. write_grads: also
     histograms of gradients. update_freq: "epoch", "batch", or after how many samples.
     """
+
+    _chief_worker_only = True  # of workers that train together the first writes
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 
+from braid.tensorflow.python.distribute import distribution_strategy_context
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.keras import backend as K
@@ -32,6 +33,7 @@ from braid.tensorflow.python.ops import control_flow_ops
 from braid.tensorflow.python.ops import init_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn
+from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.ops import weights_broadcast_ops
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -98,7 +100,11 @@ class Metric(Layer, metaclass=abc.ABCMeta):
     def add_weight(
         self, name, shape=(), aggregation=None, synchronization=None, initializer=None, dtype=None
     ):
-        """A variable of the metric, of zeros."""
+        """A variable of the metric, of zeros. With workers that train together, of the batches of all."""
+        more = {}
+        if distribution_strategy_context.get_strategy()._in_multi_worker_mode():
+            more["synchronization"] = synchronization or variables.VariableSynchronization.ON_READ
+            more["aggregation"] = aggregation or variables.VariableAggregation.SUM
         return super().add_weight(
             name=name,
             shape=shape,
@@ -106,6 +112,7 @@ class Metric(Layer, metaclass=abc.ABCMeta):
             trainable=False,
             initializer=initializer or "zeros",
             collections=[],
+            **more,
         )
 
     def get_config(self):

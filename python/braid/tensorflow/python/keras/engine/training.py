@@ -4,6 +4,7 @@ compile() builds targets, losses and metrics on the model's outputs. The functio
 and prediction are made at their first use; each runs one batch in Keras' session.
 """
 
+import contextlib
 import inspect
 import itertools
 
@@ -57,15 +58,14 @@ class Model(Network):
         for weights of steps. target_tensors: tensors to use as labels.
         """
         strategy = distribution_strategy_context.get_strategy()
-        self._strategy = strategy if strategy.num_replicas_in_sync > 1 else None
+        across = distribution_strategy_context.in_cross_replica_context()
+        self._strategy = strategy if strategy.num_replicas_in_sync > 1 and across else None
+        if across:
+            strategy._serve()
         if self._strategy is not None:
+            if self._in_multi_worker_mode():
+                self._check_variables()
             K._need_devices(strategy)
-            devices = strategy.extended.worker_devices
-            if len(devices) != strategy.num_replicas_in_sync:
-                raise NotImplementedError(
-                    "Model.compile in the scope of a strategy of several processes: use "
-                    "tf.keras.estimator.model_to_estimator"
-                )
         self.run_eagerly = kwargs.pop("run_eagerly", None)
         kwargs.pop("experimental_run_tf_function", None)
         kwargs.pop("cloning", None)
@@ -103,8 +103,32 @@ class Model(Network):
         if self.outputs is not None:
             self._compile_outputs()
 
-    @trackable.no_automatic_dependency_tracking
+    def _in_multi_worker_mode(self):
+        """Whether several processes train the model together."""
+        strategy = getattr(self, "_strategy", None)
+        return strategy is not None and strategy._in_multi_worker_mode()
+
+    def _scope_of_workers(self):
+        """The strategy's scope, in which what workers do together is built."""
+        return self._strategy.scope() if self._in_multi_worker_mode() else contextlib.nullcontext()
+
+    def _check_variables(self):
+        """ValueError: a variable does not begin with the same value on all workers."""
+        for v in self.weights:
+            if not self._strategy.extended.variable_created_in_scope(v):
+                raise ValueError(
+                    f"Variable ({v}) was not created in the distribution strategy scope of ({self._strategy}). It "
+                    "is most likely due to not all layers or the model or optimizer being created outside the "
+                    "distribution strategy scope. Try to make sure your code looks similar to the following.\n"
+                    "with strategy.scope():\n  model=_create_model()\n  model.compile(...)"
+                )
+
     def _compile_outputs(self):
+        with self._scope_of_workers():
+            self._build_outputs()
+
+    @trackable.no_automatic_dependency_tracking
+    def _build_outputs(self):
         """Builds targets, losses and metrics. Weights of examples are added when they are first given."""
         names = self.output_names
         if isinstance(self.loss, dict) and self.loss:
@@ -195,6 +219,7 @@ class Model(Network):
         self._weighted = weighted
         self._functions = {}
         total = None
+        share = self._share_of_loss()
         loss_metrics = iter(self._output_loss_metrics)
         self._metric_tensors, self._metric_names, self._metric_objects = [], [], []
         with K.name_scope("loss"):
@@ -214,6 +239,8 @@ class Model(Network):
                     value = losses_utils.reduce_weighted_loss(
                         value, losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
                     )
+                if share is not None and not _is_sum(endpoint.loss):
+                    value = value * math_ops.cast(share, value.dtype)
                 value = weight * value
                 total = value if total is None else total + value
             custom = self.get_losses_for(None) + self.get_losses_for(self.inputs)
@@ -222,8 +249,14 @@ class Model(Network):
                 raise ValueError("The model cannot be compiled because it has no loss to optimize.")
             if custom:
                 extra = math_ops.add_n([math_ops.reduce_sum(math_ops.cast(c, K.floatx())) for c in custom])
+                if share is not None:
+                    extra = extra * math_ops.cast(share, extra.dtype)
                 total = extra if total is None else total + extra
-        self.total_loss = total
+        self.total_loss = self._logged_loss = total
+        if self._in_multi_worker_mode():
+            self._logged_loss = self._strategy.extended.reduce_to(
+                distribution_reduce.ReduceOp.SUM, total, None
+            )
         with K.name_scope("metrics"):
             for endpoint, obj, use_weights in self._metric_plan:
                 mask = getattr(endpoint.output, "_keras_mask", None)
@@ -239,6 +272,24 @@ class Model(Network):
                 self._metric_names.append(obj.name)
                 self._metric_objects.append(obj)
                 self._metric_tensors.append(tensor)
+
+    def _share_of_loss(self):
+        """What this process' mean over its batch is to be multiplied by, before replicas add up their losses.
+
+        Workers have different parts of a batch, and different numbers of examples if it cannot be divided.
+        None where nothing is added up. See _updates_of_replicas for the replicas of one process.
+        """
+        strategy = distribution_strategy_context.get_strategy()
+        if self._in_multi_worker_mode():
+            output = next((e.output for e in self._endpoints if e.loss is not None), self.outputs[0])
+            size = math_ops.cast(K.shape(output)[0], K.floatx())
+            whole = strategy.extended.reduce_to(distribution_reduce.ReduceOp.SUM, size, None)
+            return array_ops.stop_gradient(math_ops.div_no_nan(size, whole))
+        if strategy.num_replicas_in_sync == 1 or distribution_strategy_context.in_cross_replica_context():
+            return None
+        # In the replica of an Estimator, whose loss an optimizer of tf.train does not divide once more.
+        ops.get_default_graph()._last_loss_reduction = "weighted_sum"
+        return 1.0 / strategy.num_replicas_in_sync
 
     def _temporal(self, endpoint):
         return self._sample_weight_modes[self.output_names.index(endpoint.name)] == "temporal"
@@ -480,7 +531,7 @@ class Model(Network):
     def _function(self, kind, weighted):
         """The function for "train", "test" or "predict"."""
         if kind != "predict" and weighted and not self._weighted:
-            with self.outputs[0].graph.as_default():
+            with self.outputs[0].graph.as_default(), self._scope_of_workers():
                 self._build_total_loss(weighted=True)
         if kind == "train" and len(self._collected_trainable_weights) != len(self.trainable_weights):
             logging.log_first_n(
@@ -490,7 +541,7 @@ class Model(Network):
                 1,
             )
         if kind not in self._functions:
-            with self.outputs[0].graph.as_default():
+            with self.outputs[0].graph.as_default(), self._scope_of_workers():
                 self._functions[kind] = getattr(self, f"_make_{kind}")()
         return self._functions[kind]
 
@@ -514,7 +565,7 @@ class Model(Network):
         with K.name_scope("training"):
             self.train_function = K.function(
                 self._feeds() + self._phase(),
-                [self.total_loss] + self._metric_tensors,
+                [self._logged_loss] + self._metric_tensors,
                 updates=updates,
                 name="train_function",
                 **self._run_kwargs,
@@ -523,10 +574,13 @@ class Model(Network):
 
     def _train_updates(self):
         """The ops that make a step."""
-        if self._strategy is not None:
+        if self._strategy is not None and not self._in_multi_worker_mode():
             with self._strategy.scope():
                 return self._updates_of_replicas()
-        return self.optimizer.get_updates(loss=self.total_loss, params=self._collected_trainable_weights)
+        args = self.total_loss, self._collected_trainable_weights
+        if self._strategy is None:
+            return self.optimizer.get_updates(*args)
+        return self._strategy.extended.call_for_each_replica(self.optimizer.get_updates, args)
 
     def _updates_of_replicas(self):
         """The ops that make a step of replicas, each of which has a part of the batch.
@@ -563,7 +617,7 @@ class Model(Network):
                     value = losses_utils.reduce_weighted_loss(
                         value, losses_utils.ReductionV2.SUM_OVER_BATCH_SIZE
                     )
-                if reduction != losses_utils.ReductionV2.SUM:
+                if not _is_sum(endpoint.loss):
                     value = value * math_ops.cast(share, value.dtype)
                 total = total + factor * value
             for loss in self.get_losses_for(inputs):
@@ -584,7 +638,7 @@ class Model(Network):
         return [self.optimizer.apply_across_replicas(self._strategy, list(zip(reduced, params)))]
 
     def _layer_updates(self):
-        if self._strategy is not None:
+        if self._strategy is not None and not self._in_multi_worker_mode():
             return list(self._replica_updates)
         mine = {id(u) for m in self._metric_objects for u in m._updates}
         now = [(layer, layer._trainable) for layer, _ in self._compiled_trainable]
@@ -601,7 +655,7 @@ class Model(Network):
         with K.name_scope("evaluation"):
             self.test_function = K.function(
                 self._feeds() + self._phase(),
-                [self.total_loss] + self._metric_tensors,
+                [self._logged_loss] + self._metric_tensors,
                 updates=self.state_updates,
                 name="test_function",
                 **self._run_kwargs,
@@ -946,6 +1000,8 @@ class Model(Network):
         else:
             self._ready(x, y=y)
             inputs, targets, weights = self._standardize_user_data(x, y, sample_weight, class_weight)
+            if self._in_multi_worker_mode():
+                inputs, targets, weights = training_utils.part_of_worker(self, inputs, targets, weights)
         values = self._run(kind, inputs, targets, weights)
         if reset_metrics:
             self.reset_metrics()
@@ -1103,6 +1159,11 @@ class _Endpoint:
             if getattr(losses_module, getattr(fn, "__name__", ""), None) is None:
                 return None
         return shape
+
+
+def _is_sum(loss):
+    """Whether a loss is the sum over the examples, not their mean."""
+    return getattr(loss, "reduction", None) == losses_utils.ReductionV2.SUM
 
 
 def _call_metric(obj, endpoint, mask, sample_weight):

@@ -438,12 +438,42 @@ def infer_steps_for_dataset(dataset, steps, steps_name="steps"):
     return size if size >= 0 else None
 
 
+def _is_sharded(dataset):
+    """Whether workers are to share out a dataset, which is the same on all of them."""
+    from braid.tensorflow.python.data.ops import dataset_options
+
+    options = dataset.options().experimental_distribute
+    return options.auto_shard and options.auto_shard_policy != dataset_options.AutoShardPolicy.OFF
+
+
+def part_of_worker(model, inputs, targets, weights, rank=None):
+    """The rows of a batch, as lists of values, that this worker computes; those of `rank` if it is given."""
+    context = model._strategy.extended._input_context()
+    count = context.num_input_pipelines
+    rank = context.input_pipeline_id if rank is None else rank
+    lists = [list(inputs), list(targets), list(weights or ())]
+    symbolic = [(values, i) for values in lists for i, v in enumerate(values) if is_tensor(v)]
+    if symbolic:
+        fetched = K.get_session().run([values[i] for values, i in symbolic])
+        for (values, i), value in zip(symbolic, fetched):
+            values[i] = value
+    size = next(batch_values.shape_of(v)[0] for values in lists for v in values if v is not None)
+    part = slice(size * rank // count, size * (rank + 1) // count)
+    inputs, targets, parts = (
+        [None if v is None else batch_values.rows(v, part) for v in values] for values in lists
+    )
+    return inputs, targets, parts if weights else weights
+
+
 class Batches:
     """What a training loop takes from: batches of arrays, a Dataset, a Sequence or a generator.
 
     Iterating gives (inputs, targets, weights or None, number of examples, what is logged as the size).
     `steps` is None where it is not known; `steps_name` is the argument that says it. `samples`: the number of
     examples of arrays that are taken in batches.
+
+    Each of several workers gets its rows of a batch to train and evaluate on; of a dataset with options that
+    say that it is the worker's own, all rows, one part after another.
     """
 
     exhausted = False
@@ -457,6 +487,11 @@ class Batches:
         self._next = self._source = self._enqueuer = None
         self.samples, self.steps = None, steps
         self.is_dataset = is_dataset(x)
+        # How many parts a batch has, of which this worker takes one or all.
+        self._parts, self._takes_all = 1, False
+        if what != "predict" and model._in_multi_worker_mode():
+            self._parts = model._strategy.extended._input_context().num_input_pipelines
+            self._takes_all = self.is_dataset and not _is_sharded(x)
         if self.is_dataset or is_iterator(x):
             if y is not None:
                 raise ValueError(
@@ -473,6 +508,8 @@ class Batches:
             if self.is_dataset:
                 self._endless = steps is not None and what == "train"
                 self.steps = infer_steps_for_dataset(x, steps, self._steps_name)
+                if steps is None and self.steps is not None and self._takes_all:
+                    self.steps *= self._parts
             elif steps is None:
                 raise ValueError(
                     "When using a Dataset iterator as input to a model, you should specify the "
@@ -527,6 +564,15 @@ class Batches:
         return self.samples is not None
 
     def __iter__(self):
+        if self._parts == 1 or self._takes_all:
+            return self._whole()
+        return self._own_parts()
+
+    def _own_parts(self):
+        for inputs, targets, weights, share, size in self._whole():
+            yield *part_of_worker(self._model, inputs, targets, weights), share, size
+
+    def _whole(self):
         if self.samples is not None:
             return self._of_arrays()
         if self.is_dataset or is_iterator(self._x):
@@ -626,9 +672,12 @@ class Batches:
                 if self.steps is not None or not self.is_dataset:
                     self._ran_out("dataset" if self.is_dataset else "iterator")
                 return
-            done += 1
-            inputs, targets, weights = self._split(value, checked=False)
-            yield inputs, targets, weights, 1, 1
+            batch = self._split(value, checked=False)
+            parts = range(self._parts) if self._takes_all else ()
+            for part in [part_of_worker(self._model, *batch, rank=i) for i in parts] or [batch]:
+                if self.steps is None or done < self.steps:
+                    done += 1
+                    yield *part, 1, 1
 
     def _split(self, value, checked=True):
         """(inputs, targets, weights) of what a generator or a dataset gave."""

@@ -6,6 +6,8 @@ they belong to. A step is one op, after which `iterations` is one more.
 
 import abc
 
+from braid.tensorflow.python.distribute import distribution_strategy_context
+from braid.tensorflow.python.distribute import reduce_util
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.keras import backend
@@ -116,8 +118,16 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
         return grads
 
     def apply_gradients(self, grads_and_vars, name=None):
-        """An op that makes a step with these gradients."""
+        """An op that makes a step with these gradients; with the sums of those of all replicas."""
         grads_and_vars = _with_gradients(grads_and_vars)
+        if distribution_strategy_context.get_strategy().num_replicas_in_sync > 1:
+            replica = distribution_strategy_context.get_replica_context()
+            if replica is None:
+                raise RuntimeError(
+                    "`apply_gradients() cannot be called in cross-replica context. Use "
+                    "`tf.distribute.Strategy.experimental_run_v2` to enter replica context."
+                )
+            return replica.merge_call(self._apply_summed, args=(tuple(grads_and_vars), name))
         var_list = [v for _, v in grads_and_vars]
         with ops.name_scope(self._name):
             with ops.init_scope():
@@ -133,7 +143,12 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
                 with ops.control_dependencies([control_flow_ops.group(*updates)]):
                     return self.iterations.assign_add(1).op
 
-    def apply_across_replicas(self, strategy, grads_and_vars):
+    def _apply_summed(self, strategy, grads_and_vars, name):
+        sums = strategy.extended.batch_reduce_to(reduce_util.ReduceOp.SUM, grads_and_vars)
+        pairs = [(grad, var) for grad, (_, var) in zip(sums, grads_and_vars)]
+        return self.apply_across_replicas(strategy, pairs, name)
+
+    def apply_across_replicas(self, strategy, grads_and_vars, name=None):
         """An op that makes a step with gradients of all replicas together, on the copies of each variable."""
         grads_and_vars = _with_gradients(grads_and_vars)
         var_list = [v for _, v in grads_and_vars]
@@ -142,7 +157,7 @@ class OptimizerV2(trackable.Trackable, metaclass=abc.ABCMeta):
             self._create_hypers()
             self._create_slots(var_list)
             self._prepare(var_list)
-            with ops.name_scope(self._name):
+            with ops.name_scope(name or self._name):
                 updates = []
                 for grad, var in grads_and_vars:
                     with ops.name_scope("update_" + var.op.name):
