@@ -131,6 +131,14 @@ class ApiTest(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "tf.Session"):
             tf.function(lambda: None)
 
+    def test_ops_of_tpus_are_refused_when_they_are_called(self):
+        from braid.tensorflow.contrib.tpu.python.ops import tpu_ops
+
+        with self.assertRaisesRegex(NotImplementedError, "tpu_ops.tpu_replicated_input: there are no TPUs"):
+            tpu_ops.tpu_replicated_input([0, 1])
+        with tf.Graph().as_default(), tf.Session() as session:
+            self.assertEqual(session.run(tpu_ops.cross_replica_sum(tf.constant(3))), 3)
+
     def test_each_name_of_1_15_that_is_not_there_says_what_to_do(self):
         absent = [n for n in missing.names_of_1_15() if n not in _api.NAMES and not n.startswith("raw_ops.")]
         self.assertEqual([n for n in absent if missing.refusal(n) is None], [])

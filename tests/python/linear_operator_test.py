@@ -202,6 +202,19 @@ class LinearOperatorTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "Expected argument to have dtype"):
             _full(_SQUARE).matmul(tf.ones([3, 1]))
 
+    def test_operators_of_programs_check_their_arguments(self):
+        class Right(linalg.LinearOperatorFullMatrix):
+            def matmul_right(self, x):
+                with self._name_scope("matmul_right"):
+                    self._check_input_dtype(x)
+                    return tf.matmul(x, self._matrix)
+
+        operator = Right([[1.0, 2.0], [0.0, 1.0]])
+        with tf.Session() as session:
+            np.testing.assert_array_equal(session.run(operator.matmul_right(tf.ones([1, 2]))), [[1, 3]])
+        with self.assertRaisesRegex(TypeError, "Expected argument to have dtype .*float32"):
+            operator.matmul_right(tf.ones([1, 2], tf.float64))
+
     def test_a_program_registers_rules_for_its_own_operators(self):
         from braid.tensorflow.python.ops.linalg import linear_operator_algebra as algebra
 

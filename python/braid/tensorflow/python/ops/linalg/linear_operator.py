@@ -240,11 +240,17 @@ class LinearOperator(module.Module):
 
     # Products.
 
+    def _check_input_dtype(self, arg):
+        """TypeError: an argument has another type. Operators of programs call it, too."""
+        if arg.dtype.base_dtype != self.dtype:
+            raise TypeError(
+                f"Expected argument to have dtype {self.dtype}.  Found: {arg.dtype} in tensor {arg}"
+            )
+
     def _argument(self, x, name, dimension, index):
         """An argument as a tensor. TypeError, ValueError: its type, or its size at `index`, do not fit."""
         x = ops.convert_to_tensor(x, name=name)
-        if x.dtype.base_dtype != self.dtype:
-            raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {x.dtype} in tensor {x}")
+        self._check_input_dtype(x)
         dimension.assert_is_compatible_with(tensor_shape.dimension_at_index(x.shape, index))
         return x
 

@@ -1,0 +1,1 @@
+"""A former place of tensorflow.python.tpu.ops."""
