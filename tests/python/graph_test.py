@@ -87,8 +87,22 @@ class ElementsTest(GraphTest):
             bool(a)
         with self.assertRaises(TypeError):
             list(a)
-        with self.assertRaises(NotImplementedError):
-            np.array(a)
+        for function in (np.mean, np.sum):
+            with self.assertRaisesRegex(NotImplementedError, "symbolic Tensor"):
+                function(a)
+
+    def test_numpy_makes_arrays_of_objects_of_lists_with_tensors(self):
+        a = tf.constant([1])
+        array = np.array([[a, 1], [a, 2]])
+        self.assertEqual((array.dtype, array.shape), (object, (2, 2)))
+        self.assertIs(array[0, 0], a)
+        self.assertEqual(np.shape(a), (1,))
+        self.assertEqual((np.ones(3, np.int32) + a).shape.as_list(), [3])
+
+    def test_a_list_of_numbers_and_strings_or_of_tensors_is_no_constant(self):
+        for value in ([1, "a"], [tf.constant(1)] * 2, tf.constant(1)):
+            with self.assertRaises(TypeError):
+                tf.constant(value)
 
     def test_a_shape_can_be_made_more_precise_and_not_contradicted(self):
         a = tf.placeholder(tf.float32, [None, 3])

@@ -293,7 +293,13 @@ class Tensor(_TensorLike):
 
     __nonzero__ = __bool__
 
-    def __array__(self, dtype=None, copy=None):
+    # numpy makes arrays of objects of lists with tensors; there is no __array__, whose errors it would raise.
+
+    __array_ufunc__ = None
+
+    def __array_function__(self, func, types, args, kwargs):
+        if func.__name__ == "shape":
+            return self.shape
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
 
     def numpy(self):

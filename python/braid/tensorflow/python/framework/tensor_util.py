@@ -151,6 +151,8 @@ def _array_of_values(values, dtype):
     first = values
     while isinstance(first, list):
         first = first[0] if first else None
+    if isinstance(first, ops._TensorLike):
+        raise TypeError("List of Tensors when single Tensor expected")
     if dtype == dtypes.string or isinstance(first, (str, bytes)):
         return _strings(values)
     if dtype is not None and dtype.is_quantized:
@@ -164,7 +166,7 @@ def _array_of_values(values, dtype):
         array = np.array(values)
     except ValueError:
         array = np.array(None)
-    if array.dtype == object:
+    if array.dtype == object or array.dtype.kind in "SU":  # numbers and strings: numpy would make strings
         if isinstance(values, list):
             lists = sorted({type(v).__name__ for v in values})
             if "list" in lists:

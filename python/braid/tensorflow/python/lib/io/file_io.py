@@ -72,7 +72,9 @@ class FileIO:
         self._binary_mode = "b" in mode
         plain = mode.replace("b", "")
         if plain not in ("r", "w", "a", "r+", "w+", "a+"):
-            raise ValueError("mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
+            raise errors.InvalidArgumentError(
+                None, None, "mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'"
+            )
         self._may_read = plain not in ("w", "a")
         self._may_write = plain != "r"
         self._appends = plain[0] == "a"
