@@ -343,6 +343,34 @@ class Keras(unittest.TestCase):
         for tag in ("a/kernel_0", "a/kernel_0_grad", "a_out", "a/kernel_0_1/image/0"):  # of one batch, of 20
             self.assertEqual([0], tags[tag])
 
+    def test_tensorboard_has_a_profile_of_a_batch_and_the_outputs_of_embeddings(self):
+        model = keras.Sequential(
+            [layers.Embedding(10, 4, input_length=3, name="words"), layers.Flatten(), layers.Dense(1)]
+        )
+        model.compile("sgd", "mse")
+        x = np.arange(30).reshape(10, 3) % 10
+        log = keras.callbacks.TensorBoard(
+            self.directory,
+            batch_size=2,
+            profile_batch=2,
+            embeddings_freq=1,
+            embeddings_data=x[:5],
+            embeddings_metadata="words.tsv",
+        )
+        model.fit(x, np.ones((10, 1)), batch_size=4, verbose=0, callbacks=[log])
+        (path,) = tf.gfile.Glob(os.path.join(self.directory, "plugins/profile/*/local.trace"))
+        with open(path, "rb") as file:
+            self.assertIn(b"long name\x12", file.read())
+        self.assertTrue(tf.gfile.Glob(os.path.join(self.directory, "*.profile-empty")))
+        with open(os.path.join(self.directory, "projector_config.pbtxt")) as file:
+            self.assertIn('tensor_name: "words_embedding:0"', file.read())
+        outputs = keras.backend.function(model.inputs, [model.layers[0].output])([x[:5]])[0]
+        reader = tf.train.load_checkpoint(self.directory)
+        np.testing.assert_allclose(reader.get_tensor("words_embedding"), outputs.reshape(5, 12))
+        with self.assertRaisesRegex(ValueError, "embeddings_data"):
+            log = keras.callbacks.TensorBoard(self.directory, embeddings_freq=1, profile_batch=0)
+            model.fit(x, np.ones((10, 1)), verbose=0, callbacks=[log])
+
     def test_a_sequential_model_that_waits_for_data_has_the_names_of_tensorflow(self):
         model = keras.Sequential([layers.Dense(3), layers.Dense(2)])
         model.compile("sgd", "mse", metrics=["mae"])

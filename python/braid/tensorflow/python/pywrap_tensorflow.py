@@ -33,11 +33,19 @@ class EventsWriter:
     def WriteEvent(self, event):
         if not hasattr(event, "SerializeToString"):
             raise TypeError(f"Expected an event_pb2.Event proto, but got {event}")
+        self._open()
+        self._writer.write(event.SerializeToString())
+
+    def _open(self):
         if self._writer is None:
             self._writer = tf_record.TFRecordWriter(self._path)
             first = event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2")
             self._writer.write(first.SerializeToString())
-        self._writer.write(event.SerializeToString())
+
+    def InitWithSuffix(self, suffix):
+        """Makes the file, whose name has this end."""
+        self._path += compat.as_str_any(suffix)
+        self._open()
 
     def Flush(self):
         """Hands all events to the system. True."""

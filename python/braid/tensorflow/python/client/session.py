@@ -299,6 +299,10 @@ def _options(config):
     return {key: value for key, value in options.items() if value}
 
 
+# While a profile is made (eager/profiler.py), the RunMetadata of its steps, as bytes; else None.
+profile = None
+
+
 def _records(options):
     """What RunOptions ask for: BRAID_RECORD_... of include/braid/run_metadata.h."""
     if options is None:
@@ -459,11 +463,17 @@ class BaseSession(SessionInterface):
         if feed_dict:
             self._feed(nest.flatten_dict_items(feed_dict), feeds, fed)
         records = _records(options) if run_metadata is not None else 0
+        profiled = profile
+        if profiled is not None:
+            records |= 1
         timeout = options.timeout_in_ms if options is not None else 0
         try:
             if records:
                 got, metadata = self._open().run(feeds, plan.pairs, plan.targets, timeout, records)
-                run_metadata.ParseFromString(metadata)
+                if run_metadata is not None:
+                    run_metadata.ParseFromString(metadata)
+                if profiled is not None:
+                    profiled.append(metadata)
             else:
                 got = self._open().run(feeds, plan.pairs, plan.targets, timeout)
                 if run_metadata is not None:

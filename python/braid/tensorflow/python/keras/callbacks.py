@@ -10,10 +10,14 @@ import urllib.request
 
 import numpy as np
 
+from braid.tensorflow.python.eager import profiler
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.keras import backend as K
 from braid.tensorflow.python.keras.utils.data_utils import Sequence  # noqa: F401
 from braid.tensorflow.python.keras.utils.generic_utils import Progbar
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import state_ops
+from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
 from braid.tensorflow.python.training import checkpoint_management
 from braid.tensorflow.python.util import nest
@@ -730,7 +734,10 @@ class TensorBoard(Callback):
 
     histogram_freq: in every how many epochs each batch of validation writes histograms of weights and outputs
     and the program's own summaries; 0 for never. write_images: also weights as images. write_grads: also
-    histograms of gradients. update_freq: "epoch", "batch", or after how many samples.
+    histograms of gradients. update_freq: "epoch", "batch", or after how many samples. profile_batch: the batch
+    of training whose steps are profiled; 0: none. embeddings_freq: in every how many epochs the outputs of
+    embeddings for `embeddings_data` are saved for the projector; embeddings_layer_names: of which layers (of
+    all Embeddings); embeddings_metadata: a file with a name for each row, or a dictionary of these by layers.
     """
 
     _chief_worker_only = True  # of workers that train together the first writes
@@ -751,16 +758,16 @@ class TensorBoard(Callback):
         profile_batch=2,
     ):
         super().__init__()
-        if embeddings_freq:
-            raise NotImplementedError(
-                "tf.keras.callbacks.TensorBoard(embeddings_freq=): use a tf.train.Saver"
-            )
         self.log_dir, self.histogram_freq, self.write_graph = log_dir, histogram_freq, write_graph
         self.write_grads, self.write_images = write_grads, write_images
         self.merged = None
         self._total_val_batches_seen = 0
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self._samples_seen = self._samples_at_last_write = self._total_batches_seen = 0
+        self.batch_size = batch_size
+        self.embeddings_freq, self.embeddings_layer_names = embeddings_freq, embeddings_layer_names
+        self.embeddings_metadata, self.embeddings_data = embeddings_metadata, embeddings_data
+        self._profile_batch, self._is_profiling = profile_batch, False
 
     def _init_writer(self, model):
         from braid.tensorflow.python.summary.writer import writer as writer_module
@@ -777,6 +784,55 @@ class TensorBoard(Callback):
                 for layer in model.layers:
                     self._summarize(layer)
             self.merged = summary.merge_all()
+            if self.embeddings_freq and self.embeddings_data is not None:
+                self._prepare_embeddings()
+
+    def _prepare_embeddings(self):
+        """Makes a variable for the outputs of each layer that is shown, and tells the projector of it."""
+        from braid.tensorflow.contrib.tensorboard.plugins import projector
+        from braid.tensorflow.python.keras.engine import training_utils
+        from braid.tensorflow.python.training import saver
+
+        model = self.model
+        self.embeddings_data = training_utils.standardize_input_data(self.embeddings_data, model.input_names)
+        names = self.embeddings_layer_names or [
+            layer.name for layer in model.layers if type(layer).__name__ == "Embedding"
+        ]
+        metadata = self.embeddings_metadata
+        if isinstance(metadata, str):
+            metadata = {name: metadata for name in names}
+        self.batch_id, self.step = (array_ops.placeholder(dtypes.int32) for _ in range(2))
+        self.assign_embeddings, shown, config = [], [], projector.ProjectorConfig()
+        for layer in model.layers:
+            if layer.name not in names:
+                continue
+            size = int(np.prod(layer.output.shape.as_list()[1:]))
+            rows = array_ops.reshape(layer.output, (self.step, size))
+            zeros = array_ops.zeros((len(self.embeddings_data[0]), size))
+            variable = variables.VariableV1(zeros, name=layer.name + "_embedding", trainable=False)
+            self.assign_embeddings.append(
+                state_ops.assign(variable[self.batch_id : self.batch_id + self.step], rows)
+            )
+            shown.append(variable)
+            config.embeddings.add(
+                tensor_name=variable.name, metadata_path=(metadata or {}).get(layer.name, "")
+            )
+        self._shown_embeddings = shown
+        self.saver = saver.Saver(shown)
+        projector.visualize_embeddings(self.writer, config)
+
+    def _save_embeddings(self, epoch):
+        session = K.get_session()
+        session.run([v.initializer for v in self._shown_embeddings])
+        data = self.embeddings_data
+        for first in range(0, len(data[0]), self.batch_size):
+            batches = [array[first : first + self.batch_size] for array in data]
+            feed = dict(zip(self.model.inputs, batches))
+            feed.update({self.batch_id: first, self.step: len(batches[0])})
+            if not isinstance(K.learning_phase(), int):
+                feed[K.learning_phase()] = False
+            session.run(self.assign_embeddings, feed_dict=feed)
+        self.saver.save(session, os.path.join(self.log_dir, "keras_embedding.ckpt"), epoch)
 
     def _summarize(self, layer):
         """Makes the summaries of a layer."""
@@ -832,6 +888,22 @@ class TensorBoard(Callback):
             self._write("batch_", logs, self._total_batches_seen)
             self._samples_at_last_write = self._samples_seen
         self._total_batches_seen += 1
+        if self._is_profiling:
+            self._save_profile()
+        elif self._total_batches_seen == self._profile_batch - 1:
+            self._start_profile()
+
+    def on_train_begin(self, logs=None):
+        if self._profile_batch == 1:
+            self._start_profile()
+
+    def _start_profile(self):
+        profiler.start()
+        self._is_profiling = True
+
+    def _save_profile(self):
+        profiler.save(self.log_dir, profiler.stop())
+        self._is_profiling = False
 
     def on_epoch_end(self, epoch, logs=None):
         step = epoch if self.update_freq == "epoch" else self._samples_seen
@@ -840,8 +912,14 @@ class TensorBoard(Callback):
         if self.histogram_freq and function is not None and self.merged in function.fetches:
             function.fetches.remove(self.merged)
             function.fetch_callbacks.pop(self.merged)
+        if self.embeddings_freq and self.embeddings_data is None:
+            raise ValueError("To visualize embeddings, embeddings_data must be provided.")
+        if self.embeddings_freq and epoch % self.embeddings_freq == 0:
+            self._save_embeddings(epoch)
 
     def on_train_end(self, logs=None):
+        if self._is_profiling:
+            self._save_profile()
         self.writer.close()
 
 
