@@ -1,8 +1,11 @@
 """tf.contrib.framework: arg_scope, variables of models and the names of what tf has."""
 
+from braid.tensorflow.contrib.framework.python.framework.graph_util import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.framework.tensor_util import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.ops.arg_scope import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.ops.checkpoint_ops import *  # noqa: F401,F403
+from braid.tensorflow.contrib.framework.python.ops.ops import *  # noqa: F401,F403
+from braid.tensorflow.contrib.framework.python.ops.script_ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.ops.variables import *  # noqa: F401,F403
 from braid.tensorflow.python.framework.ops import prepend_name_scope  # noqa: F401
 from braid.tensorflow.python.framework.ops import strip_name_scope  # noqa: F401

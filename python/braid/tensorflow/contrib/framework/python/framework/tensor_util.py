@@ -1,5 +1,7 @@
 """Tensors that are checked (tf.contrib.framework.with_shape and its kind)."""
 
+import numpy as np
+
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
@@ -32,8 +34,8 @@ def assert_scalar_int(tensor, name=None):
     """The tensor, a scalar integer. ValueError: it is not."""
     with ops.name_scope(name, "assert_scalar_int", [tensor]) as scope:
         tensor = ops.convert_to_tensor(tensor)
-        if tensor.dtype.base_dtype not in (dtypes.int32, dtypes.int64):
-            raise ValueError(f"Expected int32 or int64 tensor, got {tensor.dtype}")
+        if not tensor.dtype.base_dtype.is_integer:
+            raise ValueError(f"Expected integer type for {tensor.name}, received type: {tensor.dtype}.")
         return check_ops.assert_scalar(tensor, name=scope)
 
 
@@ -54,7 +56,11 @@ def remove_squeezable_dimensions(predictions, labels, name=None):
 
 def _assert_shape(expected, tensor, message="Wrong shape"):
     actual = array_ops.shape(tensor)
-    is_same = math_ops.reduce_all(math_ops.equal(actual, expected))
+    is_same = control_flow_ops.cond(
+        math_ops.equal(array_ops.size(actual), array_ops.size(expected)),
+        lambda: math_ops.reduce_all(math_ops.equal(actual, expected)),
+        lambda: array_ops.constant(False),
+    )
     return control_flow_ops.Assert(
         is_same, [f"{message} for {tensor.name} [expected] [actual].", expected, actual]
     )
@@ -70,28 +76,44 @@ def with_same_shape(expected_tensor, tensor):
 
 
 def with_shape(expected_shape, tensor):
-    """`tensor`, checked to be of the shape, statically where that is known. ValueError: it is not."""
+    """`tensor`, checked to be of the shape, statically where that is known. ValueError: it is not.
+
+    For the shape [] a tensor of one element becomes a scalar.
+    """
     if isinstance(tensor, sparse_tensor.SparseTensor):
         raise ValueError("SparseTensor not supported.")
-    if not check_ops.is_numeric_tensor(tensor) and not isinstance(tensor, ops.Tensor):
-        tensor = ops.convert_to_tensor(tensor)
     if isinstance(expected_shape, ops.Tensor):
-        static = tensor_util.constant_value(expected_shape)
-        if static is None:
-            with ops.control_dependencies([_assert_shape(expected_shape, tensor)]):
-                checked = array_ops.identity(tensor)
-            checked.set_shape(tensor_util.constant_value_as_shape(expected_shape))
-            return checked
-        expected_shape = [int(size) for size in static]
-    expected_shape = tensor_shape.as_shape(expected_shape)
-    actual = tensor.get_shape()
-    if not actual.is_compatible_with(expected_shape):
-        raise ValueError(
-            f"Invalid shape for tensor {tensor.name}, expected {expected_shape.as_list()}, got {actual}."
-        )
-    if actual.is_fully_defined() or not expected_shape.is_fully_defined():
-        return tensor
-    with ops.control_dependencies([_assert_shape(array_ops.constant(expected_shape.as_list()), tensor)]):
-        checked = array_ops.identity(tensor)
-    checked.set_shape(expected_shape)
-    return checked
+        if expected_shape.dtype.base_dtype != dtypes.int32:
+            raise ValueError(
+                f"Invalid dtype {expected_shape.dtype} for shape {expected_shape} expected of tensor {tensor.name}."
+            )
+        return _checked(expected_shape, tensor)
+    if isinstance(expected_shape, tensor_shape.TensorShape):
+        if not expected_shape.is_fully_defined():
+            expected_shape.assert_is_compatible_with(tensor.get_shape())
+            return tensor
+        expected_shape = expected_shape.as_list()
+    sizes = np.asarray(expected_shape)
+    if sizes.ndim > 1:
+        raise ValueError(f"Invalid rank {sizes.ndim} for shape {sizes} expected of tensor {tensor.name}.")
+    if sizes.size and sizes.dtype not in (np.int32, np.int64):
+        raise ValueError(f"Invalid dtype {sizes.dtype} for shape {sizes} expected of tensor {tensor.name}.")
+    sizes, actual = [int(size) for size in sizes], tensor.get_shape()
+    is_known = actual.is_fully_defined()
+    if not sizes and (not is_known or actual.is_compatible_with([1])):
+        with ops.name_scope("%s/" % tensor.op.name, values=[tensor]):
+            return array_ops.reshape(tensor, [])
+    if not is_known:
+        checked = _checked(sizes, tensor)
+        checked.set_shape(sizes)
+        return checked
+    if not actual.is_compatible_with(sizes):
+        raise ValueError(f"Invalid shape for tensor {tensor.name}, expected {sizes}, got {actual}.")
+    return tensor
+
+
+def _checked(expected_shape, tensor):
+    """The tensor after the check of its shape when it runs."""
+    with ops.name_scope("%s/" % tensor.op.name, values=[tensor]):
+        with ops.control_dependencies([_assert_shape(expected_shape, tensor)]):
+            return array_ops.identity(tensor)
