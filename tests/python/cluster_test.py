@@ -221,7 +221,7 @@ class LocalServerTest(unittest.TestCase):
     def test_which_task_must_be_clear(self):
         import braid.tensorflow as tf
 
-        jobs = {"ps": ["localhost:1"], "worker": ["localhost:2"]}
+        jobs = {"ps": ["localhost:1", "localhost:3"], "worker": ["localhost:2"]}
         for arguments in ({}, {"job_name": "ps"}):
             with self.assertRaisesRegex(ValueError, "explicit"):
                 tf.train.Server(jobs, **arguments)

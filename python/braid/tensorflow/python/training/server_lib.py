@@ -50,9 +50,10 @@ def _make_server_def(server_or_cluster_def, job_name, task_index, protocol, conf
             raise ValueError("Must specify an explicit `job_name`.")
         job_name = jobs[0].name
     if task_index is None:
-        if len(jobs) != 1 or len(jobs[0].tasks) != 1:
+        tasks = next((job.tasks for job in jobs if job.name == job_name), {})
+        if len(tasks) != 1:
             raise ValueError("Must specify an explicit `task_index`.")
-        task_index = next(iter(jobs[0].tasks))
+        task_index = next(iter(tasks))
     made.job_name = job_name
     made.task_index = task_index
     made.protocol = protocol or "grpc"
