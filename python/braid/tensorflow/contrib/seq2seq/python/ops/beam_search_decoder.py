@@ -1,9 +1,11 @@
 """Beam search: the likeliest sequences of `beam_width` that are kept at each step."""
 
 import collections
+import functools
 
 import numpy as np
 
+from braid.tensorflow.contrib.seq2seq.python.ops import attention_wrapper
 from braid.tensorflow.contrib.seq2seq.python.ops import decoder
 from braid.tensorflow.contrib.seq2seq.python.ops import helper
 from braid.tensorflow.contrib.seq2seq.python.ops.beam_search_ops import gather_tree
@@ -17,6 +19,7 @@ from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import rnn_cell_impl
 from braid.tensorflow.python.ops import tensor_array_ops
+from braid.tensorflow.python.platform import tf_logging
 from braid.tensorflow.python.util import nest
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "BeamSearchDecoderState",
     "FinalBeamSearchDecoderOutput",
     "gather_tree",
+    "gather_tree_from_array",
     "tile_batch",
 ]
 
@@ -74,6 +78,26 @@ def tile_batch(t, multiplier, name=None):
         return nest.map_structure(tiled, t)
 
 
+def gather_tree_from_array(t, parent_ids, sequence_length):
+    """What steps had for beams, in the order of the final sequences.
+
+    t: [time, batch, beam, ...] or [time, batch * beam, ...]. parent_ids: [time, batch, beam].
+    sequence_length: [batch, beam], steps after which stay as they are.
+    """
+    t, parent_ids = ops.convert_to_tensor(t), ops.convert_to_tensor(parent_ids)
+    time, batch, beam = array_ops.unstack(array_ops.shape(parent_ids), num=3)
+    ids = array_ops.tile(math_ops.range(beam)[None, None], [time, batch, 1])
+    longest = math_ops.cast(math_ops.reduce_max(sequence_length, axis=1), dtypes.int32)
+    order = gather_tree(step_ids=ids, parent_ids=parent_ids, max_sequence_lengths=longest, end_token=beam + 1)
+    is_within = array_ops.transpose(array_ops.sequence_mask(sequence_length, maxlen=time), perm=[2, 0, 1])
+    order = array_ops.where(is_within, order, ids)
+    of_beams = array_ops.reshape(t, [time * batch, beam, -1])
+    ordered = array_ops.batch_gather(of_beams, array_ops.reshape(order, [time * batch, beam]))
+    result = array_ops.reshape(ordered, array_ops.shape(t))
+    result.set_shape(t.shape)
+    return result
+
+
 def _length_penalty(sequence_lengths, penalty_factor):
     """((5 + length) / 6) ^ factor (Wu et al. 2016)."""
     penalty_factor = ops.convert_to_tensor(penalty_factor, name="penalty_factor")
@@ -84,10 +108,27 @@ def _length_penalty(sequence_lengths, penalty_factor):
     )
 
 
+def _attention_of(cell_state):
+    """The alignments of a cell's state, their mean where there are several."""
+    states = cell_state if type(cell_state) is tuple else (cell_state,)
+    alignments = []
+    for state in states:
+        if isinstance(state, attention_wrapper.AttentionWrapperState):
+            of_state = state.alignments
+            of_state = of_state if isinstance(of_state, tuple) else (of_state,)
+            alignments.append(math_ops.add_n(of_state) / len(of_state) if len(of_state) > 1 else of_state[0])
+    if not alignments:
+        raise ValueError("coverage_penalty_weight must be 0.0 if no cell is attentional.")
+    return math_ops.add_n(alignments) / len(alignments) if len(alignments) > 1 else alignments[0]
+
+
 class BeamSearchDecoder(decoder.Decoder):
     """Decodes with a cell over beams. `initial_state` and what the cell attends to must be of tile_batch().
 
     `length_penalty_weight` favours long sequences: scores are log probabilities by a power of the length.
+    `coverage_penalty_weight` favours sequences that attend to all of the memory (Wu et al. 2016).
+    `reorder_tensor_arrays`: TensorArrays of the final state, as alignment_history, become tensors in the
+    order of the sequences.
     """
 
     def __init__(
@@ -104,14 +145,7 @@ class BeamSearchDecoder(decoder.Decoder):
         reorder_tensor_arrays=True,
     ):
         rnn_cell_impl.assert_like_rnncell("cell", cell)
-        if coverage_penalty_weight:
-            raise NotImplementedError("BeamSearchDecoder(coverage_penalty_weight): use length_penalty_weight")
-        has_arrays = any(isinstance(s, tensor_array_ops.TensorArray) for s in nest.flatten(initial_state))
-        if has_arrays and reorder_tensor_arrays:
-            raise NotImplementedError(
-                "BeamSearchDecoder(reorder_tensor_arrays=True) with a TensorArray in the state: pass False, or leave "
-                "alignment_history out"
-            )
+        self._reorder_tensor_arrays = reorder_tensor_arrays
         self._cell = cell
         self._output_layer = output_layer
         self._embedding_fn = helper._embedder(embedding)
@@ -125,6 +159,10 @@ class BeamSearchDecoder(decoder.Decoder):
         self._static_batch_size = tensor_util.constant_value(self._batch_size)
         self._beam_width = beam_width
         self._length_penalty_weight = length_penalty_weight
+        self._coverage_penalty_weight = coverage_penalty_weight
+        self._has_coverage = not (
+            isinstance(coverage_penalty_weight, (int, float)) and coverage_penalty_weight == 0
+        )
         self._initial_cell_state = nest.map_structure(
             self._maybe_split_batch_beams, initial_state, self._cell.state_size
         )
@@ -176,12 +214,17 @@ class BeamSearchDecoder(decoder.Decoder):
             log_probs=log_probs,
             finished=self._finished,
             lengths=array_ops.zeros([self._batch_size, self._beam_width], dtype=dtypes.int64),
-            accumulated_attention_probs=(),
+            accumulated_attention_probs=(
+                array_ops.zeros_like(_attention_of(self._initial_cell_state)) if self._has_coverage else ()
+            ),
         )
         return self._finished, self._start_inputs, state
 
     def finalize(self, outputs, final_state, sequence_lengths):
         longest = math_ops.cast(math_ops.reduce_max(final_state.lengths, axis=1), dtypes.int32)
+        if self._reorder_tensor_arrays:
+            sort = functools.partial(self._maybe_sort_array_beams, outputs.parent_ids, final_state.lengths)
+            final_state = final_state._replace(cell_state=nest.map_structure(sort, final_state.cell_state))
         predicted_ids = gather_tree(
             outputs.predicted_ids,
             outputs.parent_ids,
@@ -192,6 +235,28 @@ class BeamSearchDecoder(decoder.Decoder):
             FinalBeamSearchDecoderOutput(beam_search_decoder_output=outputs, predicted_ids=predicted_ids),
             final_state,
         )
+
+    def _maybe_sort_array_beams(self, parent_ids, lengths, t):
+        """The elements [time, batch * beam, ...] of a TensorArray in the order of the sequences; others:
+        t."""
+        if not isinstance(t, tensor_array_ops.TensorArray):
+            return t
+        shape = tensor_shape.TensorShape(t.element_shape)
+        if not shape.ndims:
+            tf_logging.warning(
+                f"The TensorArray {t.handle.name} in the cell state is not amenable to sorting based on the beam "
+                "search result. For a TensorArray to be sorted, its elements shape must be defined and have at "
+                f"least a rank of 1, but saw shape: {shape}"
+            )
+            return t
+        size = shape.as_list()[0]
+        if None not in (size, self._static_batch_size) and size != self._static_batch_size * self._beam_width:
+            tf_logging.warning(
+                f"TensorArray reordering expects elements to be reshapable to [{self._static_batch_size}, "
+                f"{self._beam_width}, -1] which is incompatible with the element shape {shape}."
+            )
+            return t
+        return gather_tree_from_array(t.stack(), parent_ids, lengths)
 
     def _merge_batch_beams(self, t, s=None):
         """[batch, beam, ...] as [batch * beam, ...]."""
@@ -247,6 +312,16 @@ class BeamSearchDecoder(decoder.Decoder):
             )
         return output, next_state, next_inputs, finished
 
+    def _coverage_penalty(self, attention, finished):
+        """What finished beams lose for parts of the memory whose attention is below 1 in all."""
+        weight = ops.convert_to_tensor(self._coverage_penalty_weight, name="coverage_penalty_weight")
+        if weight.shape.ndims != 0:
+            raise ValueError(f"coverage_penalty_weight should be a scalar, but saw shape: {weight.shape}")
+        # What has none at all is behind the end of the memory.
+        attention = array_ops.where(math_ops.equal(attention, 0.0), array_ops.ones_like(attention), attention)
+        penalty = math_ops.reduce_sum(math_ops.log(math_ops.minimum(attention, 1.0)), 2)
+        return array_ops.expand_dims(penalty * math_ops.cast(finished, dtypes.float32) * weight, 2)
+
     def _search(self, logits, next_cell_state, state):
         """The best continuations of the beams."""
         classes = tensor_shape.dimension_value(logits.shape[-1])
@@ -277,6 +352,13 @@ class BeamSearchDecoder(decoder.Decoder):
             scores = total_probs / math_ops.cast(
                 _length_penalty(new_lengths, self._length_penalty_weight), total_probs.dtype
             )
+        attention = ()
+        if self._has_coverage:
+            now = array_ops.expand_dims(
+                math_ops.cast(math_ops.logical_not(state.finished), dtypes.float32), 2
+            )
+            attention = state.accumulated_attention_probs + _attention_of(next_cell_state) * now
+            scores += self._coverage_penalty(attention, state.finished)
         flat_scores = array_ops.reshape(scores, [self._batch_size, -1])
         next_scores, indices = nn_ops.top_k(flat_scores, k=self._beam_width)
         next_scores.set_shape([self._static_batch_size, self._beam_width])
@@ -306,7 +388,7 @@ class BeamSearchDecoder(decoder.Decoder):
             log_probs=next_probs,
             finished=next_finished,
             lengths=next_lengths,
-            accumulated_attention_probs=(),
+            accumulated_attention_probs=of_parents(attention) if self._has_coverage else (),
         )
         output = BeamSearchDecoderOutput(scores=next_scores, predicted_ids=word_ids, parent_ids=beam_ids)
         return output, next_state
