@@ -6,6 +6,7 @@ import unittest
 import support  # noqa: F401, before the others: where the package is
 import braid.tensorflow as tf
 import numpy as np
+from braid.tensorflow.contrib.nn.python.ops import fwd_gradients
 from braid.tensorflow.contrib.opt.python.training import sign_decay
 from braid.tensorflow.contrib.training.python.training import sgdr_learning_rate_decay
 
@@ -200,6 +201,86 @@ class ValuesTest(unittest.TestCase):
         np.testing.assert_array_equal(samples, [1, 1])
         np.testing.assert_array_equal(second[1], [6, 6, 6, 6, 1])
 
+    def test_beams_are_ranked_by_coverage_and_have_their_alignments(self):
+        seq2seq = tf.contrib.seq2seq
+        memory = tf.constant(np.sin(np.arange(24, dtype="f")).reshape(2, 4, 3))
+        attention = seq2seq.LuongAttention(4, seq2seq.tile_batch(memory, 2))
+        cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(4), attention, alignment_history=True)
+        classes = tf.layers.Dense(5)
+        table = tf.constant(np.cos(np.arange(15, dtype="f")).reshape(5, 3))
+        decoders = [
+            seq2seq.BeamSearchDecoder(
+                cell,
+                table,
+                [1, 1],
+                0,
+                cell.zero_state(4, tf.float32),
+                2,
+                classes,
+                coverage_penalty_weight=weight,
+            )
+            for weight in (0.0, 5.0)
+        ]
+        with tf.variable_scope("decoder", reuse=tf.AUTO_REUSE):
+            made = [seq2seq.dynamic_decode(d, maximum_iterations=3)[:2] for d in decoders]
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for i, v in enumerate(tf.global_variables()):
+                shape = v.shape.as_list()
+                v.load(np.cos(np.arange(np.prod(shape), dtype="f") * (i + 1)).reshape(shape), session)
+            found = session.run(
+                [(f.beam_search_decoder_output, s.cell_state.alignment_history) for f, s in made]
+            )
+        (plain, history), (covered, _) = found
+        self.assertEqual((plain.scores.shape[1], 4, 4), history.shape)
+        np.testing.assert_allclose(history.sum(axis=2), np.ones(history.shape[:2]), rtol=1e-5)
+        # A beam that has finished before a step loses what it has not attended to.
+        np.testing.assert_array_equal(covered.scores[0, 0], plain.scores[0, 0])
+        self.assertLess(covered.scores[0, 1].max(), plain.scores[0, 1].max())
+
+    def test_steps_of_beams_are_put_in_the_order_of_sequences(self):
+        array = [[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]], [[0, 0, 0]]]
+        parents = [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]], [[-1, -1, -1]]]
+        ordered = tf.contrib.seq2seq.gather_tree_from_array(array, parents, [[3, 3, 3]])
+        with tf.Session() as session:
+            found = session.run(ordered)
+        np.testing.assert_array_equal(found[:, 0], [[2, 2, 2], [6, 5, 6], [7, 8, 9], [0, 0, 0]])
+
+    def test_pictures_are_warped_by_moved_points(self):
+        picture = tf.constant(np.arange(25, dtype="f").reshape(1, 5, 5, 1))
+        moved, flow = tf.contrib.image.sparse_image_warp(
+            picture, [[[1.0, 1.0], [3.0, 3.0], [1.0, 3.0]]], [[[2.0, 1.0], [4.0, 3.0], [2.0, 3.0]]]
+        )
+        by_one = tf.contrib.image.dense_image_warp(picture, tf.ones([1, 5, 5, 2]))
+        with tf.Session() as session:
+            moved, flow, by_one = session.run([moved, flow, by_one])
+        np.testing.assert_allclose(flow[0, :, :, 0], np.ones([5, 5]), atol=1e-3)
+        np.testing.assert_allclose(moved[0, 1:, :, 0], np.arange(20).reshape(4, 5), atol=1e-2)
+        np.testing.assert_allclose(by_one[0, 1:, 1:, 0], np.arange(25).reshape(5, 5)[:-1, :-1])
+
+    def test_derivatives_along_a_direction(self):
+        x = tf.constant([1.0, 2.0])
+        (found,) = fwd_gradients.fwd_gradients([x * x * x], [x], [[1.0, 10.0]])
+        clipped = tf.contrib.nn.scaled_softplus(tf.constant([0.0, 9.0]), 2.0, clip=5.0)
+        with tf.Session() as session:
+            np.testing.assert_allclose(session.run(found), [3, 120])
+            np.testing.assert_allclose(session.run(clipped), [2 * math.log(2), 5], rtol=1e-6)
+
+    def test_shapes_are_checked_when_they_run(self):
+        x = tf.placeholder(tf.float32)
+        checked = tf.contrib.framework.with_shape([2, 2], x)
+        scalar = tf.contrib.framework.with_shape([], tf.constant([3.0]))
+        doubled = tf.contrib.framework.py_func(
+            lambda a, b: {"sum": a + b}, args=[x], kwargs={"b": 1.0}, output_types={"sum": tf.float32}
+        )
+        self.assertEqual([x], tf.contrib.framework.get_placeholders(tf.get_default_graph()))
+        with tf.Session() as session:
+            self.assertEqual(3.0, session.run(scalar))
+            self.assertEqual(3.0, session.run(doubled["sum"], {x: 2.0}))
+            session.run(checked, {x: np.ones([2, 2])})
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "Wrong shape"):
+                session.run(checked, {x: [2.0, 2.0]})
+
 
 class TrainingTest(unittest.TestCase):
     def setUp(self):
@@ -262,6 +343,18 @@ class TrainingTest(unittest.TestCase):
             session.run(op)
             self.assertEqual([7.0, 7.0, 1], session.run([w, shared, step]))
 
+    def test_an_estimator_as_scikit_learn_has_it(self):
+        learn = tf.contrib.learn
+        x = np.array([[0.0], [1.0], [2.0], [3.0]], "f")
+        columns = learn.infer_real_valued_columns_from_input(x)
+        made = learn.SKCompat(learn.LinearClassifier(columns))
+        self.assertIs(made, made.fit(x, np.array([0, 0, 1, 1]), batch_size=4, steps=200))
+        found = made.predict(x)
+        np.testing.assert_array_equal(found["classes"], [0, 0, 1, 1])
+        self.assertEqual((4, 2), found["probabilities"].shape)
+        self.assertEqual({"classes"}, set(made.predict(x, outputs=["classes"])))
+        self.assertEqual(1.0, made.score(x, np.array([0, 0, 1, 1]))["accuracy"])
+
     def test_rates_with_warm_restarts(self):
         decay = sgdr_learning_rate_decay.sgdr_decay
         rates = [decay(0.4, step, 4, 2.0, 0.5) for step in (0, 2, 4, 8)]
@@ -287,6 +380,20 @@ class TrainingTest(unittest.TestCase):
         self.assertTrue((chosen % 2 == 1).all())
         self.assertTrue(400 < len(chosen) < 600)
         np.testing.assert_allclose(rates, np.ones(len(chosen)), rtol=1e-4)
+
+    def test_the_only_task_of_a_job_needs_no_index(self):
+        cluster = {"ps": ["localhost:0", "localhost:1"], "worker": ["localhost:0"]}
+        server = tf.train.Server(cluster, job_name="worker", start=False)
+        self.assertEqual(0, server.server_def.task_index)
+        with self.assertRaisesRegex(ValueError, "explicit `task_index`"):
+            tf.train.Server(cluster, job_name="ps", start=False)
+
+    def test_summaries_whose_tags_are_their_names(self):
+        tf.contrib.deprecated.scalar_summary("loss", 2.0)
+        tf.contrib.deprecated.histogram_summary("w", [1.0, 2.0])
+        with tf.Session() as session:
+            summary = tf.Summary.FromString(session.run(tf.contrib.deprecated.merge_all_summaries()))
+        self.assertEqual(["loss", "w"], [v.tag for v in summary.value])
 
     def test_differential_equations(self):
         t = np.linspace(0.0, 2.0, 5)

@@ -1,5 +1,6 @@
 """Pictures turned, moved and projected (tf.contrib.image)."""
 
+from braid.tensorflow.contrib.image.python.ops.dense_image_warp import dense_image_warp
 from braid.tensorflow.contrib.image.python.ops.image_ops import angles_to_projective_transforms
 from braid.tensorflow.contrib.image.python.ops.image_ops import bipartite_match
 from braid.tensorflow.contrib.image.python.ops.image_ops import compose_transforms
@@ -9,6 +10,8 @@ from braid.tensorflow.contrib.image.python.ops.image_ops import rotate
 from braid.tensorflow.contrib.image.python.ops.image_ops import transform
 from braid.tensorflow.contrib.image.python.ops.image_ops import translate
 from braid.tensorflow.contrib.image.python.ops.image_ops import translations_to_projective_transforms
+from braid.tensorflow.contrib.image.python.ops.interpolate_spline import interpolate_spline
+from braid.tensorflow.contrib.image.python.ops.sparse_image_warp import sparse_image_warp
 
 
 def __getattr__(name):

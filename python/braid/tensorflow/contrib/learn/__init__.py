@@ -28,6 +28,7 @@ _MODULES.update(
         "LinearRegressor",
         "ModelFnOps",
         "PredictionKey",
+        "SKCompat",
         "infer_real_valued_columns_from_input",
         "infer_real_valued_columns_from_input_fn",
     )

@@ -293,3 +293,39 @@ def _as_spec(mode, result):
         eval_metric_ops=metrics,
         **more,
     )
+
+
+class SKCompat:
+    """An estimator as scikit-learn has them: fit, score and predict of arrays."""
+
+    def __init__(self, estimator):
+        self._estimator = estimator
+
+    def fit(self, x, y, batch_size=128, steps=None, max_steps=None, monitors=None):
+        self._estimator.fit(x, y, steps=steps, batch_size=batch_size, monitors=monitors, max_steps=max_steps)
+        return self
+
+    def score(self, x, y, batch_size=128, steps=None, metrics=None, name=None):
+        """The metrics, as a dict."""
+        if metrics is not None and not isinstance(metrics, dict):
+            raise ValueError(f"Metrics argument should be None or dict. Got {metrics}.")
+        return self._estimator.evaluate(x, y, batch_size=batch_size, steps=steps, metrics=metrics, name=name)
+
+    def predict(self, x, batch_size=128, outputs=None):
+        """The predictions of all of x: an array, or a dict of them by their names (outputs: some of the
+        names)."""
+        inputs = _input_of(x, None, None, batch_size, 1, False)
+        names = getattr(self._estimator, "PREDICTION_NAMES", {})
+        keys = [names.get(name, name) for name in outputs] if outputs else None
+        found = list(core.Estimator.predict(self._estimator, inputs, predict_keys=keys))
+        if not found or not isinstance(found[0], dict):
+            return np.array(found)
+        old_names = {new: old for old, new in names.items() if new in found[0]}
+
+        def joined(key):
+            values = np.array([p[key] for p in found])
+            # The classes and the scores of canned estimators are vectors.
+            return values[:, 0] if key in old_names and values.shape[1:] == (1,) else values
+
+        hidden = set(old_names.values())  # tf.estimator has something else under these names
+        return {old_names.get(key, key): joined(key) for key in found[0] if key not in hidden}
