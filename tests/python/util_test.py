@@ -7,10 +7,14 @@ import pickle
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
+import braid.as_tensorflow
+import braid.tensorflow as tf
 
 from braid.distutils import version
 from braid.tensorflow.core.framework import graph_pb2, summary_pb2, types_pb2
 from braid.tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
+from braid.tensorflow.python import pywrap_tensorflow
+from braid.tensorflow.python.eager import monitoring
 from braid.tensorflow.python.platform import tf_logging
 from braid.tensorflow.python.util import compat, deprecation, function_utils, object_identity
 from braid.tensorflow.python.util import tf_contextlib, tf_decorator, tf_inspect
@@ -150,6 +154,69 @@ class MessagesTest(unittest.TestCase):
         config.graph_options.rewrite_options.custom_optimizers.add().name = "mine"
         self.assertEqual(config_pb2.ConfigProto.FromString(config.SerializeToString()), config)
         self.assertEqual(pickle.loads(pickle.dumps(config)), config)
+
+
+class InsideTest(unittest.TestCase):
+    """Modules that libraries import from inside TensorFlow."""
+
+    def test_modules_for_tpus_are_there_and_refuse_by_name(self):
+        from tensorflow.contrib.tpu.python.ops import tpu_ops as contrib_ops
+        from tensorflow.contrib.tpu.python.tpu import session_support
+        from tensorflow.python.tpu import device_assignment, tpu_config, tpu_estimator, tpu_optimizer
+        from tensorflow.python.tpu.ops import tpu_ops
+
+        self.assertIs(tpu_config.RunConfig, tf.contrib.tpu.RunConfig)
+        self.assertIs(tpu_estimator.TPUEstimator, tf.contrib.tpu.TPUEstimator)
+        self.assertIs(tpu_optimizer.CrossShardOptimizer, tf.contrib.tpu.CrossShardOptimizer)
+        self.assertIs(contrib_ops.cross_replica_sum, tf.contrib.tpu.cross_replica_sum)
+        for name, call in {
+            "tpu_ops.all_to_all": tpu_ops.all_to_all,
+            "tpu.device_assignment.DeviceAssignment": device_assignment.DeviceAssignment,
+            "tpu.session_support.configure": session_support.configure,
+        }.items():
+            with self.assertRaisesRegex(NotImplementedError, name + ": there are no TPUs"):
+                call(1)
+
+        class Mine(device_assignment.DeviceAssignment):
+            pass
+
+        self.assertEqual(Mine.__bases__[0].__name__, "DeviceAssignment")
+
+    def test_the_wrapped_engine_tells_the_constants(self):
+        known = tf.less(tf.constant(1), 2)
+        asked = tf.placeholder(tf.bool, [])
+        for tensor, value in ((known, True), (asked, None)):
+            graph = tensor.graph._c_graph
+            found = pywrap_tensorflow.TF_TryEvaluateConstant_wrapper(graph, tensor._as_tf_output())
+            self.assertEqual(found, value)
+
+    def test_metrics_have_cells_for_their_labels(self):
+        counter = monitoring.Counter("/test/counter", "Counts.", "kind")
+        counter.get_cell("a").increase_by(2)
+        counter.get_cell("a").increase_by(3)
+        counter.get_cell("b").increase_by(1)
+        self.assertEqual([counter.get_cell(x).value() for x in "abc"], [5, 1, 0])
+        with self.assertRaisesRegex(ValueError, "expects taking 1 labels"):
+            counter.get_cell()
+        with self.assertRaises(tf.errors.AlreadyExistsError):
+            monitoring.IntGauge("/test/counter", "The name is taken.")
+        del counter
+        for make, value in (
+            (monitoring.IntGauge, 7),
+            (monitoring.StringGauge, "left"),
+            (monitoring.BoolGauge, True),
+        ):
+            gauge = make("/test/counter", "Is set.")
+            gauge.get_cell().set(value)
+            self.assertEqual(gauge.get_cell().value(), value)
+            del gauge
+        sampler = monitoring.Sampler("/test/sampler", monitoring.ExponentialBuckets(1.0, 2.0, 2), "Samples.")
+        for value in 0.5, 1.0, 5.0:
+            sampler.get_cell().add(value)
+        found = sampler.get_cell().value()
+        self.assertEqual((found.min, found.max, found.num, found.sum), (0.5, 5.0, 3, 6.5))
+        self.assertEqual(list(found.bucket_limit)[:2], [1.0, 2.0])
+        self.assertEqual(list(found.bucket), [1, 1, 1])
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import time
 
 from braid.tensorflow.core.util import event_pb2
+from braid.tensorflow.python.framework import arrays
 from braid.tensorflow.python.lib.io import tf_record
 from braid.tensorflow.python.training.py_checkpoint_reader import CheckpointReader  # noqa: F401
 from braid.tensorflow.python.training.py_checkpoint_reader import NewCheckpointReader  # noqa: F401
@@ -63,6 +64,13 @@ class EventsWriter:
 
 def IsGoogleCudaEnabled():
     return False
+
+
+def TF_TryEvaluateConstant_wrapper(graph, output):
+    """The value of Tensor._as_tf_output() as an array, None if only a run tells. graph is Graph._c_graph."""
+    op, index = output
+    value = op.constant(index)
+    return None if value is None else arrays.view(value)
 
 
 def __getattr__(name):
