@@ -180,6 +180,18 @@ static bool can_take_over(const braid_tensor *value)
            bd_buffer_is_unique(value->buffer);
 }
 
+// From here on to exchange memory is cheaper than to copy it, even where both lie in caches.
+#define EXCHANGE_BYTES_MIN ((size_t)64 << 10)
+
+// Whether the variable may have the memory of a value in place of its own, which nobody else holds: no one
+// can tell it from a copy.
+static bool can_exchange(const bd_variable *v, const braid_tensor *value)
+{
+    const bd_buffer *own = v->tensor.buffer;
+    return own && own->size >= EXCHANGE_BYTES_MIN && can_take_over(value) && bd_buffer_is_unique(own) &&
+           value->buffer->size == own->size;
+}
+
 // Gives the variable the content `fresh`.
 static void install_locked(bd_variable *v, braid_tensor *fresh)
 {
@@ -213,7 +225,13 @@ braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status 
     braid_code code = BRAID_OK;
     bd_mutex_lock(&v->mu);
     if (can_copy_into(v, value)) {
-        if (v->tensor.data != value->data) hogwild_copy(v->tensor.data, value->data, bd_tensor_bytes(value));
+        if (can_exchange(v, value) && bd_buffer_charge(value->buffer)) {
+            braid_tensor fresh;
+            bd_tensor_ref(&fresh, value);
+            install_locked(v, &fresh);
+        } else if (v->tensor.data != value->data) {
+            hogwild_copy(v->tensor.data, value->data, bd_tensor_bytes(value));
+        }
     } else {
         code = replace_locked(v, value, st);
     }

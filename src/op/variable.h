@@ -63,7 +63,8 @@ bool bd_variable_begin_rows(bd_variable *v, braid_tensor *out);
 void bd_variable_end_rows(bd_variable *v, braid_tensor *out); // releases `out`
 
 // Assigns the content of `value`: copies it into the present memory if the shape is the same and changes may
-// be made in place, else into new memory; a uniquely held `value` is taken over. `value` stays the caller's.
+// be made in place, else into new memory. A uniquely held `value` is taken over in place of new memory, and
+// if it is large also in place of present memory that has no other holder. `value` stays the caller's.
 // ResourceExhausted.
 braid_code bd_variable_assign(bd_variable *v, braid_tensor *value, braid_status *st);
 

@@ -161,6 +161,62 @@ static void unshared_memory_is_taken_over(void **state)
     bd_resource_unref(&w->base);
 }
 
+static braid_tensor many_floats(float x)
+{
+    braid_tensor t;
+    const braid_shape shape = bd_shape1(1 << 16);
+    assert_true(bd_tensor_alloc(&t, BRAID_FLOAT, &shape));
+    for (int64_t i = 0; i < bd_tensor_count(&t); i++)
+        bd_tensor_f32(&t)[i] = x;
+    return t;
+}
+
+// Assigns to a variable of many elements. Returns whether it has the memory of the value then.
+static bool takes_many(bd_variable *v, float x)
+{
+    BD_STATUS(st);
+    braid_tensor t = many_floats(x);
+    bd_variable_assign(v, &t, st);
+    assert_ok(st);
+    const bool takes = v->tensor.data == t.data;
+    bd_tensor_fini(&t);
+    return takes;
+}
+
+static void a_large_value_is_exchanged_for_memory_that_nobody_reads(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    bd_variable *v = bd_variable_new(BRAID_FLOAT, true);
+    braid_tensor read, held = many_floats(5);
+    takes_many(v, 1);
+    assert_true(takes_many(v, 2));
+    assert_true(v->tensor.buffer->is_variable);
+    assert_true(bd_variable_read(v, &read));
+    assert_false(takes_many(v, 3));
+    assert_float_equal(bd_tensor_f32(&read)[0], 3, 0); // the reader's memory is the variable's
+    bd_tensor_fini(&read);
+    bd_tensor_ref(&read, &held); // a value that has another holder is copied
+    bd_variable_assign(v, &held, st);
+    assert_ok(st);
+    assert_ptr_not_equal(v->tensor.data, held.data);
+    assert_float_equal(first(v), 5, 0);
+    bd_tensor_fini(&read);
+    bd_tensor_fini(&held);
+    // A value that its account may not keep is copied.
+    bd_account *a = bd_account_new("alice", 4, 0);
+    held = many_floats(6);
+    const bd_account_turn turn = bd_account_enter(a);
+    bd_variable_assign(v, &held, st);
+    assert_ok(st);
+    bd_account_leave(turn);
+    bd_account_unref(a);
+    assert_ptr_not_equal(v->tensor.data, held.data);
+    assert_float_equal(first(v), 6, 0);
+    bd_tensor_fini(&held);
+    bd_resource_unref(&v->base);
+}
+
 static void an_assignment_may_change_the_shape_but_not_the_type(void **state)
 {
     (void)state;
@@ -213,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_value_read_from_a_resource_variable_never_changes),
         cmocka_unit_test(a_change_of_elements_waits_for_readers_of_rows_instead_of_copying),
         cmocka_unit_test(unshared_memory_is_taken_over),
+        cmocka_unit_test(a_large_value_is_exchanged_for_memory_that_nobody_reads),
         cmocka_unit_test(an_assignment_may_change_the_shape_but_not_the_type),
         cmocka_unit_test(a_string_variable_gets_strings_of_its_own),
     };
