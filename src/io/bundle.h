@@ -9,6 +9,7 @@
 #ifndef BD_IO_BUNDLE_H
 #define BD_IO_BUNDLE_H
 
+#include "base/team.h"
 #include "io/file.h"
 #include "io/tensor_slice.h"
 #include "tensor/tensor.h"
@@ -69,6 +70,9 @@ typedef struct bd_bundle bd_bundle;
 
 // Opens a bundle. Data files are opened when they are needed. On an error *b is NULL.
 braid_code bd_bundle_open(const bd_fs *fs, const char *prefix, bd_bundle **b, braid_status *st);
+// Large tensors are read from now on by the threads of a team, which outlives the bundle. Before the first
+// tensor is read.
+void bd_bundle_set_team(bd_bundle *b, const bd_team *team);
 void bd_bundle_close(bd_bundle *b); // NULL is accepted; no call is in progress
 
 bool bd_bundle_exists(const bd_fs *fs, const char *prefix);

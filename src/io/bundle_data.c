@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/thread.h"
 #include "io/crc32c.h"
 #include "io/little_endian.h"
 #include "io/varint.h"
@@ -191,17 +192,102 @@ static void normalize_bools(uint8_t *bytes, size_t len)
         bytes[i] = bytes[i] != 0;
 }
 
+// Reads the bytes of an entry from `at` up to `end`, and extends `crc` by them.
+static braid_code get_range(const bd_bundle_shard *shard, const bd_bundle_entry *e, char *out, size_t at,
+                            size_t end, uint32_t *crc, braid_status *st)
+{
+    for (size_t len; at < end; at += len) {
+        len = bd_min(end - at, PIECE_BYTES);
+        const braid_code code = bd_file_read_exact(shard->file, (uint64_t)e->offset + at, out + at, len, st);
+        if (code) return code;
+        *crc = bd_crc32c_extend(*crc, out + at, len);
+    }
+    return BRAID_OK;
+}
+
+// A large tensor is read in parts by a team. A part begins where a huge page of the memory does, so that no
+// two threads clear the same page; the first is shorter. The parts are dealt out in their order.
+#define PART_BYTES_MIN ((size_t)4 << 20)
+#define PARTS_MAX 256
+
+struct parts {
+    const bd_bundle_shard *shard;
+    const bd_bundle_entry *e;
+    char *out;
+    size_t bytes, part, first, count; // `first`: bytes of the first part
+    uint32_t crcs[PARTS_MAX];
+    atomic_size_t next;
+    bd_mutex mu;
+    size_t failed;    // guarded by mu: the first part that could not be read; SIZE_MAX: none
+    braid_status *st; // guarded by mu: of that part
+};
+
+static size_t begin_of(const struct parts *p, size_t i)
+{
+    return i == 0 ? 0 : bd_min(p->first + (i - 1) * p->part, p->bytes);
+}
+
+static void keep_failure(struct parts *p, size_t i, braid_status *st)
+{
+    bd_mutex_lock(&p->mu);
+    if (i < p->failed) {
+        p->failed = i;
+        bd_status_move(p->st, st);
+    }
+    bd_mutex_unlock(&p->mu);
+    atomic_store(&p->next, p->count); // the parts that were not begun
+}
+
+static void get_parts(void *arg, int64_t thread)
+{
+    (void)thread;
+    struct parts *p = arg;
+    BD_STATUS(st);
+    for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->count;) {
+        p->crcs[i] = 0;
+        if (get_range(p->shard, p->e, p->out, begin_of(p, i), begin_of(p, i + 1), &p->crcs[i], st))
+            keep_failure(p, i, st);
+    }
+}
+
+static void divide(struct parts *p)
+{
+    p->part = bd_max(PART_BYTES_MIN, (p->bytes / (PARTS_MAX - 2) / PART_BYTES_MIN + 1) * PART_BYTES_MIN);
+    p->first = p->part - (uintptr_t)p->out % PART_BYTES_MIN;
+    p->count = 1 + (p->bytes - p->first + p->part - 1) / p->part;
+    BD_ASSERT(p->count <= PARTS_MAX);
+}
+
+static braid_code get_by_team(const bd_bundle_shard *shard, const bd_bundle_entry *e, char *out,
+                              uint32_t *crc, braid_status *st)
+{
+    BD_STATUS(why);
+    struct parts p = {
+        .shard = shard, .e = e, .out = out, .bytes = (size_t)e->size, .failed = SIZE_MAX, .st = why};
+    divide(&p);
+    bd_mutex_init(&p.mu);
+    shard->team->share(shard->team, bd_min(shard->team->threads, (int64_t)p.count), get_parts, &p);
+    get_parts(&p, 0); // what an interrupted team has left out
+    bd_mutex_fini(&p.mu);
+    if (why->code) {
+        bd_status_move(st, why);
+        return st->code;
+    }
+    for (size_t i = 0; i < p.count; i++)
+        *crc = bd_crc32c_join(*crc, p.crcs[i], begin_of(&p, i + 1) - begin_of(&p, i));
+    return BRAID_OK;
+}
+
 braid_code bd_bundle_data_get(const bd_bundle_shard *shard, bd_bytes key, const bd_bundle_entry *e, void *out,
                               braid_status *st)
 {
     uint32_t crc = 0;
-    size_t bytes = (size_t)e->size;
+    const size_t bytes = (size_t)e->size;
+    const bool is_shared = shard->team && shard->team->threads > 1 && bytes >= 2 * PART_BYTES_MIN;
     braid_code code = check_size(shard, key, e, st);
-    for (size_t at = 0, len; at < bytes && !code; at += len) {
-        len = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
-        code = bd_file_read_exact(shard->file, (uint64_t)e->offset + at, (char *)out + at, len, st);
-        if (!code) crc = bd_crc32c_extend(crc, (char *)out + at, len);
-    }
+    if (!code)
+        code =
+            is_shared ? get_by_team(shard, e, out, &crc, st) : get_range(shard, e, out, 0, bytes, &crc, st);
     if (!code) code = check_crc(shard, key, e, crc, st);
     if (!code && e->dtype == BRAID_BOOL) normalize_bools(out, bytes);
     return code;

@@ -2,6 +2,7 @@
 #ifndef BD_IO_BUNDLE_DATA_H
 #define BD_IO_BUNDLE_DATA_H
 
+#include "base/team.h"
 #include "io/bundle_entry.h"
 #include "io/output.h"
 #include "tensor/tensor.h"
@@ -17,6 +18,7 @@ braid_code bd_bundle_data_put(bd_output *out, const braid_tensor *t, bd_bundle_e
 typedef struct bd_bundle_shard {
     bd_file *file;
     uint64_t size;
+    const bd_team *team; // that reads large tensors; not owned; NULL: the calling thread alone
 } bd_bundle_shard;
 
 // Reads the elements of a plain type into `out`, which has room for them, and checks them. DataLoss names

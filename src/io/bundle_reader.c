@@ -10,6 +10,7 @@ struct bd_bundle {
     const bd_fs *fs;           // not owned
     char *prefix, *index_path; // owned
     int32_t shard_count;
+    const bd_team *team; // not owned; NULL
     bd_mutex mu;
     bd_sstable *table;       // guarded by mu
     bd_sstable_iter *it;     // guarded by mu
@@ -34,6 +35,11 @@ braid_code bd_bundle_open(const bd_fs *fs, const char *prefix, bd_bundle **b, br
     (*b)->shards = bd_calloc((size_t)shard_count, sizeof *(*b)->shards);
     bd_mutex_init(&(*b)->mu);
     return BRAID_OK;
+}
+
+void bd_bundle_set_team(bd_bundle *b, const bd_team *team)
+{
+    b->team = team;
 }
 
 void bd_bundle_close(bd_bundle *b)
@@ -165,6 +171,7 @@ static braid_code open_shard_locked(bd_bundle *b, int32_t number, braid_status *
 {
     bd_bundle_shard *shard = &b->shards[number];
     if (shard->file) return BRAID_OK;
+    shard->team = b->team;
     char *path = bd_bundle_data_path(b->prefix, number, b->shard_count);
     braid_code code = bd_file_size(b->fs, path, &shard->size, st);
     if (!code) code = bd_file_open(b->fs, path, BD_FILE_READ, &shard->file, st);

@@ -284,6 +284,108 @@ static void many_threads_read_one_bundle(void **state)
     bd_bundle_close(b);
 }
 
+// ---- Teams ----
+
+#define TEAM_THREADS 3
+
+typedef struct call {
+    void (*fn)(void *arg, int64_t i);
+    void *arg;
+    int64_t i;
+} call;
+
+static void make_call(void *arg)
+{
+    const call *c = arg;
+    c->fn(c->arg, c->i);
+}
+
+static void share_on_threads(const bd_team *team, int64_t count, void (*fn)(void *arg, int64_t i), void *arg)
+{
+    bd_thread threads[TEAM_THREADS];
+    call calls[TEAM_THREADS];
+    BD_STATUS(st);
+    assert_true(count <= team->threads);
+    for (int64_t i = 0; i < count; i++) {
+        calls[i] = (call){fn, arg, i};
+        bd_thread_start(&threads[i], "team", make_call, &calls[i], st);
+        assert_ok(st);
+    }
+    for (int64_t i = 0; i < count; i++)
+        bd_thread_join(&threads[i]);
+}
+
+static void leave_out(const bd_team *team, int64_t count, void (*fn)(void *arg, int64_t i), void *arg)
+{
+    (void)team;
+    (void)count;
+    (void)fn;
+    (void)arg;
+}
+
+static const bd_team threads_team = {.threads = TEAM_THREADS, .share = share_on_threads},
+                     interrupted_team = {.threads = TEAM_THREADS, .share = leave_out};
+
+#define LARGE_COUNT ((int32_t)(15 << 20) / 4 + 1) // not a multiple of a part
+
+static void write_large(void)
+{
+    bd_bundle_writer *w = bd_case_open_writer("/v");
+    bd_case_add_floats(w, "before", BRAID_SHAPE(3), 7);
+    bd_case_add_floats(w, "large", BRAID_SHAPE(LARGE_COUNT), 1);
+    bd_case_finish(w);
+}
+
+static void a_team_reads_a_large_tensor(void **state)
+{
+    (void)state;
+    write_large();
+    const bd_team *const teams[] = {&threads_team, &interrupted_team};
+    for (size_t i = 0; i < BD_COUNTOF(teams); i++) {
+        bd_bundle *b = bd_case_open_bundle("/v");
+        bd_bundle_set_team(b, teams[i]);
+        bd_case_expect_floats(b, "before", BRAID_SHAPE(3), 7);
+        bd_case_expect_floats(b, "large", BRAID_SHAPE(LARGE_COUNT), 1);
+        bd_bundle_close(b);
+    }
+}
+
+static void expect_loss(bd_bundle *b, const char *words)
+{
+    BD_STATUS(st);
+    braid_tensor t;
+    bd_bundle_read(b, "large", &t, st);
+    assert_false(bd_tensor_is_set(&t));
+    assert_error(st, BRAID_DATA_LOSS, words);
+}
+
+static void a_team_finds_damage_in_each_part(void **state)
+{
+    (void)state;
+    size_t len;
+    write_large();
+    char *data = bd_test_read("/v.data-00000-of-00001", &len);
+    for (size_t at = 12; at < len; at += (4 << 20) - 3) {
+        data[at] ^= 1;
+        bd_test_write("/v.data-00000-of-00001", data, len);
+        data[at] ^= 1;
+        bd_bundle *b = bd_case_open_bundle("/v");
+        bd_bundle_set_team(b, &threads_team);
+        expect_loss(b, "/v.data-00000-of-00001: key large");
+        expect_loss(b, "Checksum does not match");
+        bd_bundle_close(b);
+    }
+    // The file becomes shorter after it was opened.
+    bd_test_write("/v.data-00000-of-00001", data, len);
+    bd_bundle *b = bd_case_open_bundle("/v");
+    bd_bundle_set_team(b, &threads_team);
+    bd_case_expect_floats(b, "before", BRAID_SHAPE(3), 7);
+    bd_test_write("/v.data-00000-of-00001", data, len / 2);
+    expect_loss(b, "/v.data-00000-of-00001 ends after");
+    bd_bundle_close(b);
+    bd_free(data);
+}
+
 #define ON_DISK(test) cmocka_unit_test_setup_teardown((test), bd_case_install, bd_case_uninstall)
 
 int main(void)
@@ -299,6 +401,8 @@ int main(void)
         ON_DISK(entries_are_listed_and_found),
         ON_DISK(entries_are_aligned_on_request),
         ON_DISK(many_threads_read_one_bundle),
+        ON_DISK(a_team_reads_a_large_tensor),
+        ON_DISK(a_team_finds_damage_in_each_part),
     };
     return BD_RUN_TESTS(tests);
 }

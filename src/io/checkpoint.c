@@ -43,6 +43,11 @@ braid_code bd_checkpoint_open(const bd_fs *fs, const char *prefix, bd_checkpoint
     return code;
 }
 
+void bd_checkpoint_set_team(bd_checkpoint *c, const bd_team *team)
+{
+    if (c->bundle) bd_bundle_set_team(c->bundle, team);
+}
+
 void bd_checkpoint_close(bd_checkpoint *c)
 {
     bd_bundle_close(c->bundle);

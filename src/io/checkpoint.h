@@ -19,6 +19,9 @@ braid_code bd_checkpoint_remove(const bd_fs *fs, const char *prefix, braid_statu
 // Opens the bundle of this prefix, or the V1 files that match it as a pattern. NotFound in TensorFlow's words
 // when there are neither. On an error it is closed.
 braid_code bd_checkpoint_open(const bd_fs *fs, const char *prefix, bd_checkpoint *c, braid_status *st);
+// Large tensors are read by the threads of a team, which outlives the checkpoint; those of V1 files are not.
+// Before the first tensor is read.
+void bd_checkpoint_set_team(bd_checkpoint *c, const bd_team *team);
 void bd_checkpoint_close(bd_checkpoint *c); // also one that was never opened, all zero
 
 // Type and whole shape of a tensor. NotFound.

@@ -8,6 +8,9 @@
 // The checksum of bytes that follow bytes with checksum `crc`; 0 is that of no bytes.
 uint32_t bd_crc32c_extend(uint32_t crc, const void *data, size_t len);
 
+// The checksum of bytes with checksum `first` and, after them, `second_len` bytes with checksum `second`.
+uint32_t bd_crc32c_join(uint32_t first, uint32_t second, size_t second_len);
+
 static inline uint32_t bd_crc32c(const void *data, size_t len)
 {
     return bd_crc32c_extend(0, data, len);

@@ -57,6 +57,24 @@ static void pieces_extend_a_checksum(void **state)
     bd_free(data);
 }
 
+static void checksums_of_neighbours_are_joined(void **state)
+{
+    (void)state;
+    enum {
+        LEN = 3000
+    };
+    uint8_t *data = bd_malloc(LEN);
+    bd_rng rng = bd_rng_init(3);
+    for (size_t i = 0; i < LEN; i++)
+        data[i] = (uint8_t)bd_rng_next(&rng);
+    for (int round = 0; round < 200; round++) {
+        const size_t len = bd_rng_below(&rng, LEN + 1), cut = bd_rng_below(&rng, len + 1);
+        const uint32_t first = bd_crc32c(data, cut), second = bd_crc32c(data + cut, len - cut);
+        assert_int_equal(bd_crc32c_join(first, second, len - cut), bd_crc32c(data, len));
+    }
+    bd_free(data);
+}
+
 static void unmasking_reverses_the_mask(void **state)
 {
     (void)state;
@@ -74,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checksums_match_published_values),
         cmocka_unit_test(pieces_extend_a_checksum),
+        cmocka_unit_test(checksums_of_neighbours_are_joined),
         cmocka_unit_test(unmasking_reverses_the_mask),
     };
     return BD_RUN_TESTS(tests);

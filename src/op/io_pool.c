@@ -178,6 +178,11 @@ bool bd_io_pool_run(bd_io_pool *b, void (*fn)(void *arg), void *arg)
     return false;
 }
 
+int bd_io_pool_team_size(const bd_io_pool *b)
+{
+    return b ? bd_min(bd_cpu_count(), BLOCKING_THREADS) : 1;
+}
+
 bool bd_io_pool_is_here(void)
 {
     return is_here;

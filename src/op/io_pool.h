@@ -17,6 +17,8 @@ void bd_io_pool_unref(bd_io_pool *b);
 
 // Runs fn(arg) on a thread of the pool. False: it will not run, because the pool has no threads or was freed.
 bool bd_io_pool_run(bd_io_pool *b, void (*fn)(void *arg), void *arg);
+// How many of its threads may share a loop: no more than there are processors; 1 without a pool.
+int bd_io_pool_team_size(const bd_io_pool *b);
 // Whether this thread is one that may block.
 bool bd_io_pool_is_here(void);
 
@@ -24,6 +26,14 @@ bool bd_io_pool_is_here(void);
 // When the step is cancelled while fn is queued, fn does not run and the execution ends with Cancelled at
 // once. In a step without an I/O pool fn runs on the calling thread.
 void bd_op_run_io(bd_op_ctx *c, void (*fn)(bd_op_ctx *c));
+
+// The threads of the pool as a team, for a function of bd_op_run_io: at most as many as there are processors.
+// It works alone while the others are busy. In a step without an I/O pool it is alone.
+typedef struct bd_io_team {
+    bd_team base;
+    bd_io_pool *pool;
+} bd_io_team;
+bd_io_team bd_io_team_of(const bd_op_ctx *c);
 
 // Whether the step is cancelled; if so the execution has failed with Cancelled. For fn, between one file or
 // tensor and the next: a call that is waiting for the disk cannot be cut short.

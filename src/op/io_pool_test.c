@@ -169,6 +169,49 @@ static void cancelling_races_with_its_turn(void **state)
     bd_io_pool_free(b);
 }
 
+static void count_call(void *arg, int64_t i)
+{
+    atomic_fetch_add(&((atomic_int *)arg)[i], 1);
+}
+
+static void share_calls(bd_op_ctx *c)
+{
+    const bd_io_team team = bd_io_team_of(c);
+    assert_true(team.base.threads >= 1);
+    atomic_int counts[MANY] = {0};
+    const int64_t count = bd_min(team.base.threads, MANY);
+    team.base.share(&team.base, count, count_call, counts);
+    for (int64_t i = 0; i < count; i++)
+        assert_int_equal(counts[i], 1);
+}
+
+static void share_and_end(bd_op_ctx *c)
+{
+    share_calls(c);
+    bd_event_set(&BD_CONTAINER_OF(c, execution, ctx)->began);
+}
+
+// Also while each thread of the pool has such a function, so that none helps another.
+static void a_team_ends_its_loops_though_all_threads_are_busy(void **state)
+{
+    (void)state;
+    bd_io_pool *b = bd_io_pool_new();
+    execution all[MANY];
+    for (int i = 0; i < MANY; i++) {
+        open_execution(&all[i], b);
+        bd_op_run_io(&all[i].ctx, share_and_end);
+    }
+    for (int i = 0; i < MANY; i++) {
+        assert_true(bd_event_wait_until(&all[i].began, bd_now_ns() + TIMEOUT_NS));
+        close_execution(&all[i]);
+    }
+    bd_io_pool_free(b);
+    execution alone; // in a step without a pool
+    open_execution(&alone, NULL);
+    bd_op_run_io(&alone.ctx, share_and_end);
+    close_execution(&alone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_step_starts_no_node),
         cmocka_unit_test(without_threads_it_runs_here),
         cmocka_unit_test(cancelling_races_with_its_turn),
+        cmocka_unit_test(a_team_ends_its_loops_though_all_threads_are_busy),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -1,4 +1,4 @@
-// bd_parallel_for: one kernel's loop over several threads.
+// bd_parallel_for and teams: one kernel's loop over several threads.
 //
 // A counter deals out the pieces. The calling thread takes pieces like the helpers, so the loop ends even
 // when no helper ever starts; it then waits only for pieces that a helper has begun. Late helpers find no
@@ -10,6 +10,7 @@
 #include "base/slab.h"
 #include "base/thread.h"
 #include "base/thread_pool.h"
+#include "op/io_pool.h"
 #include "op/kernel.h"
 
 // More pieces than threads, so that a slow thread does not delay the others.
@@ -65,18 +66,30 @@ static void help(void *arg)
     job_unref(j);
 }
 
+// Whose threads help: those of the one or the other, of which the caller is one.
+typedef struct helpers {
+    bd_thread_pool *pool;
+    bd_io_pool *io_pool;
+    int64_t threads; // with the caller
+} helpers;
+
 static int64_t count_threads(const bd_op_ctx *c)
 {
     bd_thread_pool *pool = c->step ? c->step->pool : NULL;
     return pool ? bd_thread_pool_threads(pool) : 1;
 }
 
-void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
+static bool submit(const helpers *h, job *j)
+{
+    return h->pool ? bd_thread_pool_submit(h->pool, help, j) : bd_io_pool_run(h->io_pool, help, j);
+}
+
+static void run_with(const helpers *h, int64_t count, int64_t grain,
                      void (*fn)(void *arg, int64_t from, int64_t to), void *arg)
 {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
-    const int64_t threads = count_threads(c);
+    const int64_t threads = h->threads;
     int64_t pieces = bd_min(count / grain, threads * PIECES_PER_THREAD);
     const job whole = {.fn = fn,
                        .arg = arg,
@@ -92,16 +105,23 @@ void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
     j->account = bd_account_ref(bd_account_current);
     j->piece = (count + pieces - 1) / pieces;
     j->piece_count = (count + j->piece - 1) / j->piece;
-    int64_t helpers = bd_min(threads, j->piece_count) - 1;
+    const int64_t helper_count = bd_min(threads, j->piece_count) - 1;
     atomic_init(&j->refs, 1);
     bd_event_init(&j->done);
-    for (int64_t i = 0; i < helpers; i++) {
+    for (int64_t i = 0; i < helper_count; i++) {
         atomic_fetch_add_explicit(&j->refs, 1, memory_order_relaxed);
-        if (!bd_thread_pool_submit(c->step->pool, help, j)) job_unref(j);
+        if (!submit(h, j)) job_unref(j);
     }
     take_pieces(j);
     bd_event_wait(&j->done); // for pieces that helpers have begun: fn does not wait
     job_unref(j);
+}
+
+void bd_parallel_for(bd_op_ctx *c, int64_t count, int64_t grain,
+                     void (*fn)(void *arg, int64_t from, int64_t to), void *arg)
+{
+    const helpers h = {.pool = c->step ? c->step->pool : NULL, .threads = count_threads(c)};
+    run_with(&h, count, grain, fn, arg);
 }
 
 // ---- Teams ----
@@ -127,4 +147,17 @@ static void share(const bd_team *team, int64_t count, void (*fn)(void *arg, int6
 bd_op_team bd_op_team_of(bd_op_ctx *c)
 {
     return (bd_op_team){.base = {.threads = count_threads(c), .share = share}, .c = c};
+}
+
+static void share_io(const bd_team *team, int64_t count, void (*fn)(void *arg, int64_t i), void *arg)
+{
+    const bd_io_team *t = BD_CONTAINER_OF(team, bd_io_team, base);
+    const helpers h = {.io_pool = t->pool, .threads = team->threads};
+    run_with(&h, count, 1, call_each, &(shared){fn, arg});
+}
+
+bd_io_team bd_io_team_of(const bd_op_ctx *c)
+{
+    bd_io_pool *pool = c->step->io_pool;
+    return (bd_io_team){.base = {.threads = bd_io_pool_team_size(pool), .share = share_io}, .pool = pool};
 }

@@ -208,6 +208,8 @@ static void restore_named(bd_op_ctx *c, const char *prefix, char *const *names)
         bd_op_fail_status(c, st);
         return;
     }
+    const bd_io_team team = bd_io_team_of(c);
+    bd_checkpoint_set_team(&b, &team.base);
     bool goes_on = check_types(c, &b, names);
     for (int i = 0; goes_on && i < c->output_count && !bd_op_cancelled(c); i++) {
         restore_output(c, &b, i, names[i], &bd_tensor_str(bd_input(c, SLICES))[i]);
@@ -297,8 +299,10 @@ static void restore_one(bd_op_ctx *c)
         return;
     }
     bd_checkpoint b = {0};
+    const bd_io_team team = bd_io_team_of(c);
     char *prefix = bd_input_text(c, PREFIX, 0), *name = prefix ? bd_input_text(c, NAMES, 0) : NULL;
     if (name && bd_checkpoint_open(bd_op_fs(c), prefix, &b, st)) bd_op_fail_status(c, st);
+    bd_checkpoint_set_team(&b, &team.base);
     if (name && !bd_op_failed(c)) restore_first_form(c, &b, prefix, name);
     bd_checkpoint_close(&b);
     bd_free(name);
