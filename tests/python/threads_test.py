@@ -49,6 +49,20 @@ class CoordinatorTest(unittest.TestCase):
         coord.join()
         self.assertFalse(coord.should_stop())
 
+    def test_join_does_not_wait_for_a_thread_that_is_not_started(self):
+        coord = tf.train.Coordinator()
+        end = threading.Event()
+        runs = threading.Thread(target=end.wait)
+        runs.start()
+        threads = [runs, threading.Thread(target=lambda: None)]
+        joins = threading.Thread(target=coord.join, args=(threads,), daemon=True)
+        joins.start()
+        timer = threading.Timer(0.05, end.set)  # when join waits, for which there is no event
+        timer.start()
+        joins.join(10)
+        self.assertFalse(joins.is_alive())
+        self.assertTrue(coord.joined)
+
     def test_a_looper_calls_until_the_stop(self):
         for interval in (None, 0.001):
             coord = tf.train.Coordinator()

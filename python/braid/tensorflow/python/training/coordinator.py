@@ -83,6 +83,7 @@ class Coordinator:
     def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
         """Waits for the threads, those registered too; once a stop is asked for, only so many seconds.
 
+        A thread that has not been started counts as one that has ended.
         Raises the exception that was reported. RuntimeError: threads go on, unless ignore_live_threads.
         """
         with self._lock:
@@ -90,7 +91,8 @@ class Coordinator:
         self._wait_for_stop_or_end(threads)
         deadline = time.monotonic() + stop_grace_period_secs
         for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                thread.join(max(0.0, deadline - time.monotonic()))
         stragglers = [thread.name for thread in threads if thread.is_alive()]
         with self._lock:
             self._joined = True
@@ -110,8 +112,9 @@ class Coordinator:
         ended = threading.Event()
 
         def watch():
-            for thread in threads:
-                thread.join()
+            while alive := [thread for thread in threads if thread.is_alive()]:
+                for thread in alive:
+                    thread.join()
             with self._lock:
                 ended.set()
                 self._lock.notify_all()
