@@ -2,8 +2,8 @@
 collections.Mapping.
 
 They are set where they are missing, in processes in which `import tensorflow` finds Braid. The text of an
-attribute of h5py, which was bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that load
-its files call it. BRAID_OLD_NAMES=0: neither.
+attribute of h5py, which was bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that
+load its files call it. BRAID_OLD_NAMES=0: neither.
 """
 
 import base64

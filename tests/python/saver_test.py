@@ -440,6 +440,37 @@ class SavedModelTest(Directory):
             tf.saved_model.load(session, [tf.saved_model.SERVING], place)
             self.assertEqual(session.run("read_words:0"), b"one")
 
+    def test_objects_and_their_variables_are_written(self):
+        place = self.path("objects")
+        module = tf.Module(name="module")
+        module.w, module.parts = self.w, [tf.Variable(4.0, use_resource=True, name="part"), {"key": self.w}]
+        session = self.session()
+        session.run(module.parts[0].initializer)
+        with session.as_default():
+            tf.saved_model.save(module, place)
+            expected = session.run(self.w)
+            with self.assertRaisesRegex(NotImplementedError, "tf.function"):
+                tf.saved_model.save(module, place, signatures={"f": None})
+            module.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0)
+            with self.assertRaisesRegex(NotImplementedError, "does not write"):
+                tf.saved_model.save(module, self.path("other"))
+        with self.assertRaisesRegex(ValueError, "Trackable"):
+            tf.saved_model.save(1, place)
+        with tf.Session(graph=tf.Graph()) as session:
+            graph = tf.saved_model.load(session, [tf.saved_model.SERVING], place)
+            values = {v.op.name: session.run(v) for v in tf.global_variables()}
+            np.testing.assert_array_equal(values[self.w.op.name], expected)
+            self.assertEqual(values["part"], 4.0)
+        objects = protos.SavedObjectGraph.FromString(graph.object_graph_def).nodes
+        kinds = [n.user_object.identifier or n.variable.name for n in objects]
+        words = ["_generic_user_object", "trackable_list_wrapper", "trackable_dict_wrapper", "signature_map"]
+        self.assertEqual(sorted(kinds), sorted([*words, "part", self.w.op.name]))
+        self.assertEqual(sorted(c.local_name for c in objects[0].children), ["parts", "signatures", "w"])
+        with tf.Graph().as_default(), tf.Session() as session:
+            again = tf.train.Checkpoint(w=tf.Variable(tf.zeros_like(expected)))
+            again.restore(os.path.join(place, "variables", "variables")).run_restore_ops()
+            np.testing.assert_array_equal(session.run(again.w), expected)
+
     def move_assets_to_field(self, place):
         """As TensorFlow 2 writes a graph: the files in a field, the tensor with a path has none of its own."""
         file = pathlib.Path(place, "saved_model.pb")

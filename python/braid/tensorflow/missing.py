@@ -50,8 +50,6 @@ REFUSED = {
     "lite": _LITE,
     "contrib.lite": _LITE,
     "xla": "Braid has no XLA",
-    "saved_model.experimental": "tf.saved_model.Builder and tf.saved_model.simple_save write saved models",
-    "saved_model.save": "tf.saved_model.Builder and tf.saved_model.simple_save write saved models",
     "saved_model.load_v2": "tf.saved_model.load(session, tags, directory) reads saved models",
 }
 

@@ -734,7 +734,7 @@ class TensorBoard(Callback):
 
     histogram_freq: in every how many epochs each batch of validation writes histograms of weights and outputs
     and the program's own summaries; 0 for never. write_images: also weights as images. write_grads: also
-    histograms of gradients. update_freq: "epoch", "batch", or after how many samples. profile_batch: the batch
+    histograms of gradients. update_freq: "epoch", "batch" or a number of samples. profile_batch: the batch
     of training whose steps are profiled; 0: none. embeddings_freq: in every how many epochs the outputs of
     embeddings for `embeddings_data` are saved for the projector; embeddings_layer_names: of which layers (of
     all Embeddings); embeddings_metadata: a file with a name for each row, or a dictionary of these by layers.
