@@ -143,6 +143,10 @@ class VariableTest(VariablesTest):
 
 
 class ScopeTest(VariablesTest):
+    def test_the_root_scope_that_is_entered_again_has_no_name(self):
+        with tf.variable_scope(tf.get_variable_scope()) as scope:
+            self.assertEqual(scope.original_name_scope, "")
+
     def test_names_are_those_of_variable_scopes_alone(self):
         with tf.name_scope("n"), tf.variable_scope("a"):
             self.assertEqual(tf.get_variable("v", [1]).name, "a/v:0")

@@ -967,7 +967,7 @@ class _pure_variable_scope:
         scope._reuse = _reuse_of(self._reuse, base.reuse)
         if self._old_name_scope is not None:
             scope._name_scope = self._old_name_scope
-        elif base is old:
+        elif base is not self._name_or_scope:
             scope._name_scope = self._name_or_scope
         for attribute, value in self._given.items():
             if value is not None:
