@@ -78,6 +78,25 @@ class ProfilerTest(unittest.TestCase):
         only = Options(Options.float_operation()).with_accounted_types(["Reshape"]).build()
         self.assertEqual(tf.profiler.profile(options=quiet(only)).total_float_ops, 11)
 
+    def test_a_benchmark_has_memory_throughput_and_a_timeline(self):
+        reported = []
+
+        class Benchmark(tf.test.Benchmark):
+            def report_benchmark(self, **values):
+                reported.append(dict(values, extras=dict(values["extras"])))
+
+        with tf.Session() as session:
+            x = tf.ones([100], name="ones") * tf.placeholder_with_default(2.0, [])
+            got = Benchmark().run_op_benchmark(
+                session, x, min_iters=3, store_trace=True, name="times", extras={"own": 1}, mbs=2
+            )
+        self.assertEqual((got["iters"], got["name"], got["extras"]["own"]), (3, "times", 1))
+        self.assertAlmostEqual(got["throughput"], 2 / got["wall_time"])
+        self.assertIn("traceEvents", got["extras"].pop("full_trace_chrome_format"))
+        self.assertEqual([got], reported)
+        self.assertTrue(any("allocator_maximum_num_bytes_" in key for key in got["extras"]))
+        self.assertEqual((tf.test.Benchmark.is_abstract(), Benchmark.is_abstract()), (True, False))
+
 
 if __name__ == "__main__":
     unittest.main()
