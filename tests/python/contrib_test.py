@@ -395,6 +395,57 @@ class TrainingTest(unittest.TestCase):
             summary = tf.Summary.FromString(session.run(tf.contrib.deprecated.merge_all_summaries()))
         self.assertEqual(["loss", "w"], [v.tag for v in summary.value])
 
+    def test_a_scaled_loss_skips_steps_without_finite_gradients(self):
+        mixed = tf.contrib.mixed_precision
+        w = tf.get_variable("w", initializer=1.0)
+        x = tf.placeholder(tf.float32, [])
+        manager = mixed.ExponentialUpdateLossScaleManager(8.0, 2, decr_every_n_nan_or_inf=1, decr_ratio=0.5)
+        made = mixed.LossScaleOptimizer(tf.train.MomentumOptimizer(0.5, 0.9), manager)
+        op = made.minimize(w * x, tf.train.get_or_create_global_step())
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            scales = []
+            for value in (1.0, np.inf, 0.0, 0.0):
+                session.run(op, {x: value})
+                scales.append(session.run(manager.get_loss_scale()))
+            self.assertEqual([8.0, 4.0, 4.0, 8.0], scales)
+            found = session.run([w, made.get_slot(w, "momentum"), tf.train.get_global_step()])
+        np.testing.assert_allclose(found, [1.0 - 0.5 * (1 + 0.9 + 0.81), 0.81, 3], rtol=1e-6)
+
+    def test_contrib_has_what_moved_to_tf(self):
+        contrib = tf.contrib
+        self.assertIs(contrib.hooks.ProfilerHook, tf.train.ProfilerHook)
+        self.assertIs(contrib.proto.decode_proto, tf.io.decode_proto)
+        self.assertIs(contrib.saved_model.save_keras_model, tf.keras.experimental.export_saved_model)
+
+    def test_solutions_by_conjugate_gradients(self):
+        from braid.tensorflow.contrib.solvers.python.ops import least_squares, linear_equations, util
+
+        random = np.random.RandomState(0)
+        a, b = random.randn(6, 4), random.randn(6)
+        square, right = a.T @ a, a.T @ b
+        operator = util.create_operator(tf.constant(square))
+        found = linear_equations.conjugate_gradient(operator, tf.constant(right), tol=1e-10)
+        least = least_squares.cgls(util.create_operator(tf.constant(a)), tf.constant(b), tol=1e-10)
+        with tf.Session() as session:
+            found, least = session.run([found, least])
+        np.testing.assert_allclose(found.x, np.linalg.solve(square, right), rtol=1e-6)
+        np.testing.assert_allclose(least.x, found.x, rtol=1e-6)
+        self.assertLessEqual(found.i, 5)
+
+    def test_random_features_of_a_kernel(self):
+        methods = tf.contrib.kernel_methods
+        x = tf.constant([[0.1, 0.2], [0.3, -0.1]])
+        features = methods.RandomFourierFeatureMapper(2, 20000, stddev=0.5).map(x)
+        loss = methods.sparse_multiclass_hinge_loss(
+            tf.constant([0, 2]), tf.constant([[1.0, 0.5, 0.0], [0.0, 0.0, 3.0]])
+        )
+        with tf.Session() as session:
+            features, loss = session.run([features, loss])
+        kernel = math.exp(-(0.2**2 + 0.3**2) / (2 * 0.5**2))
+        np.testing.assert_allclose(features @ features.T, [[1, kernel], [kernel, 1]], atol=0.02)
+        self.assertAlmostEqual(0.25, loss, 6)
+
     def test_differential_equations(self):
         t = np.linspace(0.0, 2.0, 5)
         y, info = tf.contrib.integrate.odeint(lambda y, t: -y * 1.0, [1.0, 2.0], t, full_output=True)

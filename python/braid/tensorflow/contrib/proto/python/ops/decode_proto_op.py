@@ -1,0 +1,3 @@
+"""decode_proto, where tf.contrib.proto has it."""
+
+from braid.tensorflow.python.ops.proto_ops import decode_proto  # noqa: F401

@@ -1,0 +1,1 @@
+"""tf.contrib.solvers: iterative solvers of linear equations, in modules (python.ops.linear_equations)."""
