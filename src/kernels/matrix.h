@@ -16,7 +16,7 @@ bool bd_matrix_substitute(bool is_complex, const void *a, int64_t n, bool lower,
                           int64_t count);
 
 // A = L L^H in place: L in the lower triangle, zeros above. Only the lower triangle of A is read. False when
-// A is not positive definite.
+// A is not positive definite; L of an A with NaN has NaN.
 bool bd_matrix_cholesky(bool is_complex, void *a, int64_t n);
 
 // A^H in place of A.

@@ -53,7 +53,7 @@ static bool NAME(cholesky)(NUMBER *a, int64_t n)
             NUMBER sum = a[i * n + j];
             for (int64_t k = 0; k < j; k++)
                 sum -= a[i * n + k] * CONJUGATE(a[j * n + k]);
-            if (i == j && !(REAL(sum) > 0)) return false; // also NaN
+            if (i == j && REAL(sum) <= 0) return false; // a NaN goes on into L
             a[i * n + j] = i == j ? sqrt(REAL(sum)) : sum / a[j * n + j];
         }
         for (int64_t j = i + 1; j < n; j++)

@@ -194,7 +194,7 @@ PROGRAMS = (
         workers=1,
         evaluator=True,
         module="trainer.task",
-        seconds=240,
+        seconds=480,
         long=True,
     ),
     Program(

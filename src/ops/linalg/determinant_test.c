@@ -35,7 +35,8 @@ static void determinants_follow_the_definition(void **state)
         {"Cholesky", NULL, "float[0,0]", "float[0,0]"},
         {"Cholesky", NULL, "float[2,2] 1 2 2 1",
          "InvalidArgument: Cholesky decomposition was not successful."},
-        {"Cholesky", NULL, "float[1,1] nan", "InvalidArgument: Cholesky decomposition was not successful."},
+        {"Cholesky", NULL, "float[3,3] 4 0 0 2 2 0 nan 0 1", "float[3,3] 2 0 0 1 1 0 nan nan nan"},
+        {"Cholesky", NULL, "float[3,3] nan 0 0 0 -1 0 0 0 1", "float[3,3] nan 0 0 nan nan 0 nan nan nan"},
         {"Cholesky", NULL, "float[1,2] 1", "InvalidArgument: Input matrix must be square. Got [1,2]"},
         {"Cholesky", NULL, "float[] 1", "InvalidArgument: Input tensor 0 must have rank >= 2, got 0"},
     };
