@@ -3,6 +3,7 @@ import os
 import shutil
 import tempfile
 import unittest
+from unittest import mock
 
 import support  # noqa: F401, before the others: where the package is
 import numpy as np
@@ -668,6 +669,28 @@ class Keras(unittest.TestCase):
         features = {"features": {"a_input": self.x}, "sample_weights": weights}
         got = e.evaluate(lambda: tf.data.Dataset.from_tensors((features, self.y)), steps=1)
         self.assertAlmostEqual(loss, got["loss"], 5)
+
+
+class SaveTest(unittest.TestCase):
+    def test_a_savedmodel_leaves_other_files_of_its_directory(self):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+        with tempfile.TemporaryDirectory() as directory:
+            open(directory + "/other", "w").close()
+            with mock.patch("importlib.util.find_spec", return_value=None):  # no h5py
+                model.save(directory)
+                model.save(directory)
+            self.assertEqual(
+                sorted(os.listdir(directory)), ["assets", "other", "saved_model.pb", "variables"]
+            )
+            loaded = tf.keras.models.load_model(directory)
+        np.testing.assert_array_equal(loaded.get_weights()[0], model.get_weights()[0])
+
+    def test_numpy_of_a_variable_is_its_value_in_the_session_of_keras(self):
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,), kernel_initializer="ones")])
+        tf.keras.backend.get_session()
+        np.testing.assert_array_equal(model.weights[0].numpy(), [[1.0], [1.0]])
+        with tf.Graph().as_default():
+            self.assertRaises(NotImplementedError, tf.Variable(1.0).numpy)
 
 
 if __name__ == "__main__":

@@ -201,6 +201,17 @@ class Variable(trackable.Trackable, metaclass=VariableMetaclass):
                 is_variable_initialized(self), self.read_value, lambda: self.initial_value
             )
 
+    def numpy(self):
+        """The value in the default session, or in that of Keras. NotImplementedError: there is none."""
+        from braid.tensorflow.python.keras import backend
+
+        session = ops.get_default_session() or getattr(backend._SESSION, "session", None)
+        if session is None or session.graph is not self.graph:
+            raise NotImplementedError(
+                "numpy() is only available when eager execution is enabled, or in the session of Keras."
+            )
+        return session.run(self.read_value())
+
     def load(self, value, session=None):
         """Writes `value` into the variable in the session. It feeds the initial value and initializes."""
         session = session or ops.get_default_session()

@@ -1,5 +1,6 @@
 """Network: layers as a graph from inputs to outputs, or as a class of the program's own."""
 
+import importlib.util
 import inspect
 import json
 import os
@@ -546,8 +547,12 @@ class Network(base_layer.Layer):
         """Writes the model with its settings, weights and optimizer.
 
         save_format: "h5" for an HDF5 file, for which h5py is needed, the default; "tf" for a SavedModel with
-        the graph for prediction.
+        the graph for prediction, the default where there is no h5py and the path has not its ending.
         """
+        if save_format is None and not str(filepath).endswith((".h5", ".hdf5", ".keras")):
+            if isinstance(filepath, (str, os.PathLike)) and not importlib.util.find_spec("h5py"):
+                logging.warning("Without h5py, which HDF5 needs, %s becomes a SavedModel", filepath)
+                save_format = "tf"
         if save_format == "tf":
             from braid.tensorflow.python.keras.saving import saved_model_experimental
 

@@ -161,11 +161,26 @@ def load_from_saved_model(saved_model_path, custom_objects=None):
 
 
 def save(model, path, include_optimizer=True):
-    """Writes a SavedModel with the graph for prediction, the settings and the variables."""
+    """Writes a SavedModel with the graph for prediction, the settings and the variables.
+
+    It takes the place of a SavedModel that is there; other files in the directory stay.
+    """
+    part = path.rstrip("/") + ".part"
+    if file_io.is_directory(part):
+        file_io.delete_recursively(part)
+    _write(model, part, include_optimizer)
+    file_io.recursive_create_dir(path)
+    for name in file_io.list_directory(part):
+        old = os.path.join(path, name.rstrip("/"))
+        if file_io.is_directory(old):
+            file_io.delete_recursively(old)
+        file_io.rename(os.path.join(part, name.rstrip("/")), old, overwrite=True)
+    file_io.delete_recursively(part)
+
+
+def _write(model, path, include_optimizer):
     from braid.tensorflow.python.keras.engine.network import _jsonable
 
-    if file_io.is_directory(path):
-        file_io.delete_recursively(path)
     _export(model, path, None, False, None, True)
     model.save_weights(utils_impl.get_variables_path(path), save_format="tf", overwrite=True)
     config = model._updated_config()
