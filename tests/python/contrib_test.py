@@ -124,6 +124,22 @@ class ValuesTest(unittest.TestCase):
                 found = session.run([tf.reduce_sum(y * weights), tf.add_n(parts)])
                 np.testing.assert_allclose(found, [output, squares], rtol=2e-5)
 
+    def test_an_attention_over_outputs_has_its_state_in_one_tensor_or_three(self):
+        x = tf.constant(np.sin(np.arange(6, dtype="f")).reshape(2, 3))
+        found = []
+        for is_tuple in (True, False):
+            with tf.variable_scope("cell", reuse=tf.AUTO_REUSE):
+                cell = rnn.AttentionCellWrapper(tf.nn.rnn_cell.GRUCell(4), 2, state_is_tuple=is_tuple)
+                y, state = cell(x, cell.zero_state(2, tf.float32), scope="attention")
+                y, state = cell(x, state, scope="attention")
+            found.append([y, *([tf.concat(state, 1)] if is_tuple else [state])])
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            (y, state), (y_of_one, one) = session.run(found)
+        self.assertEqual((2, 4 + 4 + 8), one.shape)
+        np.testing.assert_array_equal(y, y_of_one)
+        np.testing.assert_array_equal(state, one)
+
     def test_areas_and_points_of_curves(self):
         random = np.random.RandomState(0)
         truth = random.randint(0, 2, 50)

@@ -588,11 +588,13 @@ class AttentionCellWrapper(RNNCell):
         super().__init__(_reuse=reuse)
         rnn_cell_impl.assert_like_rnncell("cell", cell)
         if nest.is_sequence(cell.state_size) and not state_is_tuple:
-            raise ValueError("Cell returns tuple of states, but the flag state_is_tuple is not set.")
+            raise ValueError(
+                "Cell returns tuple of states, but the flag state_is_tuple is not set. "
+                f"State size is: {cell.state_size}"
+            )
         if attn_length <= 0:
             raise ValueError(f"attn_length should be greater than zero, got {attn_length}")
-        if not state_is_tuple:
-            raise NotImplementedError("AttentionCellWrapper(state_is_tuple=False): use the tuple")
+        self._state_is_tuple = state_is_tuple
         self._cell = cell
         self._attn_length = attn_length
         self._attn_size = attn_size or cell.output_size
@@ -601,13 +603,17 @@ class AttentionCellWrapper(RNNCell):
 
     @property
     def state_size(self):
-        return self._cell.state_size, self._attn_size, self._attn_size * self._attn_length
+        sizes = self._cell.state_size, self._attn_size, self._attn_size * self._attn_length
+        return sizes if self._state_is_tuple else sum(sizes)
 
     @property
     def output_size(self):
         return self._attn_size
 
     def call(self, inputs, state):
+        if not self._state_is_tuple:
+            sizes = [self._cell.state_size, self._attn_size, self._attn_size * self._attn_length]
+            state = array_ops.split(state, sizes, 1)
         state, attns, attn_states = state
         attn_states = array_ops.reshape(attn_states, [-1, self._attn_length, self._attn_size])
         input_size = self._input_size or tensor_shape.dimension_value(inputs.get_shape().dims[1])
@@ -619,7 +625,8 @@ class AttentionCellWrapper(RNNCell):
             output = linear([cell_output, new_attns], self._attn_size, True)
         new_attn_states = array_ops.concat([new_attn_states, array_ops.expand_dims(output, 1)], 1)
         new_attn_states = array_ops.reshape(new_attn_states, [-1, self._attn_length * self._attn_size])
-        return output, (new_state, new_attns, new_attn_states)
+        new_states = new_state, new_attns, new_attn_states
+        return output, new_states if self._state_is_tuple else array_ops.concat(new_states, 1)
 
     def _attention(self, query, attn_states):
         with vs.variable_scope("attention"):
