@@ -182,6 +182,23 @@ class InsideTest(unittest.TestCase):
 
         self.assertEqual(Mine.__bases__[0].__name__, "DeviceAssignment")
 
+    def test_tests_of_both_modes_run_in_a_graph(self):
+        ran = []
+
+        class Both(tf.test.TestCase):
+            @tf.contrib.eager.run_test_in_graph_and_eager_modes
+            def test_it(self):
+                ran.append((self.evaluate(tf.constant(3)), tf.contrib.eager.in_eager_mode()))
+
+        @tf.contrib.eager.run_all_tests_in_graph_and_eager_modes
+        class AllOfBoth(tf.test.TestCase):
+            def test_it(self):
+                ran.append((self.evaluate(tf.constant(4)), tf.contrib.eager.in_eager_mode()))
+
+        for case in Both, AllOfBoth:
+            case("test_it").debug()
+        self.assertEqual(ran, [(3, False), (4, False)])
+
     def test_the_wrapped_engine_tells_the_constants(self):
         known = tf.less(tf.constant(1), 2)
         asked = tf.placeholder(tf.bool, [])
