@@ -371,6 +371,21 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual({"classes"}, set(made.predict(x, outputs=["classes"])))
         self.assertEqual(1.0, made.score(x, np.array([0, 0, 1, 1]))["accuracy"])
 
+    def test_an_average_is_saved_with_its_variable_only(self):
+        w = tf.get_variable("w", initializer=[1.0, 2.0])
+        made = opt.MovingAverageOptimizer(tf.train.GradientDescentOptimizer(0.1))
+        made.minimize(tf.reduce_sum(w))
+        with self.assertRaisesRegex(ValueError, "Variable to swap w/ExponentialMovingAverage is not"):
+            made.swapping_saver(var_list=[w])
+
+    def test_parts_of_a_variable_have_centers(self):
+        getter = opt.ElasticAverageCustomGetter("/job:localhost/task:0")
+        parts = tf.fixed_size_partitioner(2)
+        with tf.variable_scope("", custom_getter=getter, partitioner=parts):
+            w = tf.get_variable("w", [4, 1])
+        for part, center in zip(w, (getter._global_map[p] for p in w)):
+            self.assertEqual(f"global_center_variable/{part.op.name}", center.op.name)
+
     def test_rates_with_warm_restarts(self):
         decay = sgdr_learning_rate_decay.sgdr_decay
         rates = [decay(0.4, step, 4, 2.0, 0.5) for step in (0, 2, 4, 8)]

@@ -54,8 +54,11 @@ class ElasticAverageCustomGetter:
             copy = getter(
                 f"{LOCAL_VARIABLE_NAME}/{name}", *args, trainable=False, collections=local_keys, **kwargs
             )
-        self._local_map[variable] = copy
-        self._global_map[variable] = center
+        if kwargs.get("partitioner") is None:
+            self._local_map[variable], self._global_map[variable] = copy, center
+        else:
+            self._local_map.update(zip(variable, copy))
+            self._global_map.update(zip(variable, center))
         return variable
 
 

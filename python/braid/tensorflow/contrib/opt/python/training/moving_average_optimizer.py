@@ -43,9 +43,10 @@ class MovingAverageOptimizer(optimizer.Optimizer):
         return self._optimizer.variables()
 
     def swapping_saver(self, var_list=None, name="swapping_saver", **kwargs):
-        """A saver under which a variable has its average's value in the checkpoint, and the average the variable's.
+        """A saver under which a variable has its average's value in the checkpoint, and the average the
+        variable's.
 
-        RuntimeError: minimize() was not called yet.
+        RuntimeError: minimize() was not called yet. ValueError: var_list has a variable without its average.
         """
         if self._swapped_variable_name_map is None:
             raise RuntimeError("Must call apply_gradients or minimize before creating the swapping_saver")
@@ -53,8 +54,23 @@ class MovingAverageOptimizer(optimizer.Optimizer):
             var_list = variables.global_variables()
         if not isinstance(var_list, dict):
             var_list = saveable_object_util.op_list_to_dict(var_list)
-        swapped = {}
+        by_name = {}
         for key, value in var_list.items():
-            other = self._swapped_variable_name_map.get(key)
-            swapped[key] = var_list.get(other, value) if other else value
-        return saver.Saver(swapped, name=name, **kwargs)
+            is_several = isinstance(value, (list, variables.PartitionedVariable))
+            by_name.update({v.op.name: v for v in value} if is_several else {key: value})
+
+        def swapped(key):
+            other = self._swapped_variable_name_map.get(key, key)
+            if other not in by_name:
+                raise ValueError(
+                    f"Variable to swap {other} is not part of variables to save. This breaks MovingAverageOptimizer."
+                )
+            return by_name[other]
+
+        to_save = {}
+        for key, value in var_list.items():
+            if isinstance(value, (list, variables.PartitionedVariable)):
+                to_save[key] = [swapped(v.op.name) for v in value]
+            else:
+                to_save[key] = swapped(key)
+        return saver.Saver(to_save, name=name, **kwargs)
