@@ -100,10 +100,18 @@ class ApiTest(unittest.TestCase):
 
     def test_the_package_of_modules_has_those_of_its_folders(self):
         from braid.tensorflow import python
-        from braid.tensorflow.python import Graph, keras, math_ops, reduce_sum
+        from braid.tensorflow.python import Graph, keras, math_ops, ops, reduce_sum
+        from braid.tensorflow.python.framework import constant_op, ops as framework_ops
         from braid.tensorflow.python.ops import math_ops as by_its_folder
 
         self.assertIs(math_ops, by_its_folder)
+        self.assertIs(ops.convert_to_tensor, tf.convert_to_tensor)
+        self.assertFalse(hasattr(ops, "dtypes"))
+        shape = constant_op._tensor_shape_tensor_conversion_function(tf.TensorShape([2, 3]))
+        self.assertEqual((shape.op.name, shape.shape.as_list()), ("shape_as_tensor", [2]))
+        self.assertIs(framework_ops._as_graph_element(shape), None)
+        variable = tf.Variable(1.0)
+        self.assertIs(framework_ops._as_graph_element(variable), variable._as_graph_element())
         self.assertIs(keras.layers.Dense, tf.keras.layers.Dense)
         self.assertEqual((Graph, reduce_sum), (tf.Graph, math_ops.reduce_sum))
         self.assertEqual([name for name in python._MODULES if not hasattr(python, name)], [])

@@ -36,11 +36,14 @@ def is_constant(tensor_or_op):
     return op.type == "Const"
 
 
-def _of_value(value, dtype=None, name=None, as_ref=False):
+# Libraries call these functions by TensorFlow's names (TensorLayer 1.11).
+
+
+def _constant_tensor_conversion_function(value, dtype=None, name=None, as_ref=False):
     return constant(value, dtype, name=name or "Const")
 
 
-def _of_shape(shape, dtype=None, name=None, as_ref=False):
+def _tensor_shape_tensor_conversion_function(shape, dtype=None, name=None, as_ref=False):
     if not shape.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {shape}")
     dims = shape.as_list()
@@ -55,7 +58,7 @@ def _of_shape(shape, dtype=None, name=None, as_ref=False):
     return constant(dims, dtype, name=name or "shape_as_tensor")
 
 
-def _of_dimension(dimension, dtype=None, name=None, as_ref=False):
+def _dimension_tensor_conversion_function(dimension, dtype=None, name=None, as_ref=False):
     if dimension.value is None:
         raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {dimension}")
     if dtype not in (None, dtypes.int32, dtypes.int64):
@@ -63,9 +66,11 @@ def _of_dimension(dimension, dtype=None, name=None, as_ref=False):
     return constant(dimension.value, dtype or dtypes.int32, name=name or "shape_as_tensor")
 
 
-ops.register_tensor_conversion_function((list, tuple), _of_value, 100)
-ops.register_tensor_conversion_function(np.ndarray, _of_value, 100)
-ops.register_tensor_conversion_function(np.generic, _of_value, 100)
-ops.register_tensor_conversion_function(tensor_shape.TensorShape, _of_shape, 100)
-ops.register_tensor_conversion_function(tensor_shape.Dimension, _of_dimension, 100)
-ops.register_tensor_conversion_function(object, _of_value, 200)
+ops.register_tensor_conversion_function((list, tuple), _constant_tensor_conversion_function, 100)
+ops.register_tensor_conversion_function(np.ndarray, _constant_tensor_conversion_function, 100)
+ops.register_tensor_conversion_function(np.generic, _constant_tensor_conversion_function, 100)
+ops.register_tensor_conversion_function(
+    tensor_shape.TensorShape, _tensor_shape_tensor_conversion_function, 100
+)
+ops.register_tensor_conversion_function(tensor_shape.Dimension, _dimension_tensor_conversion_function, 100)
+ops.register_tensor_conversion_function(object, _constant_tensor_conversion_function, 200)

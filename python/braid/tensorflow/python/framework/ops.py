@@ -1061,6 +1061,12 @@ def device_name(device):
     return device.to_string() if pydev.is_device_spec(device) else pydev.canonical_name(device)
 
 
+def _as_graph_element(obj):
+    """The tensor that `obj` stands for, as a variable does; None: it stands for none."""
+    convert = getattr(obj, "_as_graph_element", None)
+    return convert() if callable(convert) else None
+
+
 def _assert_same_graph(original_item, item):
     if original_item.graph is not item.graph:
         raise ValueError(f"{item} must be from the same graph as {original_item}.")
