@@ -56,6 +56,24 @@ class QuantizeTest(unittest.TestCase):
         later = lambda graph: _quantize.create_training_graph(graph, quant_delay=100)  # noqa: E731
         np.testing.assert_allclose(_trained(later, 1, fused=False)[0], losses, rtol=1e-4)
 
+    def test_batch_norms_that_make_their_updates_first_are_folded(self):
+        slim = tf.contrib.slim
+        with tf.Graph().as_default() as graph:
+            options = dict(fused=False, updates_collections=None, scale=True)
+            h = slim.conv2d(
+                _X, 4, [3, 3], normalizer_fn=slim.batch_norm, normalizer_params=options, scope="c"
+            )
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                whole = session.run(h)
+                _quantize.create_training_graph(graph, quant_delay=100)
+                session.run(tf.global_variables_initializer())
+                self.assertEqual(session.run(h).shape, whole.shape)
+            names = [op.name for op in graph.get_operations()]
+        identity, factor = names.index("c/BatchNorm/Identity"), names.index("c/BatchNorm/batchnorm_1/mul_1")
+        self.assertLess(identity, factor)
+        self.assertIn("c/Conv2D_Fold", names)
+
     def test_a_frozen_batch_norm_keeps_its_averages(self):
         def rewrite(graph):
             _quantize.experimental_create_training_graph(graph, quant_delay=100, freeze_bn_delay=2)

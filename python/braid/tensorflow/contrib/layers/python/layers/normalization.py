@@ -219,51 +219,60 @@ def _by_hand(
     zeros, ones = init_ops.zeros_initializer(), init_ops.ones_initializer()
     beta = make("beta", zeros, param_regularizers.get("beta"), True) if center else None
     gamma = make("gamma", ones, param_regularizers.get("gamma"), True) if scale else None
-    current = variable_scope.get_variable_scope()
-    partitioner = current.partitioner
-    current.set_partitioner(None)
-    try:
+    # The scope's name is taken twice, so that "batchnorm" is "batchnorm_1", as in TensorFlow.
+    with variable_scope.variable_scope(variable_scope.get_variable_scope()) as local:
+        local.set_partitioner(None)
         moving_mean = make("moving_mean", zeros)
         moving_variance = make("moving_variance", ones)
-    finally:
-        current.set_partitioner(partitioner)
 
-    if fused:
-        of_batch, of_averages = _fused(
-            inputs, beta, gamma, moving_mean, moving_variance, epsilon, data_format, channels, dtype
+    def updates(mean, variance):
+        return [
+            moving_averages.assign_moving_average(
+                moving_mean, mean, decay, zero_debias=zero_debias_moving_mean
+            ),
+            moving_averages.assign_moving_average(moving_variance, variance, decay, zero_debias=False),
+        ]
+
+    def collect_updates(mean, variance):
+        no_updates = functools.partial(
+            list, [ops.convert_to_tensor(moving_mean), ops.convert_to_tensor(moving_variance)]
         )
-    else:
-        of_batch, of_averages = _unfused(
-            inputs, beta, gamma, moving_mean, moving_variance, epsilon, axis, batch_weights
-        )
+        for update in utils.smart_cond(is_training, functools.partial(updates, mean, variance), no_updates):
+            ops.add_to_collections(updates_collections, update)
 
     known = utils.constant_value(is_training)
+    if not fused:
+        outputs = _unfused(
+            inputs,
+            beta,
+            gamma,
+            moving_mean,
+            moving_variance,
+            epsilon,
+            axis,
+            batch_weights,
+            is_training,
+            updates if updates_collections is None else None,
+            collect_updates,
+        )
+        outputs.set_shape(shape)
+        return outputs
+    of_batch, of_averages = _fused(
+        inputs, beta, gamma, moving_mean, moving_variance, epsilon, data_format, channels, dtype
+    )
     if known is False:
         outputs, _, _ = of_averages()
     else:
         outputs, mean, variance = utils.smart_cond(is_training, of_batch, of_averages)
-
-        def updates():
-            return [
-                moving_averages.assign_moving_average(
-                    moving_mean, mean, decay, zero_debias=zero_debias_moving_mean
-                ),
-                moving_averages.assign_moving_average(moving_variance, variance, decay, zero_debias=False),
-            ]
-
         if updates_collections is None:
 
             def updated():
-                with ops.control_dependencies(updates()):
+                with ops.control_dependencies(updates(mean, variance)):
                     return array_ops.identity(outputs)
 
             outputs = utils.smart_cond(is_training, updated, lambda: outputs)
         else:
-            no_updates = functools.partial(
-                list, [ops.convert_to_tensor(moving_mean), ops.convert_to_tensor(moving_variance)]
-            )
-            for update in utils.smart_cond(is_training, updates, no_updates):
-                ops.add_to_collections(updates_collections, update)
+            collect_updates(mean, variance)
     outputs.set_shape(shape)
     return outputs
 
@@ -304,8 +313,20 @@ def _fused(inputs, beta, gamma, moving_mean, moving_variance, epsilon, data_form
     return of_batch, of_averages
 
 
-def _unfused(inputs, beta, gamma, moving_mean, moving_variance, epsilon, axis, batch_weights):
-    """Two functions for outputs, mean and variance: from the batch, and from the moving averages."""
+def _unfused(
+    inputs,
+    beta,
+    gamma,
+    moving_mean,
+    moving_variance,
+    epsilon,
+    axis,
+    batch_weights,
+    is_training,
+    updates,
+    collect_updates,
+):
+    """The normalized inputs. updates: that are made before, or None: collect_updates takes them."""
     rank = inputs.get_shape().ndims
     reduced = [a for a in range(rank) if a != axis]
     broadcast_shape = [1] * rank
@@ -314,24 +335,29 @@ def _unfused(inputs, beta, gamma, moving_mean, moving_variance, epsilon, axis, b
     def broadcast(v):
         return v if v is None or axis == rank - 1 else array_ops.reshape(v, broadcast_shape)
 
-    def normalized(mean, variance):
-        return nn.batch_normalization(
-            inputs, broadcast(mean), broadcast(variance), broadcast(beta), broadcast(gamma), epsilon
-        )
+    def averages():
+        return moving_mean, moving_variance
 
-    def of_batch():
+    def updated():
+        with ops.control_dependencies(updates(mean, variance)):
+            return array_ops.identity(mean), array_ops.identity(variance)
+
+    if utils.constant_value(is_training) is False:
+        used = averages()
+    else:
         if batch_weights is None:
             mean, variance = nn.moments(inputs, reduced)
         else:
             weights = array_ops.reshape(math_ops.cast(batch_weights, inputs.dtype), [-1] + [1] * (rank - 1))
             mean, variance = nn.weighted_moments(inputs, reduced, weights)
-        return normalized(mean, variance), mean, variance
-
-    def of_averages():
-        mean, variance = ops.convert_to_tensor(moving_mean), ops.convert_to_tensor(moving_variance)
-        return normalized(mean, variance), mean, variance
-
-    return of_batch, of_averages
+        if updates is None:
+            collect_updates(mean, variance)
+            used = utils.smart_cond(is_training, lambda: (mean, variance), averages)
+        else:
+            used = utils.smart_cond(is_training, updated, averages)
+    return nn.batch_normalization(
+        inputs, broadcast(used[0]), broadcast(used[1]), broadcast(beta), broadcast(gamma), epsilon
+    )
 
 
 @add_arg_scope
