@@ -70,6 +70,7 @@ typedef struct bd_builder {
     struct bd_body *body;        // of a function, when the graph is one (function_build.c); NULL
     bd_edge_index edge_index;
     int function_count; // functions built for this graph and the bodies in it
+    bd_map firsts;      // keys that bd_builder_is_first was asked for
 } bd_builder;
 
 void bd_edge_index_free(bd_edge_index *index);
@@ -100,6 +101,10 @@ void bd_builder_controls(const braid_graph *g, const braid_out *inputs, int inpu
 // not apply. In the graph's arena. On an error the graph fails and the device is "".
 const char *bd_builder_device(braid_graph *g, const braid_op *n, const char *asked,
                               const bd_op_list *colocated, bool is_bound);
+
+// Whether this is the first call for `key` in the graph: of nodes that TensorFlow's gradients add to a graph
+// only once.
+bool bd_builder_is_first(braid_graph *g, const char *key);
 
 // braid_push_colocate, for which outer colocation scopes do not count (ignore_existing).
 void bd_builder_push_colocate_only(braid_graph *g, braid_op *op);

@@ -15,9 +15,9 @@ static void nodes_get_unique_names(void **state)
     assert_string_equal(no_op_name(g, NULL), "NoOp");
     assert_string_equal(no_op_name(g, ""), "NoOp_1");
     assert_string_equal(no_op_name(g, "x"), "x");
-    assert_string_equal(no_op_name(g, "X"), "X"); // case counts
-    assert_string_equal(no_op_name(g, "x"), "x_1");
+    assert_string_equal(no_op_name(g, "X"), "X_1"); // case does not count
     assert_string_equal(no_op_name(g, "x"), "x_2");
+    assert_string_equal(no_op_name(g, "x"), "x_3");
     assert_string_equal(no_op_name(g, "x_1"), "x_1_1"); // taken by a made-up name
     assert_string_equal(no_op_name(g, "y_1"), "y_1");
     assert_string_equal(no_op_name(g, "y"), "y");

@@ -42,6 +42,15 @@ static bool has_failed(const walk *w)
 
 // ---- What lies between ----
 
+// Whether gradients go through an output: not where it is a whole number, like a shape.
+static bool carries_gradients(const braid_op *op, int output)
+{
+    if (output >= op->output_count) return true; // of an op that Braid does not know
+    const braid_dtype type = bd_dtype_base(op->output_types[output]);
+    return bd_dtype_is_trainable(type) || type == BRAID_BFLOAT16 || type == BRAID_RESOURCE ||
+           type == BRAID_VARIANT;
+}
+
 static void mark_reached(walk *w, const braid_out *xs, int num_xs)
 {
     bd_consumers consumers;
@@ -54,7 +63,8 @@ static void mark_reached(walk *w, const braid_out *xs, int num_xs)
         if (w->reached[op->id]) continue;
         w->reached[op->id] = true;
         for (int e = consumers.offsets[op->id]; e < consumers.offsets[op->id + 1]; e++) {
-            if (consumers.items[e].input >= 0) bd_array_push(&open, consumers.items[e].node);
+            const bd_consumer *edge = &consumers.items[e];
+            if (edge->input >= 0 && carries_gradients(op, edge->output)) bd_array_push(&open, edge->node);
         }
         for (int i = bd_returns_of_value(&w->returns, op); i >= 0; i = w->returns.items.items[i].next)
             bd_array_push(&open, w->returns.items.items[i].pop);
@@ -196,10 +206,11 @@ static void receive(walk *w, braid_out of, braid_gradient grad)
 }
 
 // array_ops.fill(array_ops.shape(y), 1)
-static braid_out ones_like(braid_graph *g, braid_out y)
+static braid_out ones_like(braid_graph *g, braid_out y, int index)
 {
     braid_out shape = bd_b_shape(g, NULL, y);
-    braid_out one = bd_b_const_f(g, NULL, braid_out_dtype(y), 1);
+    const char *name = bd_arena_asprintf(&g->arena, "grad_ys_%d", index);
+    braid_out one = bd_b_const_f(g, name, braid_out_dtype(y), 1);
     return bd_b2(g, "Fill", NULL, shape, one);
 }
 
@@ -219,7 +230,7 @@ static braid_gradient start_gradient(walk *w, braid_out y, int index)
                              "Gradients of complex tensors must set grad_ys (y.dtype = %s)",
                              braid_dtype_name(type));
         if (w->options->colocate) braid_push_colocate(w->g, y.op);
-        given.values = ones_like(w->g, y);
+        given.values = ones_like(w->g, y, index);
         if (w->options->colocate) braid_pop_colocate(w->g);
     } else if (bd_dtype_base(braid_out_dtype(given.values)) != type) {
         braid_graph_fail(w->g, BRAID_INVALID_ARGUMENT,
@@ -564,6 +575,8 @@ static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs,
         walk_init(w, before.g, before.options);
         mark_paths(w, ys, num_ys, xs, num_xs);
     }
+    for (int i = 0; i < num_ys && !has_failed(w); i++)
+        receive(w, ys[i], start_gradient(w, ys[i], i));
     extend_paths(w);
     count_pending(w);
     connect_returns(w);
@@ -633,8 +646,6 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
     const char *scope = braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
     start(&w, ys, num_ys, xs, num_xs);
     w.scope = scope && scope[0] ? bd_arena_strndup(&g->arena, scope, strlen(scope) - 1) : NULL;
-    for (int i = 0; i < num_ys && !has_failed(&w); i++)
-        receive(&w, ys[i], start_gradient(&w, ys[i], i));
     enqueue_ys(&w, ys, num_ys);
     enqueue_unused_exits(&w);
     for (size_t next = 0; next < w.queue.len && !has_failed(&w); next++)

@@ -48,8 +48,8 @@ static void a_chain_has_one_gradient_node_for_each_node(void **state)
     assert_graph_ok(g);
     assert_nodes(g, from,
                  "gradients/Shape = Const()\n"
-                 "gradients/Const = Const()\n"
-                 "gradients/Fill = Fill(gradients/Shape, gradients/Const)\n"
+                 "gradients/grad_ys_0 = Const()\n"
+                 "gradients/Fill = Fill(gradients/Shape, gradients/grad_ys_0)\n"
                  "gradients/a/y_grad/Neg = Neg(gradients/Fill)\n");
     assert_string_equal(grad.op->name, "gradients/a/y_grad/Neg");
     // A second time: another scope.

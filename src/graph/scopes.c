@@ -12,6 +12,14 @@ bd_builder *bd_graph_builder(braid_graph *g)
     return g->builder;
 }
 
+bool bd_builder_is_first(braid_graph *g, const char *key)
+{
+    bd_map *firsts = &bd_graph_builder(g)->firsts;
+    if (bd_map_has(firsts, key)) return false;
+    bd_map_put(firsts, key, NULL);
+    return true;
+}
+
 void bd_builder_free(bd_builder *b)
 {
     if (!b) return;
@@ -33,6 +41,7 @@ void bd_builder_free(bd_builder *b)
     bd_edge_index_free(&b->edge_index);
     bd_map_fini(&b->collections);
     bd_map_fini(&b->names);
+    bd_map_fini(&b->firsts);
     bd_array_free(&b->name_scopes);
     bd_array_free(&b->devices);
     bd_array_free(&b->controls);
@@ -55,31 +64,43 @@ static const char *current_scope(const bd_builder *b)
     return b->name_scopes.len ? b->name_scopes.items[b->name_scopes.len - 1] : "";
 }
 
-static bool is_used(const braid_graph *g, const char *name)
+// Names that differ only in case are the same name: their number is kept under the name in lower case.
+static char *key_of(braid_graph *g, const char *name)
 {
-    return bd_map_has(&g->builder->names, name) || bd_map_has(&g->by_name, name);
+    char *key = bd_arena_strdup(&g->arena, name);
+    for (char *p = key; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return key;
+}
+
+static bool is_used(braid_graph *g, const char *name)
+{
+    return bd_map_has(&g->builder->names, key_of(g, name)) || bd_map_has(&g->by_name, name);
+}
+
+// The first free one of `base`, base_1, ..., from `number` on, which is that of the next one then.
+static const char *first_free(braid_graph *g, const char *base, uintptr_t *number)
+{
+    const char *unique = base;
+    for (; is_used(g, unique); (*number)++)
+        unique = bd_arena_asprintf(&g->arena, "%s_%zu", base, (size_t)*number);
+    return unique;
 }
 
 const char *bd_builder_unique_name(braid_graph *g, const char *name)
 {
     bd_builder *b = bd_graph_builder(g);
     const char *base = bd_arena_asprintf(&g->arena, "%s%s", current_scope(b), name);
-    uintptr_t number = (uintptr_t)bd_map_get(&b->names, base);
+    const char *key = key_of(g, base);
+    uintptr_t number = (uintptr_t)bd_map_get(&b->names, key);
     if (number == 0 && bd_map_has(&g->by_name, base)) number = 1;
-    bd_map_put(&b->names, base, (void *)(number + 1));
+    bd_map_put(&b->names, key, (void *)(number + 1));
     if (number == 0) return base;
-    bd_strbuf unique = {0};
-    bd_strbuf_append(&unique, base);
-    for (; is_used(g, bd_strbuf_str(&unique)); number++) {
-        bd_strbuf_clear(&unique);
-        bd_strbuf_appendf(&unique, "%s_%zu", base, (size_t)number);
-    }
+    const char *unique = first_free(g, base, &number);
     // The next search for this base starts after the number found: smaller numbers stay used.
-    bd_map_put(&b->names, base, (void *)number);
-    bd_map_put(&b->names, bd_strbuf_str(&unique), (void *)1);
-    const char *result = bd_arena_strdup(&g->arena, bd_strbuf_str(&unique));
-    bd_strbuf_fini(&unique);
-    return result;
+    bd_map_put(&b->names, key, (void *)number);
+    bd_map_put(&b->names, key_of(g, unique), (void *)1);
+    return unique;
 }
 
 const char *braid_graph_unique_name(braid_graph *g, const char *name, bool marks_used)
@@ -88,11 +109,8 @@ const char *braid_graph_unique_name(braid_graph *g, const char *name, bool marks
     if (marks_used) return bd_builder_unique_name(g, name);
     const bd_builder *b = bd_graph_builder(g);
     const char *base = bd_arena_asprintf(&g->arena, "%s%s", current_scope(b), name);
-    const char *unique = base;
-    uintptr_t number = (uintptr_t)bd_map_get(&b->names, base);
-    for (; is_used(g, unique); number++)
-        unique = bd_arena_asprintf(&g->arena, "%s_%zu", base, (size_t)bd_max(number, 1));
-    return unique;
+    uintptr_t number = bd_max((uintptr_t)bd_map_get(&b->names, key_of(g, base)), 1);
+    return first_free(g, base, &number);
 }
 
 // Scopes at the root must begin like names; within a scope '_', '-' and '/' may come first too.

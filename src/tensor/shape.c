@@ -104,6 +104,18 @@ bool bd_shape_broadcast(const braid_shape *a, const braid_shape *b, braid_shape 
     return true;
 }
 
+int bd_shape_broadcast_axes(const braid_shape *own, const braid_shape *other, int32_t axes[BRAID_RANK_MAX])
+{
+    if (bd_shape_equal(own, other)) return 0;
+    const int rank = own->rank > other->rank ? own->rank : other->rank;
+    int count = 0;
+    for (int d = 0; d < rank; d++) {
+        const int i = d - (rank - own->rank);
+        if (i < 0 || own->dims[i] == 1) axes[count++] = d;
+    }
+    return count;
+}
+
 bool bd_shape_merge(const braid_shape *a, const braid_shape *b, braid_shape *out)
 {
     if (a->rank < 0 || b->rank < 0) {

@@ -36,6 +36,10 @@ braid_code bd_shape_checked_count(const braid_shape *s, int64_t *count, braid_st
 // broadcast.
 bool bd_shape_broadcast(const braid_shape *a, const braid_shape *b, braid_shape *out);
 
+// Lists the axes of the broadcast shape along which `own` is 1 or missing, in ascending order: those over
+// which its gradient is summed; none when the shapes are equal. Returns their number.
+int bd_shape_broadcast_axes(const braid_shape *own, const braid_shape *other, int32_t axes[BRAID_RANK_MAX]);
+
 // Merges the known dimensions of two shapes of one tensor. False when they contradict each other.
 bool bd_shape_merge(const braid_shape *a, const braid_shape *b, braid_shape *out);
 

@@ -215,7 +215,7 @@ static void gather_gradient(bd_grad_ctx *c)
     braid_out params = braid_op_get_input(c->op, 0);
     braid_push_colocate(g, params.op); // params can be large: its shape is computed on its device
     braid_out wide = bd_grad_shape(g, params, BRAID_INT64);
-    braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
     braid_op_input(d, wide);
     braid_op_attr_type(d, "DstT", BRAID_INT32);
     braid_out shape = braid_op_end_out(d);
@@ -244,7 +244,7 @@ static void gather_gradient_along(bd_grad_ctx *c)
     braid_graph *g = c->graph;
     braid_out params = braid_op_get_input(c->op, 0), indices = braid_op_get_input(c->op, 1);
     braid_out shape = bd_b_shape(g, "Shape", params), rank = bd_grad_rank(g, params);
-    braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
     braid_op_input(d, braid_op_get_input(c->op, 2));
     braid_op_attr_type(d, "DstT", BRAID_INT32);
     braid_out axis = bd_b2(g, "FloorMod", "axis", braid_op_end_out(d), rank);
@@ -299,7 +299,7 @@ static void gather_gradient_of_batches(bd_grad_ctx *c, braid_out shape, braid_ou
               count = part(g, bd_b_shape(g, "Shape", indices), first, ints(g, -1));
     braid_out rows = bd_b2(g, "Mul", "mul", batches, between);
     braid_out begins = bd_b2(g, "Mul", "mul", bd_b3(g, "Range", NULL, zero, rows, one), size);
-    braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+    braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
     braid_op_input(d, indices);
     braid_op_attr_type(d, "DstT", BRAID_INT32);
     braid_out number =
@@ -318,7 +318,7 @@ static void gather_v2_gradient(bd_grad_ctx *c)
     if (bd_node_attr_int(c->op, "batch_dims") != 0) {
         braid_graph *g = c->graph;
         braid_out params = braid_op_get_input(c->op, 0);
-        braid_op_desc *d = braid_op_begin(g, "Cast", "ToInt32");
+        braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
         braid_op_input(d, braid_op_get_input(c->op, 2));
         braid_op_attr_type(d, "DstT", BRAID_INT32);
         braid_out axis = bd_b2(g, "FloorMod", "axis", braid_op_end_out(d), bd_grad_rank(g, params));
@@ -371,7 +371,7 @@ static void resource_gather_run(bd_op_ctx *c)
 
 static void resource_gather_gradient(bd_grad_ctx *c)
 {
-    braid_out shape = bd_b1(c->graph, "VariableShape", NULL, braid_op_get_input(c->op, 0));
+    braid_out shape = bd_grad_variable_shape(c->graph, braid_op_get_input(c->op, 0));
     if (bd_node_attr_int(c->op, "batch_dims") == 0) {
         gradient_of_rows(c, shape);
         return;

@@ -2,6 +2,7 @@
 #include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
+#include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
 #include "ops/state/variable.h"
 
@@ -87,16 +88,22 @@ static void tile_run(bd_op_ctx *c)
 static braid_out transposed(braid_graph *g, braid_out x)
 {
     const char *scope = braid_push_name_scope(g, "transpose");
-    braid_out rank = bd_b1(g, "Rank", "Rank", x);
-    const char *sub_scope = braid_push_name_scope(g, "sub");
-    braid_out one = bd_b_const_i32(g, "y", 1);
-    braid_out last = bd_b2(g, "Sub", sub_scope, rank, one);
-    braid_pop_name_scope(g);
-    const char *range_scope = braid_push_name_scope(g, "Range");
-    braid_out start = bd_b_const_i32(g, "start", 0), delta = bd_b_const_i32(g, "delta", 1);
-    braid_out order = bd_b3(g, "Range", range_scope, start, rank, delta);
-    braid_pop_name_scope(g);
-    braid_out reversed = bd_b2(g, "Sub", "sub", last, order);
+    const int rank = braid_out_shape(x).rank;
+    braid_out reversed;
+    if (rank > 0) {
+        int32_t perm[BRAID_RANK_MAX];
+        for (int d = 0; d < rank; d++)
+            perm[d] = rank - 1 - d;
+        reversed = bd_b_const_i32_vector(g, "perm", perm, rank);
+    } else {
+        braid_out all = bd_b1(g, "Rank", "Rank", x);
+        braid_out last = bd_grad_number_right(g, "Sub", "sub", all, 1);
+        const char *range_scope = braid_push_name_scope(g, "Range");
+        braid_out start = bd_b_const_i32(g, "start", 0), delta = bd_b_const_i32(g, "delta", 1);
+        braid_out order = bd_b3(g, "Range", range_scope, start, all, delta);
+        braid_pop_name_scope(g);
+        reversed = bd_b2(g, "Sub", "sub", last, order);
+    }
     braid_out out = bd_b2(g, "Transpose", scope, x, reversed);
     braid_pop_name_scope(g);
     return out;

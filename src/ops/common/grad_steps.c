@@ -1,6 +1,8 @@
 // Short sequences of nodes that gradient functions of array ops share.
 #include "ops/common/grad_steps.h"
 
+#include <string.h>
+
 // Enters the name scope of one Python call; the node made last in it takes the scope's own name.
 static const char *enter(braid_graph *g, const char *name)
 {
@@ -53,6 +55,16 @@ braid_out bd_grad_shape(braid_graph *g, braid_out x, braid_dtype out_type)
     braid_op_input(d, x);
     braid_op_attr_type(d, "out_type", out_type);
     return braid_op_end_out(d);
+}
+
+braid_out bd_grad_variable_shape(braid_graph *g, braid_out handle)
+{
+    if (handle.op && strcmp(handle.op->op_type, "VarHandleOp") == 0) {
+        const braid_shape shape = bd_node_attr_shape(handle.op, "shape");
+        const braid_shape vector = bd_shape1(shape.rank);
+        if (bd_shape_is_known(&shape)) return const_ints(g, "Const", BRAID_INT32, &vector, shape.dims);
+    }
+    return bd_b1(g, "VariableShape", NULL, handle);
 }
 
 braid_out bd_grad_rank(braid_graph *g, braid_out x)
@@ -111,6 +123,14 @@ braid_out bd_grad_slice(braid_graph *g, braid_out x, const bd_grad_index *index)
     braid_op_attr_int(d, "new_axis_mask", index->new_axis_mask);
     braid_op_attr_int(d, "shrink_axis_mask", index->shrink_axis_mask);
     braid_out out = braid_op_end_out(d);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+braid_out bd_grad_gather(braid_graph *g, braid_out params, braid_out indices)
+{
+    const char *scope = enter(g, "GatherV2");
+    braid_out out = bd_b3(g, "GatherV2", scope, params, indices, bd_b_const_i32(g, "axis", 0));
     braid_pop_name_scope(g);
     return out;
 }

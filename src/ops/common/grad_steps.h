@@ -11,6 +11,8 @@
 braid_out bd_grad_sum_all(braid_graph *g, braid_out x);
 // tf.shape(x, out_type): a Const when the shape is fully known.
 braid_out bd_grad_shape(braid_graph *g, braid_out x, braid_dtype out_type);
+// The shape of a variable's value: a Const when the variable says it.
+braid_out bd_grad_variable_shape(braid_graph *g, braid_out handle);
 // tf.rank(x): a Const when the rank is known.
 braid_out bd_grad_rank(braid_graph *g, braid_out x);
 // tf.size(x): a Const when the shape is fully known.
@@ -28,6 +30,8 @@ typedef struct bd_grad_index {
     int begin_mask, end_mask, new_axis_mask, shrink_axis_mask;
 } bd_grad_index;
 braid_out bd_grad_slice(braid_graph *g, braid_out x, const bd_grad_index *index);
+// tf.gather(params, indices), of the first axis.
+braid_out bd_grad_gather(braid_graph *g, braid_out params, braid_out indices);
 // tf.range(0, limit, delta)
 braid_out bd_grad_range(braid_graph *g, braid_out limit, int32_t delta);
 // tf.concat(values, axis)

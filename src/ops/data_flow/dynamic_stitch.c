@@ -2,6 +2,7 @@
 #include "base/interrupt.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
+#include "ops/common/grad_steps.h"
 
 #include <string.h>
 
@@ -120,8 +121,7 @@ static void stitch_gradient(bd_grad_ctx *c)
 {
     int n = braid_op_num_inputs(c->op) / 2;
     for (int i = 0; i < n; i++)
-        c->input_grads[n + i] =
-            bd_b2(c->graph, "Gather", "Gather", c->output_grads[0], braid_op_get_input(c->op, i));
+        c->input_grads[n + i] = bd_grad_gather(c->graph, c->output_grads[0], braid_op_get_input(c->op, i));
 }
 
 BD_OP(DynamicStitch) = {

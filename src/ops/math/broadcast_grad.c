@@ -11,28 +11,16 @@ static braid_code broadcast_args_shape(bd_shape_ctx *c, braid_status *st)
     return code;
 }
 
-// Lists the axes of the broadcast shape along which `own` is 1 (or missing), in ascending order; where both
-// shapes are 1, both operands sum. Returns their number.
-static int axes_to_sum(const braid_shape *own, const braid_shape *other, int64_t axes[BRAID_RANK_MAX])
-{
-    int rank = own->rank > other->rank ? own->rank : other->rank, count = 0;
-    for (int d = 0; d < rank; d++) {
-        int i = d - (rank - own->rank);
-        if (i < 0 || own->dims[i] == 1) axes[count++] = d;
-    }
-    return count;
-}
-
 static void put_axes(bd_op_ctx *c, int output, const braid_shape *own, const braid_shape *other)
 {
-    int64_t axes[BRAID_RANK_MAX] = {0};
-    braid_shape shape = bd_shape1(axes_to_sum(own, other, axes));
+    int32_t axes[BRAID_RANK_MAX] = {0};
+    braid_shape shape = bd_shape1(bd_shape_broadcast_axes(own, other, axes));
     braid_tensor *t = bd_output(c, output, bd_input(c, 0)->dtype, &shape);
     for (int64_t i = 0; t && i < shape.dims[0]; i++) {
         if (t->dtype == BRAID_INT64) {
             bd_tensor_i64(t)[i] = axes[i];
         } else {
-            bd_tensor_i32(t)[i] = (int32_t)axes[i];
+            bd_tensor_i32(t)[i] = axes[i];
         }
     }
 }
@@ -54,7 +42,6 @@ static void broadcast_args_run(bd_op_ctx *c)
                    bd_shape_str(&s1, b));
         return;
     }
-    if (bd_shape_equal(&s0, &s1)) s0 = s1 = BD_SCALAR; // equal shapes: no broadcast
     put_axes(c, 0, &s0, &s1);
     if (!bd_op_failed(c)) put_axes(c, 1, &s1, &s0);
 }

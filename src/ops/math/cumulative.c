@@ -67,7 +67,12 @@ static void cumsum_gradient(bd_grad_ctx *c)
 static void cumprod_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    braid_out weighted = bd_grad_mul(g, braid_output(c->op, 0), c->output_grads[0]);
+    braid_op_desc *d = braid_op_begin(g, "Cumprod", NULL);
+    braid_op_input(d, c->op->inputs[0]);
+    braid_op_input(d, c->op->inputs[1]);
+    braid_op_attr_bool(d, "exclusive", bd_node_attr_bool(c->op, "exclusive"));
+    braid_op_attr_bool(d, "reverse", bd_node_attr_bool(c->op, "reverse"));
+    braid_out weighted = bd_grad_mul(g, braid_op_end_out(d), c->output_grads[0]);
     c->input_grads[0] = bd_b2(g, "RealDiv", "truediv", sum_from_other_end(c, weighted), c->op->inputs[0]);
 }
 

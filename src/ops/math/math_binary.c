@@ -20,8 +20,12 @@ BD_BINARY(squared_difference, BD_SQUARED_DIFFERENCE)
 
 static void add_gradient(bd_grad_ctx *c)
 {
+    if (bd_grad_pair_is_equal(c)) {
+        c->input_grads[0] = c->input_grads[1] = c->output_grads[0];
+        return;
+    }
     bd_grad_pair p;
-    bd_grad_pair_begin(c, &p);
+    bd_grad_pair_begin_static(c, &p);
     bd_grad_pair_x(c, &p, p.grad);
     bd_grad_pair_y(c, &p, p.grad);
 }
@@ -48,11 +52,15 @@ BD_OP(AddV2) = {
 
 static void sub_gradient(bd_grad_ctx *c)
 {
+    if (bd_grad_pair_is_equal(c)) {
+        c->input_grads[0] = c->output_grads[0];
+        c->input_grads[1] = bd_b1(c->graph, "Neg", NULL, c->output_grads[0]);
+        return;
+    }
     bd_grad_pair p;
-    bd_grad_pair_begin(c, &p);
+    bd_grad_pair_begin_static(c, &p);
     bd_grad_pair_x(c, &p, p.grad);
-    braid_out sum = bd_b2(c->graph, "Sum", NULL, p.grad, p.y_axes);
-    c->input_grads[1] = bd_b2(c->graph, "Reshape", NULL, bd_b1(c->graph, "Neg", NULL, sum), p.y_shape);
+    bd_grad_pair_y(c, &p, bd_b1(c->graph, "Neg", NULL, p.grad));
 }
 
 BD_OP(Sub) = {
@@ -66,11 +74,19 @@ BD_OP(Sub) = {
 
 static void mul_gradient(bd_grad_ctx *c)
 {
+    braid_graph *g = c->graph;
+    const braid_out x = c->op->inputs[0], y = c->op->inputs[1], grad = c->output_grads[0];
+    const braid_dtype type = bd_dtype_base(braid_out_dtype(grad));
+    if (bd_grad_pair_is_equal(c) && (type == BRAID_FLOAT || type == BRAID_INT32)) {
+        c->input_grads[0] = bd_b2(g, "Mul", NULL, grad, y);
+        c->input_grads[1] = bd_b2(g, "Mul", NULL, grad, x);
+        return;
+    }
     bd_grad_pair p;
-    bd_grad_pair_begin(c, &p);
+    bd_grad_pair_begin_static(c, &p);
     bd_grad_pair_conj(&p);
-    bd_grad_pair_x(c, &p, bd_grad_mul(c->graph, p.grad, p.y));
-    bd_grad_pair_y(c, &p, bd_grad_mul(c->graph, p.x, p.grad));
+    bd_grad_pair_x(c, &p, bd_b2(g, "Mul", NULL, p.grad, p.y));
+    bd_grad_pair_y(c, &p, bd_b2(g, "Mul", NULL, p.x, p.grad));
 }
 
 BD_OP(Mul) = {
@@ -114,7 +130,7 @@ BD_OP(RealDiv) = {
 
 static void div_gradient(bd_grad_ctx *c)
 {
-    quotient_gradient(c, "div");
+    quotient_gradient(c, "truediv");
 }
 
 BD_OP(Div) = {
@@ -192,14 +208,13 @@ static void selection_gradient(bd_grad_ctx *c, const char *selector)
 {
     braid_graph *g = c->graph;
     bd_grad_pair p;
-    bd_grad_pair_begin(c, &p);
+    bd_grad_pair_shapes(c, &p);
     braid_out grad_shape = bd_b_shape(g, "Shape", p.grad);
     braid_out zeros = bd_grad_zeros(g, grad_shape, bd_dtype_base(braid_out_dtype(p.grad)));
     braid_out mask = bd_b2(g, selector, NULL, p.x, p.y);
-    braid_out to_x = bd_b3(g, "Select", NULL, mask, p.grad, zeros);
-    braid_out to_y = bd_b3(g, "Select", NULL, bd_b1(g, "LogicalNot", NULL, mask), p.grad, zeros);
-    bd_grad_pair_x(c, &p, to_x);
-    bd_grad_pair_y(c, &p, to_y);
+    bd_grad_pair_axes(&p);
+    bd_grad_pair_x(c, &p, bd_b3(g, "Select", NULL, mask, p.grad, zeros));
+    bd_grad_pair_y(c, &p, bd_b3(g, "Select", NULL, mask, zeros, p.grad));
 }
 
 static void maximum_gradient(bd_grad_ctx *c)
@@ -233,21 +248,22 @@ BD_OP(Minimum) = {
 // ---- Pow, SquaredDifference ----
 
 // For x: grad * y * x^(y-1). For y: grad * z * log(x), where log(x) is replaced by 0 unless x > 0 (complex
-// numbers: unless x != 0).
+// numbers: unless x != 0); log takes 1 there, so that its own gradient is finite.
 static void pow_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     bd_grad_pair p;
-    bd_grad_pair_begin(c, &p);
+    bd_grad_pair_begin_static(c, &p);
     bd_grad_pair_conj(&p);
-    braid_out z = bd_grad_conj(g, braid_output(c->op, 0));
     braid_out left = bd_grad_mul(g, p.grad, p.y);
     braid_out power = bd_b2(g, "Pow", NULL, p.x, bd_grad_number_right(g, "Sub", "sub", p.y, 1));
     bd_grad_pair_x(c, &p, bd_grad_mul(g, left, power));
+    braid_out z = bd_grad_conj(g, braid_output(c->op, 0));
     bool is_complex = bd_dtype_is_complex(bd_dtype_base(braid_out_dtype(p.x)));
     const char *has_log = is_complex ? "NotEqual" : "Greater";
     braid_out choice = bd_grad_number_right(g, has_log, has_log, p.x, 0);
-    braid_out log = bd_b1(g, "Log", NULL, p.x);
+    braid_out safe = bd_b3(g, "Select", NULL, choice, p.x, bd_grad_ones_like(g, p.x));
+    braid_out log = bd_b1(g, "Log", NULL, safe);
     log = bd_b3(g, "Select", NULL, choice, log, bd_grad_zeros_like(g, p.x));
     braid_out right = bd_grad_mul(g, p.grad, z);
     bd_grad_pair_y(c, &p, bd_grad_mul(g, right, log));
@@ -266,13 +282,19 @@ BD_OP(Pow) = {
 static void squared_difference_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
-    bd_grad_pair p;
-    bd_grad_pair_begin(c, &p);
-    bd_grad_after_begin(g, p.grad);
-    braid_out two = bd_b_const_f(g, "scalar", bd_dtype_base(braid_out_dtype(p.grad)), 2);
-    braid_out twice = bd_grad_mul(g, two, p.grad);
-    braid_out grad = bd_grad_mul(g, twice, bd_b2(g, "Sub", "sub", p.x, p.y));
+    const braid_out x = c->op->inputs[0], y = c->op->inputs[1], arrived = c->output_grads[0];
+    bd_grad_after_begin(g, arrived);
+    braid_out two = bd_b_const_f(g, "scalar", bd_dtype_base(braid_out_dtype(arrived)), 2);
+    braid_out twice = bd_b2(g, "Mul", NULL, two, arrived);
+    braid_out grad = bd_grad_mul(g, twice, bd_b2(g, "Sub", "sub", x, y));
     bd_grad_after_end(g);
+    if (bd_grad_pair_is_equal(c)) {
+        c->input_grads[0] = grad;
+        c->input_grads[1] = bd_b1(g, "Neg", NULL, grad);
+        return;
+    }
+    bd_grad_pair p;
+    bd_grad_pair_begin_static(c, &p);
     bd_grad_pair_x(c, &p, grad);
     bd_grad_pair_y(c, &p, grad);
     c->input_grads[1] = bd_b1(g, "Neg", NULL, c->input_grads[1]);

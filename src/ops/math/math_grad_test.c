@@ -1,5 +1,5 @@
 // Tests of the nodes that gradients of mathematical ops build: names, types and edges are those of TensorFlow
-// 1.3's Python.
+// 1.15's Python.
 #include "base/strbuf.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
@@ -90,7 +90,7 @@ static const nodes_case unary_cases[] = {
     {"Neg", NULL, {X}, "Neg = Neg(grad)"},
     {"Abs", NULL, {X}, "Sign = Sign(x); mul = Mul(grad, Sign)"},
     {"Sign", NULL, {X}, "Shape = Shape(x); zeros/Const = Const(); zeros = Fill(Shape, zeros/Const)"},
-    {"Square", NULL, {X}, "mul/x = Const(^grad); mul = Mul(mul/x, x); mul_1 = Mul(grad, mul)"},
+    {"Square", NULL, {X}, "Const = Const(^grad); Mul = Mul(x, Const); Mul_1 = Mul(grad, Mul)"},
     {"Sqrt", NULL, {X}, "SqrtGrad = SqrtGrad(Sqrt, grad)"},
     {"Rsqrt", NULL, {X}, "RsqrtGrad = RsqrtGrad(Rsqrt, grad)"},
     {"Reciprocal", NULL, {X}, "ReciprocalGrad = ReciprocalGrad(Reciprocal, grad)"},
@@ -99,7 +99,8 @@ static const nodes_case unary_cases[] = {
     {"Log1p",
      NULL,
      {X},
-     "add/x = Const(^grad); add = Add(add/x, x); Reciprocal = Reciprocal(add); mul = Mul(grad, Reciprocal)"},
+     "add/x = Const(^grad); add = AddV2(add/x, x); Reciprocal = Reciprocal(add); "
+     "mul = Mul(grad, Reciprocal)"},
     {"Tanh", NULL, {X}, "TanhGrad = TanhGrad(Tanh, grad)"},
     {"TanhGrad",
      NULL,
@@ -113,7 +114,7 @@ static const nodes_case unary_cases[] = {
      "mul = Mul(grad, y); mul_1/x = Const(^grad); mul_1 = Mul(mul_1/x, mul); mul_2 = Mul(mul_1, x); "
      "sub = Sub(mul, mul_2); SigmoidGrad = SigmoidGrad(x, grad)"},
     {"Relu", NULL, {X}, "ReluGrad = ReluGrad(grad, Relu)"},
-    {"Relu6", NULL, {X}, "Relu6Grad = Relu6Grad(grad, x)"},
+    {"Relu6", NULL, {X}, "Relu6Grad = Relu6Grad(grad, Relu6)"},
     {"Elu", NULL, {X}, "EluGrad = EluGrad(grad, Elu)"},
     {"Cast", "DstT=double", {X}, "Cast = Cast(grad)"},
     {"L2Loss", NULL, {X}, "mul = Mul(x, grad)"},
@@ -145,15 +146,19 @@ static const nodes_case binary_cases[] = {
     {"Sub",
      NULL,
      {X, Y},
-     PAIR "Sum = Sum(grad, BroadcastGradientArgs); Reshape = Reshape(Sum, Shape); "
-          "Sum_1 = Sum(grad, BroadcastGradientArgs:1); Neg = Neg(Sum_1); Reshape_1 = Reshape(Neg, Shape_1)"},
+     "Shape = Shape(x); Shape_1 = Shape(y); "
+     "BroadcastGradientArgs = BroadcastGradientArgs(Shape, Shape_1); Sum = Sum(grad, "
+     "BroadcastGradientArgs); Reshape = Reshape(Sum, Shape); Neg = Neg(grad); "
+     "Sum_1 = Sum(Neg, BroadcastGradientArgs:1); Reshape_1 = Reshape(Sum_1, Shape_1)"},
     {"Div",
      NULL,
      {X, Y},
-     PAIR
-     "div = RealDiv(grad, y); Sum = Sum(div, BroadcastGradientArgs); Reshape = Reshape(Sum, Shape); Neg = Neg(x); "
-     "div_1 = RealDiv(Neg, y); div_2 = RealDiv(div_1, y); mul = Mul(grad, div_2); "
-     "Sum_1 = Sum(mul, BroadcastGradientArgs:1); Reshape_1 = Reshape(Sum_1, Shape_1)"},
+     "Shape = Shape(x); Shape_1 = Shape(y); "
+     "BroadcastGradientArgs = BroadcastGradientArgs(Shape, Shape_1); truediv = RealDiv(grad, "
+     "y); Sum = Sum(truediv, BroadcastGradientArgs); Reshape = Reshape(Sum, Shape); "
+     "Neg = Neg(x); truediv_1 = RealDiv(Neg, y); truediv_2 = RealDiv(truediv_1, y); "
+     "mul = Mul(grad, truediv_2); Sum_1 = Sum(mul, BroadcastGradientArgs:1); "
+     "Reshape_1 = Reshape(Sum_1, Shape_1)"},
     {"FloorMod",
      NULL,
      {X, Y},
@@ -166,16 +171,19 @@ static const nodes_case binary_cases[] = {
      PAIR
      "mul = Mul(grad, y); sub/y = Const(); sub = Sub(y, sub/y); Pow = Pow(x, sub); mul_1 = Mul(mul, Pow); "
      "Sum = Sum(mul_1, BroadcastGradientArgs); Reshape = Reshape(Sum, Shape); Greater/y = Const(); "
-     "Greater = Greater(x, Greater/y); Log = Log(x); zeros_like = ZerosLike(x); "
-     "Select = Select(Greater, Log, zeros_like); mul_2 = Mul(grad, Pow); mul_3 = Mul(mul_2, Select); "
+     "Greater = Greater(x, Greater/y); ones_like/Shape = Shape(x); ones_like/Const = Const(); "
+     "ones_like = Fill(ones_like/Shape, ones_like/Const); Select = Select(Greater, x, ones_like); "
+     "Log = Log(Select); zeros_like = ZerosLike(x); Select_1 = Select(Greater, Log, zeros_like); "
+     "mul_2 = Mul(grad, Pow); mul_3 = Mul(mul_2, Select_1); "
      "Sum_1 = Sum(mul_3, BroadcastGradientArgs:1); Reshape_1 = Reshape(Sum_1, Shape_1)"},
     {"SquaredDifference",
      NULL,
      {X, Y},
-     PAIR
-     "scalar = Const(^grad); mul = Mul(scalar, grad); sub = Sub(x, y, ^grad); mul_1 = Mul(mul, sub); "
-     "Sum = Sum(mul_1, BroadcastGradientArgs); Reshape = Reshape(Sum, Shape); "
-     "Sum_1 = Sum(mul_1, BroadcastGradientArgs:1); Reshape_1 = Reshape(Sum_1, Shape_1); Neg = Neg(Reshape_1)"},
+     "scalar = Const(^grad); Mul = Mul(scalar, grad); sub = Sub(x, y, ^grad); "
+     "mul_1 = Mul(Mul, sub); Shape = Shape(x); Shape_1 = Shape(y); "
+     "BroadcastGradientArgs = BroadcastGradientArgs(Shape, Shape_1); Sum = Sum(mul_1, "
+     "BroadcastGradientArgs); Reshape = Reshape(Sum, Shape); Sum_1 = Sum(mul_1, "
+     "BroadcastGradientArgs:1); Reshape_1 = Reshape(Sum_1, Shape_1); Neg = Neg(Reshape_1)"},
     {"Select",
      NULL,
      {"c bool[?,3]", X, Y},
@@ -200,17 +208,17 @@ static const nodes_case binary_cases[] = {
      "ExpandDims = ExpandDims(grad, ExpandDims/dim); mul = Mul(ExpandDims, PreventGradient)"},
 };
 
-#define KEPT_SHAPE                                                                                                 \
-    "Size = Const(); add = Add(axes, Size); mod = FloorMod(add, Size); Shape_1 = Const(); range/start = Const(); " \
-    "range/delta = Const(); range = Range(range/start, Size, range/delta); Fill/value = Const(); "                 \
+#define KEPT_SHAPE                                                                                                   \
+    "Size = Const(); add = AddV2(axes, Size); mod = FloorMod(add, Size); Shape_1 = Const(); range/start = Const(); " \
+    "range/delta = Const(); range = Range(range/start, Size, range/delta); Fill/value = Const(); "                   \
     "Fill = Fill(Shape_1, Fill/value); DynamicStitch = DynamicStitch(range, mod, Shape, Fill); "
 
 static const nodes_case reduction_cases[] = {
     {"Sum",
      NULL,
      {"x float[2,3]", "axes int32[2] = 0 1"},
-     "Reshape/shape = Const(); Reshape = Reshape(grad, Reshape/shape); Tile/multiples = Const(); "
-     "Tile = Tile(Reshape, Tile/multiples)"},
+     "Reshape/shape = Const(); Reshape = Reshape(grad, Reshape/shape); Const = Const(); "
+     "Tile = Tile(Reshape, Const)"},
     {"Sum",
      NULL,
      {X, "axes int32[1] = 0"},
@@ -222,7 +230,7 @@ static const nodes_case reduction_cases[] = {
      "Shape = Shape(x); " KEPT_SHAPE
      "Reshape = Reshape(Max, DynamicStitch); Reshape_1 = Reshape(grad, DynamicStitch); "
      "Equal = Equal(Reshape, x); Cast = Cast(Equal); Sum = Sum(Cast, axes); Reshape_2 = Reshape(Sum, DynamicStitch); "
-     "div = RealDiv(Cast, Reshape_2); mul = Mul(div, Reshape_1)"},
+     "truediv = RealDiv(Cast, Reshape_2); mul = Mul(truediv, Reshape_1)"},
 };
 
 static void check_all(const nodes_case *cases, size_t count)

@@ -29,10 +29,11 @@ static braid_out reciprocal_of(braid_graph *g, braid_out x)
     return bd_b1(g, "Reciprocal", NULL, x);
 }
 
-// 1 - x^2
-static braid_out one_minus_square(braid_graph *g, braid_out x)
+// op(1, x^2)
+static braid_out one_and_square(braid_graph *g, const char *op, braid_out x)
 {
-    return bd_grad_number_left(g, "Sub", "sub", 1, square_of(g, x));
+    const braid_out square = square_of(g, x);
+    return bd_b2(g, op, NULL, bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(x)), 1), square);
 }
 
 static braid_out value_x(const braid_op *op)
@@ -46,36 +47,61 @@ static braid_out value_y(braid_op *op)
 }
 
 // Defines a gradient function: SLOPE is a function of X, which is the argument (`x`) or the value (`y`).
-#define GRADIENT(NAME, X, SLOPE)                                                                             \
+#define GRADIENT(NAME, X, SLOPE) GRADIENT_AS(NAME, X, bd_grad_mul(g, grad, (SLOPE)))
+// The same where the whole gradient is given, a function of `grad`, too.
+#define GRADIENT_AS(NAME, X, WHOLE)                                                                          \
     static void NAME##_gradient(bd_grad_ctx *c)                                                              \
     {                                                                                                        \
         braid_graph *g = c->graph;                                                                           \
-        bd_grad_after_begin(g, c->output_grads[0]);                                                          \
+        const braid_out grad = c->output_grads[0];                                                           \
+        bd_grad_after_begin(g, grad);                                                                        \
         braid_out X = bd_grad_conj(g, value_##X(c->op));                                                     \
-        braid_out slope = (SLOPE);                                                                           \
-        c->input_grads[0] = bd_grad_mul(g, c->output_grads[0], slope);                                       \
+        c->input_grads[0] = (WHOLE);                                                                         \
         bd_grad_after_end(g);                                                                                \
     }
 
 #define TWO_OVER_ROOT_PI 1.12837916709551257390 // the factor of e^-x^2
 
-static braid_out bell(braid_graph *g, double factor, braid_out x)
+// grad * factor * e^-x^2
+static void bell_gradient(bd_grad_ctx *c, double factor)
 {
-    braid_out e = bd_b1(g, "Exp", NULL, bd_b1(g, "Neg", NULL, square_of(g, x)));
-    return bd_grad_number_left(g, "Mul", "mul", factor, e);
+    braid_graph *g = c->graph;
+    const braid_out grad = c->output_grads[0];
+    const braid_out scale = bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(grad)), factor);
+    bd_grad_after_begin(g, grad);
+    const braid_out x = bd_grad_conj(g, c->op->inputs[0]), scaled = bd_grad_mul(g, grad, scale);
+    const braid_out bell = bd_b1(g, "Exp", NULL, bd_b1(g, "Neg", NULL, square_of(g, x)));
+    c->input_grads[0] = bd_grad_mul(g, scaled, bell);
+    bd_grad_after_end(g);
 }
 
-GRADIENT(tan, x, square_of(g, reciprocal_of(g, bd_b1(g, "Cos", NULL, x))))
-GRADIENT(asin, x, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x))))
-GRADIENT(acos, x, bd_b1(g, "Neg", NULL, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_minus_square(g, x)))))
-GRADIENT(atan, x, reciprocal_of(g, bd_grad_number_left(g, "Add", "add", 1, square_of(g, x))))
+static void erf_gradient(bd_grad_ctx *c)
+{
+    bell_gradient(c, TWO_OVER_ROOT_PI);
+}
+
+static void erfc_gradient(bd_grad_ctx *c)
+{
+    bell_gradient(c, -TWO_OVER_ROOT_PI);
+}
+
+// -grad / sqrt(1 - x^2)
+static braid_out acos_backward(braid_graph *g, braid_out grad, braid_out x)
+{
+    const braid_out root = bd_b1(g, "Sqrt", NULL, one_and_square(g, "Sub", x));
+    const braid_out inverse = reciprocal_of(g, root);
+    return bd_grad_mul(g, bd_b1(g, "Neg", NULL, grad), inverse);
+}
+
+GRADIENT_AS(tan, x, bd_grad_mul(g, square_of(g, reciprocal_of(g, bd_b1(g, "Cos", NULL, x))), grad))
+GRADIENT(asin, x, reciprocal_of(g, bd_b1(g, "Sqrt", NULL, one_and_square(g, "Sub", x))))
+GRADIENT_AS(acos, x, acos_backward(g, grad, x))
+GRADIENT(atan, x, reciprocal_of(g, one_and_square(g, "Add", x)))
 GRADIENT(sinh, x, bd_b1(g, "Cosh", NULL, x))
 GRADIENT(cosh, x, bd_b1(g, "Sinh", NULL, x))
-GRADIENT(asinh, y, reciprocal_of(g, bd_b1(g, "Cosh", NULL, y)))
-GRADIENT(acosh, y, reciprocal_of(g, bd_b1(g, "Sinh", NULL, y)))
-GRADIENT(atanh, x, reciprocal_of(g, one_minus_square(g, x)))
-GRADIENT(erf, x, bell(g, TWO_OVER_ROOT_PI, x))
-GRADIENT(erfc, x, bell(g, -TWO_OVER_ROOT_PI, x))
+GRADIENT_AS(asinh, y, bd_b2(g, "RealDiv", "truediv", grad, bd_b1(g, "Cosh", NULL, y)))
+GRADIENT_AS(acosh, y, bd_b2(g, "RealDiv", "truediv", grad, bd_b1(g, "Sinh", NULL, y)))
+GRADIENT(atanh, x, reciprocal_of(g, one_and_square(g, "Sub", x)))
 GRADIENT(lgamma, x, bd_b1(g, "Digamma", NULL, x))
 GRADIENT(digamma, x,
          bd_b2(g, "Polygamma", NULL, bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(x)), 1), x))

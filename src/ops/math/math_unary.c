@@ -78,8 +78,9 @@ static void square_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     bd_grad_after_begin(g, c->output_grads[0]);
-    braid_out twice = bd_grad_number_left(g, "Mul", "mul", 2, bd_grad_conj(g, c->op->inputs[0]));
-    c->input_grads[0] = bd_grad_mul(g, c->output_grads[0], twice);
+    braid_out x = bd_grad_conj(g, c->op->inputs[0]);
+    braid_out two = bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(x)), 2);
+    c->input_grads[0] = bd_b2(g, "Mul", NULL, c->output_grads[0], bd_b2(g, "Mul", NULL, x, two));
     bd_grad_after_end(g);
 }
 
@@ -277,7 +278,8 @@ BD_OP(Log) = {
 static void log1p_gradient(bd_grad_ctx *c)
 {
     bd_grad_after_begin(c->graph, c->output_grads[0]);
-    braid_out sum = bd_grad_number_left(c->graph, "Add", "add", 1, bd_grad_conj(c->graph, c->op->inputs[0]));
+    braid_out sum =
+        bd_grad_number_left(c->graph, "AddV2", "add", 1, bd_grad_conj(c->graph, c->op->inputs[0]));
     braid_out slope = bd_b1(c->graph, "Reciprocal", NULL, sum);
     c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], slope);
     bd_grad_after_end(c->graph);
@@ -313,11 +315,12 @@ BD_OP(Sin) = {
 
 static void cos_gradient(bd_grad_ctx *c)
 {
-    bd_grad_after_begin(c->graph, c->output_grads[0]);
-    braid_out slope =
-        bd_b1(c->graph, "Neg", NULL, bd_b1(c->graph, "Sin", NULL, bd_grad_conj(c->graph, c->op->inputs[0])));
-    c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], slope);
-    bd_grad_after_end(c->graph);
+    braid_graph *g = c->graph;
+    bd_grad_after_begin(g, c->output_grads[0]);
+    braid_out x = bd_grad_conj(g, c->op->inputs[0]);
+    braid_out negative = bd_b1(g, "Neg", NULL, c->output_grads[0]);
+    c->input_grads[0] = bd_grad_mul(g, negative, bd_b1(g, "Sin", NULL, x));
+    bd_grad_after_end(g);
 }
 
 BD_OP(Cos) = {

@@ -1,6 +1,7 @@
 // Reductions over axes: Sum, Mean, Prod, Max, Min, All, Any.
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "graph/builder.h"
 #include "graph/shape_fn.h"
 #include "ops/common/elementwise.h"
 #include "ops/common/grad_math.h"
@@ -227,13 +228,11 @@ static braid_out cast_to_int32(braid_graph *g, const char *name, braid_out x)
     return braid_op_end_out(cast);
 }
 
-// math_ops.reduced_shape: the output's shape as if the reduced axes were kept with size 1.
-static braid_out kept_dims_shape(bd_grad_ctx *c, braid_out input_shape)
+// math_ops.reduced_shape: the output's shape as if the reduced axes (of int32) were kept with size 1.
+static braid_out kept_dims(braid_graph *g, braid_out input_shape, braid_out axes)
 {
-    braid_graph *g = c->graph;
-    braid_out axes = cast_to_int32(g, "ToInt32", c->op->inputs[1]);
     braid_out rank = bd_grad_size(g, input_shape);
-    axes = bd_b2(g, "FloorMod", "mod", bd_b2(g, "Add", "add", axes, rank), rank);
+    axes = bd_b2(g, "FloorMod", "mod", bd_b2(g, "AddV2", "add", axes, rank), rank);
     braid_out axes_shape = bd_b_shape(g, "Shape", axes);
     braid_out indices[2] = {bd_grad_range(g, rank, 1), axes};
     const char *scope = braid_push_name_scope(g, "Fill");
@@ -244,6 +243,11 @@ static braid_out kept_dims_shape(bd_grad_ctx *c, braid_out input_shape)
     braid_op_input_list(stitch, indices, 2);
     braid_op_input_list(stitch, data, 2);
     return braid_op_end_out(stitch);
+}
+
+static braid_out kept_dims_shape(bd_grad_ctx *c, braid_out input_shape)
+{
+    return kept_dims(c->graph, input_shape, cast_to_int32(c->graph, "Cast", c->op->inputs[1]));
 }
 
 // math_grad._safe_shape_div: x // maximum(y, 1)
@@ -280,39 +284,120 @@ static braid_out spread_over_all(bd_grad_ctx *c)
     if (!bd_shape_is_known(&shape)) return bd_b2(g, "Tile", NULL, grad, bd_b_shape(g, "Shape", x));
     for (int i = 0; i < shape.rank; i++)
         sizes[i] = (int32_t)shape.dims[i];
-    scope = braid_push_name_scope(g, "Tile");
-    braid_out tiled = bd_b2(g, "Tile", scope, grad, bd_b_const_i32_vector(g, "multiples", sizes, shape.rank));
+    return bd_b2(g, "Tile", NULL, grad, bd_b_const_i32_vector(g, "Const", sizes, shape.rank));
+}
+
+// A shape known before the graph runs, whose reduction along `axes` keeps `kept`.
+typedef struct static_reduction {
+    braid_shape input, kept;
+    const braid_tensor *axes;
+} static_reduction;
+
+static bool is_static(bd_grad_ctx *c, static_reduction *r)
+{
+    bd_shape_ctx shape = {.node = c->op, .input_count = c->op->input_count};
+    r->input = r->kept = braid_out_shape(c->op->inputs[0]);
+    r->axes = bd_shape_is_known(&r->input) ? bd_shape_ctx_constant(&shape, 1) : NULL;
+    for (int64_t i = 0; r->axes && i < bd_tensor_count(r->axes); i++) {
+        const int64_t axis = bd_tensor_index(r->axes, i);
+        if (axis < -r->input.rank || axis >= r->input.rank) return false;
+        r->kept.dims[axis < 0 ? axis + r->input.rank : axis] = 1;
+    }
+    return r->axes != NULL;
+}
+
+// The first reduction of a shape along axes in a graph adds the nodes that compute the kept shape and the
+// multiples, as TensorFlow does; nothing reads them.
+static void note_reduction(braid_graph *g, const static_reduction *r)
+{
+    bd_strbuf key = {0};
+    bd_strbuf_append(&key, "reduced_shape ");
+    bd_shape_print(&r->input, &key);
+    const int count = (int)bd_tensor_count(r->axes);
+    int32_t axes[BRAID_RANK_MAX] = {0};
+    for (int i = 0; i < count && i < BRAID_RANK_MAX; i++) {
+        axes[i] = (int32_t)bd_tensor_index(r->axes, i);
+        bd_strbuf_appendf(&key, " %d", axes[i]);
+    }
+    const bool is_first = count <= BRAID_RANK_MAX && bd_builder_is_first(g, bd_strbuf_str(&key));
+    bd_strbuf_fini(&key);
+    if (!is_first) return;
+    braid_push_name_scope(g, "Cast");
+    const braid_out input = bd_grad_const_shape(g, "x", &r->input);
     braid_pop_name_scope(g);
-    return tiled;
+    braid_push_name_scope(g, "Cast");
+    const braid_out reduced = bd_b_const_i32_vector(g, "x", axes, count);
+    braid_pop_name_scope(g);
+    kept_dims(g, input, reduced);
+    const char *scope = braid_push_name_scope(g, "Maximum");
+    const braid_out kept = bd_grad_const_shape(g, "x", &r->kept);
+    const braid_out least = bd_b2(g, "Maximum", scope, kept, bd_b_const_i32(g, "y", 1));
+    braid_pop_name_scope(g);
+    scope = braid_push_name_scope(g, "floordiv");
+    bd_b2(g, "FloorDiv", scope, bd_grad_const_shape(g, "x", &r->input), least);
+    braid_pop_name_scope(g);
+}
+
+// tile(reshape(grad, kept), input / kept)
+static braid_out spread_static(bd_grad_ctx *c, const static_reduction *r)
+{
+    braid_graph *g = c->graph;
+    int32_t kept[BRAID_RANK_MAX] = {0}, multiples[BRAID_RANK_MAX] = {0};
+    for (int d = 0; d < r->input.rank; d++) {
+        kept[d] = (int32_t)r->kept.dims[d];
+        multiples[d] = (int32_t)(r->input.dims[d] / (kept[d] > 1 ? kept[d] : 1));
+    }
+    note_reduction(g, r);
+    const braid_out grad = bd_grad_with_ints(g, "Reshape", c->output_grads[0], "shape", kept, r->input.rank);
+    return bd_grad_with_ints(g, "Tile", grad, "multiples", multiples, r->input.rank);
 }
 
 static void sum_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
+    static_reduction fixed;
     if (reduces_all(c)) {
         c->input_grads[0] = spread_over_all(c);
         return;
     }
+    if (is_static(c, &fixed)) {
+        c->input_grads[0] = spread_static(c, &fixed);
+        return;
+    }
     braid_out input_shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
+    braid_push_colocate(g, input_shape.op);
     braid_out kept = kept_dims_shape(c, input_shape);
     braid_out multiples = safe_divide(g, input_shape, kept);
+    braid_pop_colocate(g);
     braid_out grad = bd_b2(g, "Reshape", NULL, c->output_grads[0], kept);
     c->input_grads[0] = bd_b2(g, "Tile", NULL, grad, multiples);
+}
+
+// The number of elements in each mean: a Const when both shapes are known.
+static braid_out mean_count(bd_grad_ctx *c, braid_dtype type)
+{
+    braid_graph *g = c->graph;
+    const braid_shape input = braid_out_shape(c->op->inputs[0]);
+    const braid_shape output = braid_out_shape(braid_output(c->op, 0));
+    if (bd_shape_is_known(&input) && bd_shape_is_known(&output)) {
+        const int64_t means = bd_shape_count(&output);
+        return bd_b_const_f(g, "Const", type, (double)(bd_shape_count(&input) / (means > 1 ? means : 1)));
+    }
+    braid_out input_shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
+    braid_out output_shape = bd_b_shape(g, "Shape", braid_output(c->op, 0));
+    braid_out inputs = product_of_all(g, input_shape);
+    braid_op_desc *cast = braid_op_begin(g, "Cast", NULL);
+    braid_op_input(cast, safe_divide(g, inputs, product_of_all(g, output_shape)));
+    braid_op_attr_type(cast, "DstT", type);
+    return braid_op_end_out(cast);
 }
 
 // Sum's gradient divided by the number of elements in each mean.
 static void mean_gradient(bd_grad_ctx *c)
 {
-    braid_graph *g = c->graph;
     sum_gradient(c);
-    braid_out input_shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
-    braid_out output_shape = bd_b_shape(g, "Shape", braid_output(c->op, 0));
-    braid_out inputs = product_of_all(g, input_shape);
-    braid_out count = safe_divide(g, inputs, product_of_all(g, output_shape));
-    braid_op_desc *cast = braid_op_begin(g, "Cast", NULL);
-    braid_op_input(cast, count);
-    braid_op_attr_type(cast, "DstT", bd_dtype_base(braid_out_dtype(c->output_grads[0])));
-    c->input_grads[0] = bd_b2(g, "RealDiv", "truediv", c->input_grads[0], braid_op_end_out(cast));
+    const braid_out count = mean_count(c, bd_dtype_base(braid_out_dtype(c->output_grads[0])));
+    c->input_grads[0] = bd_b2(c->graph, "RealDiv", "truediv", c->input_grads[0], count);
 }
 
 // The axes, reduced ones first, then the kept ones, and the number of elements of either group.
@@ -382,7 +467,7 @@ static void extreme_gradient(bd_grad_ctx *c)
     braid_op_attr_type(cast, "DstT", bd_dtype_base(braid_out_dtype(grad)));
     braid_out chosen = braid_op_end_out(cast);
     braid_out count = bd_b2(g, "Reshape", NULL, bd_b2(g, "Sum", NULL, chosen, c->op->inputs[1]), kept);
-    c->input_grads[0] = bd_grad_mul(g, bd_b2(g, "RealDiv", "div", chosen, count), grad);
+    c->input_grads[0] = bd_grad_mul(g, bd_b2(g, "RealDiv", "truediv", chosen, count), grad);
 }
 
 // ---- Definitions ----

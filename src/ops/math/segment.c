@@ -7,6 +7,7 @@
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/elementwise.h"
+#include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
 
 #define SEGMENT_CREATE(NAME, OP)                                                                             \
@@ -70,7 +71,7 @@ static braid_out rows_of(bd_grad_ctx *c, braid_out segments)
 {
     braid_graph *g = c->graph;
     braid_out ids = c->op->inputs[1];
-    if (c->op->input_count == 2) return bd_b2(g, "Gather", NULL, segments, ids);
+    if (c->op->input_count == 2) return bd_grad_gather(g, segments, ids);
     braid_out zero = bd_b1(g, "ZerosLike", "zeros_like", ids);
     braid_out rows = bd_b2(g, "Gather", NULL, segments, bd_b2(g, "Maximum", NULL, ids, zero));
     // Whether each row was kept: the shape of the ids, followed by dimensions of size 1 for the broadcast.
@@ -83,9 +84,38 @@ static braid_out rows_of(bd_grad_ctx *c, braid_out segments)
     return bd_b3(g, "SelectV2", NULL, kept, rows, bd_b1(g, "ZerosLike", "zeros_like", rows));
 }
 
+static braid_out expand_dims(braid_graph *g, braid_out x, int32_t dim)
+{
+    const char *scope = braid_push_name_scope(g, "ExpandDims");
+    braid_out out = bd_b2(g, "ExpandDims", scope, x, bd_b_const_i32(g, "dim", dim));
+    braid_pop_name_scope(g);
+    return out;
+}
+
+// The same for ids of a known rank, as TensorFlow makes it.
+static braid_out rows_of_known_rank(bd_grad_ctx *c, braid_out segments)
+{
+    braid_graph *g = c->graph;
+    braid_out ids = c->op->inputs[1];
+    braid_out rows = bd_grad_gather(g, segments, bd_b2(g, "Maximum", NULL, ids, bd_grad_zeros_like(g, ids)));
+    braid_out kept = bd_grad_number_right(g, "GreaterEqual", "GreaterEqual", ids, 0);
+    for (int d = braid_out_shape(ids).rank; d < braid_out_shape(rows).rank; d++)
+        kept = expand_dims(g, kept, -1);
+    const char *scope = braid_push_name_scope(g, "ones_like");
+    braid_out shape = bd_b_shape(g, "Shape", rows);
+    braid_tensor *yes = braid_tensor_bool(true);
+    braid_out ones = bd_b2(g, "Fill", scope, shape, bd_b_const(g, "Const", yes));
+    braid_tensor_free(yes);
+    braid_pop_name_scope(g);
+    kept = bd_b2(g, "LogicalAnd", "and", kept, ones);
+    return bd_b3(g, "Select", NULL, kept, rows, bd_grad_zeros_like(g, rows));
+}
+
 static void sum_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[0] = rows_of(c, c->output_grads[0]);
+    const bool is_known = c->op->input_count == 3 && braid_out_shape(c->op->inputs[1]).rank >= 0 &&
+                          braid_out_shape(c->output_grads[0]).rank >= 0;
+    c->input_grads[0] = (is_known ? rows_of_known_rank : rows_of)(c, c->output_grads[0]);
 }
 
 // Sums `rows` by the segments of the differentiated op.
@@ -107,8 +137,14 @@ static void mean_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out x = c->op->inputs[0], grad = c->output_grads[0];
+    braid_out rank = bd_grad_rank(g, x), ids = bd_b_shape(g, "Shape", c->op->inputs[1]);
+    braid_out further = expand_dims(g, bd_grad_number_right(g, "Sub", "sub", rank, 1), 0);
+    const char *scope = braid_push_name_scope(g, "Fill");
+    further = bd_b2(g, "Fill", scope, further, bd_b_const_i32(g, "value", 1));
+    braid_pop_name_scope(g);
+    braid_out shape = bd_grad_concat(g, (braid_out[]){ids, further}, 2, 0);
     braid_out one = bd_b_const_f(g, "Const", bd_dtype_base(braid_out_dtype(grad)), 1);
-    braid_out count = sum_like(c, bd_b2(g, "Fill", NULL, bd_b_shape(g, "Shape", x), one));
+    braid_out count = sum_like(c, bd_b2(g, "Fill", NULL, shape, one));
     braid_out scaled = bd_b2(g, "RealDiv", "truediv", grad, count);
     c->input_grads[0] = rows_of(c, scaled);
 }

@@ -60,7 +60,7 @@ BD_OP(ReluGrad) = {
 
 static void relu6_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[0] = bd_b2(c->graph, "Relu6Grad", NULL, c->output_grads[0], c->op->inputs[0]);
+    c->input_grads[0] = bd_b2(c->graph, "Relu6Grad", NULL, c->output_grads[0], braid_output(c->op, 0));
 }
 
 BD_OP(Relu6) = {
@@ -108,12 +108,9 @@ static void elu_grad_gradient(bd_grad_ctx *c)
     braid_graph *g = c->graph;
     braid_out grads = c->op->inputs[0], y = c->op->inputs[1], grad = c->output_grads[0];
     c->input_grads[0] = bd_b2(g, "EluGrad", NULL, grad, y);
-    const char *scope = braid_push_name_scope(g, "Less");
-    braid_out zero = bd_b_const_f(g, "y", bd_dtype_base(braid_out_dtype(y)), 0);
-    braid_out below = bd_b2(g, "Less", scope, y, zero);
-    braid_pop_name_scope(g);
-    c->input_grads[1] =
-        bd_b3(g, "Select", NULL, below, bd_grad_mul(g, grads, grad), bd_b1(g, "ZerosLike", "zeros_like", y));
+    braid_out below = bd_grad_number_right(g, "Less", "Less", y, 0);
+    braid_out slope = bd_grad_mul(g, grad, grads);
+    c->input_grads[1] = bd_b3(g, "Select", NULL, below, slope, bd_grad_zeros_like(g, y));
 }
 
 BD_OP(EluGrad) = {
@@ -127,7 +124,8 @@ BD_OP(EluGrad) = {
 
 static void softplus_gradient(bd_grad_ctx *c)
 {
-    c->input_grads[0] = bd_b2(c->graph, "SoftplusGrad", NULL, c->output_grads[0], c->op->inputs[0]);
+    const braid_out slope = bd_b1(c->graph, "Sigmoid", NULL, c->op->inputs[0]);
+    c->input_grads[0] = bd_grad_mul(c->graph, c->output_grads[0], slope);
 }
 
 BD_OP(Softplus) = {
@@ -146,10 +144,11 @@ static void softplus_grad_gradient(bd_grad_ctx *c)
     braid_out dy = c->op->inputs[0], x = c->op->inputs[1], grad = c->output_grads[0];
     bd_grad_after_begin(g, grad);
     c->input_grads[0] = bd_b2(g, "SoftplusGrad", NULL, grad, x);
+    braid_out scaled = bd_grad_mul(g, grad, dy);
     braid_out down = bd_b1(g, "Exp", NULL, bd_b1(g, "Neg", NULL, x));
-    braid_out sum =
-        bd_b2(g, "Add", "add", bd_grad_number_right(g, "Add", "add", down, 2), bd_b1(g, "Exp", NULL, x));
-    c->input_grads[1] = bd_b2(g, "RealDiv", "truediv", bd_grad_mul(g, grad, dy), sum);
+    down = bd_grad_number_right(g, "AddV2", "add", down, 2);
+    braid_out sum = bd_b2(g, "AddV2", "add", down, bd_b1(g, "Exp", NULL, x));
+    c->input_grads[1] = bd_b2(g, "RealDiv", "truediv", scaled, sum);
     bd_grad_after_end(g);
 }
 
@@ -304,41 +303,27 @@ static void log_softmax_run(bd_op_ctx *c)
 }
 
 // tf.reduce_sum(x, axes, keep_dims), where the axes are a constant in the name scope of the Sum.
-static braid_out sum_axis(braid_graph *g, braid_out x, int32_t axis, bool keep_dims)
+// tf.reduce_sum(x, -1, keepdims=True)
+static braid_out sum_last(braid_graph *g, braid_out x)
 {
     const char *scope = braid_push_name_scope(g, "Sum");
-    braid_out axes = keep_dims ? bd_b_const_i32(g, "reduction_indices", axis)
-                               : bd_b_const_i32_vector(g, "reduction_indices", &axis, 1);
+    braid_out axes = bd_b_const_i32(g, "reduction_indices", -1);
     braid_op_desc *d = braid_op_begin(g, "Sum", scope);
     braid_op_input(d, x);
     braid_op_input(d, axes);
-    braid_op_attr_bool(d, "keep_dims", keep_dims);
+    braid_op_attr_bool(d, "keep_dims", true);
     braid_out sum = braid_op_end_out(d);
     braid_pop_name_scope(g);
     return sum;
 }
 
-static bool is_matrix(braid_out x)
-{
-    return braid_out_shape(x).rank == 2;
-}
-
-// (grad - sum(grad * softmax)) * softmax, where the sums of a matrix are made a column by a Reshape.
+// (grad - sum(grad * softmax)) * softmax
 static void softmax_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out grad = c->output_grads[0], softmax = braid_output(c->op, 0);
-    braid_out product = bd_grad_mul(g, grad, softmax);
-    braid_out column;
-    if (is_matrix(softmax)) {
-        braid_out sum = sum_axis(g, product, 1, false);
-        const char *scope = braid_push_name_scope(g, "Reshape");
-        column = bd_b2(g, "Reshape", scope, sum, bd_b_const_i32_vector(g, "shape", (int32_t[]){-1, 1}, 2));
-        braid_pop_name_scope(g);
-    } else {
-        column = sum_axis(g, product, -1, true);
-    }
-    c->input_grads[0] = bd_grad_mul(g, bd_b2(g, "Sub", "sub", grad, column), softmax);
+    braid_out sum = sum_last(g, bd_grad_mul(g, grad, softmax));
+    c->input_grads[0] = bd_grad_mul(g, bd_b2(g, "Sub", "sub", grad, sum), softmax);
 }
 
 BD_OP(Softmax) = {
@@ -356,7 +341,7 @@ static void log_softmax_gradient(bd_grad_ctx *c)
     braid_graph *g = c->graph;
     braid_out grad = c->output_grads[0], log_softmax = braid_output(c->op, 0);
     braid_out softmax = bd_b1(g, "Exp", NULL, log_softmax);
-    braid_out sum = sum_axis(g, grad, is_matrix(log_softmax) ? 1 : -1, true);
+    braid_out sum = sum_last(g, grad);
     c->input_grads[0] = bd_b2(g, "Sub", "sub", grad, bd_grad_mul(g, sum, softmax));
 }
 

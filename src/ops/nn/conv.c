@@ -128,9 +128,16 @@ static void conv_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
     braid_out input = c->op->inputs[0], filter = c->op->inputs[1], grad = c->output_grads[0];
-    braid_out input_shape = bd_b_shape(g, NULL, input), filter_shape = bd_b_shape(g, NULL, filter);
-    c->input_grads[0] = conv_like(c, BD_CONV_INPUT_GRAD, input_shape, filter, grad);
-    c->input_grads[1] = conv_like(c, BD_CONV_FILTER_GRAD, input, filter_shape, grad);
+    if (strcmp(c->op->op_type, "Conv2D") == 0) { // TensorFlow asks for both shapes at once
+        braid_op_desc *d = braid_op_begin(g, "ShapeN", NULL);
+        braid_op_input_list(d, (braid_out[]){input, filter}, 2);
+        braid_op *shapes = braid_op_end(d);
+        c->input_grads[0] = conv_like(c, BD_CONV_INPUT_GRAD, braid_output(shapes, 0), filter, grad);
+        c->input_grads[1] = conv_like(c, BD_CONV_FILTER_GRAD, input, braid_output(shapes, 1), grad);
+        return;
+    }
+    c->input_grads[0] = conv_like(c, BD_CONV_INPUT_GRAD, bd_b_shape(g, NULL, input), filter, grad);
+    c->input_grads[1] = conv_like(c, BD_CONV_FILTER_GRAD, input, bd_b_shape(g, NULL, filter), grad);
 }
 
 static void input_grad_gradient(bd_grad_ctx *c)

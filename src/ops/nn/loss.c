@@ -80,21 +80,20 @@ static void cross_entropy_run(bd_op_ctx *c)
         bd_tensor_fini(&whole[i]);
 }
 
-// x[:, None, :] (`middle`) or x[:, :, None] of a matrix.
-static braid_out with_new_axis(braid_graph *g, braid_out x, bool middle)
+static braid_out expand_dims(braid_graph *g, braid_out x, int32_t dim)
 {
-    int new_axis = middle ? 2 : 4, whole = 7 - new_axis;
-    return bd_grad_slice(
-        g, x,
-        &(bd_grad_index){.count = 3, .begin_mask = whole, .end_mask = whole, .new_axis_mask = new_axis});
+    const char *scope = braid_push_name_scope(g, "ExpandDims");
+    braid_out out = bd_b2(g, "ExpandDims", scope, x, bd_b_const_i32(g, "dim", dim));
+    braid_pop_name_scope(g);
+    return out;
 }
 
 // The gradient through the second output, the backprop: needed for second derivatives only.
 static braid_out second_derivative(braid_graph *g, braid_out logits, braid_out grad)
 {
     braid_out softmax = bd_b1(g, "Softmax", NULL, logits);
-    braid_out row = with_new_axis(g, grad, true), column = with_new_axis(g, softmax, false);
-    braid_out inner = bd_b2(g, "BatchMatMul", "MatMul", row, column);
+    braid_out row = expand_dims(g, grad, 1), column = expand_dims(g, softmax, 2);
+    braid_out inner = bd_b2(g, "BatchMatMulV2", "MatMul", row, column);
     braid_op_desc *d = braid_op_begin(g, "Squeeze", NULL);
     braid_op_input(d, inner);
     braid_op_attr_int_list(d, "squeeze_dims", (int64_t[]){1}, 1);
@@ -106,18 +105,6 @@ static bool is_zero(braid_out grad)
     return !grad.op || strcmp(grad.op->op_type, "ZerosLike") == 0 || strcmp(grad.op->op_type, "Zeros") == 0;
 }
 
-// Whether a gradient is asked for labels, or can flow on from them: they are computed, by an op that has
-// one. TensorFlow 1.3 builds none for labels, and the graphs of its programs, whose labels are fed or read,
-// stay as they are.
-static bool need_gradient(const bd_grad_ctx *c, braid_out labels)
-{
-    const braid_op *op = labels.op;
-    if (c->between && c->between[op->id]) return true;
-    while (strcmp(op->op_type, "Reshape") == 0 && op->input_count > 0)
-        op = op->inputs[0].op;
-    return op->input_count > 0 && braid_op_gradient_kind(op) == BRAID_GRADIENT_FUNCTION;
-}
-
 static void cross_entropy_gradient(bd_grad_ctx *c)
 {
     braid_graph *g = c->graph;
@@ -125,10 +112,10 @@ static void cross_entropy_gradient(bd_grad_ctx *c)
     if (c->output_grads[0].op) grad = bd_grad_scale_rows(g, c->output_grads[0], braid_output(c->op, 1));
     if (!is_zero(c->output_grads[1])) {
         braid_out second = second_derivative(g, c->op->inputs[0], c->output_grads[1]);
-        grad = grad.op ? bd_b2(g, "Add", "add", grad, second) : second;
+        grad = grad.op ? bd_b2(g, "AddV2", "add", grad, second) : second;
     }
     c->input_grads[0] = grad;
-    if (c->output_grads[0].op && need_gradient(c, c->op->inputs[1])) {
+    if (c->output_grads[0].op) {
         braid_out log_softmax = bd_b1(g, "LogSoftmax", NULL, c->op->inputs[0]);
         c->input_grads[1] = bd_grad_scale_rows(g, c->output_grads[0], bd_b1(g, "Neg", NULL, log_softmax));
     }

@@ -135,8 +135,8 @@ static void gradients_may_be_placed_with_what_they_differentiate(void **state)
         braid_optimizer_colocate_gradients(opt, colocates);
         braid_minimize(opt, braid_square(g, y), BRAID_NONE);
         const char *const wants[] = {
-            "gradients/Exp_grad/mul = Mul gradients/Square_grad/mul_1:0 Exp:0 @/job:worker/task:0\n",
-            "gradients/Exp_grad/mul = Mul gradients/Square_grad/mul_1:0 Exp:0 =Exp @/job:worker/task:1\n"};
+            "gradients/Exp_grad/mul = Mul gradients/Square_grad/Mul_1:0 Exp:0 @/job:worker/task:0\n",
+            "gradients/Exp_grad/mul = Mul gradients/Square_grad/Mul_1:0 Exp:0 =Exp @/job:worker/task:1\n"};
         expect_nodes(g, "gradients/Exp_grad/mul", wants[colocates]);
         braid_graph_free(g);
     }

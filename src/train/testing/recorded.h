@@ -4,8 +4,8 @@
 
 #include <braid/graph.h>
 
-// Reads a recorded GraphDef up to the node `before` (NULL: all of it). Fails the test when there is
-// no file.
+// Reads a recorded GraphDef up to the node `before` (NULL: all of it), with TensorFlow 1.15's gradients in
+// place of those of 1.3 where they lie beside it. Fails the test when there is no file.
 braid_graph *recorded_graph(const char *path, const char *before);
 
 // How many differences there are between two nodes, in op, device, inputs and attributes; each is printed.

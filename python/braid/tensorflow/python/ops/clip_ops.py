@@ -84,8 +84,9 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
         inverse = 1.0 / use_norm
         one = constant_op.constant(1.0, dtype=use_norm.dtype)
         scale = clip_norm * math_ops.minimum(inverse, one / clip_norm)
+        is_finite = math_ops.is_finite(use_norm)
         not_finite = constant_op.constant(float("nan"), dtype=use_norm.dtype)
-        scale = array_ops.where(math_ops.is_finite(use_norm), scale, not_finite)
+        scale = array_ops.where(is_finite, scale, not_finite)
         clipped = []
         for i, t in enumerate(t_list):
             if t is None:

@@ -1,7 +1,9 @@
 """Symbolic gradients: the engine's walk over the graph, with the program's own gradient functions in it."""
 
+import contextlib
+
 from braid import _native
-from braid.tensorflow.python.framework import dtypes, ops
+from braid.tensorflow.python.framework import constant_op, dtypes, ops
 from braid.tensorflow.python.ops import control_flow_util
 from braid.tensorflow.python.ops.unconnected_gradients import UnconnectedGradients
 
@@ -206,13 +208,13 @@ def _GradientsHelper(
             )
     values = ys + given_xs + stops + [g for g in grad_ys if g is not None]
     with ops.name_scope(name, "gradients", values) as scope:
-        ys = [ops.convert_to_tensor_or_indexed_slices(y, name="y") for y in ys]
+        ys = [ops.convert_to_tensor_or_indexed_slices(y, name=f"y_{i}") for i, y in enumerate(ys)]
         ys = [y.values if isinstance(y, ops.IndexedSlices) else y for y in ys]
         sources = [_as_source(x) for x in given_xs]
         sources = [x.values if isinstance(x, ops.IndexedSlices) else x for x in sources]
         sources = [_within(graph, x) if x.graph is not graph else x for x in sources]
         stops = [_as_source(s) for s in stops] + graph._exits_without_gradient
-        grad_ys = [_initial_gradient(g, y, i) for i, (g, y) in enumerate(zip(grad_ys, ys))]
+        grad_ys = _initial_gradients(grad_ys, ys, colocate_gradients_with_ops)
         first = len(graph._native)
         caller = _Caller(graph, sources) if _needs_caller(graph) else None
         differentiable = [x for x in sources if _has_gradient(x.dtype)]
@@ -255,29 +257,45 @@ def _gradient_of_itself(x, ys, grad_ys):
     return same[0] if same else None
 
 
-def _initial_gradient(grad, y, number):
-    """A given gradient of a y, as a node in the scope of the gradients: arrays know by it whose theirs are."""
-    if grad is None:
-        if y.dtype.is_complex:
+def _initial_gradients(grads, ys, colocate):
+    """The gradients to begin with, as the engine takes them: it makes the ones itself when none is given."""
+    for grad, y in zip(grads, ys):
+        if grad is None and y.dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
-        return None
-    grad = ops.convert_to_tensor_or_indexed_slices(grad, name="grad_y")
+    if all(grad is None for grad in grads):
+        return list(grads)
+    grads = [
+        None if grad is None else ops.convert_to_tensor_or_indexed_slices(grad, name=f"grad_y_{i}")
+        for i, grad in enumerate(grads)
+    ]
+    made = []
+    for number, (grad, y) in enumerate(zip(grads, ys)):
+        with ops.colocate_with(y.op) if colocate else contextlib.nullcontext():
+            made.append(_initial_gradient(grad, y, number))
+    return made
+
+
+def _initial_gradient(grad, y, number):
+    """A gradient of a y as a node in the scope of the gradients: arrays know by it whose theirs are."""
+    from braid.tensorflow.python.ops import array_ops
+
+    if grad is None:
+        shape = array_ops.shape(y)
+        return array_ops.fill(shape, constant_op.constant(1, dtype=y.dtype, name=f"grad_ys_{number}"))
     if grad.dtype.base_dtype != y.dtype.base_dtype:
         raise TypeError(
             f"Gradient type {grad.dtype.name} generated for tensor {y} with type {y.dtype.name} does not match"
         )
-    from braid.tensorflow.python.ops import array_ops
-
     if isinstance(grad, ops.IndexedSlices):
-        parts = (
-            None if part is None else array_ops.identity(part, name=f"grad_ys_{number}_{name}")
+        parts = {
+            name: None if part is None else array_ops.identity(part, name=f"grad_ys_{number}_{name}")
             for name, part in (
-                ("values", grad.values),
                 ("indices", grad.indices),
+                ("values", grad.values),
                 ("shape", grad.dense_shape),
             )
-        )
-        return ops.IndexedSlices(*parts)
+        }
+        return ops.IndexedSlices(parts["values"], parts["indices"], parts["shape"])
     return array_ops.identity(grad, name=f"grad_ys_{number}")
 
 

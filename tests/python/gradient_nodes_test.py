@@ -1,0 +1,255 @@
+"""The nodes of gradients: names, ops, edges and number are those of TensorFlow 1.15."""
+
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import braid.tensorflow as tf
+
+
+def broadcast():
+    x, b = tf.placeholder(tf.float32, [2, 3]), tf.placeholder(tf.float32, [3])
+    tf.gradients((x + b) * x - b, [x, b])
+
+
+def unknown():
+    x, b = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [3])
+    tf.gradients(tf.reduce_mean(tf.square(x * b)), [b])
+
+
+def network():
+    x, y = tf.placeholder(tf.float32, [4, 6, 6, 1]), tf.placeholder(tf.float32, [4, 2])
+    k, w = tf.get_variable("k", [3, 3, 1, 2]), tf.get_variable("w", [32, 2])
+    h = tf.reshape(tf.nn.relu(tf.nn.conv2d(x, k, 1, "VALID")), [4, -1])
+    losses = tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=tf.matmul(h, w))
+    tf.train.GradientDescentOptimizer(0.1).compute_gradients(tf.reduce_sum(losses, 0))
+
+
+def given():
+    x = tf.placeholder(tf.float32, [2])
+    tf.gradients([x * 2.0, tf.exp(x)], x, grad_ys=[None, [1.0, 2.0]])
+
+
+# For each of them: how many nodes the graph has then, the seed that the next random op gets, and the nodes of
+# the gradients, without "gradients/".
+NODES = {
+    broadcast: (
+        24,
+        27,
+        """
+        Shape = Const()
+        grad_ys_0 = Const()
+        Fill = Fill(Shape, grad_ys_0)
+        sub_grad/BroadcastGradientArgs/s0 = Const()
+        sub_grad/BroadcastGradientArgs/s1 = Const()
+        sub_grad/BroadcastGradientArgs = BroadcastGradientArgs(
+            sub_grad/BroadcastGradientArgs/s0,
+            sub_grad/BroadcastGradientArgs/s1)
+        sub_grad/Neg = Neg(Fill)
+        sub_grad/Sum/reduction_indices = Const()
+        sub_grad/Sum = Sum(sub_grad/Neg, sub_grad/Sum/reduction_indices)
+        sub_grad/Reshape/shape = Const()
+        sub_grad/Reshape = Reshape(sub_grad/Sum, sub_grad/Reshape/shape)
+        mul_grad/Mul = Mul(Fill, Placeholder)
+        mul_grad/Mul_1 = Mul(Fill, add)
+        add_grad/Sum/reduction_indices = Const()
+        add_grad/Sum = Sum(mul_grad/Mul, add_grad/Sum/reduction_indices)
+        add_grad/Reshape/shape = Const()
+        add_grad/Reshape = Reshape(add_grad/Sum, add_grad/Reshape/shape)
+        AddN = AddN(mul_grad/Mul_1, mul_grad/Mul)
+        AddN_1 = AddN(sub_grad/Reshape, add_grad/Reshape)
+        """,
+    ),
+    unknown: (
+        36,
+        39,
+        """
+        Shape = Const()
+        grad_ys_0 = Const()
+        Fill = Fill(Shape, grad_ys_0)
+        Mean_grad/Reshape/shape = Const()
+        Mean_grad/Reshape = Reshape(Fill, Mean_grad/Reshape/shape)
+        Mean_grad/Shape = Shape(Square)
+        Mean_grad/Tile = Tile(Mean_grad/Reshape, Mean_grad/Shape)
+        Mean_grad/Shape_1 = Shape(Square)
+        Mean_grad/Shape_2 = Const()
+        Mean_grad/Const = Const()
+        Mean_grad/Prod = Prod(Mean_grad/Shape_1, Mean_grad/Const)
+        Mean_grad/Const_1 = Const()
+        Mean_grad/Prod_1 = Prod(Mean_grad/Shape_2, Mean_grad/Const_1)
+        Mean_grad/Maximum/y = Const()
+        Mean_grad/Maximum = Maximum(Mean_grad/Prod_1, Mean_grad/Maximum/y)
+        Mean_grad/floordiv = FloorDiv(Mean_grad/Prod, Mean_grad/Maximum)
+        Mean_grad/Cast = Cast(Mean_grad/floordiv)
+        Mean_grad/truediv = RealDiv(Mean_grad/Tile, Mean_grad/Cast)
+        Square_grad/Const = Const(^Mean_grad/truediv)
+        Square_grad/Mul = Mul(mul, Square_grad/Const)
+        Square_grad/Mul_1 = Mul(Mean_grad/truediv, Square_grad/Mul)
+        mul_grad/Shape = Shape(Placeholder)
+        mul_grad/Shape_1 = Shape(Placeholder_1)
+        mul_grad/BroadcastGradientArgs = BroadcastGradientArgs(mul_grad/Shape, mul_grad/Shape_1)
+        mul_grad/Mul = Mul(Square_grad/Mul_1, Placeholder_1)
+        mul_grad/Sum = Sum(mul_grad/Mul, mul_grad/BroadcastGradientArgs)
+        mul_grad/Reshape = Reshape(mul_grad/Sum, mul_grad/Shape)
+        mul_grad/Mul_1 = Mul(Placeholder, Square_grad/Mul_1)
+        mul_grad/Sum_1 = Sum(mul_grad/Mul_1, mul_grad/BroadcastGradientArgs:1)
+        mul_grad/Reshape_1 = Reshape(mul_grad/Sum_1, mul_grad/Shape_1)
+        """,
+    ),
+    network: (
+        114,
+        117,
+        """
+        Shape = Const()
+        grad_ys_0 = Const()
+        Fill = Fill(Shape, grad_ys_0)
+        Sum_grad/Cast/x = Const()
+        Sum_grad/Cast_1/x = Const()
+        Sum_grad/Size = Const()
+        Sum_grad/add = AddV2(Sum_grad/Cast_1/x, Sum_grad/Size)
+        Sum_grad/mod = FloorMod(Sum_grad/add, Sum_grad/Size)
+        Sum_grad/Shape = Const()
+        Sum_grad/range/start = Const()
+        Sum_grad/range/delta = Const()
+        Sum_grad/range = Range(Sum_grad/range/start, Sum_grad/Size, Sum_grad/range/delta)
+        Sum_grad/Fill/value = Const()
+        Sum_grad/Fill = Fill(Sum_grad/Shape, Sum_grad/Fill/value)
+        Sum_grad/DynamicStitch = DynamicStitch(Sum_grad/range, Sum_grad/mod, Sum_grad/Cast/x, Sum_grad/Fill)
+        Sum_grad/Maximum/x = Const()
+        Sum_grad/Maximum/y = Const()
+        Sum_grad/Maximum = Maximum(Sum_grad/Maximum/x, Sum_grad/Maximum/y)
+        Sum_grad/floordiv/x = Const()
+        Sum_grad/floordiv = FloorDiv(Sum_grad/floordiv/x, Sum_grad/Maximum)
+        Sum_grad/Reshape/shape = Const()
+        Sum_grad/Reshape = Reshape(Fill, Sum_grad/Reshape/shape)
+        Sum_grad/Tile/multiples = Const()
+        Sum_grad/Tile = Tile(Sum_grad/Reshape, Sum_grad/Tile/multiples)
+        softmax_cross_entropy_with_logits/Reshape_2_grad/Shape = Const()
+        softmax_cross_entropy_with_logits/Reshape_2_grad/Reshape = Reshape(
+            Sum_grad/Tile,
+            softmax_cross_entropy_with_logits/Reshape_2_grad/Shape)
+        zeros_like = ZerosLike(softmax_cross_entropy_with_logits:1)
+        softmax_cross_entropy_with_logits_grad/ExpandDims/dim = Const()
+        softmax_cross_entropy_with_logits_grad/ExpandDims = ExpandDims(
+            softmax_cross_entropy_with_logits/Reshape_2_grad/Reshape,
+            softmax_cross_entropy_with_logits_grad/ExpandDims/dim)
+        softmax_cross_entropy_with_logits_grad/mul = Mul(
+            softmax_cross_entropy_with_logits_grad/ExpandDims,
+            softmax_cross_entropy_with_logits:1)
+        softmax_cross_entropy_with_logits_grad/LogSoftmax = LogSoftmax(
+            softmax_cross_entropy_with_logits/Reshape)
+        softmax_cross_entropy_with_logits_grad/Neg = Neg(softmax_cross_entropy_with_logits_grad/LogSoftmax)
+        softmax_cross_entropy_with_logits_grad/ExpandDims_1/dim = Const()
+        softmax_cross_entropy_with_logits_grad/ExpandDims_1 = ExpandDims(
+            softmax_cross_entropy_with_logits/Reshape_2_grad/Reshape,
+            softmax_cross_entropy_with_logits_grad/ExpandDims_1/dim)
+        softmax_cross_entropy_with_logits_grad/mul_1 = Mul(
+            softmax_cross_entropy_with_logits_grad/ExpandDims_1,
+            softmax_cross_entropy_with_logits_grad/Neg)
+        softmax_cross_entropy_with_logits_grad/tuple/group_deps = NoOp(
+            ^softmax_cross_entropy_with_logits_grad/mul,
+            ^softmax_cross_entropy_with_logits_grad/mul_1)
+        softmax_cross_entropy_with_logits_grad/tuple/control_dependency = Identity(
+            softmax_cross_entropy_with_logits_grad/mul,
+            ^softmax_cross_entropy_with_logits_grad/tuple/group_deps)
+        softmax_cross_entropy_with_logits_grad/tuple/control_dependency_1 = Identity(
+            softmax_cross_entropy_with_logits_grad/mul_1,
+            ^softmax_cross_entropy_with_logits_grad/tuple/group_deps)
+        softmax_cross_entropy_with_logits/Reshape_grad/Shape = Const()
+        softmax_cross_entropy_with_logits/Reshape_grad/Reshape = Reshape(
+            softmax_cross_entropy_with_logits_grad/tuple/control_dependency,
+            softmax_cross_entropy_with_logits/Reshape_grad/Shape)
+        MatMul_grad/MatMul = MatMul(softmax_cross_entropy_with_logits/Reshape_grad/Reshape, w/read)
+        MatMul_grad/MatMul_1 = MatMul(Reshape, softmax_cross_entropy_with_logits/Reshape_grad/Reshape)
+        MatMul_grad/tuple/group_deps = NoOp(^MatMul_grad/MatMul, ^MatMul_grad/MatMul_1)
+        MatMul_grad/tuple/control_dependency = Identity(MatMul_grad/MatMul, ^MatMul_grad/tuple/group_deps)
+        MatMul_grad/tuple/control_dependency_1 = Identity(
+            MatMul_grad/MatMul_1,
+            ^MatMul_grad/tuple/group_deps)
+        Reshape_grad/Shape = Const()
+        Reshape_grad/Reshape = Reshape(MatMul_grad/tuple/control_dependency, Reshape_grad/Shape)
+        Relu_grad/ReluGrad = ReluGrad(Reshape_grad/Reshape, Relu)
+        Conv2D_grad/ShapeN = ShapeN(Placeholder, k/read)
+        Conv2D_grad/Conv2DBackpropInput = Conv2DBackpropInput(
+            Conv2D_grad/ShapeN,
+            k/read,
+            Relu_grad/ReluGrad)
+        Conv2D_grad/Conv2DBackpropFilter = Conv2DBackpropFilter(
+            Placeholder,
+            Conv2D_grad/ShapeN:1,
+            Relu_grad/ReluGrad)
+        Conv2D_grad/tuple/group_deps = NoOp(
+            ^Conv2D_grad/Conv2DBackpropFilter,
+            ^Conv2D_grad/Conv2DBackpropInput)
+        Conv2D_grad/tuple/control_dependency = Identity(
+            Conv2D_grad/Conv2DBackpropInput,
+            ^Conv2D_grad/tuple/group_deps)
+        Conv2D_grad/tuple/control_dependency_1 = Identity(
+            Conv2D_grad/Conv2DBackpropFilter,
+            ^Conv2D_grad/tuple/group_deps)
+        """,
+    ),
+    given: (
+        20,
+        23,
+        """
+        grad_y_1 = Const()
+        Shape = Const()
+        grad_ys_0 = Const()
+        Fill = Fill(Shape, grad_ys_0)
+        grad_ys_1 = Identity(grad_y_1)
+        mul_grad/BroadcastGradientArgs/s0 = Const()
+        mul_grad/BroadcastGradientArgs/s1 = Const()
+        mul_grad/BroadcastGradientArgs = BroadcastGradientArgs(
+            mul_grad/BroadcastGradientArgs/s0,
+            mul_grad/BroadcastGradientArgs/s1)
+        mul_grad/Mul = Mul(Fill, mul/y)
+        mul_grad/Mul_1 = Mul(Placeholder, Fill)
+        mul_grad/Sum/reduction_indices = Const()
+        mul_grad/Sum = Sum(mul_grad/Mul_1, mul_grad/Sum/reduction_indices)
+        mul_grad/Reshape/shape = Const()
+        mul_grad/Reshape = Reshape(mul_grad/Sum, mul_grad/Reshape/shape)
+        Exp_grad/mul = Mul(grad_ys_1, Exp)
+        AddN = AddN(mul_grad/Mul, Exp_grad/mul)
+        """,
+    ),
+}
+
+
+def _written(node):
+    data = [i for i in node.input if not i.startswith("^")]
+    controls = sorted(i for i in node.input if i.startswith("^"))
+    inputs = ", ".join(i.replace("gradients/", "") for i in data + controls)
+    return f"{node.name[len('gradients/'):]} = {node.op}({inputs})"
+
+
+class GradientNodesTest(unittest.TestCase):
+    def test_nodes_are_those_of_tensorflow(self):
+        for build, (count, seed, nodes) in NODES.items():
+            with self.subTest(build.__name__), tf.Graph().as_default() as graph:
+                build()
+                made = graph.as_graph_def().node
+                got = [_written(node) for node in made if node.name.startswith("gradients/")]
+                want = nodes.replace("(\n            ", "(").replace(",\n            ", ", ").split("\n")
+                self.assertEqual(got, [line.strip() for line in want[1:-1]])
+                self.assertEqual(len(made), count)
+                tf.set_random_seed(1)
+                tf.random_uniform([], name="r")
+                self.assertEqual(graph.get_operation_by_name("r/RandomUniform").get_attr("seed2"), seed)
+
+    def test_nodes_have_the_device_of_the_scope(self):
+        with tf.Graph().as_default() as graph, tf.device("/job:worker/task:1"):
+            x = tf.placeholder(tf.float32, [2])
+            tf.gradients(x * x + x, x)
+            made = [op for op in graph.get_operations() if op.name.startswith("gradients/")]
+            self.assertEqual({op.device for op in made}, {"/job:worker/task:1"})
+
+    def test_shapes_carry_no_gradients(self):
+        """A number of elements does not connect a y with an x, so nothing is built for it."""
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [None])
+            tf.gradients(tf.reduce_sum(x) / tf.cast(tf.size(x), tf.float32), x)
+            self.assertFalse([op for op in graph.get_operations() if "Cast_grad" in op.name])
+
+
+if __name__ == "__main__":
+    unittest.main()
