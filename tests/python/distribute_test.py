@@ -66,6 +66,20 @@ class AllReduceTest(unittest.TestCase):
                         for result in session.run(results):
                             np.testing.assert_allclose(result, sum(arrays) / 4, rtol=1e-6)
 
+    def test_estimators_train_by_their_own_executor(self):
+        """What libraries with an executor of their own ask."""
+        from braid.tensorflow.python.distribute import estimator_training
+
+        class Executor:
+            def __init__(self, estimator, train_spec, eval_spec):
+                self.given = estimator, train_spec, eval_spec
+
+            def run(self):
+                return self.given
+
+        self.assertFalse(estimator_training.should_run_distribute_coordinator(tf.estimator.RunConfig()))
+        self.assertEqual(estimator_training.train_and_evaluate(1, 2, 3, Executor), (1, 2, 3))
+
     def test_nccl_is_refused_by_name(self):
         with tf.Graph().as_default(), self.assertRaisesRegex(NotImplementedError, "NCCL"):
             tf.contrib.all_reduce.build_nccl_all_reduce([tf.constant([1.0])] * 2, tf.add)

@@ -182,6 +182,16 @@ class OptimizerTest(unittest.TestCase):
                 lookup = "embedding_lookup_grad/" in op.name and b"loc:@rows" in op.colocation_groups()
                 self.assertEqual(op.device, "/job:ps/task:0" if lookup else "/job:worker/task:1", op.name)
 
+    def test_variables_ignore_the_device_scopes_of_a_graph_around_theirs(self):
+        """An evaluation while another graph is being trained builds its own."""
+        with tf.Graph().as_default() as outer, outer.device("/job:ps/task:0"):
+            with tf.Graph().as_default() as graph:
+                self.assertEqual(tf.train.create_global_step(graph).device, "")
+                with tf.init_scope():
+                    self.assertEqual(tf.constant(1.0).op.device, "")
+                with tf.device("/cpu:0"), tf.init_scope():
+                    self.assertEqual(tf.constant(1.0).op.device, "/device:CPU:0")
+
     def test_gradients_beside_their_ops_ignore_the_device_scopes(self):
         with tf.Graph().as_default() as graph:
             with tf.device("/job:a"):

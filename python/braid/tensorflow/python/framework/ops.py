@@ -2265,7 +2265,8 @@ def init_scope():
     scope = get_default_graph().get_name_scope()
     graphs = [*_default_graph_stack.stack[::-1], _default_graph_stack._global_default()]
     graph = next((g for g in graphs if not g.building_function), graphs[-1])
-    devices = next((g._scopes.devices for g in graphs if g._scopes.devices), [])
+    left = graphs[: graphs.index(graph) + 1]  # scopes of a graph further out do not apply
+    devices = next((g._scopes.devices for g in left if g._scopes.devices), [])
     with graph.as_default(), graph.control_dependencies(None):
         scopes = graph._scopes
         saved = scopes.devices
