@@ -112,6 +112,12 @@ class ElementsTest(GraphTest):
         with self.assertRaises(ValueError):
             a.set_shape([4, 3])
 
+    def test_the_private_shape_of_a_tensor_can_be_read(self):
+        a = tf.placeholder(tf.float32, [None, 2])
+        self.assertEqual(a._shape.as_list(), [None, 2])
+        with self.assertRaisesRegex(ValueError, "use Tensor.set_shape"):
+            a._shape = tf.TensorShape([1, 2])
+
     def test_a_finalized_graph_takes_no_nodes(self):
         self.graph.finalize()
         with self.assertRaisesRegex(RuntimeError, "finalized and cannot be modified"):

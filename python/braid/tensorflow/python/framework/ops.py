@@ -206,6 +206,14 @@ class Tensor(_TensorLike):
             self._shape_val = tensor_shape.TensorShape(_dims(self._op._native.shape(self._value_index)))
         return self._shape_val
 
+    @property
+    def _shape(self):
+        return self.shape  # TensorLayer reads it
+
+    @_shape.setter
+    def _shape(self, value):
+        raise ValueError("Tensor._shape cannot be assigned, use Tensor.set_shape instead.")
+
     def get_shape(self):
         return self.shape
 
