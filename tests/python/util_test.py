@@ -199,6 +199,21 @@ class InsideTest(unittest.TestCase):
             case("test_it").debug()
         self.assertEqual(ran, [(3, False), (4, False)])
 
+    def test_monitors_are_hooks_that_know_the_estimator(self):
+        monitors = tf.contrib.learn.monitors
+        monitor = monitors.ValidationMonitor(input_fn=lambda: None)
+        hook = tf.train.StopAtStepHook(3)
+        with self.assertRaisesRegex(ValueError, "set_estimator"):
+            monitor.begin()
+        self.assertEqual(monitors.replace_monitors_with_hooks(None, None), [])
+        found = monitors.replace_monitors_with_hooks(
+            [monitor, hook], tf.estimator.Estimator(lambda features: None)
+        )
+        self.assertEqual(found, [monitor, hook])
+        monitor.begin()
+        with self.assertRaisesRegex(TypeError, "SessionRunHook"):
+            monitors.replace_monitors_with_hooks([3], None)
+
     def test_the_wrapped_engine_tells_the_constants(self):
         known = tf.less(tf.constant(1), 2)
         asked = tf.placeholder(tf.bool, [])

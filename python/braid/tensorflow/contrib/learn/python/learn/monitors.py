@@ -94,3 +94,14 @@ class ValidationMonitor(session_run_hook.SessionRunHook):
             self.best_value, self.best_step, self.best_metrics = value, step, found
             return False
         return step - self.best_step >= self._rounds
+
+
+def replace_monitors_with_hooks(monitors_or_hooks, estimator):
+    """The list of hooks. A monitor is a hook; it is told the estimator that it watches."""
+    hooks = list(monitors_or_hooks or [])
+    for hook in hooks:
+        if not isinstance(hook, session_run_hook.SessionRunHook):
+            raise TypeError(f"a monitor has to be a tf.train.SessionRunHook: {hook!r}")
+        if hasattr(hook, "set_estimator"):
+            hook.set_estimator(estimator)
+    return hooks
