@@ -158,6 +158,7 @@ training=$!
 exec {run}<"$dir/training"
 begun=0 stopped=
 while [ $begun -lt 2 ] && read -r line <&"$run"; do
+    echo "$line" >>"$dir/begin"
     case $line in
     "worker/1 | config "*)
         stopped=$(cut -d ' ' -f 4 <<<"$line")
@@ -166,6 +167,7 @@ while [ $begun -lt 2 ] && read -r line <&"$run"; do
     esac
 done
 cat <&"$run" >/dev/null &
+check "both workers begin: $(cat "$dir/begin")" test $begun = 2
 status "$address"
 is "the cluster of braid run answers" 0 $code
 shows "steps are counted" "^[0-9a-f]{8} +worker/0 +[0-9.]+ s +[0-9]+ +[0-9.]+ +[0-9]+ +[0-9]+ +the server's process" "$dir/status"
