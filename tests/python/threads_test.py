@@ -96,6 +96,17 @@ class QueueRunnerTest(unittest.TestCase):
             coord.request_stop()
             coord.join(threads)
 
+    def test_threads_end_with_the_input_though_no_stop_is_asked_for(self):
+        with tf.Graph().as_default(), tf.Session() as session:
+            queue = tf.FIFOQueue(9, tf.int32)
+            runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.train.limit_epochs(1, 3))])
+            session.run(tf.local_variables_initializer())
+            coord = tf.train.Coordinator()
+            threads = runner.create_threads(session, coord, start=True)
+            coord.join(threads)
+            self.assertFalse(coord.should_stop())
+            self.assertEqual(session.run(queue.size()), 3)
+
     def test_errors_reach_the_coordinator(self):
         with tf.Graph().as_default(), tf.Session() as session:
             queue = tf.FIFOQueue(2, tf.float32)

@@ -154,9 +154,14 @@ class QueueRunner:
             except Exception as e:  # it may be closed already
                 logging.vlog(1, "Ignored exception: %s", str(e))
 
-    def _close_on_stop(self, sess, cancel_op, coord):
-        """Closes the queue when the coordinator stops."""
-        coord.wait_for_stop()
+    def _close_on_stop(self, sess, cancel_op, coord, fillers):
+        """Closes the queue when the coordinator stops. Ends, too, when the threads that fill it have ended."""
+        if all(thread.ident for thread in fillers):
+            coord._wait_for_stop_or_end(fillers)
+        else:  # the caller has not started them yet
+            coord.wait_for_stop()
+        if not coord.should_stop():
+            return
         try:
             sess.run(cancel_op)
         except Exception as e:  # the session may be closed already
@@ -178,7 +183,7 @@ class QueueRunner:
             threads.append(threading.Thread(target=self._run, args=(sess, op, coord), name=name))
         if coord:
             name = "QueueRunnerThread-{}-close_on_stop".format(self.name)
-            arguments = (sess, self._cancel_op, coord)
+            arguments = (sess, self._cancel_op, coord, list(threads))
             threads.append(threading.Thread(target=self._close_on_stop, args=arguments, name=name))
         for thread in threads:
             if coord:
