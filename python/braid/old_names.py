@@ -1,9 +1,10 @@
 """Names that Python 3.7 and numpy 1.18 had, and programs of TensorFlow 1's time use: np.float,
 collections.Mapping.
 
-They are set where they are missing, in processes in which `import tensorflow` finds Braid. The text of an
-attribute of h5py, which was bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that
-load its files call it. BRAID_OLD_NAMES=0: neither.
+They are set where they are missing, in processes in which `import tensorflow` finds Braid. np.array and
+np.asarray make arrays of objects of rows of different lengths, which numpy refuses from 1.24 on. The text of
+an attribute of h5py, which was bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that
+load its files call it. BRAID_OLD_NAMES=0: none of this.
 """
 
 import base64
@@ -11,6 +12,7 @@ import builtins
 import collections
 import collections.abc
 import fractions
+import functools
 import importlib.machinery
 import inspect
 import math
@@ -74,6 +76,21 @@ def _fromstring(np):
         return of_text(string, dtype, count, sep=sep, **more)
 
     return fromstring
+
+
+def _takes_ragged_rows(function):
+    """np.array or np.asarray with an array of objects where no dtype is given and rows differ in length."""
+
+    @functools.wraps(function)
+    def array(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except ValueError as e:
+            if len(args) != 1 or kwargs.get("dtype") is not None or "inhomogeneous" not in str(e):
+                raise
+        return function(*args, **{**kwargs, "dtype": object})
+
+    return array
 
 
 class _Text(str):
@@ -147,5 +164,8 @@ def install():
             _set(np, name, getattr(np, new))
     _set(np, "NINF", -np.inf)
     _set(np, "asscalar", lambda a: a.item())
-    if tuple(int(n) for n in np.__version__.split(".")[:2]) >= (2, 3):
+    version = tuple(int(n) for n in np.__version__.split(".")[:2])
+    if version >= (1, 24):
+        np.array, np.asarray = _takes_ragged_rows(np.array), _takes_ragged_rows(np.asarray)
+    if version >= (2, 3):
         np.fromstring = _fromstring(np)

@@ -155,6 +155,20 @@ class ContribTest(unittest.TestCase):
     def setUp(self):
         tf.reset_default_graph()
 
+    def test_a_layer_may_keep_a_list_of_its_own_named_layers(self):
+        class Stack(tf.keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self._layers = []
+                self._layers.append(tf.keras.layers.Dense(3))
+
+            def call(self, inputs):
+                return self._layers[0](inputs)
+
+        stack = Stack()
+        stack(tf.zeros([2, 4]))
+        self.assertEqual([v.shape.as_list() for v in stack.trainable_weights], [[4, 3], [3]])
+
     def test_arguments_by_scope(self):
         layers = tf.contrib.layers
         x = tf.placeholder_with_default(IMAGES, [None, 4, 4, 3])

@@ -129,6 +129,20 @@ class ProgramTest(unittest.TestCase):
         code = "import numpy as np; print('asscalar' in vars(np))"
         self.assertEqual(self.run_braid("-c", code, **environment).stdout, "False\n")
 
+    def test_rows_of_different_lengths_make_an_array_of_objects(self):
+        code = (
+            "import numpy as np, tensorflow as tf\n"
+            "pairs = np.array(list(zip([np.zeros(3), np.ones(3)], [[0, 1], [1, 0]])))\n"
+            "print(np.array([[1, 2], [3]]).tolist(), pairs.shape, np.asarray([[1], []]).dtype)\n"
+            "x = tf.placeholder(tf.float32)\n"
+            "for make in (lambda: np.array([[1, 2], [3]], float), lambda: tf.constant([[1, 2], [3]]),\n"
+            "             lambda: tf.Session().run(x, {x: [[1], []]})):\n"
+            "    try: make()\n"
+            "    except ValueError: print('refused')\n"
+        )
+        shown = ["[[1, 2], [3]] (2, 2) object", "refused", "refused", "refused"]
+        self.assertEqual(self.output("-c", code), shown)
+
     def test_text_of_attributes_of_hdf5_can_be_decoded(self):
         self.write("h5py/__init__.py", "from h5py._hl import attrs\n")  # as h5py 3 has it
         self.write("h5py/_hl/__init__.py", "")

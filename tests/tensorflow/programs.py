@@ -43,7 +43,6 @@ REPOSITORIES = {  # what is fetched of each
     "tensorflow/tensorflow": "refs/tags/v1.15.0",
     "tmulc18/Distributed-TensorFlow-Guide": "8e7fec757112a3ab5dccff93e848e7617ef7ed3e",
     "hn826/distributed-tensorflow": "6715352effdb39517fd3c3708c4dddf0ec566db8",
-    "ischlag/distributed-tensorflow-example": "4e81805ab3310ab289363ff169ca7b935105933c",
     "kubeflow/tf-operator": "47a74b738920edbf4207160cec7e1dff9cdab3f2",
     "GoogleCloudPlatform/cloudml-samples": "efddc4a9898127e55edc0946557aca4bfaf59705",
 }

@@ -822,7 +822,11 @@ class Layer(module.Module):
 
     @property
     def _layers(self):
-        return self._nested()
+        return self.__dict__["_layers"] if "_layers" in self.__dict__ else self._nested()
+
+    @_layers.setter
+    def _layers(self, value):  # layers of programs keep a list of their own under this name
+        self.__dict__["_layers"] = value
 
     @property
     def submodules(self):
