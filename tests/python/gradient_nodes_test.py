@@ -243,6 +243,28 @@ class GradientNodesTest(unittest.TestCase):
             made = [op for op in graph.get_operations() if op.name.startswith("gradients/")]
             self.assertEqual({op.device for op in made}, {"/job:worker/task:1"})
 
+    def test_a_device_function_is_called_once_for_each_node(self):
+        """It may count, to place nodes in turns."""
+        called = []
+
+        def place(op):
+            called.append(op.name)
+            return "/job:ps/task:0"
+
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [2])
+            y = tf.exp(x * x)
+            with tf.device(place):
+                tf.gradients(y, x)
+            self.assertIn("gradients/Exp_grad/mul", called)
+            self.assertEqual(len(called), len(set(called)))
+            made = graph.as_graph_def()
+        called.clear()
+        with tf.Graph().as_default() as graph, tf.device(place):
+            tf.import_graph_def(made, name="")
+            free = [op.name for op in graph.get_operations() if "_class" not in op.node_def.attr]
+            self.assertCountEqual(called, free)
+
     def test_shapes_carry_no_gradients(self):
         """A number of elements does not connect a y with an x, so nothing is built for it."""
         with tf.Graph().as_default() as graph:

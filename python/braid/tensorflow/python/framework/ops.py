@@ -1658,8 +1658,6 @@ class Graph:
         for op in new:
             if op._frames is None:
                 op._frames = frames
-            if self._scopes.devices and not op.device:
-                self._place_adopted(op)
             if self._scopes.controls:
                 self._add_scope_controls(op, inside)
             for controller in self._scopes.controls:
@@ -1669,17 +1667,6 @@ class Graph:
 
             control_flow_ops.adopt(ctx, [op for op in new if op._control_flow_context is None])
         return new
-
-    def _place_adopted(self, op):
-        """Gives a node of the engine the device of the scopes, or of the node that it is placed with."""
-        places = [group.decode()[len("loc:@") :] for group in op.colocation_groups()]
-        if places == [op.name]:
-            self._apply_device_functions(op)
-            return
-        for place in places:
-            other = self._find(place)
-            if other is not None and other.device:
-                op._set_device(other.device)
 
     def _add_scope_controls(self, op, inside):
         """Makes a node of the engine wait for the control dependencies of the scopes."""
