@@ -289,6 +289,11 @@ def run_keras_worker(_):
         history["own"] = model.fit(own, steps_per_epoch=steps, epochs=1, verbose=0).history["loss"]
         history["weighted"] = weighted["loss"]
         history["predicted"] = model.predict(_X).ravel().tolist()
+        if not normalizes:
+            with strategy.scope():
+                model.compile(tf.keras.optimizers.SGD(0.0), "mse")
+            shuffled = model.fit(_X, _Y, batch_size=3, epochs=3, verbose=0).history["loss"]
+            history["shuffled"] = [loss / model.evaluate(_X, _Y, verbose=0) for loss in shuffled]
         results.append([normalizes, history, [w.tolist() for w in model.get_weights()]])
     print(json.dumps(results, default=float))
 
@@ -365,6 +370,8 @@ class MultiWorkerTest(unittest.TestCase):
             for name, values in one[1].items():
                 if name not in ("own", "predicted"):
                     np.testing.assert_allclose(many[1][name], values, rtol=1e-4, err_msg=name)
+            # An epoch has each example once, also if it is shuffled.
+            np.testing.assert_allclose(many[1]["shuffled"], [1, 1, 1], rtol=1e-4)
 
     def test_the_first_worker_is_the_chief_of_parameter_servers_too(self):
         strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy

@@ -596,9 +596,9 @@ class Batches:
     def _of_arrays(self):
         order = np.arange(self.samples)
         if self._shuffle == "batch":
-            order = batch_shuffle(order, self._batch_size)
+            order = batch_shuffle(order, self._batch_size, self._shuffler())
         elif self._shuffle:
-            np.random.shuffle(order)
+            self._shuffler().shuffle(order)
         inputs, targets, weights = self.arrays
         for start in range(0, self.samples, self._batch_size):
             rows = order[start : start + self._batch_size]
@@ -609,6 +609,13 @@ class Batches:
             part = batch_values.rows
             take = lambda arrays: [None if a is None else part(a, rows) for a in arrays]  # noqa: E731, B023
             yield take(inputs), take(targets), take(weights) if weights else None, count, count
+
+    def _shuffler(self):
+        """The random numbers of an epoch: numpy's, or those that all workers have, for equal batches."""
+        if self._parts == 1:
+            return np.random
+        self._model._epochs_shuffled = getattr(self._model, "_epochs_shuffled", 0) + 1
+        return np.random.RandomState(self._model._epochs_shuffled)
 
     def _of_generator(self):
         if self._source is None:
@@ -698,9 +705,9 @@ class Batches:
         return self._model._standardize_user_data(x, y, weight, self._class_weight, checked=checked)
 
 
-def batch_shuffle(order, batch_size):
+def batch_shuffle(order, batch_size, random=np.random):
     """The numbers in shuffled batches; those of the last, smaller one stay at the end."""
     count = len(order) // batch_size
     whole = order[: count * batch_size].reshape((count, batch_size))
-    np.random.shuffle(whole)
+    random.shuffle(whole)
     return np.append(whole.flatten(), order[count * batch_size :])
