@@ -1,5 +1,7 @@
 """Batch normalization, for keras and for tf.layers; layer normalization."""
 
+import functools
+
 from braid.tensorflow.python.distribute import distribution_strategy_context
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
@@ -195,7 +197,12 @@ class BatchNormalizationBase(Layer):
             aggregation=vs.VariableAggregation.MEAN,
         )
 
-    def _assign_moving_average(self, variable, value, momentum):
+    def _has_inputs(self, inputs):
+        """Whether the batch has elements, where one of several workers may have none of it; None elsewhere."""
+        is_one_of_several = distribution_strategy_context.get_strategy()._in_multi_worker_mode()
+        return array_ops.size(inputs) > 0 if is_one_of_several else None
+
+    def _assign_moving_average(self, variable, value, momentum, has_inputs):
         # Across replicas the average is on several devices.
         place = None if distribution_strategy_context.in_cross_replica_context() else variable
         with ops.name_scope("AssignMovingAvg") as scope, ops.colocate_with(place, place is None):
@@ -203,6 +210,8 @@ class BatchNormalizationBase(Layer):
             if decay.dtype != variable.dtype.base_dtype:
                 decay = math_ops.cast(decay, variable.dtype.base_dtype)
             update = (variable - math_ops.cast(value, variable.dtype.base_dtype)) * decay
+            if has_inputs is not None:
+                update = array_ops.where(has_inputs, update, array_ops.zeros_like(update))
             return state_ops.assign_sub(variable, update, name=scope)
 
     _bessels_correction_test_only = True
@@ -239,11 +248,14 @@ class BatchNormalizationBase(Layer):
             momentum = ops.convert_to_tensor(self.momentum)
         if known is False:
             return output
-        self.add_update(lambda: self._assign_moving_average(self.moving_mean, mean, momentum))
-        self.add_update(lambda: self._assign_moving_average(self.moving_variance, variance, momentum))
+        has_inputs = self._has_inputs(inputs)
+        for average, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
+            self.add_update(
+                functools.partial(self._assign_moving_average, average, value, momentum, has_inputs)
+            )
         return output
 
-    def _renorm_correction_and_moments(self, mean, variance, training):
+    def _renorm_correction_and_moments(self, mean, variance, training, has_inputs):
         """The factors r and d of batch renormalization, and the moments once its averages have been updated."""
         stddev = math_ops.sqrt(variance + self.epsilon)
         average = math_ops.maximum(self.renorm_stddev, math_ops.sqrt(self.epsilon))
@@ -266,7 +278,7 @@ class BatchNormalizationBase(Layer):
             value = array_ops.identity(value)
             return smart.smart_cond(
                 training,
-                lambda: self._assign_moving_average(variable, value, self.renorm_momentum),
+                lambda: self._assign_moving_average(variable, value, self.renorm_momentum, has_inputs),
                 lambda: array_ops.identity(variable),
             )
 
@@ -274,12 +286,12 @@ class BatchNormalizationBase(Layer):
         with ops.control_dependencies(updates):
             return r, d, array_ops.identity(mean), array_ops.identity(variance)
 
-    def _update_variance(self, variance):
+    def _update_variance(self, variance, has_inputs):
         """The op that has the moving variance follow that of a batch."""
         if not self.renorm:
-            return self._assign_moving_average(self.moving_variance, variance, self.momentum)
+            return self._assign_moving_average(self.moving_variance, variance, self.momentum, has_inputs)
         stddev = self._assign_moving_average(
-            self.moving_stddev, math_ops.sqrt(variance + self.epsilon), self.momentum
+            self.moving_stddev, math_ops.sqrt(variance + self.epsilon), self.momentum, has_inputs
         )
         value = nn_ops.relu(stddev * stddev - self.epsilon)
         with ops.name_scope("AssignNewValue") as scope, ops.colocate_with(self.moving_variance):
@@ -328,6 +340,12 @@ class BatchNormalizationBase(Layer):
                 scale, offset = _compose(adjust_scale, adjust_bias, scale, offset)
             keep_dims = self.virtual_batch_size is not None or len(self.axis) > 1
             batch_mean, batch_variance = nn_impl.moments(inputs, reduced, keep_dims=keep_dims)
+            has_inputs = self._has_inputs(inputs)
+            if has_inputs is not None:
+                batch_mean, batch_variance = (
+                    array_ops.where(has_inputs, v, array_ops.zeros_like(v))
+                    for v in (batch_mean, batch_variance)
+                )
             mean = smart.smart_cond(training, lambda: batch_mean, lambda: _value(self.moving_mean))
             variance = smart.smart_cond(
                 training, lambda: batch_variance, lambda: _value(self.moving_variance)
@@ -339,7 +357,7 @@ class BatchNormalizationBase(Layer):
                 new_variance = math_ops.reduce_mean(variance, axis=0, keepdims=True)
             if self.renorm:
                 r, d, new_mean, new_variance = self._renorm_correction_and_moments(
-                    new_mean, new_variance, training
+                    new_mean, new_variance, training, has_inputs
                 )
                 r = broadcast(array_ops.stop_gradient(r, name="renorm_r"))
                 d = broadcast(array_ops.stop_gradient(d, name="renorm_d"))
@@ -351,11 +369,15 @@ class BatchNormalizationBase(Layer):
             self.add_update(
                 lambda: update_of(
                     self.moving_mean,
-                    lambda: self._assign_moving_average(self.moving_mean, new_mean, self.momentum),
+                    lambda: self._assign_moving_average(
+                        self.moving_mean, new_mean, self.momentum, has_inputs
+                    ),
                 )
             )
             self.add_update(
-                lambda: update_of(self.moving_variance, lambda: self._update_variance(new_variance))
+                lambda: update_of(
+                    self.moving_variance, lambda: self._update_variance(new_variance, has_inputs)
+                )
             )
         mean = math_ops.cast(mean, inputs.dtype)
         variance = math_ops.cast(variance, inputs.dtype)
