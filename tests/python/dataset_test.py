@@ -224,6 +224,25 @@ class TransformationTest(DatasetTest):
         self.assertEqual(self.run_([E.cardinality(D.range(3)), E.cardinality(D.range(3).repeat())]), [3, -1])
         self.assertEqual(self.run_(E.get_single_element(D.range(7, 8))), 7)
 
+    def test_a_reduction_of_no_elements_is_the_first_state(self):
+        reducer = E.Reducer(lambda _: np.int64(5), lambda state, x: state + x, lambda state: state)
+        reduce = tf.contrib.data.reduce_dataset
+        self.assertEqual(self.run_([reduce(D.range(n), reducer) for n in (0, 4)]), [5, 11])
+
+    def test_shapes_of_elements_are_asserted(self):
+        shaped = tf.contrib.data.assert_element_shape
+        known = D.from_tensors((np.ones(2), np.zeros((3, 4)))).apply(shaped((None, [None, 4])))
+        self.assertEqual(plain(known.output_shapes[1].as_list()), [3, 4])
+        self.assertEqual(self.elements(known)[0][0], [1, 1])
+        with self.assertRaises(ValueError):
+            D.from_tensors(np.zeros((3, 4))).apply(shaped(tf.TensorShape([None, 5])))
+        unknown = D.from_tensors(0).map(lambda x: tf.py_func(lambda _: np.zeros((3, 4)), [x], tf.float64))
+        some = unknown.apply(shaped(tf.TensorShape([None, 4])))
+        self.assertEqual(some.output_shapes.as_list(), [None, 4])
+        self.assertEqual(len(self.elements(some)), 1)
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+            self.elements(unknown.apply(shaped(tf.TensorShape([None, 5]))))
+
     def test_an_error_takes_its_batch(self):
         checked = E.map_and_batch(lambda x: tf.check_numerics(tf.log(tf.to_float(x - 2)), "log"), 3)
         element = D.range(6).apply(checked).make_one_shot_iterator().get_next()

@@ -6,12 +6,12 @@ _EXPERIMENTAL = "braid.tensorflow.python.data.experimental.ops."
 _DATASET_OPS = "braid.tensorflow.python.data.ops.dataset_ops"
 _OPTIONAL_OPS = "braid.tensorflow.python.data.ops.optional_ops"
 _WHERE = {
-    "batching": "assert_element_shape batch_and_drop_remainder dense_to_sparse_batch map_and_batch "
+    "batching": "batch_and_drop_remainder dense_to_sparse_batch map_and_batch "
     "padded_batch_and_drop_remainder unbatch",
     "counter": "Counter",
     "enumerate_ops": "enumerate_dataset",
     "error_ops": "ignore_errors",
-    "get_single_element": "get_single_element reduce_dataset",
+    "get_single_element": "get_single_element",
     "grouping": "bucket_by_sequence_length group_by_reducer group_by_window Reducer",
     "interleave_ops": "choose_from_datasets parallel_interleave sample_from_datasets",
     "iterator_ops": "CheckpointInputPipelineHook make_saveable_from_iterator",
@@ -28,6 +28,8 @@ _WHERE = {
 _MODULES = {name: _EXPERIMENTAL + module for module, names in _WHERE.items() for name in names.split()}
 _MODULES.update(AUTOTUNE=_DATASET_OPS, Optional=_OPTIONAL_OPS)
 _MODULES["get_next_as_optional"] = "braid.tensorflow.python.data.ops.iterator_ops"
+_MODULES["assert_element_shape"] = "braid.tensorflow.contrib.data.python.ops.batching"
+_MODULES["reduce_dataset"] = "braid.tensorflow.contrib.data.python.ops.get_single_element"
 
 
 def sliding_window_batch(window_size, stride=None, window_shift=None, window_stride=1):

@@ -108,35 +108,3 @@ class _MapAndBatchDataset(dataset_ops._Mapped):
             f=wrapped.function,
             preserve_cardinality=True,
         )
-
-
-def assert_element_shape(expected_shapes):
-    """Elements that have these static shapes; a step fails for others: for Dataset.apply."""
-    from braid.tensorflow.python.ops import check_ops
-
-    def check(*element):
-        tensors = []
-        for t, shape in zip(nest.flatten(element), nest.flatten_up_to(element, expected_shapes_of(element))):
-            shape = tensor_shape.as_shape(shape)
-            with ops.control_dependencies([check_ops.assert_equal(_shape(t), _filled(shape, t))]):
-                from braid.tensorflow.python.ops import array_ops
-
-                t = array_ops.identity(t)
-            t.set_shape(shape)
-            tensors.append(t)
-        made = nest.pack_sequence_as(element, tensors)
-        return made if len(made) > 1 else made[0]
-
-    def expected_shapes_of(element):
-        return expected_shapes if len(element) > 1 else (expected_shapes,)
-
-    def _shape(t):
-        from braid.tensorflow.python.ops import array_ops
-
-        return array_ops.shape(t)
-
-    def _filled(shape, t):
-        actual = _shape(t)
-        return [actual[i] if d is None else d for i, d in enumerate(shape.as_list())]
-
-    return lambda dataset: dataset.map(check)

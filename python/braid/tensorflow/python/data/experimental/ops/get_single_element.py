@@ -16,17 +16,3 @@ def get_single_element(dataset):
         raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
     flat = gen_dataset_ops.dataset_to_single_element(dataset._variant_tensor, **dataset._flat_structure)
     return structure.from_tensor_list(dataset.element_spec, flat)
-
-
-@tf_export("data.experimental.reduce_dataset", v1=[])
-def reduce_dataset(dataset, reducer):
-    """What a Reducer makes of all elements of a dataset."""
-    from braid.tensorflow.python.data.experimental.ops import grouping
-
-    return get_single_element(dataset.apply(grouping.group_by_reducer(lambda *_: _zero(), reducer)))
-
-
-def _zero():
-    from braid.tensorflow.python.framework import constant_op, dtypes
-
-    return constant_op.constant(0, dtypes.int64)
