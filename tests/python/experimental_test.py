@@ -350,6 +350,20 @@ class KMeansTest(GraphTest):
         self.assertAlmostEqual(means.score(points), 4.0, places=4)
         self.assertEqual(np.round(means.cluster_centers(), 3).tolist(), [[0.0, 1.0], [10.0, 1.0]])
 
+    def test_the_estimator_of_contrib_transforms_to_squares(self):
+        def points():
+            return tf.train.limit_epochs(tf.constant(self.points), num_epochs=1)
+
+        for kind, want in (
+            (tf.contrib.factorization.KMeansClustering, [[1, 101], [1, 101]]),
+            (tf.estimator.experimental.KMeans, [[1, 101**0.5], [1, 101**0.5]]),
+        ):
+            means = kind(2, initial_clusters=self.points[1:3], use_mini_batch=False)
+            means.train(points, steps=1)
+            centers = means.cluster_centers()
+            np.testing.assert_allclose(centers, [[0, 1], [10, 1]], atol=1e-5)
+            np.testing.assert_allclose(list(means.transform(points))[:2], want, rtol=1e-3)
+
     def test_workers_wait_for_the_centers(self):
         initialized = tf.Variable(False)
         missing = kmeans._ready_when_initialized(initialized)

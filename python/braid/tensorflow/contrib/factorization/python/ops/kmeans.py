@@ -1,10 +1,11 @@
 """tf.contrib.factorization.KMeansClustering: the Estimator, whose seed is called random_seed."""
 
 from braid.tensorflow.python.estimator.canned import kmeans
+from braid.tensorflow.python.estimator.canned.kmeans import _parse_features_if_necessary  # noqa: F401
 
 
 class KMeansClustering(kmeans.KMeansClustering):
-    """tf.estimator.experimental.KMeans, with `random_seed` in place of `seed`."""
+    """tf.estimator.experimental.KMeans, with `random_seed` in place of `seed` and squares from transform."""
 
     def __init__(
         self,
@@ -33,3 +34,7 @@ class KMeansClustering(kmeans.KMeansClustering):
             config=config,
             feature_columns=feature_columns,
         )
+
+    def transform(self, input_fn):
+        """Yields the distances of each point to all centers, of the squared metric the squares."""
+        yield from self._predict_one_key(input_fn, self.ALL_DISTANCES)
