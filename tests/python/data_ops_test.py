@@ -104,6 +104,19 @@ class TableTest(DataOpsTest):
         with self.assertRaisesRegex(TypeError, "Signature mismatch"):
             table.lookup(tf.constant([1]))
 
+    def test_tables_of_a_shared_name_are_one(self):
+        def table(values, shared_name):
+            initializer = tf.lookup.KeyValueTensorInitializer(["a"], values, tf.string, tf.int64)
+            return tf.contrib.lookup.HashTable(initializer, -1, shared_name=shared_name)
+
+        first, same, other = table([1], "t"), table([2], "t"), table([3], None)
+        found = [t.lookup(tf.constant("a")) for t in (first, same, other)]
+        with tf.Session() as session:
+            session.run([first.initializer, other.initializer])
+            self.assertEqual(session.run(found), [1, 1, 3])
+        with self.assertRaisesRegex(ValueError, "mapping must be specified"):
+            tf.contrib.lookup.index_table_from_tensor(None)
+
     def test_a_vocabulary_in_a_file(self):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "words")

@@ -3,7 +3,6 @@
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.ops import lookup_ops
 from braid.tensorflow.python.ops.lookup_ops import FastHashSpec
-from braid.tensorflow.python.ops.lookup_ops import HashTable
 from braid.tensorflow.python.ops.lookup_ops import HasherSpec
 from braid.tensorflow.python.ops.lookup_ops import IdTableWithHashBuckets
 from braid.tensorflow.python.ops.lookup_ops import KeyValueTensorInitializer
@@ -24,6 +23,8 @@ def index_table_from_tensor(
     mapping, num_oov_buckets=0, default_value=-1, hasher_spec=FastHashSpec, dtype=dtypes.string, name=None
 ):
     """A table from the words of a vector to their places in it."""
+    if mapping is None:
+        raise ValueError("mapping must be specified.")
     return lookup_ops.index_table_from_tensor(
         mapping, num_oov_buckets, default_value, hasher_spec, dtype, name
     )
@@ -31,6 +32,8 @@ def index_table_from_tensor(
 
 def index_to_string_table_from_tensor(mapping, default_value="UNK", name=None):
     """A table from places in a vector to the words there."""
+    if mapping is None:
+        raise ValueError("mapping must be specified.")
     return lookup_ops.index_to_string_table_from_tensor(mapping, default_value, name)
 
 
@@ -63,6 +66,20 @@ def string_to_index(tensor, mapping, default_value=-1, name=None):
 def index_to_string(tensor, mapping, default_value="UNK", name=None):
     """The words at places of a vector."""
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
+
+
+class HashTable(lookup_ops.StaticHashTable):
+    """A table whose content an initializer gives.
+
+    shared_name: tables with it are one, also in sessions that share their resources; None: the node's name.
+    """
+
+    def __init__(self, initializer, default_value, shared_name=None, name=None):
+        self._given_name = shared_name
+        super().__init__(initializer, default_value, name)
+
+    def _name_of_resource(self, initializer):
+        return self._given_name
 
 
 class MutableDenseHashTable(lookup_ops.DenseHashTable):

@@ -161,11 +161,15 @@ class StaticHashTable(InitializableLookupTableBase):
     def __init__(self, initializer, default_value, name=None):
         self._initializer = initializer
         self._default_value = default_value
-        self._shared_name = initializer._shared_name or "hash_table_%s" % uuid.uuid4()
+        self._shared_name = self._name_of_resource(initializer)
         self._name = name or "hash_table"
         self._table_name = None
         super().__init__(default_value, initializer)
         self._value_shape = self._default_value.get_shape()
+
+    def _name_of_resource(self, initializer):
+        """The shared_name of the node: tables of one process that have it are one."""
+        return initializer._shared_name or "hash_table_%s" % uuid.uuid4()
 
     def _create_resource(self):
         handle = gen_lookup_ops.hash_table_v2(
