@@ -269,7 +269,8 @@ static void norm_grads(bd_op_ctx *c, const bd_channels *v, const grad_parts *p, 
     bd_channel_products(v, x, dy, mean, p->products);
     for (int64_t i = 0; i < v->channels; i++) {
         double spread = (double)(variance[i] + s->epsilon), inverse = 1.0 / sqrt(spread);
-        out[1][i] = (float)(p->products[i] * inverse);
+        // The mean and variance of no elements are not numbers.
+        out[1][i] = count > 0 ? (float)(p->products[i] * inverse) : 0;
         out[2][i] = (float)p->dy_sums[i];
         p->factor[i] = (float)((double)scale[i] * inverse);
         // The statistics depend on x only in training.

@@ -170,6 +170,9 @@ static void empty_follows_its_definition(void **state)
         {.op = "FusedBatchNormGradV3",
          .inputs = "float[0,1,1,2]; float[0,1,1,2]; float[2] 1; float[2] 0; float[2] 1; float[0]",
          .want = "float[0,1,1,2]; float[2] 0; float[2] 0; *; *"},
+        {.op = "FusedBatchNormGradV2", // what FusedBatchNorm gives for an empty batch
+         .inputs = "float[0,1,1,2]; float[0,1,1,2]; float[2] 1; float[2] nan; float[2] nan",
+         .want = "float[0,1,1,2]; float[2] 0; float[2] 0; *; *"},
     };
     OP_TEST_VALUES(cases);
 }
