@@ -15,12 +15,21 @@ class LossScaleOptimizer(optimizer.Optimizer):
         self._opt = opt
         self._loss_scale_manager = loss_scale_manager
 
-    def compute_gradients(self, loss, var_list=None, **kwargs):
-        """kwargs: the other arguments of Optimizer.compute_gradients."""
+    def compute_gradients(
+        self,
+        loss,
+        var_list=None,
+        gate_gradients=optimizer.Optimizer.GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        grad_loss=None,
+    ):
         loss = loss() if callable(loss) else loss
         scale = self._loss_scale_manager.get_loss_scale()
         scaled = loss * math_ops.cast(scale, loss.dtype.base_dtype)
-        pairs = self._opt.compute_gradients(scaled, var_list=var_list, **kwargs)
+        pairs = self._opt.compute_gradients(
+            scaled, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
+        )
         inverse = math_ops.reciprocal(scale)
 
         def unscaled(g):

@@ -41,6 +41,8 @@ def matrix_inverse_pth_root(mat_g, mat_g_size, alpha, iter_count=100, epsilon=1e
         return math_ops.pow(mat_g + ridge_epsilon, alpha)
     identity = _eye(mat_g_size)
     p = round(-1.0 / alpha)
+    if p < 1 or abs(-1.0 / alpha - p) > 1e-6:
+        raise ValueError(f"alpha has to be -1 / p for a positive integer p, not {alpha}.")
 
     def power(matrix):
         exponent, result = p, None

@@ -19,7 +19,7 @@ def _repeat_range(counts, name=None):
 def resample_at_rate(inputs, rates, scope=None, seed=None, back_prop=False):
     """The rows of each input, each repeated as often as a Poisson variable of its rate says.
 
-    back_prop: gradients go to the indices of the rows, too.
+    back_prop: False stops gradients at the indices of the rows, which are integers and have none anyway.
     """
     with ops.name_scope(scope, "resample_at_rate", [*inputs, rates]):
         rates = ops.convert_to_tensor(rates, name="rates")
