@@ -76,7 +76,8 @@ class FeedingQueueRunner(queue_runner_impl.QueueRunner):
             for op, feed_fn in zip(self._enqueue_ops, self._feed_fns)
         ]
         if coord:
-            threads.append(threading.Thread(target=self._close_on_stop, args=(sess, self._cancel_op, coord)))
+            arguments = (sess, self._cancel_op, coord, list(threads))
+            threads.append(threading.Thread(target=self._close_on_stop, args=arguments))
         for thread in threads:
             if coord:
                 coord.register_thread(thread)
