@@ -459,6 +459,15 @@ class Keras(unittest.TestCase):
                 first, second = session.run(list(variable.values))
                 np.testing.assert_array_equal(first, second)
 
+    def test_a_replica_without_examples_leaves_the_averages_of_batch_norms(self):
+        with tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
+            norms = [layers.BatchNormalization(input_shape=(3,)), layers.BatchNormalization(renorm=True)]
+            model = keras.Sequential([*norms, layers.Dense(1)])
+            model.compile("sgd", "mse")
+        self.fit(model, batch_size=19)  # the last batch has one example
+        for variable, value in zip(model.weights, model.get_weights()):
+            self.assertTrue(np.isfinite(value).all(), variable.name)
+
     def test_a_saved_model_has_graphs_to_train_evaluate_and_predict(self):
         model = classifier()
         self.fit(model)

@@ -198,8 +198,8 @@ class BatchNormalizationBase(Layer):
         )
 
     def _has_inputs(self, inputs):
-        """Whether the batch has elements, where one of several workers may have none of it; None elsewhere."""
-        is_one_of_several = distribution_strategy_context.get_strategy()._in_multi_worker_mode()
+        """Whether the batch has elements, where one of several replicas may have none of it; else None."""
+        is_one_of_several = distribution_strategy_context.get_strategy().num_replicas_in_sync > 1
         return array_ops.size(inputs) > 0 if is_one_of_several else None
 
     def _assign_moving_average(self, variable, value, momentum, has_inputs):
