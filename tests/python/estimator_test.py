@@ -388,6 +388,107 @@ class Contrib(unittest.TestCase):
         metrics, _ = learn.learn_runner.run(experiment, run_config=config, hparams=hparams)
         self.assertEqual(5, metrics["global_step"])
 
+    def test_an_experiment_exports_each_checkpoint_with_signatures_of_the_heads(self):
+        from braid.tensorflow.contrib import learn
+        from braid.tensorflow.contrib.learn.python.learn.estimators import constants
+
+        examples = os.path.join(self.directory, "examples")
+        with tf.python_io.TFRecordWriter(examples) as writer:
+            for i in range(10):
+                example = tf.train.Example()
+                example.features.feature["x"].float_list.value.extend([i, 2 * i])
+                example.features.feature["y"].int64_list.value.append(i % 2)
+                writer.write(example.SerializeToString())
+        x = {"x": tf.FixedLenFeature([2], tf.float32)}
+
+        def inputs(epochs=None):
+            spec = dict(x, y=tf.FixedLenFeature([], tf.int64))
+            features = learn.read_batch_record_features(
+                examples, 4, spec, randomize_input=False, num_epochs=epochs
+            )
+            return features, features.pop("y")
+
+        def model(features, labels, mode):
+            logits = tf.matmul(features["x"], tf.get_variable("w", [2, 2]))
+            loss = train = None
+            if mode != learn.ModeKeys.INFER:
+                loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+                step = tf.train.get_global_step()
+                train = tf.train.GradientDescentOptimizer(0.001).minimize(loss, step)
+            heads = {
+                "h1": (constants.ProblemType.CLASSIFICATION, {"scores": tf.nn.softmax(logits)}),
+                "h2": (constants.ProblemType.LINEAR_REGRESSION, {"scores": logits[:, 0]}),
+            }
+            return learn.ModelFnOps(mode, heads["h1"][1], loss, train, output_alternatives=heads)
+
+        calls = []
+
+        def export(estimator, path, checkpoint_path=None, eval_result=None):
+            calls.append((os.path.basename(path), os.path.basename(checkpoint_path), sorted(eval_result)))
+            return "made"
+
+        def experiment(run_config, hparams):
+            servo = learn.make_export_strategy(
+                learn.build_parsing_serving_input_fn(x), default_output_alternative_key="h1"
+            )
+            return learn.Experiment(
+                learn.Estimator(model, config=run_config), inputs, lambda: inputs(1), train_steps=20,
+                eval_steps=None, checkpoint_and_export=True,
+                export_strategies=[servo, learn.ExportStrategy("mine", export)],
+            )  # fmt: skip
+
+        config = learn.RunConfig(
+            model_dir=self.directory, save_checkpoints_steps=10, save_checkpoints_secs=None
+        )
+        metrics, (path, made) = learn.learn_runner.run(experiment, run_config=config)
+        self.assertEqual((20, "made"), (metrics["global_step"], made))
+        self.assertEqual(
+            [(b"mine", f"model.ckpt-{step}", ["global_step", "loss"]) for step in (0, 10, 20)], calls
+        )
+        with tf.Session(graph=tf.Graph()) as session:
+            signatures = tf.saved_model.loader.load(session, ["serve"], path.decode()).signature_def
+        heads = {name: s.method_name.rpartition("/")[2] for name, s in signatures.items()}
+        self.assertEqual("classify", heads.pop("serving_default"))
+        prefix = "default_input_alternative:"
+        self.assertEqual({prefix + "h1": "classify", prefix + "h2": "regress"}, heads)
+        with self.assertRaisesRegex(ValueError, "must be an ExportStrategy"):
+            learn.Experiment(tf.estimator.LinearClassifier([]), inputs, inputs, export_strategies=["x"])
+
+    def test_run_n_runs_with_the_same_feeds(self):
+        with tf.Graph().as_default():
+            x = tf.placeholder(tf.float32)
+            total = tf.Variable(0.0).assign_add(x)
+            found = tf.contrib.learn.run_n({"total": total}, {x: 2.0}, n=3)
+        self.assertEqual([2.0, 4.0, 6.0], [f["total"] for f in found])
+
+    def test_batches_of_files_of_tf_contrib_learn_end_with_their_epochs(self):
+        from braid.tensorflow.contrib import learn
+
+        names = [os.path.join(self.directory, name) for name in ("a", "b")]
+        for name, values in zip(names, ((0, 1, 2), (3, 4))):
+            with tf.python_io.TFRecordWriter(name) as writer:
+                for i in values:
+                    example = tf.train.Example()
+                    example.features.feature["s"].int64_list.value.extend([i] * i)
+                    writer.write(example.SerializeToString())
+        with tf.Graph().as_default(), tf.Session() as session:
+            keys, features = learn.read_keyed_batch_features(
+                names, 2, {"s": tf.VarLenFeature(tf.int64)}, tf.TFRecordReader, randomize_input=False,
+                num_epochs=1, num_enqueue_threads=1,
+            )  # fmt: skip
+            session.run(tf.local_variables_initializer())
+            coordinator = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(session, coordinator)
+            found = []
+            with self.assertRaises(tf.errors.OutOfRangeError):
+                while True:
+                    key, s = session.run((keys, features["s"]))
+                    found.append((key[0].decode().rpartition("/")[2], s.values.tolist()))
+            coordinator.request_stop()
+            coordinator.join(threads)
+        self.assertEqual(["a", "a", "b"], [key[0] for key, _ in found])
+        self.assertEqual([[1], [2, 2, 3, 3, 3], [4] * 4], [values for _, values in found])
+
     def test_the_first_worker_of_a_cluster_without_chief_is_the_chief_of_tf_contrib_learn(self):
         from braid.tensorflow.contrib import learn
 
@@ -438,7 +539,7 @@ class Contrib(unittest.TestCase):
         found = c.evaluate(x, y, metrics=chosen)
         self.assertAlmostEqual(found["hits"], found["accuracy"], 6)
         self.assertEqual(found["hits"], found["again"])
-        self.assertEqual(found["mean"], 0.5)
+        self.assertAlmostEqual(found["mean"], 0.5, 6)
         self.assertIn("recall", found)
         with self.assertRaisesRegex(ValueError, "without specified prediction_key"):
             c.evaluate(x, y, metrics={"hits": learn.MetricSpec(metrics.streaming_accuracy)})

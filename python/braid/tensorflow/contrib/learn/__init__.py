@@ -14,6 +14,13 @@ _MODULES = {
     "RunConfig": "estimators.run_config",
     "TaskType": "estimators.run_config",
     "Experiment": "experiment",
+    "ExportStrategy": "export_strategy",
+    "InputFnOps": "utils.input_fn_utils",
+    "build_default_serving_input_fn": "utils.input_fn_utils",
+    "build_parsing_serving_input_fn": "utils.input_fn_utils",
+    "ProblemType": "estimators.constants",
+    "build_standardized_signature_def": "utils.saved_model_export_utils",
+    "make_export_strategy": "utils.saved_model_export_utils",
     "MetricSpec": "metric_spec",
 }
 _MODULES.update(
@@ -33,12 +40,29 @@ _MODULES.update(
         "infer_real_valued_columns_from_input_fn",
     )
 )
+_MODULES.update((name, "graph_actions") for name in ("infer", "run_feeds", "run_n"))
+_MODULES.update(
+    (name, "learn_io.graph_io")
+    for name in (
+        "queue_parsed_features",
+        "read_batch_examples",
+        "read_batch_features",
+        "read_batch_record_features",
+        "read_keyed_batch_examples",
+        "read_keyed_batch_features",
+    )
+)
+_SUBMODULES = {"io": "learn_io"}
+_SUBMODULES.update(
+    (name, name)
+    for name in ("graph_actions", "learn_runner", "metric_spec", "monitors", "utils", "experiment")
+)
 
 
 def __getattr__(name):
     # They import tf.estimator, which data sets do not need.
     if name in _MODULES:
         return getattr(importlib.import_module(f"{_LEARN}.{_MODULES[name]}"), name)
-    if name in ("learn_runner", "metric_spec", "monitors"):
-        return importlib.import_module(f"{_LEARN}.{name}")
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{_LEARN}.{_SUBMODULES[name]}")
     raise AttributeError(f"tf.contrib.learn.{name} is not in Braid: estimators are in tf.estimator")

@@ -3,13 +3,17 @@
 import os
 import time
 
+from braid.tensorflow.contrib.learn.python.learn import export_strategy
 from braid.tensorflow.contrib.learn.python.learn import metric_spec
 from braid.tensorflow.contrib.learn.python.learn.estimators import estimators
 from braid.tensorflow.python.estimator import estimator as core_estimator
+from braid.tensorflow.python.estimator import exporter as core_exporter
 from braid.tensorflow.python.estimator import training as core_training
 from braid.tensorflow.python.platform import tf_logging as logging
+from braid.tensorflow.python.training import basic_session_run_hooks
 from braid.tensorflow.python.training import checkpoint_management
 from braid.tensorflow.python.training import server_lib
+from braid.tensorflow.python.util import compat
 
 
 class Experiment:
@@ -18,6 +22,9 @@ class Experiment:
     train_steps: up to which global step; without end if None. eval_steps: batches of an evaluation; until the
     input ends if None. eval_metrics: `metrics` of `evaluate`, for estimators of tf.contrib.learn.
     train_monitors: hooks. min_eval_frequency: not used, evaluations follow checkpoints.
+    export_strategies: an ExportStrategy or several: they write the trained model below `export` of the
+    model's directory. checkpoint_and_export: each checkpoint is evaluated and exported; continuous_eval does
+    so anyway.
     """
 
     def __init__(
@@ -58,6 +65,7 @@ class Experiment:
         self._eval_delay_secs, self._throttle_secs = eval_delay_secs, continuous_eval_throttle_secs
         self._delay_by_step = delay_workers_by_global_step
         self._saving_listeners = list(saving_listeners or [])
+        self._checkpoint_and_export = checkpoint_and_export
         self.reset_export_strategies(export_strategies)
 
     @property
@@ -73,11 +81,31 @@ class Experiment:
         return self._eval_steps
 
     def reset_export_strategies(self, new_export_strategies=None):
-        """Sets the exporters (tf.estimator.Exporter). Returns those before."""
-        old = getattr(self, "_exporters", [])
-        new = new_export_strategies or []
-        self._exporters = list(new) if isinstance(new, (list, tuple)) else [new]
+        """Sets the ExportStrategy objects. Returns those before."""
+        old = getattr(self, "_export_strategies", ())
+        new = new_export_strategies or ()
+        new = (new,) if isinstance(new, export_strategy.ExportStrategy) else tuple(new)
+        for value in new:
+            if not isinstance(value, export_strategy.ExportStrategy):
+                raise ValueError(
+                    "`export_strategies` must be an ExportStrategy, an iterable of ExportStrategy, or `None`, "
+                    f"found {value}."
+                )
+        self._export_strategies = new
         return old
+
+    def _export(self, eval_result, checkpoint_path=None):
+        """Lets the strategies write the model. Returns their results."""
+        base = os.path.join(compat.as_bytes(self._estimator.model_dir), b"export")
+        return [
+            strategy.export(
+                self._estimator,
+                os.path.join(base, compat.as_bytes(strategy.name)),
+                checkpoint_path=checkpoint_path,
+                eval_result=eval_result,
+            )
+            for strategy in self._export_strategies
+        ]
 
     def extend_train_hooks(self, additional_hooks):
         self._train_hooks.extend(additional_hooks)
@@ -136,12 +164,13 @@ class Experiment:
             return self._estimator
         return metric_spec.add_metrics(self._estimator, self._eval_metrics)
 
-    def _eval_spec(self):
+    def _eval_spec(self, exports):
+        """exports: whether each evaluation exports."""
         return core_training.EvalSpec(
             self._eval_input_fn,
             steps=self._eval_steps,
             hooks=self._eval_hooks,
-            exporters=self._exporters,
+            exporters=[_Exports(self)] if exports and self._export_strategies else [],
             start_delay_secs=self._eval_delay_secs,
             throttle_secs=self._throttle_secs,
         )
@@ -158,21 +187,26 @@ class Experiment:
         executor = core_training._TrainingExecutor(
             self._evaluated(),
             core_training.TrainSpec(self._train_input_fn, max_steps=self._train_steps),
-            self._eval_spec(),
+            self._eval_spec(exports=True),
         )
         return executor.run_evaluator()
 
     def train_and_evaluate(self):
-        """Trains, and evaluates after checkpoints. Returns (metrics, results of the exporters)."""
-        evaluator = core_training._Evaluator(self._evaluated(), self._eval_spec(), self._train_steps)
+        """Trains, evaluates after checkpoints, and exports. Returns (metrics, results of the exports)."""
+        config = self._estimator.config
+        if self._checkpoint_and_export and (config.save_checkpoints_secs or config.save_checkpoints_steps):
+            listener = _EvalAndExportListener(self)
+            self.train(delay_secs=0, saving_listeners=[listener])
+            return listener.eval_result, listener.export_results
+        evaluator = core_training._Evaluator(
+            self._evaluated(), self._eval_spec(exports=False), self._train_steps
+        )
         listener = core_training._NewCheckpointListenerForEvaluate(
             evaluator, self._throttle_secs, core_training._ContinuousEvalListener()
         )
         self.train(delay_secs=0, saving_listeners=[listener])
-        if listener.eval_result is None:
-            result, exports = evaluator.evaluate_and_export()
-            return result.metrics, exports
-        return listener.eval_result.metrics, listener.export_results
+        metrics = (listener.eval_result or evaluator.evaluate_and_export()[0]).metrics
+        return metrics, self._export(metrics)
 
     continuous_train_and_eval = train_and_evaluate
     local_run = train_and_evaluate
@@ -182,13 +216,45 @@ class Experiment:
         self._start_server().join()
 
     def test(self):
-        """One step, one evaluation, one export."""
+        """One step, one evaluation, one export. Returns the metrics."""
         self._estimator.train(self._train_input_fn, steps=1, hooks=list(self._train_hooks))
         metrics = self._evaluated().evaluate(self._eval_input_fn, steps=1, name="one_pass")
-        base = os.path.join(self._estimator.model_dir, "export")
-        latest = checkpoint_management.latest_checkpoint(self._estimator.model_dir)
-        exports = [
-            e.export(self._estimator, os.path.join(base, e.name), latest, metrics, True)
-            for e in self._exporters
-        ]
-        return metrics, exports
+        self._export(metrics)
+        return metrics
+
+
+class _EvalAndExportListener(basic_session_run_hooks.CheckpointSaverListener):
+    """Evaluates and exports each checkpoint."""
+
+    def __init__(self, experiment):
+        self._experiment = experiment
+        self._path = self.eval_result = self.export_results = None
+
+    def after_save(self, session, global_step_value):
+        of = self._experiment
+        path = checkpoint_management.latest_checkpoint(of.estimator.model_dir)
+        if not path or path == self._path:
+            return
+        self.eval_result = of._evaluated().evaluate(
+            input_fn=of._eval_input_fn,
+            steps=of.eval_steps,
+            hooks=list(of._eval_hooks),
+            checkpoint_path=path,
+            name="intermediate_export",
+        )
+        self.export_results = of._export(self.eval_result, path)
+        self._path = path
+
+
+class _Exports(core_exporter.Exporter):
+    """The export strategies of an Experiment as one of tf.estimator's exporters."""
+
+    def __init__(self, experiment):
+        self._experiment = experiment
+
+    @property
+    def name(self):
+        return "export_strategies"
+
+    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        return self._experiment._export(eval_result, checkpoint_path)

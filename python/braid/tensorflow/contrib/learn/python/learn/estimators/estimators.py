@@ -6,14 +6,19 @@ import numpy as np
 
 from braid.tensorflow.contrib.learn.python.learn import metric_spec
 from braid.tensorflow.contrib.learn.python.learn import monitors as learn_monitors
+from braid.tensorflow.contrib.learn.python.learn.utils import input_fn_utils
+from braid.tensorflow.contrib.learn.python.learn.utils import saved_model_export_utils
 from braid.tensorflow.python.estimator import estimator as core
 from braid.tensorflow.python.estimator import model_fn as core_model_fn
 from braid.tensorflow.python.estimator.canned import dnn
 from braid.tensorflow.python.estimator.canned import dnn_linear_combined
 from braid.tensorflow.python.estimator.canned import linear
+from braid.tensorflow.python.estimator.export import export as core_export
+from braid.tensorflow.python.estimator.export import export_output
 from braid.tensorflow.python.estimator.inputs import numpy_io
 from braid.tensorflow.python.estimator.mode_keys import ModeKeys
 from braid.tensorflow.python.feature_column import feature_column_v2 as fc
+from braid.tensorflow.python.saved_model import signature_constants
 
 # The name of the one feature of an array.
 _FEATURE = ""
@@ -154,6 +159,53 @@ class _Fit:
             values = (v[0] if np.ndim(v) and np.shape(v)[0] == 1 else v for v in values)
         return values if as_iterable else np.array(list(values))
 
+    # export_savedmodel has an argument for the head that serves.
+    _EXPORTS_ALTERNATIVES = True
+    _default_output_alternative_key = None
+
+    def export_savedmodel(
+        self,
+        export_dir_base,
+        serving_input_fn,
+        default_output_alternative_key=None,
+        assets_extra=None,
+        as_text=False,
+        checkpoint_path=None,
+        strip_default_attrs=False,
+    ):
+        """Writes a SavedModel to serve, below export_dir_base. Returns its path.
+
+        serving_input_fn: returns an InputFnOps. default_output_alternative_key: the head that serves, for
+        model functions with output_alternatives.
+        """
+
+        def receiver():
+            inputs = serving_input_fn()
+            if isinstance(inputs, input_fn_utils.InputFnOps):
+                return core_export.ServingInputReceiver(inputs.features, inputs.default_inputs)
+            return inputs
+
+        if default_output_alternative_key is not None and not isinstance(self, Estimator):
+            raise ValueError(
+                f"Requested default_output_alternative: {default_output_alternative_key}, but "
+                f"{type(self).__name__} has the outputs of tf.estimator"
+            )
+        before, self._default_output_alternative_key = (
+            self._default_output_alternative_key,
+            default_output_alternative_key,
+        )
+        try:
+            return super().export_savedmodel(
+                export_dir_base,
+                receiver,
+                assets_extra=assets_extra,
+                as_text=as_text,
+                checkpoint_path=checkpoint_path,
+                strip_default_attrs=strip_default_attrs,
+            )
+        finally:
+            self._default_output_alternative_key = before
+
 
 class _Classifier(_Fit):
     _PREDICTION = "class_ids"
@@ -259,12 +311,37 @@ class Estimator(_Fit, core.Estimator):
                 features = features[_FEATURE]
             known = {"mode": mode, "params": params, "config": config}
             kwargs = {n: known[n] for n in names if n in known}
-            return _as_spec(mode, model_fn(features, labels, **kwargs))
+            result = model_fn(features, labels, **kwargs)
+            return _as_spec(mode, result, self._default_output_alternative_key)
 
         super().__init__(new_model_fn, model_dir=model_dir, config=config, params=params or {})
 
 
-def _as_spec(mode, result):
+class _OutputAlternative(export_output.ExportOutput):
+    """The outputs of a head, whose signature follows from its ProblemType."""
+
+    def __init__(self, problem_type, outputs):
+        self._problem_type, self._outputs = problem_type, outputs
+
+    def as_signature_def(self, receiver_tensors):
+        return saved_model_export_utils.build_standardized_signature_def(
+            receiver_tensors, self._outputs, self._problem_type
+        )
+
+
+def _export_outputs(result, default_key):
+    """The outputs of all heads, called as tf.contrib.learn calls its signatures."""
+    utils = saved_model_export_utils
+    heads, default_key = utils.get_output_alternatives(result, default_key)
+    outputs = {
+        f"{utils.DEFAULT_INPUT_ALTERNATIVE_KEY}:{key or 'None'}": _OutputAlternative(*head)
+        for key, head in heads.items()
+    }
+    outputs[signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY] = _OutputAlternative(*heads[default_key])
+    return outputs
+
+
+def _as_spec(mode, result, default_output_key=None):
     if isinstance(result, core_model_fn.EstimatorSpec):
         return result
     if isinstance(result, ModelFnOps):
@@ -281,10 +358,16 @@ def _as_spec(mode, result):
         )
     elif isinstance(result, (list, tuple)) and len(result) == 3:
         (predictions, loss, train_op), metrics, more = result, None, {}
+        result = ModelFnOps(mode, predictions, loss, train_op)
     else:
         raise ValueError("Unrecognized value returned by model_fn, please return ModelFnOps.")
     if mode == ModeKeys.PREDICT:
-        return core_model_fn.EstimatorSpec(mode, predictions=predictions, **more)
+        return core_model_fn.EstimatorSpec(
+            mode,
+            predictions=predictions,
+            export_outputs=_export_outputs(result, default_output_key),
+            **more,
+        )
     return core_model_fn.EstimatorSpec(
         mode,
         predictions=predictions,

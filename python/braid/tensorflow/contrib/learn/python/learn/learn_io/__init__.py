@@ -1,0 +1,10 @@
+"""Inputs from files of Examples."""
+
+from braid.tensorflow.contrib.learn.python.learn.learn_io.graph_io import (  # noqa: F401
+    queue_parsed_features,
+    read_batch_examples,
+    read_batch_features,
+    read_batch_record_features,
+    read_keyed_batch_examples,
+    read_keyed_batch_features,
+)
