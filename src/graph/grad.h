@@ -23,7 +23,6 @@ typedef struct bd_grad_ctx {
     // gradient. For outputs only with BD_OP_SPARSE_GRAD: other ops get dense gradients.
     const bd_indexed_slices *output_rows; // [outputs of op]
     bd_indexed_slices *input_rows;        // [inputs of op]
-    const bool *between;                  // [node id] on a path from an x to a y; NULL without a walk
     const char *call;                     // the name scope of the call for gradients; NULL without a walk
 } bd_grad_ctx;
 

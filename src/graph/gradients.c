@@ -457,7 +457,6 @@ static void visit(walk *w, braid_op *op)
 {
     bd_gradient_turn t;
     bd_gradient_turn_init(&t, op);
-    t.between = w->between;
     t.call = w->scope;
     if (w->options->colocate) braid_push_colocate(w->g, op);
     bd_region *before = bd_region_swap(w->g, NULL);

@@ -7,8 +7,7 @@
 // One op's turn: the gradients of its outputs, and those of its inputs that follow.
 typedef struct bd_gradient_turn {
     braid_op *op;
-    const bool *between; // [node id] on a path from an x to a y; NULL without a walk; not owned
-    const char *call;    // the name scope of the walk; NULL without one; not owned
+    const char *call; // the name scope of the walk; NULL without one; not owned
     braid_out *output_grads, *input_grads;
     bd_indexed_slices *output_rows, *input_rows;
 } bd_gradient_turn;

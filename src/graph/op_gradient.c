@@ -86,8 +86,7 @@ void bd_gradient_turn_call(bd_gradient_turn *t)
                      .output_grads = t->output_grads,
                      .input_grads = t->input_grads,
                      .output_rows = t->output_rows,
-                     .input_rows = t->input_rows,
-                     .between = t->between};
+                     .input_rows = t->input_rows};
     t->op->def->op->gradient(&c);
 }
 

@@ -49,6 +49,9 @@ struct bd_collectives {
     void (*forget)(bd_collectives *c, int32_t group_key);
 };
 
+// The edges of members' keys begin with it.
+#define BD_COLLECTIVE_EDGE "collective "
+
 // The key under which member `from` sends to member `to` (new memory; free key.text). The receiver always
 // asks for its tensor.
 bd_rendezvous_key bd_collective_key(const bd_collective_group *group, int from, int to, const char *edge);

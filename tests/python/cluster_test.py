@@ -218,6 +218,46 @@ class LocalServerTest(unittest.TestCase):
         with manager.wait_for_session(server.target, max_wait_secs=_LIMIT_S) as session:
             self.assertEqual(session.run(v), 2.0)
 
+    def test_no_member_of_a_broadcast_ends_before_all_have_begun(self):
+        import braid.tensorflow as tf
+        from braid.tensorflow.python.ops import collective_ops
+
+        spec = {"worker": free_addresses(3)}
+        servers = [tf.train.Server(spec, job_name="worker", task_index=i) for i in range(3)]
+        sessions, sums, values = [], [], []
+        for task, server in enumerate(servers):
+            config = tf.ConfigProto(device_filters=["/job:worker/task:%d" % task])
+            config.experimental.collective_group_leader = "/job:worker/replica:0/task:0"
+            with tf.Graph().as_default() as graph, tf.device("/job:worker/task:%d/device:CPU:0" % task):
+                sums.append(collective_ops.all_reduce(tf.constant([1.0]), 3, 1, 1, "Add", "Id"))
+                if task == 1:
+                    sent = tf.constant([7.0])
+                    values.append(collective_ops.broadcast_send(sent, [1], tf.float32, 3, 1, 2))
+                else:
+                    values.append(collective_ops.broadcast_recv([1], tf.float32, 3, 1, 2))
+                sessions.append(tf.Session(server.target, config=config, graph=graph))
+                self.addCleanup(sessions[-1].close)
+        got = {}
+
+        def run(task, fetches):
+            got[task] = sessions[task].run(fetches[task]).tolist()
+
+        def start(task, fetches):
+            thread = threading.Thread(target=run, args=[task, fetches], daemon=True)
+            thread.start()
+            return thread
+
+        for thread in [start(task, sums) for task in range(3)]:
+            thread.join(_LIMIT_S)
+        self.assertEqual(got, {0: [3.0], 1: [3.0], 2: [3.0]})
+        got.clear()
+        leader, source = start(0, values), start(1, values)
+        leader.join(0.3)  # time to end too early: the last one would begin in the next step
+        start(2, values).join(_LIMIT_S)
+        leader.join(_LIMIT_S)
+        source.join(_LIMIT_S)
+        self.assertEqual(got, {0: [7.0], 1: [7.0], 2: [7.0]})
+
     def test_which_task_must_be_clear(self):
         import braid.tensorflow as tf
 

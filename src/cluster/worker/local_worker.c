@@ -546,7 +546,7 @@ bd_local_worker *bd_local_worker_new(const bd_peers *peers, const bd_local_devic
     w->device = devices->devices[0];
     w->chunk_store = chunk_store;
     w->collectives = collectives;
-    w->steps = bd_step_table_new(peers, timers);
+    w->steps = bd_step_table_new(peers, timers, BD_STEP_EARLY_NS);
     bd_mutex_init(&w->mu);
     w->end = &w->first;
     bd_cond_init(&w->idle);

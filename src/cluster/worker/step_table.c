@@ -2,8 +2,9 @@
 //
 // States of a step:
 //   early    a RecvTensor or a pushed tensor arrived before any RunGraph. At most STEPS_EARLY_MAX steps (the
-//            oldest is evicted), for at most EARLY_NS, with at most EARLY_RECVS_MAX receives, as many pushes,
-//            and EARLY_BYTES_MAX of tensors in all
+//            oldest is evicted), with at most EARLY_RECVS_MAX receives, as many pushes, and EARLY_BYTES_MAX of
+//            tensors in all; for a limited time, unless another member of a collective waits for it: each
+//            member's program begins such a step when it gets there
 //   running  bd_step_table_begin: RunGraphs in progress
 //   done     all RunGraphs have ended; other tasks may still fetch tensors. At most STEPS_DONE_MAX steps (the
 //            oldest is evicted), which bounds what a master leaves that dies before its CleanupGraph
@@ -20,6 +21,9 @@
 #include "base/slab.h"
 #include "base/thread.h"
 #include "cluster/worker/remote_rendezvous.h"
+#include "op/collective.h"
+#include <stdio.h>
+#include <string.h>
 
 #define STEPS_EARLY_MAX 1024
 #define STEPS_DONE_MAX 1024
@@ -29,8 +33,6 @@
 // Limit of the pushes to early steps: tensors, or records of their refusal; and of the bytes of the tensors.
 #define EARLY_PUSHES_MAX 65536
 #define EARLY_BYTES_MAX ((size_t)256 << 20)
-// All RunGraphs of a step are sent at the same time: a later one does not arrive.
-#define EARLY_NS ((int64_t)60000000000)
 
 typedef struct entry {
     int64_t id;
@@ -39,9 +41,10 @@ typedef struct entry {
     const void *session;           // of the RunGraphs; only compared
     int running;                   // RunGraphs in progress
     bool has_begun, ends_by_itself;
-    int early_pushes; // its part in the limits
+    int early_collectives; // receives of collectives that came before it began, in progress
+    int early_pushes;      // its part in the limits
     size_t early_bytes;
-    int64_t created_ns;
+    int64_t early_ns;          // when it became early, or was found to be waited for by a collective
     struct entry *prev, *next; // on a list
 } entry;
 
@@ -54,6 +57,7 @@ typedef struct list {
 struct bd_step_table {
     const bd_peers *peers;
     bd_timers *timers;
+    int64_t early_limit_ns;
     bd_mutex mu;
     bd_imap by_id;    // guarded by mu
     list early, done; // guarded by mu
@@ -140,25 +144,40 @@ static void late(void *arg);
 static void arm_timer_locked(bd_step_table *s)
 {
     if (s->timer || !s->early.first) return;
-    s->timer = bd_timer_add(s->timers, s->early.first->created_ns + EARLY_NS, late, s);
+    s->timer = bd_timer_add(s->timers, s->early.first->early_ns + s->early_limit_ns, late, s);
+}
+
+// Takes out a step whose time is up; NULL: there is none. Steps that collectives wait for get as much again.
+static entry *take_late_locked(bd_step_table *s)
+{
+    const int64_t now = bd_now_ns();
+    entry *e;
+    while ((e = s->early.first) && e->early_ns + s->early_limit_ns <= now) {
+        if (!e->early_collectives) return take_out_locked(s, e);
+        take_off(&s->early, e);
+        e->early_ns = now;
+        append(&s->early, e);
+    }
+    return NULL;
 }
 
 static void late(void *arg)
 {
     bd_step_table *s = arg;
     for (;;) {
-        entry *e = NULL;
         bd_mutex_lock(&s->mu);
-        if (s->early.first && s->early.first->created_ns + EARLY_NS <= bd_now_ns()) {
-            e = take_out_locked(s, s->early.first);
-        } else {
+        entry *e = take_late_locked(s);
+        if (!e) {
             s->timer = 0; // the last action: bd_step_table_free waits for it
             if (!s->closed.code) arm_timer_locked(s);
         }
         bd_mutex_unlock(&s->mu);
         if (!e) return;
-        end_entry(e, BRAID_ABORTED,
-                  "did not begin on this task within 60 s after another task asked for a tensor of it");
+        char text[128];
+        snprintf(text, sizeof text,
+                 "did not begin on this task within %.3g s after another task asked for a tensor of it",
+                 (double)s->early_limit_ns / 1e9);
+        end_entry(e, BRAID_ABORTED, text);
     }
 }
 
@@ -180,7 +199,7 @@ static entry *find_or_add_locked(bd_step_table *s, int64_t id, braid_status *st)
     e = bd_slab_alloc(sizeof *e);
     e->id = id;
     e->rendezvous = bd_remote_rendezvous_new(id, s->peers);
-    e->created_ns = bd_now_ns();
+    e->early_ns = bd_now_ns();
     bd_imap_put(&s->by_id, (uint64_t)id, e);
     append(&s->early, e);
     return e;
@@ -238,7 +257,7 @@ void bd_step_table_end(bd_step_table *s, int64_t step_id, bool succeeded)
 typedef struct holding_recv {
     bd_step_table *steps;
     int64_t step_id;
-    bool is_early;
+    bool is_early, is_early_collective;
     bd_rendezvous *rendezvous;
     bd_recv_fn fn;
     void *arg;
@@ -250,6 +269,7 @@ static void leave(const holding_recv *in)
     bd_mutex_lock(&s->mu);
     if (in->is_early) s->early_recvs--;
     entry *e = bd_imap_get(&s->by_id, (uint64_t)in->step_id);
+    if (e && e->rendezvous == in->rendezvous && in->is_early_collective) e->early_collectives--;
     entry *over = e ? take_if_drained_locked(s, e) : NULL;
     bd_mutex_unlock(&s->mu);
     end_entry(over, BRAID_ABORTED, "is over");
@@ -292,6 +312,15 @@ static entry *enter_locked(bd_step_table *s, int64_t step_id, entry **dropped, b
     return e;
 }
 
+static bool is_of_collective(const bd_rendezvous_key *key)
+{
+    BD_STATUS(st);
+    bd_rendezvous_parsed_key parsed;
+    const size_t len = strlen(BD_COLLECTIVE_EDGE);
+    return bd_rendezvous_key_parse(key->text, key->len, &parsed, st) == BRAID_OK && parsed.edge_len >= len &&
+           memcmp(parsed.edge, BD_COLLECTIVE_EDGE, len) == 0;
+}
+
 void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_key *key, bd_recv_fn fn,
                         void *arg)
 {
@@ -299,10 +328,17 @@ void bd_step_table_recv(bd_step_table *s, int64_t step_id, const bd_rendezvous_k
     entry *dropped;
     holding_recv *in = NULL;
     bd_mutex_lock(&s->mu);
-    const entry *e = enter_locked(s, step_id, &dropped, st);
+    entry *e = enter_locked(s, step_id, &dropped, st);
     if (e) {
         in = bd_slab_alloc_raw(sizeof *in);
-        *in = (holding_recv){s, step_id, !e->has_begun, bd_rendezvous_ref(e->rendezvous), fn, arg};
+        *in = (holding_recv){.steps = s,
+                             .step_id = step_id,
+                             .is_early = !e->has_begun,
+                             .is_early_collective = !e->has_begun && is_of_collective(key),
+                             .rendezvous = bd_rendezvous_ref(e->rendezvous),
+                             .fn = fn,
+                             .arg = arg};
+        e->early_collectives += in->is_early_collective;
     }
     bd_mutex_unlock(&s->mu);
     end_entry(dropped, BRAID_RESOURCE_EXHAUSTED, "was dropped: too many steps wait for their beginning");
@@ -434,11 +470,12 @@ void bd_step_table_close(bd_step_table *s, const braid_status *why)
     }
 }
 
-bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers)
+bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers, int64_t early_limit_ns)
 {
     bd_step_table *s = bd_calloc(1, sizeof *s);
     s->peers = peers;
     s->timers = timers;
+    s->early_limit_ns = early_limit_ns;
     bd_mutex_init(&s->mu);
     return s;
 }

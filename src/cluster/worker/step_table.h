@@ -9,8 +9,12 @@
 
 typedef struct bd_step_table bd_step_table;
 
-// `peers` and `timers` outlive it.
-bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers);
+// All RunGraphs of a step are sent at the same time: one that is later by this does not arrive.
+#define BD_STEP_EARLY_NS ((int64_t)60000000000)
+
+// `peers` and `timers` outlive it. A step that has not begun `early_limit_ns` after another task asked for a
+// tensor of it, or pushed one, is over, unless a member of a collective waits for it.
+bd_step_table *bd_step_table_new(const bd_peers *peers, bd_timers *timers, int64_t early_limit_ns);
 // After bd_step_table_close, when no other call is in progress.
 void bd_step_table_free(bd_step_table *s);
 

@@ -22,7 +22,7 @@ typedef struct fixture {
     bd_step_table *steps;
 } fixture;
 
-static int set_up(void **state)
+static int set_up_with(void **state, int64_t early_limit_ns)
 {
     BD_STATUS(st);
     fixture *f = bd_calloc(1, sizeof *f);
@@ -31,9 +31,19 @@ static int set_up(void **state)
     f->cluster = braid_cluster_from_hosts("a:1", "b:1", st);
     bd_peers_init(&f->peers, f->cluster, "ps", 0, f->network, f->timers);
     bd_remote_workers_new(&f->peers);
-    f->steps = bd_step_table_new(&f->peers, f->timers);
+    f->steps = bd_step_table_new(&f->peers, f->timers, early_limit_ns);
     *state = f;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_with(state, BD_STEP_EARLY_NS);
+}
+
+static int set_up_impatient(void **state)
+{
+    return set_up_with(state, 20000000);
 }
 
 static int tear_down(void **state)
@@ -59,6 +69,7 @@ typedef struct received {
     int calls;
     float value; // -1: dead
     braid_status st;
+    bd_event *ended; // NULL: the test's own thread ends it
 } received;
 
 static void receive(void *arg, braid_tensor *tensor, bool is_dead, const braid_status *st)
@@ -67,15 +78,21 @@ static void receive(void *arg, braid_tensor *tensor, bool is_dead, const braid_s
     r->calls++;
     bd_status_copy(&r->st, st);
     r->value = st->code ? 0 : is_dead ? -1 : *bd_tensor_f32(tensor);
+    if (r->ended) bd_event_set(r->ended);
 }
 
-static void recv(fixture *f, int64_t step, const char *edge, received *r)
+static void recv_until(fixture *f, int64_t step, const char *edge, received *r, bd_event *ended)
 {
-    *r = (received){0};
+    *r = (received){.ended = ended};
     char *text = bd_rendezvous_key_format(SELF, 1, OTHER, edge, 0, 0);
     const bd_rendezvous_key key = bd_rendezvous_key_of(text);
     bd_step_table_recv(f->steps, step, &key, receive, r);
     bd_free(text);
+}
+
+static void recv(fixture *f, int64_t step, const char *edge, received *r)
+{
+    recv_until(f, step, edge, r, NULL);
 }
 
 static void assert_failed(received *r, braid_code code, const char *words)
@@ -535,6 +552,24 @@ static void closing_ends_all_calls_and_refuses_new_ones(void **state)
     assert_failed(&late, BRAID_ABORTED, "the server stops");
 }
 
+static void a_step_that_does_not_begin_is_over_after_a_while_unless_a_collective_waits(void **state)
+{
+    fixture *f = *state;
+    bd_event ended;
+    bd_event_init(&ended);
+    received of_collective, other;
+    recv(f, 1, "collective 7:1:0:0", &of_collective);
+    recv_until(f, 2, "x", &other, &ended);
+    bd_event_wait(&ended);
+    assert_failed(&other, BRAID_ABORTED, "Step 2 did not begin on this task within 0.02 s");
+    assert_int_equal(of_collective.calls, 0); // though it had come before the other
+    run r = begin(f, 1);
+    send_value(&r, "collective 7:1:0:0", 5, false);
+    assert_received(&of_collective, 5);
+    end(f, 1, &r, true);
+    bd_event_fini(&ended);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -556,6 +591,9 @@ int main(void)
         TEST(several_graphs_of_a_step_share_it),
         TEST(early_steps_are_bounded_the_oldest_goes),
         TEST(abandoned_steps_are_bounded),
+        cmocka_unit_test_setup_teardown(
+            a_step_that_does_not_begin_is_over_after_a_while_unless_a_collective_waits, set_up_impatient,
+            tear_down),
         TEST(closing_ends_all_calls_and_refuses_new_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

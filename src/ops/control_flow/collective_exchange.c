@@ -1,7 +1,7 @@
 // The direct exchange: each member sends its whole tensor to each other member, under one key a pair.
 //
-// The source of a broadcast hears from each other member that this has begun. Otherwise a leader that only
-// sends could end its step before the others ask for the step's id, and these would wait in the next step.
+// All members of a broadcast hear from each other, but for the source, that they have begun. Otherwise a leader
+// could end its step before another member asks for the step's id, and that one would wait in the next step.
 #include "base/alloc.h"
 #include "ops/control_flow/collective_member.h"
 
@@ -41,13 +41,23 @@ static void has_begun(bd_member *m, int from, int what, braid_tensor *tensor, br
     (void)m, (void)from, (void)what, (void)tensor, (void)st;
 }
 
-static void say_begun(bd_member *m, const bd_collective_group *group, braid_status *st)
+static void say_begun(bd_member *m, const bd_collective_group *group, int to, braid_status *st)
 {
     braid_tensor nothing = {0};
     const braid_shape empty = {.rank = 1};
     if (bd_tensor_init(&nothing, BRAID_BOOL, &empty, st) == BRAID_OK)
-        bd_member_send(m, group, group->source, BEGUN, &nothing, st);
+        bd_member_send(m, group, to, BEGUN, &nothing, st);
     bd_tensor_fini(&nothing);
+}
+
+// The part of a broadcast that keeps members from ending before all have begun.
+static void meet(bd_member *m, const bd_collective_group *group, braid_status *st)
+{
+    for (int i = 0; !st->code && i < m->size; i++) {
+        if (i == m->rank) continue;
+        if (m->rank != group->source) say_begun(m, group, i, st);
+        if (!st->code && i != group->source) bd_member_receive(m, group, i, BEGUN, 0, has_begun);
+    }
 }
 
 // Whether this member gets a tensor of member `from`.
@@ -65,12 +75,7 @@ static void joined(bd_member *m, const bd_collective_group *group, braid_status 
         for (int to = 0; !st->code && to < m->size; to++)
             if (to != m->rank) bd_member_send(m, group, to, "", &m->own, st);
     }
-    if (m->kind == BD_COLLECTIVE_BROADCAST) {
-        const bool is_source = bd_tensor_is_set(&m->own);
-        if (!is_source) say_begun(m, group, st);
-        for (int i = 0; is_source && !st->code && i < m->size; i++)
-            if (i != m->rank) bd_member_receive(m, group, i, BEGUN, 0, has_begun);
-    }
+    if (!st->code && m->kind == BD_COLLECTIVE_BROADCAST) meet(m, group, st);
     for (int i = 0; !st->code && i < m->size; i++)
         if (hears(m, group, i)) bd_member_receive(m, group, i, "", 0, received);
 }

@@ -161,7 +161,7 @@ static void init(bd_member *m, bd_op_ctx *c, const bd_member_type *type, const b
     m->kind = o->kind;
     m->device = c->node->assigned_device;
     m->pending = 1;
-    snprintf(m->edge, sizeof m->edge, "collective %d:%d:%" PRIu64 ":%" PRId64, o->group->group_key,
+    snprintf(m->edge, sizeof m->edge, BD_COLLECTIVE_EDGE "%d:%d:%" PRIu64 ":%" PRId64, o->group->group_key,
              o->group->instance_key, c->frame_id, c->iteration);
     bd_mutex_init(&m->mu);
     atomic_init(&m->refs, 1);

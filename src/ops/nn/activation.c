@@ -302,7 +302,6 @@ static void log_softmax_run(bd_op_ctx *c)
     run_softmax(c, true);
 }
 
-// tf.reduce_sum(x, axes, keep_dims), where the axes are a constant in the name scope of the Sum.
 // tf.reduce_sum(x, -1, keepdims=True)
 static braid_out sum_last(braid_graph *g, braid_out x)
 {

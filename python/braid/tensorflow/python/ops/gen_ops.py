@@ -15,7 +15,8 @@ from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util import tf_export
 
 # The ops whose functions take ragged tensors.
-_ELEMENTWISE = frozenset("""
+_ELEMENTWISE = frozenset(
+    """
     Abs Acos Acosh Add AddV2 Angle Asin Asinh Atan Atan2 Atanh BitwiseAnd BitwiseOr BitwiseXor Cast Ceil
     Complex Conj Cos Cosh DecodeBase64 Digamma Div DivNoNan EncodeBase64 Equal Erf Erfc Exp Expm1 Floor
     FloorDiv FloorMod Greater GreaterEqual Identity Imag Inv Invert IsFinite IsInf IsNan Less LessEqual
@@ -25,12 +26,15 @@ _ELEMENTWISE = frozenset("""
     SquaredDifference StringLower StringStrip StringToHashBucketFast StringToHashBucketStrong
     StringToNumber StringUpper AsString Sub Tan Tanh TruncateDiv TruncateMod UnicodeScript
     UnicodeTranscode Xdivy Xlogy Zeta
-    """.split())
+    """.split()
+)
 
 # The ops whose functions are other ones of ragged tensors.
-_OR_RAGGED = frozenset("""
+_OR_RAGGED = frozenset(
+    """
     DynamicPartition Tile UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum
-    """.split())
+    """.split()
+)
 
 _PACKAGE = __name__.rpartition(".")[0]
 

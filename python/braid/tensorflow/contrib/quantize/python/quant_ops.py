@@ -100,9 +100,7 @@ def _quantized(
     symmetric,
 ):
     """What both layers do. keep(variable, value, "Min" or "Max"): the new end of the range."""
-    with variable_scope.variable_scope(
-        None, default_name=name_prefix, values=[inputs], reuse=reuse
-    ) as scope:
+    with variable_scope.variable_scope(None, default_name=name_prefix, values=[inputs], reuse=reuse) as scope:
         scope.set_partitioner(None)
         shape = inputs.get_shape()
         if per_channel and len(shape) not in (1, 2, 4):
