@@ -319,6 +319,19 @@ class ServerTest(unittest.TestCase):
             self.assertEqual(session.run(tf.constant(5)), 5)
 
 
+class ContribMirroredTest(unittest.TestCase):
+    def test_an_iterator_of_contrib_gives_each_replica_a_batch(self):
+        devices = ["/device:CPU:0", "/device:CPU:1"]
+        for module, expected in ((tf.contrib.distribute, [[0, 1], [2, 3]]), (tf.distribute, [[0], [1]])):
+            with tf.Graph().as_default(), tf.Session(config=_CONFIG) as session:
+                data = tf.data.Dataset.range(8).batch(2)
+                strategy = module.MirroredStrategy(devices)
+                iterator = strategy.make_dataset_iterator(data)
+                parts = strategy.experimental_local_results(iterator.get_next())
+                session.run(iterator.initialize())
+                self.assertEqual(expected, [part.tolist() for part in session.run(parts)])
+
+
 class MultiWorkerTest(unittest.TestCase):
     """MultiWorkerMirroredStrategy."""
 
@@ -379,6 +392,40 @@ class MultiWorkerTest(unittest.TestCase):
         task = {"cluster": {"ps": ["a:1"], "worker": ["b:1", "c:1"]}, "task": {"type": "ps", "index": 0}}
         with mock.patch.dict(os.environ, TF_CONFIG=json.dumps(task)):
             self.assertEqual(tf.estimator.RunConfig(train_distribute=strategy()).task_type, "ps")
+
+    def test_a_distributed_dataset_is_divided_among_the_workers(self):
+        off = tf.data.Options()
+        off.experimental_distribute.auto_shard = False
+        parts, own, files = [], [], []
+        with tempfile.TemporaryDirectory() as directory:
+            names = [os.path.join(directory, str(i)) for i in range(4)]
+            for i, name in enumerate(names):
+                with tf.python_io.TFRecordWriter(name) as writer:
+                    for k in range(2):
+                        writer.write(f"{i}{k}".encode())
+            for index in (0, 1):
+                task = {"cluster": {"worker": ["b:1", "c:1"]}, "task": {"type": "worker", "index": index}}
+                with mock.patch.dict(os.environ, TF_CONFIG=json.dumps(task)):
+                    strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+                with tf.Graph().as_default(), tf.Session() as session:
+                    data = tf.data.Dataset.range(8).batch(4, drop_remainder=True)
+                    iterators = [strategy.make_dataset_iterator(data)]
+                    for d in (data.with_options(off), tf.data.TFRecordDataset(names).batch(2)):
+                        d = strategy.experimental_distribute_dataset(d)
+                        iterators.append(tf.data.make_initializable_iterator(d))
+                    self.assertEqual([2], iterators[0].get_next().shape.as_list())
+                    for iterator, found in zip(iterators, (parts, own, files)):
+                        session.run(iterator.initializer)
+                        value = iterator.get_next()
+                        found.append([])
+                        with self.assertRaises(tf.errors.OutOfRangeError):
+                            while True:
+                                found[-1].append(session.run(value).tolist())
+                with self.assertRaisesRegex(ValueError, "at least one dimension"):
+                    strategy.experimental_distribute_dataset(tf.data.Dataset.range(8))
+        self.assertEqual([[[0, 1], [4, 5]], [[2, 3], [6, 7]]], parts)
+        self.assertEqual([[[0, 1], [2, 3], [4, 5], [6, 7]]] * 2, own)
+        self.assertEqual([[[b"00"], [b"10"], [b"20"], [b"30"]], [[b"01"], [b"11"], [b"21"], [b"31"]]], files)
 
     def test_layers_of_another_scope_are_refused(self):
         model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])

@@ -75,6 +75,10 @@ class MirroredStrategy(mirrored_strategy.MirroredStrategy):
             devices = [f"/device:GPU:{i}" for i in range(count)]
         super().__init__(devices, cross_device_ops)
 
+    def make_dataset_iterator(self, dataset):
+        """An iterator that gives each replica a batch of its own, unlike tf.distribute's."""
+        return self.make_input_fn_iterator(lambda _: dataset)
+
 
 class ParameterServerStrategy(distribute_lib.ParameterServerStrategy):
     """Workers and parameter servers, for tf.estimator, which reads TF_CONFIG."""

@@ -68,6 +68,23 @@ class CollectiveAllReduceStrategy(distribute_lib.StrategyV1):
         value = super().reduce(reduce_op, value, axis)
         return self.extended.reduce_to(reduce_op, value, None)
 
+    def experimental_distribute_dataset(self, dataset):
+        """This worker's part of a dataset that is the same on all workers.
+
+        Batches are those of the workers together, and are divided among them. A worker gets all parts, one
+        after another, where the dataset's options say that it is not to be sharded (auto_shard).
+        """
+        from braid.tensorflow.python.data.experimental.ops import distribute
+
+        if not self._in_multi_worker_mode():
+            return dataset
+        context = self.extended._input_context()
+        count = context.num_input_pipelines
+        dataset = distribute._RebatchDataset(dataset, context.num_replicas_in_sync).prefetch(count)
+        if dataset.options().experimental_distribute.auto_shard:
+            dataset = distribute._AutoShardDataset(dataset, count, context.input_pipeline_id)
+        return dataset
+
     def update_config_proto(self, config_proto):
         """The ConfigProto for a worker's sessions."""
         updated = protos.ConfigProto.FromString(config_proto.SerializeToString())

@@ -125,7 +125,12 @@ class StrategyV1:
         return control_flow_ops.group(value, name=name)
 
     def make_dataset_iterator(self, dataset):
-        """An iterator of the dataset, which the program initializes."""
+        """An iterator of experimental_distribute_dataset(dataset), which the program initializes."""
+        return self._make_iterator(self.experimental_distribute_dataset(dataset))
+
+    @staticmethod
+    def _make_iterator(dataset):
+        """An iterator of a dataset as it is."""
         from braid.tensorflow.python.data.ops import dataset_ops
 
         iterator = dataset_ops.make_initializable_iterator(dataset)
@@ -135,7 +140,7 @@ class StrategyV1:
         return iterator
 
     def make_input_fn_iterator(self, input_fn, replication_mode=InputReplicationMode.PER_WORKER):
-        return self.make_dataset_iterator(input_fn(self._extended._input_context()))
+        return self._make_iterator(input_fn(self._extended._input_context()))
 
     def experimental_make_numpy_dataset(self, numpy_input, session=None):
         """A Dataset of the rows of arrays."""

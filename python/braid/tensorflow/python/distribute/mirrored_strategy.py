@@ -73,14 +73,14 @@ class MirroredStrategy(distribute_lib.StrategyV1):
 
     def make_dataset_iterator(self, dataset):
         """An iterator whose batches are divided among the replicas: the batch is to be a multiple of them."""
-        iterator = super().make_dataset_iterator(dataset)
+        iterator = self._make_iterator(dataset)
         return iterator if self.num_replicas_in_sync == 1 else _Iterator(self, iterator, divides=True)
 
     def make_input_fn_iterator(
         self, input_fn, replication_mode=distribute_lib.InputReplicationMode.PER_WORKER
     ):
         """An iterator of what input_fn(InputContext) returns: each replica gets a batch of its own."""
-        iterator = super().make_dataset_iterator(input_fn(self.extended._input_context()))
+        iterator = self._make_iterator(input_fn(self.extended._input_context()))
         return iterator if self.num_replicas_in_sync == 1 else _Iterator(self, iterator, divides=False)
 
     def experimental_distribute_dataset(self, dataset):
