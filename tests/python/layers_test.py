@@ -169,6 +169,19 @@ class ContribTest(unittest.TestCase):
         stack(tf.zeros([2, 4]))
         self.assertEqual([v.shape.as_list() for v in stack.trainable_weights], [[4, 3], [3]])
 
+    def test_lookups_in_parts_of_several_types_are_refused(self):
+        ids = tf.SparseTensor([[0, 0], [1, 0]], tf.constant([1, 3], tf.int64), [2, 1])
+        parts = [np.ones([2, 3], np.float32), 2 * np.ones([2, 3], np.float32)]
+        look_up = tf.contrib.layers.safe_embedding_lookup_sparse
+        with tf.Session() as session:
+            found = session.run(look_up(parts, ids))
+        np.testing.assert_allclose(found, [[1, 1, 1], [2, 2, 2]])
+        weights = tf.SparseTensor(ids.indices, tf.ones([2], tf.float64), ids.dense_shape)
+        with self.assertRaises(ValueError):
+            look_up([parts[0], parts[1].astype(np.float64)], ids)
+        with self.assertRaises(ValueError):
+            look_up([tf.constant(part) for part in parts], ids, weights)
+
     def test_arguments_by_scope(self):
         layers = tf.contrib.layers
         x = tf.placeholder_with_default(IMAGES, [None, 4, 4, 3])

@@ -3,6 +3,7 @@
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import check_ops
 from braid.tensorflow.python.ops import embedding_ops
 
 __all__ = ["safe_embedding_lookup_sparse", "embedding_lookup_unique"]
@@ -18,7 +19,16 @@ def safe_embedding_lookup_sparse(
     partition_strategy="div",
     max_norm=None,
 ):
-    """tf.nn.safe_embedding_lookup_sparse, whose combiner is "mean"."""
+    """tf.nn.safe_embedding_lookup_sparse, whose combiner is "mean". ValueError: types of weights differ."""
+    embedding_weights = embedding_ops._partitions(embedding_weights)
+    if sparse_weights is None:
+        embedding_weights = [
+            w if embedding_ops._is_resource_variable(w) else ops.convert_to_tensor(w)
+            for w in embedding_weights
+        ]
+    else:
+        embedding_weights = [ops.convert_to_tensor(w, dtype=sparse_weights.dtype) for w in embedding_weights]
+    check_ops.assert_same_float_dtype([*embedding_weights, sparse_weights])
     return embedding_ops.safe_embedding_lookup_sparse(
         embedding_weights,
         sparse_ids,
