@@ -489,19 +489,36 @@ class Contrib(unittest.TestCase):
         self.assertEqual(["a", "a", "b"], [key[0] for key, _ in found])
         self.assertEqual([[1], [2, 2, 3, 3, 3], [4] * 4], [values for _, values in found])
 
-    def test_the_first_worker_of_a_cluster_without_chief_is_the_chief_of_tf_contrib_learn(self):
+    def test_tasks_of_tf_contrib_learn(self):
         from braid.tensorflow.contrib import learn
 
-        cluster = {"worker": ["w0:1", "w1:1"], "ps": ["p:1"]}
-        for index in (0, 1):
-            tf_config = {
-                "cluster": cluster,
-                "task": {"type": "worker", "index": index},
-                "environment": "cloud",
-            }
+        cluster = {"worker": ["w0:1", "w1:1"], "ps": ["p:1"], "master": ["m:1"]}
+
+        def config(task, environment="local", **options):
+            tf_config = {"cluster": cluster, "task": task, "environment": environment}
             with mock.patch.dict(os.environ, {"TF_CONFIG": json.dumps(tf_config)}):
-                config = learn.RunConfig()
-            self.assertEqual((index == 0, f"grpc://w{index}:1"), (config.is_chief, config.master))
+                return learn.RunConfig(**options)
+
+        for task, environment, is_chief, master in (
+            ({"type": "worker", "index": 0}, "local", True, "grpc://w0:1"),
+            ({"type": "worker", "index": 1}, "local", False, "grpc://w1:1"),
+            ({"type": "master", "index": 0}, "local", False, "grpc://m:1"),
+            ({"type": "master", "index": 0}, "cloud", True, "grpc://m:1"),
+            ({"type": "worker", "index": 0}, "cloud", False, "grpc://w0:1"),
+            ({}, "local", True, ""),
+        ):
+            made = config(task, environment)
+            found = (made.is_chief, made.master, made.task_type, made.num_worker_replicas)
+            self.assertEqual((is_chief, master, task.get("type"), 3), found)
+        with self.assertRaisesRegex(ValueError, "evaluator is not a valid task_type"):
+            config({"type": "evaluator"})
+        with self.assertRaisesRegex(ValueError, "2 is not a valid task_id for task_type worker"):
+            config({"type": "worker", "index": 2})
+        same, other = (config({}, tf_random_seed=n, save_checkpoints_steps=n) for n in (1, 2))
+        self.assertEqual(same.uid(), other.uid())
+        self.assertNotEqual(same.uid(whitelist=[]), other.uid(whitelist=[]))
+        self.assertNotEqual(same.uid(), same.replace(model_dir="elsewhere").uid())
+        self.assertIsNone(learn.RunConfig().task_type)
 
     def test_estimators_of_tf_contrib_learn_take_arrays(self):
         from braid.tensorflow.contrib import learn

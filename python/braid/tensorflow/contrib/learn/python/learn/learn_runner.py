@@ -10,6 +10,8 @@ def _schedule_of(config):
     if not config or not config.cluster_spec or not config.cluster_spec.as_dict():
         return "train_and_evaluate"
     task = config.task_type
+    if not task:
+        raise ValueError("Must specify a schedule")
     if task == run_config_lib.TaskType.PS:
         return "run_std_server"
     if task in (run_config_lib.TaskType.MASTER, run_config_lib.TaskType.CHIEF):
