@@ -8,6 +8,7 @@ import braid.tensorflow as tf
 import numpy as np
 from braid.tensorflow.contrib.nn.python.ops import fwd_gradients
 from braid.tensorflow.contrib.opt.python.training import sign_decay
+from braid.tensorflow.contrib.rnn.python.ops import rnn_cell
 from braid.tensorflow.contrib.training.python.training import sgdr_learning_rate_decay
 
 opt, rnn, metrics = tf.contrib.opt, tf.contrib.rnn, tf.contrib.metrics
@@ -47,6 +48,11 @@ CELLS = {
     "independent": (3, "kernel_u", 1.17902, 1.33339),
     "independent_lstm": (3, "kernel_w", -0.600324, 0.740716),
     "independent_gru": (6, "candidate/kernel", 3.32248, 0.917845),
+    "minimal": (2, "kernel", 0.283691, 0.0295257),
+    "chaos_free": (3, "recurrent_kernel", 0.222539, 0.0262538),
+    "normalized_weights": (9, "wn_lstm_cell/projection/norm_0", 0.596411, 0.417933),
+    "normalized_layers": (16, "state/gamma", -0.377549, 1.86709),
+    "plain_layers": (2, "kernel", -0.0209545, 0.741275),
 }
 MAKE_CELL = {
     "grid": lambda: rnn.GridLSTMCell(
@@ -76,6 +82,15 @@ MAKE_CELL = {
     "independent": lambda: rnn.IndRNNCell(3),
     "independent_lstm": lambda: rnn.IndyLSTMCell(3),
     "independent_gru": lambda: rnn.IndyGRUCell(3),
+    "minimal": lambda: rnn_cell.MinimalRNNCell(3),
+    "chaos_free": lambda: rnn_cell.CFNCell(3),
+    "normalized_weights": lambda: rnn_cell.WeightNormLSTMCell(
+        3, use_peepholes=True, num_proj=2, proj_clip=0.25
+    ),
+    "normalized_layers": lambda: rnn_cell.LayerNormLSTMCell(
+        3, use_peepholes=True, cell_clip=0.8, num_proj=2, layer_norm=True, norm_gain=1.5
+    ),
+    "plain_layers": lambda: rnn_cell.LayerNormLSTMCell(3),
 }
 
 

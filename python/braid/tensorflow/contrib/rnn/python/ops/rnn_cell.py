@@ -6,12 +6,15 @@ import math
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
+from braid.tensorflow.python.keras import activations
+from braid.tensorflow.python.keras import initializers
 from braid.tensorflow.python.keras.engine import input_spec
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import clip_ops
 from braid.tensorflow.python.ops import embedding_ops
 from braid.tensorflow.python.ops import init_ops
 from braid.tensorflow.python.ops import math_ops
+from braid.tensorflow.python.ops import nn_impl
 from braid.tensorflow.python.ops import nn_ops
 from braid.tensorflow.python.ops import rnn_cell_impl
 from braid.tensorflow.python.ops import variable_scope as vs
@@ -959,6 +962,277 @@ class IndyLSTMCell(_IndyCell):
         new_c = c * math_ops.sigmoid(f + self._forget_bias) + math_ops.sigmoid(i) * self._activation(j)
         new_h = self._activation(new_c) * math_ops.sigmoid(o)
         return new_h, LSTMStateTuple(new_c, new_h)
+
+
+class _KerasLikeCell(rnn_cell_impl.LayerRNNCell):
+    """A cell of one state whose activation and initializers may be names of Keras."""
+
+    def __init__(
+        self,
+        units,
+        activation="tanh",
+        kernel_initializer="glorot_uniform",
+        bias_initializer="ones",
+        name=None,
+        dtype=None,
+        **kwargs,
+    ):
+        super().__init__(name=name, dtype=dtype, **kwargs)
+        self.input_spec = input_spec.InputSpec(ndim=2)
+        self.units = units
+        self.activation = activations.get(activation)
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+
+    @property
+    def state_size(self):
+        return self.units
+
+    @property
+    def output_size(self):
+        return self.units
+
+    @staticmethod
+    def _input_size(inputs_shape):
+        size = tensor_shape.dimension_value(inputs_shape[-1])
+        if size is None:
+            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+        return size
+
+
+class MinimalRNNCell(_KerasLikeCell):
+    """MinimalRNN (Chen et al. 2018): one gate between the last state and a projection of the inputs."""
+
+    def build(self, inputs_shape):
+        rows = self._input_size(inputs_shape) + 2 * self.units  # of the projection, then of the gate
+        self.kernel = self.add_weight(
+            name="kernel", shape=[rows, self.units], initializer=self.kernel_initializer
+        )
+        self.bias = self.add_weight(name="bias", shape=[self.units], initializer=self.bias_initializer)
+        self.built = True
+
+    def call(self, inputs, state):
+        sizes = [self._input_size(inputs.shape), 2 * self.units]
+        of_projection, of_gate = array_ops.split(self.kernel, sizes, axis=0)
+        projected = self.activation(math_ops.matmul(inputs, of_projection))
+        gate = math_ops.matmul(array_ops.concat([projected, state], 1), of_gate)
+        u = math_ops.sigmoid(nn_ops.bias_add(gate, self.bias))
+        new_h = u * state + (1 - u) * projected
+        return new_h, new_h
+
+
+class CFNCell(_KerasLikeCell):
+    """A chaos free network (Laurent and von Brecht 2017): one gate for the state, another for the inputs.
+
+    The inputs count by 1 less their gate, so that they count little at first.
+    """
+
+    def build(self, inputs_shape):
+        units, kernel = self.units, self.kernel_initializer
+        # The columns of the kernel are those of both gates, then of the projection.
+        shape = [self._input_size(inputs_shape), 3 * units]
+        self.kernel = self.add_weight(name="kernel", shape=shape, initializer=kernel)
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel", shape=[units, 2 * units], initializer=kernel
+        )
+        self.bias = self.add_weight(name="bias", shape=[2 * units], initializer=self.bias_initializer)
+        self.built = True
+
+    def call(self, inputs, state):
+        self._input_size(inputs.shape)
+        of_gates, of_projection = array_ops.split(self.kernel, [2 * self.units, self.units], axis=1)
+        gates = math_ops.matmul(state, self.recurrent_kernel) + math_ops.matmul(inputs, of_gates)
+        gates = math_ops.sigmoid(nn_ops.bias_add(gates, self.bias))
+        theta, eta = array_ops.split(gates, 2, axis=1)
+        projected = math_ops.matmul(inputs, of_projection)
+        new_h = theta * self.activation(state) + (1 - eta) * self.activation(projected)
+        return new_h, new_h
+
+
+class _NormalizedLSTMCell(RNNCell):
+    """An LSTM with peepholes, clipping and a projection, whose subclass says what is normalized."""
+
+    def __init__(
+        self,
+        num_units,
+        use_peepholes,
+        cell_clip,
+        initializer,
+        num_proj,
+        proj_clip,
+        forget_bias,
+        activation,
+        reuse,
+    ):
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._cell_clip = cell_clip
+        self._initializer = initializer
+        self._num_proj = num_proj
+        self._proj_clip = proj_clip
+        self._forget_bias = forget_bias
+        self._activation = activation or math_ops.tanh
+
+    @property
+    def state_size(self):
+        return LSTMStateTuple(self._num_units, self.output_size)
+
+    @property
+    def output_size(self):
+        return self._num_proj or self._num_units
+
+    def _linear(self, args, output_size, bias):
+        """The arguments side by side times the kernel, and the bias, if there is one."""
+        raise NotImplementedError
+
+    def _normalized(self, tensor, name):
+        """A gate, or the state."""
+        return tensor
+
+    def _variables_scope(self):
+        return vs.variable_scope(vs.get_variable_scope(), initializer=self._initializer)
+
+    def call(self, inputs, state):
+        c, h = state
+        if tensor_shape.dimension_value(inputs.get_shape().with_rank(2)[1]) is None:
+            raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
+        sigmoid = math_ops.sigmoid
+        with self._variables_scope():
+            gates = array_ops.split(self._linear([inputs, h], 4 * self._num_units, bias=True), 4, axis=1)
+            i, j, f, o = (
+                self._normalized(*gate) for gate in zip(gates, ("input", "transform", "forget", "output"))
+            )
+            peepholes = [0.0, 0.0, 0.0]
+            if self._use_peepholes:
+                peepholes = [
+                    vs.get_variable(name, [self._num_units], dtype=inputs.dtype)
+                    for name in ("w_f_diag", "w_i_diag", "w_o_diag")
+                ]
+                f, i = f + peepholes[0] * c, i + peepholes[1] * c
+            c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * self._activation(j)
+            c = self._normalized(c, "state")
+            if self._cell_clip is not None:
+                c = clip_ops.clip_by_value(c, -self._cell_clip, self._cell_clip)
+            if self._use_peepholes:
+                o = o + peepholes[2] * c
+            h = sigmoid(o) * self._activation(c)
+            if self._num_proj is not None:
+                with vs.variable_scope("projection"):
+                    h = self._linear([h], self._num_proj, bias=False)
+                if self._proj_clip is not None:
+                    h = clip_ops.clip_by_value(h, -self._proj_clip, self._proj_clip)
+        return h, LSTMStateTuple(c, h)
+
+
+class LayerNormLSTMCell(_NormalizedLSTMCell):
+    """An LSTM; with `layer_norm` its gates and its state are normalized (Ba et al. 2016) and have no bias.
+
+    norm_gain, norm_shift: what factors and shifts are at first.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        cell_clip=None,
+        initializer=None,
+        num_proj=None,
+        proj_clip=None,
+        forget_bias=1.0,
+        activation=None,
+        layer_norm=False,
+        norm_gain=1.0,
+        norm_shift=0.0,
+        reuse=None,
+    ):
+        super().__init__(
+            num_units,
+            use_peepholes,
+            cell_clip,
+            initializer,
+            num_proj,
+            proj_clip,
+            forget_bias,
+            activation,
+            reuse,
+        )
+        self._layer_norm = layer_norm
+        self._norm_gain = norm_gain
+        self._norm_shift = norm_shift
+
+    _norm = LayerNormBasicLSTMCell._norm
+
+    def _normalized(self, tensor, name):
+        return self._norm(tensor, name) if self._layer_norm else tensor
+
+    def _linear(self, args, output_size, bias):
+        product = linear(args, output_size, bias=False)
+        if not bias:
+            return product
+        # Checkpoints have the bias also where it is not added.
+        value = _unpartitioned_bias(output_size, args[0].dtype)
+        return product if self._layer_norm else nn_ops.bias_add(product, value)
+
+
+class WeightNormLSTMCell(_NormalizedLSTMCell):
+    """An LSTM whose columns of weights are vectors of a learned length (Salimans and Kingma 2016).
+
+    norm: False gives an LSTMCell.
+    """
+
+    def __init__(
+        self,
+        num_units,
+        norm=True,
+        use_peepholes=False,
+        cell_clip=None,
+        initializer=None,
+        num_proj=None,
+        proj_clip=None,
+        forget_bias=1,
+        activation=None,
+        reuse=None,
+    ):
+        super().__init__(
+            num_units,
+            use_peepholes,
+            cell_clip,
+            initializer,
+            num_proj,
+            proj_clip,
+            forget_bias,
+            activation,
+            reuse,
+        )
+        self._scope = "wn_lstm_cell"
+        self._norm = norm
+
+    def _variables_scope(self):
+        return vs.variable_scope("wn_lstm_cell", initializer=self._initializer)
+
+    def _linear(self, args, output_size, bias):
+        sizes = [tensor_shape.dimension_value(arg.shape[1]) for arg in args]
+        weights = vs.get_variable("kernel", [sum(sizes), output_size], dtype=args[0].dtype)
+        if self._norm:
+            # Outside of loops: the weights are normalized once, not in each step.
+            with ops.control_dependencies(None):
+                parts = [
+                    nn_impl.l2_normalize(part, axis=0)
+                    * vs.get_variable(f"norm_{i}", [output_size], dtype=part.dtype)
+                    for i, part in enumerate(array_ops.split(weights, sizes, axis=0))
+                ]
+                weights = array_ops.concat(parts, axis=0)
+        product = math_ops.matmul(args[0] if len(args) == 1 else array_ops.concat(args, 1), weights)
+        if not bias:
+            return product
+        return nn_ops.bias_add(product, _unpartitioned_bias(output_size, args[0].dtype))
+
+
+def _unpartitioned_bias(size, dtype):
+    with vs.variable_scope(vs.get_variable_scope()) as scope:
+        scope.set_partitioner(None)
+        return vs.get_variable("bias", [size], dtype, init_ops.constant_initializer(0.0, dtype=dtype))
 
 
 class GLSTMCell(RNNCell):
