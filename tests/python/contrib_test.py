@@ -151,6 +151,21 @@ class ValuesTest(unittest.TestCase):
                 found = session.run([tf.reduce_sum(y * weights), tf.add_n(parts)])
                 np.testing.assert_allclose(found, [output, squares], rtol=2e-5)
 
+    def test_a_phase_of_a_cell_is_a_time(self):
+        time = tf.placeholder(tf.float64, [1, 1])
+        cell, before = rnn.PhasedLSTMCell(2, leak=0.0), tf.fill([1, 2], 0.25)
+        output, state = cell((time, tf.ones([1, 3])), rnn.LSTMStateTuple(before, before))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for v in tf.global_variables():
+                value = {"period": 4.0, "phase": 1.0, "ratio_on": 0.5}.get(v.op.name.rpartition("/")[2], 0.5)
+                v.load(np.full(v.shape.as_list(), value), session)
+            found = {t: session.run((output, state.c), {time: [[t]]}) for t in (1.0, 2.0, 3.5, 5.0, 1e9 + 2)}
+        for t in (1.0, 3.5, 5.0):  # closed
+            np.testing.assert_allclose(found[t], 0.25)
+        np.testing.assert_allclose(found[1e9 + 2], found[2.0])
+        self.assertGreater(np.min(found[2.0]), 0.6)
+
     def test_an_attention_over_outputs_has_its_state_in_one_tensor_or_three(self):
         x = tf.constant(np.sin(np.arange(6, dtype="f")).reshape(2, 3))
         found = []

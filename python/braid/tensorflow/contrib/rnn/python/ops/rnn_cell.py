@@ -16,6 +16,7 @@ from braid.tensorflow.python.ops import init_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import nn_impl
 from braid.tensorflow.python.ops import nn_ops
+from braid.tensorflow.python.ops import random_ops
 from braid.tensorflow.python.ops import rnn_cell_impl
 from braid.tensorflow.python.ops import variable_scope as vs
 from braid.tensorflow.python.util import nest
@@ -449,8 +450,10 @@ class SRUCell(rnn_cell_impl.LayerRNNCell):
 
 
 class PhasedLSTMCell(RNNCell):
-    """An LSTM that is open in phases of learned periods; inputs are (time [batch, 1], features) (Neil et al.
-    2016)."""
+    """An LSTM that is open in phases of learned periods (Neil et al. 2016).
+
+    Inputs are (time [batch, 1] of float32 or float64, features). A phase is a time, up to the period at first.
+    """
 
     def __init__(
         self,
@@ -480,10 +483,14 @@ class PhasedLSTMCell(RNNCell):
     def output_size(self):
         return self._num_units
 
+    def _period_initializer(self, shape, dtype=dtypes.float32, partition_info=None):
+        del partition_info
+        low, high = math_ops.log(self._period_init_min), math_ops.log(self._period_init_max)
+        return math_ops.exp(random_ops.random_uniform(shape, low, high, dtype))
+
     def call(self, inputs, state):
         c_prev, h_prev = state
         time, x = inputs
-        dtype = x.dtype
         parts = [x, h_prev] + ([c_prev] if self._use_peepholes else [])
         with vs.variable_scope("mask_gates"):
             mask_gates = math_ops.sigmoid(linear(parts, 2 * self._num_units, True))
@@ -496,28 +503,23 @@ class PhasedLSTMCell(RNNCell):
             output_gate = math_ops.sigmoid(linear(parts, self._num_units, True))
         new_h = math_ops.tanh(new_c) * output_gate
 
-        def period_initializer(shape, dtype=dtype, partition_info=None):
-            from braid.tensorflow.python.ops import random_ops
-
-            low, high = math.log(self._period_init_min), math.log(self._period_init_max)
-            return math_ops.exp(random_ops.random_uniform(shape, low, high, dtype))
-
-        period = vs.get_variable("period", [self._num_units], initializer=period_initializer, dtype=dtype)
+        period = vs.get_variable("period", [self._num_units], initializer=self._period_initializer)
         phase = vs.get_variable(
             "phase",
             [self._num_units],
-            initializer=init_ops.random_uniform_initializer(0.0, 1.0),
-            dtype=dtype,
+            initializer=init_ops.random_uniform_initializer(0.0, period.initial_value),
         )
         ratio_on = vs.get_variable(
             "ratio_on",
             [self._num_units],
             initializer=init_ops.constant_initializer(self._ratio_on),
             trainable=self._trainable_ratio_on,
-            dtype=dtype,
         )
-        shifted = math_ops.floormod(math_ops.cast(time, dtype) - phase * period, period)
-        cycle = shifted / period
+        # In the type of the time, which may need more than float32. The rest of the division counts as the
+        # time for gradients.
+        shifted, length = time - math_ops.cast(phase, time.dtype), math_ops.cast(period, time.dtype)
+        rest = array_ops.stop_gradient(math_ops.mod(shifted, length) - shifted) + shifted
+        cycle = math_ops.cast(rest / length, dtypes.float32)
         k_up = 2 * cycle / ratio_on
         k_down = 2 - k_up
         k_closed = self._leak * cycle
@@ -883,8 +885,8 @@ class _IndyCell(rnn_cell_impl.LayerRNNCell):
     @staticmethod
     def _gates(inputs, state, weights, count=1):
         kernel, of_state, bias = weights
-        product = math_ops.matmul(inputs, kernel) + array_ops.tile(state, [1, count]) * of_state
-        return nn_ops.bias_add(product, bias)
+        state = array_ops.tile(state, [1, count]) if count > 1 else state
+        return nn_ops.bias_add(math_ops.matmul(inputs, kernel) + state * of_state, bias)
 
 
 class IndRNNCell(_IndyCell):
