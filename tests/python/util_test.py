@@ -1,5 +1,6 @@
 # Helpers: deprecated names and arguments, decorators that show signatures, sets by identity, tf.logging,
 # messages.
+import collections
 import functools
 import gc
 import logging
@@ -11,7 +12,7 @@ import braid.as_tensorflow
 import braid.tensorflow as tf
 
 from braid.distutils import version
-from braid.tensorflow.core.framework import graph_pb2, summary_pb2, types_pb2
+from braid.tensorflow.core.framework import graph_pb2, op_def_pb2, summary_pb2, types_pb2
 from braid.tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 from braid.tensorflow.python import pywrap_tensorflow
 from braid.tensorflow.python.eager import monitoring
@@ -158,6 +159,47 @@ class MessagesTest(unittest.TestCase):
 
 class InsideTest(unittest.TestCase):
     """Modules that libraries import from inside TensorFlow."""
+
+    def test_a_buffer_has_the_definitions_of_all_ops(self):
+        ops = op_def_pb2.OpList.FromString(
+            pywrap_tensorflow.TF_GetBuffer(pywrap_tensorflow.TF_GetAllOpList())
+        )
+        self.assertIn("MatMul", [op.name for op in ops.op])
+
+    def test_structures_are_encoded_as_tensorflow_encodes_them(self):
+        from braid.tensorflow.python.saved_model import nested_structure_coder
+
+        coder = nested_structure_coder.StructureCoder()
+        pair = collections.namedtuple("Pair", "a b")
+        spec = tf.TensorSpec([None, 2], tf.float32, "x")
+        value = [pair(-2, [2.5, None, True]), {"k": (tf.int32, spec)}, tf.SparseTensorSpec([3], tf.int64)]
+        message = coder.encode_structure(value)
+        found = coder.decode_proto(type(message).FromString(message.SerializeToString()))
+        self.assertEqual(value, found)
+        self.assertEqual(("Pair", ("a", "b")), (type(found[0]).__name__, found[0]._fields))
+        # The bytes of TensorFlow 1.15.
+        sparse = coder.encode_structure(tf.SparseTensorSpec([None], tf.int64)).SerializeToString()
+        self.assertEqual(
+            "9202300801121aa203170a10fa010d120b08ffffffffffffffffff010a038002091a1053706172736554656e736f7253706563",
+            sparse.hex(),
+        )
+        self.assertFalse(coder.can_encode(object()))
+        with self.assertRaises(nested_structure_coder.NotEncodableError):
+            coder.encode_structure([object()])
+
+    def test_centers_near_points_and_skipped_summaries(self):
+        from braid.tensorflow.contrib.factorization.python.ops import clustering_ops
+        from braid.tensorflow.python.distribute import summary_op_util
+
+        found = clustering_ops.nearest_neighbors([[0.0], [5.0]], [[4.0], [1.0]], 1)
+        with tf.Session() as session:
+            self.assertEqual([[[1], [0]], [[1.0], [1.0]]], [v.tolist() for v in session.run(found)])
+        self.assertFalse(summary_op_util.skip_summary())
+        skipped = []
+        strategy = tf.distribute.MirroredStrategy(["/device:CPU:0", "/device:CPU:1"])
+        with strategy.scope():
+            strategy.experimental_run_v2(lambda: skipped.append(summary_op_util.skip_summary()))
+        self.assertEqual([False, True], sorted(skipped))
 
     def test_modules_for_tpus_are_there_and_refuse_by_name(self):
         from tensorflow.contrib.tpu.python.ops import tpu_ops as contrib_ops

@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 
+from braid import _native
 from braid.tensorflow.core.util import event_pb2
 from braid.tensorflow.python.framework import arrays
 from braid.tensorflow.python.lib.io import tf_record
@@ -71,6 +72,28 @@ def TF_TryEvaluateConstant_wrapper(graph, output):
     op, index = output
     value = op.constant(index)
     return None if value is None else arrays.view(value)
+
+
+class _Buffer:
+    """TF_Buffer: bytes of the library."""
+
+    def __init__(self, data):
+        self.data = data
+
+
+def TF_GetAllOpList():
+    """The definitions of all ops, a buffer with an OpList."""
+    return _Buffer(_native.op_def_list())
+
+
+def TF_GetBuffer(buf):
+    """The bytes in a buffer."""
+    return buf.data
+
+
+def TF_DeleteBuffer(buf):
+    """Gives its bytes up."""
+    buf.data = b""
 
 
 def __getattr__(name):

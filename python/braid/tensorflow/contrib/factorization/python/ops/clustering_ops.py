@@ -1,4 +1,4 @@
-"""k-means: the classes and constants of ops/clustering_ops.py."""
+"""k-means: the classes, constants and ops of ops/clustering_ops.py."""
 
 from braid.tensorflow.python.ops.clustering_ops import (  # noqa: F401
     CLUSTERS_VAR_NAME,
@@ -8,4 +8,9 @@ from braid.tensorflow.python.ops.clustering_ops import (  # noqa: F401
     RANDOM_INIT,
     SQUARED_EUCLIDEAN_DISTANCE,
     KMeans,
+)
+from braid.tensorflow.python.ops.gen_clustering_ops import (  # noqa: F401
+    kmc2_chain_initialization,
+    kmeans_plus_plus_initialization,
+    nearest_neighbors,
 )
