@@ -320,6 +320,15 @@ class ServerTest(unittest.TestCase):
 
 
 class ContribMirroredTest(unittest.TestCase):
+    def test_variables_are_placed_as_others(self):
+        with tf.Graph().as_default():
+            strategy = tf.distribute.OneDeviceStrategy("/device:CPU:0")
+            with strategy.scope():
+                first = tf.Variable(1.0, name="first")
+                with strategy.colocate_vars_with(first):
+                    second = tf.Variable(2.0)
+            self.assertEqual(second.op.colocation_groups(), [b"loc:@first"])
+
     def test_an_iterator_of_contrib_gives_each_replica_a_batch(self):
         devices = ["/device:CPU:0", "/device:CPU:1"]
         for module, expected in ((tf.contrib.distribute, [[0, 1], [2, 3]]), (tf.distribute, [[0], [1]])):

@@ -1,4 +1,5 @@
 # Models of Keras: values are those of TensorFlow's tf.keras (graph mode) for the same weights.
+import json
 import os
 import shutil
 import tempfile
@@ -55,6 +56,16 @@ class Keras(unittest.TestCase):
         self.assertEqual(set(expected), set(got))
         for name, values in expected.items():
             np.testing.assert_allclose(values, got[name], atol=2e-5, err_msg=name)
+
+    def test_settings_of_objects(self):
+        spec = keras.layers.InputSpec(dtype="float32", ndim=3, axes={-1: 4})
+        self.assertEqual(vars(keras.layers.InputSpec.from_config(spec.get_config())), vars(spec))
+        series = keras.preprocessing.sequence.TimeseriesGenerator(np.arange(4), [1, 2, 3, 4], length=2)
+        config = json.loads(series.to_json())["config"]
+        self.assertEqual((config["data"], config["start_index"]), ("[0, 1, 2, 3]", 2))
+        with self.assertRaisesRegex(TypeError, "Targets not JSON"):
+            keras.preprocessing.sequence.TimeseriesGenerator([1, 2], [{1}, {2}], length=1).get_config()
+        self.assertIs(keras.backend.name_scope, tf.name_scope)
 
     def test_a_classifier_learns_as_in_tensorflow(self):
         model = classifier()

@@ -241,6 +241,37 @@ class InsideTest(unittest.TestCase):
             case("test_it").debug()
         self.assertEqual(ran, [(3, False), (4, False)])
 
+    def test_assertions_of_abseil(self):
+        def fails(message, name, *args):
+            with self.assertRaisesRegex(AssertionError, message):
+                getattr(case, name)(*args)
+
+        case = tf.test.TestCase("id")
+        self.addCleanup(case.doCleanups)
+        file = case.create_tempfile("a/b", content="text")
+        self.assertEqual((file.read_text(), file.read_bytes()), ("text", b"text"))
+        with open(file) as opened:
+            self.assertEqual(case.enter_context(opened).read(), "text")
+        case.assertCommandSucceeds("echo $A", ["^12"], env={"A": "12"})
+        case.assertCommandSucceeds(["/bin/sh", "-c", "exit 0"])
+        fails("error code 3", "assertCommandSucceeds", "exit 3")
+        case.assertCommandFails("echo no; exit 3", [b"no"])
+        fails("succeeded", "assertCommandFails", "exit 0", [""])
+        case.assertSameStructure({"a": [1, {2}], "b": True}, {"b": 1, "a": (1, frozenset([2]))})
+        fails(
+            r"a\['a'\]\[1\] is 2 but b\['a'\]\[1\] is 3", "assertSameStructure", {"a": [1, 2]}, {"a": [1, 3]}
+        )
+        fails("a lacks .'c'.", "assertSameStructure", {}, {"c": 1})
+        fails("is a <class 'str'>", "assertSameStructure", ["1"], [1])
+        case.assertJsonEqual('{"a": 1, "b": [2]}', '{"b":[2],"a":1}')
+        case.assertContainsExactSubsequence([0, 1, 2, 3], [1, 2])
+        fails("not an exact", "assertContainsExactSubsequence", [1, 0, 2], [1, 2])
+        case.assertContainsInOrder(["fox", "dog"], "the fox, a dog")
+        fails("'fox' after 'dog'", "assertContainsInOrder", ["dog", "fox"], "the fox, a dog")
+        case.assertTotallyOrdered([1, 1.0], [2], [3])
+        fails("2 is not less than 1", "assertTotallyOrdered", [2], [1])
+        case.assertUrlEqual("http://a/b?x=1&y=2", "http://a/b?y=2&x=1")
+
     def test_monitors_are_hooks_that_know_the_estimator(self):
         monitors = tf.contrib.learn.monitors
         monitor = monitors.ValidationMonitor(input_fn=lambda: None)

@@ -84,6 +84,10 @@ class StrategyV1:
         """A context in which this is the strategy, and variables are its own."""
         return self._scope()
 
+    def colocate_vars_with(self, colocate_with_variable):
+        """The former place of extended.colocate_vars_with."""
+        return self.extended.colocate_vars_with(colocate_with_variable)
+
     @contextlib.contextmanager
     def _scope(self):
         context._stack().append((self, None))

@@ -25,7 +25,7 @@ from braid.tensorflow.python.framework import (
     type_spec,
 )
 from braid.tensorflow.python.util import compat, object_identity
-from braid.tensorflow.python.util.tf_export import tf_export
+from braid.tensorflow.python.util.tf_export import keras_export, tf_export
 
 _VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/>]*$")
 _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/>]*$")
@@ -2278,6 +2278,7 @@ def init_scope():
 
 
 @tf_export(v1=["name_scope"])
+@keras_export("keras.backend.name_scope", v1=["keras.backend.name_scope"])
 class name_scope:
     """A scope of names for a function that makes nodes: `name`, or `default_name` if that is None.
 

@@ -166,10 +166,7 @@ def unique_layer_name(op):
     return unique_object_name(base, zero_based=True)
 
 
-@keras_export("keras.backend.name_scope", v1=["keras.backend.name_scope"])
-def name_scope(name, default_name=None, values=None):
-    """tf.name_scope."""
-    return ops.name_scope(name, default_name, values)
+name_scope = ops.name_scope
 
 
 # Graph, session, learning phase.

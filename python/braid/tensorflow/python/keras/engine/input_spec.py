@@ -30,6 +30,17 @@ class InputSpec:
         parts = [f"{k}={v}" for k, v in vars(self).items() if v not in (None, {})]
         return f"InputSpec({', '.join(parts)})"
 
+    def get_config(self):
+        """The arguments of a specification like this one."""
+        return {
+            name: getattr(self, name) for name in ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes")
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        """The specification whose get_config gave `config`."""
+        return cls(**config)
+
 
 def to_tensor_shape(spec):
     """The TensorShape that an InputSpec describes."""

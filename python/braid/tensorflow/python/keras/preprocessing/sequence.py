@@ -1,5 +1,6 @@
 """Sequences: padding, windows, pairs of words."""
 
+import json
 import random
 
 import numpy as np
@@ -144,6 +145,40 @@ class TimeseriesGenerator(Sequence):
         samples = np.array([self.data[row - self.length : row : self.sampling_rate] for row in rows])
         targets = np.array([self.targets[row] for row in rows])
         return (samples[:, ::-1, ...], targets) if self.reverse else (samples, targets)
+
+    def get_config(self):
+        """The settings, with `data` and `targets` as JSON. TypeError: these cannot be written as JSON.
+
+        As in TensorFlow 1.15 `start_index` is that of the first value after a window.
+        """
+        names = (
+            "length",
+            "sampling_rate",
+            "stride",
+            "start_index",
+            "end_index",
+            "shuffle",
+            "reverse",
+            "batch_size",
+        )
+        config = {
+            "data": _series_as_json("Data", self.data),
+            "targets": _series_as_json("Targets", self.targets),
+        }
+        return {**config, **{name: getattr(self, name) for name in names}}
+
+    def to_json(self, **kwargs):
+        """The name of the class and get_config() as JSON; arguments are json.dumps's."""
+        return json.dumps({"class_name": type(self).__name__, "config": self.get_config()}, **kwargs)
+
+
+def _series_as_json(what, series):
+    if isinstance(series, (np.ndarray, np.generic)):
+        series = series.tolist()
+    try:
+        return json.dumps(series)
+    except TypeError:
+        raise TypeError(f"{what} not JSON Serializable:", series) from None
 
 
 def _remove_long_seq(maxlen, seq, label):
