@@ -7,9 +7,9 @@
 
 // Makes the pool of a device. Its threads start with the first use.
 bd_io_pool *bd_io_pool_new(void);
-// Waits for functions that are running, and for queued helpers of a loop that has ended, which find nothing to
-// do. No function of bd_op_run_io may be queued; holders of references cannot queue any from now on. NULL is
-// accepted.
+// Waits for functions that are running, and for queued helpers of a loop that has ended, which find nothing
+// to do. No function of bd_op_run_io may be queued; holders of references cannot queue any from now on. NULL
+// is accepted.
 void bd_io_pool_free(bd_io_pool *b);
 
 // Takes a reference, for users that outlive a step and may outlive the device; NULL is accepted.

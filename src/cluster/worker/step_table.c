@@ -2,8 +2,8 @@
 //
 // States of a step:
 //   early    a RecvTensor or a pushed tensor arrived before any RunGraph. At most STEPS_EARLY_MAX steps (the
-//            oldest is evicted), with at most EARLY_RECVS_MAX receives, as many pushes, and EARLY_BYTES_MAX of
-//            tensors in all; for a limited time, unless another member of a collective waits for it: each
+//            oldest is evicted), with at most EARLY_RECVS_MAX receives, as many pushes, and EARLY_BYTES_MAX
+//            of tensors in all; for a limited time, unless another member of a collective waits for it: each
 //            member's program begins such a step when it gets there
 //   running  bd_step_table_begin: RunGraphs in progress
 //   done     all RunGraphs have ended; other tasks may still fetch tensors. At most STEPS_DONE_MAX steps (the

@@ -1,7 +1,8 @@
 // The direct exchange: each member sends its whole tensor to each other member, under one key a pair.
 //
-// All members of a broadcast hear from each other, but for the source, that they have begun. Otherwise a leader
-// could end its step before another member asks for the step's id, and that one would wait in the next step.
+// All members of a broadcast hear from each other, but for the source, that they have begun. Otherwise a
+// leader could end its step before another member asks for the step's id, and that one would wait in the next
+// step.
 #include "base/alloc.h"
 #include "ops/control_flow/collective_member.h"
 

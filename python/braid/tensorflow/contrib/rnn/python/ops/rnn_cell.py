@@ -452,7 +452,8 @@ class SRUCell(rnn_cell_impl.LayerRNNCell):
 class PhasedLSTMCell(RNNCell):
     """An LSTM that is open in phases of learned periods (Neil et al. 2016).
 
-    Inputs are (time [batch, 1] of float32 or float64, features). A phase is a time, up to the period at first.
+    Inputs are (time [batch, 1] of float32 or float64, features). A phase is a time, up to the period at
+    first.
     """
 
     def __init__(
