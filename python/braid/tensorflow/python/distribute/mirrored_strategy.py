@@ -115,10 +115,12 @@ class _Iterator:
         """The next elements, structures of PerReplica."""
         devices = self._strategy.extended.worker_devices
         if not self._divides:
-            parts = []
+            parts, before = [], []
             for device in devices:
-                with ops.device(device):
+                with ops.device(device), ops.control_dependencies(before):
                     parts.append(self._iterator.get_next(name))
+                # Replicas take their batches in the order of their numbers.
+                before = nest.flatten(parts[-1], expand_composites=True)
             return values.regroup(parts)
         whole = self._iterator.get_next(name)
         return values._map(
