@@ -381,7 +381,8 @@ static braid_out mean_count(bd_grad_ctx *c, braid_dtype type)
     const braid_shape output = braid_out_shape(braid_output(c->op, 0));
     if (bd_shape_is_known(&input) && bd_shape_is_known(&output)) {
         const int64_t means = bd_shape_count(&output);
-        return bd_b_const_f(g, "Const", type, (double)(bd_shape_count(&input) / (means > 1 ? means : 1)));
+        const int64_t each = bd_shape_count(&input) / (means > 1 ? means : 1);
+        return bd_b_const_f(g, "Const", type, (double)each);
     }
     braid_out input_shape = bd_b_shape(g, "Shape", c->op->inputs[0]);
     braid_out output_shape = bd_b_shape(g, "Shape", braid_output(c->op, 0));
