@@ -79,7 +79,7 @@ SHAPES = re.compile(
 )
 # What TensorFlow 1.15 leaves unset: means and variances that were given, not computed.
 UNSET = re.compile(r"fused_batch_norm\(.*is_training=False")
-# What its kernels do not compute.
+# What TensorFlow's kernels do not compute, those of 2.15 on processors for which it does not take oneDNN.
 REFUSED = "CPU implementations do not yet support dilation rates larger than 1"
 # Errors of TensorFlow where Braid goes on, and of classes that differ.
 ERRORS = {
@@ -187,7 +187,7 @@ def differences(seed, ours, theirs):
         piece = next((p for p in pieces if re.search(rf"\b{name}(, v\d+)* = ", p)), name)
         if described(a, b):
             yield described(a, b), piece, a, b
-        if not same(x, y) and not (is_1 and (UNSET.search(piece) or REFUSED in str(y))):
+        if not same(x, y) and REFUSED not in str(y) and not (is_1 and UNSET.search(piece)):
             yield "value", piece, x, y
     if len(ours["steps"]) != len(theirs["steps"]):
         yield "steps", "", len(ours["steps"]), len(theirs["steps"])
