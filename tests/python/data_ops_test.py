@@ -104,6 +104,17 @@ class TableTest(DataOpsTest):
         with self.assertRaisesRegex(TypeError, "Signature mismatch"):
             table.lookup(tf.constant([1]))
 
+    def test_dense_tables_of_a_shared_name_are_one(self):
+        def table():
+            make = tf.contrib.lookup.MutableDenseHashTable
+            return make(tf.int64, tf.int64, -1, 0, -2, shared_name="shared_dense")
+
+        with tf.Graph().as_default(), tf.Session() as session:
+            first, second = table(), table()
+            five = tf.constant([5], tf.int64)
+            session.run(first.insert(five, five))
+            self.assertEqual(session.run(second.lookup(five)).tolist(), [5])
+
     def test_tables_of_a_shared_name_are_one(self):
         def table(values, shared_name):
             initializer = tf.lookup.KeyValueTensorInitializer(["a"], values, tf.string, tf.int64)

@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from unittest import mock
 
@@ -278,8 +277,6 @@ def run_keras_worker(_):
             model = tf.keras.Sequential(layers)
             model.compile(optimizer, "mse", metrics=["mae", tf.keras.metrics.MeanSquaredError("mse")])
         model.get_weights()  # the workers have their first values
-        if strategy.num_replicas_in_sync > 1:
-            time.sleep(strategy.extended._rank)  # workers need not come together
         fits = dict(epochs=2, verbose=0, shuffle=False)
         history = dict(model.fit(_X[:7], _Y[:7], batch_size=3, validation_data=(_X, _Y), **fits).history)
         data = tf.data.Dataset.from_tensor_slices((_X, _Y, np.arange(8.0))).repeat().batch(5)

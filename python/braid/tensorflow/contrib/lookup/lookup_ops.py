@@ -97,7 +97,7 @@ class MutableDenseHashTable(lookup_ops.DenseHashTable):
         name="MutableDenseHashTable",
         checkpoint=True,
     ):
-        del shared_name  # the node's name is the table's
+        self._given_name = shared_name or ""
         super().__init__(
             key_dtype,
             value_dtype,

@@ -776,6 +776,8 @@ class MutableHashTable(_MutableTable):
 class DenseHashTable(_MutableTable):
     """A table that steps change, in an array: `empty_key` and `deleted_key` are never keys."""
 
+    _given_name = ""  # the shared_name of the node, which tf.contrib.lookup takes
+
     def __init__(
         self,
         key_dtype,
@@ -804,7 +806,8 @@ class DenseHashTable(_MutableTable):
         return gen_lookup_ops.mutable_dense_hash_table_v2(
             empty_key=self._empty_key,
             deleted_key=self._deleted_key,
-            use_node_name_sharing=self._checkpoint,
+            shared_name=self._given_name,
+            use_node_name_sharing=self._checkpoint and not self._given_name,
             value_dtype=self._value_dtype,
             value_shape=self._value_shape,
             initial_num_buckets=self._initial_num_buckets,

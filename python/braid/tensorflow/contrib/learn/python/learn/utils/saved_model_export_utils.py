@@ -8,6 +8,8 @@ from braid.tensorflow.contrib.learn.python.learn import export_strategy
 from braid.tensorflow.contrib.learn.python.learn.estimators import constants
 from braid.tensorflow.contrib.learn.python.learn.utils import gc
 from braid.tensorflow.contrib.learn.python.learn.utils import input_fn_utils
+from braid.tensorflow.python.estimator.export.export import get_temp_export_dir  # noqa: F401
+from braid.tensorflow.python.estimator.export.export import get_timestamped_export_dir  # noqa: F401
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.platform import gfile
@@ -20,7 +22,6 @@ from braid.tensorflow.python.util import compat
 
 DEFAULT_INPUT_ALTERNATIVE_KEY = "default_input_alternative"
 FEATURES_INPUT_ALTERNATIVE_KEY = "features_input_alternative"
-MAX_DIRECTORY_CREATION_ATTEMPTS = 10
 _DEFAULT_OUTPUT = "default_output_alternative"  # the name of the head where the model names none
 
 
@@ -106,29 +107,6 @@ def build_all_signature_defs(input_alternatives, output_alternatives, actual_def
         default_inputs, outputs, problem_type
     )
     return signatures
-
-
-def get_timestamped_export_dir(export_dir_base):
-    """A path below the directory that is called by the time and does not exist."""
-    for attempt in range(1, MAX_DIRECTORY_CREATION_ATTEMPTS + 1):
-        path = os.path.join(compat.as_bytes(export_dir_base), compat.as_bytes(str(int(time.time()))))
-        if not gfile.Exists(path):
-            return path
-        time.sleep(1)
-        logging.warning(
-            "Export directory %s already exists; retrying (attempt %d/%d)",
-            path, attempt, MAX_DIRECTORY_CREATION_ATTEMPTS,
-        )  # fmt: skip
-    raise RuntimeError(
-        "Failed to obtain a unique export directory name after "
-        f"{MAX_DIRECTORY_CREATION_ATTEMPTS} attempts."
-    )
-
-
-def get_temp_export_dir(timestamped_export_dir):
-    """The path with "temp-" before its last name."""
-    directory, name = os.path.split(timestamped_export_dir)
-    return os.path.join(compat.as_bytes(directory), b"temp-" + compat.as_bytes(name))
 
 
 def _export_version_parser(path):
