@@ -24,6 +24,7 @@ enum {
 };
 // A tensor that is longer is read on the pool, so that the transport's thread goes on.
 #define READ_HERE_MAX ((size_t)4 << 20)
+#define PART_BYTES ((size_t)8 << 20) // that a thread reads at a time
 
 // A call in progress.
 typedef struct slot {
@@ -42,7 +43,11 @@ typedef struct fetch {
     braid_tensor tensor;
     bool has_memory;
     Braid__TensorMemory memory;
-    int mpi_rank; // of the sender; -1: none
+    size_t parts;            // of the memory, which several threads read
+    atomic_size_t next_part; // to be read
+    atomic_int readers;      // that have not ended
+    atomic_bool cannot_read; // one of the parts
+    int mpi_rank;            // of the sender; -1: none
     uint64_t mpi_id;
     bd_cancellation *mpi_call; // of SendByMpi; a reference; NULL
     slot slots[WINDOW_MAX];
@@ -302,11 +307,11 @@ static void release(const fetch *f)
     bd_rpc_start_proto(&options, &request.base, released, NULL);
 }
 
-static void read_memory(void *arg)
+// All parts were read, or not all can be.
+static void end_reading(fetch *f)
 {
-    fetch *f = arg;
     bd_rpc_count *calls = f->peer->calls;
-    if (bd_cross_memory_read(f->peer->memory, &f->memory, f->id, f->tensor.data, f->bytes, f->cancellation)) {
+    if (!f->cannot_read && bd_cross_memory_is_held(f->peer->memory, &f->memory, f->id)) {
         atomic_fetch_add_explicit(&f->peer->traffic->memory_bytes, f->bytes, memory_order_relaxed);
         release(f);
         end(f);
@@ -316,12 +321,35 @@ static void read_memory(void *arg)
     bd_rpc_count_change(calls, -1);
 }
 
+static bool read_part(fetch *f, size_t part)
+{
+    const size_t at = part * PART_BYTES, left = f->bytes - at;
+    if (f->cannot_read || (f->cancellation && bd_cancellation_is_cancelled(f->cancellation))) return false;
+    return bd_cross_memory_read(f->peer->memory, &f->memory, at, (char *)f->tensor.data + at,
+                                left < PART_BYTES ? left : PART_BYTES);
+}
+
+// One of the readers, which take part by part; the last one to end ends the reading.
+static void read_memory(void *arg)
+{
+    fetch *f = arg;
+    size_t part;
+    while ((part = atomic_fetch_add(&f->next_part, 1)) < f->parts)
+        if (!read_part(f, part)) f->cannot_read = true;
+    if (atomic_fetch_sub(&f->readers, 1) == 1) end_reading(f);
+}
+
 static void start_reading(fetch *f)
 {
+    const bool is_long = f->bytes > READ_HERE_MAX && f->peer->copies;
+    bd_thread_pool *pool = f->peer->copies;
+    f->parts = (f->bytes + PART_BYTES - 1) / PART_BYTES;
+    // More than one reader pays from two parts on.
+    const int readers = is_long ? (int)bd_min(f->parts, (size_t)bd_thread_pool_threads(pool)) : 1;
+    f->readers = readers;
     bd_rpc_count_change(f->peer->calls, +1);
-    if (f->bytes <= READ_HERE_MAX || !f->peer->copies ||
-        !bd_thread_pool_submit(f->peer->copies, read_memory, f))
-        read_memory(f);
+    for (int i = 0; i < readers; i++) // the last one may free the fetch
+        if (!is_long || !bd_thread_pool_submit(pool, read_memory, f)) read_memory(f);
 }
 
 void bd_fetch_chunks(const bd_peer *peer, bd_wire_reader *chunks, bd_wire_reader *first,

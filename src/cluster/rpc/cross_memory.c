@@ -21,8 +21,6 @@
 #define KEY_BYTES 16
 #define KEY_AT (HOST_BYTES + PID_BYTES)
 _Static_assert(KEY_AT + KEY_BYTES == BD_CROSS_MEMORY_OFFER_BYTES, "an offer");
-// Between two looks at the token.
-#define PIECE_BYTES ((size_t)8 << 20)
 #define PIECES_MAX 2
 
 struct bd_cross_memory {
@@ -138,26 +136,20 @@ static bool read_data(bd_cross_memory *m, const Braid__TensorMemory *from, uint6
     return memcmp(key, m->key, sizeof key) == 0; // another one: from before this task was started again
 }
 
-// After the content has been read.
-static bool is_still_held(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id)
+bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, size_t at, void *to,
+                          size_t bytes)
+{
+    if (!m || from->pid == 0 || from->pid > INT32_MAX || m->host == 0) return false;
+    if ((pid_t)from->pid == m->process) return false; // this process has the key itself
+    return read_data(m, from, from->data_at + at, to, bytes);
+}
+
+bool bd_cross_memory_is_held(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id)
 {
     uint64_t now = 0;
     const piece shown = {&now, from->id_at, sizeof now};
     bd_fence();
     return read_pieces(m, from, &shown, 1) && now == id;
-}
-
-bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
-                          size_t bytes, const bd_cancellation *cancellation)
-{
-    if (!m || from->pid == 0 || from->pid > INT32_MAX || m->host == 0) return false;
-    if ((pid_t)from->pid == m->process) return false; // this process has the key itself
-    for (size_t done = 0; done < bytes; done += PIECE_BYTES) {
-        if (cancellation && bd_cancellation_is_cancelled(cancellation)) return false;
-        const size_t left = bytes - done, len = left < PIECE_BYTES ? left : PIECE_BYTES;
-        if (!read_data(m, from, from->data_at + done, (char *)to + done, len)) return false;
-    }
-    return is_still_held(m, from, id);
 }
 
 // ---- The sender's side ----

@@ -30,10 +30,13 @@ void bd_cross_memory_free(bd_cross_memory *m); // NULL is accepted
 
 // Writes the offer. Returns its length; 0 when the memory of this peer cannot be read.
 size_t bd_cross_memory_offer(const bd_cross_memory *m, uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES]);
-// Reads `bytes` bytes of the stored tensor `id` to `to`. False: they could not be read, or the token
-// (NULL: none) was cancelled; `to` holds anything.
-bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id, void *to,
-                          size_t bytes, const bd_cancellation *cancellation);
+// Reads `bytes` bytes of a stored tensor, from the byte `at` on, to `to`. False: they could not be read, and
+// `to` holds anything. Several threads may read parts of a tensor. What they have read is the tensor if it is
+// held after that.
+bool bd_cross_memory_read(bd_cross_memory *m, const Braid__TensorMemory *from, size_t at, void *to,
+                          size_t bytes);
+// Whether the sender still has the tensor `id` there.
+bool bd_cross_memory_is_held(bd_cross_memory *m, const Braid__TensorMemory *from, uint64_t id);
 
 // The peer's last offer; a length of 0, another host or this process: it has none.
 void bd_cross_memory_accept(bd_cross_memory *m, const uint8_t *offer, size_t len);

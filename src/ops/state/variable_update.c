@@ -132,27 +132,51 @@ static void fail_uninitialized(bd_op_ctx *c)
 }
 
 #define PIECE_BYTES 8192 // stays in the first cache
+#define SHARE_PIECES 32  // at least, for each thread
 
-// Updates `from` to other memory, piece by piece: the content is read once and written once.
-static void update_to(char *to, const char *from, const braid_tensor *delta, bd_update_fn update)
+typedef struct update_run {
+    char *to;
+    const char *from; // `to` itself: in place
+    const char *delta;
+    int64_t bytes, size; // of all, of an element
+    bd_update_fn update;
+} update_run;
+
+// Updates to other memory, piece by piece: the content is read once and written once.
+static void update_to(const update_run *r, int64_t from, int64_t to)
 {
     _Alignas(BD_ALIGNMENT) char piece[PIECE_BYTES];
-    const size_t size = braid_dtype_size(delta->dtype), bytes = bd_tensor_bytes(delta);
-    for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
-        const size_t len = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
-        memcpy(piece, from + at, len);
-        update(piece, (const char *)delta->data + at, (int64_t)(len / size));
-        bd_stream_copy(to + at, piece, len);
+    for (int64_t at = from; at < to; at += PIECE_BYTES) {
+        const int64_t len = bd_min(to - at, PIECE_BYTES);
+        memcpy(piece, r->from + at, (size_t)len);
+        r->update(piece, r->delta + at, len / r->size);
+        bd_stream_copy(r->to + at, piece, (size_t)len);
     }
     bd_stream_copy_end();
 }
 
-static void update_change(const bd_variable_change *change, const braid_tensor *delta, bd_update_fn update)
+// Pieces from..to-1.
+static void update_pieces(void *arg, int64_t from, int64_t to)
 {
-    if (change->value.data == change->before.data)
-        update(change->value.data, delta->data, bd_tensor_count(delta));
+    const update_run *r = arg;
+    from *= PIECE_BYTES;
+    to = bd_min(to * PIECE_BYTES, r->bytes);
+    if (r->to == r->from)
+        r->update(r->to + from, r->delta + from, (to - from) / r->size);
     else
-        update_to(change->value.data, change->before.data, delta, update);
+        update_to(r, from, to);
+}
+
+static void update_change(bd_op_ctx *c, const bd_variable_change *change, const braid_tensor *delta,
+                          bd_update_fn update)
+{
+    update_run r = {.to = change->value.data,
+                    .from = change->before.data,
+                    .delta = delta->data,
+                    .bytes = (int64_t)bd_tensor_bytes(delta),
+                    .size = (int64_t)braid_dtype_size(delta->dtype),
+                    .update = update};
+    bd_parallel_for(c, (r.bytes + PIECE_BYTES - 1) / PIECE_BYTES, SHARE_PIECES, update_pieces, &r);
 }
 
 bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta, bd_update_fn update,
@@ -167,7 +191,7 @@ bool bd_variable_update(bd_op_ctx *c, bd_variable *v, const braid_tensor *delta,
         fail_uninitialized(c);
     else
         ok = check_update(c, v->is_reference, &change.value, delta);
-    if (ok) update_change(&change, delta, update);
+    if (ok) update_change(c, &change, delta, update);
     bd_variable_end_change(&change, ok);
     return ok;
 }
