@@ -1,6 +1,8 @@
 """Parts of tf.contrib whose values TensorFlow 1.15 has given: optimizers, cells, metrics; and pruning."""
 
+import itertools
 import math
+import tempfile
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
@@ -338,6 +340,61 @@ class ValuesTest(unittest.TestCase):
             session.run(checked, {x: np.ones([2, 2])})
             with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "Wrong shape"):
                 session.run(checked, {x: [2.0, 2.0]})
+
+    def test_networks_of_cudnn_are_those_of_their_compatible_cells(self):
+        cudnn, x = tf.contrib.cudnn_rnn, np.random.RandomState(0).randn(5, 3, 4).astype("f")
+        lengths = np.array([5, 2, 4], "i")
+        cells = {
+            "CudnnLSTM": lambda: cudnn.CudnnCompatibleLSTMCell(6),
+            "CudnnGRU": lambda: cudnn.CudnnCompatibleGRUCell(6),
+            "CudnnRNNTanh": lambda: rnn.BasicRNNCell(6),
+            "CudnnRNNRelu": lambda: rnn.BasicRNNCell(6, activation=tf.nn.relu),
+        }
+        for (name, cell), bidirectional in itertools.product(cells.items(), (False, True)):
+            direction = "bidirectional" if bidirectional else "unidirectional"
+            with self.subTest(name, direction=direction), tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/model"
+                with tf.Graph().as_default(), tf.Session() as session:
+                    tf.set_random_seed(1)
+                    bias = tf.random_normal_initializer()
+                    layer = getattr(cudnn, name)(2, 6, direction=direction, bias_initializer=bias)
+                    layer.build([None, None, 4])
+                    value = tf.constant(x)
+                    made = [layer(value), layer(value, sequence_lengths=lengths)]
+                    made = [(outputs, states[0]) for outputs, states in made]
+                    turned, _ = layer(tf.transpose(value, [1, 0, 2]), time_major=False)
+                    rate = tf.train.RMSPropOptimizer(0.01)
+                    train = rate.minimize(tf.reduce_sum(tf.square(made[1][0])))
+                    session.run(tf.global_variables_initializer())
+                    session.run(train)
+                    saver = tf.train.Saver()
+                    saver.save(session, path)
+                    expected = session.run(made)
+                    np.testing.assert_allclose(
+                        session.run(turned).transpose(1, 0, 2), expected[0][0], atol=1e-6
+                    )
+                    session.run(layer.kernel.initializer)
+                    saver.restore(session, path)
+                    for before, after in zip(expected, session.run(made)):
+                        np.testing.assert_allclose(before[0], after[0], atol=1e-5)
+                with tf.Graph().as_default(), tf.Session() as session:
+                    for of_cudnn, sizes in zip(expected, (None, lengths)):
+                        with tf.variable_scope(tf.get_variable_scope(), reuse=sizes is not None):
+                            arguments = {"dtype": tf.float32, "sequence_length": sizes, "time_major": True}
+                            if bidirectional:
+                                pairs = [cell(), cell()], [cell(), cell()]
+                                outputs, fw, bw = rnn.stack_bidirectional_dynamic_rnn(
+                                    *pairs, tf.constant(x), **arguments
+                                )
+                                states = [s for pair in zip(fw, bw) for s in pair]
+                            else:
+                                stack = rnn.MultiRNNCell([cell(), cell()])
+                                outputs, states = tf.nn.dynamic_rnn(stack, tf.constant(x), **arguments)
+                        if sizes is None:
+                            tf.train.Saver().restore(session, path)
+                        h = tf.stack([getattr(s, "h", s) for s in states])
+                        for ours, theirs in zip(of_cudnn, session.run((outputs, h))):
+                            np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 class TrainingTest(unittest.TestCase):

@@ -1,12 +1,20 @@
-"""tf.contrib.cudnn_rnn: the cells that read what cuDNN's networks have learned."""
+"""tf.contrib.cudnn_rnn: cuDNN's networks, computed on any device, and cells that read what they have learned."""
 
-from braid.tensorflow.contrib.cudnn_rnn.python.ops import *  # noqa: F401,F403
-
-
-def __getattr__(name):
-    if name.startswith("Cudnn"):
-        raise AttributeError(
-            f"tf.contrib.cudnn_rnn.{name} is not in Braid, which does not call cuDNN's networks: use "
-            "tf.nn.dynamic_rnn with a cell of tf.nn.rnn_cell"
-        )
-    raise AttributeError(name)
+from braid.tensorflow.contrib.cudnn_rnn.python.layers.cudnn_rnn import (  # noqa: F401
+    CudnnGRU,
+    CudnnLSTM,
+    CudnnRNNRelu,
+    CudnnRNNTanh,
+)
+from braid.tensorflow.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops import (  # noqa: F401
+    CudnnCompatibleGRUCell,
+    CudnnCompatibleLSTMCell,
+    CudnnGRUSaveable,
+    CudnnLSTMSaveable,
+    CudnnParamsFormatConverterGRU,
+    CudnnParamsFormatConverterLSTM,
+    CudnnParamsFormatConverterRelu,
+    CudnnParamsFormatConverterTanh,
+    CudnnRNNReluSaveable,
+    CudnnRNNTanhSaveable,
+)

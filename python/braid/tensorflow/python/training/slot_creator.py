@@ -63,8 +63,17 @@ def create_slot(primary, val, name, colocate_with_primary=True):
 
 
 def create_slot_with_initializer(primary, initializer, shape, dtype, name, colocate_with_primary=True):
-    """A slot of this shape and dtype that begins with what `initializer` makes."""
-    return _slot(primary, name, colocate_with_primary, initializer, shape.is_fully_defined(), shape, dtype)
+    """A slot of this shape and dtype that begins with what `initializer` makes, or with this tensor."""
+    known = shape.is_fully_defined()
+    return _slot(
+        primary,
+        name,
+        colocate_with_primary,
+        initializer,
+        known,
+        shape if callable(initializer) else None,
+        dtype,
+    )
 
 
 def create_zeros_slot(primary, name, dtype=None, colocate_with_primary=True):
