@@ -4,6 +4,7 @@ import collections
 import functools
 import gc
 import logging
+import os
 import pickle
 import unittest
 
@@ -11,6 +12,7 @@ import support  # noqa: F401, before the others: where the package is
 import braid.as_tensorflow
 import braid.tensorflow as tf
 
+from braid.absl.testing import absltest
 from braid.distutils import version
 from braid.tensorflow.core.framework import graph_pb2, op_def_pb2, summary_pb2, types_pb2
 from braid.tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
@@ -250,6 +252,12 @@ class InsideTest(unittest.TestCase):
         self.addCleanup(case.doCleanups)
         file = case.create_tempfile("a/b", content="text")
         self.assertEqual((file.read_text(), file.read_bytes()), ("text", b"text"))
+        case.create_tempfile("d/old", content=b"x")
+        directory = case.create_tempdir("d")
+        self.assertEqual(os.listdir(directory), [])
+        kept = case.create_tempfile(cleanup=absltest.TempFileCleanup.OFF)
+        self.addCleanup(os.remove, kept)
+        self.assertEqual(directory.create_file("e/f", "in").read_text(), "in")
         with open(file) as opened:
             self.assertEqual(case.enter_context(opened).read(), "text")
         case.assertCommandSucceeds("echo $A", ["^12"], env={"A": "12"})

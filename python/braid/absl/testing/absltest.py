@@ -1,6 +1,7 @@
 """unittest with Abseil's additions."""
 
 import collections.abc
+import enum
 import json
 import os
 import re
@@ -15,25 +16,59 @@ from urllib import parse
 from braid.absl import app
 
 
+class TempFileCleanup(enum.Enum):
+    """When files of a test are removed: after each test, after those that succeed, or not at all."""
+
+    ALWAYS = "always"
+    SUCCESS = "success"
+    OFF = "never"
+
+
 class TestCase(unittest.TestCase):
     """A TestCase with assertions for containers and sequences."""
 
     maxDiff = None
+    tempfile_cleanup = TempFileCleanup.ALWAYS  # of files whose makers do not say
 
-    def create_tempdir(self, name=None):
-        """A new directory below that of this test, as an object with full_path."""
-        return _TempPath(_below_test(self, name))
+    def create_tempdir(self, name=None, cleanup=None):
+        """A new, empty directory below that of this test, as an object with full_path."""
+        path = self._new_path(name, cleanup)
+        os.makedirs(path)
+        return _TempDir(path)
 
-    def create_tempfile(self, file_path=None, content=None, mode="w", encoding="utf8", errors="strict"):
-        """A new file below a directory of this test, with this text or these bytes, as an object of its path."""
-        path = os.path.join(_below_test(self, None), file_path or "file")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        made = _TempPath(path)
-        if isinstance(content, str):
-            made.write_text(content, mode, encoding, errors)
-        else:
-            made.write_bytes(content or b"")
+    def create_tempfile(
+        self, file_path=None, content=None, mode="w", encoding="utf8", errors="strict", cleanup=None
+    ):
+        """A new file below the directory of this test, with this text or these bytes, as an object of its
+        path.
+        """
+        made = _TempFile(self._new_path(file_path, cleanup))
+        made._make(content, mode, encoding, errors)
         return made
+
+    def _new_path(self, name, cleanup):
+        """A path below the directory of this test where nothing is: what the first part of the name has there
+        is removed.
+        """
+        parts = [re.sub(r"[^\w.-]", "_", part) for part in self.id().rsplit(".", 2)[-2:]]
+        directory = os.path.join(get_default_test_tmpdir(), *parts)
+        os.makedirs(directory, exist_ok=True)
+        if name is None:
+            name = os.path.basename(tempfile.mkdtemp(dir=directory))
+        top = os.path.join(directory, os.path.normpath(name).split(os.sep)[0])
+        _remove(top)
+        cleanup = self.tempfile_cleanup if cleanup is None else cleanup
+        if cleanup is not TempFileCleanup.OFF:
+            self.addCleanup(self._clean_up, top, cleanup)
+        return os.path.join(directory, name)
+
+    def _clean_up(self, path, cleanup):
+        if cleanup is TempFileCleanup.ALWAYS or self._has_succeeded():
+            _remove(path)
+
+    def _has_succeeded(self):
+        outcome = getattr(self, "_outcome", None)
+        return outcome is None or outcome.success
 
     def enter_context(self, manager):
         """Enters the context until the end of the test; what it gives."""
@@ -267,6 +302,32 @@ class _TempPath:
     def __fspath__(self):
         return self.full_path
 
+
+class _TempDir(_TempPath):
+    def mkdir(self, dir_path=None):
+        """A directory in this one."""
+        path = os.path.join(self.full_path, dir_path) if dir_path else tempfile.mkdtemp(dir=self.full_path)
+        os.makedirs(path, exist_ok=True)
+        return _TempDir(path)
+
+    def create_file(self, file_path=None, content=None, mode="w", encoding="utf8", errors="strict"):
+        """A new file in this directory."""
+        if file_path is None:
+            opened, file_path = tempfile.mkstemp(dir=self.full_path)
+            os.close(opened)
+        made = _TempFile(os.path.join(self.full_path, file_path))
+        made._make(content, mode, encoding, errors)
+        return made
+
+
+class _TempFile(_TempPath):
+    def _make(self, content, mode, encoding, errors):
+        os.makedirs(os.path.dirname(self.full_path), exist_ok=True)
+        if isinstance(content, str):
+            self.write_text(content, mode, encoding, errors)
+        else:
+            self.write_bytes(content or b"")
+
     def read_text(self, encoding="utf8", errors="strict"):
         with self.open_text("r", encoding, errors) as file:
             return file.read()
@@ -290,14 +351,12 @@ class _TempPath:
         return open(self.full_path, mode)
 
 
-def _below_test(test, name):
-    directory = tempfile.mkdtemp(prefix=test.id().rpartition(".")[2])
-    test.addCleanup(shutil.rmtree, directory, True)
-    if name is None:
-        return directory
-    path = os.path.join(directory, name)
-    os.makedirs(path, exist_ok=True)
-    return path
+def _remove(path):
+    """Removes a file, or a directory with what is in it, if it is there."""
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    elif os.path.lexists(path):
+        os.remove(path)
 
 
 def get_default_test_tmpdir():
