@@ -55,6 +55,16 @@ class GFileTest(FilesTest):
             sorted(tf.gfile.ListDirectory(self.path("a"))), [".hidden", "b", "one.txt", "two.txt"]
         )
         self.assertEqual(tf.gfile.Glob(self.path("*", "t*.txt")), [self.path("a", "two.txt")])
+        self.assertEqual(tf.gfile.Glob(self.path("a", "[!tb.]??\\.txt")), [self.path("a", "one.txt")])
+        self.assertRaises(tf.errors.NotFoundError, tf.gfile.Glob, self.path("none", "*"))
+        self.assertRaises(tf.errors.FailedPreconditionError, tf.gfile.Glob, self.path("a", "one.txt", "*"))
+        self.assertEqual(tf.gfile.Glob(self.path("a", "*", "x")), [])
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.path("a"))
+        self.assertEqual(tf.gfile.Glob("o*.txt"), ["./one.txt"])
+        self.assertEqual(tf.gfile.Glob("../a/one.txt"), ["../a/one.txt"])
+        os.chdir(here)
         self.assertEqual(
             [d for d, _, _ in tf.gfile.Walk(self.path("a"))], [self.path("a"), self.path("a", "b")]
         )

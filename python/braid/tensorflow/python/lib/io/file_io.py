@@ -5,7 +5,6 @@ Paths are those of the system, or file://PATH. Other schemes (gs://, hdfs://) ra
 
 import binascii
 import errno
-import fnmatch
 import os
 import re
 import shutil
@@ -254,31 +253,64 @@ def has_atomic_move(path):
     return True
 
 
-def _matching(directory, parts):
-    """The paths below a directory ("" is here) that match the parts of a pattern."""
-    if not parts:
-        return [directory] if os.path.lexists(directory) else []
-    part, rest = parts[0], parts[1:]
-    if not any(c in part for c in "*?["):
-        return _matching(os.path.join(directory, part), rest)
+def _part_matcher(part):
+    """Whether a name matches one part of a pattern: with a backslash, a special character is meant itself."""
+    regex, i = "", 0
+    while i < len(part):
+        character = part[i]
+        end = part.find("]", i + 2 + (part[i + 1 : i + 2] in ("!", "^"))) if character == "[" else -1
+        if end > 0:
+            inner = part[i + 1 : end]
+            negated = inner[0] in "!^"
+            inner = inner[negated:].replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^")
+            regex += f"[{'^' if negated else ''}{inner}]"
+            i = end
+        elif character == "\\" and i + 1 < len(part):
+            i += 1
+            regex += re.escape(part[i])
+        else:
+            regex += {"*": ".*", "?": "."}.get(character, re.escape(character))
+        i += 1
+    return re.compile(regex, re.DOTALL).fullmatch
+
+
+def _matching(directory, names, parts):
+    """The paths below a directory, which has some names, that match the parts of a pattern."""
+    matches = _part_matcher(parts[0])
+    found = [os.path.join(directory, name) for name in names if matches(name)]
+    if len(parts) == 1:
+        return found
+    paths = []
+    for path in found:
+        try:
+            paths += _matching(path, sorted(os.listdir(path)), parts[1:])
+        except OSError:
+            pass  # no directory, or one that may not be read
+    return paths
+
+
+def _glob(pattern):
+    """The paths that match a pattern. NotFoundError, FailedPreconditionError: the directory that it names
+    before its first special character is not there, or is a file.
+    """
+    start = re.match(r"[^*?\[\\]*/|", pattern)[0]
+    directory = start.rstrip("/") or start[:1] or "."
     try:
-        names = sorted(os.listdir(directory or "."))
-    except OSError:
+        names = sorted(_call(os.listdir, directory))
+    except errors.PermissionDeniedError:
         return []
-    names = [name for name in names if fnmatch.fnmatchcase(name, part)]
-    return [path for name in names for path in _matching(os.path.join(directory, name), rest)]
+    return _matching(start or "./", names, pattern[len(start) :].split("/"))
 
 
 @tf_export("io.gfile.glob")
 def get_matching_files_v2(pattern):
-    """The paths that match a pattern with *, ? and [...], or one of several patterns, in order."""
+    """The paths that match a pattern with *, ? and [...], or one of several patterns, in order.
+
+    Those in the current directory begin with "./". NotFoundError: the directory that the pattern names before
+    its first special character is not there.
+    """
     patterns = [pattern] if isinstance(pattern, (str, bytes)) or hasattr(pattern, "__fspath__") else pattern
-    found = []
-    for one in patterns:
-        path = _local(one)
-        start = "/" if path.startswith("/") else ""
-        found += _matching(start, [part for part in path.split("/") if part])
-    return found
+    return [path for one in patterns for path in _glob(_local(one))]
 
 
 @tf_export(v1=["gfile.Glob"])
