@@ -1,6 +1,10 @@
 """tf.train.Checkpoint: keys of values, objects that come late, slots, names, and which checkpoints stay."""
 
+import collections
+import copy
+import json
 import os
+import pickle
 import tempfile
 import unittest
 
@@ -241,6 +245,68 @@ class CheckpointTest(Directory):
         self.assertEqual(self.keys(path), ["root/a", "root/list/0", "root/mapping/x"])
         del root.a
         self.assertEqual(len(tf.contrib.checkpoint.list_objects(root)), 5)
+
+    def test_lists_and_dictionaries_in_attributes_share_what_they_hold(self):
+        root = tf.contrib.checkpoint.Checkpointable()
+        given, entries = [tf.Variable(0.0)], collections.OrderedDict(b=[1], a={"x": 2})
+        root.list, root.entries = given, entries
+        root.list.append([tf.Variable(1.0)])
+        self.assertIs(given[1], root.list[1])
+        self.assertEqual(type(root.list).__name__, "ListWrapper")
+        self.assertIsInstance(root.list, list)
+        self.assertIsInstance(root.entries, collections.OrderedDict)
+        self.assertIsInstance(root.entries["a"], dict)
+        self.assertEqual(json.dumps(root.entries), '{"b": [1], "a": {"x": 2}}')
+        self.assertEqual(np.array(root.entries["b"]).tolist(), [1])  # C takes the elements of a list itself
+        self.assertEqual({**root.entries}, entries)
+        self.assertEqual(pickle.loads(pickle.dumps(root.entries)), entries)
+        tf.nest.assert_same_structure(root.entries, {"a": {"x": 0}, "b": [0]})
+        for change in (
+            lambda values: values.insert(0, 3),
+            lambda values: values.pop(),
+            lambda values: values.reverse(),
+            lambda values: values.__setitem__(0, 3),
+        ):
+            copied = copy.copy(root.list)
+            self.assertEqual(len(copied._checkpoint_dependencies), 2)
+            change(copied)
+            with self.assertRaisesRegex(ValueError, "A list element was replaced"):
+                copied._checkpoint_dependencies
+        given.append(3)
+        with self.assertRaisesRegex(ValueError, "list was modified outside"):
+            tf.contrib.checkpoint.list_objects(root)
+        del root.list
+        entries["c"] = 3
+        with self.assertRaisesRegex(ValueError, "dictionary was modified outside"):
+            tf.contrib.checkpoint.list_objects(root)
+        root.entries = {3: root}
+        with self.assertRaisesRegex(ValueError, "non-string key"):
+            tf.contrib.checkpoint.list_objects(root)
+
+    def test_lists_of_layers_in_attributes_of_models(self):
+        class Stack(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.parts = [tf.keras.layers.Dense(2), [tf.keras.layers.Dense(1)]]
+                self.loose = {"scale": [tf.Variable(2.0)]}
+
+            def call(self, x):
+                return self.parts[1][0](self.parts[0](x)) * self.loose["scale"][0]
+
+        model = Stack()
+        model(tf.ones((1, 3)))
+        model.old = [tf.layers.Dense(1)]
+        self.assertTrue(model.old[0]._use_resource_variables)
+        self.assertIs(type(tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(1)])._cells), list)
+        del model.old
+        self.assertEqual(len(model.parts.weights), 4)
+        self.assertEqual(model.loose.trainable_weights, model.loose["scale"])
+        model.save_weights(self.prefix)
+        self.assertIn("parts/1/0/kernel", self.keys(self.prefix))
+        self.assertIn("loose/scale/0", self.keys(self.prefix))
+        model.parts.reverse()
+        with self.assertRaisesRegex(ValueError, "A list element was replaced"):
+            model.save_weights(self.prefix)
 
 
 class ManagerTest(Directory):

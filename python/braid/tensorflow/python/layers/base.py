@@ -272,6 +272,9 @@ class Layer(base_layer.Layer):
             object.__setattr__(result, key, copied)
         return result
 
+    def _is_wrapped(self, name):
+        return False  # attributes of these layers stay what they are
+
     def __setattr__(self, name, value):
         if name in ("_scope", "_current_scope", "_graph"):
             object.__setattr__(self, name, value)

@@ -119,6 +119,6 @@ def _objects(snapshot):
 
 def _identifier(obj):
     """What a reader makes an object by."""
-    if data_structures.is_container(obj):
+    if isinstance(obj, (list, tuple, dict)):
         return "trackable_dict_wrapper" if isinstance(obj, dict) else "trackable_list_wrapper"
     return "optimizer" if isinstance(obj, optimizer_v2.OptimizerV2) else "_generic_user_object"

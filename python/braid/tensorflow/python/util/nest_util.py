@@ -167,7 +167,7 @@ def _same_type(kind, a, b):
     other = CompositeKinds()[type(b)]
     if kind == NAMEDTUPLE and other == NAMEDTUPLE:
         return same_namedtuples(a, b)
-    if kind == MAPPING and other == MAPPING:
+    if kind == MAPPING and other == MAPPING or isinstance(a, list) and isinstance(b, list):
         return True
     if kind in (COMPOSITE, SPEC) and other in (COMPOSITE, SPEC):
         specs = [x._type_spec if k == COMPOSITE else x for k, x in ((kind, a), (other, b))]

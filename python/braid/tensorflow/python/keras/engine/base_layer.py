@@ -777,11 +777,19 @@ class Layer(module.Module):
 
     def __setattr__(self, name, value):
         no_dependency = isinstance(value, data_structures.NoDependency)
-        value = value.value if no_dependency else value
+        is_tracked = (
+            not name.startswith("_keras")
+            and name not in _UNTRACKED
+            and "_track" in self.__dict__
+            and self.__dict__.get("_self_setattr_tracking", True)
+        )
+        if no_dependency:
+            value = value.value
+        elif is_tracked and self._is_wrapped(name):
+            value = data_structures._wrap_or_unwrap(value)
+            data_structures._use_resource_variables(value)
         object.__setattr__(self, name, value)
-        if name.startswith("_keras") or name in _UNTRACKED or "_track" not in self.__dict__:
-            return
-        if not self.__dict__.get("_self_setattr_tracking", True):
+        if not is_tracked:
             return
         self._forget(name)
         if not _may_hold_layers(value) and not _is_variable(value):
@@ -794,9 +802,15 @@ class Layer(module.Module):
         if _is_variable(value) and "_trainable_weights" in self.__dict__:
             if not _has(self._trainable_weights + self._non_trainable_weights, value):
                 self._track_weight(value, bool(getattr(value, "trainable", True)))
-                from braid.tensorflow.python.keras import backend
+                _initialize_by_keras([value])
+        elif _is_container(value) and name not in _INTERNAL:
+            _initialize_by_keras(_variables_in(value))
 
-                backend.track_variable(value)
+    def _is_wrapped(self, name):
+        """Whether a list or a dictionary is wrapped when it becomes this attribute, and a layer of tf.layers
+        is given resource variables: not where Keras keeps them itself.
+        """
+        return name not in _INTERNAL and not isinstance(getattr(type(self), name, None), property)
 
     def __delattr__(self, name):
         object.__delattr__(self, name)
@@ -841,12 +855,10 @@ class Layer(module.Module):
         """The variables in lists and dictionaries that attributes hold, and of templates (tf.make_template).
         Keras' session initializes them.
         """
-        from braid.tensorflow.python.keras import backend
-
         for name, value in self.__dict__.get("_track", ()):
-            if name not in _INTERNAL and (data_structures.is_container(value) or _has_weights(value)):
+            if name not in _INTERNAL and (_is_container(value) or _has_weights(value)):
                 for variable in _variables_in([value]):
-                    backend.track_variable(variable)
+                    _initialize_by_keras([variable])
                     yield variable
 
     @property
@@ -943,7 +955,7 @@ _UNTRACKED = {
 
 
 # Attributes of networks whose layers checkpoints have by their numbers.
-_INTERNAL = {"_stack", "_own_layers"}
+_INTERNAL = {"_stack", "_own_layers", "_feed_input_names", "_feed_inputs", "input_names", "output_names"}
 
 
 def _snake_case(name):
@@ -981,11 +993,26 @@ def holds_layers(value):
     return any(isinstance(v, Layer) or _is_variable(v) for v in nest.flatten(value))
 
 
+def _initialize_by_keras(variables):
+    """Has Keras' session initialize variables."""
+    from braid.tensorflow.python.keras import backend
+
+    for variable in variables:
+        backend.track_variable(variable)
+
+
+def _is_container(value):
+    """Whether it is a list, a tuple or a dictionary whose elements are tracked."""
+    return data_structures.is_container(value) or isinstance(
+        value, (data_structures.ListWrapper, data_structures._DictWrapper)
+    )
+
+
 def _variables_in(value):
     for v in value.values() if isinstance(value, dict) else value:
         if _is_variable(v) and hasattr(v, "trainable"):
             yield v
-        elif data_structures.is_container(v):
+        elif _is_container(v):
             yield from _variables_in(v)
         elif _has_weights(v):
             yield from v.weights
