@@ -396,6 +396,49 @@ class ValuesTest(unittest.TestCase):
                         for ours, theirs in zip(of_cudnn, session.run((outputs, h))):
                             np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
+    def test_reversible_blocks_and_recomputed_functions_have_the_gradients_of_plain_ones(self):
+        side = tf.constant(np.random.RandomState(1).randn(2, 3).astype("f"))
+        x = tf.constant(np.random.RandomState(2).randn(2, 6).astype("f"))
+        calls = []
+
+        def f(x, side):
+            return tf.layers.dense(x, 3, tf.nn.tanh) * side[0]
+
+        def g(x):
+            return tf.layers.dense(x, 3, tf.nn.tanh)
+
+        def again(x, side, is_recomputing):
+            calls.append(is_recomputing)
+            return f(x, [side]) + g(x)
+
+        def block(is_training, xs):
+            return tf.concat(tf.contrib.layers.rev_block(*xs, f, g, 2, [side], None, is_training), 1)
+
+        def gradients(scope, made):
+            used = [x, side, *tf.trainable_variables(scope)]
+            grads = tf.gradients(tf.reduce_sum(tf.square(made)), used)
+            return [made, *grads], tf.trainable_variables(scope)
+
+        cases = {
+            "rev": (lambda: block(True, tf.split(x, 2, 1)), lambda: block(False, tf.split(x, 2, 1))),
+            "r": (
+                lambda: tf.contrib.layers.recompute_grad(again)(x, side[:, :1]),
+                lambda: again(x, side[:, :1], None),
+            ),
+        }
+        for name, functions in cases.items():
+            made = []
+            for way, function in zip("ab", functions):
+                with tf.variable_scope(f"{name}_{way}", use_resource=True):
+                    made.append(function())
+            made = [gradients(f"{name}_{way}", value) for way, value in zip("ab", made)]
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                session.run([tf.assign(a, b) for a, b in zip(*(variables for _, variables in made))])
+                for ours, plain in zip(*session.run([values for values, _ in made])):
+                    np.testing.assert_allclose(ours, plain, rtol=1e-4, atol=1e-5)
+        self.assertEqual([False, None, True], calls)
+
 
 class TrainingTest(unittest.TestCase):
     def setUp(self):
