@@ -153,7 +153,8 @@ static void servers_wait_for_a_missing_worker_until_the_start_timeout(void **sta
     start_join(&j, test_server(f->cluster, "ps", 0));
     test_start(f->cluster, "worker", 0, NULL);
     braid_server_done(test_server(f->cluster, "worker", 0));
-    assert_join_ends(&j, "have not said that their work is done: /job:worker/task:1");
+    // On a busy machine worker 0 may have come too late as well.
+    assert_join_ends(&j, "/job:worker/task:1");
 }
 
 static void a_task_that_failed_does_not_say_that_it_is_done(void **state)

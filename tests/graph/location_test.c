@@ -2,8 +2,8 @@
 #include <braid/braid.h>
 #include <braid/raw_ops.h>
 
-#include "base/clock.h"
 #include "base/testing/test.h"
+#include <time.h>
 
 #define LINES_FILE "model.c"
 
@@ -90,17 +90,24 @@ static void functions_have_addresses(void **state)
     braid_graph_free(g);
 }
 
-// The bound is far above the 5 ns that a quiet machine needs.
+static int64_t processor_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+// The bound is far above the 5 ns that a call needs. Other processes do not change the time of the processor.
 static void noting_a_line_is_cheap(void **state)
 {
     (void)state;
     enum {
         TIMES = 1000000
     };
-    const int64_t begin = bd_now_ns();
+    const int64_t begin = processor_ns();
     for (int i = 0; i < TIMES; i++)
         braid_here(__FILE__, i);
-    const int64_t ns = (bd_now_ns() - begin) / TIMES;
+    const int64_t ns = (processor_ns() - begin) / TIMES;
     print_message("%lld ns a call\n", (long long)ns);
     assert_true(ns < 1000);
 }

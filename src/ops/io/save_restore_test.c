@@ -336,7 +336,7 @@ static void a_merge_that_is_cancelled_ends_between_files(void **state)
     op_live *l = op_live_new();
     l->io_pool = bd_io_pool_new();
     op_execution *e = op_live_start(l, make_node(l, &merge, op_live_unknown), "");
-    assert_true(bd_event_wait_until(&slow.reached, bd_deadline_after_ms(20000)));
+    assert_true(bd_event_wait_until(&slow.reached, bd_deadline_after_ms(60000)));
     op_execution_cancel(e);
     assert_false(op_execution_has_ended(e)); // the call that waits for the disk cannot be cut short
     bd_event_set(&slow.goes_on);
