@@ -176,6 +176,7 @@ class Sequences(unittest.TestCase):
             num_units=[4, 3],
             cell_type="gru",
             model_dir=tempfile.mkdtemp(),
+            config=tf.estimator.RunConfig(tf_random_seed=1),
         )
         self.addCleanup(shutil.rmtree, e.model_dir, ignore_errors=True)
 
@@ -524,7 +525,9 @@ class Contrib(unittest.TestCase):
         from braid.tensorflow.contrib import learn
 
         x, y = X["x"], (X["x"][:, 0] > 0).astype("int64")
-        c = learn.DNNClassifier([8], learn.infer_real_valued_columns_from_input(x), model_dir=self.directory)
+        columns = learn.infer_real_valued_columns_from_input(x)
+        config = learn.RunConfig(tf_random_seed=1)
+        c = learn.DNNClassifier([8], columns, model_dir=self.directory, config=config)
         c.fit(x, y, steps=150, batch_size=32)
         self.assertGreater(c.evaluate(x, y)["accuracy"], 0.9)
         self.assertEqual(64, len(list(c.predict(x))))

@@ -212,6 +212,7 @@ class Keras(unittest.TestCase):
                     h = layer(h)
                 return h
 
+        tf.set_random_seed(1)
         model = Own()
         model.compile("sgd", "mse")
         history = self.fit(model, y=self.x.sum(1), epochs=20)

@@ -209,6 +209,7 @@ class ContribTest(unittest.TestCase):
         self.assertEqual(len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)), 2)
 
     def test_a_loss_is_optimized(self):
+        tf.set_random_seed(1)
         x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
         net = tf.contrib.layers.fully_connected(x, 1, activation_fn=None)
         loss = tf.losses.mean_squared_error([[1.0], [2.0]], net)
