@@ -69,7 +69,12 @@ run --hosts h --ps 0 "$dir/ssh-h"
 check "what is no program cannot be run" test $? = 2
 run --hosts h --ps 0 --restarts 2 sh -c 'test -e again || { touch again; exit 1; }'
 check "a task that fails is restarted" test $? = 0
-run --hosts h --ps 0 --timeout 0.5 sh -c 'trap "echo asked; exit 0" TERM; sleep 60 & wait'
+mkfifo "$dir/up"
+"$bin/braid" run --hosts h --ps 0 sh -c 'trap "echo asked; exit 0" TERM; sleep 60 & echo >up; wait' >"$dir/out" 2>"$dir/err" &
+run=$!
+read -r _ <"$dir/up"
+kill -TERM $run
+wait $run
 check "a signal reaches the task" grep -qx 'worker/0 | asked' "$dir/out"
 
 # ---- One end is gone ----

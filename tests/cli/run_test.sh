@@ -182,7 +182,7 @@ mkfifo "$dir/ready" "$dir/never"
 exec 8<>"$dir/ready"
 dir=$dir "$braid" run --workers 2 "$dir/on_term" >"$dir/out" 2>"$dir/err" &
 pid=$!
-for _ in 1 2 3; do read -r -t 20 <&8; done
+for _ in 1 2 3; do read -r -t 60 <&8; done
 kill -TERM $pid
 wait $pid
 check "a signal is forwarded and makes the exit code" 143 $?
@@ -207,7 +207,7 @@ code=$(run --timeout 0.3 "$dir/flood")
 check "output without end keeps nobody from the time limit" 124 "$code"
 mkfifo "$dir/unread"
 exec 7<>"$dir/unread" # a reader that never reads
-timeout 20 "$braid" run --timeout 0.3 --ps 0 "$dir/flood" >&7 2>/dev/null
+timeout 60 "$braid" run --timeout 0.3 --ps 0 "$dir/flood" >&7 2>/dev/null
 check "nor does a reader that does not read" 124 $?
 
 script flaky <<'EOS'
@@ -244,7 +244,7 @@ ps/0,yes) cat "$dir/worker_ends" "$dir/ps_ends"; exit 9 ;;
 esac
 EOS
 mkdir "$dir/first_ps" "$dir/first_worker"
-code=$(dir=$dir run --ps 2 --workers 2 --restarts 1 --timeout 20 "$dir/finished")
+code=$(dir=$dir run --ps 2 --workers 2 --restarts 1 --timeout 60 "$dir/finished")
 check "after the loss of a parameter server, tasks that had ended are started again for the others" \
 "0 worker/1 | worker/0 again
 worker/1 | ps/1 again
@@ -269,13 +269,13 @@ ps/0) exec 3<"$dir/said" 4>"$dir/ps_is_there"; read -r _ <&3; exit 9 ;;
 esac
 EOS
 mkdir "$dir/once_ps" "$dir/once_worker"
-code=$(dir=$dir is_killed=yes run --restarts 1 --timeout 20 "$dir/said_done")
+code=$(dir=$dir is_killed=yes run --restarts 1 --timeout 60 "$dir/said_done")
 check "a task whose work is done is not restarted" \
 "0 braid run: ps/0 ended with exit code 9 when its work was done: it is not restarted
 braid run: worker/0 was killed by signal 9 (Killed) when its work was done: it is not restarted" \
     "$code $(sort "$dir/out" "$dir/err")"
 rm -r "$dir/once_ps/0" "$dir/once_worker/0"
-code=$(dir=$dir is_killed= run --timeout 20 "$dir/said_done")
+code=$(dir=$dir is_killed= run --timeout 60 "$dir/said_done")
 check "but without restarts its failure is the run's" 9 "$code"
 
 script says_nothing_of_others <<'EOS'

@@ -12,18 +12,20 @@ fail() {
 export TF_CONFIG='{}'
 train() { exec "$bin/mnist_replica" --log_dir="$dir/model" --save_checkpoint_secs=0.1 --train_steps="$1"; }
 
-# A line of progress appears every two seconds; by then checkpoints have been saved.
+saved_step() { sed -n 's/^model_checkpoint_path: .*model.ckpt-\([0-9]*\)"/\1/p' "$dir/model/checkpoint"; }
+
+# A line of progress appears every two seconds; by then checkpoints have been saved, on a busy machine later.
 mkfifo "$dir/progress"
 (train 1000000000) >/dev/null 2>"$dir/progress" &
 pid=$!
 while read -r line; do
     echo "$line" >>"$dir/err1"
-    case $line in *loss*steps/s*) kill -9 $pid; break ;; esac
+    case $line in *loss*steps/s*) [ "$(saved_step)" -gt 0 ] && kill -9 $pid && break ;; esac
 done <"$dir/progress"
 wait $pid 2>/dev/null
 [ $? = 137 ] || fail "it was not killed"
 
-saved=$(sed -n 's/^model_checkpoint_path: .*model.ckpt-\([0-9]*\)"/\1/p' "$dir/model/checkpoint")
+saved=$(saved_step)
 [ "$saved" -gt 0 ] || fail "nothing was saved: '$saved'"
 (train $((saved + 100))) >"$dir/out" 2>"$dir/err2" || fail "the second run: exit code $?"
 grep -q "Restored the checkpoint $dir/model/model.ckpt-$saved\$" "$dir/err2" || fail "it did not go on at $saved"

@@ -48,7 +48,7 @@ class Entrance:
     def stop(self):
         self.master.close()
         self.process.terminate()
-        code = self.process.wait(10)
+        code = self.process.wait(60)
         self.process.stdout.close()
         assert code == 0, code
 

@@ -64,9 +64,24 @@ class FakeWorker(grpc.GenericRpcHandler):
     def next(self, method, step=None):
         """The next call of a method (of a step; a RunGraph of any); waits for it."""
         try:
-            return self.queue(method, step).get(timeout=TIMEOUT)
+            while (call := self.queue(method, step).get(timeout=TIMEOUT)) is None:
+                pass  # left by next_of
+            return call
         except queue.Empty:
             raise AssertionError(f"nobody calls {method}") from None
+
+    def next_of(self, method, start, ms=300):
+        """Starts a step of the client that has so many milliseconds, start(ms), and waits for a call of a
+        method.
+
+        Tries again with more time if the step ends before that, as it does on a busy machine. Returns the
+        step, the call and the milliseconds."""
+        while True:
+            step, calls = start(ms), self.queue(method, None)
+            step.add_done_callback(lambda _: calls.put(None))
+            if call := calls.get(timeout=TIMEOUT):
+                return step, call, ms
+            ms *= 4
 
     def stop(self):
         self.server.stop(None).wait()

@@ -106,7 +106,7 @@ class HealthTest(ToolTest):
             for w in watches:
                 self.assertEqual(next(w).status, self.response.SERVING)
             watches.pop().cancel()
-            own.server("worker").stop(within=10)
+            own.server("worker").stop()
             self.assertEqual([r.status for r in until_error(watches[0])], [self.response.NOT_SERVING])
             self.check_error(watches[0], "ABORTED", "is stopping")
             channel.close()
@@ -240,7 +240,7 @@ class ReflectionTest(ToolTest):
             questions.put(self.request(list_services=""))
             answers = call(iter(questions.get, None), timeout=TIMEOUT)
             next(answers)
-            own.server("worker").stop(within=10)
+            own.server("worker").stop()
             questions.put(None)
             channel.close()
 

@@ -51,6 +51,10 @@ class MasterTest(InteropTest):
         step = self.session.start(list(fetches), {"x:0": 3.0}, **fields)
         return step, peer.next("RunGraph")
 
+    def start_for(self, ms):
+        """Begins a step that has so many milliseconds."""
+        return self.session.start(["y:0"], {"x:0": 3.0}, options={"timeout_in_ms": ms})
+
     def reply(self, run, v):
         (wanted,) = run.request.recv_key
         run.answer(worker_pb2.RunGraphResponse(recv=[named(wanted, v)]))
@@ -161,12 +165,12 @@ class ProtocolTest(MasterTest):
 
     def test_whose_answer_is_long_in_coming_is_logged(self):
         with Cluster(
-            ps=1, worker=1, absent=[("ps", 0), ("worker", 0)], options=["--session-timeout", "1.5"]
+            ps=1, worker=1, absent=[("ps", 0), ("worker", 0)], options=["--session-timeout", "4"]
         ) as slow:
             silent = FakeWorker(slow.address("ps"), PS_TASK)
             del silent.answers["CleanupAll"]
             slow.start("worker")
-            with self.fails("DEADLINE_EXCEEDED", "Reset waited 1.5 s for /job:ps/task:0"):
+            with self.fails("DEADLINE_EXCEEDED", "Reset waited ", " s for /job:ps/task:0"):
                 slow.master().call(master_pb2.ResetRequest())
             self.assertIn(
                 "Reset still waits for the answer of /job:ps/task:0 at", slow.server("worker").log()
@@ -224,7 +228,9 @@ class FailureTest(MasterTest):
         peer.next("CleanupGraph", run.request.step_id)
 
     def test_the_deadline_of_the_client_reaches_the_tasks(self):
-        _, run = self.begin(timeout=1)
+        _, run, _ = peer.next_of(
+            "RunGraph", lambda ms: self.session.start(["y:0"], {"x:0": 3.0}, timeout=ms / 1000)
+        )
         run.wait_for_end()
 
     def test_closing_the_session_reaches_the_tasks(self):
@@ -237,7 +243,7 @@ class FailureTest(MasterTest):
         step, run = self.begin()
         self.reply(run, 9.0)
         step.result()  # what takes long the first time has been done
-        step, run = self.begin(options={"timeout_in_ms": 200})
+        step, run, _ = peer.next_of("RunGraph", self.start_for)
         run.wait_for_end()
         self.check_error(step, "DEADLINE_EXCEEDED", "/job:ps/task:0")
 
@@ -278,11 +284,10 @@ class FailureTest(MasterTest):
 
     def test_the_timeout_of_a_step_counts_while_its_graph_is_registered(self):
         peer.answers.pop("RegisterGraph")
-        step = self.session.start(["y:0"], {"x:0": 3.0}, options={"timeout_in_ms": 300})
-        register = peer.next("RegisterGraph")
+        step, register, ms = peer.next_of("RegisterGraph", self.start_for)
         register.wait_for_end()
         self.check_error(
-            step, "DEADLINE_EXCEEDED", "longer than 300 ms", "/job:ps/task:0 at ", "has not registered"
+            step, "DEADLINE_EXCEEDED", f"longer than {ms} ms", "/job:ps/task:0 at ", "has not registered"
         )
         self.check_registers("graph-2")
 
@@ -343,7 +348,7 @@ class FailureTest(MasterTest):
     def check_stop(self, hangs_in):
         step = self.session.start(["y:0"], {"x:0": 3.0})
         peer.next(hangs_in)
-        cluster.server("worker").stop(within=10)  # less than it takes to find out that the task hangs
+        cluster.server("worker").stop()  # one that waited would be ended after some seconds, with an error
         self.check_error(step, "ABORTED", "is stopping")
         cluster.start("worker")
         cluster.master().call(master_pb2.ListDevicesRequest(), wait_for_ready=True)

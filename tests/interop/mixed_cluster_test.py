@@ -149,7 +149,10 @@ class UnderAMasterTest(InteropTest):
         self.check_good()
 
     def test_a_task_that_hangs_and_answers_late(self):
-        step, run = self.begin(3.0, options={"timeout_in_ms": 300})
+        step, run, _ = self.peer.next_of(
+            "RunGraph",
+            lambda ms: self.session.start(["z:0", "y:0"], {"x:0": 3.0}, options={"timeout_in_ms": ms}),
+        )
         self.check_error(step, "DEADLINE_EXCEEDED", "/job:ps/task:0")
         run.answer(worker_pb2.RunGraphResponse())  # to nobody
         with self.fails("ABORTED", str(run.request.step_id)):  # and asks for what the step had sent

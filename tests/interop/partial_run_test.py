@@ -248,7 +248,7 @@ class EndTest(PartialRunTest):
         self.begun()
         self.all().run(["r1:0"], {"a:0": 1.0, "b:0": 2.0})
         for job in "ps", "worker":
-            cluster.server(job).stop(within=20)
+            cluster.server(job).stop()
         for job in "ps", "worker":
             cluster.start(job)
         self.s = Session(cluster.master(), *graph())

@@ -11,6 +11,7 @@ from graphs import FLOAT, INT32, const, endless_loop, node, placeholder
 PS, MASTER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
 # Less than it takes to find out that a task hangs; more than cancelling one that does not answer.
 SOON = 10
+TRIES = 3  # on a machine that is busy with other work
 
 
 def setUpModule():
@@ -55,12 +56,25 @@ class StepErrorTest(InteropTest):
     def check_good(self):
         self.assertEqual(self.session.run(self.fetches, self.feeds()), [[3.0] * 4] * 3)
 
+    def soon(self, start, *error):
+        """Starts a step, which ends soon with this error."""
+        for left in reversed(range(TRIES)):
+            begin = time.monotonic()
+            step = start()
+            self.check_error(step, *error)
+            took = time.monotonic() - begin
+            if took < SOON or not left:
+                break
+        self.assertLess(took, SOON)
+        return step
+
     def check_fails(self, *fragile, targets=(), **fields):
         """The step ends soon with the error of one of the nodes, as its task words it. Returns the words."""
-        begin = time.monotonic()
-        step = self.session.start(self.fetches, self.feeds(*fragile), targets=targets, **fields)
-        self.check_error(step, "INVALID_ARGUMENT", "[[{{node on_")
-        self.assertLess(time.monotonic() - begin, SOON)
+        step = self.soon(
+            lambda: self.session.start(self.fetches, self.feeds(*fragile), targets=targets, **fields),
+            "INVALID_ARGUMENT",
+            "[[{{node on_",
+        )
         self.assertTrue(any(f"{{{{node {name}}}}}" in step.details() for name in fragile), step.details())
         self.assertNotIn("[_Derived_]", step.details())
         return step.details()
@@ -103,10 +117,13 @@ class StepErrorTest(InteropTest):
         self.fetches = ["sum_ps:0", "sum_other:0"]  # another signature: its graphs are new to the tasks
         cluster.server("worker", 1).pause()
         try:
-            begin = time.monotonic()
-            with self.fails("DEADLINE_EXCEEDED", OTHER, "has not registered"):
-                self.session.run(self.fetches, self.feeds("on_ps"), options={"timeout_in_ms": 500})
-            self.assertLess(time.monotonic() - begin, SOON)
+            options = {"timeout_in_ms": 500}
+            self.soon(
+                lambda: self.session.start(self.fetches, self.feeds("on_ps"), options=options),
+                "DEADLINE_EXCEEDED",
+                OTHER,
+                "has not registered",
+            )
         finally:
             cluster.server("worker", 1).go_on()
         self.assertEqual(self.session.run(self.fetches, self.feeds()), [[3.0] * 4] * 2)

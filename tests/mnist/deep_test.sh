@@ -3,7 +3,7 @@
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 
-TF_CONFIG='{}' timeout 20 "$bin/deep_mnist" --keep_prob=0 >"$dir/out" 2>"$dir/err"
+TF_CONFIG='{}' timeout 60 "$bin/deep_mnist" --keep_prob=0 >"$dir/out" 2>"$dir/err"
 check "--keep_prob=0: exit code 2" test $? = 2
 check "--keep_prob=0: says what is right" grep -qF -- 'deep_mnist: --keep_prob must be more than 0' "$dir/err"
 

@@ -7,7 +7,7 @@
 says() {
     local code=$1 text=$2
     shift 2
-    timeout 20 "$bin/mnist_replica" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    timeout 60 "$bin/mnist_replica" "$@" >"$dir/out" 2>"$dir/err" </dev/null
     check "mnist_replica $*: exit code $code" test $? = "$code"
     check "mnist_replica $*: says '$text'" grep -qF -- "$text" "$dir/err"
 }

@@ -658,7 +658,7 @@ class InterruptTest(unittest.TestCase):
         ) * 2:
             with self.signalled() as sent, self.assertRaises(KeyboardInterrupt):
                 run()
-            self.assertLess(time.monotonic() - sent[0], 5)  # 4 ms on a machine that has time
+            self.assertLess(time.monotonic() - sent[0], 30)  # 4 ms on a machine that has time
             self.assert_is_usable()
 
     def test_a_handler_of_the_program_runs_when_the_step_has_ended(self):
@@ -840,7 +840,7 @@ class ServerTest(unittest.TestCase):
         for _ in range(2):
             with test.signalled() as sent, self.assertRaises(KeyboardInterrupt):
                 test.session.run([], [test.waits], [])
-            self.assertLess(time.monotonic() - sent[0], 5)
+            self.assertLess(time.monotonic() - sent[0], 30)
             test.assert_is_usable()
         test.session.close()
         server.close()

@@ -149,10 +149,24 @@ class ErrorsTest(SessionTest):
             self.session.run(dequeued, options=tf.RunOptions(timeout_in_ms=50))
 
     def test_a_session_has_a_deadline_for_steps_that_have_none(self):
+        for factor in (1, 10, 100):  # a busy machine takes longer to open a session on the server
+            try:
+                return self.check_deadlines(50 * factor, 70 * factor, 90 * factor)
+            except (AssertionError, tf.errors.DeadlineExceededError):
+                if factor == 100:
+                    raise
+
+    def check_deadlines(self, of_session, of_server, of_run):
         dequeued = tf.FIFOQueue(1, [tf.int32]).dequeue()
-        server = tf.train.Server.create_local_server(config=tf.ConfigProto(operation_timeout_in_ms=70))
-        own = tf.ConfigProto(operation_timeout_in_ms=50)
-        for target, config, ms in (("", own, 50), (server.target, own, 50), (server.target, None, 70)):
+        server = tf.train.Server.create_local_server(
+            config=tf.ConfigProto(operation_timeout_in_ms=of_server)
+        )
+        own = tf.ConfigProto(operation_timeout_in_ms=of_session)
+        for target, config, ms in (
+            ("", own, of_session),
+            (server.target, own, of_session),
+            (server.target, None, of_server),
+        ):
             with tf.Session(target, config=config) as session:
                 partial = session.partial_run_setup([dequeued], [])
                 for run in (
@@ -162,8 +176,8 @@ class ErrorsTest(SessionTest):
                 ):
                     with self.assertRaisesRegex(tf.errors.DeadlineExceededError, f"{ms} ms"):
                         run()
-                with self.assertRaisesRegex(tf.errors.DeadlineExceededError, "90 ms"):
-                    session.run(dequeued, options=tf.RunOptions(timeout_in_ms=90))
+                with self.assertRaisesRegex(tf.errors.DeadlineExceededError, f"{of_run} ms"):
+                    session.run(dequeued, options=tf.RunOptions(timeout_in_ms=of_run))
 
     def test_a_closed_session_and_an_empty_graph(self):
         self.session.close()
@@ -195,7 +209,7 @@ class ErrorsTest(SessionTest):
         thread = threading.Thread(target=run)
         thread.start()
         self.session.close()
-        thread.join(20)
+        thread.join(60)
         self.assertEqual(len(errors), 1)
 
     def test_reset_has_the_deadline_of_its_options(self):

@@ -59,7 +59,7 @@ class CoordinatorTest(unittest.TestCase):
         joins.start()
         timer = threading.Timer(0.05, end.set)  # when join waits, for which there is no event
         timer.start()
-        joins.join(10)
+        joins.join(60)
         self.assertFalse(joins.is_alive())
         self.assertTrue(coord.joined)
 
