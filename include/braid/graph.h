@@ -321,6 +321,15 @@ typedef struct braid_gradient {
     braid_out dense_shape; ///< of the whole, a vector; with `indices` only
 } braid_gradient;
 
+/// How several gradients of one output are added up (tf.AggregationMethod). Gradients of rows are joined with
+/// each of them.
+typedef enum braid_aggregation_method {
+    BRAID_ADD_N = 0,         ///< by an AddN on each device, then one of their sums
+    BRAID_EXPERIMENTAL_TREE, ///< one after the other, so that each can be freed before the next is there
+    /// By an AccumulateNV2, where there are more than two and their shape is known; otherwise as a tree.
+    BRAID_EXPERIMENTAL_ACCUMULATE_N
+} braid_aggregation_method;
+
 /// Options of braid_gradients_with; all zero: the defaults of tf.gradients.
 typedef struct braid_gradients_options {
     const braid_out *grad_ys; ///< as for braid_gradients
@@ -339,6 +348,7 @@ typedef struct braid_gradients_options {
     bool (*gradient)(void *arg, braid_op *op, const braid_gradient *output_grads,
                      braid_gradient *input_grads);
     void *arg; ///< for `gradient`
+    braid_aggregation_method aggregation;
 } braid_gradients_options;
 
 /// braid_gradients with options; `options` NULL: the defaults.

@@ -111,14 +111,14 @@ static PyObject *call(PyObject *self, braid_gradients_options *o, const braid_ou
 
 PyObject *native_gradients(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"ys",       "xs", "grad_ys", "stops", "name", "gate",
-                            "colocate", "fn", "file",    "line",  NULL};
+    static char *names[] = {"ys",       "xs", "grad_ys", "stops", "name",        "gate",
+                            "colocate", "fn", "file",    "line",  "aggregation", NULL};
     PyObject *ys, *xs, *grad_ys = Py_None, *stops = NULL;
-    int gate = 0, colocate = 0, num_ys, num_xs, num_grads, num_stops = 0;
+    int gate = 0, colocate = 0, aggregation = BRAID_ADD_N, num_ys, num_xs, num_grads, num_stops = 0;
     asking a = {.graph = self, .fn = Py_None};
     braid_gradients_options o = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|OOzppOzi", names, &ys, &xs, &grad_ys, &stops,
-                                     &o.name, &gate, &colocate, &a.fn, &a.file, &a.line))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|OOzppOzii", names, &ys, &xs, &grad_ys, &stops,
+                                     &o.name, &gate, &colocate, &a.fn, &a.file, &a.line, &aggregation))
         return NULL;
     braid_out *y __attribute__((cleanup(native_free_array))) = NULL;
     braid_out *x __attribute__((cleanup(native_free_array))) = NULL;
@@ -135,6 +135,7 @@ PyObject *native_gradients(PyObject *self, PyObject *args, PyObject *keywords)
     o.sparse_grad_ys = grad_y;
     o.gate = gate;
     o.colocate = colocate;
+    o.aggregation = (braid_aggregation_method)aggregation;
     o.stops = stop;
     o.stop_count = num_stops;
     if (!is_none(a.fn)) o.gradient = ask;

@@ -248,7 +248,7 @@ static bool settle_output_grads(walk *w, braid_op *op, bd_gradient_turn *t)
     for (int i = 0; i < op->output_count && !has_failed(w); i++) {
         grad_list *list = received(w, braid_output(op, i));
         if (list->len > 1) {
-            list->items[0] = bd_gradients_sum(w->g, list->items, list->len);
+            list->items[0] = bd_gradients_sum(op, list->items, list->len, w->options->aggregation);
             list->len = 1;
         }
         if (list->len) bd_gradient_turn_receive(t, i, &list->items[0]);

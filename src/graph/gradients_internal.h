@@ -30,7 +30,8 @@ bool bd_gradient_is_of(const braid_graph *g, const braid_gradient *grad);
 
 bool bd_dtype_is_trainable(braid_dtype type); // has gradients
 
-// The sum of several gradients of one output.
-braid_gradient bd_gradients_sum(braid_graph *g, const braid_gradient *grads, size_t count);
+// The sum of several gradients of one output of `op`.
+braid_gradient bd_gradients_sum(const braid_op *op, const braid_gradient *grads, size_t count,
+                                braid_aggregation_method method);
 
 #endif

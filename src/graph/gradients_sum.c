@@ -1,9 +1,11 @@
-// Adding up the gradients that one output receives: tensors by AddN, rows by joining them.
+// Adding up the gradients that one output receives: tensors by the method that the program chose, rows by
+// joining them.
 #include "graph/gradients_internal.h"
 
 #include "base/array.h"
 #include "graph/builder.h"
 #include "graph/grad.h"
+#include "tensor/shape.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,43 @@ static braid_out add_by_device(braid_graph *g, const braid_out *grads, size_t co
     bd_free(sorted);
     bd_free(group);
     return sum;
+}
+
+// Sums tensors by one op for which their shape is known. Returns false where it does not apply.
+static bool accumulate(braid_graph *g, const braid_out *grads, size_t count, braid_out *sum)
+{
+    braid_shape shape = BRAID_SHAPE_UNKNOWN;
+    for (size_t i = 0; i < count; i++) {
+        const braid_shape one = braid_out_shape(grads[i]);
+        if (!bd_shape_merge(&shape, &one, &shape)) return false;
+    }
+    if (count < 3 || !bd_shape_is_known(&shape)) return false;
+    braid_op_desc *d = braid_op_begin(g, "AccumulateNV2", NULL);
+    braid_op_input_list(d, grads, (int)count);
+    braid_op_attr_shape(d, "shape", shape);
+    *sum = braid_op_end_out(d);
+    return true;
+}
+
+// Sums tensors one after the other.
+static braid_out add_in_turn(const braid_op *op, const braid_out *grads, size_t count)
+{
+    braid_graph *g = op->graph;
+    braid_push_name_scope(g, bd_arena_asprintf(&g->arena, "%s_gradient_sum", op->name));
+    braid_out sum = grads[0];
+    for (size_t i = 1; i < count; i++)
+        sum = add_n(g, (braid_out[]){sum, grads[i]}, 2);
+    braid_pop_name_scope(g);
+    return sum;
+}
+
+static braid_out add(const braid_op *op, const braid_out *grads, size_t count,
+                     braid_aggregation_method method)
+{
+    braid_out sum;
+    if (method == BRAID_ADD_N) return add_by_device(op->graph, grads, count);
+    if (method == BRAID_EXPERIMENTAL_ACCUMULATE_N && accumulate(op->graph, grads, count, &sum)) return sum;
+    return add_in_turn(op, grads, count);
 }
 
 static braid_out join(braid_graph *g, const braid_out *parts, size_t count)
@@ -85,8 +124,10 @@ static braid_gradient join_rows(braid_graph *g, const braid_gradient *grads, siz
     return out;
 }
 
-braid_gradient bd_gradients_sum(braid_graph *g, const braid_gradient *grads, size_t count)
+braid_gradient bd_gradients_sum(const braid_op *op, const braid_gradient *grads, size_t count,
+                                braid_aggregation_method method)
 {
+    braid_graph *g = op->graph;
     size_t rows = 0;
     for (size_t i = 0; i < count; i++)
         rows += grads[i].indices.op != NULL;
@@ -94,7 +135,7 @@ braid_gradient bd_gradients_sum(braid_graph *g, const braid_gradient *grads, siz
     braid_out *wholes = bd_calloc(count, sizeof *wholes);
     for (size_t i = 0; i < count; i++)
         wholes[i] = braid_gradient_to_dense(g, &grads[i]);
-    braid_gradient sum = {.values = rows ? add_n(g, wholes, (int)count) : add_by_device(g, wholes, count)};
+    braid_gradient sum = {.values = rows ? add_n(g, wholes, (int)count) : add(op, wholes, count, method)};
     bd_free(wholes);
     return sum;
 }

@@ -159,6 +159,36 @@ static void gradients_are_summed_on_each_device_first(void **state)
     braid_graph_free(g);
 }
 
+static void assert_sum_of(int paths, braid_shape shape, braid_aggregation_method method, const char *sum)
+{
+    braid_graph *g = braid_graph_new();
+    braid_out x = test_placeholder(g, "x", BRAID_FLOAT, shape), ys[3], grad, starts[3];
+    for (int i = 0; i < paths; i++)
+        starts[i] = test_placeholder(g, "s", BRAID_FLOAT, shape);
+    braid_out top = bd_b1(g, "Identity", "top", x);
+    for (int i = 0; i < paths; i++)
+        ys[i] = bd_b1(g, "Identity", "y", top);
+    int from = braid_graph_num_ops(g);
+    const braid_gradients_options options = {.grad_ys = starts, .aggregation = method};
+    braid_gradients_with(g, ys, paths, &x, 1, &options, &grad);
+    assert_graph_ok(g);
+    assert_nodes(g, from, sum);
+    braid_graph_free(g);
+}
+
+static void the_aggregation_method_says_how_gradients_are_summed(void **state)
+{
+    (void)state;
+    const char *tree = "gradients/top_gradient_sum/AddN = AddN(s, s_1)\n"
+                       "gradients/top_gradient_sum/AddN_1 = AddN(gradients/top_gradient_sum/AddN, s_2)\n";
+    const char *one = "gradients/AccumulateNV2 = AccumulateNV2(s, s_1, s_2)\n";
+    const char *of_two = "gradients/top_gradient_sum/AddN = AddN(s, s_1)\n";
+    assert_sum_of(3, BRAID_SHAPE(2), BRAID_EXPERIMENTAL_TREE, tree);
+    assert_sum_of(3, BRAID_SHAPE(2), BRAID_EXPERIMENTAL_ACCUMULATE_N, one);
+    assert_sum_of(3, BRAID_SHAPE(-1), BRAID_EXPERIMENTAL_ACCUMULATE_N, tree);
+    assert_sum_of(2, BRAID_SHAPE(2), BRAID_EXPERIMENTAL_ACCUMULATE_N, of_two);
+}
+
 static void unused_outputs_get_zeros(void **state)
 {
     (void)state;
@@ -411,6 +441,7 @@ int main(void)
         cmocka_unit_test(gradients_of_two_uses_are_summed),
         cmocka_unit_test(options_choose_names_devices_and_aggregation),
         cmocka_unit_test(gradients_are_summed_on_each_device_first),
+        cmocka_unit_test(the_aggregation_method_says_how_gradients_are_summed),
         cmocka_unit_test(unused_outputs_get_zeros),
         cmocka_unit_test(without_a_path_the_gradient_is_none),
         cmocka_unit_test(a_node_waits_for_the_gradients_of_all_uses),

@@ -236,6 +236,27 @@ class GradientNodesTest(unittest.TestCase):
                 tf.random_uniform([], name="r")
                 self.assertEqual(graph.get_operation_by_name("r/RandomUniform").get_attr("seed2"), seed)
 
+    def test_the_aggregation_method_says_how_gradients_are_summed(self):
+        method = tf.AggregationMethod
+        tree = [f"y_gradient_sum/AddN{number}" for number in ("", "_1", "_2")]
+        for shape, chosen, names in (
+            ([2], None, ["AddN"]),
+            ([2], method.EXPERIMENTAL_TREE, tree),
+            ([2], method.EXPERIMENTAL_ACCUMULATE_N, ["AccumulateNV2"]),
+            ([None], method.EXPERIMENTAL_ACCUMULATE_N, tree),
+        ):
+            with tf.Graph().as_default() as graph, tf.Session() as session:
+                x = tf.placeholder(tf.float32, shape)
+                y = tf.exp(x, name="y")
+                optimizer = tf.train.GradientDescentOptimizer(1.0)
+                loss = y * y + tf.square(y) + tf.negative(y)
+                ((grad, _),) = optimizer.compute_gradients(loss, [x], aggregation_method=chosen)
+                sums = [op for op in graph.get_operations() if "AddN" in op.type or "Accumulate" in op.type]
+                self.assertEqual([op.name[len("gradients/") :] for op in sums], names)
+                self.assertEqual(session.run(grad, {x: [0.0, 0.0]}).tolist(), [3.0, 3.0])
+        with self.assertRaisesRegex(ValueError, "Invalid aggregation_method specified 7."):
+            tf.gradients(y, x, aggregation_method=7)
+
     def test_nodes_have_the_device_of_the_scope(self):
         with tf.Graph().as_default() as graph, tf.device("/job:worker/task:1"):
             x = tf.placeholder(tf.float32, [2])

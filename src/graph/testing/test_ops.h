@@ -77,6 +77,8 @@ static void test_split_gradient(bd_grad_ctx *c)
     }
 
 const bd_op_entry bd_op_table[] = {
+    TEST_OP(AccumulateNV2, .signature = "(inputs: N*T) -> (sum: T)",
+            .attrs = "N:int>=1; T:type{number}; shape:shape", .shape = bd_shape_fn_from_attr),
     TEST_OP(Add, .signature = "(x: T, y: T) -> (z: T)", .attrs = "T:type{number}",
             .shape = bd_shape_fn_broadcast),
     TEST_OP(AddN, .signature = "(inputs: N*T) -> (sum: T)", .attrs = "N:int>=1; T:type{number}",

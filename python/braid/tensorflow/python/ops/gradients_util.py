@@ -186,6 +186,13 @@ def _GradientsHelper(
         unconnected = UnconnectedGradients(unconnected_gradients)
     except ValueError:
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}") from None
+    method = AggregationMethod.DEFAULT if aggregation_method is None else aggregation_method
+    if method not in (
+        AggregationMethod.ADD_N,
+        AggregationMethod.EXPERIMENTAL_TREE,
+        AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+    ):
+        raise ValueError(f"Invalid aggregation_method specified {method}.")
     graph = src_graph or ops.get_default_graph()
     graph._check_not_finalized()
     ys, given_xs = _listed(ys), _listed(xs)
@@ -202,7 +209,7 @@ def _GradientsHelper(
                 name,
                 colocate_gradients_with_ops,
                 gate_gradients,
-                aggregation_method,
+                method,
                 stops,
                 unconnected,
             )
@@ -217,6 +224,7 @@ def _GradientsHelper(
         grad_ys = _initial_gradients(grad_ys, ys, colocate_gradients_with_ops)
         first = len(graph._native)
         caller = _Caller(graph, sources) if _needs_caller(graph) else None
+        chosen = {} if method == AggregationMethod.DEFAULT else {"aggregation": method}
         differentiable = [x for x in sources if _has_gradient(x.dtype)]
         try:
             found = graph._native.gradients(
@@ -228,6 +236,7 @@ def _GradientsHelper(
                 bool(gate_gradients),
                 bool(colocate_gradients_with_ops),
                 caller,
+                **chosen,
             )
         except _native.Error as error:
             raise _explained(error) from None
@@ -300,7 +309,12 @@ def _initial_gradient(grad, y, number):
 
 
 class AggregationMethod:
-    """How gradients of several paths are added up. The engine chooses: all values are accepted."""
+    """How gradients of several paths are added up; those of rows are always joined.
+
+    ADD_N: by a tf.add_n on each device, then one of their sums. EXPERIMENTAL_TREE: one after the other, so
+    that each can be freed before the next is there. EXPERIMENTAL_ACCUMULATE_N: by a tf.accumulate_n where
+    there are more than two and their shape is known, otherwise one after the other.
+    """
 
     ADD_N = 0
     DEFAULT = ADD_N
