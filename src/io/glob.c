@@ -74,14 +74,21 @@ static braid_code expand(const bd_fs *fs, bd_strbuf *path, const char *rest, bd_
     return code;
 }
 
+// The length of the directories that a pattern names before its first special character.
+static size_t fixed_length(const char *pattern)
+{
+    size_t len = strcspn(pattern, "*?[\\");
+    while (len > 0 && pattern[len - 1] != '/')
+        len--;
+    return len;
+}
+
 // Fails when the directory that the pattern names before its first special character is not there, and where
 // the pattern begins in the current directory, when that may not be looked at.
 static braid_code check_fixed_dir(const bd_fs *fs, const char *pattern, braid_status *st)
 {
     bd_file_info info;
-    size_t len = strcspn(pattern, "*?[\\");
-    while (len > 0 && pattern[len - 1] != '/')
-        len--;
+    size_t len = fixed_length(pattern);
     while (len > 1 && pattern[len - 1] == '/')
         len--;
     if (len == 0) {
@@ -100,6 +107,7 @@ braid_code bd_glob(const bd_fs *fs, const char *pattern, bd_name_list *list, bra
     bd_strbuf path = {0};
     *list = (bd_name_list){0};
     braid_code code = check_fixed_dir(fs, pattern, st);
+    if (fixed_length(pattern) == 0) bd_strbuf_append(&path, "./"); // the path found begins so, too
     if (!code && *pattern) code = expand(fs, &path, pattern, list, st);
     bd_strbuf_fini(&path);
     if (code) {

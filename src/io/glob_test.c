@@ -4,6 +4,10 @@
 #include "base/testing/test.h"
 #include "io/glob.h"
 #include "io/testing/bundle_case.h"
+#include "io/testing/temp_dir.h"
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void put(const char *path)
 {
@@ -15,18 +19,23 @@ static void put(const char *path)
     bd_free(dir);
 }
 
-static void expect(const char *pattern, const char *want)
+static void expect_in(const bd_fs *fs, const char *pattern, const char *want)
 {
     BD_STATUS(st);
     bd_name_list list;
     bd_strbuf got = {0};
-    bd_glob(bd_fs_current, pattern, &list, st);
+    bd_glob(fs, pattern, &list, st);
     assert_ok(st);
     for (size_t i = 0; i < list.len; i++)
         bd_strbuf_appendf(&got, "%s%s", i ? " " : "", list.items[i]);
     assert_string_equal(bd_strbuf_str(&got), want);
     bd_strbuf_fini(&got);
     bd_name_list_fini(&list);
+}
+
+static void expect(const char *pattern, const char *want)
+{
+    expect_in(bd_fs_current, pattern, want);
 }
 
 static void patterns_match_files(void **state)
@@ -56,6 +65,24 @@ static void patterns_match_files(void **state)
     expect("", "");
 }
 
+static void paths_in_the_current_directory_begin_with_a_dot(void **state)
+{
+    (void)state;
+    char *dir = bd_temp_dir_new(), *here = getcwd(NULL, 0);
+    assert_int_equal(chdir(dir), 0);
+    bd_test_write("train-1", "x", 1);
+    assert_int_equal(mkdir("d", 0777), 0);
+    bd_test_write("d/x1", "x", 1);
+    expect_in(&bd_fs_posix, "train-*", "./train-1");
+    expect_in(&bd_fs_posix, "train-1", "./train-1");
+    expect_in(&bd_fs_posix, "?/x1", "./d/x1");
+    expect_in(&bd_fs_posix, "./train-*", "./train-1");
+    expect_in(&bd_fs_posix, "d/x*", "d/x1");
+    assert_int_equal(chdir(here), 0);
+    free(here);
+    bd_temp_dir_free(dir);
+}
+
 // The directory before the first special character must exist.
 static void a_missing_directory_is_not_found(void **state)
 {
@@ -74,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(patterns_match_files, bd_case_install, bd_case_uninstall),
+        cmocka_unit_test(paths_in_the_current_directory_begin_with_a_dot),
         cmocka_unit_test_setup_teardown(a_missing_directory_is_not_found, bd_case_install, bd_case_uninstall),
     };
     return BD_RUN_TESTS(tests);
