@@ -104,6 +104,19 @@ class ElementsTest(GraphTest):
             with self.assertRaises(TypeError):
                 tf.constant(value)
 
+    def test_objects_that_say_how_numpy_takes_them_keep_their_type(self):
+        class Column:
+            def __array__(self, dtype=None):
+                return np.array([1.0, 2.0], dtype)
+
+        class Names:
+            __array_interface__ = np.array([b"a", b"bc"]).__array_interface__
+
+        self.assertEqual(tf.constant(Column()).dtype, tf.float64)
+        self.assertEqual(tf.constant(Column(), tf.int32).dtype, tf.int32)
+        names = tf.constant(Names(), shape=[2, 1])
+        self.assertEqual((names.dtype, names.shape.as_list()), (tf.string, [2, 1]))
+
     def test_a_shape_can_be_made_more_precise_and_not_contradicted(self):
         a = tf.placeholder(tf.float32, [None, 3])
         a.set_shape([2, None])

@@ -123,9 +123,19 @@ def _strings(values):
     return out
 
 
+def _is_like_array(values):
+    """Whether an object that is no array says how numpy makes one of it (as pandas' columns)."""
+    return not isinstance(values, ops._TensorLike) and (
+        callable(getattr(values, "__array__", None))
+        or isinstance(getattr(values, "__array_interface__", None), dict)
+    )
+
+
 def as_array(values, dtype=None):
     """The array of a Python value, and its DType. `dtype`: the type that it must have."""
     dtype = dtypes.as_dtype(dtype).base_dtype if dtype is not None else None
+    if _is_like_array(values):
+        values = np.asarray(values)
     if isinstance(values, (np.ndarray, np.generic)):
         if dtype is not None and dtype != dtypes.string:
             return arrays.as_type(np.asarray(values), dtype), dtype
