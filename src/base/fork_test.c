@@ -2,6 +2,8 @@
 #include "base/fork.h"
 #include "base/testing/test.h"
 #include "base/thread.h"
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,24 @@ static void hold(void *arg)
     bd_event_set(&h->is_held);
     bd_event_wait(&h->may_end);
     bd_mutex_unlock(&h->mu);
+}
+
+typedef struct changer {
+    bd_mutex *mu;
+    atomic_bool *ends;
+    int *changes;
+} changer;
+
+static void change(void *arg)
+{
+    const changer *c = arg;
+    while (!atomic_load(c->ends)) {
+        bd_mutex_lock(c->mu);
+        c->changes[0]++;
+        sched_yield(); // the fork comes here, if it does not wait
+        c->changes[1]++;
+        bd_mutex_unlock(c->mu);
+    }
 }
 
 // In the child: 0 when all is as it should be.
@@ -60,6 +80,34 @@ static void a_mutex_of_a_thread_that_is_not_there_becomes_free(void **state)
     bd_mutex_fini(&unheld);
 }
 
+static void a_mutex_is_kept_across_forks(void **state)
+{
+    (void)state;
+    enum {
+        FORKS = 50
+    };
+    static bd_mutex mu = BD_MUTEX_INIT;
+    static atomic_bool ends;
+    static int changes[2]; // equal while no thread holds `mu`
+    BD_STATUS(st);
+    bd_thread thread;
+    bd_mutex_across_forks(&mu);
+    assert_int_equal(bd_thread_start(&thread, "changer", change, &(changer){&mu, &ends, changes}, st),
+                     BRAID_OK);
+    for (int i = 0; i < FORKS; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            bd_mutex_lock(&mu);
+            _exit(changes[0] != changes[1]);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    atomic_store(&ends, true);
+    bd_thread_join(&thread);
+}
+
 static int calls;
 static void count_call(void)
 {
@@ -82,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mutex_of_a_thread_that_is_not_there_becomes_free),
+        cmocka_unit_test(a_mutex_is_kept_across_forks),
         cmocka_unit_test(functions_run_before_and_after_on_both_sides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

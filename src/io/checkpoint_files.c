@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/thread.h"
 #include "io/checkpoint.h"
 #include "io/checkpoint_state.h"
@@ -100,6 +101,12 @@ typedef BD_ARRAY(bd_file *) file_list;
 static bd_mutex marks_mu = BD_MUTEX_INIT;
 static file_list marks; // guarded by marks_mu: the locked markers of this process
 
+static void watch_forks(void *arg)
+{
+    (void)arg;
+    bd_mutex_across_forks(&marks_mu);
+}
+
 braid_code braid_checkpoint_begin(const char *prefix, braid_status *status)
 {
     BD_STATUS(unwanted);
@@ -109,6 +116,8 @@ braid_code braid_checkpoint_begin(const char *prefix, braid_status *status)
     braid_code code = bd_dir_make(bd_fs_current, dir, st);
     if (!code) code = bd_file_lock(bd_fs_current, path, true, &file, st);
     if (file) {
+        static bd_once once = BD_ONCE_INIT;
+        bd_once_run(&once, watch_forks, NULL);
         bd_mutex_lock(&marks_mu);
         bd_array_push(&marks, file);
         bd_mutex_unlock(&marks_mu);

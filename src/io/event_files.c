@@ -2,6 +2,7 @@
 #include <braid/event_writer.h>
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "base/thread.h"
 #include "io/events.h"
 #include <string.h>
@@ -15,6 +16,12 @@ struct braid_event_writer {
 
 static bd_mutex writers_mu = BD_MUTEX_INIT;
 static braid_event_writer *writers; // the open ones
+
+static void watch_forks(void *arg)
+{
+    (void)arg;
+    bd_mutex_across_forks(&writers_mu);
+}
 
 static braid_event_writer *find_locked(const char *dir)
 {
@@ -37,6 +44,8 @@ static braid_event_writer *open_locked(const char *dir, braid_status *st)
 braid_event_writer *braid_event_writer_open(const char *dir, braid_status *status)
 {
     BD_STATUS(unwanted);
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, watch_forks, NULL);
     bd_mutex_lock(&writers_mu);
     braid_event_writer *w = find_locked(dir);
     if (!w) w = open_locked(dir, status ? status : unwanted);

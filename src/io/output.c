@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/fork.h"
 #include <string.h>
 
 // Large enough that a write costs little beside it, small enough to stay in the cache.
@@ -18,6 +19,7 @@ struct bd_output {
     size_t unflushed; // bytes that the deflater got since it flushed, where the options say that it does
     uint64_t offset;  // bytes put
     size_t used;      // of the buffer
+    unsigned forks;   // bd_fork_count() of the process that has put what is in the buffer
     bool broken;      // a write failed: the content of the file is undefined
     uint8_t buffer[BUFFER_BYTES];
 };
@@ -55,6 +57,7 @@ braid_code bd_output_open(const bd_fs *fs, const char *path, bd_file_mode mode, 
     o->unflushed = 0;
     o->offset = 0;
     o->used = 0;
+    o->forks = bd_fork_count();
     o->broken = false;
     if (kind != BD_COMPRESSION_NONE) code = start_deflater(o, st);
     if (code) {
@@ -94,12 +97,27 @@ uint64_t bd_output_offset(const bd_output *out)
 static braid_code write_out(bd_output *out, const void *data, size_t len, braid_status *st)
 {
     if (out->broken) {
-        return bd_fail(st, BRAID_FAILED_PRECONDITION, "writing to %s failed before", out->file->path);
+        return bd_fail(st, BRAID_FAILED_PRECONDITION,
+                       "writing to %s failed before, or it is compressed and was opened before a fork",
+                       out->file->path);
     }
     if (len == 0) return BRAID_OK;
     braid_code code = bd_file_write(out->file, data, len, st);
     if (code) out->broken = true;
     return code;
+}
+
+// What the buffer of a child of fork holds is its parent's to write. The child goes on behind what both have
+// written, but not in a compressed stream, in which one must know all that came before.
+static void drop_inherited(bd_output *out)
+{
+    const unsigned forks = bd_fork_count();
+    if (out->forks == forks) return;
+    out->forks = forks;
+    out->used = 0;
+    if (!out->deflater) return;
+    end_deflater(out);
+    out->broken = true;
 }
 
 static braid_code empty_buffer(bd_output *out, braid_status *st)
@@ -156,6 +174,7 @@ static braid_code deflate_put(bd_output *out, const void *data, size_t len, brai
 
 braid_code bd_output_put(bd_output *out, const void *data, size_t len, braid_status *st)
 {
+    drop_inherited(out);
     if (out->broken) return write_out(out, data, len, st);
     out->offset += len;
     if (out->deflater) return deflate_put(out, data, len, st);
@@ -172,6 +191,7 @@ braid_code bd_output_put(bd_output *out, const void *data, size_t len, braid_sta
 braid_code bd_output_flush(bd_output *out, braid_status *st)
 {
     braid_code code = BRAID_OK;
+    drop_inherited(out);
     if (out->deflater && !out->broken) code = deflate_all(out, NULL, 0, Z_SYNC_FLUSH, st);
     return code ? code : empty_buffer(out, st);
 }
@@ -195,6 +215,7 @@ static braid_code finish(bd_output *out, bool synced, braid_status *st)
     if (!out) return BRAID_OK;
     BD_STATUS(close_st);
     braid_code code = BRAID_OK;
+    drop_inherited(out);
     if (out->deflater && !out->broken) code = deflate_all(out, NULL, 0, Z_FINISH, st);
     if (!code) code = empty_buffer(out, st);
     if (!code && synced) code = bd_file_sync(out->file, st);

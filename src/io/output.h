@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include <braid/tfrecord.h>
 
+// A child of fork writes nothing of what its parent has put.
 typedef struct bd_output bd_output;
 
 // On an error *out is NULL. Compressed output cannot be appended to (asserted).

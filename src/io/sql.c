@@ -2,6 +2,7 @@
 #include "io/sql.h"
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "io/sqlite_vfs.h"
@@ -46,9 +47,17 @@ static braid_code code_of(const bd_sql *sql, int error)
 static bd_mutex count_mu = BD_MUTEX_INIT;
 static int64_t counted; // guarded by count_mu
 
+static void watch_forks(void *arg)
+{
+    (void)arg;
+    bd_mutex_across_forks(&count_mu);
+}
+
 // Counts what SQLite uses now. False: that is more than the limit allows.
 static bool count_memory(void)
 {
+    static bd_once once = BD_ONCE_INIT;
+    bd_once_run(&once, watch_forks, NULL);
     bd_mutex_lock(&count_mu);
     const int64_t used = sqlite3_memory_used();
     if (used < counted) bd_buffer_pool_unreserve((size_t)(counted - used));

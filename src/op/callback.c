@@ -17,20 +17,10 @@ struct bd_callback {
 static bd_mutex mu = BD_MUTEX_INIT;
 static bd_map by_token; // -> bd_callback; guarded by mu; empty: all zero
 
-static void lock(void)
-{
-    bd_mutex_lock(&mu);
-}
-
-static void unlock(void)
-{
-    bd_mutex_unlock(&mu);
-}
-
 static void watch_forks(void *arg)
 {
     (void)arg;
-    bd_at_fork(lock, unlock, unlock);
+    bd_mutex_across_forks(&mu);
 }
 
 braid_code braid_callback_register(const char *token, braid_callback_fn fn, void *arg,

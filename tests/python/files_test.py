@@ -1,4 +1,5 @@
 # Files: tf.gfile, TFRecord files, event files and what FileWriter writes, and MNIST's.
+import contextlib
 import glob
 import gzip
 import os
@@ -185,6 +186,21 @@ class EventsTest(FilesTest):
         for _ in range(2):
             tf.summary.FileWriter(self.directory).close()
         self.assertEqual(len(os.listdir(self.directory)), 2)
+
+    def test_a_child_of_fork_writes_no_event_of_its_parent(self):
+        writer = tf.summary.FileWriter(self.directory)
+        writer.add_event(tf.Event(step=1))  # it waits, and is not the child's to write
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                writer.flush()
+                writer.add_event(tf.Event(step=2))
+                writer.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        writer.add_event(tf.Event(step=3))
+        writer.close()
+        self.assertEqual([e.step for e in self.events()], [0, 2, 1, 3])
 
 
 class MnistTest(FilesTest):
