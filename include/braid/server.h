@@ -15,6 +15,12 @@ typedef struct braid_server_options {
     /// a TensorFlow server's default_session_config); 0: any time.
     int64_t operation_timeout_ms;
     bool log_device_placement; ///< all its sessions log their placement (braid_session_options)
+    /// What the sessions on the server have besides what they ask for themselves (default_session_config of
+    /// a TensorFlow server): the device_filters are added to theirs, a flag that is set here is set for all,
+    /// and the collective_leader is that of sessions that name none. Of the members these are read, and
+    /// allow_soft_placement, log_device_placement, place_pruned_graph, enable_bfloat16_sendrecv,
+    /// isolate_session_state and disabled_rewrites. NULL: nothing. Borrowed for the call.
+    const braid_session_options *session_options;
     /// A worker or client whose connection is lost for this time, the grace time, is gone for good; 0: a
     /// minute, or what the environment variable BRAID_GRACE_SECONDS says.
     int64_t worker_gone_timeout_ms;

@@ -70,6 +70,17 @@ typedef struct {
 #define NATIVE_STRINGS(s) native_strings s __attribute__((cleanup(native_strings_end))) = {0}
 bool native_strings_init(native_strings *strings, PyObject *sequence); // false: an exception is set
 void native_strings_end(native_strings *strings);
+// The options of a session, which live until the end of the block.
+typedef struct {
+    braid_session_options options;
+    native_strings filters;
+    braid_cluster *cluster;
+} native_session_options;
+#define NATIVE_SESSION_OPTIONS(o)                                                                            \
+    native_session_options o __attribute__((cleanup(native_session_options_end))) = {0}
+// Reads the arguments of Session. The first of them, the graph (borrowed); NULL: an exception is set.
+PyObject *native_session_options_parse(native_session_options *to, PyObject *args, PyObject *keywords);
+void native_session_options_end(native_session_options *o);
 // A shape from a sequence of integers, None or -1 for an unknown dimension; None: an unknown rank. False: an
 // exception is set.
 bool native_shape(PyObject *sequence, braid_shape *shape);

@@ -8,34 +8,39 @@ typedef struct {
     bool has_failed;                    // its work
 } server_object;
 
+// The options of a session from the arguments of Session but the graph. False: an exception is set.
+static bool read_session_options(native_session_options *to, PyObject *keywords)
+{
+    PyObject *args = Py_BuildValue("(O)", Py_None);
+    const bool is_good = args && native_session_options_parse(to, args, keywords);
+    Py_XDECREF(args);
+    return is_good;
+}
+
 static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"cluster",
-                            "job",
-                            "index",
-                            "inter_op_threads",
-                            "cpu_devices",
-                            "insecure",
-                            "allow_users",
-                            "file_roots",
-                            "limits",
-                            "monitoring_address",
-                            "tls_dir",
-                            "operation_timeout_ms",
-                            "log_device_placement",
-                            NULL};
+    static char *names[] = {"cluster",         "job",
+                            "index",           "inter_op_threads",
+                            "cpu_devices",     "insecure",
+                            "allow_users",     "file_roots",
+                            "limits",          "monitoring_address",
+                            "tls_dir",         "operation_timeout_ms",
+                            "session_options", NULL};
     braid_server_options o = {0};
+    NATIVE_SESSION_OPTIONS(sessions);
+    PyObject *session_keywords = NULL;
     long long timeout_ms = 0;
     const char *cluster_json = NULL, *job = NULL;
-    int index = 0, insecure = 0, log = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|zziiipzzzzzLp", names, &cluster_json, &job, &index,
+    int index = 0, insecure = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|zziiipzzzzzLO!", names, &cluster_json, &job, &index,
                                      &o.inter_op_threads, &o.cpu_devices, &insecure, &o.allow_users,
                                      &o.file_roots, &o.limits, &o.monitoring_address, &o.tls_dir, &timeout_ms,
-                                     &log))
+                                     &PyDict_Type, &session_keywords) ||
+        (session_keywords && !read_session_options(&sessions, session_keywords)))
         return NULL;
     o.operation_timeout_ms = timeout_ms;
-    o.log_device_placement = log;
     o.insecure = insecure;
+    o.session_options = &sessions.options;
     server_object *s = (server_object *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
     if (!native_calls_init(&s->calls)) {

@@ -48,20 +48,14 @@ void native_calls_wait(native_calls *c)
 
 // ---- Opening and closing ----
 
-typedef struct {
-    braid_session_options options;
-    native_strings filters;
-    braid_cluster *cluster;
-} opening;
-
-static void opening_end(opening *o)
+void native_session_options_end(native_session_options *o)
 {
     native_strings_end(&o->filters);
     braid_cluster_free(o->cluster);
 }
 
 // False: an exception is set.
-static bool read_cluster(opening *o, const char *json)
+static bool read_cluster(native_session_options *o, const char *json)
 {
     if (!json) return true;
     NATIVE_STATUS(st);
@@ -70,8 +64,7 @@ static bool read_cluster(opening *o, const char *json)
     return o->cluster != NULL;
 }
 
-// The graph; NULL: an exception is set.
-static PyObject *parse_options(opening *to, PyObject *args, PyObject *keywords)
+PyObject *native_session_options_parse(native_session_options *to, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"graph",
                             "target",
@@ -136,8 +129,8 @@ static bool open_session(session_object *s, braid_graph *g, braid_session_option
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    opening o __attribute__((cleanup(opening_end))) = {0};
-    PyObject *graph = parse_options(&o, args, keywords);
+    NATIVE_SESSION_OPTIONS(o);
+    PyObject *graph = native_session_options_parse(&o, args, keywords);
     braid_graph *g = graph ? native_graph(graph) : NULL;
     if (!g) return NULL;
     session_object *s = (session_object *)PyType_GenericAlloc(type, 0);

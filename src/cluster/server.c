@@ -340,6 +340,23 @@ static braid_code find_limits(const braid_server_options *options, wait_limits *
     return BRAID_OK;
 }
 
+static bd_session_config session_defaults(const braid_server_options *options)
+{
+    const braid_session_options *o = options->session_options;
+    bd_session_config config = {.log_device_placement = options->log_device_placement};
+    if (!o) return config;
+    config.log_device_placement |= o->log_device_placement;
+    config.device_filters = o->device_filters;
+    config.device_filter_count = o->device_filter_count;
+    config.allow_soft_placement = o->allow_soft_placement;
+    config.place_pruned_graph = o->place_pruned_graph;
+    config.sends_bfloat16 = o->enable_bfloat16_sendrecv;
+    config.is_isolated = o->isolate_session_state;
+    config.disabled_rewrites = o->disabled_rewrites;
+    config.collective_leader = o->collective_leader;
+    return config;
+}
+
 static void make_parts(braid_server *s, const char *job, int index, const braid_server_options *options,
                        const wait_limits *limits)
 {
@@ -377,7 +394,7 @@ static void make_parts(braid_server *s, const char *job, int index, const braid_
                                                    .spec_check = s->env.spec_check,
                                                    .accounts = s->accounts,
                                                    .session_timeout_ms = options->session_timeout_ms,
-                                                   .log_device_placement = options->log_device_placement,
+                                                   .defaults = session_defaults(options),
                                                    .operation_timeout_ms = options->operation_timeout_ms,
                                                    .client_gone_ms = limits->gone_ms,
                                                    .session_idle_ms = options->session_idle_timeout_ms,

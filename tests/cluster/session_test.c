@@ -402,6 +402,28 @@ static void the_operation_timeout_of_a_session_holds_for_steps(void **state)
     }
 }
 
+static void a_server_has_options_for_all_its_sessions(void **state)
+{
+    fixture *f = *state;
+    static const char *const filters[] = {WORKER};
+    const braid_session_options session = {
+        .allow_soft_placement = true, .device_filters = filters, .device_filter_count = 1};
+    test_start_all(f->cluster, &(braid_server_options){.session_options = &session});
+    const braid_out x = test_const(f->graph, "x", WORKER "/device:GPU:0", 2);
+    for (int i = 0; i < 2; i++) {
+        BD_STATUS(st);
+        braid_session *s = i ? test_remote_session(f->cluster, f->graph, "worker", 0, NULL, st)
+                             : test_session(f->cluster, f->graph, "worker", 0, NULL, st);
+        assert_non_null(s);
+        assert_float_equal(test_fetch(s, x), 2, 0);
+        const braid_device_attributes *devices;
+        int count;
+        assert_int_equal(braid_session_list_devices(s, &devices, &count, st), BRAID_OK);
+        assert_int_equal(count, 1);
+        close_session(s);
+    }
+}
+
 static void a_server_has_a_timeout_for_sessions_that_have_none(void **state)
 {
     fixture *f = *state;
@@ -657,6 +679,7 @@ int main(void)
         TEST(an_unknown_device_is_refused),
         TEST(a_step_ends_at_its_timeout_and_names_the_missing_values),
         TEST(the_operation_timeout_of_a_session_holds_for_steps),
+        TEST(a_server_has_options_for_all_its_sessions),
         TEST(a_server_has_a_timeout_for_sessions_that_have_none),
         TEST(a_record_has_the_graph_of_each_task),
         TEST(closing_a_session_ends_its_steps),

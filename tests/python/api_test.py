@@ -91,6 +91,10 @@ class ApiTest(unittest.TestCase):
             self.assertEqual([name for name in some if name not in taken], [], module)
             self.assertEqual([name for name in taken if name.startswith("_")], [], module)
 
+    def test_modules_have_their_names_in_their_dictionaries(self):
+        self.assertEqual(tf.logging.__dict__["DEBUG"], 10)
+        self.assertIs(vars(tf.nn)["relu"], tf.nn.relu)
+
     def test_each_op_of_the_engine_has_a_function(self):
         there = {e.op for functions in api_def.read_table().values() for e in functions.values()}
         ops = [name for name in op_def_registry.get_registered_ops() if not name.startswith("_")]

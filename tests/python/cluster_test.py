@@ -173,6 +173,20 @@ class LocalServerTest(unittest.TestCase):
                 with self.assertRaises(tf.errors.DeadlineExceededError):
                     sess.run(waits)
 
+    def test_the_configuration_of_a_server_holds_for_its_sessions(self):
+        import braid.tensorflow as tf
+
+        spec = {"worker": free_addresses(2)}  # the second task never starts
+        config = tf.ConfigProto(allow_soft_placement=True, device_filters=["/job:worker/task:0"])
+        server = tf.train.Server(spec, job_name="worker", task_index=0, config=config)
+        with tf.Graph().as_default(), tf.device("/job:worker/task:0/gpu:1"):
+            y = tf.square(tf.constant(3.0))
+            more = tf.ConfigProto(device_filters=["/job:worker/task:0"], operation_timeout_in_ms=20000)
+            for asked in (None, more):
+                with tf.Session(server.target, config=asked) as session:
+                    self.assertEqual(session.run(y), 9.0)
+                    self.assertEqual({"/task:0/" in d.name for d in session.list_devices()}, {True})
+
     def test_a_session_makes_a_cluster_of_local_servers(self):
         import braid.tensorflow as tf
 

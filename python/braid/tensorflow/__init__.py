@@ -17,10 +17,20 @@ class _Namespace(types.ModuleType):
     """tf.nn, tf.train, ...: a module whose names are found when they are first used."""
 
     def __getattr__(self, name):
-        return _find(self, self.__dict__["_path"], name)
+        return _find(self, _found_names(self)["_path"], name)
+
+    @property
+    def __dict__(self):
+        """All names of the module, for programs that look them up by text (tf.logging.__dict__["INFO"])."""
+        for name in self._names:
+            getattr(self, name)
+        return _found_names(self)
 
     def __dir__(self):
-        return sorted({*self.__dict__, *self._names})
+        return sorted({*_found_names(self), *self._names})
+
+
+_found_names = types.ModuleType.__dict__["__dict__"].__get__  # a module's own dictionary
 
 
 def _find(module, path, name):
@@ -61,7 +71,7 @@ def _make_namespaces():
         names.setdefault(path, set()).add(name)
         while path and path not in spaces:
             space = _Namespace(f"{__name__}.{path}", f"The public names tf.{path}.")
-            space.__dict__.update(_path=path, _names=names.setdefault(path, set()), __path__=[])
+            _found_names(space).update(_path=path, _names=names.setdefault(path, set()), __path__=[])
             spaces[path] = space
             sys.modules[space.__name__] = space
             path = path.rpartition(".")[0]

@@ -15,6 +15,12 @@ bd_master *bd_master_new(const bd_master_env *env)
 {
     bd_master *m = bd_calloc(1, sizeof *m);
     m->env = *env;
+    bd_session_config *defaults = &m->env.defaults;
+    const char **filters = bd_calloc((size_t)defaults->device_filter_count + 1, sizeof *filters);
+    for (int i = 0; i < defaults->device_filter_count; i++)
+        filters[i] = bd_strdup(env->defaults.device_filters[i]);
+    defaults->device_filters = filters;
+    defaults->collective_leader = bd_strdup(defaults->collective_leader ? defaults->collective_leader : "");
     bd_mutex_init(&m->mu);
     bd_cond_init(&m->changed);
     return m;
@@ -24,6 +30,11 @@ void bd_master_free(bd_master *m)
 {
     if (!m) return;
     BD_ASSERT(bd_map_count(&m->sessions) == 0 && m->closing == 0);
+    const bd_session_config *defaults = &m->env.defaults;
+    for (int i = 0; i < defaults->device_filter_count; i++)
+        bd_free((char *)defaults->device_filters[i]);
+    bd_free((void *)defaults->device_filters);
+    bd_free((char *)defaults->collective_leader);
     bd_map_fini(&m->sessions);
     bd_cond_fini(&m->changed);
     bd_mutex_fini(&m->mu);
@@ -233,10 +244,36 @@ static int64_t creation_deadline(const bd_master *m, const bd_session_config *co
     return deadline_ns;
 }
 
-void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *config,
+// `asked` with the defaults of all sessions; free the array of filters with bd_free.
+static bd_session_config with_defaults(const bd_master *m, const bd_session_config *asked)
+{
+    const bd_session_config *defaults = &m->env.defaults;
+    bd_session_config config = *asked;
+    const int count = defaults->device_filter_count;
+    const char **filters = bd_calloc((size_t)(count + asked->device_filter_count) + 1, sizeof *filters);
+    for (int i = 0; i < count; i++)
+        filters[i] = defaults->device_filters[i];
+    for (int i = 0; i < asked->device_filter_count; i++)
+        filters[count + i] = asked->device_filters[i];
+    config.device_filters = filters;
+    config.device_filter_count += count;
+    config.allow_soft_placement |= defaults->allow_soft_placement;
+    config.log_device_placement |= defaults->log_device_placement;
+    config.place_pruned_graph |= defaults->place_pruned_graph;
+    config.sends_bfloat16 |= defaults->sends_bfloat16;
+    config.is_isolated |= defaults->is_isolated;
+    config.disabled_rewrites |= defaults->disabled_rewrites;
+    if (!config.collective_leader || !config.collective_leader[0])
+        config.collective_leader = defaults->collective_leader;
+    return config;
+}
+
+void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session_config *asked,
                               int64_t deadline_ns, bd_cancellation *cancellation, bd_master_created_fn fn,
                               void *arg)
 {
+    bd_session_config joined = with_defaults(m, asked);
+    const bd_session_config *config = &joined;
     creation *c = bd_calloc(1, sizeof *c);
     c->master = m;
     c->graph = *graph;
@@ -253,6 +290,7 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
     if (!check_room(m, &config->owner, st)) c->leader = bd_master_leader(m, config, st);
     if (st->code) {
         creation_end(c, st);
+        bd_free((void *)joined.device_filters);
         return;
     }
     const bd_find_options options = {
@@ -267,6 +305,7 @@ void bd_master_create_session(bd_master *m, braid_graph *graph, const bd_session
         .renames_devices = config->cluster != NULL,
     };
     bd_find_devices(&options, tasks_found, c);
+    bd_free((void *)joined.device_filters);
 }
 
 // ---- Closing ----

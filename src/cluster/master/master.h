@@ -18,31 +18,6 @@ typedef struct bd_master_session bd_master_session;
 typedef struct bd_pinned_plan bd_pinned_plan; // master_internal.h
 typedef struct bd_callable bd_callable;
 
-typedef struct bd_master_env {
-    const bd_peers *peers;
-    bd_timers *timers;
-    bd_thread_pool *pool;          // for work that may wait for other tasks
-    bd_cancellation *cancellation; // of the server: ends everything
-    bd_task_collectives *collectives;
-    bd_spec_check *spec_check;
-    bd_accounts *accounts;        // of clients; NULL: they have no limits
-    int64_t session_timeout_ms;   // 0: no timeout
-    int64_t client_gone_ms;       // a client that released a session this long ago is gone
-    int64_t session_idle_ms;      // for sessions that were never held; 0: no timeout
-    int64_t caller_lost_ms;       // the same, when the connection they were used by is gone
-    int sessions_max;             // that one caller has open; 0: no limit. This process has none
-    bool log_device_placement;    // of all sessions
-    int64_t operation_timeout_ms; // of a run for which neither it nor its session names a time; 0: none
-    int64_t step_ms_max;          // the longest time of a step; 0: no limit
-} bd_master_env;
-
-// The objects that `env` points to must outlive the master.
-bd_master *bd_master_new(const bd_master_env *env);
-// Closes all sessions and waits until their steps have ended. The server's token is cancelled before.
-void bd_master_stop(bd_master *m);
-// Call it after the transport is freed, when no operation is in progress.
-void bd_master_free(bd_master *m);
-
 // The options of ConfigProto that a session uses.
 typedef struct bd_session_config {
     const char *const *device_filters;
@@ -60,6 +35,31 @@ typedef struct bd_session_config {
     bd_session_cluster *cluster;   // the session's own; not owned; NULL: that of the server
     const char *collective_leader; // the task that leads groups of collectives; NULL or "": the master's own
 } bd_session_config;
+
+typedef struct bd_master_env {
+    const bd_peers *peers;
+    bd_timers *timers;
+    bd_thread_pool *pool;          // for work that may wait for other tasks
+    bd_cancellation *cancellation; // of the server: ends everything
+    bd_task_collectives *collectives;
+    bd_spec_check *spec_check;
+    bd_accounts *accounts;        // of clients; NULL: they have no limits
+    int64_t session_timeout_ms;   // 0: no timeout
+    int64_t client_gone_ms;       // a client that released a session this long ago is gone
+    int64_t session_idle_ms;      // for sessions that were never held; 0: no timeout
+    int64_t caller_lost_ms;       // the same, when the connection they were used by is gone
+    int sessions_max;             // that one caller has open; 0: no limit. This process has none
+    int64_t operation_timeout_ms; // of a run for which neither it nor its session names a time; 0: none
+    bd_session_config defaults;   // of all sessions: what they have besides what they ask for
+    int64_t step_ms_max;          // the longest time of a step; 0: no limit
+} bd_master_env;
+
+// The objects that `env` points to must outlive the master, but for what `defaults` names.
+bd_master *bd_master_new(const bd_master_env *env);
+// Closes all sessions and waits until their steps have ended. The server's token is cancelled before.
+void bd_master_stop(bd_master *m);
+// Call it after the transport is freed, when no operation is in progress.
+void bd_master_free(bd_master *m);
 
 // The account of a client; NULL: nothing limits it. For code that reads the client's graphs.
 bd_account *bd_master_account(bd_master *m, const bd_caller *client);

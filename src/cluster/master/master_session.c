@@ -161,7 +161,7 @@ bd_master_session *bd_master_session_new(bd_master *m, bd_found_tasks *tasks, co
     s->allow_soft_placement = config->allow_soft_placement;
     s->place_pruned_graph = config->place_pruned_graph;
     s->sends_bfloat16 = config->sends_bfloat16;
-    s->log_device_placement = config->log_device_placement || m->env.log_device_placement;
+    s->log_device_placement = config->log_device_placement;
     s->operation_timeout_ms = config->operation_timeout_ms;
     s->disabled_rewrites = config->disabled_rewrites;
     s->cost_model_every = config->cost_model_every;

@@ -184,7 +184,9 @@ class Server:
     ):
         """server_or_cluster_def: a ServerDef, or a cluster in any form that ClusterSpec takes.
 
-        config: a ConfigProto, for the sessions of the server. start: listen at once, else with start().
+        config: a ConfigProto, for the server and for what its sessions do not say in theirs: to their
+        device_filters it adds its own, and a flag that it sets, as allow_soft_placement, is set for all.
+        start: listen at once, else with start().
         """
         self._server_def = _make_server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         self._server = None
@@ -280,9 +282,11 @@ def _start(server_def):
         "cpu_devices": dict(config.device_count).get("CPU", 0),
         "insecure": insecure,
         "file_roots": "/" if is_ours else None,
-        "log_device_placement": config.log_device_placement,
         "operation_timeout_ms": config.operation_timeout_in_ms,
     }
+    sessions = session._options(config)  # what they have besides their own
+    if sessions:
+        options["session_options"] = sessions
     jobs = {job.name: {str(i): address for i, address in job.tasks.items()} for job in server_def.cluster.job}
     if jobs == _LOCAL:
         return _native.Server(**options)
