@@ -438,6 +438,11 @@ class TensorArrayTest(ControlFlowTest):
         (message,) = logs.output
         self.assertIn("Object was never used (type <class", message)
         self.assertIn("array.write(0, 1.0)", message)
+        dropped = array.write(0, 1.0)
+        with mock.patch("sys.unraisablehook") as hook, mock.patch.object(tf_should_use, "sys", None):
+            with self.assertLogs("tensorflow", "ERROR"):  # modules lose their names when the process ends
+                del dropped
+        hook.assert_not_called()
         with mock.patch.object(tf_should_use.tf_logging, "error") as error:
             array.write(0, 1.0).mark_used()
             written = array.write(0, 1.0)

@@ -45,6 +45,7 @@ REPOSITORIES = {  # what is fetched of each
     "hn826/distributed-tensorflow": "6715352effdb39517fd3c3708c4dddf0ec566db8",
     "kubeflow/tf-operator": "47a74b738920edbf4207160cec7e1dff9cdab3f2",
     "GoogleCloudPlatform/cloudml-samples": "efddc4a9898127e55edc0946557aca4bfaf59705",
+    "yanglei99/Distributed_TensorFlow_Exercise": "860b8425e708dba1e5c02beeafcfda8ea51d990f",
 }
 FETCH_LIMIT = 300  # seconds for a repository
 GRACE = 10  # seconds that processes have to end when they are told to
@@ -159,6 +160,15 @@ PROGRAMS = (
             seconds=300,
         )
         for name in ("distributed-deep-mnist", "distributed-deep-mnist-with-queue")
+    ),
+    # The parameter server reads from a queue which workers have ended, and ends by itself.
+    Program(
+        "yanglei99/dist_mnist",
+        "yanglei99/Distributed_TensorFlow_Exercise",
+        "tensorflow_mesos/jobs/dist_mnist.py",
+        f"{FLAGS} --data_dir={{data}} --log_dir={{dir}}/log --max_step=300",
+        f"Test-Accuracy: {NUMBER}",
+        (0.7, 1),
     ),
     Program(
         "kubeflow/dist_mnist",

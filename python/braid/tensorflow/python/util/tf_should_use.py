@@ -26,8 +26,8 @@ class _Watch:
                 traceback.walk_stack(frame), limit=_STACK, lookup_lines=False
             )
 
-    def __del__(self):
-        if self.used or sys.is_finalizing():
+    def __del__(self, _is_finalizing=sys.is_finalizing):  # modules are empty at the end of the process
+        if self.used or _is_finalizing():
             return
         log = tf_logging.fatal if self.fatal_error else tf_logging.error
         rule = "=" * 34
