@@ -10,6 +10,7 @@ import braid.tensorflow as tf
 import numpy as np
 from braid.tensorflow.contrib.nn.python.ops import fwd_gradients
 from braid.tensorflow.contrib.opt.python.training import sign_decay
+from braid.tensorflow.contrib.recurrent.python import recurrent_api
 from braid.tensorflow.contrib.rnn.python.ops import rnn_cell
 from braid.tensorflow.contrib.training.python.training import sgdr_learning_rate_decay
 
@@ -438,6 +439,33 @@ class ValuesTest(unittest.TestCase):
                 for ours, plain in zip(*session.run([values for values, _ in made])):
                     np.testing.assert_allclose(ours, plain, rtol=1e-4, atol=1e-5)
         self.assertEqual([False, None, True], calls)
+
+    def test_recurrences_keep_states_and_compute_cells_again_for_gradients(self):
+        def cell(theta, state, inputs):
+            total, power = state
+            return [total + inputs * power, power * theta], []
+
+        x, coefficients = tf.constant(2.0), tf.constant([1.0, 2.0, 3.0, 4.0])
+        states = [tf.constant(0.5), tf.constant(1.0)]
+        cases = [
+            (None, False, [1.5, 5.5, 17.5, 49.5], [63482, [1112, 2222, 4404, 8008], 1112, 50800]),
+            (2, False, [1.5, 5.5, 0, 0], [22, [12, 22, 0, 0], 12, 56]),
+            # TensorFlow takes zeros for the state before the first of these steps when it makes gradients.
+            (2, True, [0, 0, 3.5, 11.5], [4004, [0, 0, 1101, 2002], 1101, 11311]),
+        ]
+        for longest, at_end, totals, grads in cases:
+            longest = longest and tf.constant(longest)
+            all_states, last = recurrent_api.Recurrent(
+                x, states, coefficients, cell, max_input_length=longest, aligned_end=at_end
+            )
+            loss = last[0] + tf.reduce_sum(all_states[0] * [1.0, 10.0, 100.0, 1000.0])
+            found = tf.gradients(loss, [x, coefficients, *states])
+            with tf.Session() as session:
+                np.testing.assert_allclose(session.run(all_states[0]), totals)
+                for grad, expected in zip(session.run(found), grads):
+                    np.testing.assert_allclose(grad, expected, rtol=1e-6)
+        with self.assertRaisesRegex(AssertionError, "cell_fn is not pure"):
+            recurrent_api.Recurrent(x, states, coefficients, lambda t, s, i: ([s[0] + x, s[1] * t], []))
 
 
 class TrainingTest(unittest.TestCase):

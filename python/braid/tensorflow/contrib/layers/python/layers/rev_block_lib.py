@@ -1,7 +1,8 @@
 """Blocks of reversible residual layers, and functions that their gradients compute again: both save memory.
 
-A reversible layer gives y1 = x1 + f(x2) and y2 = x2 + g(y1), so that x2 = y2 - g(y1) and x1 = y1 - f(x2): the
-gradients compute the inputs of each layer from its outputs, and nothing is kept but the outputs of the last one.
+A reversible layer gives y1 = x1 + f(x2) and y2 = x2 + g(y1), so that x2 = y2 - g(y1) and x1 = y1 - f(x2):
+the gradients compute the inputs of each layer from its outputs, and nothing is kept but the outputs of the
+last one.
 """
 
 import functools
@@ -100,9 +101,9 @@ class RevBlock(base.Layer):
         name="revblock",
         **kwargs,
     ):
-        """f, g: functions of a tensor, and of a list of side inputs where there are some, or a list of one for
-        each layer. They give a tensor of the same shape. use_efficient_backprop: False: what the layers give is
-        kept for the gradients.
+        """f, g: functions of a tensor, and of a list of side inputs where there are some, or a list of one
+        for each layer. They give a tensor of the same shape. use_efficient_backprop: False: what the layers
+        give is kept for the gradients.
         """
         super().__init__(name=name, **kwargs)
         f, g = (fn if isinstance(fn, list) else [fn] * num_layers for fn in (f, g))
@@ -194,9 +195,9 @@ def rev_block(x1, x2, f, g, num_layers=1, f_side_input=None, g_side_input=None, 
 def recompute_grad(fn=None, use_data_dep=False, tupleize_grads=False):
     """A function as `fn` whose gradients compute its values again. A decorator, also with arguments.
 
-    fn: a function of tensors, which uses no other tensors. With an argument `is_recomputing` it is told whether
-    it is called by the gradients. use_data_dep: the second time waits for the gradients by its data, too, and
-    not by control edges alone. tupleize_grads: no gradient is used before all are there.
+    fn: a function of tensors, which uses no other tensors. With an argument `is_recomputing` it is told
+    whether it is called by the gradients. use_data_dep: the second time waits for the gradients by its data,
+    too, and not by control edges alone. tupleize_grads: no gradient is used before all are there.
     """
     if fn is None or not callable(fn):
         if fn is not None:
@@ -210,9 +211,9 @@ def recompute_grad(fn=None, use_data_dep=False, tupleize_grads=False):
             continue
         if isinstance(value, (ops.Tensor, variables_lib.Variable)):
             raise ValueError(
-                f"fn decorated with @recompute_grad closes over Tensor {value.name} (local variable name: {name}). "
-                "The decorated fn must not close over Tensors or Variables because gradients will NOT be computed "
-                "for them through fn. To ensure correct gradients, make the Tensor an input to fn."
+                f"fn decorated with @recompute_grad closes over Tensor {value.name} (local variable name: "
+                f"{name}). The decorated fn must not close over Tensors or Variables because gradients will NOT "
+                "be computed for them through fn. To ensure correct gradients, make the Tensor an input to fn."
             )
     is_told = "is_recomputing" in tf_inspect.getfullargspec(fn).args
 

@@ -1,0 +1,1 @@
+"""tf.contrib.recurrent: import its functions from tensorflow.contrib.recurrent.python.recurrent_api."""

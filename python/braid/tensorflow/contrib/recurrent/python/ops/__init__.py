@@ -1,0 +1,1 @@
+"""Recurrences with gradients of the program's own, and networks of cells."""
