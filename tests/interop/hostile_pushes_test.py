@@ -147,8 +147,16 @@ class PushTest(HostileTest):
     def test_tensors_of_steps_that_never_begin_are_bounded(self):
         pid = cluster.server("worker").process.pid
         before = resident_bytes(pid)
-        large, count = bytes(16 * MB), 40
-        refused = [self.push(tensor(f"t{i}", large)).startswith(REFUSED) for i in range(count)]
+        large, count = bytes(16 * MB), 24
+        for left in 2, 1, 0:
+            try:
+                refused = [self.push(tensor(f"t{i}", large)).startswith(REFUSED) for i in range(count)]
+                break
+            except grpc.RpcError as e:  # a busy machine takes longer than a step may take to begin
+                self.check_error(e, "ABORTED", f"Step {self.step} is over")
+                self.assertTrue(left)
+                self.step = random.getrandbits(62)
+                self.steps.append(self.step)
         taken = EARLY_MAX // len(large)
         self.assertEqual(refused, [False] * taken + [True] * (count - taken))
         if not os.environ.get("BRAID_SANITIZE"):
