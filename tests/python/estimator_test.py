@@ -389,6 +389,55 @@ class Contrib(unittest.TestCase):
         metrics, _ = learn.learn_runner.run(experiment, run_config=config, hparams=hparams)
         self.assertEqual(5, metrics["global_step"])
 
+    def test_an_experiment_evaluates_as_often_as_it_is_told(self):
+        from braid.tensorflow.contrib import learn
+
+        def experiment(name, **more):
+            config = learn.RunConfig(
+                model_dir=os.path.join(self.directory, name),
+                save_checkpoints_steps=2,
+                save_checkpoints_secs=None,
+            )
+            estimator = tf.estimator.LinearClassifier([columns()[0]], n_classes=3, config=config)
+            evaluate, steps = estimator.evaluate, []
+
+            def noted(**given):
+                found = evaluate(**given)
+                steps.append(found["global_step"])
+                return found
+
+            estimator.evaluate = noted
+            done = learn.Experiment(
+                estimator, inputs(epochs=None), inputs(), train_steps=6, eval_steps=1, eval_delay_secs=0,
+                continuous_eval_throttle_secs=0, check_interval_secs=None, **more,
+            )  # fmt: skip
+            return done, steps
+
+        often, steps = experiment("often")
+        often.train_and_evaluate()
+        self.assertEqual((steps[-1], len(set(steps))), (6, len(steps) - (steps[-2] == 6)))
+        self.assertGreater(len(steps), 2)
+        rarely, steps = experiment("rarely", min_eval_frequency=0)
+        rarely.train_and_evaluate()
+        self.assertEqual(steps, [6])
+        turns, steps = experiment("turns", train_steps_per_iteration=3)
+        turns.continuous_train_and_eval()
+        self.assertEqual(steps, [3, 6])
+        turns, steps = experiment("ended", train_steps_per_iteration=2)
+        metrics, _ = turns.continuous_train_and_eval(lambda found: found is None)
+        self.assertEqual((steps, metrics["global_step"]), ([2], 2))
+        asked = []
+        turns.continuous_eval(
+            continuous_eval_predicate_fn=lambda found, checkpoint_path: not asked.append(checkpoint_path)
+            and len(asked) < 3,
+            evaluate_checkpoint_only_once=False,
+        )
+        self.assertEqual((steps, asked[0]), ([2, 2, 2], None))
+        with self.assertRaisesRegex(ValueError, "must be a callable"):
+            turns.continuous_eval_on_train_data(continuous_eval_predicate_fn=3)
+        with self.assertRaisesRegex(ValueError, "must be an integer"):
+            experiment("wrong", train_steps_per_iteration=2.5)
+
     def test_an_experiment_exports_each_checkpoint_with_signatures_of_the_heads(self):
         from braid.tensorflow.contrib import learn
         from braid.tensorflow.contrib.learn.python.learn.estimators import constants

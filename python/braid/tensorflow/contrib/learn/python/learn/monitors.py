@@ -71,7 +71,8 @@ class ValidationMonitor(session_run_hook.SessionRunHook):
         checkpoint = checkpoint_management.latest_checkpoint(self._estimator.model_dir)
         if checkpoint is None or checkpoint == self._evaluated:
             return
-        found = self._estimator.evaluate(**self._inputs, **self._more, checkpoint_path=checkpoint)
+        given = {name: value for name, value in {**self._inputs, **self._more}.items() if value is not None}
+        found = self._estimator.evaluate(**given, checkpoint_path=checkpoint)
         self._evaluated = checkpoint
         logging.info(
             "Validation (step %d): %s", step, ", ".join(f"{name} = {found[name]}" for name in sorted(found))
