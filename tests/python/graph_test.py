@@ -330,6 +330,14 @@ class GraphDefTest(GraphTest):
         with tf.Graph().as_default(), self.assertRaisesRegex(ValueError, "unknown node 'base'"):
             tf.import_graph_def(graph_def, {"base": tf.constant([[1.0, 2.0]])})
 
+    def test_a_graph_of_another_version_is_refused_with_the_version_that_this_is(self):
+        for versions, message in (
+            ({"producer": -1}, "below min producer 0 supported by TensorFlow 1.15.0.  Please regenerate"),
+            ({"min_consumer": 999}, "above current version .* for TensorFlow 1.15.0.  Please upgrade"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                tf.import_graph_def(tf.GraphDef(versions=versions))
+
     def test_functions_of_a_graph_are_those_of_a_function_that_imports_it(self):
         from braid.tensorflow.python.framework import function
 

@@ -3,7 +3,7 @@
 import re
 
 from braid import _native, protos
-from braid.tensorflow.python.framework import op_def_library, ops
+from braid.tensorflow.python.framework import op_def_library, ops, versions
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -99,11 +99,21 @@ def import_graph_def(
     return [found[e] for e in elements]
 
 
+# What TensorFlow's errors of versions say besides.
+_OF_VERSIONS = (
+    ("producer version", f" supported by TensorFlow {versions.VERSION}.  Please regenerate your graph."),
+    ("min consumer version", f" for TensorFlow {versions.VERSION}.  Please upgrade TensorFlow."),
+)
+
+
 def _in_graph_def(error, prefix):
     """The error of a GraphDef that names nodes as it does, without the scope that they are imported to."""
     code, message = error.args
     if prefix and "(op: " not in message and " was passed " not in message:
         message = re.sub(rf"(\b[Nn]ode '?){re.escape(prefix)}/", r"\1", message)
+    for start, end in _OF_VERSIONS:
+        if message.startswith(f"GraphDef {start}"):
+            message += end
     return _native.Error(code, message)
 
 
