@@ -12,6 +12,7 @@ from braid.tensorflow.contrib.nn.python.ops import fwd_gradients
 from braid.tensorflow.contrib.opt.python.training import sign_decay
 from braid.tensorflow.contrib.recurrent.python import recurrent_api
 from braid.tensorflow.contrib.rnn.python.ops import rnn_cell
+from braid.tensorflow.contrib.saved_model.python.saved_model import reader
 from braid.tensorflow.contrib.training.python.training import sgdr_learning_rate_decay
 
 opt, rnn, metrics = tf.contrib.opt, tf.contrib.rnn, tf.contrib.metrics
@@ -466,6 +467,52 @@ class ValuesTest(unittest.TestCase):
                     np.testing.assert_allclose(grad, expected, rtol=1e-6)
         with self.assertRaisesRegex(AssertionError, "cell_fn is not pure"):
             recurrent_api.Recurrent(x, states, coefficients, lambda t, s, i: ([s[0] + x, s[1] * t], []))
+
+    def test_weighted_sums_of_columns(self):
+        layers = tf.contrib.layers
+        features = {
+            "a": tf.SparseTensor([[0, 0], [0, 1], [1, 0]], ["x", "y", "z"], [3, 2]),
+            "b": tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+            "p": tf.constant([[1.0], [5.0], [9.0]]),
+        }
+        words = layers.sparse_column_with_keys("a", ["x", "y", "z"])
+        buckets = layers.bucketized_column(layers.real_valued_column("p"), [2.0, 6.0])
+        columns = [words, layers.real_valued_column("b", dimension=2), buckets]
+        with self.assertRaisesRegex(ValueError, "Duplicate feature column key found for column: a"):
+            layers.check_feature_columns([words, *columns])
+        total, variables, bias = layers.weighted_sum_from_feature_columns(features, columns, 2)
+        names = {
+            "a/weights": [3, 2],
+            "b/weight": [2, 2],
+            "bias_weight": [2],
+            "p_bucketized/weights": [3, 2],
+        }
+        found = tf.global_variables("weighted_sum_from_feature_columns/")
+        self.assertEqual(names, {v.op.name.partition("/")[2]: v.shape.as_list() for v in found})
+        self.assertEqual(3, len(variables))
+        joint, (weights,), joint_bias = layers.joint_weighted_sum_from_feature_columns(
+            features, [buckets, words], 1
+        )
+        with tf.Session() as session:
+            session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+            for v in [*found, weights, joint_bias]:
+                v.load(np.arange(1.0, 1 + v.shape.num_elements()).reshape(v.shape), session)
+            np.testing.assert_allclose([[13, 20], [24, 34], [29, 42]], session.run(total))
+            np.testing.assert_allclose([[8], [9], [7]], session.run(joint))
+
+    def test_a_saved_model_is_read_without_its_graph(self):
+        with tempfile.TemporaryDirectory() as folder, tf.Session() as session:
+            builder = tf.saved_model.Builder(f"{folder}/model")
+            session.run(tf.Variable(1.0).initializer)
+            builder.add_meta_graph_and_variables(session, ["serve", "gpu"])
+            builder.add_meta_graph(["serve"])
+            builder.save(as_text=True)
+            self.assertEqual(
+                [["serve", "gpu"], ["serve"]],
+                [sorted(t, reverse=True) for t in reader.get_saved_model_tag_sets(f"{folder}/model")],
+            )
+            with self.assertRaisesRegex(IOError, "SavedModel file does not exist at: "):
+                reader.read_saved_model(folder)
 
 
 class TrainingTest(unittest.TestCase):

@@ -7,10 +7,13 @@ SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY = 0xDECAFCAFFE
 
 _COLUMNS = {
     "bucketized_column",
+    "check_feature_columns",
     "create_feature_spec_for_parsing",
     "crossed_column",
     "embedding_column",
+    "infer_real_valued_columns",
     "input_from_feature_columns",
+    "joint_weighted_sum_from_feature_columns",
     "one_hot_column",
     "parse_feature_columns_from_examples",
     "real_valued_column",
@@ -20,6 +23,7 @@ _COLUMNS = {
     "sparse_column_with_keys",
     "sparse_column_with_vocabulary_file",
     "weighted_sparse_column",
+    "weighted_sum_from_feature_columns",
 }
 
 
