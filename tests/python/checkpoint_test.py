@@ -228,6 +228,31 @@ class CheckpointTest(Directory):
         tf.train.Checkpoint(arrays=other).restore(path)
         self.assertEqual((2, 2), other.x.shape)
 
+    def test_state_of_python_comes_back_when_its_object_is_tracked(self):
+        class State(tf.train.experimental.PythonState):
+            text = ""
+
+            def serialize(self):
+                return self.text
+
+            def deserialize(self, string_value):
+                self.text = string_value.decode()
+
+        saved, root = tf.Module(), tf.Module()
+        saved.state = State()
+        saved.state.text = "saved"
+        with tf.Session() as session:
+            checkpoint = tf.train.Checkpoint(root=saved)
+            session.run(checkpoint.save_counter.initializer)
+            path = checkpoint.write(self.prefix)
+            tf.train.Checkpoint(root=root).restore(path)
+        late = State()
+        root.state = late
+        self.assertEqual(late.text, "saved")
+        late.text = "other"
+        root.state = late
+        self.assertEqual(late.text, "other")
+
     def test_only_trackable_objects(self):
         with self.assertRaisesRegex(ValueError, "expecting a trackable object"):
             tf.train.Checkpoint(x=3)

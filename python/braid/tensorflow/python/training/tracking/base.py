@@ -56,6 +56,9 @@ class Trackable:
                 "already declared as a dependency. Names must be unique (or overwrite=True)."
             )
         _dependencies(self)[name] = TrackableReference(name, trackable)
+        restore = self.__dict__.get("_self_deferred", {}).pop(name, None)
+        if restore is not None:
+            restore()
         return trackable
 
     # The names of before.
@@ -83,6 +86,11 @@ class Trackable:
 def _dependencies(trackable):
     """{name: reference}, in the order in which they were added."""
     return trackable.__dict__.setdefault("_self_checkpoint_dependencies", {})
+
+
+def _deferred(trackable):
+    """{name: what restores state of Python from the last checkpoint that has a dependency of that name}."""
+    return trackable.__dict__.setdefault("_self_deferred", {})
 
 
 @contextlib.contextmanager

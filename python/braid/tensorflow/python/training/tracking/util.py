@@ -159,6 +159,15 @@ class _Match:
                     created = True
         return created
 
+    def missing(self):
+        """[(object, name)] of what the checkpoint has below objects that have nothing of that name."""
+        return [
+            (self.own.objects[mine], child.local_name)
+            for theirs, mine in self.bound.items()
+            for child in self.saved.nodes[theirs].children
+            if child.local_name not in dict(self.own.children.get(mine, ()))
+        ]
+
     def object_of(self, number):
         mine = self.bound.get(number)
         return None if mine is None else self.own.objects[mine]
@@ -252,6 +261,37 @@ class _LoadStatus:
         return self
 
 
+class _PythonRestoration:
+    """Gives state of Python its values from a checkpoint: at once, and that of objects that come later when
+    they are tracked (base._deferred).
+    """
+
+    def __init__(self, view, reader, saved, uid):
+        self._view, self._reader, self._saved, self._uid = view, reader, saved, uid
+        self._restored = set()  # keys
+
+    def __deepcopy__(self, memo):
+        return self  # copies of the objects wait for the same checkpoint
+
+    def find(self):
+        """The match with the objects of now, and [(key, variable or SaveableObject)] of the others."""
+        match = _Match(self._saved, self._view.snapshot())
+        if match.create_dependencies():
+            match = _Match(self._saved, self._view.snapshot())
+        for obj, name in match.missing():
+            if isinstance(obj, base.Trackable):
+                base._deferred(obj)[name] = self.find
+        values = []
+        for key, saveable in match.values(self._uid):
+            if not isinstance(saveable, base.PythonStateSaveable):
+                values.append((key, saveable))
+            elif key not in self._restored:
+                self._restored.add(key)
+                content = [self._reader.get_tensor(spec.name) for spec in saveable.specs]
+                saveable.python_restore([c if isinstance(c, bytes) else c.item() for c in content])
+        return match, values
+
+
 class CheckpointLoadStatus(_LoadStatus):
     """A checkpoint of objects that is being restored."""
 
@@ -260,7 +300,8 @@ class CheckpointLoadStatus(_LoadStatus):
         self._root = saver._view.root  # kept alive
         self._uid = ops.uid()
         self._expect_partial = False
-        self._python_restored, self._restored = set(), set()  # keys
+        self._restored = set()  # keys
+        self._python = _PythonRestoration(saver._view, reader, saved, self._uid)
         self._match = None
         self._find()
         for one, other in self._match.inconsistent:
@@ -273,17 +314,7 @@ class CheckpointLoadStatus(_LoadStatus):
 
     def _find(self):
         """Matches again. Restores state of Python. Returns [(key, variable or SaveableObject)]."""
-        self._match = _Match(self._saved, self._saver._view.snapshot())
-        if self._match.create_dependencies():
-            self._match = _Match(self._saved, self._saver._view.snapshot())
-        values = []
-        for key, saveable in self._match.values(self._uid):
-            if not isinstance(saveable, base.PythonStateSaveable):
-                values.append((key, saveable))
-            elif key not in self._python_restored:
-                self._python_restored.add(key)
-                content = [self._reader.get_tensor(spec.name) for spec in saveable.specs]
-                saveable.python_restore([c if isinstance(c, bytes) else c.item() for c in content])
+        self._match, values = self._python.find()
         return values
 
     def assert_consumed(self):
