@@ -514,6 +514,32 @@ class ValuesTest(unittest.TestCase):
             with self.assertRaisesRegex(IOError, "SavedModel file does not exist at: "):
                 reader.read_saved_model(folder)
 
+    def test_expectations_by_samples(self):
+        monte_carlo = tf.contrib.bayesflow.monte_carlo
+        p, q = tf.distributions.Normal([1.0], [1.0]), tf.distributions.Normal([0.0], [2.0])
+        mean, z = tf.constant(0.5), tf.constant([[-1.0], [0.0], [2.0]])
+        x = z + mean
+        by_score = monte_carlo.expectation(
+            tf.square,
+            x,
+            lambda x: tf.distributions.Normal(mean, 1.0).log_prob(x),
+            use_reparametrization=False,
+        )
+        by_samples = monte_carlo.expectation(tf.square, x)
+        made = [
+            monte_carlo.expectation_importance_sampler(lambda z: z * z * z, p.log_prob, q, z=z),
+            monte_carlo.expectation_importance_sampler_logspace(lambda z: z, p.log_prob, q, z=z),
+            by_samples,
+            by_score,
+            tf.gradients(by_samples, mean)[0],
+            tf.gradients(by_score, mean)[0],
+        ]
+        with tf.Session() as session:
+            for value, expected in zip(session.run(made), [5.2311, 1.68046, 2.25, 2.25, 1.66667, 4.08333]):
+                np.testing.assert_allclose(np.squeeze(value), expected, rtol=1e-5)
+        with self.assertRaisesRegex(ValueError, 'Must specify exactly one of arguments "n" and "z"'):
+            monte_carlo.expectation_importance_sampler(tf.square, p.log_prob, q)
+
 
 class TrainingTest(unittest.TestCase):
     def setUp(self):
