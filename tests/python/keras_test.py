@@ -196,6 +196,15 @@ class Keras(unittest.TestCase):
         again = keras.Model(b, model(b))
         np.testing.assert_allclose(model.predict(self.x), again.predict(self.x), atol=1e-6)
 
+    def test_a_subclass_has_the_type_of_its_first_input(self):
+        class Own(keras.Model):
+            def call(self, x):
+                return x * tf.ones([], self.dtype)
+
+        model = Own()
+        self.assertEqual(tf.float16, model(tf.ones([2, 3], tf.float16)).dtype)
+        self.assertEqual("float16", model.dtype)
+
     def test_a_subclass_is_trained(self):
         class Own(keras.Model):
             def __init__(self):

@@ -45,7 +45,10 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
             made = array_ops.matrix_diag(ones)
         else:
             made = array_ops.matrix_set_diag(array_ops.zeros(shape, dtype=dtype), ones)
-        batch = tensor_util.constant_value_as_shape(ops.convert_to_tensor(batch_shape, dtypes.int32))
+        if isinstance(batch_shape, ops.Tensor):
+            batch = tensor_util.constant_value_as_shape(batch_shape)
+        else:
+            batch = tensor_shape.as_shape(batch_shape)
         made.set_shape(batch.concatenate([_static_size(num_rows), _static_size(num_columns)]))
         return made
 

@@ -629,9 +629,7 @@ class Layer(module.Module):
         if self.built:
             return
         flat = nest.flatten(inputs)
-        if self._compute_dtype is None and flat and hasattr(flat[0], "dtype"):
-            kind = dtypes.as_dtype(flat[0].dtype).base_dtype
-            self._dtype_policy = policy.with_input_dtype(self._dtype_policy, kind)
+        self._infer_dtype(flat)
         if all(hasattr(x, "shape") for x in flat):
             shapes = nest.map_structure(lambda x: tensor_shape.TensorShape(x.shape), inputs)
         else:
@@ -642,6 +640,12 @@ class Layer(module.Module):
         if self._initial_weights is not None:
             self.set_weights(self._initial_weights)
             self._initial_weights = None
+
+    def _infer_dtype(self, flat):
+        """Takes the dtype of the first input, if the layer has none."""
+        if self._compute_dtype is None and flat and hasattr(flat[0], "dtype"):
+            kind = dtypes.as_dtype(flat[0].dtype).base_dtype
+            self._dtype_policy = policy.with_input_dtype(self._dtype_policy, kind)
 
     def _handle_activity_regularization(self, inputs, outputs):
         if not self._activity_regularizer:

@@ -345,6 +345,8 @@ class Network(base_layer.Layer):
         if not self._is_graph_network and not self.built:
             if "build" in type(self).__dict__ or any("build" in c.__dict__ for c in _own_classes(type(self))):
                 super()._maybe_build(inputs)
+            else:
+                self._infer_dtype(nest.flatten(inputs))
             self.built = True
 
     def call(self, inputs, training=None, mask=None):
