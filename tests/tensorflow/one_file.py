@@ -105,6 +105,9 @@ SHARED = re.compile(
         | ops\.parallel_for\.test_util
         | estimator\.(head\.head_utils|hooks\.fake_summary_writer|canned\.v1|canned\.v1\..*_utils_v1)
         | training\.saver_test_utils
+    )
+    | tensorflow\.contrib\.timeseries\.(
+        examples(\..*)? | python\.timeseries\.(state_space_models\.)?test_utils
     )""",
     re.VERBOSE,
 )

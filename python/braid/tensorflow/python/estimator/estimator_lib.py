@@ -2,7 +2,6 @@
 
 # flake8: noqa
 from braid.tensorflow.python.estimator import canned
-from braid.tensorflow.python.estimator import inputs
 from braid.tensorflow.python.estimator.canned.baseline import (
     BaselineClassifier,
     BaselineEstimator,
@@ -30,6 +29,7 @@ from braid.tensorflow.python.estimator.export import export_lib as export
 from braid.tensorflow.python.estimator.exporter import BestExporter, Exporter, FinalExporter, LatestExporter
 from braid.tensorflow.python.estimator.extenders import add_metrics
 from braid.tensorflow.python.estimator.hooks import basic_session_run_hooks, hooks, session_run_hook
+from braid.tensorflow.python.estimator.inputs import inputs
 from braid.tensorflow.python.estimator.keras import model_to_estimator
 from braid.tensorflow.python.estimator.mode_keys import ModeKeys
 from braid.tensorflow.python.estimator.model_fn import EstimatorSpec, call_logit_fn

@@ -1,0 +1,1 @@
+"""State space models of time series."""
