@@ -439,27 +439,27 @@ static braid_op *make_node(braid_op_desc *d, const bd_op_list *bound)
     bd_builder_controls(g, d->inputs.items, (int)d->inputs.len, &controls);
     for (size_t i = 0; i < d->controls.len; i++)
         bd_array_push(&controls, d->controls.items[i]);
-    if (region) bd_region_settle(region, d->inputs.items, (int)d->inputs.len, &controls);
     bd_node_spec spec = {.name = d->name,
                          .op_type = d->op_type,
                          .inputs = d->inputs.items,
                          .input_count = (int)d->inputs.len,
                          .controls = controls.items,
-                         .control_count = (int)controls.len,
+                         .control_count = region ? 0 : (int)controls.len,
                          .attrs = d->attrs.items,
                          .attr_count = (int)d->attrs.len};
-    braid_code code = bd_graph_make_node(g, &spec, &n, st);
-    bd_array_free(&controls);
-    if (code) {
+    if (bd_graph_make_node(g, &spec, &n, st)) {
         bd_graph_fail_status(g, st);
+        bd_array_free(&controls);
         return NULL;
     }
     n->device = bd_builder_device(g, n, d->device, bound, d->colocated.len > 0);
-    if (g->status.code) return NULL;
-    bd_location_remember(n);
-    bd_graph_append(g, n);
-    bd_region_add(region, n, false);
-    return n;
+    if (!g->status.code) {
+        bd_location_remember(n);
+        bd_graph_append(g, n);
+        if (region) bd_region_take(region, n, &controls);
+    }
+    bd_array_free(&controls);
+    return g->status.code ? NULL : n;
 }
 
 braid_op *braid_op_end(braid_op_desc *d)

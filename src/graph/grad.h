@@ -46,6 +46,10 @@ braid_out bd_b_const_i32(braid_graph *g, const char *name, int32_t value);
 braid_out bd_b_const_f(braid_graph *g, const char *name, braid_dtype dtype,
                        double value); // a scalar of a number type
 braid_out bd_b_const_i32_vector(braid_graph *g, const char *name, const int32_t *values, int count);
+braid_out bd_b_const_zeros(braid_graph *g, const char *name, braid_dtype dtype, const braid_shape *shape);
+// tf.zeros of a shape in an output, and of a shape that is known: a Const of it when it is small.
+braid_out bd_b_zeros(braid_graph *g, braid_out shape, braid_dtype dtype);
+braid_out bd_b_zeros_of(braid_graph *g, const braid_shape *shape, braid_dtype dtype);
 // tf.shape: a Const when the shape is fully known (TensorFlow's optimization), else a Shape node.
 braid_out bd_b_shape(braid_graph *g, const char *name, braid_out x);
 

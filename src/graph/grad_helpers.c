@@ -122,6 +122,42 @@ braid_out bd_b_const_f(braid_graph *g, const char *name, braid_dtype dtype, doub
     return own_const(g, name, t);
 }
 
+braid_out bd_b_const_zeros(braid_graph *g, const char *name, braid_dtype dtype, const braid_shape *shape)
+{
+    if (braid_graph_status(g, NULL)) return (braid_out){0};
+    braid_tensor *t = braid_tensor_new(bd_dtype_base(dtype), *shape, NULL);
+    if (t) memset(t->data, 0, bd_tensor_bytes(t));
+    return own_const(g, name, t);
+}
+
+static braid_out fill_zeros(braid_graph *g, const char *scope, braid_out shape, braid_dtype dtype)
+{
+    const braid_out zero = bd_b_const_f(g, "Const", dtype, 0);
+    return bd_b2(g, "Fill", scope, shape, zero);
+}
+
+braid_out bd_b_zeros(braid_graph *g, braid_out shape, braid_dtype dtype)
+{
+    const char *scope = braid_push_name_scope(g, "zeros");
+    const braid_out out = fill_zeros(g, scope, shape, dtype);
+    braid_pop_name_scope(g);
+    return out;
+}
+
+braid_out bd_b_zeros_of(braid_graph *g, const braid_shape *shape, braid_dtype dtype)
+{
+    const int64_t small = 1000;
+    if (bd_shape_count(shape) < small) return bd_b_const_zeros(g, "zeros", dtype, shape);
+    const char *scope = braid_push_name_scope(g, "zeros");
+    int32_t dims[BRAID_RANK_MAX];
+    for (int d = 0; d < shape->rank; d++)
+        dims[d] = (int32_t)shape->dims[d];
+    const braid_out of = bd_b_const_i32_vector(g, "shape_as_tensor", dims, shape->rank);
+    const braid_out out = fill_zeros(g, scope, of, dtype);
+    braid_pop_name_scope(g);
+    return out;
+}
+
 braid_out bd_b_shape(braid_graph *g, const char *name, braid_out x)
 {
     if (!name) name = "Shape";

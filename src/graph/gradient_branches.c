@@ -62,8 +62,7 @@ static bool compares_inputs(const bd_gradient_loops *all, braid_out pred, const 
     return *input >= 0 && *input < number.op->input_count && number.op->input_count == 2;
 }
 
-// The branch of a conditional's Merge that ends with its input `input`; NULL: it is not known.
-static const bd_branch *ending_branch(bd_gradient_loops *all, const braid_op *merge, int input)
+const bd_branch *bd_branch_ending(bd_gradient_loops *all, const braid_op *merge, int input)
 {
     const bd_branch *b = bd_branch_of_output(all, merge->inputs[input]);
     const bd_branch *around = in_common(b, bd_branch_of_output(all, merge->inputs[1 - input]));
@@ -80,12 +79,27 @@ static void find_key(bd_gradient_loops *all, bd_branch *b)
     const braid_op *merge;
     int input;
     const bd_branch *ending =
-        compares_inputs(all, from, &merge, &input) ? ending_branch(all, merge, input) : NULL;
+        compares_inputs(all, from, &merge, &input) ? bd_branch_ending(all, merge, input) : NULL;
     b->key = ending ? ending->key : from;
     b->key_taken = !ending ? b->taken : b->taken ? ending->key_taken : !ending->key_taken;
 }
 
 // ---- Branches ----
+
+// The condition by which a Switch chooses. A conditional begins with a Switch of the condition by itself,
+// soon followed by the Identity of it that chooses for all other values.
+static braid_out condition_of(const bd_gradient_loops *all, const braid_op *chosen)
+{
+    const braid_out data = chosen->inputs[0], pred = chosen->inputs[1];
+    if (data.op != pred.op || data.index != pred.index) return pred;
+    for (int id = chosen->id + 1; id <= chosen->id + 3 && id < all->count; id++) {
+        braid_op *n = all->g->nodes.items[id];
+        if (strcmp(n->op_type, "Identity") == 0 && n->inputs[0].op == pred.op &&
+            n->inputs[0].index == pred.index)
+            return braid_output(n, 0);
+    }
+    return pred;
+}
 
 const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out in)
 {
@@ -93,7 +107,7 @@ const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out in)
     if (bd_node_role(in.op) != BD_ROLE_SWITCH || bd_node_role(in.op->inputs[1].op) == BD_ROLE_LOOP_COND)
         return b;
     bd_branch inner = {
-        .pred = in.op->inputs[1], .taken = in.index, .depth = b ? b->depth + 1 : 1, .outer = b};
+        .pred = condition_of(all, in.op), .taken = in.index, .depth = b ? b->depth + 1 : 1, .outer = b};
     find_key(all, &inner);
     for (const bd_branch *around = b; around; around = around->outer)
         if (bd_branch_is_same(around, &inner)) return b; // it is in that branch already
@@ -122,7 +136,10 @@ static const bd_branch *find_branch(bd_gradient_loops *all, const braid_op *n)
 const bd_branch *bd_branch_of(bd_gradient_loops *all, const braid_op *n)
 {
     bd_op_list open = {0};
-    if (n->id >= all->count) return NULL;
+    if (n->id >= all->count) {
+        const bd_added_node *added = bd_imap_get(&all->added, (uint64_t)n->id);
+        return added ? added->within : NULL;
+    }
     bd_array_push(&open, (braid_op *)n);
     while (open.len) {
         const braid_op *top = open.items[open.len - 1];

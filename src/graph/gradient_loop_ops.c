@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "graph/grad.h"
+#include "graph/turns.h"
 
 // This gradient is visited twice: first for the value that leaves the loop, then for the value of the body,
 // which goes to the previous iteration.
@@ -14,25 +15,10 @@ static void switch_gradient(bd_gradient_loop *l, const braid_op *n, const braid_
         bd_region_next(&l->back, braid_output(merge, 0), bd_b1(l->all->g, "NextIteration", NULL, grads[1]));
     } else if (grads[0].op) {
         inputs[0] = bd_region_merge(&l->back, grads[0], "b_switch");
-        if (inputs[0].op) bd_imap_put(&l->switches, (uint64_t)n->id, inputs[0].op);
+        if (!inputs[0].op) return;
+        bd_imap_put(&l->switches, (uint64_t)n->id, inputs[0].op);
+        bd_array_push(&l->merges, inputs[0].op);
     }
-}
-
-// Zeros with the shape of an Enter's input, as the start of a sum; built in the surrounding loop.
-static braid_out zeros_for(bd_gradient_loop *l, const braid_op *enter, braid_out grad)
-{
-    braid_graph *g = l->all->g;
-    const braid_out of = enter->inputs[0];
-    bd_region *before = bd_region_swap(g, l->outer ? &l->outer->back : NULL);
-    braid_out zeros;
-    if (bd_dtype_base(braid_out_dtype(of)) == BRAID_RESOURCE) {
-        braid_out shape = bd_b1(g, "VariableShape", NULL, of);
-        zeros = bd_b2(g, "Fill", "zeros", shape, bd_b_const_f(g, NULL, braid_out_dtype(grad), 0));
-    } else {
-        zeros = bd_b1(g, "ZerosLike", "zeros_like", of);
-    }
-    bd_region_swap(g, before);
-    return zeros;
 }
 
 // The gradient of a constant of the loop: the sum over its iterations.
@@ -40,8 +26,18 @@ static braid_out sum_gradients(bd_gradient_loop *l, const braid_op *enter, braid
 {
     braid_graph *g = l->all->g;
     bd_region *r = &l->back;
-    const braid_out merge =
-        bd_region_merge(r, bd_region_enter(r, zeros_for(l, enter, grad), "b_acc", false), "b_acc");
+    const braid_shape shape = braid_out_shape(grad);
+    braid_out zeros;
+    if (bd_shape_is_known(&shape)) {
+        bd_region *before = bd_region_swap(g, r->outer);
+        zeros = bd_b_const_zeros(g, "b_acc", braid_out_dtype(grad), &shape);
+        bd_region_swap(g, before);
+    } else {
+        zeros = bd_gradient_zeros_around(l, enter->inputs[0], braid_out_dtype(grad));
+    }
+    const braid_out begin = bd_region_enter(r, zeros, "b_acc", false);
+    if (begin.op) bd_node_refine_shape(begin.op, 0, &shape);
+    const braid_out merge = bd_region_merge(r, begin, "b_acc");
     braid_op *chosen = bd_region_switch(r, merge, l->goes_on, "Switch");
     const braid_out sum = bd_b2(g, "Add", "Add", braid_output(chosen, 1), grad);
     bd_region_next(r, merge, bd_b1(g, "NextIteration", NULL, sum));
@@ -53,6 +49,25 @@ static void enter_gradient(bd_gradient_loop *l, const braid_op *n, braid_out gra
     if (!grad.op) return;
     *input = bd_node_attr_bool(n, "is_constant") ? sum_gradients(l, n, grad)
                                                  : bd_region_exit(&l->back, grad, "Exit");
+}
+
+// The part of a gradient's shape that the loop's variable has in every iteration.
+static braid_shape shape_in_loop(braid_out grad, const braid_op *exit)
+{
+    braid_shape shape = braid_out_shape(grad);
+    const braid_shape *variable = &exit->output_shapes[0];
+    if (variable->rank != shape.rank) return BD_SHAPE_UNKNOWN;
+    for (int d = 0; d < shape.rank; d++)
+        if (variable->dims[d] != shape.dims[d]) shape.dims[d] = -1;
+    return shape;
+}
+
+static braid_out exit_gradient(bd_gradient_loop *l, const braid_op *n, braid_out grad)
+{
+    const braid_out begin = bd_region_enter(&l->back, grad, "b_exit", false);
+    const braid_shape shape = shape_in_loop(grad, n);
+    if (begin.op) bd_node_refine_shape(begin.op, 0, &shape);
+    return begin;
 }
 
 bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,
@@ -67,16 +82,14 @@ bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const bra
         return true;
     case BD_ROLE_MERGE:
         if (!bd_gradient_is_loop_merge(n)) return false;
-        if (output_grads[0].op) {
-            braid_op *chosen = bd_region_switch(&l->back, output_grads[0], l->goes_on, "Switch");
-            input_grads[0] = braid_output(chosen, 0);
-            input_grads[1] = braid_output(chosen, 1);
-        }
+        if (!output_grads[0].op) return true;
+        input_grads[0] = bd_gradient_switch(&l->back, output_grads[0], l->goes_on, NULL, 0);
+        input_grads[1] = braid_output(input_grads[0].op, 1);
         return true;
     case BD_ROLE_NEXT_ITERATION: input_grads[0] = output_grads[0]; return true;
     case BD_ROLE_ENTER: enter_gradient(l, n, output_grads[0], &input_grads[0]); return true;
     case BD_ROLE_EXIT:
-        if (output_grads[0].op) input_grads[0] = bd_region_enter(&l->back, output_grads[0], "b_exit", false);
+        if (output_grads[0].op) input_grads[0] = exit_gradient(l, n, output_grads[0]);
         return true;
     default: return false;
     }
@@ -87,8 +100,13 @@ static void finish_switch(bd_gradient_loop *l, braid_op *merge)
 {
     braid_graph *g = l->all->g;
     if (merge->inputs[0].op != merge->inputs[1].op) return;
-    bd_region *before = bd_region_swap(g, l->outer ? &l->outer->back : NULL);
-    const braid_out zeros = bd_b1(g, "ZerosLike", "zeros_like", merge->inputs[0].op->inputs[0]);
+    const braid_op *begin = merge->inputs[0].op;
+    const braid_shape shape = begin->output_shapes[0];
+    const bool is_known = bd_shape_is_known(&shape);
+    bd_region *before = bd_region_swap(g, is_known ? &l->back : l->back.outer);
+    const braid_out zeros =
+        is_known ? bd_b_const_zeros(g, "Const", begin->output_types[0], &shape)
+                 : bd_b_zeros(g, bd_b1(g, "Shape", NULL, begin->inputs[0]), begin->output_types[0]);
     bd_region_swap(g, &l->back);
     bd_region_next(&l->back, braid_output(merge, 0), bd_b1(g, "NextIteration", NULL, zeros));
     bd_region_swap(g, before);
@@ -96,11 +114,7 @@ static void finish_switch(bd_gradient_loop *l, braid_op *merge)
 
 void bd_gradient_loops_finish(bd_gradient_loops *all)
 {
-    for (int i = 0; i < all->frames.count && !bd_gradient_has_failed(all); i++) {
-        size_t pos = 0;
-        void *merge;
-        while (all->loops[i] && !bd_gradient_has_failed(all) &&
-               bd_imap_next(&all->loops[i]->switches, &pos, NULL, &merge))
-            finish_switch(all->loops[i], merge);
-    }
+    for (int i = 0; i < all->frames.count && !bd_gradient_has_failed(all); i++)
+        for (size_t k = 0; all->loops[i] && k < all->loops[i]->merges.len; k++)
+            finish_switch(all->loops[i], all->loops[i]->merges.items[k]);
 }

@@ -18,6 +18,9 @@ typedef struct bd_returns bd_returns; // gradient_returns.h
 // Makes the loops of `g`, without gradient loops yet. NULL, and the graph fails, when its frames are wrong.
 // `returns` outlives it.
 bd_gradient_loops *bd_gradient_loops_new(braid_graph *g, const bd_returns *returns);
+// The same for a walk through conditionals only: the frames of a loop that is being built may be wrong yet,
+// and then the conditionals are not known (NULL).
+bd_gradient_loops *bd_gradient_conditionals_new(braid_graph *g, const bd_returns *returns);
 void bd_gradient_loops_free(bd_gradient_loops *all); // NULL is accepted
 
 // Makes the gradient loop for the loop that `exit` leaves, and for those around it.
@@ -53,11 +56,25 @@ bd_region *bd_gradient_region(const bd_gradient_loops *all, const braid_op *n, b
 
 // Makes a zero gradient for an Exit without a gradient, within bd_gradient_region of it.
 braid_out bd_gradient_zeros_for_exit(bd_gradient_loops *all, braid_op *exit);
+// The zero gradient of output `output` of a node in a loop, whose gradient region is current.
+braid_out bd_gradient_zeros_in_loop(bd_gradient_loops *all, braid_op *n, int output);
 
 // Builds the gradients of the inputs of a control-flow op of a loop from those of its outputs. Returns false
 // for other ops.
 bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,
                             braid_out *input_grads);
+// The same for an op of a conditional. Returns false for other ops, and where the conditional is not known
+// from its nodes.
+bool bd_gradient_of_cond_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,
+                            braid_out *input_grads);
+// Whether output `output` of a node is a value within a branch of a conditional whose Merge had its turn.
+bool bd_gradient_enters_branch(bd_gradient_loops *all, const braid_op *n, int output);
+// The gradient of an input of a node in branches of a loop that the input is not in: zeros where they are not
+// taken. The values of a gradient loop that are constants of the forward loop get into branches so.
+braid_out bd_gradient_leave_branches(bd_gradient_loops *all, const braid_op *n, int input, braid_out grad);
+// The zero gradient of an output of such a Switch outside of loops: of the branch without a gradient.
+braid_out bd_gradient_zeros_of_branch(bd_gradient_loops *all, const braid_op *n, int output,
+                                      braid_dtype dtype);
 // Ends the loops: variables that do not depend on themselves get gradient 0 from the iteration after.
 void bd_gradient_loops_finish(bd_gradient_loops *all);
 

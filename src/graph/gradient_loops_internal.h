@@ -37,7 +37,14 @@ struct bd_gradient_loop {
     braid_op *back_on;               // its counter's NextIteration
     braid_op *back_begin, *back_end; // its counter's Enter and Exit
     bd_imap switches;                // forward Switch -> Merge of its gradient
+    bd_op_list merges;               // these Merges, in order
 };
+
+// A node that gradients have added to a forward loop.
+typedef struct bd_added_node {
+    int32_t frame;
+    const bd_branch *within;
+} bd_added_node;
 
 struct bd_gradient_loops {
     braid_graph *g;
@@ -48,6 +55,8 @@ struct bd_gradient_loops {
     bd_gradient_loop **loops;   // by frame; NULL: no loop
     const bd_branch **branches; // by node
     bool *has_branch;           // by node: `branches` is known
+    bd_imap ended;              // keys of the conditionals whose Merges had their turn
+    bd_imap added;              // nodes that were added to forward loops -> bd_added_node, in the arena
     bd_arena arena;
 };
 
@@ -56,7 +65,8 @@ static inline bool bd_gradient_has_failed(const bd_gradient_loops *all)
     return all->g->status.code != BRAID_OK;
 }
 
-// The frame that the output of a node is in.
+// The frame that the output of a node is in; -1 for a node that the gradients made, but for those that were
+// added to a forward loop.
 int32_t bd_gradient_frame_of(const bd_gradient_loops *all, const braid_op *n);
 bool bd_gradient_is_loop_merge(const braid_op *n);
 
@@ -65,6 +75,8 @@ bool bd_gradient_is_loop_merge(const braid_op *n);
 // The branches that contain a node, and the branches that contain the consumers of an output.
 const bd_branch *bd_branch_of(bd_gradient_loops *all, const braid_op *n);
 const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
+// The branch of a conditional's Merge that ends with its input `input`; NULL: it is not known.
+const bd_branch *bd_branch_ending(bd_gradient_loops *all, const braid_op *merge, int input);
 // Whether both are taken at the same time, as far as their keys tell.
 bool bd_branch_is_same(const bd_branch *a, const bd_branch *b);
 
@@ -74,12 +86,24 @@ bool bd_branch_is_same(const bd_branch *a, const bd_branch *b);
 void bd_gradient_add_to_trigger(bd_gradient_loop *l, bd_region *r, braid_op **sync, const char *name,
                                 braid_op *goes_on, braid_op *n);
 // Pushes the value of each iteration on a stack; returns the stack. `within`: the branches that contain the
-// value.
-braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch *within);
+// value; `is_dead`: of the innermost it has the condition only, and the push is outside of that one.
+braid_out bd_gradient_push(bd_gradient_loop *l, braid_out value, const bd_branch *within, bool is_dead);
 // Pops, in each iteration of the gradient loop, the value that the forward iteration pushed.
 braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value, const bd_branch *within);
+// A condition of the forward loop as the gradients of its branches have it: always from a stack.
+braid_out bd_gradient_condition(bd_gradient_loop *l, braid_out pred);
 // Pushes, in each iteration of the gradient loop, a value of it; returns the stack.
 braid_out bd_gradient_push_back(bd_gradient_loop *l, braid_out value);
+// Zeros of the shape of a value of the loop around, as the start of a gradient within it.
+braid_out bd_gradient_zeros_around(bd_gradient_loop *l, braid_out value, braid_dtype dtype);
+// A Switch in region `r` (NULL: none) that is where its data is; its output `taken`.
+braid_out bd_gradient_switch(bd_region *r, braid_out data, braid_out pred, const char *name, int taken);
+// The branches that are in the loop itself.
+const bd_branch *bd_gradient_branch_within(bd_gradient_loop *l, const bd_branch *b);
+// Makes `n` one of the nodes of the forward loop, of these branches of it.
+void bd_gradient_add_forward(bd_gradient_loop *l, braid_op *n, const bd_branch *within);
+// For bd_region.moves.
+bool bd_gradient_asks_forward(bd_region *r, braid_op *n);
 // For bd_region.bring: the value that the forward loop had in the iteration for which the gradient loop runs.
 bool bd_gradient_real_value(bd_region *r, braid_out from, braid_out *here);
 

@@ -190,9 +190,7 @@ static void begin_after(bd_gradient_loop *l, const bd_gradient_loop *other)
 
 braid_out bd_return_gradient(bd_gradient_loops *all, const bd_return *r, braid_out grad)
 {
-    const bd_branch *within = bd_branch_of_output(all, r->value);
-    while (within && bd_gradient_frame_of(all, within->pred.op) != r->pushed->frame)
-        within = within->outer;
+    const bd_branch *within = bd_gradient_branch_within(r->pushed, bd_branch_of_output(all, r->value));
     const braid_out stack = bd_gradient_push_back(r->pops, grad);
     if (bd_gradient_has_failed(all)) return grad;
     begin_after(r->pushed_top, r->pops_top);

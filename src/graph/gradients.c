@@ -28,10 +28,12 @@ typedef struct walk {
     bool *reached;            // [count] an x leads to it, and it is not known to be on a path
     int *depths;              // [count] how many loops it is in
     bool *between;            // [count] on a path from xs to ys
+    bd_op_list paths;         // the nodes on paths, from the ys on
     int *pending;             // [count] uses by nodes between that have not had their turn
     bool *is_stop;            // [count] an x that no other x leads to: not differentiated
     bd_op_list queue;         // nodes that are ready, in order; the Switch of a loop is listed twice
     bd_gradient_loops *loops; // NULL: no loop is on a path
+    bd_gradient_loops *conds; // knows the conditionals of a walk without loops; NULL: none is on a path
     bd_returns returns;       // for gradients of gradients of loops
 } walk;
 
@@ -98,14 +100,15 @@ static bool ends_paths(const walk *w, const braid_op *op)
     return strcmp(op->op_type, "StopGradient") == 0;
 }
 
-// Marks the nodes on paths to those of `open`, which is empty then.
+// Marks the nodes on paths to those of `open`, nearest first, and lists them.
 static void mark_between(walk *w, bd_op_list *open)
 {
-    while (open->len) {
-        braid_op *op = open->items[--open->len];
+    for (size_t next = 0; next < open->len; next++) {
+        braid_op *op = open->items[next];
         if (!w->reached[op->id]) continue;
         w->reached[op->id] = false;
         w->between[op->id] = true;
+        bd_array_push(&w->paths, op);
         for (int i = 0; i < op->input_count && !ends_paths(w, op); i++)
             bd_array_push(open, op->inputs[i].op);
         const bd_return *returned = bd_returns_of_pop(&w->returns, op);
@@ -116,9 +119,9 @@ static void mark_between(walk *w, bd_op_list *open)
 // Builds the gradient loops of the loops on a path; all Exits of these loops are then on a path.
 static void find_loops(walk *w)
 {
-    for (int id = 0; id < w->count && !has_failed(w); id++) {
-        const braid_op *op = w->g->nodes.items[id];
-        if (!w->between[id] || bd_node_role(op) != BD_ROLE_EXIT) continue;
+    for (size_t i = 0; i < w->paths.len && !has_failed(w); i++) {
+        const braid_op *op = w->paths.items[i];
+        if (bd_node_role(op) != BD_ROLE_EXIT) continue;
         if (!w->loops) w->loops = bd_gradient_loops_new(w->g, &w->returns);
         if (w->loops) bd_gradient_loops_add(w->loops, op);
     }
@@ -132,21 +135,23 @@ static void find_loops(walk *w)
     }
 }
 
-// Paths to the other Exits of the loops on a path, of which more loops may be.
+// Paths to the other Exits of the loops on a path, of which more loops may be: where values are popped on a
+// path, gradients arrive in loops otherwise than by their Exits.
 static void extend_paths(walk *w)
 {
     bd_op_list open = {0};
     do {
         find_loops(w);
+        if (w->returns.items.len == 0) break;
+        open.len = 0;
         for (int i = 0; i < bd_gradient_loop_count(w->loops); i++) {
             const bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);
             for (size_t k = 0; exits && k < exits->all.len; k++) {
                 if (w->reached[exits->all.items[k]->id]) bd_array_push(&open, exits->all.items[k]);
             }
         }
-        if (open.len == 0) break;
         mark_between(w, &open);
-    } while (!has_failed(w));
+    } while (open.len && !has_failed(w));
     bd_array_free(&open);
 }
 
@@ -167,6 +172,14 @@ static void connect_returns(walk *w)
     }
 }
 
+static void find_conditionals(walk *w)
+{
+    bool any = false;
+    for (size_t i = 0; i < w->paths.len && !any; i++)
+        any = bd_node_role(w->paths.items[i]) == BD_ROLE_MERGE;
+    if (any && !w->loops && !has_failed(w)) w->conds = bd_gradient_conditionals_new(w->g, &w->returns);
+}
+
 static void count_pending(walk *w)
 {
     for (int id = 0; id < w->count; id++) {
@@ -174,6 +187,17 @@ static void count_pending(walk *w)
         for (int i = 0; w->between[id] && i < op->input_count; i++) {
             if (w->between[op->inputs[i].op->id]) w->pending[op->inputs[i].op->id]++;
         }
+    }
+}
+
+// The first values of a loop's variables get gradients, whether an x leads to them or not.
+static void count_enters(walk *w)
+{
+    for (int id = 0; w->loops && id < w->count; id++) {
+        const braid_op *op = w->g->nodes.items[id];
+        if (bd_node_role(op) == BD_ROLE_ENTER && bd_gradient_loop_of(w->loops, op) && w->pending[id] == 0 &&
+            !bd_node_attr_bool(op, "is_constant"))
+            w->pending[id] = 1;
     }
 }
 
@@ -283,12 +307,44 @@ static bool ask_program(walk *w, braid_op *op, bd_gradient_turn *t)
 
 static bool needs_gradient(walk *w, const braid_op *op);
 
+static bd_gradient_loops *conditionals(walk *w)
+{
+    return w->loops ? w->loops : w->conds;
+}
+
+static bool is_of_conditional(const braid_op *op)
+{
+    return bd_node_role(op) == BD_ROLE_SWITCH || bd_node_role(op) == BD_ROLE_MERGE;
+}
+
+// Outputs of types that have gradients and received none get zeros.
+static void fill(walk *w, braid_op *op, bd_gradient_turn *t)
+{
+    if (bd_gradient_is_loop_switch(w->loops, op)) return;
+    const bool is_in_loop = bd_gradient_loop_of(w->loops, op) != NULL;
+    if (!is_in_loop && bd_node_role(op) == BD_ROLE_SWITCH &&
+        !t->output_grads[0].op != !t->output_grads[1].op) {
+        const int missing = t->output_grads[0].op ? 1 : 0;
+        const braid_dtype dtype = braid_out_dtype(t->output_grads[!missing]);
+        if (conditionals(w) && bd_dtype_base(dtype) != BRAID_VARIANT &&
+            bd_gradient_enters_branch(conditionals(w), op, missing))
+            t->output_grads[missing] = bd_gradient_zeros_of_branch(conditionals(w), op, missing, dtype);
+    }
+    if (!is_in_loop) {
+        bd_gradient_turn_fill(t);
+        return;
+    }
+    for (int i = 0; i < op->output_count && !has_failed(w); i++)
+        if (!t->output_grads[i].op && bd_dtype_is_trainable(op->output_types[i]))
+            t->output_grads[i] = bd_gradient_zeros_in_loop(w->loops, op, i);
+}
+
 // Builds the gradients of the op's inputs. Returns false when it has none.
 static bool call_gradient(walk *w, braid_op *op, bd_gradient_turn *t)
 {
     const bool asks = w->options->gradient != NULL;
     if (!asks && !needs_gradient(w, op)) return false;
-    if (!bd_gradient_is_loop_switch(w->loops, op)) bd_gradient_turn_fill(t);
+    fill(w, op, t);
     const char *scope = bd_arena_asprintf(&w->g->arena, "%s_grad", op->name);
     braid_push_name_scope(w->g, scope);
     const bool is_own = asks && ask_program(w, op, t);
@@ -297,13 +353,14 @@ static bool call_gradient(walk *w, braid_op *op, bd_gradient_turn *t)
     if (has_gradient && !is_own) {
         if (!bd_node_has_flag(op, BD_OP_SPARSE_GRAD)) bd_gradient_turn_make_whole(t);
         is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, t->input_grads);
-        if (!is_loop_op) bd_gradient_turn_call(t);
+        const bool is_cond_op = !is_loop_op && is_of_conditional(op) && conditionals(w) &&
+                                bd_gradient_of_cond_op(conditionals(w), op, t->output_grads, t->input_grads);
+        if (!is_loop_op && !is_cond_op) bd_gradient_turn_call(t);
     }
     int present = 0;
     for (int i = 0; i < op->input_count; i++)
         present += t->input_grads[i].op != NULL;
-    if (w->options->gate && present > 1 && !is_loop_op)
-        braid_tuple(w->g, t->input_grads, op->input_count, t->input_grads);
+    if (w->options->gate && present > 1) braid_tuple(w->g, t->input_grads, op->input_count, t->input_grads);
     braid_pop_name_scope(w->g);
     return has_gradient;
 }
@@ -329,11 +386,12 @@ static void hand_on(walk *w, const braid_op *op, const bd_gradient_turn *t)
 {
     for (int i = 0; i < op->input_count && !has_failed(w); i++) {
         if (!t->input_grads[i].op) continue;
-        // The shape of a loop variable may change, but not that of the value with which it begins.
-        const bool changes = bd_node_role(op) != BD_ROLE_ENTER && bd_gradient_loop_of(w->loops, op);
-        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op && !changes)
+        if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op)
             settle_shape(w, op, i, t->input_grads[i]);
-        receive(w, op->inputs[i], bd_gradient_turn_result(t, i));
+        braid_gradient grad = bd_gradient_turn_result(t, i);
+        if (w->loops && w->returns.items.len && !grad.indices.op)
+            grad.values = bd_gradient_leave_branches(w->loops, op, i, grad.values);
+        receive(w, op->inputs[i], grad);
     }
 }
 
@@ -370,9 +428,12 @@ static void begin_exits(walk *w, bd_gradient_exits *exits)
     bool any = exits->begun > 0 || exits->has_returned;
     for (size_t i = 0; i < exits->ready.len; i++)
         any = any || has_received(w, exits->ready.items[i]);
+    for (size_t i = 0; i < exits->ready.len; i++)
+        if (has_received(w, exits->ready.items[i])) bd_array_push(&w->queue, exits->ready.items[i]);
     for (size_t i = 0; i < exits->ready.len && !has_failed(w); i++) {
         braid_op *exit = exits->ready.items[i];
-        if (any && !has_received(w, exit) && bd_dtype_is_trainable(exit->output_types[0])) {
+        if (has_received(w, exit)) continue;
+        if (any && bd_dtype_is_trainable(exit->output_types[0])) {
             const braid_out zeros = bd_gradient_zeros_for_exit(w->loops, exit);
             receive(w, braid_output(exit, 0), (braid_gradient){.values = zeros});
         }
@@ -508,7 +569,9 @@ static void walk_fini(walk *w)
     bd_free(w->pending);
     bd_free(w->is_stop);
     bd_array_free(&w->queue);
+    bd_array_free(&w->paths);
     bd_gradient_loops_free(w->loops);
+    bd_gradient_loops_free(w->conds);
     bd_returns_fini(&w->returns);
 }
 
@@ -523,10 +586,16 @@ static void mark_paths(walk *w, const braid_out *ys, int num_ys, const braid_out
     bd_array_free(&open);
 }
 
-static bool has_exit(const bd_consumers *consumers, const braid_op *chosen)
+// Whether an Exit takes a value of `n`, itself or the Identity of a tuple of gradients.
+static bool has_exit(const bd_consumers *consumers, const braid_op *n)
 {
-    for (int e = consumers->offsets[chosen->id]; e < consumers->offsets[chosen->id + 1]; e++)
-        if (bd_node_role(consumers->items[e].node) == BD_ROLE_EXIT) return true;
+    for (int e = consumers->offsets[n->id]; e < consumers->offsets[n->id + 1]; e++) {
+        const bd_consumer *c = &consumers->items[e];
+        if (bd_node_role(c->node) == BD_ROLE_EXIT) return true;
+        if (c->input == 0 && c->output == 0 && strcmp(c->node->op_type, "Identity") == 0 &&
+            has_exit(consumers, c->node))
+            return true;
+    }
     return false;
 }
 
@@ -577,6 +646,7 @@ static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs,
     for (int i = 0; i < num_ys && !has_failed(w); i++)
         receive(w, ys[i], start_gradient(w, ys[i], i));
     extend_paths(w);
+    find_conditionals(w);
     count_pending(w);
     connect_returns(w);
     mark_stops(w, xs, num_xs);
@@ -647,6 +717,7 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
     w.scope = scope && scope[0] ? bd_arena_strndup(&g->arena, scope, strlen(scope) - 1) : NULL;
     enqueue_ys(&w, ys, num_ys);
     enqueue_unused_exits(&w);
+    count_enters(&w);
     for (size_t next = 0; next < w.queue.len && !has_failed(&w); next++)
         visit(&w, w.queue.items[next]);
     if (w.loops && !has_failed(&w)) bd_gradient_loops_finish(w.loops);

@@ -144,34 +144,55 @@ static braid_out bring_by_node(bd_region *r, braid_out outside)
 {
     if (r->frame) return bd_region_enter(r, outside, NULL, true);
     const braid_out pred = bd_region_bring(r->outer, r->pred);
+    if (!outside.op) return outside;
+    bd_builder_push_colocate_only(r->graph, outside.op);
     braid_op *n = bd_region_switch(r, outside, pred, NULL);
+    braid_pop_colocate(r->graph);
     return braid_output(n, r->branch);
+}
+
+bool bd_region_knows(const bd_region *r, braid_out from, braid_out *here)
+{
+    const braid_out *known = bd_imap_get(&r->brought, key_of(from));
+    if (known) *here = *known;
+    return known != NULL;
+}
+
+void bd_region_set(bd_region *r, braid_out from, braid_out here)
+{
+    braid_out known;
+    if (here.op && !bd_region_knows(r, from, &known))
+        bd_imap_put(&r->brought, key_of(from), bd_memdup(&here, sizeof here));
 }
 
 braid_out bd_region_bring(bd_region *r, braid_out from)
 {
     if (!r || !from.op || r->graph->status.code || bd_region_has(r, from.op)) return from;
-    const braid_out *known = bd_imap_get(&r->brought, key_of(from));
-    if (known) return *known;
     braid_out here = {0};
+    if (bd_region_knows(r, from, &here)) return here;
     if (!r->bring || !r->bring(r, from, &here)) here = bring_by_node(r, bd_region_bring(r->outer, from));
-    if (here.op) bd_imap_put(&r->brought, key_of(from), bd_memdup(&here, sizeof here));
+    bd_region_set(r, from, here);
     return here;
 }
 
-void bd_region_settle(bd_region *r, braid_out *inputs, int count, bd_op_list *controls)
+void bd_region_take(bd_region *r, braid_op *n, const bd_op_list *controls)
 {
+    if (r->moves && r->moves(r, n)) return;
+    braid_graph *g = r->graph;
     bool goes = false;
-    for (int i = 0; i < count; i++) {
-        inputs[i] = bd_region_bring(r, inputs[i]);
-        goes = goes || (inputs[i].op && !stays(r, inputs[i].op));
+    braid_push_name_scope(g, bd_arena_asprintf(&g->arena, "%s/", n->name));
+    for (int i = 0; i < n->input_count && !g->status.code; i++) {
+        const braid_out here = bd_region_bring(r, n->inputs[i]);
+        if (here.op && (here.op != n->inputs[i].op || here.index != n->inputs[i].index))
+            bd_node_set_input(n, i, here);
+        goes = goes || (here.op && !stays(r, here.op));
     }
-    size_t kept = 0;
+    braid_pop_name_scope(g);
     for (size_t i = 0; i < controls->len; i++) {
         if (!bd_region_has(r, controls->items[i])) continue;
         goes = goes || !stays(r, controls->items[i]);
-        controls->items[kept++] = controls->items[i];
+        bd_node_add_control(n, controls->items[i]);
     }
-    controls->len = kept;
-    if (!goes && r->pivot) bd_array_push(controls, r->pivot);
+    if (!goes && r->pivot) bd_node_add_control(n, r->pivot);
+    bd_region_add(r, n, false);
 }

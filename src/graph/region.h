@@ -1,10 +1,11 @@
 // Building within a region, a part of a graph that runs by its own rule: the body of a loop, or a branch of a
 // conditional.
 //
-// While a region is current, new nodes belong to it, and each input from outside is captured first: into a
-// loop by an Enter that is constant over iterations, into a branch by a Switch, through all regions in
-// between. A node without inputs from the region gets a control input from the region's pivot, so that it
-// runs when the region does.
+// While a region is current, new nodes belong to it. Once a node is there, each input from outside is
+// captured: into a loop by an Enter that is constant over iterations, into a branch by a Switch, through all
+// regions in between; what captures an input is named in the scope of the node's name, as in TensorFlow. A
+// node without inputs from the region gets a control input from the region's pivot, so that it runs when the
+// region does.
 #ifndef BD_GRAPH_REGION_H
 #define BD_GRAPH_REGION_H
 
@@ -25,6 +26,8 @@ struct bd_region {
     int branch;     // 1: runs when `pred` is true
     // Captures `from` in another way: true and *here. NULL: captures by Enter or Switch.
     bool (*bring)(bd_region *r, braid_out from, braid_out *here);
+    // Whether a new node has found another place than the region. NULL: none does.
+    bool (*moves)(bd_region *r, braid_op *n);
     void *arg;
 };
 
@@ -38,14 +41,17 @@ bd_region *bd_region_swap(braid_graph *g, bd_region *r);
 
 // Returns the value of `from` within `r` (NULL: outside of all regions).
 braid_out bd_region_bring(bd_region *r, braid_out from);
+// What `from` has become within `r`, if it was brought there; makes `here` that.
+bool bd_region_knows(const bd_region *r, braid_out from, braid_out *here);
+void bd_region_set(bd_region *r, braid_out from, braid_out here);
 
 // The node's outputs are within `r`, NULL is accepted. `stays`: they are the same in every iteration.
 void bd_region_add(bd_region *r, const braid_op *n, bool stays);
 bool bd_region_has(const bd_region *r, const braid_op *n);
 
-// For the builder: brings the inputs of a node into the region, removes control inputs from outside, and adds
-// the pivot where it is needed.
-void bd_region_settle(bd_region *r, braid_out *inputs, int count, bd_op_list *controls);
+// For the builder: takes a new node in, which has no control inputs yet. Brings its inputs into the region,
+// adds those of `controls` that are within, and the pivot where it is needed.
+void bd_region_take(bd_region *r, braid_op *n, const bd_op_list *controls);
 
 // Makes nodes of loops, as braid_op_add does, outside of all regions.
 braid_out bd_region_enter(bd_region *r, braid_out from, const char *name,

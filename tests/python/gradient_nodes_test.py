@@ -1,6 +1,7 @@
 """The nodes of gradients: names, ops, edges and number are those of TensorFlow 1.15."""
 
 import unittest
+import zlib
 
 import support  # noqa: F401, before the others: where the package is
 import braid.tensorflow as tf
@@ -27,6 +28,39 @@ def network():
 def given():
     x = tf.placeholder(tf.float32, [2])
     tf.gradients([x * 2.0, tf.exp(x)], x, grad_ys=[None, [1.0, 2.0]])
+
+
+def conditional():
+    """A branch uses a variable that the other does not; gradients wait for another node."""
+    x, p = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.bool, [])
+    w, before = tf.placeholder(tf.float32, [2]), tf.identity(x, name="before")
+    y = tf.cond(p, lambda: x * w, lambda: tf.concat([x, x], 0))
+    with tf.control_dependencies([before]):
+        tf.gradients(y, [x, w], gate_gradients=True)
+
+
+def loop():
+    x = tf.placeholder(tf.float32, [2])
+
+    def body(i, r, s):
+        return i + 1, tf.cond(i > 1, lambda: r * x, lambda: tf.exp(r)), s * 2.0
+
+    tf.gradients(tf.while_loop(lambda i, *_: i < 3, body, (0, x, x))[1], x)
+
+
+def nested_loops():
+    x = tf.placeholder(tf.float32, [None])
+
+    def body(i, r):
+        return i + 1, tf.while_loop(lambda j, q: j < 2, lambda j, q: (j + 1, q * x * r), (0, r))[1]
+
+    tf.gradients(tf.while_loop(lambda i, r: i < 3, body, (0, x))[1], x)
+
+
+def recurrent():
+    x = tf.placeholder(tf.float32, [None, 5, 6])
+    output, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(4), x, dtype=tf.float32)
+    tf.train.GradientDescentOptimizer(0.1).compute_gradients(tf.reduce_sum(output))
 
 
 # For each of them: how many nodes the graph has then, the seed that the next random op gets, and the nodes of
@@ -212,6 +246,201 @@ NODES = {
         AddN = AddN(mul_grad/Mul, Exp_grad/mul)
         """,
     ),
+    conditional: (
+        65,
+        68,
+        """
+        Shape = Shape(cond/Merge, ^before)
+        grad_ys_0 = Const(^before)
+        Fill = Fill(Shape, grad_ys_0)
+        cond/Merge_grad/cond_grad = Switch(Fill, cond/pred_id)
+        cond/Merge_grad/tuple/group_deps = NoOp(^before, ^cond/Merge_grad/cond_grad)
+        cond/Merge_grad/tuple/control_dependency = Identity(
+            cond/Merge_grad/cond_grad,
+            ^cond/Merge_grad/tuple/group_deps)
+        cond/Merge_grad/tuple/control_dependency_1 = Identity(
+            cond/Merge_grad/cond_grad:1,
+            ^cond/Merge_grad/tuple/group_deps)
+        cond/concat_grad/Const = Const(^before)
+        cond/concat_grad/Rank = Const(^before)
+        cond/concat_grad/mod = FloorMod(cond/concat_grad/Const, cond/concat_grad/Rank)
+        cond/concat_grad/Shape = Shape(cond/concat/Switch, ^before)
+        cond/concat_grad/ShapeN = ShapeN(cond/concat/Switch, cond/concat/Switch, ^before)
+        cond/concat_grad/ConcatOffset = ConcatOffset(
+            cond/concat_grad/mod,
+            cond/concat_grad/ShapeN,
+            cond/concat_grad/ShapeN:1)
+        cond/concat_grad/Slice = Slice(
+            cond/Merge_grad/tuple/control_dependency,
+            cond/concat_grad/ConcatOffset,
+            cond/concat_grad/ShapeN)
+        cond/concat_grad/Slice_1 = Slice(
+            cond/Merge_grad/tuple/control_dependency,
+            cond/concat_grad/ConcatOffset:1,
+            cond/concat_grad/ShapeN:1)
+        cond/concat_grad/tuple/group_deps = NoOp(^before, ^cond/concat_grad/Slice, ^cond/concat_grad/Slice_1)
+        cond/concat_grad/tuple/control_dependency = Identity(
+            cond/concat_grad/Slice,
+            ^cond/concat_grad/tuple/group_deps)
+        cond/concat_grad/tuple/control_dependency_1 = Identity(
+            cond/concat_grad/Slice_1,
+            ^cond/concat_grad/tuple/group_deps)
+        cond/mul_grad/Shape = Shape(cond/mul/Switch:1, ^before)
+        cond/mul_grad/Shape_1 = Shape(cond/mul/Switch_1:1, ^before)
+        cond/mul_grad/BroadcastGradientArgs = BroadcastGradientArgs(
+            cond/mul_grad/Shape,
+            cond/mul_grad/Shape_1)
+        cond/mul_grad/Mul = Mul(cond/Merge_grad/tuple/control_dependency_1, cond/mul/Switch_1:1)
+        cond/mul_grad/Sum = Sum(cond/mul_grad/Mul, cond/mul_grad/BroadcastGradientArgs)
+        cond/mul_grad/Reshape = Reshape(cond/mul_grad/Sum, cond/mul_grad/Shape)
+        cond/mul_grad/Mul_1 = Mul(cond/mul/Switch:1, cond/Merge_grad/tuple/control_dependency_1)
+        cond/mul_grad/Sum_1 = Sum(cond/mul_grad/Mul_1, cond/mul_grad/BroadcastGradientArgs:1)
+        cond/mul_grad/Reshape_1 = Reshape(cond/mul_grad/Sum_1, cond/mul_grad/Shape_1)
+        cond/mul_grad/tuple/group_deps = NoOp(^before, ^cond/mul_grad/Reshape, ^cond/mul_grad/Reshape_1)
+        cond/mul_grad/tuple/control_dependency = Identity(
+            cond/mul_grad/Reshape,
+            ^cond/mul_grad/tuple/group_deps)
+        cond/mul_grad/tuple/control_dependency_1 = Identity(
+            cond/mul_grad/Reshape_1,
+            ^cond/mul_grad/tuple/group_deps)
+        AddN = AddN(cond/concat_grad/tuple/control_dependency, cond/concat_grad/tuple/control_dependency_1)
+        Switch = Switch(Placeholder, cond/pred_id, ^before)
+        Identity = Identity(Switch:1)
+        Shape_1 = Shape(Switch:1)
+        zeros/Const = Const(^before, ^Identity)
+        zeros = Fill(Shape_1, zeros/Const)
+        cond/concat/Switch_grad/cond_grad = Merge(AddN, zeros)
+        Switch_1 = Switch(Placeholder, cond/pred_id, ^before)
+        Identity_1 = Identity(Switch_1)
+        Shape_2 = Shape(Switch_1)
+        zeros_1/Const = Const(^before, ^Identity_1)
+        zeros_1 = Fill(Shape_2, zeros_1/Const)
+        cond/mul/Switch_grad/cond_grad = Merge(zeros_1, cond/mul_grad/tuple/control_dependency)
+        Switch_2 = Switch(Placeholder_2, cond/pred_id, ^before)
+        Identity_2 = Identity(Switch_2)
+        Shape_3 = Shape(Switch_2)
+        zeros_2/Const = Const(^before, ^Identity_2)
+        zeros_2 = Fill(Shape_3, zeros_2/Const)
+        cond/mul/Switch_1_grad/cond_grad = Merge(zeros_2, cond/mul_grad/tuple/control_dependency_1)
+        AddN_1 = AddN(cond/concat/Switch_grad/cond_grad, cond/mul/Switch_grad/cond_grad)
+        """,
+    ),
+    loop: (
+        115,
+        118,
+        """
+        Shape = Const()
+        grad_ys_0 = Const()
+        Fill = Fill(Shape, grad_ys_0)
+        f_count = Const()
+        f_count_1 = Enter(f_count)
+        Merge = Merge(f_count_1, NextIteration)
+        Switch = Switch(Merge, while/LoopCond)
+        Add/y = Const(^while/Identity)
+        Add = Add(Switch:1, Add/y)
+        NextIteration = NextIteration(
+            Add,
+            ^while/cond/Exp_grad/mul/f_sync,
+            ^while/cond/Merge_grad/StackPushV2)
+        f_count_2 = Exit(Switch)
+        b_count = Const()
+        b_count_1 = Enter(f_count_2)
+        Merge_1 = Merge(b_count_1, NextIteration_1)
+        GreaterEqual = GreaterEqual(Merge_1, GreaterEqual/Enter)
+        GreaterEqual/Enter = Enter(b_count)
+        b_count_2 = LoopCond(GreaterEqual)
+        Switch_1 = Switch(Merge_1, b_count_2)
+        Sub = Sub(Switch_1:1, GreaterEqual/Enter)
+        NextIteration_1 = NextIteration(Sub, ^while/cond/Merge_grad/b_sync)
+        b_count_3 = Exit(Switch_1)
+        zeros = Const()
+        while/Exit_1_grad/b_exit = Enter(Fill)
+        while/Exit_2_grad/b_exit = Enter(zeros)
+        while/Switch_1_grad/b_switch = Merge(while/Exit_1_grad/b_exit, while/Switch_1_grad_1/NextIteration)
+        while/Merge_1_grad/Switch = Switch(while/Switch_1_grad/b_switch, b_count_2)
+        while/Enter_1_grad/Exit = Exit(while/Merge_1_grad/Switch)
+        while/cond/Merge_grad/Const = Const()
+        while/cond/Merge_grad/f_acc = StackV2(while/cond/Merge_grad/Const)
+        while/cond/Merge_grad/Enter = Enter(while/cond/Merge_grad/f_acc)
+        while/cond/Merge_grad/StackPushV2 = StackPushV2(while/cond/Merge_grad/Enter, while/cond/pred_id, ^Add)
+        while/cond/Merge_grad/StackPopV2 = StackPopV2(while/cond/Merge_grad/StackPopV2/Enter, ^Sub)
+        while/cond/Merge_grad/StackPopV2/Enter = Enter(while/cond/Merge_grad/f_acc)
+        while/cond/Merge_grad/b_sync = ControlTrigger(
+            ^while/cond/Exp_grad/mul/StackPopV2,
+            ^while/cond/Merge_grad/StackPopV2,
+            ^while/cond/mul_grad/Mul_1/StackPopV2)
+        while/cond/Merge_grad/cond_grad = Switch(
+            while/Merge_1_grad/Switch:1,
+            while/cond/Merge_grad/StackPopV2)
+        while/cond/Exp_grad/mul = Mul(while/cond/Merge_grad/cond_grad, while/cond/Exp_grad/mul/StackPopV2)
+        while/cond/Exp_grad/mul/Const = Const()
+        while/cond/Exp_grad/mul/f_acc = StackV2(while/cond/Exp_grad/mul/Const)
+        while/cond/Exp_grad/mul/Enter = Enter(while/cond/Exp_grad/mul/f_acc)
+        while/cond/Exp_grad/mul/StackPushV2 = StackPushV2(
+            while/cond/Exp_grad/mul/StackPushV2/Switch,
+            while/cond/Exp,
+            ^Add)
+        while/cond/Exp_grad/mul/StackPushV2/Switch = Switch(while/cond/Exp_grad/mul/Enter, while/cond/pred_id)
+        while/cond/Exp_grad/mul/f_sync = ControlTrigger(
+            ^while/cond/Exp_grad/mul/StackPushV2,
+            ^while/cond/mul_grad/Mul_1/StackPushV2)
+        while/cond/Exp_grad/mul/Switch = Switch(
+            while/cond/Exp_grad/mul/Switch/Enter,
+            while/cond/Merge_grad/StackPopV2)
+        while/cond/Exp_grad/mul/Switch/Enter = Enter(while/cond/Exp_grad/mul/f_acc)
+        while/cond/Exp_grad/mul/StackPopV2 = StackPopV2(while/cond/Exp_grad/mul/Switch)
+        while/cond/mul_grad/Mul = Mul(while/cond/Merge_grad/cond_grad:1, while/cond/mul_grad/Mul/Enter)
+        while/cond/mul_grad/Mul/Enter = Enter(Placeholder)
+        while/cond/mul_grad/Mul_1 = Mul(
+            while/cond/Merge_grad/cond_grad:1,
+            while/cond/mul_grad/Mul_1/StackPopV2)
+        while/cond/mul_grad/Mul_1/Const = Const()
+        while/cond/mul_grad/Mul_1/f_acc = StackV2(while/cond/mul_grad/Mul_1/Const)
+        while/cond/mul_grad/Mul_1/Enter = Enter(while/cond/mul_grad/Mul_1/f_acc)
+        while/cond/mul_grad/Mul_1/StackPushV2 = StackPushV2(
+            while/cond/mul_grad/Mul_1/StackPushV2/Switch:1,
+            while/cond/mul/Switch:1,
+            ^Add)
+        while/cond/mul_grad/Mul_1/StackPushV2/Switch = Switch(
+            while/cond/mul_grad/Mul_1/Enter,
+            while/cond/pred_id)
+        while/cond/mul_grad/Mul_1/Switch = Switch(
+            while/cond/mul_grad/Mul_1/Switch/Enter,
+            while/cond/Merge_grad/StackPopV2)
+        while/cond/mul_grad/Mul_1/Switch/Enter = Enter(while/cond/mul_grad/Mul_1/f_acc)
+        while/cond/mul_grad/Mul_1/StackPopV2 = StackPopV2(while/cond/mul_grad/Mul_1/Switch:1)
+        Const = Const(^Sub)
+        Switch_2 = Switch(Const, while/cond/Merge_grad/StackPopV2)
+        while/cond/Exp/Switch_grad/cond_grad = Merge(while/cond/Exp_grad/mul, Switch_2:1)
+        Const_1 = Const(^Sub)
+        Switch_3 = Switch(Const_1, while/cond/Merge_grad/StackPopV2)
+        while/cond/mul/Switch_grad/cond_grad = Merge(Switch_3, while/cond/mul_grad/Mul)
+        Const_2 = Const(^Sub)
+        Switch_4 = Switch(Const_2, while/cond/Merge_grad/StackPopV2)
+        while/cond/mul/Switch_1_grad/cond_grad = Merge(Switch_4, while/cond/mul_grad/Mul_1)
+        AddN = AddN(while/cond/Exp/Switch_grad/cond_grad, while/cond/mul/Switch_grad/cond_grad)
+        while/cond/mul/Enter_grad/b_acc = Const()
+        while/cond/mul/Enter_grad/b_acc_1 = Enter(while/cond/mul/Enter_grad/b_acc)
+        while/cond/mul/Enter_grad/b_acc_2 = Merge(
+            while/cond/mul/Enter_grad/b_acc_1,
+            while/cond/mul/Enter_grad/NextIteration)
+        while/cond/mul/Enter_grad/Switch = Switch(while/cond/mul/Enter_grad/b_acc_2, b_count_2)
+        while/cond/mul/Enter_grad/Add = Add(
+            while/cond/mul/Enter_grad/Switch:1,
+            while/cond/mul/Switch_1_grad/cond_grad)
+        while/cond/mul/Enter_grad/NextIteration = NextIteration(while/cond/mul/Enter_grad/Add)
+        while/cond/mul/Enter_grad/b_acc_3 = Exit(while/cond/mul/Enter_grad/Switch)
+        while/Switch_1_grad_1/NextIteration = NextIteration(AddN)
+        AddN_1 = AddN(while/Enter_1_grad/Exit, while/cond/mul/Enter_grad/b_acc_3)
+        """,
+    ),
+}
+
+
+# Of larger graphs: how many nodes they have, the seed, and the CRC-32 of the nodes of the gradients.
+SUMS = {
+    nested_loops: (215, 218, 1773247779),
+    recurrent: (255, 258, 3158612939),
 }
 
 
@@ -256,6 +485,17 @@ class GradientNodesTest(unittest.TestCase):
                 self.assertEqual(session.run(grad, {x: [0.0, 0.0]}).tolist(), [3.0, 3.0])
         with self.assertRaisesRegex(ValueError, "Invalid aggregation_method specified 7."):
             tf.gradients(y, x, aggregation_method=7)
+
+    def test_nodes_of_larger_graphs_are_those_of_tensorflow(self):
+        for build, want in SUMS.items():
+            with self.subTest(build.__name__), tf.Graph().as_default() as graph:
+                build()
+                made = graph.as_graph_def().node
+                nodes = [_written(node) for node in made if node.name.startswith("gradients/")]
+                tf.set_random_seed(1)
+                tf.random_uniform([], name="r")
+                seed = graph.get_operation_by_name("r/RandomUniform").get_attr("seed2")
+                self.assertEqual((len(made), seed, zlib.crc32("\n".join(nodes).encode())), want)
 
     def test_nodes_have_the_device_of_the_scope(self):
         with tf.Graph().as_default() as graph, tf.device("/job:worker/task:1"):

@@ -2,6 +2,7 @@
 // gradient.
 #include "graph/grad.h"
 #include "ops/common/element.h"
+#include "ops/common/grad_math.h"
 #include "ops/common/grad_steps.h"
 #include "ops/common/quantized.h"
 
@@ -234,8 +235,8 @@ static void concat_gradient(bd_grad_ctx *c, concat_inputs in)
     braid_out parts[in.count], sizes[in.count];
     for (int i = 0; i < in.count; i++)
         parts[i] = braid_op_get_input(c->op, in.first + i);
-    braid_out axis =
-        bd_b2(g, "FloorMod", "mod", braid_op_get_input(c->op, in.axis), bd_grad_rank(g, parts[0]));
+    braid_out axis = bd_grad_constant_here(g, braid_op_get_input(c->op, in.axis));
+    axis = bd_b2(g, "FloorMod", "mod", axis, bd_grad_rank(g, parts[0]));
     part_shapes(g, parts, in.count, sizes);
     if (braid_graph_status(g, NULL)) return;
     if (in.count > CONCAT_SLICES_MAX) {

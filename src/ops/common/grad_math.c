@@ -2,6 +2,7 @@
 #include "ops/common/grad_math.h"
 
 #include "graph/builder.h"
+#include "graph/region.h"
 #include <string.h>
 
 static braid_out number_op(braid_graph *g, const char *op, const char *name, braid_out x, double number,
@@ -37,29 +38,29 @@ braid_out bd_grad_conj(braid_graph *g, braid_out x)
     return bd_dtype_is_complex(bd_dtype_base(braid_out_dtype(x))) ? bd_b1(g, "Conj", NULL, x) : x;
 }
 
-braid_out bd_grad_zeros(braid_graph *g, braid_out shape, braid_dtype dtype)
+// Whether a Const runs only where a branch is taken.
+static bool is_of_branch(const braid_op *n)
 {
-    const char *scope = braid_push_name_scope(g, "zeros");
-    braid_out zero = bd_b_const_f(g, "Const", dtype, 0);
-    braid_out out = bd_b2(g, "Fill", scope, shape, zero);
-    braid_pop_name_scope(g);
-    return out;
+    for (int i = 0; i < n->control_count; i++) {
+        const braid_op *pivot = n->controls[i];
+        if (pivot->input_count == 1 && bd_node_role(pivot->inputs[0].op) == BD_ROLE_SWITCH) return true;
+    }
+    return false;
+}
+
+braid_out bd_grad_constant_here(braid_graph *g, braid_out x)
+{
+    const bd_region *r = bd_graph_builder(g)->region;
+    if (!x.op || bd_node_role(x.op) != BD_ROLE_CONST || !(r ? !bd_region_has(r, x.op) : is_of_branch(x.op)))
+        return x;
+    return bd_b_const(g, NULL, bd_node_attr_tensor(x.op, "value"));
 }
 
 braid_out bd_grad_zeros_like(braid_graph *g, braid_out x)
 {
-    braid_shape shape = braid_out_shape(x);
-    if (!bd_shape_is_known(&shape)) return bd_b1(g, "ZerosLike", "zeros_like", x);
-    braid_tensor zeros;
-    BD_STATUS(st);
-    if (bd_tensor_init(&zeros, bd_dtype_base(braid_out_dtype(x)), &shape, st)) {
-        braid_graph_fail(g, st->code, "%s", braid_status_message(st));
-        return (braid_out){0};
-    }
-    memset(zeros.data, 0, bd_tensor_bytes(&zeros));
-    braid_out out = bd_b_const(g, "zeros_like", &zeros);
-    bd_tensor_fini(&zeros);
-    return out;
+    const braid_shape shape = braid_out_shape(x);
+    return bd_shape_is_known(&shape) ? bd_b_const_zeros(g, "zeros_like", braid_out_dtype(x), &shape)
+                                     : bd_b1(g, "ZerosLike", "zeros_like", x);
 }
 
 braid_out bd_grad_ones_like(braid_graph *g, braid_out x)

@@ -21,8 +21,10 @@ braid_out bd_grad_scale_rows(braid_graph *g, braid_out vector, braid_out rows);
 // The conjugate of complex numbers; other types unchanged.
 braid_out bd_grad_conj(braid_graph *g, braid_out x);
 
-// tf.zeros(shape, dtype) of a shape in an output; tf.zeros_like(x), a Const when the shape is fully known.
-braid_out bd_grad_zeros(braid_graph *g, braid_out shape, braid_dtype dtype);
+// A Const of a branch or a loop as one where the gradient is; other outputs as they are.
+braid_out bd_grad_constant_here(braid_graph *g, braid_out x);
+
+// tf.zeros_like(x), a Const when the shape is fully known.
 braid_out bd_grad_zeros_like(braid_graph *g, braid_out x);
 braid_out bd_grad_ones_like(braid_graph *g, braid_out x); // tf.ones_like(x)
 

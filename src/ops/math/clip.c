@@ -72,7 +72,7 @@ static void clip_gradient(bd_grad_ctx *c)
               grad = c->output_grads[0];
     braid_out x_shape = bd_b_shape(g, "Shape", x), low_shape = bd_b_shape(g, "Shape", low),
               high_shape = bd_b_shape(g, "Shape", high);
-    braid_out zeros = bd_grad_zeros(g, bd_b_shape(g, "Shape", grad), bd_dtype_base(braid_out_dtype(grad)));
+    braid_out zeros = bd_b_zeros(g, bd_b_shape(g, "Shape", grad), bd_dtype_base(braid_out_dtype(grad)));
     braid_out is_below = bd_b2(g, "Less", NULL, x, low), is_above = bd_b2(g, "Greater", NULL, x, high);
     braid_out to_low = bd_b2(g, "BroadcastGradientArgs", NULL, x_shape, low_shape);
     braid_out to_high = bd_b2(g, "BroadcastGradientArgs", NULL, x_shape, high_shape);

@@ -210,7 +210,7 @@ static void selection_gradient(bd_grad_ctx *c, const char *selector)
     bd_grad_pair p;
     bd_grad_pair_shapes(c, &p);
     braid_out grad_shape = bd_b_shape(g, "Shape", p.grad);
-    braid_out zeros = bd_grad_zeros(g, grad_shape, bd_dtype_base(braid_out_dtype(p.grad)));
+    braid_out zeros = bd_b_zeros(g, grad_shape, bd_dtype_base(braid_out_dtype(p.grad)));
     braid_out mask = bd_b2(g, selector, NULL, p.x, p.y);
     bd_grad_pair_axes(&p);
     bd_grad_pair_x(c, &p, bd_b3(g, "Select", NULL, mask, p.grad, zeros));

@@ -137,7 +137,7 @@ static void next_after_gradient(bd_grad_ctx *c)
     braid_dtype dtype = bd_dtype_base(braid_out_dtype(p.x));
     bd_grad_after_begin(g, p.grad);
     braid_out ones = bd_b2(g, "Fill", "ones", p.x_shape, bd_b_const_f(g, "Const", dtype, 1));
-    braid_out zeros = bd_grad_zeros(g, p.y_shape, dtype);
+    braid_out zeros = bd_b_zeros(g, p.y_shape, dtype);
     bd_grad_pair_x(c, &p, bd_grad_mul(g, ones, p.grad));
     bd_grad_pair_y(c, &p, bd_grad_mul(g, zeros, p.grad));
     bd_grad_after_end(g);

@@ -62,7 +62,7 @@ static void sign_gradient(bd_grad_ctx *c)
 {
     braid_out x = c->op->inputs[0];
     braid_out shape = bd_b_shape(c->graph, "Shape", x);
-    c->input_grads[0] = bd_grad_zeros(c->graph, shape, bd_dtype_base(braid_out_dtype(x)));
+    c->input_grads[0] = bd_b_zeros(c->graph, shape, bd_dtype_base(braid_out_dtype(x)));
 }
 
 BD_OP(Sign) = {

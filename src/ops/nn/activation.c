@@ -27,7 +27,7 @@ static void gradient_of_grad(bd_grad_ctx *c, const char *op)
     braid_graph *g = c->graph;
     braid_out x = c->op->inputs[1];
     c->input_grads[0] = bd_b2(g, op, NULL, c->output_grads[0], x);
-    c->input_grads[1] = bd_grad_zeros(g, bd_b_shape(g, "Shape", x), bd_dtype_base(braid_out_dtype(x)));
+    c->input_grads[1] = bd_b_zeros(g, bd_b_shape(g, "Shape", x), bd_dtype_base(braid_out_dtype(x)));
 }
 
 static void relu_gradient(bd_grad_ctx *c)

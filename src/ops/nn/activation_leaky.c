@@ -66,7 +66,7 @@ static void leaky_grad_gradient(bd_grad_ctx *c)
     braid_out x = c->op->inputs[1];
     c->input_grads[0] = leaky_grad(c, x);
     c->input_grads[1] =
-        bd_grad_zeros(c->graph, bd_b_shape(c->graph, "Shape", x), bd_dtype_base(braid_out_dtype(x)));
+        bd_b_zeros(c->graph, bd_b_shape(c->graph, "Shape", x), bd_dtype_base(braid_out_dtype(x)));
 }
 
 BD_OP(LeakyRelu) = {

@@ -257,7 +257,7 @@ static void max_grad_v2_gradient(bd_grad_ctx *c)
     braid_out *in = c->op->inputs, inputs[] = {in[0], in[1], c->output_grads[0], in[3], in[4]};
     for (int i = 0; i < 2; i++)
         c->input_grads[i] =
-            bd_grad_zeros(g, bd_b_shape(g, "Shape", in[i]), bd_dtype_base(braid_out_dtype(in[i])));
+            bd_b_zeros(g, bd_b_shape(g, "Shape", in[i]), bd_dtype_base(braid_out_dtype(in[i])));
     c->input_grads[2] = bd_pool_like(c, "MaxPoolGradGradV2", inputs, 5);
 }
 

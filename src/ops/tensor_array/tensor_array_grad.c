@@ -36,6 +36,7 @@ static grad_array begin(bd_grad_ctx *c, braid_out source_of, braid_out flow)
     braid_graph *g = c->graph;
     char *source = grad_source(c, source_of);
     braid_push_name_scope(g, "TensorArrayGrad");
+    braid_push_colocate(g, c->op->inputs[0].op);
     braid_op_desc *d = braid_op_begin(g, op_called(c, "Grad"), NULL);
     braid_op_input(d, c->op->inputs[0]);
     braid_op_input(d, flow);
@@ -45,6 +46,7 @@ static grad_array begin(bd_grad_ctx *c, braid_out source_of, braid_out flow)
     braid_op_input(d, flow);
     braid_op_control(d, a.handle.op);
     a.flow = braid_op_end_out(d);
+    braid_pop_colocate(g);
     braid_pop_name_scope(g);
     bd_free(source);
     return a;
@@ -69,12 +71,15 @@ static braid_out take(bd_grad_ctx *c, const char *op, const grad_array *a, const
 // A node that puts into the array: (handle, x, y, flow) -> flow
 static braid_out put(bd_grad_ctx *c, const char *op, const grad_array *a, braid_out x, braid_out y)
 {
+    braid_push_name_scope(c->graph, bd_arena_asprintf(&c->graph->arena, "TensorArray%s", op));
     braid_op_desc *d = braid_op_begin(c->graph, op_called(c, op), NULL);
     braid_op_input(d, a->handle);
     braid_op_input(d, x);
     braid_op_input(d, y);
     braid_op_input(d, a->flow);
-    return braid_op_end_out(d);
+    const braid_out flow = braid_op_end_out(d);
+    braid_pop_name_scope(c->graph);
+    return flow;
 }
 
 void bd_tensor_array_read_gradient(bd_grad_ctx *c)

@@ -1205,6 +1205,11 @@ def get_stats_for_node_def(graph, node, statistic_type):
 # ---- Graphs ----
 
 
+def _loop_of(context):
+    """The innermost loop around a context; None: there is none."""
+    return None if context is None else context.GetWhileContext()
+
+
 @tf_export("Graph")
 class Graph:
     """A dataflow graph. One thread at a time builds it."""
@@ -1654,7 +1659,7 @@ class Graph:
         ctx = self._control_flow_context
         frames = _frames()
         new = self._nodes[first:]
-        inside = set()  # nodes of loops and branches, which nodes outside must not control
+        inside = set()  # nodes of loops, which nodes outside must not control
         for op in new:
             if op._frames is None:
                 op._frames = frames
@@ -1670,10 +1675,10 @@ class Graph:
 
     def _add_scope_controls(self, op, inside):
         """Makes a node of the engine wait for the control dependencies of the scopes."""
-        inputs, ctx = {t.op for t in op.inputs}, self._control_flow_context
+        inputs, loop = {t.op for t in op.inputs}, _loop_of(self._control_flow_context)
         near = [o for o in (*inputs, *op.control_inputs) if o.type not in ("Exit", "RefExit")]
         if op.type in ("Enter", "RefEnter") or any(
-            o in inside or o._control_flow_context not in (None, ctx) for o in near
+            o in inside or _loop_of(o._control_flow_context) not in (None, loop) for o in near
         ):
             inside.add(op)
             return
