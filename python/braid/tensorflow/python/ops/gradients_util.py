@@ -248,13 +248,13 @@ def _GradientsHelper(
         for grad, x, source in zip(results, given_xs, sources):
             if isinstance(grad, ops.Tensor) and hasattr(x, "shape") and source.dtype != dtypes.variant:
                 grad.set_shape(x.shape)
-        if unconnected is UnconnectedGradients.ZERO:
-            from braid.tensorflow.python.ops import array_ops
+    if unconnected is UnconnectedGradients.ZERO:
+        from braid.tensorflow.python.ops import array_ops
 
-            results = [
-                array_ops.zeros_like(x if source.dtype == dtypes.resource else source) if g is None else g
-                for g, x, source in zip(results, given_xs, sources)
-            ]
+        results = [
+            array_ops.zeros_like(x if source.dtype == dtypes.resource else source) if g is None else g
+            for g, x, source in zip(results, given_xs, sources)
+        ]
     return results
 
 

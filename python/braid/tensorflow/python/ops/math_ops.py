@@ -1251,8 +1251,9 @@ def _tensordot_matrix(x, axes, is_left):
     axes_sizes = array_ops.gather(sizes, axes)
     outer = reduce_prod(free_sizes)
     inner = reduce_prod(axes_sizes)
-    turned = array_ops.transpose(x, array_ops.concat(list(ordered(free, axes)), 0))
-    matrix = array_ops.reshape(turned, array_ops.stack(list(ordered(outer, inner))))
+    order = array_ops.concat(list(ordered(free, axes)), 0)
+    shape = array_ops.stack(list(ordered(outer, inner)))
+    matrix = array_ops.reshape(array_ops.transpose(x, order), shape)
     return matrix, free_sizes, static
 
 
