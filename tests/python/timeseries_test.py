@@ -9,6 +9,7 @@ import support  # noqa: F401, before the others: where the package is
 import braid.tensorflow as tf
 import numpy as np
 from braid.tensorflow.contrib.timeseries.python.timeseries import ar_model, estimators, input_pipeline
+from braid.tensorflow.contrib.timeseries.python.timeseries.state_space_models import kalman_filter
 
 ts = tf.contrib.timeseries
 TIMES = np.arange(48)
@@ -179,6 +180,19 @@ class TimeSeriesTest(unittest.TestCase):
             ts.NumpyReader({"times": [[1], [2]], "values": [[1.0], [2.0]]})
         with self.assertRaisesRegex(ValueError, "expects feature 'times' to have shape"):
             ts.ARRegressor(7, 6, 2, 1).train(windows(9), steps=1)
+
+    def test_an_observation_model_may_have_no_known_rank(self):
+        mean, variance = kalman_filter.KalmanFilter().posterior_from_prior_state(
+            prior_state=tf.constant([[0.0, 1.0]]),
+            prior_state_var=tf.eye(2, batch_shape=[1]),
+            observation=tf.constant([[2.0]]),
+            observation_model=tf.placeholder_with_default([[[1.0, 0.0]]], None),
+            predicted_observations=(tf.constant([[0.0]]), tf.constant([[[2.0]]])),
+            observation_noise=tf.constant([[1.0]]),
+        )
+        with tf.Session() as session:
+            np.testing.assert_allclose(session.run(mean), [[1, 1]], rtol=1e-6)
+            np.testing.assert_allclose(session.run(variance), [[[0.5, 0], [0, 1]]], rtol=1e-6)
 
     def test_examples_have_a_time_each(self):
         path = os.path.join(tempfile.mkdtemp(), "series")

@@ -106,6 +106,7 @@ class KalmanFilter:
             rhs=math_ops.matmul(observation_model, prior_state_var, adjoint_b=True),
             adjoint=True,
         )
+        gain_transposed.set_shape([None, None, None])  # the observation model may have no known rank
         correction = math_ops.matmul(gain_transposed, array_ops.expand_dims(residual, -1), adjoint_a=True)
         state = prior_state + array_ops.squeeze(correction, axis=[-1])
         gain_observed = math_ops.matmul(gain_transposed, observation_model, adjoint_a=True)
