@@ -140,6 +140,13 @@ class ApiTest(unittest.TestCase):
         ):
             with self.assertRaisesRegex(AttributeError, f"tf.contrib.{package}.none is not in Braid"):
                 getattr(getattr(tf.contrib, package), "none")
+        for name in ("TPUStrategy", "initialize_tpu_system"):
+            with self.assertRaisesRegex(
+                AttributeError, f"contrib.distribute.{name} is not in Braid. Braid has no TPUs"
+            ):
+                getattr(tf.contrib.distribute, name)
+        with self.assertRaisesRegex(AttributeError, "tf.contrib.compiler is not in Braid. Braid has no XLA"):
+            tf.contrib.compiler
         with self.assertRaisesRegex(NotImplementedError, "tf.Session"):
             tf.function(lambda: None)
 
