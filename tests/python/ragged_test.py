@@ -1,5 +1,7 @@
 """Ragged tensors: rows of different lengths, as nested lists."""
 
+import os
+import tempfile
 import unittest
 
 import support
@@ -155,6 +157,23 @@ class RaggedTest(unittest.TestCase):
         (gradient,) = tf.gradients(loss, [values])
         self.assertIsInstance(gradient, tf.IndexedSlices)
         self.assertEqual(self.lists(tf.convert_to_tensor(gradient)), [0, 0, 2, 2, 2])
+
+    def test_signatures_of_saved_models_have_ragged_tensors(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "model")
+            with tf.Graph().as_default(), tf.Session() as session:
+                x = tf.compat.v1.ragged.placeholder(tf.float32, 1, name="x")
+                y = tf.ragged.map_flat_values(tf.multiply, x, 2.0)
+                tf.saved_model.simple_save(session, path, {"x": x}, {"y": y})
+            with tf.Graph().as_default(), tf.Session() as session:
+                signature = tf.saved_model.load(session, ["serve"], path).signature_def["serving_default"]
+                x, y = (
+                    tf.compat.v1.saved_model.get_tensor_from_tensor_info(info)
+                    for info in (signature.inputs["x"], signature.outputs["y"])
+                )
+                self.assertEqual((y.dtype, y.ragged_rank), (tf.float32, 1))
+                fed = {x: tf.compat.v1.ragged.constant_value([[1.0, 2.0], [3.0]])}
+                self.assertEqual(session.run(y, fed).to_list(), [[2.0, 4.0], [6.0]])
 
 
 if __name__ == "__main__":

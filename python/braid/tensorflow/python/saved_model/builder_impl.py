@@ -85,7 +85,10 @@ class SavedModelBuilder:
             raise AssertionError(
                 f"All TensorInfo protos used in the SignatureDefs must have one of the 'encoding' fields set: {tensor_info}"
             )
-        if tensor_info.dtype == 0:
+        if tensor_info.WhichOneof("encoding") == "composite_tensor":
+            for component in tensor_info.composite_tensor.components:
+                self._validate_tensor_info(component)
+        elif tensor_info.dtype == 0:
             raise AssertionError(
                 f"All TensorInfo protos used in the SignatureDefs must have the dtype field set: {tensor_info}"
             )

@@ -3,17 +3,27 @@
 import os
 
 from braid import protos
-from braid.tensorflow.python.framework import ops, sparse_tensor
+from braid.tensorflow.core.protobuf import struct_pb2
+from braid.tensorflow.python.framework import composite_tensor, ops, sparse_tensor
 from braid.tensorflow.python.lib.io import file_io
-from braid.tensorflow.python.saved_model import constants
+from braid.tensorflow.python.saved_model import constants, nested_structure_coder
+from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
 
 @tf_export(v1=["saved_model.build_tensor_info", "saved_model.utils.build_tensor_info"])
 def build_tensor_info(tensor):
-    """The TensorInfo of a tensor or a sparse tensor: its name, dtype and shape."""
+    """The TensorInfo of a tensor: its name, dtype and shape; those of the tensors that a ragged tensor has."""
+    is_sparse = isinstance(tensor, sparse_tensor.SparseTensor)
+    if isinstance(tensor, composite_tensor.CompositeTensor) and not is_sparse:
+        info = protos.TensorInfo()
+        spec = nested_structure_coder.StructureCoder().encode_structure(tensor._type_spec)
+        info.composite_tensor.type_spec = spec.type_spec_value.SerializeToString()  # a message as its bytes
+        for component in nest.flatten(tensor, expand_composites=True):
+            info.composite_tensor.components.add().CopyFrom(build_tensor_info(component))
+        return info
     info = protos.TensorInfo(dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto())
-    if isinstance(tensor, sparse_tensor.SparseTensor):
+    if is_sparse:
         info.coo_sparse.values_tensor_name = tensor.values.name
         info.coo_sparse.indices_tensor_name = tensor.indices.name
         info.coo_sparse.dense_shape_tensor_name = tensor.dense_shape.name
@@ -35,7 +45,7 @@ def get_element_from_tensor_info(tensor_info, graph=None, import_scope=None):
 
 @tf_export(v1=["saved_model.get_tensor_from_tensor_info", "saved_model.utils.get_tensor_from_tensor_info"])
 def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
-    """The tensor, or sparse tensor, that a TensorInfo describes. KeyError: the graph does not have it."""
+    """The tensor, sparse or ragged tensor that a TensorInfo describes. KeyError: the graph does not have it."""
     graph = graph or ops.get_default_graph()
 
     def tensor(name):
@@ -50,6 +60,14 @@ def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
             tensor(sparse.indices_tensor_name),
             tensor(sparse.values_tensor_name),
             tensor(sparse.dense_shape_tensor_name),
+        )
+    if encoding == "composite_tensor":
+        composite = tensor_info.composite_tensor
+        spec = struct_pb2.StructuredValue()
+        spec.type_spec_value.ParseFromString(composite.type_spec)
+        components = [tensor(component.name) for component in composite.components]
+        return nest.pack_sequence_as(
+            nested_structure_coder.StructureCoder().decode_proto(spec), components, expand_composites=True
         )
     raise ValueError(f"Invalid TensorInfo.encoding: {encoding}")
 
