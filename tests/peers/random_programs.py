@@ -199,10 +199,10 @@ class Clusters(unittest.TestCase):
 class Files(unittest.TestCase):
     """What files.py writes by one, the other reads as the first does."""
 
-    def run_files(self, kind, what, directory):
+    def run_files(self, kind, what, directory, script="files.py"):
         python, env = command(kind)
         done = subprocess.run(
-            [*python, HERE / "files.py", what, directory],
+            [*python, HERE / script, what, directory],
             env=env,
             capture_output=True,
             text=True,
@@ -239,6 +239,14 @@ class Files(unittest.TestCase):
                     self.expect_the_same(found["Braid"][name], written, name)
                 self.expect_the_same(found["Braid"]["saved"]["made"], written[0], "saved")
                 self.expect_the_same(found["Braid"]["frozen"], written[0], "frozen")
+
+    def test_each_loads_models_of_keras_that_the_other_saved(self):
+        for writer in ("Braid", "TensorFlow"):
+            with self.subTest(writer=writer), tempfile.TemporaryDirectory() as directory:
+                written = self.run_files(writer, "write", directory, "keras_models.py")
+                for reader in ("Braid", "TensorFlow"):
+                    read = self.run_files(reader, "read", directory, "keras_models.py")
+                    self.expect_the_same(read, written, reader)
 
 
 if __name__ == "__main__":

@@ -286,13 +286,6 @@ class Keras(unittest.TestCase):
         again = keras.optimizers.SGD.from_config(config, custom_objects={"Rate": Rate})
         self.assertIsInstance(again._hyper["learning_rate"], Rate)
 
-    def test_signatures_of_the_program_are_refused(self):
-        model = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
-        path = os.path.join(self.directory, "saved")
-        with self.assertRaisesRegex(NotImplementedError, "signatures"):
-            keras.models.save_model(model, path, save_format="tf", signatures={})
-        self.assertFalse(os.path.exists(path))
-
     def test_weights_of_layers_are_before_those_of_the_model(self):
         class Own(keras.Model):
             def __init__(self):
@@ -699,6 +692,116 @@ class Keras(unittest.TestCase):
         features = {"features": {"a_input": self.x}, "sample_weights": weights}
         got = e.evaluate(lambda: tf.data.Dataset.from_tensors((features, self.y)), steps=1)
         self.assertAlmostEqual(loss, got["loss"], 5)
+
+
+class Scaled(layers.Layer):
+    """A layer that only its program knows, with a loss of its inputs."""
+
+    def build(self, shape):
+        self.scale = self.add_weight("scale", [int(shape[-1])], initializer="ones")
+
+    def call(self, inputs):
+        self.add_loss(0.5 * tf.reduce_mean(inputs), inputs=True)
+        return inputs * self.scale
+
+
+class Own(keras.Model):
+    """A model that only its program knows."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = layers.Dense(4, activation="tanh", kernel_regularizer=keras.regularizers.l2(0.1))
+        self.norm, self.last = layers.BatchNormalization(), layers.Dense(2)
+
+    def call(self, inputs, training=None):
+        return self.last(self.norm(self.first(inputs), training=training))
+
+
+class SavedModelTest(unittest.TestCase):
+    """Model.save(save_format="tf"), keras.models.load_model and tf.saved_model.load_v2."""
+
+    def setUp(self):
+        keras.backend.clear_session()
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.directory = temporary.name
+        self.x = np.random.RandomState(3).rand(6, 3).astype("f")
+        self.y = np.ones((6, 2), "f")
+
+    def saved(self, model):
+        """The predictions, the loss and the variables of a model after a step, which is saved."""
+        model.compile("adam", "mse")
+        model.fit(self.x, self.y, verbose=0)
+        found = model.predict(self.x), model.evaluate(self.x, self.y, verbose=0), model.get_weights()
+        model.save(self.directory, save_format="tf")
+        keras.backend.clear_session()
+        return found
+
+    def test_a_model_of_the_programs_own_is_loaded_without_its_class(self):
+        expected, loss, weights = self.saved(Own())
+        model = keras.models.load_model(self.directory)
+        np.testing.assert_allclose(model.predict(self.x), expected, atol=1e-6)
+        self.assertAlmostEqual(
+            model.evaluate(self.x, self.y, verbose=0), loss, 5
+        )  # with that of the regularizer
+        means = [w for w in model.weights if "moving_mean" in w.name]
+        before = keras.backend.get_value(means[0])
+        model.fit(self.x, self.y, epochs=100, verbose=0)
+        self.assertLess(model.evaluate(self.x, self.y, verbose=0), loss)
+        self.assertEqual(len(model.trainable_weights), 6)
+        self.assertGreater(np.abs(keras.backend.get_value(means[0]) - before).max(), 0)
+
+    def test_layers_of_the_programs_own_are_functions_or_made_of_their_classes(self):
+        inputs = keras.Input((3,))
+        expected, loss, weights = self.saved(keras.Model(inputs, layers.Dense(2)(Scaled()(inputs))))
+        model = keras.models.load_model(self.directory)
+        np.testing.assert_allclose(model.predict(self.x), expected, atol=1e-6)
+        self.assertAlmostEqual(model.evaluate(self.x, self.y, verbose=0), loss, 5)
+        keras.backend.clear_session()
+        model = keras.models.load_model(self.directory, custom_objects={"Scaled": Scaled})
+        self.assertIsInstance(model.layers[1], Scaled)
+        self.assertAlmostEqual(model.evaluate(self.x, self.y, verbose=0), loss, 5)
+
+    def test_the_functions_of_a_model_are_called_and_written_again(self):
+        expected, _, _ = self.saved(Own())
+        again = os.path.join(self.directory, "again")
+        with tf.Graph().as_default(), tf.Session() as session:
+            loaded = tf.saved_model.load_v2(self.directory)
+            outputs, trained = loaded(self.x), loaded(self.x, training=True)
+            (served,) = loaded.signatures["serving_default"](tf.constant(self.x)).values()
+            (gradient,) = tf.gradients(outputs, [loaded.last.bias])
+            with self.assertRaisesRegex(ValueError, "Could not find matching function"):
+                loaded(self.x[:, :2])
+            session.run(tf.global_variables_initializer())
+            got = session.run([outputs, served, gradient])
+            np.testing.assert_allclose(got[0], expected, atol=1e-6)
+            np.testing.assert_allclose(got[1], expected, atol=1e-6)
+            np.testing.assert_array_equal(got[2], [6.0, 6.0])
+            tf.saved_model.save(loaded, again, signatures={"s": loaded.signatures["serving_default"]})
+            self.assertGreater(np.abs(session.run(trained) - expected).max(), 1e-3)
+        with tf.Graph().as_default(), tf.Session() as session:
+            graph = tf.saved_model.load(session, ["serve"], again)
+            signature = graph.signature_def["s"]
+            ((_, fed),), ((_, fetched),) = signature.inputs.items(), signature.outputs.items()
+            np.testing.assert_allclose(session.run(fetched.name, {fed.name: self.x}), expected, atol=1e-6)
+
+    def test_a_model_is_loaded_in_a_graph_that_has_one(self):
+        expected, _, _ = self.saved(keras.Sequential([layers.Dense(2, input_shape=(3,))]))
+        first = keras.models.load_model(self.directory)
+        second = keras.models.load_model(self.directory)
+        np.testing.assert_allclose(first.predict(self.x), expected, atol=1e-6)
+        np.testing.assert_allclose(second.predict(self.x), expected, atol=1e-6)
+
+    def test_a_model_without_inputs_and_other_directories_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "input shapes have not been set"):
+            Own().save(self.directory, save_format="tf")
+        module = tf.Module()
+        module.v = tf.Variable(1.0, use_resource=True)
+        with tf.Session().as_default() as session:
+            session.run(module.v.initializer)
+            tf.saved_model.save(module, self.directory)
+        with self.assertRaisesRegex(ValueError, "Unable to create a Keras model"):
+            keras.models.load_model(self.directory)
 
 
 class SaveTest(unittest.TestCase):

@@ -449,9 +449,9 @@ class SavedModelTest(Directory):
         with session.as_default():
             tf.saved_model.save(module, place)
             expected = session.run(self.w)
-            with self.assertRaisesRegex(NotImplementedError, "tf.function"):
+            with self.assertRaisesRegex(ValueError, "Expected a TensorFlow function"):
                 tf.saved_model.save(module, place, signatures={"f": None})
-            module.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0)
+            module.table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, 0)
             with self.assertRaisesRegex(NotImplementedError, "does not write"):
                 tf.saved_model.save(module, self.path("other"))
         with self.assertRaisesRegex(ValueError, "Trackable"):
@@ -470,6 +470,38 @@ class SavedModelTest(Directory):
             again = tf.train.Checkpoint(w=tf.Variable(tf.zeros_like(expected)))
             again.restore(os.path.join(place, "variables", "variables")).run_restore_ops()
             np.testing.assert_array_equal(session.run(again.w), expected)
+
+    def test_tables_and_their_files_are_written_and_loaded(self):
+        words = pathlib.Path(self.path("words"))
+        words.write_text("one\ntwo\n")
+        module, place = tf.Module(), self.path("tables")
+        numbers = tf.lookup.TextFileInitializer(str(words), tf.string, -2, tf.int64, -1)
+        module.of_words = tf.lookup.StaticHashTable(numbers, -1)
+        module.of_letters = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [7.0]), 0.0)
+        with self.session().as_default():
+            tf.saved_model.save(module, place)
+        words.unlink()
+        find = tf.raw_ops.LookupTableFindV2
+        with tf.Graph().as_default(), tf.Session() as session:
+            loaded = tf.saved_model.load_v2(place, tags=["serve"])
+            found = [
+                find(
+                    table_handle=loaded.of_words.resource_handle,
+                    keys=["two", "x"],
+                    default_value=tf.cast(-1, "int64"),
+                ),
+                find(table_handle=loaded.of_letters.resource_handle, keys=["a"], default_value=0.0),
+            ]
+            session.run(tf.tables_initializer())
+            self.assertEqual([v.tolist() for v in session.run(found)], [[1, -1], [7.0]])
+            with self.assertRaisesRegex(ValueError, "incompatible argument tags"):
+                tf.saved_model.load_v2(place, tags=["other"])
+        with tf.Session(graph=tf.Graph()) as session:  # the graph: its main op fills the tables
+            tf.saved_model.load(session, ["serve"], place)
+            calls = [o for o in session.graph.get_operations() if o.type == "StatefulPartitionedCall"]
+            tables = [o.outputs[0] for o in calls if o.outputs[0].dtype == tf.resource]
+            sizes = session.run([tf.raw_ops.LookupTableSizeV2(table_handle=t) for t in tables])
+            self.assertEqual(sorted(sizes), [1, 2])
 
     def move_assets_to_field(self, place):
         """As TensorFlow 2 writes a graph: the files in a field, the tensor with a path has none of its own."""

@@ -55,7 +55,6 @@ REFUSED = {
     "contrib.lite": _LITE,
     "xla": "Braid has no XLA",
     "contrib.rnn.CompiledWrapper": "Braid has no XLA: use the cell itself",
-    "saved_model.load_v2": "tf.saved_model.load(session, tags, directory) reads saved models",
 }
 
 

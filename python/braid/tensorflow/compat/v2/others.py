@@ -16,6 +16,7 @@ from braid.tensorflow.python.ops import (
     variables,
 )
 from braid.tensorflow.python.ops.ragged import ragged_string_ops
+from braid.tensorflow.python.saved_model import load as saved_model_load
 
 
 def _while_loop(
@@ -75,6 +76,7 @@ NAMES = {
     "random.set_seed": random_seed.set_random_seed,
     "random_normal_initializer": init_ops_v2.RandomNormal,
     "random_uniform_initializer": init_ops_v2.RandomUniform,
+    "saved_model.load": saved_model_load.load,
     "sparse.reduce_max": _reduce_sparse(sparse_ops.sparse_reduce_max, sparse_ops.sparse_reduce_max_sparse),
     "sparse.reduce_sum": _reduce_sparse(sparse_ops.sparse_reduce_sum, sparse_ops.sparse_reduce_sum_sparse),
     "strings.split": ragged_string_ops.string_split_v2,

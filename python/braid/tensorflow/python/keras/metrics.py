@@ -45,6 +45,14 @@ class Metric(Layer, metaclass=abc.ABCMeta):
     """A value over many batches. Subclasses define update_state, which returns an op, and result."""
 
     _is_metric = True
+    _object_identifier = "_generic_user_object"
+    _tracking_metadata = ""
+
+    def _list_extra_dependencies_for_serialization(self, view):
+        return {}
+
+    def _list_functions_for_serialization(self, view):
+        return {}
 
     def __init__(self, name=None, dtype=None, **kwargs):
         super().__init__(name=name, dtype=dtype, **kwargs)

@@ -15,6 +15,7 @@ from braid.tensorflow.python.ops import gen_lookup_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import string_ops
 from braid.tensorflow.python.training.tracking import base as trackable
+from braid.tensorflow.python.training.tracking import tracking
 from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util.tf_export import tf_export
 
@@ -99,7 +100,7 @@ class InitializableLookupTableBase(LookupInterface):
             self._default_value = ops.convert_to_tensor(default_value, dtype=self._value_dtype)
         self._default_value.get_shape().merge_with(tensor_shape.TensorShape([]))
         if isinstance(initializer, TableInitializerBase):
-            self._initializer = initializer
+            self._initializer = self._track_trackable(initializer, "_initializer")
         else:
             raise TypeError("a table is filled by a TableInitializerBase, not %r" % (initializer,))
         # Not in a loop or a conditional: tables are initialized by a step of their own.
@@ -205,7 +206,7 @@ class HashTable(StaticHashTable):
 # ---- What tables are filled with ----
 
 
-class TableInitializerBase:
+class TableInitializerBase(trackable.Trackable):
     """What fills a table: `key_dtype`, `value_dtype` and initialize(table)."""
 
     def __init__(self, key_dtype, value_dtype):
@@ -305,6 +306,7 @@ class TextFileInitializer(TableInitializerBase):
         self._delimiter = delimiter
         self._name = name
         self._filename_arg = filename
+        self._filename = self._track_trackable(tracking.TrackableAsset(filename), "_filename")
         super().__init__(key_dtype, value_dtype)
 
     @property
@@ -316,7 +318,7 @@ class TextFileInitializer(TableInitializerBase):
     def initialize(self, table):
         check_table_dtypes(table, self.key_dtype, self.value_dtype)
         with ops.name_scope(self._name, "text_file_init", [table.resource_handle]):
-            filename = ops.convert_to_tensor(self._filename_arg, dtypes.string, name="asset_filepath")
+            filename = self._filename.asset_path
             made = gen_lookup_ops.initialize_table_from_text_file_v2(
                 table.resource_handle,
                 filename,

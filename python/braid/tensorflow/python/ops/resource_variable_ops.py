@@ -190,6 +190,9 @@ class BaseResourceVariable(variables.VariableV1):
             value = gen_resource_variable_ops.resource_gather(
                 self._handle, indices, dtype=self._dtype, name=name
             )
+            # In the body of a function the handle is an argument, which does not know the shape.
+            if value.shape.ndims is None and self.shape.ndims is not None:
+                value.set_shape(value.op.inputs[1].shape.concatenate(self.shape[1:]))
         return array_ops.identity(value)
 
     def gather_nd(self, indices, name=None):

@@ -629,6 +629,8 @@ class Layer(module.Module):
         if self.built:
             return
         flat = nest.flatten(inputs)
+        if flat and all(isinstance(x, ops.Tensor) for x in flat):
+            self.__dict__["_first_inputs"] = nest.map_structure(_spec_of_batch, inputs)
         self._infer_dtype(flat)
         if all(hasattr(x, "shape") for x in flat):
             shapes = nest.map_structure(lambda x: tensor_shape.TensorShape(x.shape), inputs)
@@ -646,6 +648,20 @@ class Layer(module.Module):
         if self._compute_dtype is None and flat and hasattr(flat[0], "dtype"):
             kind = dtypes.as_dtype(flat[0].dtype).base_dtype
             self._dtype_policy = policy.with_input_dtype(self._dtype_policy, kind)
+
+    # What tf.saved_model.save writes.
+
+    _object_identifier = "_tf_keras_layer"
+
+    @property
+    def _tracking_metadata(self):
+        return _saved_model().metadata_of(self)
+
+    def _list_extra_dependencies_for_serialization(self, view):
+        return _saved_model().objects_of(self, view)
+
+    def _list_functions_for_serialization(self, view):
+        return _saved_model().endpoints_of(self, view)
 
     def _handle_activity_regularization(self, inputs, outputs):
         if not self._activity_regularizer:
@@ -937,6 +953,22 @@ class AddMetric(Layer):
     def get_config(self):
         own = {"aggregation": self.aggregation, "metric_name": self.metric_name}
         return {**super().get_config(), **own}
+
+
+def _saved_model():
+    from braid.tensorflow.python.keras.saving.saved_model import save
+
+    return save
+
+
+def _spec_of_batch(tensor):
+    """The TensorSpec of a layer's input, for batches of any size."""
+    from braid.tensorflow.python.framework import tensor_spec
+
+    shape = tensor.shape
+    if shape.ndims:
+        shape = [None, *shape.as_list()[1:]]
+    return tensor_spec.TensorSpec(shape, tensor.dtype.base_dtype)
 
 
 _UNTRACKED = {

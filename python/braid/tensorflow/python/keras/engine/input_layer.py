@@ -11,6 +11,8 @@ from braid.tensorflow.python.util.tf_export import keras_export
 class InputLayer(base_layer.Layer):
     """A placeholder, or a tensor of the program, as a layer. input_shape: without the batch."""
 
+    _object_identifier = "_tf_keras_input_layer"
+
     def __init__(
         self,
         input_shape=None,

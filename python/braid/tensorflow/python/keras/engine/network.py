@@ -23,6 +23,8 @@ from braid.tensorflow.python.util import nest
 class Network(base_layer.Layer):
     """Layers in a graph, from inputs to outputs; or of a subclass that defines call()."""
 
+    _object_identifier = "_tf_keras_network"
+
     def __init__(self, *args, **kwargs):
         named = "inputs" in kwargs and "outputs" in kwargs
         if len(args) == 2 or (len(args) == 1 and "outputs" in kwargs) or named:
@@ -565,12 +567,7 @@ class Network(base_layer.Layer):
             if not overwrite and os.path.exists(filepath):
                 if not ask_to_proceed_with_overwrite(filepath):
                     return
-            if signatures is not None:
-                raise NotImplementedError(
-                    "Model.save(signatures=): the SavedModel has the one for prediction; for others "
-                    "use tf.saved_model.simple_save"
-                )
-            return saved_model_experimental.save(self, os.fspath(filepath), include_optimizer)
+            return saved_model_experimental.save(self, os.fspath(filepath), include_optimizer, signatures)
         from braid.tensorflow.python.keras.saving import hdf5_format
 
         hdf5_format.save_model_to_hdf5(self, filepath, overwrite, include_optimizer)

@@ -14,6 +14,8 @@ from braid.tensorflow.python.util.tf_export import keras_export
 class Sequential(training.Model):
     """Layers one after another. The first may say its input's shape; else it is that of the first data."""
 
+    _object_identifier = "_tf_keras_sequential"
+
     def __init__(self, layers=None, name=None):
         training.Model._init_subclassed_network(self, name=name)
         self._stack = []

@@ -37,6 +37,8 @@ from braid.tensorflow.python.util.tf_export import keras_export
 class Model(Network):
     """Layers from `inputs` to `outputs`, or a subclass that defines call(). See compile and fit."""
 
+    _object_identifier = "_tf_keras_model"
+
     @trackable.no_automatic_dependency_tracking
     def compile(
         self,

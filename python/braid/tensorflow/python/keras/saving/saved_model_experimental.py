@@ -15,6 +15,8 @@ from braid.tensorflow.python.keras import optimizers
 from braid.tensorflow.python.keras.engine import sequential
 from braid.tensorflow.python.keras.optimizer_v2 import optimizer_v2
 from braid.tensorflow.python.keras.saving import hdf5_format
+from braid.tensorflow.python.keras.saving.saved_model import load as saved_model_load
+from braid.tensorflow.python.keras.saving.saved_model import save as saved_model_save
 from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.ops import variables
 from braid.tensorflow.python.platform import tf_logging as logging
@@ -160,15 +162,16 @@ def load_from_saved_model(saved_model_path, custom_objects=None):
 # Model.save(save_format="tf").
 
 
-def save(model, path, include_optimizer=True):
-    """Writes a SavedModel with the graph for prediction, the settings and the variables.
+def save(model, path, include_optimizer=True, signatures=None):
+    """Writes a SavedModel of the model's objects, with its functions, settings and variables.
 
     It takes the place of a SavedModel that is there; other files in the directory stay.
     """
     part = path.rstrip("/") + ".part"
     if file_io.is_directory(part):
         file_io.delete_recursively(part)
-    _write(model, part, include_optimizer)
+    saved_model_save.save(model, part, include_optimizer, signatures)
+    utils_impl.get_or_create_assets_dir(part)
     file_io.recursive_create_dir(path)
     for name in file_io.list_directory(part):
         old = os.path.join(path, name.rstrip("/"))
@@ -178,26 +181,11 @@ def save(model, path, include_optimizer=True):
     file_io.delete_recursively(part)
 
 
-def _write(model, path, include_optimizer):
-    from braid.tensorflow.python.keras.engine.network import _jsonable
-
-    _export(model, path, None, False, None, True)
-    model.save_weights(utils_impl.get_variables_path(path), save_format="tf", overwrite=True)
-    config = model._updated_config()
-    training = hdf5_format.training_config(model) if include_optimizer else None
-    if training is not None:
-        config["training_config"] = training
-    _write_asset(path, _JSON, json.dumps(config, default=_jsonable))
-
-
 def load(path, custom_objects=None, compile=True):
-    """The model that save has written, compiled if it was."""
+    """The model that save, TensorFlow's Model.save or export_saved_model has written, compiled if it was."""
     file = os.path.join(utils_impl.get_assets_dir(path), _JSON)
     if not file_io.file_exists(file):
-        raise IOError(
-            f"{path} has no assets/{_JSON}: models are loaded from what Model.save of Braid and "
-            "tf.keras.experimental.export_saved_model have written; tf.saved_model.load reads any graph"
-        )
+        return saved_model_load.load(path, custom_objects, compile)
     config = json.loads(file_io.read_file_to_string(file))
     model = models.model_from_config(config, custom_objects=custom_objects)
     training = config.get("training_config")

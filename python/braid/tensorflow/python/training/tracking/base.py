@@ -73,6 +73,14 @@ class Trackable:
             return variable
         return self._track_trackable(variable, name=name, overwrite=overwrite)
 
+    def _list_extra_dependencies_for_serialization(self, view):
+        """{name: object} of those that only tf.saved_model.save writes; view: what it writes."""
+        return {}
+
+    def _list_functions_for_serialization(self, view):
+        """{name: function} of those that tf.saved_model.save writes with the object; view: what it writes."""
+        return {}
+
     def _no_dependency(self, value):
         return value
 

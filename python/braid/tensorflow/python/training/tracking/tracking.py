@@ -4,6 +4,7 @@ import contextlib
 import functools
 import weakref
 
+from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.training.tracking import base
 from braid.tensorflow.python.training.tracking import data_structures
@@ -27,6 +28,12 @@ class AutoTrackable(base.Trackable):
 
     def _no_dependency(self, value):
         return data_structures.NoDependency(value)
+
+    def _list_functions_for_serialization(self, view):
+        from braid.tensorflow.python.saved_model import restored_functions
+
+        kinds = (restored_functions.Function, restored_functions.ConcreteFunction)
+        return {name: value for name, value in vars(self).items() if isinstance(value, kinds)}
 
 
 class ResourceTracker:
@@ -80,6 +87,18 @@ class CapturableResource(base.Trackable):
             with ops.device(self._resource_device):
                 self._resource_handle = self._create_resource()
         return self._resource_handle
+
+
+class TrackableAsset(base.Trackable):
+    """A file that saved models take along. asset_path: the tensor with its path."""
+
+    def __init__(self, path):
+        with ops.init_scope(), ops.device("CPU"):
+            self._path = ops.convert_to_tensor(path, dtype=dtypes.string, name="asset_path")
+
+    @property
+    def asset_path(self):
+        return self._path
 
 
 class TrackableResource(CapturableResource):

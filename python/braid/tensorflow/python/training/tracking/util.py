@@ -346,6 +346,13 @@ class CheckpointLoadStatus(_LoadStatus):
             )
         return self
 
+    def unmatched_variables(self):
+        """The variables that are not in the checkpoint."""
+        from braid.tensorflow.python.ops import variables
+
+        self._find()
+        return [obj for obj in self._match.unmatched() if isinstance(obj, variables.Variable)]
+
     def assert_nontrivial_match(self):
         self._find()
         if len(self._match.bound) <= 1:

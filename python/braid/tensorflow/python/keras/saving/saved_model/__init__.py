@@ -1,0 +1,1 @@
+"""Models of Keras as saved models of objects, which TensorFlow's load_model reads."""
