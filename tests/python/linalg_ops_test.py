@@ -139,6 +139,12 @@ class LinalgTest(unittest.TestCase):
             tf.eye(2, batch_shape=[3])
             self.assertEqual(["Const", "MatrixDiag"], [op.type for op in graph.get_operations()])
 
+    def test_the_solution_has_all_but_its_columns_from_the_matrix(self):
+        right = tf.placeholder(tf.float32)
+        self.assertEqual(
+            tf.matrix_solve(tf.placeholder(tf.float32, [3, None, 2]), right).shape.as_list(), [3, 2, None]
+        )
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -158,9 +158,7 @@ class ErrorsTest(SessionTest):
 
     def check_deadlines(self, of_session, of_server, of_run):
         dequeued = tf.FIFOQueue(1, [tf.int32]).dequeue()
-        server = tf.train.Server.create_local_server(
-            config=tf.ConfigProto(operation_timeout_in_ms=of_server)
-        )
+        server = tf.train.Server.create_local_server(config=tf.ConfigProto(operation_timeout_in_ms=of_server))
         own = tf.ConfigProto(operation_timeout_in_ms=of_session)
         for target, config, ms in (
             ("", own, of_session),

@@ -263,7 +263,13 @@ static braid_code solve_shape(bd_shape_ctx *c, braid_status *st)
     braid_shape a = c->inputs[0], rhs = c->inputs[1];
     braid_code code = bd_shape_ctx_square(c, st);
     c->outputs[0] = rhs;
-    if (code || a.rank < 0 || rhs.rank < 0) return code;
+    if (code || a.rank < 0) return code;
+    if (rhs.rank < 0) { // all but the number of columns is known
+        if (a.dims[a.rank - 2] < 0) a.dims[a.rank - 2] = a.dims[a.rank - 1];
+        a.dims[a.rank - 1] = -1;
+        c->outputs[0] = a;
+        return BRAID_OK;
+    }
     if (a.rank == rhs.rank) {
         a.dims[a.rank - 1] = rhs.dims[a.rank - 1];
         if (bd_shape_merge(&a, &rhs, &c->outputs[0])) return BRAID_OK;
