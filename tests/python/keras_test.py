@@ -804,6 +804,21 @@ class SavedModelTest(unittest.TestCase):
             keras.models.load_model(self.directory)
 
 
+class NASNetTest(unittest.TestCase):
+    def test_weights_are_in_the_scopes_of_the_cells(self):
+        keras.backend.clear_session()
+        shape = (32, 32, 3)
+        model = keras.applications.NASNetMobile(weights=None, include_top=False, input_shape=shape)
+        names = {w.name for w in model.weights}
+        cell, adjusted = "normal_A_block_0/", "adjust_block/adjust_reduction_block_0/adjust_conv_1_0/kernel:0"
+        block = "block_1/separable_conv_block_normal_left1_0/"
+        self.assertIn(cell + adjusted, names)
+        self.assertIn(cell + block + "separable_conv_1_normal_left1_0/depthwise_kernel:0", names)
+        self.assertIn("reduction_A_block_stem_1/reduction_bn_1_stem_1/gamma:0", names)
+        kinds = [o.type for o in tf.get_default_graph().get_operations() if "depthwise_kernel/Init" in o.name]
+        self.assertNotIn("TruncatedNormal", kinds)  # the default, as in TensorFlow 1.15
+
+
 class SaveTest(unittest.TestCase):
     def test_a_savedmodel_leaves_other_files_of_its_directory(self):
         model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
