@@ -6,6 +6,8 @@
 #ifndef BD_BASE_HOGWILD_H
 #define BD_BASE_HOGWILD_H
 
+#include <stddef.h>
+
 #if defined(__SANITIZE_THREAD__)
 #define BD_UNDER_TSAN 1
 #elif defined(__has_feature)
@@ -18,5 +20,8 @@
 #else
 #define BD_HOGWILD
 #endif
+
+// Copies memory that other threads may be writing.
+void bd_copy_racing(void *to, const void *from, size_t len);
 
 #endif

@@ -135,6 +135,14 @@ static void find_loops(walk *w)
     }
 }
 
+static bool has_pop(const walk *w)
+{
+    bool has = false;
+    for (size_t i = 0; i < w->paths.len && w->returns.items.len && !has; i++)
+        has = bd_returns_of_pop(&w->returns, w->paths.items[i]) != NULL;
+    return has;
+}
+
 // Paths to the other Exits of the loops on a path, of which more loops may be: where values are popped on a
 // path, gradients arrive in loops otherwise than by their Exits.
 static void extend_paths(walk *w)
@@ -142,7 +150,7 @@ static void extend_paths(walk *w)
     bd_op_list open = {0};
     do {
         find_loops(w);
-        if (w->returns.items.len == 0) break;
+        if (!has_pop(w)) break;
         open.len = 0;
         for (int i = 0; i < bd_gradient_loop_count(w->loops); i++) {
             const bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);

@@ -17,6 +17,9 @@ typedef struct bd_call_frame {
     int arg_count;
     braid_tensor *rets; // set by _Retval: "no tensor" before
     int ret_count;
+    // Results may share the memory of reference variables of numbers, so that they have what the step makes
+    // of it in the end.
+    bool shares_variables;
 } bd_call_frame;
 
 // Collects NodeExecStats when a run asks for them.

@@ -7,6 +7,7 @@
 #include "runtime/direct_session_internal.h"
 
 #include "base/alloc.h"
+#include "base/hogwild.h"
 #include "graph/lower.h"
 #include "graph/turns.h"
 #include "runtime/placer.h"
@@ -187,8 +188,11 @@ static void open_frame(frame_values *f, const bd_run_signature *sig)
                                                               : bd_calloc(feeds + fetches, sizeof *f->order);
     for (size_t i = 0; i < fetches; i++)
         f->rets[i] = (braid_tensor){0};
-    f->frame = (bd_call_frame){
-        .args = f->args, .arg_count = sig->feed_count, .rets = f->rets, .ret_count = sig->fetch_count};
+    f->frame = (bd_call_frame){.args = f->args,
+                               .arg_count = sig->feed_count,
+                               .rets = f->rets,
+                               .ret_count = sig->fetch_count,
+                               .shares_variables = true};
 }
 
 static void close_frame(frame_values *f)
@@ -200,6 +204,19 @@ static void close_frame(frame_values *f)
     if (f->order != f->inline_order) bd_free(f->order);
 }
 
+// As in TensorFlow, a reference variable that is fetched beside its update has the value after it. Later
+// steps must not change it.
+static bool take_result(const braid_tensor *ret, braid_tensor *value)
+{
+    if (!ret->buffer || !ret->buffer->is_variable) {
+        bd_tensor_ref(value, ret);
+        return true;
+    }
+    if (!bd_tensor_alloc(value, ret->dtype, &ret->shape)) return false;
+    bd_copy_racing(value->data, ret->data, bd_tensor_bytes(ret));
+    return true;
+}
+
 static braid_code take_results(frame_values *f, const bd_run_signature *sig, braid_tensor *values,
                                braid_status *st)
 {
@@ -209,8 +226,12 @@ static braid_code take_results(frame_values *f, const bd_run_signature *sig, bra
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Retval[%d] does not have value: '%s' was not computed", i,
                        sig->fetches[i]);
     }
-    for (int i = 0; i < sig->fetch_count; i++)
-        bd_tensor_ref(&values[i], &f->rets[order[i]]);
+    for (int i = 0; i < sig->fetch_count; i++) {
+        if (take_result(&f->rets[order[i]], &values[i])) continue;
+        while (--i >= 0)
+            bd_tensor_fini(&values[i]);
+        return bd_fail(st, BRAID_RESOURCE_EXHAUSTED, "OOM when copying the variables that are fetched");
+    }
     return BRAID_OK;
 }
 

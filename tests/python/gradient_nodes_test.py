@@ -532,6 +532,18 @@ class GradientNodesTest(unittest.TestCase):
             free = [op.name for op in graph.get_operations() if "_class" not in op.node_def.attr]
             self.assertCountEqual(called, free)
 
+    def test_a_second_network_has_as_many_nodes_as_the_first(self):
+        """Only the last state is used, so nothing is built for the outputs of the steps."""
+        with tf.Graph().as_default() as graph:
+            counts, cell = [], tf.nn.rnn_cell.BasicLSTMCell(3)
+            for _ in range(2):
+                x = tf.placeholder(tf.float32, [None, 5, 2])
+                state = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)[1]
+                before = len(graph.get_operations())
+                tf.gradients(state.h, x)
+                counts.append(len(graph.get_operations()) - before)
+        self.assertEqual(counts, [233, 233])
+
     def test_shapes_carry_no_gradients(self):
         """A number of elements does not connect a y with an x, so nothing is built for it."""
         with tf.Graph().as_default() as graph:

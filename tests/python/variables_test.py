@@ -28,6 +28,21 @@ class VariablesTest(unittest.TestCase):
 
 
 class VariableTest(VariablesTest):
+    def test_a_variable_fetched_beside_its_update_has_the_value_after_it(self):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x, steps = tf.Variable([1.0, 1.0]), tf.Variable(0)
+            loss = tf.reduce_sum(x * x)
+            train = tf.train.GradientDescentOptimizer(0.25).minimize(loss, steps)
+            assign = x.assign([3.0, 3.0])
+            session.run(tf.global_variables_initializer())
+            _, step, read, value = session.run([train, steps, steps.value(), x])
+            self.assertEqual((step, read), (1, 1))
+            np.testing.assert_array_equal(value, [0.5, 0.5])
+            after, _ = session.run([x, assign])
+            np.testing.assert_array_equal(after, [3, 3])
+            session.run(train)
+            np.testing.assert_array_equal(after, [3, 3])  # later steps do not change it
+
     def test_a_variable_is_a_node_with_an_initial_value_an_assignment_and_a_read(self):
         v = tf.Variable([1.0, 2.0], name="v")
         self.assertEqual(

@@ -1,6 +1,7 @@
 // Copying elements of any type, and reading small integer inputs.
 #include "ops/common/element.h"
 
+#include "base/hogwild.h"
 #include "base/interrupt.h"
 #include <string.h>
 
@@ -176,25 +177,11 @@ void bd_output_spread(bd_op_ctx *c, int i, const braid_tensor *x, const braid_sh
     if (bd_shape_count(block) > 0) bd_elements_copy_block(y, at, x, 0, &b);
 }
 
-// Reads memory that other threads may be writing.
-BD_HOGWILD static void copy_racing(void *to, const void *from, size_t len)
-{
-#ifdef BD_UNDER_TSAN
-    // memcpy would be looked into; volatile keeps the compiler from making one.
-    volatile char *out = to;
-    const volatile char *in = from;
-    for (size_t i = 0; i < len; i++)
-        out[i] = in[i];
-#else
-    if (len > 0) memcpy(to, from, len);
-#endif
-}
-
 bool bd_tensor_snapshot(braid_tensor *t, const braid_tensor *from)
 {
     if (!bd_tensor_alloc(t, from->dtype, &from->shape)) return false;
     if (is_plain(from)) {
-        copy_racing(t->data, from->data, (size_t)bd_tensor_count(from) * braid_dtype_size(from->dtype));
+        bd_copy_racing(t->data, from->data, (size_t)bd_tensor_count(from) * braid_dtype_size(from->dtype));
     } else {
         bd_elements_copy(t, 0, from, 0, bd_tensor_count(from));
         if (bd_tensor_is_incomplete(t)) {

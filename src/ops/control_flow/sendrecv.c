@@ -229,7 +229,8 @@ static void retval_run(bd_op_ctx *c)
     const braid_tensor *t = bd_input(c, 0);
     braid_tensor *to = &c->step->frame->rets[i];
     bd_tensor_fini(to);
-    if (!t->buffer || !t->buffer->is_variable) {
+    const bool shares = c->step->frame->shares_variables && braid_dtype_size(t->dtype) > 0;
+    if (shares || !t->buffer || !t->buffer->is_variable) {
         bd_tensor_ref(to, t);
     } else if (!bd_tensor_snapshot(to, t)) { // later updates must not change the fetched value
         bd_op_fail(c, BRAID_RESOURCE_EXHAUSTED, "OOM when copying the variable that is fetched");
