@@ -173,8 +173,8 @@ BRAID_API braid_code braid_evaluate(braid_monitored_session *session, const brai
 /// The session underneath, until the next run, which may replace it; NULL when it could not be opened. Not
 /// the caller's.
 BRAID_API braid_session *braid_monitored_session_raw(braid_monitored_session *session);
-/// The global step as the last run saw it; -1 before and in a graph without one. Other workers count it up
-/// meanwhile.
+/// The global step as the last run saw it: in a local session after its own update. -1 before the first run
+/// and in a graph without one. Other workers count it up meanwhile.
 BRAID_API int64_t braid_monitored_session_global_step(const braid_monitored_session *session);
 
 /// The coordinator of the threads that work beside training: those of queue runners, and the program's or its

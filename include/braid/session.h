@@ -101,7 +101,8 @@ typedef struct braid_feed {
     const braid_tensor *value; ///< borrowed for the call
 } braid_feed;
 
-/// A fetch: the session stores a tensor that the caller frees.
+/// A fetch: the session stores a tensor that the caller frees. A reference variable that the step updates has
+/// its value after the update in a local session; on servers it has the one or the other.
 typedef struct braid_fetch {
     braid_out out;
     braid_tensor **value;

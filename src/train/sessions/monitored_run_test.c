@@ -180,7 +180,7 @@ static void a_step_function_runs_with_hooks_and_without(void **state)
     assert_int_equal(o.hooked, 2);
     assert_float_equal(o.before, 0.3f, 1e-6f);
     assert_float_equal(o.after, 0.57f, 1e-6f);
-    assert_int_equal(braid_monitored_session_global_step(s), 1);
+    assert_int_equal(braid_monitored_session_global_step(s), 2);
     assert_false(braid_should_stop(s));
     assert_int_equal(braid_monitored_session_close(s), BRAID_OK);
     braid_graph_free(o.model.graph);
