@@ -59,6 +59,13 @@ braid_out bd_gradient_zeros_of_branch(bd_gradient_loops *all, const braid_op *n,
 static bool switch_gradient(bd_gradient_loops *all, const braid_op *n, const braid_out *grads,
                             braid_out *inputs)
 {
+    for (int i = 0; i < 2; i++) {
+        if (!grads[i].op || grads[!i].op || !bd_gradient_loop_of(all, n) ||
+            bd_branch_of_output(all, braid_output((braid_op *)n, i)) != bd_branch_of(all, n))
+            continue;
+        inputs[0] = grads[i]; // the data is in that branch already
+        return true;
+    }
     if (!grads[0].op || !grads[1].op || !bd_gradient_enters_branch(all, n, 0)) return false;
     braid_op_desc *d = braid_op_begin(all->g, "Merge", "cond_grad");
     braid_op_input_list(d, grads, 2);

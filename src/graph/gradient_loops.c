@@ -372,6 +372,9 @@ braid_out bd_gradient_zeros_in_loop(bd_gradient_loops *all, braid_op *n, int out
     const braid_shape shape = braid_out_shape(value);
     const braid_dtype dtype = bd_dtype_base(braid_out_dtype(value));
     const bool is_switch = bd_node_role(n) == BD_ROLE_SWITCH;
+    // The data is in the other branch already: it never comes out here.
+    if (is_switch && bd_branch_of_output(all, braid_output(n, !output)) == bd_branch_of(all, n))
+        return (braid_out){0};
     if (!bd_shape_is_known(&shape)) {
         // Of a branch that is not taken there is no value that could be asked: another Switch has its data.
         braid_out of = value;

@@ -135,12 +135,14 @@ static void find_loops(walk *w)
     }
 }
 
+// Whether an x leads to a value that a gradient loop pops.
 static bool has_pop(const walk *w)
 {
-    bool has = false;
-    for (size_t i = 0; i < w->paths.len && w->returns.items.len && !has; i++)
-        has = bd_returns_of_pop(&w->returns, w->paths.items[i]) != NULL;
-    return has;
+    for (size_t i = 0; i < w->returns.items.len; i++) {
+        const int id = w->returns.items.items[i].pop->id;
+        if (w->reached[id] || w->between[id]) return true;
+    }
+    return false;
 }
 
 // Paths to the other Exits of the loops on a path, of which more loops may be: where values are popped on a
@@ -359,7 +361,10 @@ static bool call_gradient(walk *w, braid_op *op, bd_gradient_turn *t)
     const bool has_gradient = is_own || !asks || needs_gradient(w, op);
     bool is_loop_op = false;
     if (has_gradient && !is_own) {
+        bd_region *here = bd_region_swap(w->g, NULL);
+        bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, true) : here);
         if (!bd_node_has_flag(op, BD_OP_SPARSE_GRAD)) bd_gradient_turn_make_whole(t);
+        bd_region_swap(w->g, here);
         is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, t->input_grads);
         const bool is_cond_op = !is_loop_op && is_of_conditional(op) && conditionals(w) &&
                                 bd_gradient_of_cond_op(conditionals(w), op, t->output_grads, t->input_grads);
@@ -397,7 +402,7 @@ static void hand_on(walk *w, const braid_op *op, const bd_gradient_turn *t)
         if (bd_dtype_base(op->input_types[i]) != BRAID_RESOURCE && !t->input_rows[i].indices.op)
             settle_shape(w, op, i, t->input_grads[i]);
         braid_gradient grad = bd_gradient_turn_result(t, i);
-        if (w->loops && w->returns.items.len && !grad.indices.op)
+        if (w->loops && !grad.indices.op)
             grad.values = bd_gradient_leave_branches(w->loops, op, i, grad.values);
         receive(w, op->inputs[i], grad);
     }

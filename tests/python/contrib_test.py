@@ -10,7 +10,6 @@ import braid.tensorflow as tf
 import numpy as np
 from braid.tensorflow.contrib.nn.python.ops import fwd_gradients
 from braid.tensorflow.contrib.opt.python.training import sign_decay
-from braid.tensorflow.contrib.recurrent.python import recurrent_api
 from braid.tensorflow.contrib.rnn.python.ops import rnn_cell
 from braid.tensorflow.contrib.saved_model.python.saved_model import reader
 from braid.tensorflow.contrib.training.python.training import sgdr_learning_rate_decay
@@ -456,7 +455,7 @@ class ValuesTest(unittest.TestCase):
         ]
         for longest, at_end, totals, grads in cases:
             longest = longest and tf.constant(longest)
-            all_states, last = recurrent_api.Recurrent(
+            all_states, last = tf.contrib.recurrent.Recurrent(
                 x, states, coefficients, cell, max_input_length=longest, aligned_end=at_end
             )
             loss = last[0] + tf.reduce_sum(all_states[0] * [1.0, 10.0, 100.0, 1000.0])
@@ -466,7 +465,9 @@ class ValuesTest(unittest.TestCase):
                 for grad, expected in zip(session.run(found), grads):
                     np.testing.assert_allclose(grad, expected, rtol=1e-6)
         with self.assertRaisesRegex(AssertionError, "cell_fn is not pure"):
-            recurrent_api.Recurrent(x, states, coefficients, lambda t, s, i: ([s[0] + x, s[1] * t], []))
+            tf.contrib.recurrent.Recurrent(
+                x, states, coefficients, lambda t, s, i: ([s[0] + x, s[1] * t], [])
+            )
 
     def test_weighted_sums_of_columns(self):
         layers = tf.contrib.layers

@@ -481,6 +481,33 @@ class MapTest(ControlFlowTest):
         gx, gv = self.run_(tf.gradients(y, [x, v]))
         self.assertEqual((gx.tolist(), gv), ([4, 8, 12], 14))
 
+    def test_second_gradients_of_conditionals_in_loops(self):
+        def first_and_second(branches, start, of, second):
+            def body(i, y):
+                return i + 1, branches(i, y)
+
+            y = tf.while_loop(lambda i, y: i < 3, body, [0, start])[1]
+            first = tf.convert_to_tensor(tf.gradients(y, of)[0])
+            return self.run_([first, tf.gradients(first, second)[0]])
+
+        x = tf.constant(0.75)
+        found = first_and_second(lambda i, y: y + tf.cond(i > 0, lambda: x * x, lambda: 1.0), x, x, x)
+        np.testing.assert_allclose(found, [4, 4], 1e-6)  # of x + 1 + 2 x^2
+        x, v = tf.constant([0.75, 0.5]), tf.Variable([0.5, 0.25], use_resource=True)
+
+        def branches(i, y):
+            return tf.cond(tf.equal(i, 1), lambda: v * y, lambda: tf.gather(v, [0, 1]) * x * y)
+
+        found = first_and_second(branches, x, v, x)
+        a, b = np.array([0.75, 0.5]), np.array([0.5, 0.25])
+        np.testing.assert_allclose(found, [3 * b**2 * a**3, 9 * b**2 * a**2], 1e-5)  # of v^3 x^3
+
+    def test_the_gradient_of_rows_of_a_loops_result(self):
+        x = tf.constant([0.5, 1.0, 1.5])
+        y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, x])[1]
+        found = self.run_(tf.gradients(tf.gather(y, [0, 2, 1]), x)[0])
+        np.testing.assert_allclose(found, [0.5, 4, 13.5])  # of x^4
+
 
 if __name__ == "__main__":
     unittest.main()

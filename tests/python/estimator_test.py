@@ -604,6 +604,7 @@ class Contrib(unittest.TestCase):
         # The mean of the probabilities is a half in each evaluation: the first one stays the best.
         self.assertTrue(monitor.early_stopped)
         self.assertAlmostEqual(0.5, monitor.best_value, 6)
+        self.assertGreater(monitor.best_step, 1)
         self.assertLess(c.get_variable_value("global_step"), 150)
         found = c.evaluate(x, y, metrics=chosen)
         self.assertAlmostEqual(found["hits"], found["accuracy"], 6)

@@ -153,6 +153,12 @@ class Keras(unittest.TestCase):
             session.run(update)
             np.testing.assert_allclose(value, session.run(metric.result()), atol=2e-5, err_msg=metric.name)
 
+    def test_states_are_no_weights(self):
+        for layer in (layers.LSTM(3, stateful=True), layers.Bidirectional(layers.GRU(3, stateful=True))):
+            model = keras.Sequential([keras.Input(batch_shape=(2, 4, 3)), layer])
+            kinds = 1 if isinstance(layer, layers.LSTM) else 2
+            self.assertEqual([len(model.weights), len(model.trainable_weights)], [3 * kinds] * 2)
+
     def test_masked_steps_of_recurrent_layers_do_not_count(self):
         x = np.random.RandomState(2).rand(2, 5, 3).astype("f")
         x[0, 3:] = 0

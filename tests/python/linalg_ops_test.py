@@ -135,6 +135,8 @@ class LinalgTest(unittest.TestCase):
     def test_identity_matrices(self):
         self.check(tf.eye(2, 3, [2]), np.tile(np.eye(2, 3), [2, 1, 1]))
         self.assertEqual(tf.eye(tf.constant(2)).dtype, tf.float32)
+        rows = tf.shape(tf.placeholder(tf.float32, [None, 2]))[0]
+        self.assertEqual(tf.eye(3, batch_shape=[rows]).shape.as_list(), [None, 3, 3])
         with tf.Graph().as_default() as graph:  # TensorFlow's nodes, by whose number random ops are seeded
             tf.eye(2, batch_shape=[3])
             self.assertEqual(["Const", "MatrixDiag"], [op.type for op in graph.get_operations()])

@@ -191,6 +191,7 @@ static braid_code read_head(fetch *f, bd_wire_reader *in, bd_wire_reader *first,
     f->id = chunks->id;
     f->bytes = bd_tensor_bytes(&f->tensor);
     f->chunk_bytes = chunks->chunk_bytes;
+    if (f->bytes == 0) return bd_fail(st, BRAID_INTERNAL, "a tensor of no bytes comes in chunks");
     f->has_memory = chunks->memory != NULL;
     if (f->has_memory) f->memory = *chunks->memory;
     f->mpi_rank = (int)bd_min(chunks->mpi_rank, INT_MAX) - 1;

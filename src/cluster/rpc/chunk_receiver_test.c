@@ -496,21 +496,23 @@ static void malformed_descriptions_are_refused(void **state)
         size_t rank;
         uint64_t chunk_bytes;
         size_t first_len;
+        bool has_memory;
     } cases[] = {
-        {BRAID_FLOAT, {FLOATS}, 1, 0, 0},                    // no chunks
-        {BRAID_FLOAT, {FLOATS}, 1, BYTES, BYTES},            // one
-        {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, CHUNK_BYTES}, // no tensor has this length
-        {BRAID_FLOAT, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES - 1},
-        {BRAID_FLOAT, {FLOATS}, 1, CHUNK_BYTES, 0},
-        {BRAID_FLOAT, {-1}, 1, CHUNK_BYTES, CHUNK_BYTES},
-        {BRAID_FLOAT, {INT64_MAX}, 1, CHUNK_BYTES, CHUNK_BYTES},
-        {BRAID_FLOAT, {INT64_MAX / 4, 3, 5}, 3, CHUNK_BYTES, CHUNK_BYTES},
-        {BRAID_FLOAT, {INT64_C(1) << 50}, 1, CHUNK_BYTES, CHUNK_BYTES}, // more than any memory
-        {BRAID_FLOAT, {0}, 1, CHUNK_BYTES, CHUNK_BYTES},
-        {BRAID_STRING, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES},
-        {BRAID_FLOAT + 100, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES}, // a reference
-        {-1, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES},
-        {9999, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES},
+        {BRAID_FLOAT, {FLOATS}, 1, 0, 0, false},                    // no chunks
+        {BRAID_FLOAT, {FLOATS}, 1, BYTES, BYTES, false},            // one
+        {BRAID_FLOAT, {FLOATS}, 1, UINT64_MAX, CHUNK_BYTES, false}, // no tensor has this length
+        {BRAID_FLOAT, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES - 1, false},
+        {BRAID_FLOAT, {FLOATS}, 1, CHUNK_BYTES, 0, false},
+        {BRAID_FLOAT, {-1}, 1, CHUNK_BYTES, CHUNK_BYTES, false},
+        {BRAID_FLOAT, {INT64_MAX}, 1, CHUNK_BYTES, CHUNK_BYTES, false},
+        {BRAID_FLOAT, {INT64_MAX / 4, 3, 5}, 3, CHUNK_BYTES, CHUNK_BYTES, false},
+        {BRAID_FLOAT, {INT64_C(1) << 50}, 1, CHUNK_BYTES, CHUNK_BYTES, false}, // more than any memory
+        {BRAID_FLOAT, {0}, 1, CHUNK_BYTES, CHUNK_BYTES, false},
+        {BRAID_FLOAT, {0}, 1, CHUNK_BYTES, 0, true},
+        {BRAID_STRING, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES, false},
+        {BRAID_FLOAT + 100, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES, false}, // a reference
+        {-1, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES, false},
+        {9999, {FLOATS}, 1, CHUNK_BYTES, CHUNK_BYTES, false},
     };
     fixture *f = *state;
     for (size_t i = 0; i < BD_COUNTOF(cases); i++) {
@@ -519,6 +521,8 @@ static void malformed_descriptions_are_refused(void **state)
         description.dim = (int64_t *)cases[i].dims;
         description.n_dim = cases[i].rank;
         description.chunk_bytes = cases[i].chunk_bytes;
+        Braid__TensorMemory memory = BRAID__TENSOR_MEMORY__INIT;
+        description.memory = cases[i].has_memory ? &memory : NULL;
         fetch(f, &description, cases[i].first_len);
         wait_for_it(f);
         if (!f->st.code) fail_msg("case %zu is taken", i);

@@ -26,6 +26,8 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
         is_square = num_columns is None
         batch_shape = [] if batch_shape is None else batch_shape
         num_columns = num_rows if is_square else num_columns
+        if isinstance(batch_shape, (list, tuple)) and any(isinstance(n, ops.Tensor) for n in batch_shape):
+            batch_shape = ops.convert_to_tensor(batch_shape, name="shape", dtype=dtypes.int32)
         if isinstance(num_rows, ops.Tensor) or isinstance(num_columns, ops.Tensor):
             count = math_ops.minimum(num_rows, num_columns)
         else:

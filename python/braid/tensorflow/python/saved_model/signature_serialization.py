@@ -9,7 +9,6 @@ from braid.tensorflow.python.saved_model import restored_functions
 from braid.tensorflow.python.saved_model import signature_constants
 from braid.tensorflow.python.training.tracking import base
 from braid.tensorflow.python.util import nest
-from braid.tensorflow.python.util import nest
 
 DEFAULT_SIGNATURE_ATTR = "_default_save_signature"
 SIGNATURE_ATTRIBUTE_NAME = "signatures"

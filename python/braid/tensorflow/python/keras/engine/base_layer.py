@@ -972,6 +972,7 @@ def _spec_of_batch(tensor):
 
 
 _UNTRACKED = {
+    "_states",  # of stateful recurrent layers: they are no weights
     "_call_fn_args",
     "_metrics_tensors",
     "_track",

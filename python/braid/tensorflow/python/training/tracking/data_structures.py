@@ -296,6 +296,9 @@ class ListWrapper(List, collections.abc.MutableSequence, list):
 
     def __setitem__(self, key, value):
         self._check()
+        if not isinstance(key, slice):
+            self._set_one(range(len(self._storage))[key], value)
+            return
         before = list(self._storage)
         self._storage[key] = value
         for i, old in enumerate(before):
@@ -304,6 +307,13 @@ class ListWrapper(List, collections.abc.MutableSequence, list):
         for i, new in enumerate(self._storage):
             if i >= len(before) or new is not before[i]:
                 self._storage[i] = self._track_value(new, str(i))
+        self._update()
+
+    def _set_one(self, index, value):
+        old = self._storage[index]
+        if value is not old:
+            self._has_moved = self._has_moved or isinstance(old, base.Trackable)
+            self._storage[index] = self._track_value(value, str(index))
         self._update()
 
     def __delitem__(self, key):

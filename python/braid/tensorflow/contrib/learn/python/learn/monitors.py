@@ -38,6 +38,7 @@ class ValidationMonitor(session_run_hook.SessionRunHook):
         self._inputs = {"x": x, "y": y, "input_fn": input_fn, "batch_size": batch_size}
         self._more = {"steps": eval_steps, "metrics": metrics, "hooks": hooks, "name": name}
         self._timer = basic_session_run_hooks.SecondOrStepTimer(every_steps=every_n_steps)
+        self._timer.update_last_triggered_step(0)  # not at the first step
         self._rounds, self._metric = early_stopping_rounds, early_stopping_metric
         self._is_loss = early_stopping_metric_minimize
         self._interval, self._looked = check_interval_secs, None
