@@ -64,6 +64,9 @@ class GFileTest(FilesTest):
         self.addCleanup(os.chdir, here)
         os.chdir(self.path("a"))
         self.assertEqual(tf.gfile.Glob("o*.txt"), ["./one.txt"])
+        self.assertEqual(
+            tf.gfile.Glob("file://" + self.path("a", "o*")), ["file://" + self.path("a", "one.txt")]
+        )
         self.assertEqual(tf.gfile.Glob("../a/one.txt"), ["../a/one.txt"])
         os.chdir(here)
         self.assertEqual(

@@ -306,11 +306,17 @@ def _glob(pattern):
 def get_matching_files_v2(pattern):
     """The paths that match a pattern with *, ? and [...], or one of several patterns, in order.
 
-    Those in the current directory begin with "./". NotFoundError: the directory that the pattern names before
-    its first special character is not there.
+    Those in the current directory begin with "./", those of a pattern file://PATH with "file://".
+    NotFoundError: the directory that the pattern names before its first special character is not there.
     """
     patterns = [pattern] if isinstance(pattern, (str, bytes)) or hasattr(pattern, "__fspath__") else pattern
-    return [path for one in patterns for path in _glob(_local(one))]
+    found = []
+    for one in patterns:
+        local = _local(one)
+        uri = compat.as_str_any(os.fspath(one))
+        scheme = uri[: len(uri) - len(local)]
+        found += [scheme + path for path in _glob(local)]
+    return found
 
 
 @tf_export(v1=["gfile.Glob"])
