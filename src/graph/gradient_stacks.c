@@ -84,10 +84,10 @@ static braid_out push_within(bd_gradient_loop *l, braid_out stack, braid_out val
         count++;
     bd_region *branches = bd_calloc((size_t)count + 1, sizeof *branches);
     const bd_branch *b = within;
-    for (int i = count - 1; i >= 0; i--, b = bd_gradient_branch_within(l, b->outer)) {
+    for (int i = count - 1; i >= 0; i--, b = bd_gradient_branch_within(l, b->outer))
         bd_region_init_branch(&branches[i], g, i > 0 ? &branches[i - 1] : NULL, b->pred, b->taken);
-        if (i > 0) bd_region_add(&branches[i - 1], b->pred.op, false);
-    }
+    for (int i = 1; i < count; i++)
+        bd_region_add(&branches[i - 1], branches[i].pred.op, false);
     if (count) bd_region_add(&branches[count - 1], value.op, false);
     bd_region *before = bd_region_swap(g, count ? &branches[count - 1] : NULL);
     const braid_out pushed =
