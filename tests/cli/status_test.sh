@@ -88,7 +88,8 @@ shows "a task that has died" "^worker/0 +$worker0 +(lost|unreachable): .*is unav
 
 # ---- A log, and a terminal ----
 
-"$braid" status "$ps" --watch=0.05 >"$dir/watched" 2>&1 &
+: >"$dir/watched" # the shell in the background may open it only after `tail`
+"$braid" status "$ps" --watch=0.05 >>"$dir/watched" 2>&1 &
 watching=$!
 mkfifo "$dir/lines"
 tail -f -n +1 --pid=$watching "$dir/watched" >"$dir/lines" &
