@@ -124,6 +124,7 @@ static braid_op *pivot_of_body(bd_gradient_loop *l)
         braid_op *n = c->items[e].node;
         if (bd_node_role(n) == BD_ROLE_SWITCH && (!chosen || n->id < chosen->id)) chosen = n;
     }
+    BD_ASSERT(chosen); // the condition was found at a Switch
     braid_op *pivot = NULL;
     for (int e = c->offsets[chosen->id]; e < c->offsets[chosen->id + 1]; e++) {
         braid_op *n = c->items[e].node;
