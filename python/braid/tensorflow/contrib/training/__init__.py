@@ -28,6 +28,11 @@ from braid.tensorflow.contrib.training.python.training.sampling_ops import (  # 
     rejection_sample,
     stratified_sample,
 )
+from braid.tensorflow.contrib.training.python.training.sequence_queueing_state_saver import (  # noqa: F401
+    NextQueuedSequenceBatch,
+    SequenceQueueingStateSaver,
+    batch_sequences_with_states,
+)
 from braid.tensorflow.contrib.training.python.training.training import (  # noqa: F401
     add_gradients_summaries,
     clip_gradient_norms,

@@ -1,0 +1,150 @@
+"""tf.contrib.training's batches of segments with states: values and keys are those of TensorFlow 1.15."""
+
+import unittest
+
+import support  # noqa: F401, before the others: where the package is
+import braid.tensorflow as tf
+import numpy as np
+
+_FIRST = -(2**63)
+
+
+class _Input:
+    """Sequences 0, 1, ... of 3, 4, 5, ... steps; sequence i counts up from 10 i."""
+
+    def __init__(self, count):
+        self.number = tf.train.range_input_producer(count, num_epochs=1, shuffle=False).dequeue()
+        self.key = tf.string_join(["k", tf.as_string(self.number)])
+        self.length = 3 + self.number
+        steps = tf.to_float(tf.range(self.length) + 10 * self.number)
+        self.sequences = {"x": tf.stack([steps, -steps], axis=1)}
+        self.sequences["x"].set_shape([None, 2])
+
+
+class BatchSequencesWithStatesTest(unittest.TestCase):
+    def setUp(self):
+        tf.reset_default_graph()
+
+    def _run(self, session):
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        self.addCleanup(coordinator.join, threads)
+        self.addCleanup(coordinator.request_stop)
+
+    def test_the_next_segment_has_the_state_that_was_saved_until_the_input_ends(self):
+        sequence = _Input(3)
+        batch = tf.contrib.training.batch_sequences_with_states(
+            input_key=sequence.key,
+            input_sequences=sequence.sequences,
+            input_context={"number": sequence.number},
+            input_length=None,
+            initial_states={"sum": tf.zeros([2])},
+            num_unroll=2,
+            batch_size=2,
+            num_threads=1,
+            capacity=2,
+        )
+        total = batch.state("sum") + tf.reduce_sum(batch.sequences["x"], axis=1)
+        save = batch.save_state("sum", total)
+        fetches = {
+            "keys": batch.key,
+            "next": batch.next_key,
+            "lengths": batch.length,
+            "of": batch.total_length,
+            "numbers": batch.context["number"],
+            "indices": batch.insertion_index,
+            "sum": total[:, 0],
+            "save": save,
+        }
+        self.assertEqual([None, 2, 2], batch.sequences["x"].shape.as_list())
+        got = []
+        with tf.Session() as session:
+            self._run(session)
+            with self.assertRaises(tf.errors.OutOfRangeError):
+                while True:
+                    got.append(session.run(fetches))
+        segments = [
+            row
+            for step in got
+            for row in zip(*(step[k] for k in ("keys", "next", "lengths", "of", "numbers", "indices", "sum")))
+        ]
+        expected = [
+            (b"00000_of_00002:k0", b"00001_of_00002:k0", 2, 3, 0, _FIRST, 1),
+            (b"00000_of_00002:k1", b"00001_of_00002:k1", 2, 4, 1, _FIRST + 1, 21),
+            (b"00001_of_00002:k0", b"STOP:k0", 1, 3, 0, _FIRST, 3),
+            (b"00001_of_00002:k1", b"STOP:k1", 2, 4, 1, _FIRST + 1, 46),
+            (b"00000_of_00003:k2", b"00001_of_00003:k2", 2, 5, 2, _FIRST + 2, 41),
+            (b"00001_of_00003:k2", b"00002_of_00003:k2", 2, 5, 2, _FIRST + 2, 86),
+            (b"00002_of_00003:k2", b"STOP:k2", 1, 5, 2, _FIRST + 2, 110),
+        ]
+        self.assertEqual(expected, segments)
+
+    def test_a_recurrent_network_goes_on_from_segment_to_segment(self):
+        steps = tf.constant(np.arange(12, dtype=np.float32).reshape(6, 2) / 10)
+        cell = tf.nn.rnn_cell.LSTMCell(3, initializer=tf.constant_initializer(0.2))
+        batch = tf.contrib.training.batch_sequences_with_states(
+            input_key="k",
+            input_sequences={"x": steps},
+            input_context={},
+            input_length=6,
+            initial_states={"c": tf.zeros([3]), "h": tf.zeros([3])},
+            num_unroll=2,
+            batch_size=1,
+            capacity=2,
+            make_keys_unique=True,
+        )
+        inputs = tf.unstack(batch.sequences["x"], axis=1)
+        with tf.variable_scope("net"):
+            outputs, _ = tf.nn.static_state_saving_rnn(cell, inputs, batch, state_name=("c", "h"))
+        with tf.variable_scope("net", reuse=True):
+            whole, _ = tf.nn.static_rnn(cell, tf.unstack(steps[None], axis=1), dtype=tf.float32)
+        with tf.Session() as session:
+            self._run(session)
+            for first in (0, 2, 4):
+                got, expected = session.run([outputs, whole[first : first + 2]])
+                np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+    def test_sparse_tensors_are_split_and_contexts_are_in_each_segment(self):
+        batch = tf.contrib.training.batch_sequences_with_states(
+            input_key=tf.string_join(["k", tf.as_string(tf.random_uniform([]))]),
+            input_sequences={
+                "s": tf.SparseTensor([[0, 0], [1, 1], [2, 0], [2, 2]], [1.0, 2.0, 3.0, 4.0], [3, 3])
+            },
+            input_context={"c": tf.SparseTensor([[0, 0], [1, 1]], [7, 8], [2, 2])},
+            input_length=None,
+            initial_states={"n": 0},
+            num_unroll=2,
+            batch_size=2,
+            num_threads=1,
+            capacity=2,
+        )
+        save = batch.save_state("n", batch.state("n") + 1)
+        with tf.Session() as session:
+            self._run(session)
+            for values in ([1, 2], [3, 4]):
+                sequence, context, _ = session.run([batch.sequences["s"], batch.context["c"], save])
+                columns = [[0, 0], [1, 1]] if values == [1, 2] else [[0, 0], [0, 2]]
+                expected = [[row, *column] for row in range(2) for column in columns]
+                np.testing.assert_array_equal(expected, sequence.indices)
+                np.testing.assert_array_equal(values * 2, sequence.values)
+                np.testing.assert_array_equal([2, 2, 3], sequence.dense_shape)
+                np.testing.assert_array_equal([[0, 0, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]], context.indices)
+                np.testing.assert_array_equal([7, 8, 7, 8], context.values)
+
+    def test_a_length_that_is_no_multiple_of_the_steps_is_told_where_it_is_not_padded(self):
+        steps = {"x": tf.placeholder_with_default(tf.zeros([3]), [None])}
+        saver = tf.contrib.training.SequenceQueueingStateSaver(
+            2, 2, 3, "k", steps, {}, {"s": [0.0]}, capacity=2
+        )
+        with tf.Session() as session:
+            with self.assertRaisesRegex(
+                tf.errors.InvalidArgumentError, "should be a multiple of: 2, but saw value: 3.*pad=True"
+            ):
+                session.run(saver.prefetch_op)
+        with self.assertRaisesRegex(ValueError, "capacity 1 needs to be >= batch_size 2"):
+            tf.contrib.training.SequenceQueueingStateSaver(2, 2, 3, "k", {}, {}, {}, capacity=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
