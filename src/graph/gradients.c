@@ -8,7 +8,7 @@
 // Python front end, so that graphs agree node by node.
 #include "graph/builder.h"
 #include "graph/grad.h"
-#include "graph/gradient_returns.h"
+#include "graph/gradient_paths.h"
 #include "graph/gradients_internal.h"
 #include "graph/lower.h"
 
@@ -22,19 +22,14 @@ typedef struct walk {
     braid_graph *g;
     const braid_gradients_options *options;
     const char *scope;        // of the names of this call; of the graph
-    int count;                // nodes there were at the start: only these are differentiated
+    bd_gradient_paths paths;  // paths.count: only the nodes that there were at the start are differentiated
     int *first_out;           // [count] number of output 0 of each node in `received`
     grad_list *received;      // gradients of each output; one at most once the op had its turn
-    bool *reached;            // [count] an x leads to it, and it is not known to be on a path
-    int *depths;              // [count] how many loops it is in
-    bool *between;            // [count] on a path from xs to ys
-    bd_op_list paths;         // the nodes on paths, from the ys on
     int *pending;             // [count] uses by nodes between that have not had their turn
     bool *is_stop;            // [count] an x that no other x leads to: not differentiated
     bd_op_list queue;         // nodes that are ready, in order; the Switch of a loop is listed twice
-    bd_gradient_loops *loops; // NULL: no loop is on a path
+    bd_gradient_loops *loops; // paths.loops
     bd_gradient_loops *conds; // knows the conditionals of a walk without loops; NULL: none is on a path
-    bd_returns returns;       // for gradients of gradients of loops
 } walk;
 
 static bool has_failed(const walk *w)
@@ -42,135 +37,14 @@ static bool has_failed(const walk *w)
     return w->g->status.code != BRAID_OK;
 }
 
-// ---- What lies between ----
-
-// Whether gradients go through an output: not where it is a whole number, like a shape.
-static bool carries_gradients(const braid_op *op, int output)
-{
-    if (output >= op->output_count) return true; // of an op that Braid does not know
-    const braid_dtype type = bd_dtype_base(op->output_types[output]);
-    return bd_dtype_is_trainable(type) || type == BRAID_BFLOAT16 || type == BRAID_RESOURCE ||
-           type == BRAID_VARIANT;
-}
-
-static void mark_reached(walk *w, const braid_out *xs, int num_xs)
-{
-    bd_consumers consumers;
-    bd_op_list open = {0};
-    bd_graph_consumers(w->g, &consumers);
-    for (int i = 0; i < num_xs; i++)
-        bd_array_push(&open, xs[i].op);
-    while (open.len) {
-        const braid_op *op = open.items[--open.len];
-        if (w->reached[op->id]) continue;
-        w->reached[op->id] = true;
-        for (int e = consumers.offsets[op->id]; e < consumers.offsets[op->id + 1]; e++) {
-            const bd_consumer *edge = &consumers.items[e];
-            if (edge->input >= 0 && carries_gradients(op, edge->output)) bd_array_push(&open, edge->node);
-        }
-        for (int i = bd_returns_of_value(&w->returns, op); i >= 0; i = w->returns.items.items[i].next)
-            bd_array_push(&open, w->returns.items.items[i].pop);
-    }
-    bd_array_free(&open);
-    bd_consumers_fini(&consumers);
-}
-
-// How many loops a node is in, by the Enters and Exits among those before it.
-static void find_depths(walk *w)
-{
-    for (int id = 0; id < w->count; id++) {
-        const braid_op *op = w->g->nodes.items[id];
-        for (int i = 0; i < op->input_count; i++) {
-            const braid_op *in = op->inputs[i].op;
-            const bd_op_role role = bd_node_role(in);
-            const int depth = w->depths[in->id] + (role == BD_ROLE_ENTER) - (role == BD_ROLE_EXIT);
-            if (in->id < id && depth > w->depths[id]) w->depths[id] = depth;
-        }
-    }
-}
-
-// Whether no gradient goes through `op` in any case. Another op without a gradient may get one of the
-// program's. A loop on a path is differentiated as a whole: its variables have gradients, if of zeros.
-static bool ends_paths(const walk *w, const braid_op *op)
-{
-    if (w->depths[op->id] > 0) return false;
-    for (int i = 0; i < w->options->stop_count; i++) {
-        if (w->options->stops[i].op == op) return true;
-    }
-    return strcmp(op->op_type, "StopGradient") == 0;
-}
-
-// Marks the nodes on paths to those of `open`, nearest first, and lists them.
-static void mark_between(walk *w, bd_op_list *open)
-{
-    for (size_t next = 0; next < open->len; next++) {
-        braid_op *op = open->items[next];
-        if (!w->reached[op->id]) continue;
-        w->reached[op->id] = false;
-        w->between[op->id] = true;
-        bd_array_push(&w->paths, op);
-        for (int i = 0; i < op->input_count && !ends_paths(w, op); i++)
-            bd_array_push(open, op->inputs[i].op);
-        const bd_return *returned = bd_returns_of_pop(&w->returns, op);
-        if (returned) bd_array_push(open, returned->value.op);
-    }
-}
-
-// Builds the gradient loops of the loops on a path; all Exits of these loops are then on a path.
-static void find_loops(walk *w)
-{
-    for (size_t i = 0; i < w->paths.len && !has_failed(w); i++) {
-        const braid_op *op = w->paths.items[i];
-        if (bd_node_role(op) != BD_ROLE_EXIT) continue;
-        if (!w->loops) w->loops = bd_gradient_loops_new(w->g, &w->returns);
-        if (w->loops) bd_gradient_loops_add(w->loops, op);
-    }
-    for (size_t i = 0; w->loops && i < w->returns.items.len && !has_failed(w); i++)
-        if (w->between[w->returns.items.items[i].pop->id])
-            bd_return_add_loop(w->loops, &w->returns.items.items[i]);
-    for (int i = 0; i < bd_gradient_loop_count(w->loops) && !has_failed(w); i++) {
-        const bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);
-        for (size_t k = 0; exits && k < exits->all.len; k++)
-            w->between[exits->all.items[k]->id] = true;
-    }
-}
-
-// Whether an x leads to a value that a gradient loop pops.
-static bool has_pop(const walk *w)
-{
-    for (size_t i = 0; i < w->returns.items.len; i++) {
-        const int id = w->returns.items.items[i].pop->id;
-        if (w->reached[id] || w->between[id]) return true;
-    }
-    return false;
-}
-
-// Paths to the other Exits of the loops on a path, of which more loops may be: where values are popped on a
-// path, gradients arrive in loops otherwise than by their Exits.
-static void extend_paths(walk *w)
-{
-    bd_op_list open = {0};
-    do {
-        find_loops(w);
-        if (!has_pop(w)) break;
-        open.len = 0;
-        for (int i = 0; i < bd_gradient_loop_count(w->loops); i++) {
-            const bd_gradient_exits *exits = bd_gradient_exits_at(w->loops, i);
-            for (size_t k = 0; exits && k < exits->all.len; k++) {
-                if (w->reached[exits->all.items[k]->id]) bd_array_push(&open, exits->all.items[k]);
-            }
-        }
-        mark_between(w, &open);
-    } while (open.len && !has_failed(w));
-    bd_array_free(&open);
-}
+// ---- What waits for what ----
 
 // Loops whose values are popped on a path wait for these pops, and the values for their loops.
 static void connect_returns(walk *w)
 {
-    for (size_t i = 0; w->loops && i < w->returns.items.len && !has_failed(w); i++) {
-        bd_return *r = &w->returns.items.items[i];
-        if (!w->between[r->pop->id] || !bd_return_connect(w->loops, r)) continue;
+    for (size_t i = 0; w->loops && i < w->paths.returns.items.len && !has_failed(w); i++) {
+        bd_return *r = &w->paths.returns.items.items[i];
+        if (!w->paths.between[r->pop->id] || !bd_return_connect(w->loops, r)) continue;
         w->pending[r->value.op->id]++;
         bd_gradient_exits *exits = bd_gradient_loop_exits(r->pushed);
         const bd_gradient_exits *top = bd_gradient_loop_exits(r->pushed_top);
@@ -185,17 +59,17 @@ static void connect_returns(walk *w)
 static void find_conditionals(walk *w)
 {
     bool any = false;
-    for (size_t i = 0; i < w->paths.len && !any; i++)
-        any = bd_node_role(w->paths.items[i]) == BD_ROLE_MERGE;
-    if (any && !w->loops && !has_failed(w)) w->conds = bd_gradient_conditionals_new(w->g, &w->returns);
+    for (size_t i = 0; i < w->paths.nodes.len && !any; i++)
+        any = bd_node_role(w->paths.nodes.items[i]) == BD_ROLE_MERGE;
+    if (any && !w->loops && !has_failed(w)) w->conds = bd_gradient_conditionals_new(w->g, &w->paths.returns);
 }
 
 static void count_pending(walk *w)
 {
-    for (int id = 0; id < w->count; id++) {
+    for (int id = 0; id < w->paths.count; id++) {
         const braid_op *op = w->g->nodes.items[id];
-        for (int i = 0; w->between[id] && i < op->input_count; i++) {
-            if (w->between[op->inputs[i].op->id]) w->pending[op->inputs[i].op->id]++;
+        for (int i = 0; w->paths.between[id] && i < op->input_count; i++) {
+            if (w->paths.between[op->inputs[i].op->id]) w->pending[op->inputs[i].op->id]++;
         }
     }
 }
@@ -203,7 +77,7 @@ static void count_pending(walk *w)
 // The first values of a loop's variables get gradients, whether an x leads to them or not.
 static void count_enters(walk *w)
 {
-    for (int id = 0; w->loops && id < w->count; id++) {
+    for (int id = 0; w->loops && id < w->paths.count; id++) {
         const braid_op *op = w->g->nodes.items[id];
         if (bd_node_role(op) == BD_ROLE_ENTER && bd_gradient_loop_of(w->loops, op) && w->pending[id] == 0 &&
             !bd_node_attr_bool(op, "is_constant"))
@@ -479,8 +353,8 @@ static void exit_is_ready(walk *w, braid_op *exit)
 // The loop has begun: its values no longer wait for it, nor do the loops within it.
 static void release_returns(walk *w, bd_gradient_exits *exits)
 {
-    for (size_t i = 0; i < w->returns.items.len; i++) {
-        const bd_return *r = &w->returns.items.items[i];
+    for (size_t i = 0; i < w->paths.returns.items.len; i++) {
+        const bd_return *r = &w->paths.returns.items.items[i];
         if (!r->pushed || bd_gradient_loop_exits(r->pushed) != exits) continue;
         braid_op *op = r->value.op;
         if (--w->pending[op->id] != 0) continue;
@@ -537,7 +411,7 @@ static void visit(walk *w, braid_op *op)
     bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, true) : before);
     const bool has_gradient = settle_output_grads(w, op, &t);
     bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, false) : before);
-    bd_return *returned = bd_returns_of_pop(&w->returns, op);
+    bd_return *returned = bd_returns_of_pop(&w->paths.returns, op);
     if (returned && returned->pushed)
         visit_pop(w, returned, &t, has_gradient && !w->is_stop[op->id]);
     else if (has_gradient && !w->is_stop[op->id] && call_gradient(w, op, &t))
@@ -551,114 +425,42 @@ static void visit(walk *w, braid_op *op)
 
 // ---- The walk ----
 
-static void walk_init(walk *w, braid_graph *g, const braid_gradients_options *options)
+static void walk_init(walk *w)
 {
-    size_t count = g->nodes.len, outputs = 0;
-    *w = (walk){.g = g, .options = options, .count = (int)count};
-    w->first_out = bd_calloc(count + 1, sizeof *w->first_out);
-    for (size_t i = 0; i < count; i++) {
+    const int count = w->paths.count;
+    size_t outputs = 0;
+    w->first_out = bd_calloc((size_t)count + 1, sizeof *w->first_out);
+    for (int i = 0; i < count; i++) {
         w->first_out[i] = (int)outputs;
-        outputs += (size_t)g->nodes.items[i]->output_count;
+        outputs += (size_t)w->g->nodes.items[i]->output_count;
     }
     w->first_out[count] = (int)outputs;
     w->received = bd_calloc(outputs + 1, sizeof *w->received);
-    w->reached = bd_calloc(count + 1, sizeof *w->reached);
-    w->depths = bd_calloc(count + 1, sizeof *w->depths);
-    w->between = bd_calloc(count + 1, sizeof *w->between);
-    w->pending = bd_calloc(count + 1, sizeof *w->pending);
-    w->is_stop = bd_calloc(count + 1, sizeof *w->is_stop);
-    bd_returns_find(g, (int)count, &w->returns);
+    w->pending = bd_calloc((size_t)count + 1, sizeof *w->pending);
+    w->is_stop = bd_calloc((size_t)count + 1, sizeof *w->is_stop);
 }
 
 static void walk_fini(walk *w)
 {
-    for (int i = 0; i < w->first_out[w->count]; i++)
+    for (int i = 0; i < w->first_out[w->paths.count]; i++)
         bd_array_free(&w->received[i]);
     bd_free(w->received);
     bd_free(w->first_out);
-    bd_free(w->reached);
-    bd_free(w->depths);
-    bd_free(w->between);
     bd_free(w->pending);
     bd_free(w->is_stop);
     bd_array_free(&w->queue);
-    bd_array_free(&w->paths);
-    bd_gradient_loops_free(w->loops);
     bd_gradient_loops_free(w->conds);
-    bd_returns_fini(&w->returns);
-}
-
-static void mark_paths(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
-{
-    bd_op_list open = {0};
-    mark_reached(w, xs, num_xs);
-    find_depths(w);
-    for (int i = 0; i < num_ys; i++)
-        bd_array_push(&open, ys[i].op);
-    mark_between(w, &open);
-    bd_array_free(&open);
-}
-
-// Whether an Exit takes a value of `n`, itself or the Identity of a tuple of gradients.
-static bool has_exit(const bd_consumers *consumers, const braid_op *n)
-{
-    for (int e = consumers->offsets[n->id]; e < consumers->offsets[n->id + 1]; e++) {
-        const bd_consumer *c = &consumers->items[e];
-        if (bd_node_role(c->node) == BD_ROLE_EXIT) return true;
-        if (c->input == 0 && c->output == 0 && strcmp(c->node->op_type, "Identity") == 0 &&
-            has_exit(consumers, c->node))
-            return true;
-    }
-    return false;
-}
-
-static bool is_loop_switch(const braid_op *n)
-{
-    return bd_node_role(n) == BD_ROLE_SWITCH && bd_node_role(n->inputs[1].op) == BD_ROLE_LOOP_COND;
-}
-
-// Each variable of a loop on a path that an x leads to gets an Exit, if it has none, as variables of a
-// gradient loop may: their gradients begin there, with zeros. Returns whether there are new nodes.
-static bool add_exits(const walk *w)
-{
-    bool *is_on_path = bd_calloc((size_t)w->count + 1, sizeof *is_on_path); // by LoopCond
-    for (int id = 0; id < w->count; id++) {
-        const braid_op *n = w->g->nodes.items[id];
-        if (w->between[id] && is_loop_switch(n)) is_on_path[n->inputs[1].op->id] = true;
-    }
-    bd_consumers consumers;
-    bd_graph_consumers(w->g, &consumers);
-    bd_region *before = bd_region_swap(w->g, NULL);
-    bool any = false;
-    for (int id = 0; id < w->count && !has_failed(w); id++) {
-        braid_op *n = w->g->nodes.items[id];
-        if (!(w->between[id] || w->reached[id]) || !is_loop_switch(n) || !is_on_path[n->inputs[1].op->id] ||
-            !bd_dtype_is_trainable(n->output_types[0]) || has_exit(&consumers, n))
-            continue;
-        braid_push_control(w->g, NULL, 0);
-        bd_b1(w->g, "Exit", NULL, braid_output(n, 0));
-        braid_pop_control(w->g);
-        any = true;
-    }
-    bd_region_swap(w->g, before);
-    bd_consumers_fini(&consumers);
-    bd_free(is_on_path);
-    return any;
+    bd_gradient_paths_fini(&w->paths);
 }
 
 static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
 {
-    mark_paths(w, ys, num_ys, xs, num_xs);
-    const bool is_lowered = bd_graph_lower_for_gradients(w->g, w->between, w->count);
-    if (add_exits(w) || is_lowered) {
-        const walk before = *w;
-        walk_fini(w);
-        walk_init(w, before.g, before.options);
-        mark_paths(w, ys, num_ys, xs, num_xs);
-    }
+    bd_gradient_paths_find(&w->paths, w->g, w->options, ys, num_ys, xs, num_xs);
+    walk_init(w);
     for (int i = 0; i < num_ys && !has_failed(w); i++)
         receive(w, ys[i], start_gradient(w, ys[i], i));
-    extend_paths(w);
+    bd_gradient_paths_add_loops(&w->paths);
+    w->loops = w->paths.loops;
     find_conditionals(w);
     count_pending(w);
     connect_returns(w);
@@ -676,8 +478,8 @@ static bool waits_for_returns(const walk *w, const braid_op *n)
 static void enqueue_ys(walk *w, const braid_out *ys, int num_ys)
 {
     for (int i = 0; i < num_ys; i++) {
-        bool queued =
-            !w->between[ys[i].op->id] || w->pending[ys[i].op->id] != 0 || waits_for_returns(w, ys[i].op);
+        bool queued = !w->paths.between[ys[i].op->id] || w->pending[ys[i].op->id] != 0 ||
+                      waits_for_returns(w, ys[i].op);
         for (size_t k = 0; k < w->queue.len; k++)
             queued = queued || w->queue.items[k] == ys[i].op;
         if (!queued) bd_array_push(&w->queue, ys[i].op);
@@ -723,8 +525,7 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
     if (!g || g->status.code || !all_there(g, ys, num_ys, "y") || !all_there(g, xs, num_xs, "x") ||
         !all_there(g, options->stops, options->stop_count, "stop"))
         return;
-    walk w;
-    walk_init(&w, g, options);
+    walk w = {.g = g, .options = options};
     const char *scope = braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
     start(&w, ys, num_ys, xs, num_xs);
     w.scope = scope && scope[0] ? bd_arena_strndup(&g->arena, scope, strlen(scope) - 1) : NULL;
