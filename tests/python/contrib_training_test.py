@@ -25,10 +25,13 @@ class BatchSequencesWithStatesTest(unittest.TestCase):
     def setUp(self):
         tf.reset_default_graph()
 
-    def _run(self, session):
+    def _run(self, session, whole_input=False):
+        """Starts the queue runners, and waits until they have taken the whole input where it says so."""
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         coordinator = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(session, coordinator)
+        for thread in threads if whole_input else ():
+            thread.join()
         self.addCleanup(coordinator.join, threads)
         self.addCleanup(coordinator.request_stop)
 
@@ -43,7 +46,7 @@ class BatchSequencesWithStatesTest(unittest.TestCase):
             num_unroll=2,
             batch_size=2,
             num_threads=1,
-            capacity=2,
+            capacity=3,
         )
         total = batch.state("sum") + tf.reduce_sum(batch.sequences["x"], axis=1)
         save = batch.save_state("sum", total)
@@ -60,7 +63,8 @@ class BatchSequencesWithStatesTest(unittest.TestCase):
         self.assertEqual([None, 2, 2], batch.sequences["x"].shape.as_list())
         got = []
         with tf.Session() as session:
-            self._run(session)
+            # A batch that waits for the input's end keeps waiting for all its segments, as in TensorFlow.
+            self._run(session, whole_input=True)
             with self.assertRaises(tf.errors.OutOfRangeError):
                 while True:
                     got.append(session.run(fetches))
