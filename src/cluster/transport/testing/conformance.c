@@ -156,10 +156,17 @@ static void pending_fini(pending *p)
     bd_message_fini(&p->response);
 }
 
+static void assert_code(const pending *p, braid_code code)
+{
+    if (p->status.code != code)
+        fail_msg("%s (%s) != %s", braid_code_name(p->status.code), braid_status_message(&p->status),
+                 braid_code_name(code));
+}
+
 static void assert_ended_with(pending *p, braid_code code)
 {
     finish(p);
-    assert_string_equal(braid_code_name(p->status.code), braid_code_name(code));
+    assert_code(p, code);
     if (code) assert_int_equal(p->response.bytes, 0);
     pending_fini(p);
 }
@@ -167,7 +174,7 @@ static void assert_ended_with(pending *p, braid_code code)
 static void assert_answered_with(pending *p, const char *text)
 {
     finish(p);
-    assert_string_equal(braid_code_name(p->status.code), braid_code_name(BRAID_OK));
+    assert_code(p, BRAID_OK);
     assert_int_equal(p->response.bytes, strlen(text));
     char *got = bd_calloc(1, strlen(text) + 1);
     bd_message_gather(&p->response, got);
@@ -182,17 +189,20 @@ static void wait_for(bd_event *e)
 }
 
 static const bd_call_options echo = {.method = "/test/echo", .deadline_ns = BD_FOREVER};
+static const bd_call_options echo_when_ready = {
+    .method = "/test/echo", .deadline_ns = BD_FOREVER, .wait_for_ready = true};
 static const bd_call_options hold = {.method = "/test/hold", .deadline_ns = BD_FOREVER};
 
 // ---- The fixture ----
 
+// The tests call over a channel that has a connection: on a busy host the first attempt to make one may fail.
 static void make_ready(fixture *f)
 {
-    if (!f->tested->await_ready) return;
     pending p;
-    begin_text(&p, f, &echo, "first");
+    begin_text(&p, f, &echo_when_ready, "first");
     assert_answered_with(&p, "first");
-    assert_true(f->tested->await_ready(f->channel, bd_deadline_after_ms(PATIENCE_MS)));
+    if (f->tested->await_ready)
+        assert_true(f->tested->await_ready(f->channel, bd_deadline_after_ms(PATIENCE_MS)));
 }
 
 static int set_up(void **state)
@@ -485,9 +495,7 @@ static void a_call_that_waits_for_a_peer_is_answered_after_its_start(void **stat
     fixture *f = *state;
     stop_listening(f, BD_FOREVER);
     pending p;
-    begin_text(&p, f,
-               &(bd_call_options){.method = "/test/echo", .deadline_ns = BD_FOREVER, .wait_for_ready = true},
-               "you?");
+    begin_text(&p, f, &echo_when_ready, "you?");
     pending refused; // when this has failed, the first attempt to connect has, too
     begin_text(&refused, f, &echo, "");
     assert_ended_with(&refused, BRAID_UNAVAILABLE);
@@ -514,9 +522,7 @@ static void a_call_that_waits_for_a_peer_can_be_cancelled(void **state)
     fixture *f = *state;
     stop_listening(f, BD_FOREVER);
     pending p;
-    begin_text(&p, f,
-               &(bd_call_options){.method = "/test/echo", .deadline_ns = BD_FOREVER, .wait_for_ready = true},
-               "");
+    begin_text(&p, f, &echo_when_ready, "");
     f->transport->call_cancel(p.call);
     assert_ended_with(&p, BRAID_CANCELLED);
 }
@@ -529,9 +535,7 @@ static void a_channel_finds_the_next_server_at_its_address(void **state)
     assert_answered_with(&p, "one");
     stop_listening(f, BD_FOREVER);
     listen_again(f);
-    begin_text(&p, f,
-               &(bd_call_options){.method = "/test/echo", .deadline_ns = BD_FOREVER, .wait_for_ready = true},
-               "two");
+    begin_text(&p, f, &echo_when_ready, "two");
     assert_answered_with(&p, "two");
 }
 
