@@ -475,6 +475,7 @@ class ValuesTest(unittest.TestCase):
             "a": tf.SparseTensor([[0, 0], [0, 1], [1, 0]], ["x", "y", "z"], [3, 2]),
             "b": tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
             "p": tf.constant([[1.0], [5.0], [9.0]]),
+            "c": tf.constant([["u"], ["v"], ["w"]]),
         }
         words = layers.sparse_column_with_keys("a", ["x", "y", "z"])
         buckets = layers.bucketized_column(layers.real_valued_column("p"), [2.0, 6.0])
@@ -492,7 +493,7 @@ class ValuesTest(unittest.TestCase):
         self.assertEqual(names, {v.op.name.partition("/")[2]: v.shape.as_list() for v in found})
         self.assertEqual(3, len(variables))
         joint, (weights,), joint_bias = layers.joint_weighted_sum_from_feature_columns(
-            features, [buckets, words], 1
+            features, [layers.sparse_column_with_keys("c", ["u", "v", "w"]), words], 1
         )
         with tf.Session() as session:
             session.run([tf.global_variables_initializer(), tf.tables_initializer()])
@@ -500,6 +501,55 @@ class ValuesTest(unittest.TestCase):
                 v.load(np.arange(1.0, 1 + v.shape.num_elements()).reshape(v.shape), session)
             np.testing.assert_allclose([[13, 20], [24, 34], [29, 42]], session.run(total))
             np.testing.assert_allclose([[8], [9], [7]], session.run(joint))
+
+    def test_columns_have_combiners_and_hashes_of_their_own(self):
+        layers = tf.contrib.layers
+        features = {
+            "w": tf.SparseTensor([[0, 0], [0, 1], [1, 0], [2, 0]], ["x", "y", "z", "x"], [3, 2]),
+            "v": tf.SparseTensor([[0, 0], [0, 1], [1, 0], [2, 0]], [1.0, 3.0, 2.0, 5.0], [3, 2]),
+            "n": tf.SparseTensor(
+                [[0, 0], [1, 0], [2, 0], [2, 1]], tf.constant([-3, 4, 100, 7], tf.int64), [3, 2]
+            ),
+            "p": tf.constant([[1.0], [5.0], [9.0]]),
+        }
+        words = layers.sparse_column_with_hash_bucket("w", 11, combiner="mean")
+        numbers = layers.sparse_column_with_integerized_feature("n", 10, combiner="sqrtn")
+        buckets = layers.bucketized_column(layers.real_valued_column("p"), [2.0, 6.0])
+        weighted = layers.weighted_sparse_column(words, "v")
+        crossed = layers.crossed_column([words, numbers], 1000, combiner="sqrtn")
+        keyed = layers.crossed_column([crossed, buckets], 1000, hash_key=7)
+        columns = [words, numbers, buckets, weighted, crossed, keyed]
+        ids = layers.transform_features(features, [crossed, keyed])
+        total, _, _ = layers.weighted_sum_from_feature_columns(features, columns, 2)
+        inputs = layers.input_from_feature_columns(
+            features,
+            [
+                layers.embedding_column(words, 1, initializer=tf.ones_initializer()),
+                layers.one_hot_column(weighted),
+                layers.real_valued_column("p"),
+                layers.embedding_column(crossed, 1, "sqrtn", tf.ones_initializer()),
+                layers.scattered_embedding_column("w", 8, 2, 5, "sqrtn", tf.ones_initializer()),
+            ],
+        )
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for v in tf.trainable_variables("weighted_sum"):
+                if "bias" not in v.op.name:
+                    v.load((np.arange(v.shape.num_elements()) % 13).reshape(v.shape), session)
+            for v in tf.trainable_variables("input_from"):
+                v.load((np.arange(v.shape.num_elements()) % 13).reshape(v.shape), session)
+            # The numbers are TensorFlow 1.15's.
+            self.assertEqual([240, 259, 37, 766, 537], session.run(ids[crossed]).values.tolist())
+            self.assertEqual([161, 350, 434, 866, 395], session.run(ids[keyed]).values.tolist())
+            np.testing.assert_allclose(
+                [[50.513458, 48.735283], [35, 41], [47.142136, 54.970566]], session.run(total), rtol=1e-6
+            )
+            expected = [
+                [12.727922, 6.5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 3, 0, 1, 4.949748, 4.949748],
+                [11, 8, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 5, 7, 5],
+                [11.313708, 4, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 9, 5, 5],
+            ]
+            np.testing.assert_allclose(expected, session.run(inputs), rtol=1e-6)
 
     def test_a_saved_model_is_read_without_its_graph(self):
         with tempfile.TemporaryDirectory() as folder, tf.Session() as session:

@@ -1,5 +1,5 @@
-// SparseCross, SparseCrossV2 and SparseCrossHashed: all combinations of the features of several columns, row
-// by row of a batch, as joined strings or as hashes.
+// SparseCross, SparseCrossV2, SparseCrossHashed and tf.contrib's SparseFeatureCross and SparseFeatureCrossV2:
+// all combinations of the features of several columns, row by row of a batch, as joined strings or as hashes.
 #include "base/alloc.h"
 #include "base/fingerprint.h"
 #include "base/interrupt.h"
@@ -219,6 +219,18 @@ static uint64_t hash_from_key(const crossing *x)
     return hash;
 }
 
+#define FEATURE_CROSS_SEED 0xDECAFCAFFE
+
+// SparseFeatureCross has a function of its own to combine hashes. It shifts signed numbers.
+static uint64_t hash_by_shifts(const crossing *x)
+{
+    uint64_t hash = FEATURE_CROSS_SEED;
+    for (int i = 0; i < x->count; i++)
+        hash ^=
+            plain_hash(&x->columns[i]) + 0x9e3779b97f4a7800u + (hash << 10) + (uint64_t)((int64_t)hash >> 4);
+    return hash;
+}
+
 // As TensorFlow has it: of a number the low half counts, and of a dense one that is not hashed strongly the
 // number is its own hash.
 static uint64_t salted_hash(const crossing *x, const column *col)
@@ -310,6 +322,14 @@ static void cross_run(bd_op_ctx *c)
                       .key = (uint64_t)bd_node_attr_int(c->node, "hash_key")});
 }
 
+static void feature_cross_run(bd_op_ctx *c)
+{
+    cross(c, 0,
+          &(crossing){.separator = {"_X_", 3},
+                      .hash = c->node->output_types[1] == BRAID_INT64 ? hash_by_shifts : NULL,
+                      .buckets = bd_node_attr_int(c->node, "num_buckets")});
+}
+
 static void cross_v2_run(bd_op_ctx *c)
 {
     const braid_tensor *separator = bd_input(c, c->input_count - 1);
@@ -364,6 +384,31 @@ BD_OP(SparseCross) = {
     .doc =
         "All combinations of one feature of each column, row by row of a batch: joined by \"_X_\", or hashed "
         "into num_buckets (0: any number).",
+};
+
+#define FEATURE_COLUMNS                                                                                      \
+    "(indices: N*int64, values: sparse_types..., shapes: N*int64, dense: dense_types...) -> "                \
+    "(output_indices: int64, output_values: out_type, output_shape: int64)"
+#define FEATURE_TYPES                                                                                        \
+    "sparse_types:list(type){int64,string}>=0; dense_types:list(type){int64,string}>=0; "                    \
+    "out_type:type{int64,string}; internal_type:type{int64,string}"
+
+BD_OP(SparseFeatureCross) = {
+    .signature = FEATURE_COLUMNS,
+    .attrs = "N:int>=0; hashed_output:bool; num_buckets:int>=0; " FEATURE_TYPES,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = cross_shape,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = feature_cross_run}),
+    .doc = "tf.contrib.layers' form of SparseCross without a key: its hashes are others.",
+};
+
+BD_OP(SparseFeatureCrossV2) = {
+    .signature = FEATURE_COLUMNS,
+    .attrs = "N:int>=0; hashed_output:bool; num_buckets:int>=0; hash_key:int; " FEATURE_TYPES,
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = cross_shape,
+    .kernels = BD_KERNELS({.flags = BD_KERNEL_EXPENSIVE, .run = cross_run}),
+    .doc = "tf.contrib.layers' form of SparseCross with a key: its hashes are SparseCross'.",
 };
 
 #define COLUMNS "(indices: N*int64, values: sparse_types..., shapes: N*int64, dense_inputs: dense_types..., "

@@ -31,6 +31,42 @@ static void hashes_follow_the_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
+#define FEATURES(SPARSE, DENSE, N, BUCKETS, KEY)                                                             \
+    "N=" N "; hashed_output=true; num_buckets=" BUCKETS KEY "; sparse_types=" SPARSE "; dense_types=" DENSE  \
+    "; out_type=int64; internal_type=int64"
+#define STRINGS(BUCKETS, KEY) FEATURES("[string,string,string]", "[]", "3", BUCKETS, KEY)
+#define INTEGERS(BUCKETS, KEY) FEATURES("[]", "[int64,int64,int64]", "0", BUCKETS, KEY)
+
+// The values are TensorFlow 1.15's.
+static void features_of_contrib_are_hashed_by_shifts_or_with_a_key(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"SparseFeatureCross", STRINGS("0", ""), ONE_EACH,
+         "int64[1,2] 0 0; int64[1] 3735511728867393167; int64[2] 1 1"},
+        {"SparseFeatureCross", STRINGS("100", ""), ONE_EACH, "int64[1,2] 0 0; int64[1] 74; int64[2] 1 1"},
+        {"SparseFeatureCross", INTEGERS("0", ""), "int64[1,2] 1 2; int64[1,2] 3 -4; int64[1,1] -7",
+         "int64[4,2] 0 0 0 1 0 2 0 3; int64[4] 8724382233765290368 8724382233765338466 8724382233768442175 "
+         "8724382233768477985; int64[2] 1 4"},
+        {"SparseFeatureCross", INTEGERS("100", ""), "int64[1,2] 1 2; int64[1,2] 3 -4; int64[1,1] -7",
+         "int64[4,2] 0 0 0 1 0 2 0 3; int64[4] 75 73 82 92; int64[2] 1 4"},
+        {"SparseFeatureCross", INTEGERS("100", ""), "int64[0,2]; int64[0,2]; int64[0,1]",
+         "int64[0,2]; int64[0]; int64[2] 0 0"},
+        {"SparseFeatureCross", INTEGERS("100", ""), "int64[] 1; int64[1,1] 2; int64[1,1] 3",
+         "InvalidArgument: Dense inputs should be a matrix but received shape [] at position 0"},
+        {"SparseFeatureCrossV2", STRINGS("0", "; hash_key=" NEXT_KEY), ONE_EACH,
+         "int64[1,2] 0 0; int64[1] 4847552627144134031; int64[2] 1 1"},
+        {"SparseFeatureCrossV2", INTEGERS("100", "; hash_key=" NEXT_KEY),
+         "int64[1,2] 1 2; int64[1,2] 3 -4; int64[1,1] -7",
+         "int64[4,2] 0 0 0 1 0 2 0 3; int64[4] 41 35 22 6; int64[2] 1 4"},
+        {"SparseFeatureCrossV2", INTEGERS("100", "; hash_key=1"), "int64[0,2]; int64[0,2]; int64[0,1]",
+         "int64[0,2]; int64[0]; int64[2] 0 0"},
+        {"SparseFeatureCrossV2", INTEGERS("100", "; hash_key=1"), "int64[] 1; int64[1,1] 2; int64[1,1] 3",
+         "InvalidArgument: Dense inputs should be a matrix but received shape [] at position 0"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 #define TWO_STRINGS JOINED("2", "[string,string]", "[]", "string")
 
 static void strings_follow_the_definition(void **state)
@@ -215,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_follow_the_definition),
+        cmocka_unit_test(features_of_contrib_are_hashed_by_shifts_or_with_a_key),
         cmocka_unit_test(strings_follow_the_definition),
         cmocka_unit_test(second_form_follows_its_definition),
         cmocka_unit_test(refused_crosses_follow_the_definition),
