@@ -308,12 +308,16 @@ static void release(const fetch *f)
     bd_rpc_start_proto(&options, &request.base, released, NULL);
 }
 
-// All parts were read, or not all can be.
+// All parts were read, or not all can be, or none is wanted any more.
 static void end_reading(fetch *f)
 {
     bd_rpc_count *calls = f->peer->calls;
     if (!f->cannot_read && bd_cross_memory_is_held(f->peer->memory, &f->memory, f->id)) {
         atomic_fetch_add_explicit(&f->peer->traffic->memory_bytes, f->bytes, memory_order_relaxed);
+        release(f);
+        end(f);
+    } else if (bd_cancellation_is_cancelled(f->cancellation)) {
+        bd_cancellation_status(f->cancellation, &f->st);
         release(f);
         end(f);
     } else {
@@ -325,7 +329,7 @@ static void end_reading(fetch *f)
 static bool read_part(fetch *f, size_t part)
 {
     const size_t at = part * PART_BYTES, left = f->bytes - at;
-    if (f->cannot_read || (f->cancellation && bd_cancellation_is_cancelled(f->cancellation))) return false;
+    if (f->cannot_read || bd_cancellation_is_cancelled(f->cancellation)) return false;
     return bd_cross_memory_read(f->peer->memory, &f->memory, at, (char *)f->tensor.data + at,
                                 left < PART_BYTES ? left : PART_BYTES);
 }

@@ -7,6 +7,7 @@
 #include "braid/cluster.pb-c.h"
 #include "cluster/rpc/tensor_chunks.h"
 #include "cluster/rpc/testing/fake_mpi.h"
+#include "cluster/rpc/testing/memory_sender.h"
 #include "proto/pack.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,6 +51,8 @@ typedef struct fixture {
     int waiting_count;            // guarded by mu
     bd_cond changed;              // waiting_count has
     atomic_int window;            // of the peer
+    memory_sender sender;         // where the tensor is in another process
+    atomic_int released;          // calls of ReleaseTensor
     bd_cancellation *cancellation;
     bd_event has_come;
     int results;
@@ -152,6 +155,13 @@ static void serve(void *arg, bd_incoming *call)
         serve_by_mpi(f, call);
         return;
     }
+    if (strstr(call->method, "/ReleaseTensor")) {
+        atomic_fetch_add(&f->released, 1);
+        bd_message empty;
+        bd_message_init(&empty);
+        bd_incoming_reply(call, &empty, st);
+        return;
+    }
     BD_PROTO_ARENA(arena);
     const Braid__RecvChunkRequest *request =
         bd_proto_unpack_message(&braid__recv_chunk_request__descriptor, &call->request, arena, st);
@@ -247,7 +257,7 @@ static void fetch(fixture *f, const Braid__TensorChunks *description, size_t fir
     bd_message_fini(&first);
 }
 
-static void fetch_described(fixture *f, uint32_t mpi_rank, size_t first_len)
+static void fetch_described(fixture *f, uint32_t mpi_rank, Braid__TensorMemory *memory, size_t first_len)
 {
     Braid__TensorChunks description = BRAID__TENSOR_CHUNKS__INIT;
     int64_t dim[] = {FLOATS};
@@ -257,12 +267,13 @@ static void fetch_described(fixture *f, uint32_t mpi_rank, size_t first_len)
     description.n_dim = 1;
     description.chunk_bytes = CHUNK_BYTES;
     description.mpi_rank = mpi_rank;
+    description.memory = memory;
     fetch(f, &description, first_len);
 }
 
 static void fetch_well(fixture *f)
 {
-    fetch_described(f, 0, CHUNK_BYTES);
+    fetch_described(f, 0, NULL, CHUNK_BYTES);
 }
 
 // Another tensor may be fetched.
@@ -424,6 +435,76 @@ static void cancelling_ends_it(void **state)
     expect_error(f, BRAID_CANCELLED, "the step is over");
 }
 
+// ---- From the memory of another process ----
+
+static void fetch_from_memory(fixture *f)
+{
+    fetch_described(f, 0, &f->sender.memory, 0);
+}
+
+// The process is made before the transport's threads.
+static int set_up_with_memory(void **state)
+{
+    float values[FLOATS];
+    memory_sender sender;
+    bd_cross_memory *m = bd_cross_memory_new();
+    for (int i = 0; i < FLOATS; i++)
+        values[i] = (float)i;
+    memory_sender_start(&sender, m, values, BYTES, 7);
+    set_up(state);
+    fixture *f = *state;
+    f->sender = sender;
+    f->peer.memory = m;
+    return 0;
+}
+
+static int tear_down_with_memory(void **state)
+{
+    fixture *f = *state;
+    memory_sender sender = f->sender;
+    bd_cross_memory *m = f->peer.memory;
+    tear_down(state);
+    memory_sender_end(&sender);
+    bd_cross_memory_free(m);
+    return 0;
+}
+
+static void the_tensor_is_read_and_released(void **state)
+{
+    fixture *f = *state;
+    fetch_from_memory(f);
+    wait_for_it(f);
+    assert_int_equal(f->st.code, BRAID_OK);
+    assert_memory_equal(f->tensor.data, f->values, BYTES);
+    assert_int_equal(f->traffic.memory_bytes, BYTES);
+    bd_rpc_count_wait(&f->calls);
+    assert_int_equal(f->released, 1);
+}
+
+static void a_tensor_that_is_let_go_meanwhile_comes_in_chunks(void **state)
+{
+    fixture *f = *state;
+    memory_sender_let_go(&f->sender);
+    fetch_from_memory(f);
+    wait_for_it(f);
+    assert_int_equal(f->st.code, BRAID_OK);
+    assert_memory_equal(f->tensor.data, f->values, BYTES);
+    assert_int_equal(f->traffic.memory_bytes, 0);
+}
+
+static void cancelling_ends_the_reading_and_releases_the_tensor(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(why);
+    bd_fail(why, BRAID_CANCELLED, "the step is over");
+    bd_cancellation_cancel(f->cancellation, why);
+    fetch_from_memory(f);
+    expect_error(f, BRAID_CANCELLED, "the step is over");
+    assert_int_equal(f->traffic.memory_bytes, 0);
+    bd_rpc_count_wait(&f->calls);
+    assert_int_equal(f->released, 1);
+}
+
 // ---- By MPI ----
 
 static void fetch_by_mpi(fixture *f)
@@ -435,7 +516,7 @@ static void fetch_by_mpi(fixture *f)
     const int64_t deadline_ns = bd_deadline_after_ms(PATIENCE_MS);
     while (bd_mpi_size(f->peer.mpi) == 0) // ends: the thread starts MPI at once
         assert_true(bd_now_ns() < deadline_ns);
-    fetch_described(f, FIRST_RANK, 0);
+    fetch_described(f, FIRST_RANK, NULL, 0);
 }
 
 static void end_mpi(fixture *f)
@@ -482,7 +563,7 @@ static void cancelling_ends_a_receive_by_mpi(void **state)
 static void chunks_come_from_a_rank_where_this_task_has_no_mpi(void **state)
 {
     fixture *f = *state;
-    fetch_described(f, FIRST_RANK, 0);
+    fetch_described(f, FIRST_RANK, NULL, 0);
     wait_for_it(f);
     assert_int_equal(f->st.code, BRAID_OK);
     assert_memory_equal(f->tensor.data, f->values, BYTES);
@@ -534,6 +615,7 @@ static void malformed_descriptions_are_refused(void **state)
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+#define TEST_WITH_MEMORY(fn) cmocka_unit_test_setup_teardown(fn, set_up_with_memory, tear_down_with_memory)
 
 int main(void)
 {
@@ -545,6 +627,9 @@ int main(void)
         TEST(an_error_of_a_malformed_chunk_names_the_peer),
         TEST(a_peer_that_is_lost_meanwhile_is_named),
         TEST(cancelling_ends_it),
+        TEST_WITH_MEMORY(the_tensor_is_read_and_released),
+        TEST_WITH_MEMORY(a_tensor_that_is_let_go_meanwhile_comes_in_chunks),
+        TEST_WITH_MEMORY(cancelling_ends_the_reading_and_releases_the_tensor),
         TEST(a_rank_of_mpi_brings_the_tensor_as_a_message),
         TEST(a_rank_that_does_not_hold_the_tensor_ends_the_receive),
         TEST(cancelling_ends_a_receive_by_mpi),

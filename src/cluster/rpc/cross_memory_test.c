@@ -1,9 +1,9 @@
-// Reading tensors from the memory of another process: what is read, and when it is refused. The other process
-// is a child that has accepted the offer and describes a tensor of its own.
+// Reading tensors from the memory of another process: what is read, and when it is refused.
 // labels: concurrent
 #include "base/alloc.h"
 #include "base/shared_memory_variables.h"
 #include "cluster/rpc/cross_memory.h"
+#include "cluster/rpc/testing/memory_sender.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -21,71 +21,21 @@ enum {
 
 typedef struct fixture {
     bd_cross_memory *m;
-    uint8_t *bytes; // as many as the tensor has
+    uint8_t *expected, *bytes; // as many as the tensor has
+    memory_sender sender;
     Braid__TensorMemory memory;
-    pid_t child;
-    int to_child, from_child; // pipes
 } fixture;
-
-static void fill(uint8_t *bytes)
-{
-    for (size_t i = 0; i < BYTES; i++)
-        bytes[i] = (uint8_t)(i * 2654435761u >> 13);
-}
-
-static void move(int fd, void *data, size_t len, ssize_t (*fn)(int fd, void *data, size_t len))
-{
-    if (fn(fd, data, len) != (ssize_t)len) _exit(1);
-}
-
-static ssize_t write_some(int fd, void *data, size_t len)
-{
-    return write(fd, data, len);
-}
-
-// The sender: accepts the offer, describes its tensor, and clears the id when it is told to.
-static void send_tensor(int in, int out)
-{
-    static _Atomic uint64_t id = ID;
-    bd_cross_memory *m = bd_cross_memory_new();
-    uint8_t *bytes = bd_malloc(BYTES), offer[BD_CROSS_MEMORY_OFFER_BYTES];
-    char word;
-    fill(bytes);
-    move(in, offer, sizeof offer, read);
-    bd_cross_memory_accept(m, offer, sizeof offer);
-    if (!bd_cross_memory_is_accepted(m)) _exit(1);
-    Braid__TensorMemory memory = BRAID__TENSOR_MEMORY__INIT;
-    bd_cross_memory_describe(m, &id, bytes, &memory);
-    move(out, &memory, sizeof memory, write_some);
-    while (read(in, &word, 1) == 1) { // ends with the test
-        id = 0;
-        move(out, &word, 1, write_some);
-    }
-    _exit(0);
-}
 
 static int set_up(void **state)
 {
     fixture *f = bd_calloc(1, sizeof *f);
-    int in[2], out[2];
-    assert_int_equal(pipe(in), 0);
-    assert_int_equal(pipe(out), 0);
-    f->child = fork();
-    assert_true(f->child >= 0);
-    if (f->child == 0) {
-        close(in[1]);
-        send_tensor(in[0], out[1]);
-    }
-    close(in[0]);
-    close(out[1]);
-    f->to_child = in[1];
-    f->from_child = out[0];
     f->m = bd_cross_memory_new();
     f->bytes = bd_calloc(1, BYTES);
-    uint8_t offer[BD_CROSS_MEMORY_OFFER_BYTES];
-    assert_int_equal(bd_cross_memory_offer(f->m, offer), sizeof offer);
-    assert_int_equal(write(f->to_child, offer, sizeof offer), sizeof offer);
-    assert_int_equal(read(f->from_child, &f->memory, sizeof f->memory), sizeof f->memory);
+    f->expected = bd_malloc(BYTES);
+    for (size_t i = 0; i < BYTES; i++)
+        f->expected[i] = (uint8_t)(i * 2654435761u >> 13);
+    memory_sender_start(&f->sender, f->m, f->expected, BYTES, ID);
+    f->memory = f->sender.memory;
     *state = f;
     return 0;
 }
@@ -93,13 +43,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     fixture *f = *state;
-    int status;
-    close(f->to_child);
-    assert_int_equal(waitpid(f->child, &status, 0), f->child);
-    assert_int_equal(status, 0);
-    close(f->from_child);
+    memory_sender_end(&f->sender);
     bd_cross_memory_free(f->m);
     bd_free(f->bytes);
+    bd_free(f->expected);
     bd_free(f);
     return 0;
 }
@@ -121,19 +68,14 @@ static bool still_offers(const fixture *f)
 static void a_tensor_of_another_process_is_read(void **state)
 {
     fixture *f = *state;
-    uint8_t *expected = bd_malloc(BYTES);
-    fill(expected);
     assert_true(is_read(f));
-    assert_memory_equal(f->bytes, expected, BYTES);
-    bd_free(expected);
+    assert_memory_equal(f->bytes, f->expected, BYTES);
 }
 
 static void a_tensor_that_is_not_held_any_more_is_not_taken(void **state)
 {
     fixture *f = *state;
-    char word = 'x';
-    assert_int_equal(write(f->to_child, &word, 1), 1);
-    assert_int_equal(read(f->from_child, &word, 1), 1);
+    memory_sender_let_go(&f->sender);
     assert_false(is_read(f));
     assert_true(still_offers(f));
 }
