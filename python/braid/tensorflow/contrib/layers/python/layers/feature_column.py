@@ -1,8 +1,8 @@
 """The feature columns of tf.contrib.layers.
 
 They are older than tf.feature_column's and have other variables, other orders and, for crosses, other hashes.
-input_from_feature_columns and weighted_sum_from_feature_columns (feature_column_ops) use them by the methods of
-_FeatureColumn; tf.feature_column.input_layer and linear_model by those of its older interface.
+input_from_feature_columns and weighted_sum_from_feature_columns (feature_column_ops) use them by the methods
+of _FeatureColumn; tf.feature_column.input_layer and linear_model by those of its older interface.
 """
 
 import collections
@@ -559,8 +559,8 @@ def crossed_column(
 ):
     """Combinations of the values of columns, in the order of their names, as hashes below hash_bucket_size.
 
-    With a hash_key the hashes are those of tf.feature_column.crossed_column with that key; without one they are
-    others. ckpt_to_load_from, tensor_name_in_ckpt: the tensor from which a linear model's weights begin.
+    With a hash_key the hashes are those of tf.feature_column.crossed_column with that key; without one they
+    are others. ckpt_to_load_from, tensor_name_in_ckpt: the tensor from which a linear model's weights begin.
     """
     return _CrossedColumn(
         columns, hash_bucket_size, hash_key, combiner, ckpt_to_load_from, tensor_name_in_ckpt
@@ -927,8 +927,8 @@ class _ScatteredEmbeddingColumn(
 def scattered_embedding_column(column_name, size, dimension, hash_key, combiner="mean", initializer=None):
     """Embeddings of strings, each of whose numbers is found among `size` numbers by a hash of its own.
 
-    combiner: how those of an example are combined. initializer: by default a truncated normal one of the standard
-    deviation 0.1.
+    combiner: how those of an example are combined. initializer: by default a truncated normal one of the
+    standard deviation 0.1.
     """
     if dimension < 1 or size < 1:
         raise ValueError(
