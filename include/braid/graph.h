@@ -347,7 +347,13 @@ typedef struct braid_gradients_options {
     /// braid_op_gradient takes them. The graph is not locked meanwhile.
     bool (*gradient)(void *arg, braid_op *op, const braid_gradient *output_grads,
                      braid_gradient *input_grads);
-    void *arg; ///< for `gradient`
+    /// NULL, or called for each new node where no loop is on a path, before the next is made: gradients are
+    /// built within a branch or a loop of the program's, which brings the node's inputs in. The graph is not
+    /// locked meanwhile, and no scope of control inputs or colocation applies.
+    void (*take)(void *arg, braid_op *op);
+    const braid_out *conditions; ///< [condition_count] of the conditionals that `take` builds a branch of
+    int condition_count;
+    void *arg; ///< for `gradient` and `take`
     braid_aggregation_method aggregation;
 } braid_gradients_options;
 

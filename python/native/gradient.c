@@ -44,7 +44,7 @@ static PyObject *gradient_list(PyObject *graph, const braid_gradient *gradients,
 // ---- The gradient functions of the program ----
 
 typedef struct {
-    PyObject *graph, *fn;
+    PyObject *graph, *fn, *take;
     const char *file; // where braid_gradients was called
     int line;
     bool has_raised; // an exception is set: no more Python is called
@@ -87,6 +87,20 @@ static bool ask(void *arg, braid_op *op, const braid_gradient *output_grads, bra
     return is_own;
 }
 
+static void let_take(void *arg, braid_op *op)
+{
+    asking *a = arg;
+    braid_graph *g = native_graph(a->graph);
+    if (a->has_raised || braid_graph_status(g, NULL)) return;
+    PyObject *node = native_op_new(a->graph, op);
+    PyObject *answer = node ? PyObject_CallFunctionObjArgs(a->take, node, NULL) : NULL;
+    Py_XDECREF(node);
+    braid_here(a->file, a->line);
+    a->has_raised = !answer;
+    if (a->has_raised) braid_graph_fail(g, BRAID_ABORTED, "taking a node has raised an exception");
+    Py_XDECREF(answer);
+}
+
 // ---- The walk ----
 
 static PyObject *call(PyObject *self, braid_gradients_options *o, const braid_out *ys, int num_ys,
@@ -111,19 +125,21 @@ static PyObject *call(PyObject *self, braid_gradients_options *o, const braid_ou
 
 PyObject *native_gradients(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"ys",       "xs", "grad_ys", "stops", "name",        "gate",
-                            "colocate", "fn", "file",    "line",  "aggregation", NULL};
-    PyObject *ys, *xs, *grad_ys = Py_None, *stops = NULL;
+    static char *names[] = {"ys", "xs",   "grad_ys", "stops",       "name", "gate",       "colocate",
+                            "fn", "file", "line",    "aggregation", "take", "conditions", NULL};
+    PyObject *ys, *xs, *grad_ys = Py_None, *stops = NULL, *conditions = NULL;
     int gate = 0, colocate = 0, aggregation = BRAID_ADD_N, num_ys, num_xs, num_grads, num_stops = 0;
-    asking a = {.graph = self, .fn = Py_None};
+    asking a = {.graph = self, .fn = Py_None, .take = Py_None};
     braid_gradients_options o = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|OOzppOzii", names, &ys, &xs, &grad_ys, &stops,
-                                     &o.name, &gate, &colocate, &a.fn, &a.file, &a.line, &aggregation))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|OOzppOziiOO", names, &ys, &xs, &grad_ys, &stops,
+                                     &o.name, &gate, &colocate, &a.fn, &a.file, &a.line, &aggregation,
+                                     &a.take, &conditions))
         return NULL;
     braid_out *y __attribute__((cleanup(native_free_array))) = NULL;
     braid_out *x __attribute__((cleanup(native_free_array))) = NULL;
     braid_gradient *grad_y __attribute__((cleanup(native_free_array))) = NULL;
     braid_out *stop __attribute__((cleanup(native_free_array))) = NULL;
+    braid_out *condition __attribute__((cleanup(native_free_array))) = NULL;
     if (!native_outs(ys, &y, &num_ys) || !native_outs(xs, &x, &num_xs)) return NULL;
     if (!is_none(grad_ys)) {
         grad_y = native_map(grad_ys, sizeof *grad_y, gradient_item, &num_grads);
@@ -132,6 +148,7 @@ PyObject *native_gradients(PyObject *self, PyObject *args, PyObject *keywords)
             return PyErr_Format(PyExc_ValueError, "%d initial gradients for %d outputs", num_grads, num_ys);
     }
     if (stops && !native_outs(stops, &stop, &num_stops)) return NULL;
+    if (conditions && !native_outs(conditions, &condition, &o.condition_count)) return NULL;
     o.sparse_grad_ys = grad_y;
     o.gate = gate;
     o.colocate = colocate;
@@ -139,6 +156,8 @@ PyObject *native_gradients(PyObject *self, PyObject *args, PyObject *keywords)
     o.stops = stop;
     o.stop_count = num_stops;
     if (!is_none(a.fn)) o.gradient = ask;
+    if (!is_none(a.take)) o.take = let_take;
+    o.conditions = condition;
     o.arg = &a;
     return call(self, &o, y, num_ys, x, num_xs, &a);
 }

@@ -285,9 +285,10 @@ bool native_graph_init(PyObject *module)
          "export_from(first_op, with_defaults): the nodes from a number on as the bytes of a GraphDef."},
         {"gradients", (PyCFunction)(void (*)(void))native_gradients, METH_VARARGS | METH_KEYWORDS,
          "gradients(ys, xs, grad_ys=None, stops=(), name=None, gate=False, colocate=False, fn=None, file=None, "
-         "line=0, aggregation=0): builds the gradients, a list of None, pairs and triples (values, indices, dense_shape). fn(op, "
-         "grads) is asked first at each node: it returns a list of the gradients of the inputs, or None for "
-         "Braid's. Its exceptions end the call."},
+         "line=0, aggregation=0, take=None, conditions=()): builds the gradients, a list of None, pairs and triples "
+         "(values, indices, dense_shape). fn(op, grads) is asked first at each node: it returns a list of the "
+         "gradients of the inputs, or None for Braid's. take(op) is given each new node, unless a loop is on a "
+         "path. Exceptions of both end the call."},
         {"gradient_to_dense", native_gradient_to_dense, METH_O,
          "gradient_to_dense(gradient): the whole of a gradient, as a pair."},
         {"to_function", native_to_function, METH_VARARGS,

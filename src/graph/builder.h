@@ -36,6 +36,7 @@ typedef struct bd_colocate_scope {
     bool clears;        // outer colocation scopes do not count
     size_t device_base; // device scopes below this depth do not count
 } bd_colocate_scope;
+typedef BD_ARRAY(bd_colocate_scope) bd_colocate_scopes;
 
 typedef struct bd_collection {
     BD_ARRAY(braid_out) items;
@@ -59,7 +60,7 @@ typedef struct bd_builder {
     BD_ARRAY(const char *) name_scopes; // with '/', "" for the outermost; in the graph's arena
     BD_ARRAY(bd_device_scope) devices;
     BD_ARRAY(bd_control_scope) controls;
-    BD_ARRAY(bd_colocate_scope) colocations;
+    bd_colocate_scopes colocations;
     bd_map collections;       // -> bd_collection, owned
     BD_ARRAY(bd_owned) owned; // released in reverse order, before the graph's own content
     bool has_seed;

@@ -73,7 +73,7 @@ const bd_branch *bd_branch_ending(bd_gradient_loops *all, const braid_op *merge,
 
 // Two conditions of one iteration have the same key where one is known to follow from the other: the
 // gradient of a Merge has a condition of its own, and values that are popped have those of the forward loop.
-static void find_key(bd_gradient_loops *all, bd_branch *b)
+void bd_branch_find_key(bd_gradient_loops *all, bd_branch *b)
 {
     const braid_out from = origin_of(all, b->pred);
     const braid_op *merge;
@@ -108,7 +108,7 @@ const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out in)
         return b;
     bd_branch inner = {
         .pred = condition_of(all, in.op), .taken = in.index, .depth = b ? b->depth + 1 : 1, .outer = b};
-    find_key(all, &inner);
+    bd_branch_find_key(all, &inner);
     for (const bd_branch *around = b; around; around = around->outer)
         if (bd_branch_is_same(around, &inner)) return b; // it is in that branch already
     return bd_arena_memdup(&all->arena, &inner, sizeof inner);

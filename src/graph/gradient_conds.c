@@ -2,6 +2,7 @@
 #include "graph/gradient_loops_internal.h"
 
 #include "base/alloc.h"
+#include "graph/builder.h"
 #include "graph/grad.h"
 
 static uint64_t key_of(const bd_branch *b)
@@ -25,10 +26,18 @@ static bool merge_gradient(bd_gradient_loops *all, const braid_op *n, braid_out 
     bd_gradient_loop *l = bd_gradient_loop_of(all, n);
     bd_imap_put(&all->ended, key_of(b), all);
     if (!grad.op) return true;
-    inputs[0] = bd_gradient_switch(l ? &l->back : NULL, grad, l ? bd_gradient_condition(l, b->pred) : b->pred,
-                                   "cond_grad", b->taken);
+    bd_region *here = l ? &l->back : bd_graph_builder(all->g)->region;
+    inputs[0] = bd_gradient_switch(here, grad, l ? bd_gradient_condition(l, b->pred) : b->pred, "cond_grad",
+                                   b->taken);
     inputs[1] = braid_output(inputs[0].op, !b->taken);
     return true;
+}
+
+void bd_gradient_within_branch(bd_gradient_loops *all, braid_out condition)
+{
+    bd_branch b = {.pred = condition, .taken = 1};
+    bd_branch_find_key(all, &b);
+    bd_imap_put(&all->ended, key_of(&b), all);
 }
 
 bool bd_gradient_enters_branch(bd_gradient_loops *all, const braid_op *n, int output)

@@ -67,6 +67,9 @@ bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const bra
 // from its nodes.
 bool bd_gradient_of_cond_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,
                             braid_out *input_grads);
+// Gradients are built within a branch of the conditional of this condition: what comes into the branch is
+// known to be of it without its Merge.
+void bd_gradient_within_branch(bd_gradient_loops *all, braid_out condition);
 // Whether output `output` of a node is a value within a branch of a conditional whose Merge had its turn.
 bool bd_gradient_enters_branch(bd_gradient_loops *all, const braid_op *n, int output);
 // The gradient of an input of a node in branches of a loop that the input is not in: zeros where they are not

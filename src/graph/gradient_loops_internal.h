@@ -17,7 +17,7 @@ typedef struct bd_branch {
     braid_out pred;
     int taken;
     int depth;
-    // The same condition for all branches that are taken when this one is: see find_key.
+    // The same condition for all branches that are taken when this one is: see bd_branch_find_key.
     braid_out key;
     int key_taken;
     const struct bd_branch *outer;
@@ -77,6 +77,8 @@ const bd_branch *bd_branch_of(bd_gradient_loops *all, const braid_op *n);
 const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
 // The branch of a conditional's Merge that ends with its input `input`; NULL: it is not known.
 const bd_branch *bd_branch_ending(bd_gradient_loops *all, const braid_op *merge, int input);
+// Sets the key of a branch that has the rest.
+void bd_branch_find_key(bd_gradient_loops *all, bd_branch *b);
 // Whether both are taken at the same time, as far as their keys tell.
 bool bd_branch_is_same(const bd_branch *a, const bd_branch *b);
 

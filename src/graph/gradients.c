@@ -30,6 +30,7 @@ typedef struct walk {
     bd_op_list queue;         // nodes that are ready, in order; the Switch of a loop is listed twice
     bd_gradient_loops *loops; // paths.loops
     bd_gradient_loops *conds; // knows the conditionals of a walk without loops; NULL: none is on a path
+    bd_region program;        // where the program takes new nodes
 } walk;
 
 static bool has_failed(const walk *w)
@@ -61,7 +62,10 @@ static void find_conditionals(walk *w)
     bool any = false;
     for (size_t i = 0; i < w->paths.nodes.len && !any; i++)
         any = bd_node_role(w->paths.nodes.items[i]) == BD_ROLE_MERGE;
+    any = any || w->options->condition_count > 0;
     if (any && !w->loops && !has_failed(w)) w->conds = bd_gradient_conditionals_new(w->g, &w->paths.returns);
+    for (int i = 0; w->conds && i < w->options->condition_count; i++)
+        bd_gradient_within_branch(w->conds, w->options->conditions[i]);
 }
 
 static void count_pending(walk *w)
@@ -174,9 +178,12 @@ static bool ask_program(walk *w, braid_op *op, bd_gradient_turn *t)
     braid_gradient *ins = bd_calloc((size_t)op->input_count + 1, sizeof *ins);
     for (int i = 0; i < op->output_count; i++)
         outs[i] = bd_gradient_turn_given(t, i);
+    bd_region *here = bd_region_swap(w->g, NULL);
+    if (here != &w->program) bd_region_swap(w->g, here); // the program takes what it makes by itself
     const int turn = bd_graph_suspend(w->g);
     const bool is_own = w->options->gradient(w->options->arg, op, outs, ins);
     bd_graph_resume(w->g, turn);
+    bd_region_swap(w->g, here);
     for (int i = 0; is_own && i < op->input_count; i++) {
         if (bd_gradient_is_of(w->g, &ins[i]))
             bd_gradient_turn_set_result(t, i, &ins[i]);
@@ -423,6 +430,50 @@ static void visit(walk *w, braid_op *op)
     bd_gradient_turn_fini(&t);
 }
 
+// ---- Nodes that the program takes ----
+
+static void let_take(bd_region *r, braid_op *n)
+{
+    const walk *w = r->arg;
+    bd_builder *b = bd_graph_builder(w->g);
+    const bd_colocate_scopes colocations = b->colocations;
+    b->colocations = (bd_colocate_scopes){0};
+    bd_region_swap(w->g, NULL);
+    braid_push_control(w->g, NULL, 0);
+    const int turn = bd_graph_suspend(w->g);
+    w->options->take(w->options->arg, n);
+    bd_graph_resume(w->g, turn);
+    braid_pop_control(w->g);
+    bd_region_swap(w->g, r);
+    bd_array_free(&b->colocations);
+    b->colocations = colocations;
+}
+
+static bool is_where_it_is(bd_region *r, braid_out from, braid_out *here)
+{
+    (void)r;
+    *here = from;
+    return true;
+}
+
+static bool has_loop(const bd_gradient_paths *p)
+{
+    for (size_t i = 0; i < p->nodes.len; i++)
+        if (bd_node_role(p->nodes.items[i]) == BD_ROLE_EXIT) return true;
+    return false;
+}
+
+// The region in which the program takes new nodes becomes current, where it does; of loops the nodes are not
+// known one by one.
+static void enter_program(walk *w)
+{
+    bd_region_init_branch(&w->program, w->g, NULL, (braid_out){0}, 0);
+    w->program.take = let_take;
+    w->program.bring = is_where_it_is;
+    w->program.arg = w;
+    if (w->options->take && !has_loop(&w->paths)) bd_region_swap(w->g, &w->program);
+}
+
 // ---- The walk ----
 
 static void walk_init(walk *w)
@@ -451,12 +502,14 @@ static void walk_fini(walk *w)
     bd_array_free(&w->queue);
     bd_gradient_loops_free(w->conds);
     bd_gradient_paths_fini(&w->paths);
+    bd_region_fini(&w->program);
 }
 
 static void start(walk *w, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)
 {
     bd_gradient_paths_find(&w->paths, w->g, w->options, ys, num_ys, xs, num_xs);
     walk_init(w);
+    enter_program(w);
     for (int i = 0; i < num_ys && !has_failed(w); i++)
         receive(w, ys[i], start_gradient(w, ys[i], i));
     bd_gradient_paths_add_loops(&w->paths);
@@ -526,6 +579,8 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
         !all_there(g, options->stops, options->stop_count, "stop"))
         return;
     walk w = {.g = g, .options = options};
+    bd_region *before = bd_region_swap(g, NULL);
+    bd_region_swap(g, before);
     const char *scope = braid_push_name_scope(g, w.options->name ? w.options->name : "gradients");
     start(&w, ys, num_ys, xs, num_xs);
     w.scope = scope && scope[0] ? bd_arena_strndup(&g->arena, scope, strlen(scope) - 1) : NULL;
@@ -541,6 +596,7 @@ static void build(braid_graph *g, const braid_out *ys, int num_ys, const braid_o
         if (!wants_rows) grads[i] = (braid_gradient){.values = braid_gradient_to_dense(g, &grads[i])};
     }
     braid_pop_name_scope(g);
+    bd_region_swap(g, before);
     walk_fini(&w);
 }
 

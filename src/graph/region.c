@@ -178,6 +178,13 @@ braid_out bd_region_bring(bd_region *r, braid_out from)
 void bd_region_take(bd_region *r, braid_op *n, const bd_op_list *controls)
 {
     if (r->moves && r->moves(r, n)) return;
+    if (r->take) {
+        for (size_t i = 0; i < controls->len; i++)
+            bd_node_add_control(n, controls->items[i]);
+        bd_region_add(r, n, false);
+        r->take(r, n);
+        return;
+    }
     braid_graph *g = r->graph;
     bool goes = false;
     braid_push_name_scope(g, bd_arena_asprintf(&g->arena, "%s/", n->name));

@@ -28,6 +28,8 @@ struct bd_region {
     bool (*bring)(bd_region *r, braid_out from, braid_out *here);
     // Whether a new node has found another place than the region. NULL: none does.
     bool (*moves)(bd_region *r, braid_op *n);
+    // Takes a new node, which has its control inputs, in place of the region. NULL: the region does.
+    void (*take)(bd_region *r, braid_op *n);
     void *arg;
 };
 

@@ -69,6 +69,20 @@ def unconnected():
     tf.gradients(product, [x, y], unconnected_gradients="zero")
 
 
+def within_a_branch():
+    """A train op in a branch of a conditional, and a gradient through what comes into the branch."""
+    x, p = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.bool, [])
+    w = tf.get_variable("w", [2, 1])
+    loss, optimizer = tf.reduce_mean(tf.matmul(x, w)), tf.train.GradientDescentOptimizer(0.1)
+    tf.cond(p, lambda: tf.group(optimizer.minimize(loss)), tf.no_op)
+    tf.cond(p, lambda: tf.gradients(x * x * 2.0, x)[0], lambda: x)
+
+
+def hessians():
+    x = tf.placeholder(tf.float32, [3])
+    tf.hessians(tf.reduce_sum(x * x * x), x)
+
+
 # For each of them: how many nodes the graph has then, the seed that the next random op gets, and the nodes of
 # the gradients, without "gradients/".
 NODES = {
@@ -447,6 +461,8 @@ SUMS = {
     nested_loops: (215, 218, 558944935),
     unconnected: (40, 43, 3595873916),
     recurrent: (255, 258, 3004014551),
+    within_a_branch: (92, 95, 3543324892),
+    hessians: (80, 83, 2581291600),
 }
 
 

@@ -1653,8 +1653,11 @@ class Graph:
                 nodes.append(Operation._of(native, self))
                 self._mark_name(native.name)
 
-    def _adopt(self, first):
-        """Gives the nodes from number `first` on what the scopes give to new ones, and returns them."""
+    def _adopt(self, first, taken=()):
+        """Gives the nodes from number `first` on what the scopes give to new ones, and returns them.
+
+        `taken`: those that the context has already.
+        """
         self._sync()
         ctx = self._control_flow_context
         frames = _frames()
@@ -1670,7 +1673,9 @@ class Graph:
         if ctx is not None:
             from braid.tensorflow.python.ops import control_flow_ops
 
-            control_flow_ops.adopt(ctx, [op for op in new if op._control_flow_context is None])
+            control_flow_ops.adopt(
+                ctx, [op for op in new if op._control_flow_context is None and op not in taken]
+            )
         return new
 
     def _add_scope_controls(self, op, inside):

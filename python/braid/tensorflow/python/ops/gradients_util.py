@@ -43,11 +43,11 @@ def engine_gradient(op, *grads):
     return [_from_native(graph, g) for g in found]
 
 
-def _take(graph, first):
+def _take(graph, first, taken=()):
     """Gives the nodes that the engine has made from number `first` on what the scopes give to new ones."""
     graph._sync()
     made = [op for op in graph._nodes[first:] if op._frames is None]  # the others are the program's
-    graph._adopt(first)
+    graph._adopt(first, taken)
     graph._place(made)
 
 
@@ -64,6 +64,7 @@ class _Caller:
 
     def __init__(self, graph, xs):
         self.graph, self.xs = graph, xs
+        self.taken = set()
 
     def __call__(self, native, grads):
         graph = self.graph
@@ -92,6 +93,28 @@ class _Caller:
                 f"Num gradients {len(made)} generated for op {op.node_def} do not match num inputs {len(op.inputs)}"
             )
         return [_to_native(g) for g in made]
+
+    def take(self, native):
+        """Takes a node of the walk into the context that the program builds."""
+        graph = self.graph
+        graph._sync()
+        op, context = graph._nodes[native.index], graph._get_control_flow_context()
+        if graph._scopes.controls:
+            graph._add_scope_controls(op, set())
+        with graph.name_scope(f"{op.name}/"):
+            op._set_control_flow_context(context)
+            first = len(graph._native)
+            context.AddOp(op)
+            self.taken.update(graph._nodes[first:])  # what brings its inputs in
+
+    def conditions(self):
+        """The conditions of the branches that the program is in."""
+        context, found = self.graph._get_control_flow_context(), []
+        while context is not None:
+            if context.IsCondContext():
+                found.append(context.pred._pair)
+            context = context.outer_context
+        return found
 
     def _enters_this_loop(self, op):
         """Whether a value comes into the loop that the program is building: gradients are built within it too."""
@@ -225,6 +248,8 @@ def _GradientsHelper(
         first = len(graph._native)
         caller = _Caller(graph, sources) if _needs_caller(graph) else None
         chosen = {} if method == AggregationMethod.DEFAULT else {"aggregation": method}
+        if graph._get_control_flow_context() is not None:
+            chosen.update(take=caller.take, conditions=caller.conditions())
         differentiable = [x for x in sources if _has_gradient(x.dtype)]
         try:
             found = graph._native.gradients(
@@ -240,7 +265,7 @@ def _GradientsHelper(
             )
         except _native.Error as error:
             raise _explained(error) from None
-        _take(graph, first)
+        _take(graph, first, () if caller is None else caller.taken)
         made = iter([_from_native(graph, g) for g in found])
         results = [
             next(made) if _has_gradient(x.dtype) else _gradient_of_itself(x, ys, grad_ys) for x in sources
