@@ -1,5 +1,7 @@
-"""tf.contrib.training's batches of segments with states: values and keys are those of TensorFlow 1.15."""
+"""Batches of segments with states, and files that workers share: values and keys are TensorFlow 1.15's."""
 
+import os
+import tempfile
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
@@ -148,6 +150,48 @@ class BatchSequencesWithStatesTest(unittest.TestCase):
                 session.run(saver.prefetch_op)
         with self.assertRaisesRegex(ValueError, "capacity 1 needs to be >= batch_size 2"):
             tf.contrib.training.SequenceQueueingStateSaver(2, 2, 3, "k", {}, {}, {}, capacity=1)
+
+
+class SharedFilesTest(unittest.TestCase):
+    def test_each_file_is_read_by_one_worker(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for i in range(4):
+                with tf.python_io.TFRecordWriter(f"{directory}/{i}") as writer:
+                    for j in range(2):
+                        example = tf.train.Example()
+                        example.features.feature["x"].int64_list.value.append(10 * i + j)
+                        writer.write(example.SerializeToString())
+            server = tf.train.Server.create_local_server()
+            got, sessions = [], []
+            for worker in range(2):
+                with tf.Graph().as_default() as graph:
+                    keys, features = tf.contrib.learn.read_keyed_batch_features_shared_queue(
+                        directory + "/*",
+                        2,
+                        {"x": tf.FixedLenFeature([1], tf.int64)},
+                        tf.TFRecordReader,
+                        randomize_input=False,
+                        num_epochs=1,
+                        num_queue_runners=1,
+                        name=f"worker{worker}",
+                    )
+                    init = [tf.global_variables_initializer(), tf.local_variables_initializer()]
+                sessions.append((tf.Session(server.target, graph=graph), keys, features["x"], init))
+            sessions[0][0].run(sessions[0][3])  # the variables are those of both
+            coordinator = tf.train.Coordinator()
+            for session, keys, x, _ in sessions:
+                with session.graph.as_default():
+                    tf.train.start_queue_runners(session, coordinator)
+            for session, keys, x, _ in sessions:
+                with self.assertRaises(tf.errors.OutOfRangeError):
+                    while True:
+                        names, values = session.run([keys, x])
+                        self.assertEqual(2, len({os.path.basename(n) for n in names}))
+                        got.extend(values.ravel().tolist())
+            coordinator.request_stop()
+            for session, *_ in sessions:
+                session.close()
+        self.assertEqual([0, 1, 10, 11, 20, 21, 30, 31], sorted(got))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-// Variables within a step, and counters that end at a limit: TemporaryVariable, DestroyTemporaryVariable,
-// CountUpTo, ResourceCountUpTo.
+// Variables within a step, and counters, which end at a limit or go round a list: TemporaryVariable,
+// DestroyTemporaryVariable, CountUpTo, ResourceCountUpTo, ObtainNext.
 #include "base/alloc.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
+#include "ops/common/string_out.h"
 #include "ops/state/variable.h"
 
 #include <string.h>
@@ -100,20 +101,24 @@ BD_OP(DestroyTemporaryVariable) = {
 
 // ---- CountUpTo ----
 
-static void count_locked(bd_op_ctx *c, bd_variable *v)
+// Whether the variable of input `i` is a number that counts. It is locked.
+static bool is_counter(bd_op_ctx *c, const bd_variable *v, int i)
 {
-    int64_t limit = bd_node_attr_int(c->node, "limit");
     if (!bd_tensor_is_set(&v->tensor)) {
         bd_op_fail(c, BRAID_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
-                   c->node->inputs[0].op->name);
-        return;
-    }
-    if (v->tensor.shape.rank != 0) {
+                   c->node->inputs[i].op->name);
+    } else if (v->tensor.shape.rank != 0) {
         char text[BD_SHAPE_STR_MAX];
         bd_op_fail(c, BRAID_INVALID_ARGUMENT, "input is not a scalar: %s",
                    bd_shape_str(&v->tensor.shape, text));
-        return;
     }
+    return !bd_op_failed(c);
+}
+
+static void count_locked(bd_op_ctx *c, bd_variable *v)
+{
+    int64_t limit = bd_node_attr_int(c->node, "limit");
+    if (!is_counter(c, v, 0)) return;
     int64_t count = bd_tensor_index(&v->tensor, 0);
     if (count >= limit) {
         bd_op_fail(c, BRAID_OUT_OF_RANGE, "Reached limit of %lld", (long long)limit);
@@ -186,4 +191,54 @@ BD_OP(ResourceCountUpTo) = {
     .shape = resource_count_shape,
     .kernels = BD_KERNELS({.run = resource_count_run}),
     .doc = "CountUpTo of a resource variable.",
+};
+
+// ---- ObtainNext ----
+
+static void obtain_locked(bd_op_ctx *c, bd_variable *v)
+{
+    BD_STATUS(st);
+    const braid_tensor *list = bd_input(c, 0);
+    const int64_t size = bd_tensor_count(list);
+    if (!is_counter(c, v, 1)) return;
+    const int64_t count = *bd_tensor_i64(&v->tensor);
+    if (size == 0 || count < -1 || count == INT64_MAX) {
+        bd_op_fail(c, BRAID_INVALID_ARGUMENT, "a list of %lld elements has none after that of index %lld",
+                   (long long)size, (long long)count);
+        return;
+    }
+    if (bd_variable_make_writable_locked(v, st)) {
+        bd_op_fail_status(c, st);
+        return;
+    }
+    const int64_t next = (count + 1) % size;
+    const bd_string *s = &bd_tensor_str(list)[next];
+    braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
+    if (y && bd_string_put(c, y, 0, s->data ? s->data : "", s->len)) *bd_tensor_i64(&v->tensor) = next;
+}
+
+static void obtain_run(bd_op_ctx *c)
+{
+    bd_variable *v = bd_input_ref(c, 1);
+    bd_mutex_lock(&v->mu);
+    obtain_locked(c, v);
+    bd_mutex_unlock(&v->mu);
+    bd_variable_tell_watch(v);
+}
+
+static braid_code obtain_shape(bd_shape_ctx *c, braid_status *st)
+{
+    c->outputs[0] = BD_SCALAR;
+    braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
+    return code ? code : bd_shape_ctx_rank(c, 1, 0, st);
+}
+
+BD_OP(ObtainNext) = {
+    .signature = "(list: string, counter: Ref(int64)) -> (out_element: string)",
+    .flags = BD_OP_NOT_DIFFERENTIABLE,
+    .shape = obtain_shape,
+    .kernels = BD_KERNELS({.run = obtain_run}),
+    .doc =
+        "The element of a list after that of the counter, which then has its index; the last is followed by the first "
+        "(tf.contrib.input_pipeline).",
 };

@@ -88,12 +88,33 @@ static void count_follows_its_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void the_next_element_follows_its_definition(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"ObtainNext", NULL, "string[3] a b c; ref int64[] -1", "string[] a", "int64[] 0"},
+        {"ObtainNext", NULL, "string[3] a b c; ref int64[] 1", "string[] c", "int64[] 2"},
+        {"ObtainNext", NULL, "string[3] a b c; ref int64[] 2", "string[] a", "int64[] 0"},
+        {"ObtainNext", NULL, "string[1] ''; ref int64[] 0", "string[] ''", "int64[] 0"},
+        {"ObtainNext", NULL, "string[0]; ref int64[] 0", "InvalidArgument: a list of 0 elements",
+         "int64[] 0"},
+        {"ObtainNext", NULL, "string[2] a b; ref int64[] -2", "InvalidArgument: after that of index -2",
+         "int64[] -2"},
+        {"ObtainNext", NULL, "string[2] a b; ref int64[]", "FailedPrecondition: uninitialized value"},
+        {"ObtainNext", NULL, "string[2] a b; ref int64[1] 0", "InvalidArgument: "},
+        {"ObtainNext", NULL, "string[2] a b; ref int64[0] empty", "InvalidArgument: "},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 static void shapes_are_inferred(void **state)
 {
     (void)state;
     static const op_shape_case cases[] = {
         {"TemporaryVariable", "dtype=float; shape=[2,3]", "", "[2,3]"},
         {"CountUpTo", "limit=2", "ref int32[]", "[]"},
+        {"ObtainNext", NULL, "string[?]; ref int64[]", "[]"},
+        {"ObtainNext", NULL, "string[]; ref int64[]", "InvalidArgument: Shape must be rank 1 but is rank 0"},
         {"ResourceCountUpTo", "limit=3; T=int32", "var int32[]", "[]"},
     };
     OP_TEST_SHAPES(cases);
@@ -108,6 +129,7 @@ int main(void)
         cmocka_unit_test(a_name_is_of_one_temporary_variable),
         cmocka_unit_test(refused_follows_its_definition),
         cmocka_unit_test(count_follows_its_definition),
+        cmocka_unit_test(the_next_element_follows_its_definition),
         cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);

@@ -49,7 +49,9 @@ _MODULES.update(
         "read_batch_features",
         "read_batch_record_features",
         "read_keyed_batch_examples",
+        "read_keyed_batch_examples_shared_queue",
         "read_keyed_batch_features",
+        "read_keyed_batch_features_shared_queue",
     )
 )
 _SUBMODULES = {"io": "learn_io"}

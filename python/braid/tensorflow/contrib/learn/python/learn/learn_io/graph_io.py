@@ -1,11 +1,13 @@
 """Batches of Examples in files, through queues that threads fill (tf.train.start_queue_runners)."""
 
+from braid.tensorflow.contrib.input_pipeline.python.ops import input_pipeline_ops
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import errors
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
 from braid.tensorflow.python.layers import utils
+from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import data_flow_ops
 from braid.tensorflow.python.ops import io_ops
 from braid.tensorflow.python.ops import math_ops
@@ -67,7 +69,71 @@ def read_keyed_batch_examples(
     ever if None; then the last batch is full. num_threads: readers. read_batch_size: records that a reader
     takes at once. parse_fn: what the records become before they are in a queue; a dict or a tensor.
     """
-    file_names = _file_names(file_pattern, randomize_input)
+    return _read_keyed_batch_examples_helper(
+        file_pattern,
+        batch_size,
+        reader,
+        randomize_input=randomize_input,
+        num_epochs=num_epochs,
+        queue_capacity=queue_capacity,
+        num_threads=num_threads,
+        read_batch_size=read_batch_size,
+        parse_fn=parse_fn,
+        name=name,
+        seed=seed,
+    )
+
+
+def read_keyed_batch_examples_shared_queue(
+    file_pattern,
+    batch_size,
+    reader,
+    randomize_input=True,
+    num_epochs=None,
+    queue_capacity=10000,
+    num_threads=1,
+    read_batch_size=1,
+    parse_fn=None,
+    name=None,
+    seed=None,
+):
+    """read_keyed_batch_examples of workers that share the files: each file is read by one of them.
+
+    The names of the files and the count of those taken are variables, so that they are on a parameter server.
+    """
+    return _read_keyed_batch_examples_helper(
+        file_pattern,
+        batch_size,
+        reader,
+        randomize_input=randomize_input,
+        num_epochs=num_epochs,
+        queue_capacity=queue_capacity,
+        num_threads=num_threads,
+        read_batch_size=read_batch_size,
+        parse_fn=parse_fn,
+        setup_shared_queue=True,
+        name=name,
+        seed=seed,
+    )
+
+
+def _read_keyed_batch_examples_helper(
+    file_pattern,
+    batch_size,
+    reader,
+    randomize_input=True,
+    num_epochs=None,
+    queue_capacity=10000,
+    num_threads=1,
+    read_batch_size=1,
+    filter_fn=None,
+    parse_fn=None,
+    setup_shared_queue=False,
+    name=None,
+    seed=None,
+):
+    """filter_fn: which of (keys, records) are taken, a vector of booleans."""
+    file_names = _get_file_names(file_pattern, randomize_input)
     if not queue_capacity or queue_capacity <= 0:
         raise ValueError(f"Invalid queue_capacity {queue_capacity}.")
     known_size = not isinstance(batch_size, ops.Tensor)
@@ -81,15 +147,26 @@ def read_keyed_batch_examples(
         raise ValueError(f"Invalid num_epochs {num_epochs}.")
     with ops.name_scope(name, "read_batch_examples", [file_pattern]) as scope:
         with ops.name_scope("file_name_queue") as file_name_queue_scope:
-            file_name_queue = input_ops.string_input_producer(
-                constant_op.constant(file_names, name="input"),
-                shuffle=randomize_input,
-                num_epochs=num_epochs,
-                name=file_name_queue_scope,
-                seed=seed,
-            )
+            if setup_shared_queue:
+                file_name_queue = data_flow_ops.FIFOQueue(capacity=1, dtypes=[dtypes.string], shapes=[[]])
+                next_name = input_pipeline_ops.seek_next(
+                    file_names, shuffle=randomize_input, num_epochs=num_epochs, seed=seed
+                )
+                enqueue = file_name_queue.enqueue(next_name)
+                queue_runner.add_queue_runner(queue_runner.QueueRunner(file_name_queue, [enqueue]))
+            else:
+                file_name_queue = input_ops.string_input_producer(
+                    constant_op.constant(file_names, name="input"),
+                    shuffle=randomize_input,
+                    num_epochs=num_epochs,
+                    name=file_name_queue_scope,
+                    seed=seed,
+                )
         with ops.name_scope("read"):
-            parts = [_read(file_name_queue, reader, read_batch_size, parse_fn) for _ in range(num_threads)]
+            parts = [
+                _read(file_name_queue, reader, read_batch_size, filter_fn, parse_fn)
+                for _ in range(num_threads)
+            ]
         options = dict(
             capacity=queue_capacity,
             enqueue_many=read_batch_size > 1,
@@ -108,7 +185,7 @@ def read_keyed_batch_examples(
         return (batch.pop(KEY_FEATURE_NAME), batch) if isinstance(batch, dict) else batch
 
 
-def _file_names(file_pattern, randomize_input):
+def _get_file_names(file_pattern, randomize_input):
     if isinstance(file_pattern, list):
         if not file_pattern:
             raise ValueError("No files given to dequeue_examples.")
@@ -120,13 +197,16 @@ def _file_names(file_pattern, randomize_input):
     return found if randomize_input else sorted(found)
 
 
-def _read(file_name_queue, reader, read_batch_size, parse_fn):
+def _read(file_name_queue, reader, read_batch_size, filter_fn, parse_fn):
     """What one reader gives: (key, record), or a dict with both."""
     key, record = utils.smart_cond(
         read_batch_size > 1,
         lambda: reader().read_up_to(file_name_queue, read_batch_size),
         lambda: reader().read(file_name_queue),
     )
+    if filter_fn:
+        taken = filter_fn(key, record)
+        key, record = array_ops.boolean_mask(key, taken), array_ops.boolean_mask(record, taken)
     parsed = parse_fn(record) if parse_fn else record
     return {**parsed, KEY_FEATURE_NAME: key} if isinstance(parsed, dict) else (key, parsed)
 
@@ -169,6 +249,43 @@ def read_keyed_batch_features(
             keys=keys,
             feature_queue_capacity=feature_queue_capacity,
             num_enqueue_threads=num_enqueue_threads,
+            name=scope,
+        )
+
+
+def read_keyed_batch_features_shared_queue(
+    file_pattern,
+    batch_size,
+    features,
+    reader,
+    randomize_input=True,
+    num_epochs=None,
+    queue_capacity=10000,
+    reader_num_threads=1,
+    feature_queue_capacity=100,
+    num_queue_runners=2,
+    parse_fn=None,
+    name=None,
+):
+    """read_keyed_batch_features of workers that share the files; num_queue_runners: threads that parse."""
+    with ops.name_scope(name, "read_batch_features", [file_pattern]) as scope:
+        keys, examples = read_keyed_batch_examples_shared_queue(
+            file_pattern,
+            batch_size,
+            reader,
+            randomize_input=randomize_input,
+            num_epochs=num_epochs,
+            queue_capacity=queue_capacity,
+            num_threads=reader_num_threads,
+            read_batch_size=batch_size,
+            parse_fn=parse_fn,
+            name=scope,
+        )
+        return queue_parsed_features(
+            parsing_ops.parse_example(examples, features),
+            keys=keys,
+            feature_queue_capacity=feature_queue_capacity,
+            num_enqueue_threads=num_queue_runners,
             name=scope,
         )
 
