@@ -170,6 +170,16 @@ static braid_code read_this_task(braid_cluster *c, const json_t *task, braid_sta
     return code;
 }
 
+// A process that is one of several tasks of its job.
+static braid_code check_index(const braid_cluster *c, const json_t *task, braid_status *st)
+{
+    const int count = c->this_job ? braid_cluster_num_tasks(c, c->this_job) : 0;
+    if (count < 2 || json_object_get(task, "index")) return BRAID_OK;
+    return bd_fail(st, BRAID_INVALID_ARGUMENT,
+                   "task: index is missing, and job %s has %d tasks. It says which of them this process is",
+                   c->this_job, count);
+}
+
 static braid_code check_this_task(const braid_cluster *c, braid_status *st)
 {
     if (!c->this_job || c->jobs.len == 0) return BRAID_OK;
@@ -213,6 +223,7 @@ static braid_code read_tf_config(braid_cluster *c, json_t *root, braid_status *s
         bd_warn("TF_CONFIG: an evaluator is not part of the cluster that it evaluates. The job evaluator of "
                 "\"cluster\" is left out; remove it there");
     code = add_jobs(c, jobs, st);
+    if (!code) code = check_index(c, json_object_get(root, "task"), st);
     return code ? code : check_this_task(c, st);
 }
 

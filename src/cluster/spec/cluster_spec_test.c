@@ -195,6 +195,8 @@ static void tf_config_says_cluster_and_task(void **state)
         {"{\"task\": {\"type\": \"worker\", \"index\": -1}}", "!task: index is no task index"},
         {"{\"task\": {\"type\": \"worker\", \"index\": \"x\"}}", "!task: index is no task index"},
         {"{\"task\": {\"type\": \"worker\", \"index\": 1.5}}", "!task: index is no task index"},
+        {"{\"cluster\": {\"worker\": [\"a:1\", \"b:1\"]}, \"task\": {\"type\": \"worker\"}}",
+         "!TF_CONFIG: task: index is missing, and job worker has 2 tasks. It says which of them this process is"},
         {"{\"cluster\": {\"worker\": [\"a:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 1}}",
          "!this is /job:worker/task:1, which the cluster does not have"},
         {"{\"cluster\": {\"chief\": [\"a:1\"], \"master\": [\"b:1\"]}}", "!a chief or a master, not both"},
