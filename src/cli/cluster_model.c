@@ -467,6 +467,17 @@ bd_cluster_costs bd_cluster_costs_defaults(void)
                               .bandwidth = 1e9};
 }
 
+char *bd_cluster_costs_text(const bd_cluster_costs *c)
+{
+    char *moving = c->bandwidth > 0
+                       ? bd_asprintf("a task's network moves %.4g MB/s", c->bandwidth / 1e6)
+                       : bd_strdup("no step waits for the network, which is taken for unlimited");
+    char *text = bd_asprintf("A gradient takes %.3g ms, the model has %.4g MB, %s", c->compute * 1e3,
+                             c->model_bytes / 1e6, moving);
+    bd_free(moving);
+    return text;
+}
+
 bool bd_cluster_plan_of(const char *algorithm, int workers, bd_cluster_plan *plan)
 {
     const braid_algorithm_info *info;

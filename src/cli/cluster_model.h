@@ -71,6 +71,8 @@ typedef struct bd_cluster_forecast {
 
 // Costs of requests and of the network of a data centre; no model and no time to compute.
 bd_cluster_costs bd_cluster_costs_defaults(void);
+// The costs of a gradient, of the model and of the network, in a line without its end (bd_free).
+char *bd_cluster_costs_text(const bd_cluster_costs *costs);
 
 // How the workers of a training algorithm (braid/algorithms.h) take part, with its default options, for one
 // parameter server; a sixteenth of them are backup workers. Returns false for an unknown name.

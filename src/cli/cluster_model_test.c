@@ -2,9 +2,11 @@
 // of the literature.
 #include "base/testing/test.h"
 
+#include "base/alloc.h"
 #include "cli/cluster_model.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 // Workers that compute for 10 ms, on parameter servers that cost little.
 static const bd_cluster_costs cheap = {.compute = 10e-3,
@@ -159,6 +161,20 @@ static void bounded_staleness_pulls_only_when_the_model_is_too_old(void **state)
     assert_true(simulate(&costs, bounded).steps > 1.2 * each);
 }
 
+static void costs_are_told_in_a_line(void **state)
+{
+    (void)state;
+    bd_cluster_costs costs = {.compute = 1.5e-3, .model_bytes = 318040, .bandwidth = 1.25e9};
+    char *text = bd_cluster_costs_text(&costs);
+    assert_string_equal(text,
+                        "A gradient takes 1.5 ms, the model has 0.318 MB, a task's network moves 1250 MB/s");
+    bd_free(text);
+    costs.bandwidth = 0; // a trial whose steps waited for no byte
+    text = bd_cluster_costs_text(&costs);
+    assert_non_null(strstr(text, "no step waits for the network, which is taken for unlimited"));
+    bd_free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_worker_is_bounded_by_its_own_network),
         cmocka_unit_test(a_dropped_gradient_slows_those_that_come_with_it),
         cmocka_unit_test(bounded_staleness_pulls_only_when_the_model_is_too_old),
+        cmocka_unit_test(costs_are_told_in_a_line),
     };
     return cmocka_run_group_tests_name("model of a training cluster", tests, NULL, NULL);
 }

@@ -126,9 +126,9 @@ static int simulate(comparison *c)
     if (!error) {
         bd_cluster_costs costs = bd_cluster_costs_defaults();
         bd_trial_costs(&curve, &costs);
-        printf("A gradient takes %.3g ms, the model has %.3g MB, a task's network moves %.3g MB/s;\n"
-               "parameter servers: %lld.\n\n",
-               costs.compute * 1e3, costs.model_bytes / 1e6, costs.bandwidth / 1e6, (long long)c->ps);
+        char *text = bd_cluster_costs_text(&costs);
+        printf("%s;\nparameter servers: %lld.\n\n", text, (long long)c->ps);
+        bd_free(text);
         error = bd_compare_simulated(&costs, names.items, (int)names.len, (int)c->ps, c->output);
     }
     const int code = error ? 1 : 0;

@@ -158,9 +158,9 @@ static const char *limit_of(const bd_cluster_forecast *f)
 
 static void print_costs(const planning *p)
 {
-    const bd_cluster_costs *c = &p->costs;
-    printf("A gradient takes %.3g ms, the model has %.3g MB, a task's network moves %.3g MB/s; %s.\n\n",
-           c->compute * 1e3, c->model_bytes / 1e6, c->bandwidth / 1e6, p->algorithm);
+    char *costs = bd_cluster_costs_text(&p->costs);
+    printf("%s; %s.\n\n", costs, p->algorithm);
+    bd_free(costs);
 }
 
 static void print_plan(const planning *p)
