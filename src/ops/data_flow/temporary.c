@@ -1,6 +1,7 @@
 // Variables within a step, and counters, which end at a limit or go round a list: TemporaryVariable,
 // DestroyTemporaryVariable, CountUpTo, ResourceCountUpTo, ObtainNext.
 #include "base/alloc.h"
+#include "base/hogwild.h"
 #include "graph/grad.h"
 #include "ops/common/element.h"
 #include "ops/common/string_out.h"
@@ -101,6 +102,15 @@ BD_OP(DestroyTemporaryVariable) = {
 
 // ---- CountUpTo ----
 
+// A node that reads the variable may do so at the same time, without its lock.
+BD_HOGWILD static void count_one(braid_tensor *t)
+{
+    if (t->dtype == BRAID_INT64)
+        ++*bd_tensor_i64(t);
+    else
+        ++*bd_tensor_i32(t);
+}
+
 // Whether the variable of input `i` is a number that counts. It is locked.
 static bool is_counter(bd_op_ctx *c, const bd_variable *v, int i)
 {
@@ -131,13 +141,8 @@ static void count_locked(bd_op_ctx *c, bd_variable *v)
     }
     braid_tensor *y = bd_output(c, 0, v->dtype, &BD_SCALAR);
     if (!y) return;
-    if (v->dtype == BRAID_INT64) {
-        *bd_tensor_i64(y) = count;
-        *bd_tensor_i64(&v->tensor) = count + 1;
-    } else {
-        *bd_tensor_i32(y) = (int32_t)count;
-        *bd_tensor_i32(&v->tensor) = (int32_t)(count + 1);
-    }
+    bd_copy_racing(y->data, v->tensor.data, braid_dtype_size(v->dtype));
+    count_one(&v->tensor);
 }
 
 static void count(bd_op_ctx *c, bd_variable *v)

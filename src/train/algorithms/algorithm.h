@@ -48,9 +48,9 @@ struct braid_algorithm {
 
     // The nodes of a step.
     braid_op *train;
-    // Without copies: the global step before the step, times (double scalars, seconds) of begin and end of
-    // the worker's part. With several workers only.
-    braid_out step_before, compute_begin, compute_end;
+    // Without copies: the global step that follows the one that the step has read, and times (double scalars,
+    // seconds) of begin and end of the worker's part.
+    braid_out next_step, compute_begin, compute_end;
     // Fetched with the update of the centre: the global step just before it; op NULL: synchronous.
     braid_out counted;
     // Synchronous: how many gradients of this worker were dropped so far; op NULL: asynchronous.

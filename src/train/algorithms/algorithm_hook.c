@@ -133,7 +133,7 @@ static braid_code before_run(braid_hook *hook, braid_monitored_session *s, braid
     braid_hook_fetch(request, a->compute_begin);
     braid_hook_fetch(request, a->compute_end);
     if (a->sync) return BRAID_OK;
-    braid_hook_fetch(request, a->step_before);
+    braid_hook_fetch(request, a->next_step);
     braid_hook_fetch(request, a->fetched);
     return BRAID_OK;
 }
@@ -154,7 +154,7 @@ static void note_shared_step(const algorithm_hook *h, braid_monitored_session *s
         return;
     }
     const int64_t counted = train_step_of(values[3]);
-    train_report_update(r, counted - train_step_of(values[2]));
+    train_report_update(r, counted + 1 - train_step_of(values[2]));
     s->global_step_value = bd_max(s->global_step_value, counted + 1);
 }
 

@@ -3,6 +3,7 @@
 #include "base/testing/test.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "train/testing/evaluate.h"
 #include "train/testing/hook_fixture.h"
 #include <braid/braid.h>
@@ -26,9 +27,51 @@ typedef struct model {
 } model;
 
 typedef struct making {
-    bool is_resource;
+    bool is_resource, is_slow; // slow: see pairs
     braid_partitioner partitioner;
 } making;
+
+// Steps of slow models come in pairs: each waits in its gradient for another one, until training has ended.
+static struct pairing {
+    bd_mutex mu;
+    bd_cond changed;
+    int calls;
+    bool has_ended;
+} pairs = {.mu = BD_MUTEX_INIT, .changed = BD_COND_INIT};
+
+static braid_code wait_for_another(void *arg, const braid_callback_call *call, braid_status *status)
+{
+    (void)arg, (void)status;
+    bd_mutex_lock(&pairs.mu);
+    const int own = pairs.calls++;
+    bd_cond_broadcast(&pairs.changed);
+    while (pairs.calls <= (own | 1) && !pairs.has_ended)
+        bd_cond_wait(&pairs.changed, &pairs.mu);
+    bd_mutex_unlock(&pairs.mu);
+    call->outputs[0] = braid_tensor_copy(call->inputs[0]);
+    return BRAID_OK;
+}
+
+static void end_pairs(bool has_ended)
+{
+    bd_mutex_lock(&pairs.mu);
+    pairs.has_ended = has_ended;
+    pairs.calls = 0;
+    bd_cond_broadcast(&pairs.changed);
+    bd_mutex_unlock(&pairs.mu);
+}
+
+static braid_out late(braid_graph *g, braid_out target, braid_op *after)
+{
+    braid_push_control(g, &after, 1);
+    braid_op_desc *d = braid_op_begin(g, "PyFunc", NULL);
+    braid_op_input_list(d, &target, 1);
+    braid_op_attr_string(d, "token", "wait_for_another");
+    braid_op_attr_type_list(d, "Tout", (braid_dtype[]){BRAID_FLOAT}, 1);
+    const braid_out same = braid_op_end_out(d);
+    braid_pop_control(g);
+    return same;
+}
 
 static braid_variable make_x(braid_graph *g, const making *how)
 {
@@ -51,7 +94,8 @@ static model make_how(const char *name, const braid_algorithm_options *options, 
     m.x = make_x(m.g, how);
     braid_pop_algorithm(m.g);
     m.target = braid_placeholder(m.g, "target", BRAID_FLOAT, BRAID_SHAPE(SIZE));
-    const braid_out square = braid_square(m.g, braid_sub(m.g, m.x.read, m.target));
+    const braid_out target = how->is_slow ? late(m.g, m.target, m.x.read.op) : m.target;
+    const braid_out square = braid_square(m.g, braid_sub(m.g, m.x.read, target));
     m.loss = braid_mul(m.g, braid_reduce_sum(m.g, square), braid_const_float(m.g, NULL, 0.5f));
     m.train = braid_algorithm_minimize(m.algorithm, m.loss, m.step);
     return m;
@@ -383,12 +427,13 @@ static void work(braid_hogwild_thread *thread, int number, void *arg)
         c->steps[number]++;
     }
     braid_tensor_free(fed);
+    end_pairs(true);
 }
 
-static model open_hogwild(int64_t last_step)
+static model open_hogwild(int64_t last_step, const making *how)
 {
     const braid_algorithm_options o = braid_algorithm_defaults("hogwild");
-    model m = make("hogwild", &o);
+    model m = make_how("hogwild", &o, how);
     m.s = braid_monitored_session_open(
         m.g, &(braid_session_config){
                  .is_chief = true,
@@ -399,7 +444,7 @@ static model open_hogwild(int64_t last_step)
 static void threads_train_the_same_variables_and_stop_together(void **state)
 {
     (void)state;
-    model m = open_hogwild(500);
+    model m = open_hogwild(500, &(making){0});
     crew c = {.m = &m};
     assert_int_equal(braid_hogwild(m.algorithm, m.s, 4, work, &c), BRAID_OK);
     assert_true(braid_should_stop(m.s));
@@ -416,6 +461,27 @@ static void threads_train_the_same_variables_and_stop_together(void **state)
     close_session(&m);
 }
 
+// Both steps of a pair have read before either updates, so that one update at least comes in between.
+static void threads_report_how_stale_their_updates_were(void **state)
+{
+    (void)state;
+    BD_STATUS(st);
+    braid_callback_register("wait_for_another", wait_for_another, NULL, NULL, st);
+    assert_ok(st);
+    for (int i = 0; i < 2; i++) {
+        end_pairs(false);
+        model m = open_hogwild(100, &(making){.is_slow = true, .is_resource = i == 1});
+        crew c = {.m = &m};
+        assert_int_equal(braid_hogwild(m.algorithm, m.s, 2, work, &c), BRAID_OK);
+        const braid_worker_report *r;
+        braid_algorithm_reports(m.algorithm, &r);
+        assert_float_equal(r->mean_staleness, 0.75, 0.3);
+        assert_true(r->max_staleness <= 2);
+        close_session(&m);
+    }
+    braid_callback_unregister("wait_for_another");
+}
+
 static void fail_at_once(braid_hogwild_thread *thread, int number, void *arg)
 {
     const crew *c = arg;
@@ -430,7 +496,7 @@ static void fail_at_once(braid_hogwild_thread *thread, int number, void *arg)
 static void an_error_of_a_thread_ends_the_training_of_all(void **state)
 {
     (void)state;
-    model m = open_hogwild(INT64_MAX);
+    model m = open_hogwild(INT64_MAX, &(making){0});
     crew c = {.m = &m};
     BD_STATUS(st);
     assert_int_equal(braid_hogwild(m.algorithm, m.s, 3, fail_at_once, &c), BRAID_INVALID_ARGUMENT);
@@ -583,6 +649,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(summaries_of_a_worker_are_in_its_event_file, hook_set_up,
                                         hook_tear_down),
         cmocka_unit_test(threads_train_the_same_variables_and_stop_together),
+        cmocka_unit_test(threads_report_how_stale_their_updates_were),
         cmocka_unit_test(an_error_of_a_thread_ends_the_training_of_all),
         cmocka_unit_test(an_unknown_name_is_an_error_that_lists_the_known_ones),
         cmocka_unit_test(options_out_of_range_are_errors),

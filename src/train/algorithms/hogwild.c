@@ -68,7 +68,7 @@ static void collect(const crew *c, const braid_feed *feeds, const braid_fetch *f
         if (f->out.op) bd_array_push(all_feeds, *f);
     for (const braid_fetch *f = fetches; f && (f->out.op || f->value); f++)
         if (f->out.op) bd_array_push(all_fetches, *f);
-    bd_array_push(all_fetches, ((braid_fetch){c->a->step_before, &values[0]}));
+    bd_array_push(all_fetches, ((braid_fetch){c->a->next_step, &values[0]}));
     bd_array_push(all_fetches, ((braid_fetch){c->a->fetched, &values[1]}));
 }
 
@@ -77,7 +77,7 @@ static void note(crew *c, braid_tensor *const *values, const braid_status *st)
     bd_mutex_lock(&c->mu);
     if (!st->code) {
         train_report_step(&c->report, 0);
-        train_report_update(&c->report, train_step_of(values[1]) - train_step_of(values[0]));
+        train_report_update(&c->report, train_step_of(values[1]) + 1 - train_step_of(values[0]));
     } else if (!c->error.code) {
         bd_status_copy(&c->error, st);
     }

@@ -29,18 +29,21 @@ static void add_received(const braid_algorithm *a, const braid_grad_and_var *pai
     if (read.op) bd_array_push(received, braid_identity(a->graph, "received", read).op);
 }
 
-static void build_times(braid_algorithm *a, const braid_grad_and_var *pairs, int count)
+// Returns the node beside the global step after which that may be counted up.
+static braid_op *build_times(braid_algorithm *a, const braid_grad_and_var *pairs, int count)
 {
     braid_graph *g = a->graph;
+    braid_out next;
     train_ops received = {0}, gradients = {0};
     braid_push_colocate(g, a->step.op);
     const braid_dtype dtype = train_base_dtype(braid_out_dtype(train_typed(a->step)));
     const braid_out step = train_read(g, "global_step_read", a->step, dtype);
+    // The read shares the variable's memory, which is counted up; the sum does not.
+    next = braid_add(g, step, braid_const_number(g, "one", dtype, 1));
     braid_pop_colocate(g);
     train_begin_here(a);
-    // What is read here shares the variable's memory there until it is sent.
-    a->step_before = braid_identity(g, "step_before", step);
-    bd_array_push(&received, a->step_before.op);
+    a->next_step = braid_identity(g, "next_step", next);
+    bd_array_push(&received, a->next_step.op);
     for (int i = 0; i < count; i++) {
         if (!pairs[i].grad.op || !pairs[i].var.op) continue;
         add_received(a, &pairs[i], &received);
@@ -53,6 +56,7 @@ static void build_times(braid_algorithm *a, const braid_grad_and_var *pairs, int
     }
     bd_array_free(&received);
     bd_array_free(&gradients);
+    return next.op;
 }
 
 // ---- The steps ----
@@ -68,11 +72,13 @@ static braid_grad_and_var *compressed(const braid_algorithm *a, const braid_grad
 void train_build_asynchronous(braid_algorithm *a, braid_optimizer *optimizer, const braid_grad_and_var *pairs,
                               int count)
 {
-    build_times(a, pairs, count);
+    braid_op *read = build_times(a, pairs, count);
     braid_grad_and_var *sent = compressed(a, pairs, count);
     braid_op *updated = braid_apply_gradients(optimizer, sent, count, BRAID_NONE);
     bd_free(sent);
+    braid_push_control(a->graph, &read, read ? 1 : 0);
     if (updated) a->train = train_count_update(a, updated);
+    braid_pop_control(a->graph);
     a->fetched = a->counted;
 }
 
