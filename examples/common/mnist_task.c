@@ -175,6 +175,46 @@ static void train_steps(braid_monitored_session *s, const mnist_model *m, mnist 
     braid_tensor_free(keep_prob);
 }
 
+// ---- Threads that train at the same time ----
+
+typedef struct crew {
+    const mnist_model *m;
+    mnist **data; // of each thread: the images in an order of its own
+} crew;
+
+static void train_thread(braid_hogwild_thread *thread, int number, void *arg)
+{
+    const crew *c = arg;
+    while (c->m->enqueue && !braid_hogwild_should_stop(thread)) // the queue has the batches
+        braid_hogwild_run(thread, NULL, NULL, c->m->train);
+    while (!braid_hogwild_should_stop(thread)) {
+        mnist_batch b = mnist_next_batch(c->data[number], (int)FLAGS.batch_size);
+        braid_hogwild_run(thread, BRAID_FEED({c->m->images, b.images}, {c->m->labels, b.labels}), NULL,
+                          c->m->train);
+    }
+}
+
+static void train_by_threads(braid_monitored_session *s, const mnist_model *m)
+{
+    braid_status *status = braid_status_new();
+    crew c = {.m = m, .data = calloc((size_t)m->threads, sizeof(mnist *))};
+    if (!c.data) abort();
+    int opened = 0;
+    while (opened < m->threads &&
+           (c.data[opened] = mnist_open(FLAGS.data_dir, (uint64_t)opened, status)) != NULL)
+        opened++;
+    if (opened < m->threads)
+        braid_monitored_session_fail(s, status);
+    else
+        braid_hogwild(m->algorithm, s, m->threads, train_thread, &c);
+    for (int i = 0; i < opened; i++)
+        mnist_close(c.data[i]);
+    free(c.data);
+    braid_status_free(status);
+}
+
+// ---- The task ----
+
 static int train(const mnist_program *program, braid_cluster *cluster, const char *job, int index,
                  braid_server *server, mnist *data)
 {
@@ -222,7 +262,10 @@ static int train(const mnist_program *program, braid_cluster *cluster, const cha
                                m.algorithm ? braid_algorithm_hook(m.algorithm) : NULL,
                                m.enqueue ? mnist_queue_hook(&m, index) : NULL, braid_stop_at_step(last_step),
                                first_step_hook(), braid_progress(m.loss, last_step))});
-    train_steps(s, &m, data);
+    if (m.threads > 1)
+        train_by_threads(s, &m);
+    else
+        train_steps(s, &m, data);
     if (m.algorithm) braid_algorithm_pull(m.algorithm, s); // tests what all workers have learnt
     if (braid_monitored_session_is_chief(s)) test(program, s, &m, accuracy, data);
     braid_code code = braid_monitored_session_close(s);

@@ -28,6 +28,7 @@ typedef struct mnist_model {
     braid_op *train;
     braid_sync_replicas *sync;  // synchronizes the workers; NULL: they are asynchronous
     braid_algorithm *algorithm; // by which the workers share the variables; NULL: another one
+    int threads;                // that train at the same time, by braid_hogwild, in a single process; 0: one
     int64_t last_step;          // the global step at which training ends; 0: --train_steps
 } mnist_model;
 

@@ -5,17 +5,19 @@
 #include "mnist_task.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct {
     const char *algorithm;
-    int64_t hidden_units, period, staleness, backup_workers;
+    int64_t hidden_units, period, staleness, backup_workers, threads;
     double rho, momentum, compression_fraction;
-    const char *compression;
+    const char *compression, *worker_rates;
 } flags = {.compression = "none",
            .compression_fraction = 0.01,
            .hidden_units = 100,
            .staleness = -1,
+           .threads = 1,
            .momentum = -1};
 
 // --algorithm is the last, for programs that have it.
@@ -24,6 +26,9 @@ static flag flag_list[] = {
     {"period", FLAG_INT, &flags.period, "Steps of a worker between two exchanges. 0: the algorithm's.", 0},
     {"staleness", FLAG_INT, &flags.staleness, "Of bounded_staleness: the maximum. -1: the algorithm's.", 0},
     {"backup_workers", FLAG_INT, &flags.backup_workers, "Of backup_workers: how many may be late.", 0},
+    {"worker_rates", FLAG_STRING, &flags.worker_rates,
+     "Learning rates of worker 0, 1 and so on: 0.6,0.4. Workers beyond have --learning_rate.", 0},
+    {"threads", FLAG_INT, &flags.threads, "Of hogwild in a single process: how many threads train.", 0},
     {"rho", FLAG_FLOAT, &flags.rho, "Of elastic averaging: the elasticity. 0: the algorithm's.", 0},
     {"momentum", FLAG_FLOAT, &flags.momentum, "Of eamsgd. -1: the algorithm's.", 0},
     {"compression", FLAG_STRING, &flags.compression,
@@ -34,8 +39,25 @@ static flag flag_list[] = {
 };
 #define FLAG_COUNT ((int)(sizeof flag_list / sizeof flag_list[0]))
 
+// The next rate of a list, of which `*list` is what comes after it; 0 after the last, -1 for no rate.
+static double next_rate(const char **list)
+{
+    if (!**list) return 0;
+    char *end;
+    const double rate = strtod(*list, &end);
+    const bool is_rate = end > *list && (!*end || (*end == ',' && end[1])) && rate > 0 && rate < 1e6;
+    *list = *end == ',' ? end + 1 : end;
+    return is_rate ? rate : -1;
+}
+
 static const char *check_flags(void)
 {
+    double rate;
+    for (const char *rest = flags.worker_rates; (rate = next_rate(&rest));)
+        if (rate < 0) return "--worker_rates must be numbers above 0 with commas in between";
+    if (flags.threads < 1 || flags.threads > 1000) return "--threads must be 1 to 1000";
+    if (flags.threads > 1 && strcmp(flags.algorithm, "hogwild") != 0)
+        return "--threads is for the algorithm hogwild";
     if (flags.hidden_units < 1 || flags.hidden_units > 100000) return "--hidden_units must be 1 to 100000";
     if (flags.period < 0 || flags.period > 1000000) return "--period must be 0 to 1000000";
     return NULL;
@@ -52,6 +74,15 @@ static const char *summary_dir(int worker)
     return dir;
 }
 
+static float learning_rate_of(int worker)
+{
+    const char *rest = flags.worker_rates;
+    double rate = next_rate(&rest);
+    for (int i = 0; i < worker && rate > 0; i++)
+        rate = next_rate(&rest);
+    return (float)(rate > 0 ? rate : mnist_task_flags.learning_rate);
+}
+
 static braid_algorithm_options options_of(int workers, int worker)
 {
     braid_algorithm_options o = braid_algorithm_defaults(flags.algorithm);
@@ -59,7 +90,7 @@ static braid_algorithm_options options_of(int workers, int worker)
     o.worker = worker;
     o.is_chief = worker == 0;
     o.summary_dir = summary_dir(worker);
-    o.learning_rate = (float)mnist_task_flags.learning_rate;
+    o.learning_rate = learning_rate_of(worker);
     o.backup_workers = (int)flags.backup_workers;
     o.compression = (braid_compression_options){flags.compression, flags.compression_fraction};
     if (flags.period) o.period = (int)flags.period;
@@ -106,6 +137,7 @@ static mnist_model build_model(braid_graph *g, int workers, int worker)
     const braid_algorithm_options o = options_of(workers, worker);
     m.algorithm = braid_algorithm_new(g, flags.algorithm, &o);
     m.last_step = last_step(&o);
+    m.threads = (int)flags.threads;
 
     braid_push_algorithm(g, m.algorithm); // the variables made from here on are the algorithm's
     const braid_variable hid_w = weights(g, "hid_w", MNIST_PIXELS, flags.hidden_units);
@@ -128,6 +160,7 @@ int scheme_main(const scheme *s, int argc, char **argv)
     flags.rho = s->rho;
     flags.period = s->period;
     flags.backup_workers = s->backup_workers;
+    flags.worker_rates = s->worker_rates ? s->worker_rates : "";
     const mnist_program program = {
         .name = s->name,
         .about = s->about,

@@ -14,6 +14,8 @@ typedef struct scheme {
     double rho;         // 0: the algorithm's
     int period;         // 0: the algorithm's
     int backup_workers; // that may be late
+    // learning rates of worker 0, 1 and so on, "0.6,0.4"; workers beyond have learning_rate. NULL: all have it
+    const char *worker_rates;
 } scheme;
 
 // The program: reads flags, finds out which task this is, serves or trains, and tests. Returns the exit code.

@@ -1,9 +1,10 @@
-// Hogwild!: Workers update shared variables without locks. Within one process, braid_hogwild runs several
-// threads over one session; on a cluster, as here, the workers update the parameter server's variables in
-// the same way.
+// Hogwild!: shared variables are updated without locks, by threads of one process (braid_hogwild runs them
+// over one session) or by the workers of a cluster, which update the parameter server's variables in the same
+// way.
 //
 //     x_e := x_e - eta [grad f(x, sample)]_e        for each element e that the gradient has
 //
+//     TF_CONFIG='{}' hogwild --threads=2
 //     braid run --ps 1 --workers 2 hogwild
 #include "scheme.h"
 

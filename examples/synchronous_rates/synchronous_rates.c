@@ -1,6 +1,6 @@
-// Synchronous SGD with a learning rate of each worker's own: As synchronous SGD, but each worker scales its
-// gradient by a learning rate of its own (here all have that of --learning_rate), and the mean of the scaled
-// gradients makes the update.
+// Synchronous SGD with a learning rate of each worker's own: as synchronous SGD, but each worker scales its
+// gradient by a learning rate of its own (--worker_rates), and the mean of the scaled gradients makes the
+// update.
 //
 //     x := x - 1/n sum_i eta_i grad f(x, batch_i)
 //
@@ -16,6 +16,7 @@ int main(int argc, char **argv)
         .algorithm = "synchronous_rates",
         .train_steps = 2500,
         .learning_rate = 0.5,
+        .worker_rates = "0.6,0.4",
     };
     return scheme_main(&s, argc, argv);
 }

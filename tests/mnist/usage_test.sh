@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# mnist_replica's flags: what it says when they are wrong, and a run in one process.
+# The flags of programs that train on digits: what they say when these are wrong, and runs in one process.
 . "$(dirname "$0")/lib.sh"
 
 # says CODE TEXT FLAGS...: the program ends with CODE and says TEXT, on standard error and without starting
 # anything.
+program=mnist_replica
 says() {
     local code=$1 text=$2
     shift 2
-    timeout 60 "$bin/mnist_replica" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    check "mnist_replica $*: exit code $code" test $? = "$code"
-    check "mnist_replica $*: says '$text'" grep -qF -- "$text" "$dir/err"
+    timeout 60 "$bin/$program" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    check "$program $*: exit code $code" test $? = "$code"
+    check "$program $*: says '$text'" grep -qF -- "$text" "$dir/err"
 }
 unset TF_CONFIG
 says 2 'Give --job_name=worker --task_index=0'
@@ -24,6 +25,12 @@ says 2 'localhost' --job_name=worker --task_index=0 --worker_hosts=localhost
 says 2 '7' --job_name=worker --task_index=7
 TF_CONFIG='{"cluster":' says 2 'TF_CONFIG'
 TF_CONFIG='{}' says 1 '/nowhere/train-images-idx3-ubyte.gz' --data_dir=/nowhere
+program=mnist_algorithm
+for rates in x 0.1, 0 ,0.1 -1; do
+    TF_CONFIG='{}' says 2 '--worker_rates must be numbers above 0' --worker_rates=$rates
+done
+TF_CONFIG='{}' says 2 '--threads is for the algorithm hogwild' --threads=2
+TF_CONFIG='{}' says 2 '--threads must be 1 to 1000' --algorithm=hogwild --threads=0
 
 "$bin/mnist_replica" --help >"$dir/out" 2>"$dir/err"
 check "--help: exit code 0" test $? = 0
@@ -46,6 +53,16 @@ check "--log_dir: no temporary file is left" test -z "$(ls -A "$dir/model" | gre
 TF_CONFIG='{}' "$bin/mnist_replica" --train_steps 50 --sync_replicas --replicas_to_aggregate=3 >"$dir/out" 2>"$dir/err"
 check "in step, three gradients to an update: exit code 0" test $? = 0
 check "in step, three gradients to an update: it learns" at_least "$(accuracy)" 0.8
+
+TF_CONFIG='{}' "$bin/hogwild" --threads=2 --train_steps=1000 >"$dir/out" 2>"$dir/err"
+check "two threads of one process: exit code 0" test $? = 0
+check "two threads of one process: they learn" at_least "$(accuracy)" 0.9
+check "two threads of one process: some updates were stale" grep -q 'staleness of updates: 0: .* 1: ' "$dir/err"
+
+# With --learning_rate they would learn.
+"$bin/braid" run --ps 1 --workers 2 synchronous_rates --train_steps=200 --worker_rates=1e-9,1e-9 >"$dir/out" 2>"$dir/err"
+check "rates of workers: exit code 0" test $? = 0
+check "rates of workers: they are what trains" below "$(accuracy)" 0.3
 
 # Every worker's gradient, and the first of three to come.
 for aggregate in 0 2; do
