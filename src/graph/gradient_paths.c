@@ -89,9 +89,7 @@ static void find_loops(bd_gradient_paths *p)
 {
     for (size_t i = 0; i < p->nodes.len && !has_failed(p); i++) {
         const braid_op *op = p->nodes.items[i];
-        if (bd_node_role(op) != BD_ROLE_EXIT) continue;
-        if (!p->loops) p->loops = bd_gradient_loops_new(p->g, &p->returns);
-        if (p->loops) bd_gradient_loops_add(p->loops, op);
+        if (bd_node_role(op) == BD_ROLE_EXIT && p->loops) bd_gradient_loops_add(p->loops, op);
     }
     for (size_t i = 0; p->loops && i < p->returns.items.len && !has_failed(p); i++)
         if (p->between[p->returns.items.items[i].pop->id])
@@ -207,10 +205,15 @@ void bd_gradient_paths_find(bd_gradient_paths *p, braid_graph *g, const braid_gr
     init(p, g, options);
     mark_paths(p, ys, num_ys, xs, num_xs);
     const bool is_lowered = bd_graph_lower_for_gradients(g, p->between, p->count);
-    if (!add_exits(p) && !is_lowered) return;
-    bd_gradient_paths_fini(p);
-    init(p, g, options);
-    mark_paths(p, ys, num_ys, xs, num_xs);
+    if (add_exits(p) || is_lowered) {
+        bd_gradient_paths_fini(p);
+        init(p, g, options);
+        mark_paths(p, ys, num_ys, xs, num_xs);
+    }
+    bool any = false;
+    for (size_t i = 0; i < p->nodes.len && !any; i++)
+        any = bd_node_role(p->nodes.items[i]) == BD_ROLE_EXIT;
+    if (any && !has_failed(p)) p->loops = bd_gradient_loops_new(g, &p->returns);
 }
 
 void bd_gradient_paths_fini(bd_gradient_paths *p)

@@ -16,7 +16,8 @@ typedef struct bd_gradient_paths {
     bd_returns returns;                     // for gradients of gradients of loops
 } bd_gradient_paths;
 
-// Functional conditionals, loops and calls on a path are lowered, and variables of loops get Exits.
+// Functional conditionals, loops and calls on a path are lowered, and variables of loops get Exits. Nodes
+// that are made later are in no frame: a constant is in no loop until the caller has placed it.
 void bd_gradient_paths_find(bd_gradient_paths *p, braid_graph *g, const braid_gradients_options *options,
                             const braid_out *ys, int num_ys, const braid_out *xs, int num_xs);
 void bd_gradient_paths_fini(bd_gradient_paths *p);

@@ -251,6 +251,17 @@ class WhileTest(ControlFlowTest):
         np.testing.assert_allclose(self.run_(rows), [[2, 4], [3, 12]])
         np.testing.assert_allclose(self.run_(tf.hessians(tf.reduce_sum(x**3), x)[0]), [[6, 0], [0, 12]])
 
+    def test_gradients_of_a_loop_within_a_loop_may_have_any_shape(self):
+        x = tf.placeholder(tf.float32)
+
+        def steps_to_ten(n):
+            inner = tf.while_loop(lambda k: k < 10.0, lambda k: k + x, [n], [tf.TensorShape(None)])
+            return tf.gradients(inner, x)[0]
+
+        outer = tf.while_loop(lambda n: n < 6.0, steps_to_ten, [tf.constant(1.0)], [tf.TensorShape(None)])
+        with tf.Session() as session:
+            self.assertEqual(session.run(outer, {x: 1.0}), 9)
+
     def test_structures_and_bounds(self):
         loop = tf.while_loop(
             lambda d: d["i"] < 5,

@@ -60,6 +60,8 @@ class LossesTest(unittest.TestCase):
         self.assertEqual(self.evaluate(tf.losses.mean_squared_error(LABELS, PREDICTIONS, 0.0)), 0)
         with self.assertRaisesRegex(ValueError, "can not be broadcast"):
             tf.losses.mean_squared_error(LABELS, PREDICTIONS, tf.ones([2, 2]))
+        with self.assertRaisesRegex(ValueError, r"Can not squeeze dim\[1\]"):
+            tf.losses.sparse_softmax_cross_entropy([[0, 1], [2, 3]], tf.ones([4, 4]))
 
     def test_names(self):
         loss = tf.losses.mean_squared_error(LABELS, tf.placeholder(tf.float32, [None, 2]))

@@ -92,6 +92,9 @@ class RaggedTest(unittest.TestCase):
         self.assertEqual(self.lists(tf.strings.unicode_encode(codes, "UTF-8")), ["h\u00e9".encode(), b""])
         words = tf.ragged.constant([["a", "b", "c"], ["d"]])
         self.assertEqual(self.lists(tf.strings.ngrams(words, 2)), [[b"a b", b"b c"], []])
+        self.assertEqual(self.lists(tf.strings.ngrams([["a", "b", "c"]] * 2, 2)), [[b"a b", b"b c"]] * 2)
+        with self.assertRaisesRegex(ValueError, "pad_values must be provided"):
+            tf.strings.ngrams(words, 2, padding_width=1)
 
     def test_joining_and_choosing_rows(self):
         other = tf.ragged.constant([[6], [7, 8], []])
@@ -130,6 +133,7 @@ class RaggedTest(unittest.TestCase):
         )
         self.assertEqual(self.lists(tf.tile(ragged, [1, 2])), [[1, 2, 1, 2], [], [3, 4, 5, 3, 4, 5]])
         self.assertEqual(self.lists(tf.where(ragged > 2)), [[2, 0], [2, 1], [2, 2]])
+        self.assertEqual(self.lists(tf.one_hot(ragged, 6, axis=1))[0], np.eye(6)[[1, 2]].tolist())
         self.assertEqual(self.lists(tf.where(ragged > 2, ragged, -ragged)), [[-1, -2], [], [3, 4, 5]])
         self.assertEqual(self.lists(tf.squeeze(tf.expand_dims(ragged, 0), 0)), self.rows)
         self.assertEqual(self.lists([tf.size(ragged), tf.rank(ragged)][0]), 5)

@@ -250,6 +250,8 @@ class InsideTest(unittest.TestCase):
 
         case = tf.test.TestCase("id")
         self.addCleanup(case.doCleanups)
+        fails("not equal lhs = \\[1\\]", "assertAllEqual", 1, 2)
+        case.assertNotAllEqual(1, 2)
         file = case.create_tempfile("a/b", content="text")
         self.assertEqual((file.read_text(), file.read_bytes()), ("text", b"text"))
         case.create_tempfile("d/old", content=b"x")

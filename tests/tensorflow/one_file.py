@@ -79,7 +79,7 @@ ABSENT = re.compile(
         | eager\.(execution_callbacks|lift_to_graph)
         | framework\.(
             auto_control_deps | c_api_util | cpp_shape_inference_pb2 | error_interpolation
-            | function_def_to_graph | graph_to_function_def
+            | function_def_to_graph | graph_to_function_def | kernels
         )
         | grappler(\..*)?
         | keras\.engine\.training_generator

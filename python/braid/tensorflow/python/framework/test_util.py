@@ -840,8 +840,9 @@ class TensorFlowTestCase(absltest.TestCase):
             try:
                 np.testing.assert_array_equal(a, b, err_msg=msg or "")
             except AssertionError as error:
-                where = np.where(np.logical_not(same))
-                differing = f"not equal lhs = {a[where]}\nnot equal rhs = {b[where]}"
+                where = np.nonzero(np.atleast_1d(np.logical_not(same)))
+                lhs, rhs = np.atleast_1d(a)[where], np.atleast_1d(b)[where]
+                differing = f"not equal lhs = {lhs}\nnot equal rhs = {rhs}"
                 raise AssertionError(f"{error}\nnot equal where = {where}\n{differing}") from None
 
     def assertNotAllEqual(self, a, b, msg=None):

@@ -12,7 +12,7 @@ from braid.tensorflow.python.util.tf_export import tf_export
 
 
 def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name=None):
-    """Both, one without its last axis if it has a rank more than expected and that axis is of size 1.
+    """Both, one without its last axis, of size 1, if it has a rank more than expected.
 
     `expected_rank_diff` is the rank of predictions less that of labels.
     """
@@ -23,11 +23,9 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name
         labels_rank = labels.get_shape().ndims
         if labels_rank is not None and predictions_rank is not None:
             difference = predictions_rank - labels_rank
-            if difference == expected_rank_diff + 1 and predictions.get_shape().dims[-1].is_compatible_with(
-                1
-            ):
+            if difference == expected_rank_diff + 1:
                 predictions = array_ops.squeeze(predictions, [-1])
-            elif difference == expected_rank_diff - 1 and labels.get_shape().dims[-1].is_compatible_with(1):
+            elif difference == expected_rank_diff - 1:
                 labels = array_ops.squeeze(labels, [-1])
             return labels, predictions
         difference = array_ops.rank(predictions) - array_ops.rank(labels)

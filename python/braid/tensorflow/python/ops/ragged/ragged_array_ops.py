@@ -127,14 +127,13 @@ def rank(input, name=None):
 
 
 def ragged_one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
-    """tf.one_hot of the innermost values; `axis` may be after them only."""
+    """tf.one_hot of the innermost values. `axis` is one of theirs and at least the ragged rank."""
     with ops.name_scope(name, "RaggedOneHot", [indices]):
         indices = ragged_tensor.convert_to_tensor_or_ragged_tensor(indices, name="indices")
         if axis is not None:
-            axis = ragged_util.get_positive_axis(axis, indices.shape.ndims + 1)
+            axis = ragged_util.get_positive_axis(axis, indices.shape.ndims)
             if axis < indices.ragged_rank:
                 raise ValueError("axis may not be less than indices.ragged_rank.")
-            axis -= indices.ragged_rank
         flat = array_ops.one_hot(indices.flat_values, depth, on_value, off_value, axis, dtype)
         return indices.with_flat_values(flat)
 

@@ -167,38 +167,30 @@ def ngrams(
 
     pad_values: a string, or (left, right), that stands before and after rows, padding_width times (by default
     so often that each string is in each place of an n-gram). preserve_short_sequences: a row that is too
-    short is one n-gram.
+    short is one n-gram. The n-grams of a Tensor are a Tensor: each of its rows has as many.
     """
     with ops.name_scope(name, "StringNGrams", [data]):
-        data = ragged_tensor.convert_to_tensor_or_ragged_tensor(data, dtype=dtypes.string, name="data")
-        is_vector = not isinstance(data, RaggedTensor) and data.get_shape().ndims == 1
-        if is_vector:
-            data = array_ops.expand_dims(data, 0)
-        if not isinstance(data, RaggedTensor):
-            data = RaggedTensor.from_tensor(data)
-        if isinstance(data.values, RaggedTensor):
-            return data.with_values(
-                ngrams(
-                    data.values,
-                    ngram_width,
-                    separator,
-                    pad_values,
-                    padding_width,
-                    preserve_short_sequences,
-                )
-            )
-        widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
+        left, right = _paddings(pad_values, padding_width)
+        widths = list(ngram_width) if isinstance(ngram_width, (list, tuple)) else [ngram_width]
         if any(w < 1 for w in widths):
-            raise ValueError("All ngram_widths must be greater than 1. Got %s" % ngram_width)
-        left, right = (
-            ("", "")
-            if pad_values is None
-            else ((pad_values, pad_values) if isinstance(pad_values, (str, bytes)) else pad_values)
-        )
+            raise ValueError("All ngram_widths must be greater than 0. Got %s" % (ngram_width,))
+        data = ragged_tensor.convert_to_tensor_or_ragged_tensor(data, dtype=dtypes.string, name="data")
+        shape = None
+        if not isinstance(data, RaggedTensor):
+            rank = data.shape.ndims
+            if rank is None:
+                raise ValueError("Rank of data must be known.")
+            if rank == 0:
+                raise ValueError("Data must have rank>0")
+            shape = array_ops.concat([array_ops.shape(data)[:-1], [-1]], axis=0)
+            # A vector is one row; each vector of a higher rank is a row.
+            data = array_ops.expand_dims(data, 0) if rank == 1 else data
+            data = RaggedTensor.from_tensor(data, ragged_rank=max(rank, 2) - 1)
         width = 0 if pad_values is None else -1 if padding_width is None else padding_width
+        rows = data.nested_row_splits
         made, splits = gen_string_ops.string_n_grams(
-            data=data.values,
-            data_splits=data.row_splits,
+            data=data.flat_values,
+            data_splits=rows[-1],
             separator=separator,
             ngram_widths=widths,
             left_pad=left,
@@ -206,7 +198,23 @@ def ngrams(
             pad_width=width,
             preserve_short_sequences=preserve_short_sequences,
         )
-        return made if is_vector else RaggedTensor.from_row_splits(made, splits)
+        if shape is not None:
+            return array_ops.reshape(made, shape)
+        return RaggedTensor.from_nested_row_splits(made, [*rows[:-1], splits], validate=False)
+
+
+def _paddings(pad_values, padding_width):
+    """(left, right): the strings that ngrams() puts before and after rows."""
+    if padding_width is not None and padding_width < 1:
+        raise ValueError("padding_width must be greater than 0.")
+    if pad_values is None:
+        if padding_width is not None:
+            raise ValueError("pad_values must be provided if padding_width is set.")
+        return "", ""
+    pair = pad_values if isinstance(pad_values, (list, tuple)) else (pad_values, pad_values)
+    if not all(isinstance(value, (str, bytes)) for value in pair[:2]):
+        raise TypeError("pad_values must be a string, tuple of strings, or None.")
+    return pair[0], pair[1]
 
 
 def string_split_v2(input, sep=None, maxsplit=-1, name=None):
