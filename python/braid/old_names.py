@@ -2,9 +2,9 @@
 collections.Mapping.
 
 They are set where they are missing, in processes in which `import tensorflow` finds Braid. np.array and
-np.asarray make arrays of objects of rows of different lengths, which numpy refuses from 1.24 on. The text of
-an attribute of h5py, which was bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that
-load its files call it. BRAID_OLD_NAMES=0: none of this.
+np.asarray make arrays of objects of rows of different lengths, which numpy refuses from 1.24 on, and refuse
+tensors of a graph. The text of an attribute of h5py, which was bytes before h5py 3, has bytes' decode() as
+well: Keras 2.3 and programs that load its files call it. BRAID_OLD_NAMES=0: none of this.
 """
 
 import base64
@@ -79,16 +79,24 @@ def _fromstring(np):
 
 
 def _takes_ragged_rows(function):
-    """np.array or np.asarray with an array of objects where no dtype is given and rows differ in length."""
+    """np.array or np.asarray with an array of objects where no dtype is given and rows differ in length.
+
+    NotImplementedError: it is given a tensor of a graph. Lists of tensors become arrays of objects.
+    """
 
     @functools.wraps(function)
     def array(*args, **kwargs):
         try:
-            return function(*args, **kwargs)
+            made = function(*args, **kwargs)
         except ValueError as e:
             if len(args) != 1 or kwargs.get("dtype") is not None or "inhomogeneous" not in str(e):
                 raise
-        return function(*args, **{**kwargs, "dtype": object})
+            made = function(*args, **{**kwargs, "dtype": object})
+        if made.ndim == 0 and made.dtype.hasobject:
+            refuse = getattr(made[()], "_refuse_numpy", None)
+            if refuse is not None:
+                refuse()
+        return made
 
     return array
 
@@ -165,7 +173,6 @@ def install():
     _set(np, "NINF", -np.inf)
     _set(np, "asscalar", lambda a: a.item())
     version = tuple(int(n) for n in np.__version__.split(".")[:2])
-    if version >= (1, 24):
-        np.array, np.asarray = _takes_ragged_rows(np.array), _takes_ragged_rows(np.asarray)
+    np.array, np.asarray = _takes_ragged_rows(np.array), _takes_ragged_rows(np.asarray)
     if version >= (2, 3):
         np.fromstring = _fromstring(np)

@@ -379,6 +379,29 @@ class ModuleTest(Directory):
         with self.assertRaisesRegex(ValueError, "not a valid module name"):
             tf.Module("1")
 
+    def test_tuples_are_not_tracked(self):
+        class Nested(tf.keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.pair = (tf.Variable(1.0, name="p"), [tf.Variable(2.0, name="q", trainable=False)])
+                self.layers = (tf.keras.layers.Dense(2),)
+                self.in_list = [tf.keras.layers.Dense(3), (tf.keras.layers.Dense(4),)]
+
+            def call(self, x):
+                return self.in_list[1][0](self.in_list[0](self.layers[0](x)))
+
+        layer = Nested()
+        layer(tf.ones([1, 2]))
+        names = ["nested/dense_1/bias:0", "nested/dense_1/kernel:0", "p:0", "q:0"]
+        self.assertEqual(names, sorted(w.name for w in layer.weights))
+        self.assertEqual(["in_list"], [d.name for d in layer._checkpoint_dependencies])
+        module = tf.Module()
+        module.pair = (tf.Variable(1.0, name="v"),)
+        module.rows = [(tf.Variable(1.0),), tf.Variable(2.0)]
+        self.assertEqual(3, len(module.variables))
+        self.assertEqual(["rows"], [d.name for d in module._checkpoint_dependencies])
+        self.assertEqual(["1"], [d.name for d in module.rows._checkpoint_dependencies])
+
 
 if __name__ == "__main__":
     unittest.main()

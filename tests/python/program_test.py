@@ -139,8 +139,20 @@ class ProgramTest(unittest.TestCase):
             "             lambda: tf.Session().run(x, {x: [[1], []]})):\n"
             "    try: make()\n"
             "    except ValueError: print('refused')\n"
+            "for make in (np.array, np.asarray, np.mean):\n"
+            "    try: make(x)\n"
+            "    except NotImplementedError as e: print(e)\n"
+            "print(np.array([x, x]).shape, np.array([1.0, x]).dtype)\n"
         )
-        shown = ["[[1, 2], [3]] (2, 2) object", "refused", "refused", "refused"]
+        symbolic = "Cannot convert a symbolic Tensor (Placeholder:0) to a numpy array."
+        shown = [
+            "[[1, 2], [3]] (2, 2) object",
+            "refused",
+            "refused",
+            "refused",
+            *[symbolic] * 3,
+            "(2,) object",
+        ]
         self.assertEqual(self.output("-c", code), shown)
 
     def test_text_of_attributes_of_hdf5_can_be_decoded(self):

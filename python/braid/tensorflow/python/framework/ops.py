@@ -302,13 +302,17 @@ class Tensor(_TensorLike):
     __nonzero__ = __bool__
 
     # numpy makes arrays of objects of lists with tensors; there is no __array__, whose errors it would raise.
+    # np.array and np.asarray of a tensor are refused by braid.old_names.
 
     __array_ufunc__ = None
+
+    def _refuse_numpy(self):
+        raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
 
     def __array_function__(self, func, types, args, kwargs):
         if func.__name__ == "shape":
             return self.shape
-        raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
+        self._refuse_numpy()
 
     def numpy(self):
         raise NotImplementedError("numpy() needs eager execution: fetch the tensor by a tf.Session")

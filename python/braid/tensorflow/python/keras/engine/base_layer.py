@@ -823,7 +823,7 @@ class Layer(module.Module):
             if not _has(self._trainable_weights + self._non_trainable_weights, value):
                 self._track_weight(value, bool(getattr(value, "trainable", True)))
                 _initialize_by_keras([value])
-        elif _is_container(value) and name not in _INTERNAL:
+        elif (_is_container(value) or isinstance(value, tuple)) and name not in _INTERNAL:
             _initialize_by_keras(_variables_in(value))
 
     def _is_wrapped(self, name):
@@ -872,11 +872,13 @@ class Layer(module.Module):
         return tuple(_unique(found))
 
     def _loose_variables(self):
-        """The variables in lists and dictionaries that attributes hold, and of templates (tf.make_template).
-        Keras' session initializes them.
+        """The variables in lists, tuples and dictionaries that attributes hold, and of templates
+        (tf.make_template). Keras' session initializes them.
         """
         for name, value in self.__dict__.get("_track", ()):
-            if name not in _INTERNAL and (_is_container(value) or _has_weights(value)):
+            if name in _INTERNAL:
+                continue
+            if _is_container(value) or isinstance(value, tuple) or _has_weights(value):
                 for variable in _variables_in([value]):
                     _initialize_by_keras([variable])
                     yield variable
@@ -1039,19 +1041,22 @@ def _initialize_by_keras(variables):
 
 
 def _is_container(value):
-    """Whether it is a list, a tuple or a dictionary whose elements are tracked."""
+    """Whether it is a list or a dictionary whose elements are tracked."""
     return data_structures.is_container(value) or isinstance(
         value, (data_structures.ListWrapper, data_structures._DictWrapper)
     )
 
 
 def _variables_in(value):
+    """The variables in a list, a tuple or a dictionary. Of what is no layer but has weights as one, these,
+    unless it is in a tuple.
+    """
     for v in value.values() if isinstance(value, dict) else value:
         if _is_variable(v) and hasattr(v, "trainable"):
             yield v
-        elif _is_container(v):
+        elif _is_container(v) or isinstance(v, tuple):
             yield from _variables_in(v)
-        elif _has_weights(v):
+        elif _has_weights(v) and not isinstance(value, tuple):
             yield from v.weights
 
 
@@ -1068,7 +1073,7 @@ def _collect_layers(value, found):
     if isinstance(value, Layer):
         if not any(value is f for f in found):
             found.append(value)
-    elif isinstance(value, (list, tuple)):
+    elif isinstance(value, list):
         for v in value:
             _collect_layers(v, found)
     elif isinstance(value, dict):

@@ -4,7 +4,7 @@ A list or a dictionary that becomes an attribute of a trackable object is replac
 _DictWrapper of it, as are those in it. Both share what they hold with the list or the dictionary that they
 wrap. A checkpoint names elements by their places: a wrapper whose elements have moved cannot be saved.
 
-A tuple stays what it is: what it holds is looked for when a checkpoint is saved or restored (`nodes_of`).
+A tuple is not tracked, as in TensorFlow 1.15: a checkpoint does not have what it holds.
 """
 
 import collections
@@ -23,7 +23,7 @@ class NoDependency:
 
 def is_container(value):
     """Whether it is a list or a dictionary of Python, whose elements are tracked."""
-    return type(value) in (list, tuple, dict, collections.OrderedDict)
+    return type(value) in (list, dict, collections.OrderedDict)
 
 
 def nodes_of(value):
@@ -514,8 +514,13 @@ class _DictWrapper(TrackableDataStructure, collections.abc.MutableMapping, dict)
 
     def __setitem__(self, key, value):
         self._check()
-        self._storage[key] = self._track_value(value, key)
-        self._update()
+        self._storage[key] = value = self._track_value(value, key)
+        entries = self._python.__len__(self) + (not self._python.__contains__(self, key))
+        if self._self_has_other_key or self._self_is_modified or entries != len(self._storage):
+            self._update()
+        else:
+            self._python.__setitem__(self, key, value)
+            self._self_known[key] = value
 
     def __delitem__(self, key):
         self._check()

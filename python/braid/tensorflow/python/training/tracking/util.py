@@ -604,7 +604,8 @@ class CheckpointV1(tracking.AutoTrackable):
             if not isinstance(value, base.Trackable):
                 raise ValueError(
                     "`Checkpoint` was expecting a trackable object (an object derived from "
-                    f"`TrackableBase`), got {value}."
+                    f"`TrackableBase`), got {value}. If you believe this object should be trackable (i.e. it is "
+                    "part of the TensorFlow Python API and manages state), please open an issue."
                 )
             setattr(self, name, value)
         self._save_counter = None
