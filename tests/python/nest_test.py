@@ -4,6 +4,8 @@ import unittest
 
 import support  # noqa: F401, before the others: where the package is
 
+import braid.tensorflow as tf
+import numpy as np
 from braid.tensorflow.python.data.util import nest as data_nest
 from braid.tensorflow.python.util import nest
 
@@ -58,6 +60,13 @@ class NestTest(unittest.TestCase):
         self.assertEqual(data_nest.flatten(([1, 2], {"k": [3]})), [[1, 2], [3]])
         self.assertFalse(data_nest.is_sequence([1]))
         self.assertEqual(data_nest.map_structure(len, ([1, 2], "abc")), (2, 3))
+
+    def test_an_array_is_given_for_a_tuple_of_one_tensor(self):
+        x = tf.placeholder(tf.float32, [1, 2])
+        with tf.Session() as session:
+            self.assertEqual([[1, 2]], session.run(x, {(x,): np.array([[1.0, 2.0]])}).tolist())
+        with self.assertRaisesRegex(ValueError, "Key had 2 elements, but value had 1 elements"):
+            nest.flatten_dict_items({("a", "b"): 1})
 
 
 if __name__ == "__main__":

@@ -222,24 +222,19 @@ def flatten_dict_items(dictionary):
     """A dictionary whose keys and values are structures, as one of their leaves. {(a, b): (1, 2)}: {a: 1, b:
     2}.
 
-    ValueError: a key and its value differ in structure, or a key is there twice.
+    ValueError: a key and its value have not as many leaves, or a key is there twice.
     """
     if not is_mapping(dictionary):
         raise TypeError("input must be a dictionary")
     flat = {}
     for key, value in dictionary.items():
         if is_sequence(key):
-            if not is_sequence(value):
-                raise ValueError(
-                    "Could not flatten dictionary: key %s is a sequence, but value %s is not." % (key, value)
-                )
             pairs = list(zip(flatten(key), flatten(value)))
             if len(pairs) < max(len(flatten(key)), len(flatten(value))):
                 raise ValueError(
                     "Could not flatten dictionary. Key had %d elements, but value had %d elements. Key: %s, value: "
                     "%s." % (len(flatten(key)), len(flatten(value)), key, value)
                 )
-            assert_same_structure(key, value, check_types=False)
         else:
             pairs = [(key, value)]
         for k, v in pairs:
