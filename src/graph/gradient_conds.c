@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "graph/builder.h"
 #include "graph/grad.h"
+#include "graph/gradients_internal.h"
 
 static uint64_t key_of(const bd_branch *b)
 {
@@ -40,6 +41,31 @@ void bd_gradient_within_branch(bd_gradient_loops *all, braid_out condition)
     bd_imap_put(&all->ended, key_of(&b), all);
 }
 
+bool bd_gradient_switch_rows(bd_gradient_loops *all, bd_gradient_turn *t)
+{
+    const bd_branch *b = ended_branch(all, t->op);
+    if (!b) return false;
+    braid_graph *g = all->g;
+    bd_gradient_loop *l = bd_gradient_loop_of(all, t->op);
+    bd_imap_put(&all->ended, key_of(b), all);
+    const braid_out pred = l ? bd_gradient_condition(l, b->pred) : b->pred;
+    const braid_out parts[] = {t->output_grads[0], t->output_rows[0].indices, t->output_rows[0].dense_shape};
+    braid_op *chosen[3];
+    bd_builder_push_colocate_only(g, parts[0].op);
+    braid_push_name_scope(g, "cond_grad");
+    for (int i = 0; i < 3; i++)
+        chosen[i] = braid_op_add(g, "Switch", NULL, (braid_out[]){parts[i], pred}, 2);
+    braid_pop_name_scope(g);
+    braid_pop_colocate(g);
+    for (int i = 0; i < 2; i++) {
+        const int taken = i == 0 ? b->taken : !b->taken;
+        t->input_grads[i] = braid_output(chosen[0], taken);
+        t->input_rows[i] =
+            (bd_indexed_slices){braid_output(chosen[1], taken), braid_output(chosen[2], taken)};
+    }
+    return true;
+}
+
 bool bd_gradient_enters_branch(bd_gradient_loops *all, const braid_op *n, int output)
 {
     if (bd_node_role(n) != BD_ROLE_SWITCH || bd_gradient_is_loop_switch(all, n) || n->id >= all->count)
@@ -65,13 +91,17 @@ braid_out bd_gradient_zeros_of_branch(bd_gradient_loops *all, const braid_op *n,
     return zeros;
 }
 
+bool bd_gradient_is_in_branch(bd_gradient_loops *all, const braid_op *n, int output)
+{
+    return bd_gradient_loop_of(all, n) && !bd_gradient_is_loop_switch(all, n) &&
+           bd_branch_of_output(all, braid_output((braid_op *)n, output)) == bd_branch_of(all, n);
+}
+
 static bool switch_gradient(bd_gradient_loops *all, const braid_op *n, const braid_out *grads,
                             braid_out *inputs)
 {
     for (int i = 0; i < 2; i++) {
-        if (!grads[i].op || grads[!i].op || !bd_gradient_loop_of(all, n) ||
-            bd_branch_of_output(all, braid_output((braid_op *)n, i)) != bd_branch_of(all, n))
-            continue;
+        if (!grads[i].op || grads[!i].op || !bd_gradient_is_in_branch(all, n, i)) continue;
         inputs[0] = grads[i]; // the data is in that branch already
         return true;
     }

@@ -332,22 +332,25 @@ static braid_out shape_back(bd_gradient_loop *l, braid_out value, const bd_branc
     return bd_gradient_pop(l, bd_gradient_push(l, shape, within, is_dead), shape, within);
 }
 
-braid_out bd_gradient_zeros_around(bd_gradient_loop *l, braid_out value, braid_dtype dtype)
+braid_out bd_gradient_shape_around(bd_gradient_loop *l, braid_out value)
 {
     braid_graph *g = l->all->g;
     bd_gradient_loop *outer = l->outer;
-    braid_out zeros;
-    if (outer && bd_gradient_frame_of(l->all, value.op) == outer->frame) {
-        const braid_out shape = shape_back(outer, value, bd_branch_of_output(l->all, value), false);
-        bd_region *before = bd_region_swap(g, &outer->back);
-        zeros = bd_b_zeros(g, shape, dtype);
-        bd_region_swap(g, before);
-        return zeros;
-    }
+    if (outer && bd_gradient_frame_of(l->all, value.op) == outer->frame)
+        return shape_back(outer, value, bd_branch_of_output(l->all, value), false);
     bd_region *before = bd_region_swap(g, outer ? &outer->back : NULL);
     const bool is_handle = bd_dtype_base(braid_out_dtype(value)) == BRAID_RESOURCE;
-    zeros = bd_b_zeros(g, bd_b1(g, is_handle ? "VariableShape" : "Shape", NULL, value), dtype);
+    const braid_out shape = bd_b1(g, is_handle ? "VariableShape" : "Shape", NULL, value);
     bd_region_swap(g, before);
+    return shape;
+}
+
+braid_out bd_gradient_zeros_around(bd_gradient_loop *l, braid_out value, braid_dtype dtype)
+{
+    const braid_out shape = bd_gradient_shape_around(l, value);
+    bd_region *before = bd_region_swap(l->all->g, l->outer ? &l->outer->back : NULL);
+    const braid_out zeros = bd_b_zeros(l->all->g, shape, dtype);
+    bd_region_swap(l->all->g, before);
     return zeros;
 }
 

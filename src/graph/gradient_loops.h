@@ -13,7 +13,8 @@
 
 typedef struct bd_gradient_loops bd_gradient_loops;
 typedef struct bd_gradient_loop bd_gradient_loop;
-typedef struct bd_returns bd_returns; // gradient_returns.h
+typedef struct bd_returns bd_returns;             // gradient_returns.h
+typedef struct bd_gradient_turn bd_gradient_turn; // gradients_internal.h
 
 // Makes the loops of `g`, without gradient loops yet. NULL, and the graph fails, when its frames are wrong.
 // `returns` outlives it.
@@ -67,6 +68,9 @@ bool bd_gradient_of_loop_op(bd_gradient_loops *all, const braid_op *n, const bra
 // from its nodes.
 bool bd_gradient_of_cond_op(bd_gradient_loops *all, const braid_op *n, const braid_out *output_grads,
                             braid_out *input_grads);
+// The same for an op of either that receives rows and takes them as they are (gradient_rows.c). Returns false
+// where it wants the whole.
+bool bd_gradient_of_rows(bd_gradient_loops *all, bd_gradient_turn *t);
 // Gradients are built within a branch of the conditional of this condition: what comes into the branch is
 // known to be of it without its Merge.
 void bd_gradient_within_branch(bd_gradient_loops *all, braid_out condition);

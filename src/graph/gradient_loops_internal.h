@@ -82,6 +82,13 @@ void bd_branch_find_key(bd_gradient_loops *all, bd_branch *b);
 // Whether both are taken at the same time, as far as their keys tell.
 bool bd_branch_is_same(const bd_branch *a, const bd_branch *b);
 
+// ---- Conditionals (gradient_conds.c) ----
+
+// Whether the data of a Switch of a loop is in the branch of output `output` already.
+bool bd_gradient_is_in_branch(bd_gradient_loops *all, const braid_op *n, int output);
+// The gradient of a Merge of rows. Returns false where the conditional is not known.
+bool bd_gradient_switch_rows(bd_gradient_loops *all, bd_gradient_turn *t);
+
 // ---- Values of the forward loop (gradient_stacks.c) ----
 
 // `n`, which may not run, is over before `goes_on`: by the trigger `*sync` of that region.
@@ -96,6 +103,8 @@ braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value,
 braid_out bd_gradient_condition(bd_gradient_loop *l, braid_out pred);
 // Pushes, in each iteration of the gradient loop, a value of it; returns the stack.
 braid_out bd_gradient_push_back(bd_gradient_loop *l, braid_out value);
+// The shape of a value of the loop around, in its gradient loop.
+braid_out bd_gradient_shape_around(bd_gradient_loop *l, braid_out value);
 // Zeros of the shape of a value of the loop around, as the start of a gradient within it.
 braid_out bd_gradient_zeros_around(bd_gradient_loop *l, braid_out value, braid_dtype dtype);
 // A Switch in region `r` (NULL: none) that is where its data is; its output `taken`.

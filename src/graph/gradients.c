@@ -230,6 +230,13 @@ static void fill(walk *w, braid_op *op, bd_gradient_turn *t)
             t->output_grads[i] = bd_gradient_zeros_in_loop(w->loops, op, i);
 }
 
+static bool has_rows(const bd_gradient_turn *t)
+{
+    for (int i = 0; i < t->op->output_count; i++)
+        if (t->output_rows[i].indices.op) return true;
+    return false;
+}
+
 // Builds the gradients of the op's inputs. Returns false when it has none.
 static bool call_gradient(walk *w, braid_op *op, bd_gradient_turn *t)
 {
@@ -240,13 +247,14 @@ static bool call_gradient(walk *w, braid_op *op, bd_gradient_turn *t)
     braid_push_name_scope(w->g, scope);
     const bool is_own = asks && ask_program(w, op, t);
     const bool has_gradient = is_own || !asks || needs_gradient(w, op);
-    bool is_loop_op = false;
-    if (has_gradient && !is_own) {
+    if (has_gradient && !is_own &&
+        !(has_rows(t) && conditionals(w) && bd_gradient_of_rows(conditionals(w), t))) {
         bd_region *here = bd_region_swap(w->g, NULL);
         bd_region_swap(w->g, w->loops ? bd_gradient_region(w->loops, op, true) : here);
         if (!bd_node_has_flag(op, BD_OP_SPARSE_GRAD)) bd_gradient_turn_make_whole(t);
         bd_region_swap(w->g, here);
-        is_loop_op = w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, t->input_grads);
+        const bool is_loop_op =
+            w->loops && bd_gradient_of_loop_op(w->loops, op, t->output_grads, t->input_grads);
         const bool is_cond_op = !is_loop_op && is_of_conditional(op) && conditionals(w) &&
                                 bd_gradient_of_cond_op(conditionals(w), op, t->output_grads, t->input_grads);
         if (!is_loop_op && !is_cond_op) bd_gradient_turn_call(t);

@@ -30,6 +30,9 @@ bool bd_gradient_is_of(const braid_graph *g, const braid_gradient *grad);
 
 bool bd_dtype_is_trainable(braid_dtype type); // has gradients
 
+// Rows joined one after the other, and the indices of rows as int64.
+braid_out bd_gradients_join(braid_graph *g, const braid_out *parts, size_t count);
+braid_out bd_gradients_as_int64(braid_graph *g, braid_out indices);
 // The sum of several gradients of one output of `op`.
 braid_gradient bd_gradients_sum(const braid_op *op, const braid_gradient *grads, size_t count,
                                 braid_aggregation_method method);

@@ -84,7 +84,7 @@ static braid_out add(const braid_op *op, const braid_out *grads, size_t count,
     return add_in_turn(op, grads, count);
 }
 
-static braid_out join(braid_graph *g, const braid_out *parts, size_t count)
+braid_out bd_gradients_join(braid_graph *g, const braid_out *parts, size_t count)
 {
     const char *scope = braid_push_name_scope(g, "concat");
     braid_out axis = bd_b_const_i32(g, "axis", 0);
@@ -96,7 +96,7 @@ static braid_out join(braid_graph *g, const braid_out *parts, size_t count)
     return out;
 }
 
-static braid_out as_int64(braid_graph *g, braid_out indices)
+braid_out bd_gradients_as_int64(braid_graph *g, braid_out indices)
 {
     if (bd_dtype_base(braid_out_dtype(indices)) == BRAID_INT64) return indices;
     braid_op_desc *d = braid_op_begin(g, "Cast", NULL);
@@ -114,12 +114,12 @@ static braid_gradient join_rows(braid_graph *g, const braid_gradient *grads, siz
         parts[i] = grads[i].values;
         same_type = same_type && braid_out_dtype(grads[i].indices) == braid_out_dtype(grads[0].indices);
     }
-    braid_gradient out = {.values = join(g, parts, count)};
+    braid_gradient out = {.values = bd_gradients_join(g, parts, count)};
     for (size_t i = 0; i < count && !out.dense_shape.op; i++)
         out.dense_shape = grads[i].dense_shape;
     for (size_t i = 0; i < count; i++)
-        parts[i] = same_type ? grads[i].indices : as_int64(g, grads[i].indices);
-    out.indices = join(g, parts, count);
+        parts[i] = same_type ? grads[i].indices : bd_gradients_as_int64(g, grads[i].indices);
+    out.indices = bd_gradients_join(g, parts, count);
     bd_free(parts);
     return out;
 }

@@ -519,6 +519,30 @@ class MapTest(ControlFlowTest):
         found = self.run_(tf.gradients(tf.gather(y, [0, 2, 1]), x)[0])
         np.testing.assert_allclose(found, [0.5, 4, 13.5])  # of x^4
 
+    def test_rows_that_are_looked_up_in_loops_and_branches(self):
+        """Their gradients are rows, also where nothing is looked up."""
+        e = tf.get_variable("e", [4, 1], initializer=tf.ones_initializer())
+        ids, p = tf.placeholder(tf.int32, [None, 2]), tf.placeholder(tf.bool, [])
+
+        def branches(i):
+            return tf.cond(i[0] > 1, lambda: tf.gather(e, i) * 2.0, lambda: tf.zeros([2, 1]))
+
+        looped = tf.map_fn(lambda i: tf.gather(e, i) * 3.0 + branches(i), ids, dtype=tf.float32)
+        nested = tf.map_fn(
+            lambda i: tf.map_fn(lambda k: tf.gather(e, k), i, dtype=tf.float32), ids, dtype=tf.float32
+        )
+        chosen = tf.cond(p, lambda: tf.gather(e, ids[0]), lambda: tf.gather(e, ids[0] + 1) * 5.0)
+        for y, i, want in (
+            (looped, [[0, 1], [2, 2]], [3, 3, 10, 0]),
+            (looped, np.zeros([0, 2]), [0, 0, 0, 0]),
+            (nested, [[0, 1], [2, 2]], [1, 1, 2, 0]),
+            (chosen, [[0, 1]], [0, 5, 5, 0]),
+        ):
+            (grad,) = tf.gradients(y, e)
+            self.assertIsInstance(grad, tf.IndexedSlices)
+            found = self.run_(tf.convert_to_tensor(grad), {ids: i, p: False})
+            self.assertEqual(found[:, 0].tolist(), want)
+
 
 if __name__ == "__main__":
     unittest.main()

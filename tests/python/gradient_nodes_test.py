@@ -83,6 +83,20 @@ def hessians():
     tf.hessians(tf.reduce_sum(x * x * x), x)
 
 
+def looked_up():
+    """Rows of embeddings in a loop, in both branches and in one branch of a conditional."""
+    e, v = tf.get_variable("e", [7, 2]), tf.get_variable("v", [7, 2], use_resource=True)
+    ids, p = tf.placeholder(tf.int64, [None, None]), tf.placeholder(tf.bool, [])
+
+    def branches(i):
+        return tf.cond(i[0] > 2, lambda: tf.gather(e, i), lambda: tf.gather(e, i + 1))
+
+    y = tf.map_fn(lambda i: tf.gather(v, i) * branches(i), ids, dtype=tf.float32)
+    z = tf.cond(p, lambda: tf.gather(v, ids[0]), lambda: tf.zeros([3, 2]))
+    tf.gradients(tf.gather(tf.cond(p, lambda: e, lambda: tf.zeros([7, 2])), ids[0]), e)
+    tf.gradients([y, z], [e, v])
+
+
 # For each of them: how many nodes the graph has then, the seed that the next random op gets, and the nodes of
 # the gradients, without "gradients/".
 NODES = {
@@ -463,6 +477,7 @@ SUMS = {
     recurrent: (255, 258, 3004014551),
     within_a_branch: (92, 95, 3543324892),
     hessians: (80, 83, 2581291600),
+    looked_up: (460, 463, 2963078079),
 }
 
 
