@@ -118,10 +118,8 @@ static braid_code work(braid_estimator *e, const options *o, braid_status *statu
                                        .throttle_seconds = 1};
     braid_code code = braid_train_and_evaluate(e, &train_spec, &eval_spec, status);
     const braid_run_config *config = braid_estimator_config(e);
-    if (!code && config->is_chief && !config->is_distributed) {
-        code = print_accuracy(e, eval_spec.input, status);
-        if (!code) code = print_predictions(e, eval_spec.input, &test, status);
-    }
+    if (!code && config->is_chief) code = print_accuracy(e, eval_spec.input, status);
+    if (!code && config->is_chief) code = print_predictions(e, eval_spec.input, &test, status);
     free_data(&train);
     free_data(&test);
     return code;

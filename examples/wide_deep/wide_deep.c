@@ -11,7 +11,6 @@
 #include <braid/braid.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     PEOPLE = 6000,
@@ -154,10 +153,7 @@ static braid_code work(braid_estimator *e, int64_t train_steps, braid_status *st
     const braid_eval_spec eval_spec = {
         .input = braid_array_input_fn(&test_batches), .steps = -1, .throttle_seconds = 1};
     braid_code code = braid_train_and_evaluate(e, &train_spec, &eval_spec, status);
-    const braid_run_config *config = braid_estimator_config(e);
-    const bool is_evaluator = config->task_type && strcmp(config->task_type, "evaluator") == 0;
-    if (!code && ((config->is_chief && !config->is_distributed) || is_evaluator))
-        code = print_accuracy(e, eval_spec.input, status);
+    if (!code && braid_estimator_config(e)->is_chief) code = print_accuracy(e, eval_spec.input, status);
     free_people(&train);
     free_people(&test);
     return code;

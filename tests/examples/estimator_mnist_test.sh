@@ -16,6 +16,11 @@ check "a cluster trains and evaluates" test "$(cluster --model_dir="$dir/cluster
 check "the evaluator evaluates the last checkpoint" \
     grep -qE "^evaluator/0 \| .*Evaluation of .*/model.ckpt-6[0-9][0-9]:" "$dir/err"
 check "and it exports the model" test "$(ls "$dir"/cluster/export/digits/*/saved_model.pb | wc -l)" = 1
+check "the chief says what was learnt" \
+    at_least "$(sed -n 's/^chief.*test accuracy after 6[0-9]* steps: //p' "$dir/out")" 0.85
+check "a cluster needs no evaluator" \
+    test "$(exit_code braid run --ps 1 --workers 2 --timeout 120 estimator_mnist --model_dir="$dir/plain")" = 0
+check "to say what was learnt" at_least "$(sed -n 's/^worker.*test accuracy after 4[0-9]* steps: //p' "$dir/out")" 0.8
 check "a cluster on this host needs no directory" test "$(TMPDIR=$dir cluster --train_steps=100)" = 0
 check "and says where the model is: $(temporary)" test -f "$(temporary)/checkpoint"
 env='{"cluster": {"ps": ["h:1"], "worker": ["h:2"]}, "task": {"type": "worker", "index": 0}}'

@@ -7,5 +7,9 @@ check "alone it ends by itself" test "$(exit_code wide_deep --model_dir="$dir/al
 check "it learns: $(accuracy)" at_least "$(accuracy)" 0.85
 check "a cluster ends by itself" test "$(exit_code braid run --chief --workers 2 --ps 1 --evaluator --timeout 120 \
     wide_deep --model_dir="$dir/cluster")" = 0
-check "the evaluator finds that it has learnt: $(accuracy)" at_least "$(accuracy)" 0.85
+check "the chief finds that it has learnt: $(accuracy)" at_least "$(accuracy)" 0.85
+check "the evaluator evaluates, too" grep -q '^evaluator/0 | .*Evaluation of .*/model.ckpt-12[0-9][0-9]:' "$dir/err"
+check "a cluster without an evaluator ends by itself" test "$(exit_code braid run --ps 1 --workers 2 --timeout 120 \
+    wide_deep --model_dir="$dir/plain")" = 0
+check "it says what it has learnt: $(accuracy)" at_least "$(accuracy)" 0.85
 [ $failures = 0 ]
