@@ -83,7 +83,16 @@ static size_t fixed_length(const char *pattern)
     return len;
 }
 
-// Fails when the directory that the pattern names before its first special character is not there, and where
+// Whether no path matches, as in TensorFlow, because paths that are found have neither two slashes together
+// nor one at their end. Two within the directories before the first special character stay as they are.
+static bool matches_nothing(const char *pattern)
+{
+    size_t len = fixed_length(pattern), all = strlen(pattern);
+    if (all == len || pattern[all - 1] == '/' || strstr(pattern + len, "//")) return true;
+    return len > 1 && pattern[len - 2] == '/';
+}
+
+// Fails when what the pattern names before its first special character is not there or no directory, and where
 // the pattern begins in the current directory, when that may not be looked at.
 static braid_code check_fixed_dir(const bd_fs *fs, const char *pattern, braid_status *st)
 {
@@ -98,6 +107,7 @@ static braid_code check_fixed_dir(const bd_fs *fs, const char *pattern, braid_st
     }
     char *dir = bd_strndup(pattern, len);
     braid_code code = bd_file_get_info(fs, dir, &info, st);
+    if (!code && !info.is_dir) code = bd_fail(st, BRAID_FAILED_PRECONDITION, "%s; Not a directory", dir);
     bd_free(dir);
     return code;
 }
@@ -108,7 +118,7 @@ braid_code bd_glob(const bd_fs *fs, const char *pattern, bd_name_list *list, bra
     *list = (bd_name_list){0};
     braid_code code = check_fixed_dir(fs, pattern, st);
     if (fixed_length(pattern) == 0) bd_strbuf_append(&path, "./"); // the path found begins so, too
-    if (!code && *pattern) code = expand(fs, &path, pattern, list, st);
+    if (!code && !matches_nothing(pattern)) code = expand(fs, &path, pattern, list, st);
     bd_strbuf_fini(&path);
     if (code) {
         bd_name_list_fini(list);

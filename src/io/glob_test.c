@@ -63,6 +63,10 @@ static void patterns_match_files(void **state)
     expect("/data/*/none/*", "");
     expect("/none", "");
     expect("", "");
+    expect("/data/b/", "");
+    expect("/data/*/", "");
+    expect("/data/b//x1", "");
+    expect("/data/*//x1", "");
 }
 
 static void paths_in_the_current_directory_begin_with_a_dot(void **state)
@@ -81,6 +85,20 @@ static void paths_in_the_current_directory_begin_with_a_dot(void **state)
     assert_int_equal(chdir(here), 0);
     free(here);
     bd_temp_dir_free(dir);
+}
+
+static void a_file_before_the_first_special_character_is_refused(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"/file/*", "/file/", "/file/*/x"};
+    put("/file");
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        BD_STATUS(st);
+        bd_name_list list;
+        assert_int_equal(bd_glob(bd_fs_current, patterns[i], &list, st), BRAID_FAILED_PRECONDITION);
+        assert_error(st, BRAID_FAILED_PRECONDITION, "/file; Not a directory");
+        assert_int_equal(list.len, 0);
+    }
 }
 
 // The directory before the first special character must exist.
@@ -102,6 +120,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(patterns_match_files, bd_case_install, bd_case_uninstall),
         cmocka_unit_test(paths_in_the_current_directory_begin_with_a_dot),
+        cmocka_unit_test_setup_teardown(a_file_before_the_first_special_character_is_refused, bd_case_install,
+                                        bd_case_uninstall),
         cmocka_unit_test_setup_teardown(a_missing_directory_is_not_found, bd_case_install, bd_case_uninstall),
     };
     return BD_RUN_TESTS(tests);
