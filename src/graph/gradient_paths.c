@@ -88,8 +88,11 @@ static void mark_between(bd_gradient_paths *p, bd_op_list *open)
 static void find_loops(bd_gradient_paths *p)
 {
     for (size_t i = 0; i < p->nodes.len && !has_failed(p); i++) {
-        const braid_op *op = p->nodes.items[i];
-        if (bd_node_role(op) == BD_ROLE_EXIT && p->loops) bd_gradient_loops_add(p->loops, op);
+        braid_op *op = p->nodes.items[i];
+        if (bd_node_role(op) != BD_ROLE_EXIT || !p->loops) continue;
+        if (p->options->colocate) braid_push_colocate(p->g, op);
+        bd_gradient_loops_add(p->loops, op);
+        if (p->options->colocate) braid_pop_colocate(p->g);
     }
     for (size_t i = 0; p->loops && i < p->returns.items.len && !has_failed(p); i++)
         if (p->between[p->returns.items.items[i].pop->id])

@@ -142,7 +142,9 @@ braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value,
     braid_pop_control(g);
     if (bd_gradient_has_failed(l->all)) return popped;
     popped.op->output_shapes[0] = braid_out_shape(value);
-    bd_gradient_add_to_trigger(l, r, &l->pop_sync, "b_sync", l->back_on, popped.op);
+    // Where one iteration runs at a time, it is over before the next one begins.
+    if (r->parallel_iterations > 1)
+        bd_gradient_add_to_trigger(l, r, &l->pop_sync, "b_sync", l->back_on, popped.op);
     return popped;
 }
 

@@ -464,13 +464,6 @@ static bool is_where_it_is(bd_region *r, braid_out from, braid_out *here)
     return true;
 }
 
-static bool has_loop(const bd_gradient_paths *p)
-{
-    for (size_t i = 0; i < p->nodes.len; i++)
-        if (bd_node_role(p->nodes.items[i]) == BD_ROLE_EXIT) return true;
-    return false;
-}
-
 // The region in which the program takes new nodes becomes current, where it does; of loops the nodes are not
 // known one by one.
 static void enter_program(walk *w)
@@ -479,7 +472,7 @@ static void enter_program(walk *w)
     w->program.take = let_take;
     w->program.bring = is_where_it_is;
     w->program.arg = w;
-    if (w->options->take && !has_loop(&w->paths)) bd_region_swap(w->g, &w->program);
+    if (w->options->take && !w->paths.loops) bd_region_swap(w->g, &w->program);
 }
 
 // ---- The walk ----

@@ -97,6 +97,11 @@ def looked_up():
     tf.gradients([y, z], [e, v])
 
 
+def adam_of_rows():
+    e = tf.get_variable("e", [7, 2])
+    tf.train.AdamOptimizer().minimize(tf.reduce_sum(tf.gather(e, tf.placeholder(tf.int64, [None]))))
+
+
 # For each of them: how many nodes the graph has then, the seed that the next random op gets, and the nodes of
 # the gradients, without "gradients/".
 NODES = {
@@ -478,6 +483,7 @@ SUMS = {
     within_a_branch: (92, 95, 3543324892),
     hessians: (80, 83, 2581291600),
     looked_up: (460, 463, 2963078079),
+    adam_of_rows: (93, 96, 4217982189),
 }
 
 
@@ -533,6 +539,27 @@ class GradientNodesTest(unittest.TestCase):
                 tf.random_uniform([], name="r")
                 seed = graph.get_operation_by_name("r/RandomUniform").get_attr("seed2")
                 self.assertEqual((len(made), seed, zlib.crc32("\n".join(nodes).encode())), want)
+
+    def test_loops_keep_their_options(self):
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [2])
+            y = tf.while_loop(
+                lambda i, y: i < 3,
+                lambda i, y: (i + 1, y * x),
+                [0, x],
+                parallel_iterations=1,
+                swap_memory=True,
+            )[1]
+            (grad,) = tf.gradients(y, x, colocate_gradients_with_ops=True)
+            made = [op for op in graph.get_operations() if op.name.startswith("gradients/")]
+            pushes = [op for op in made if op.type == "StackPushV2"]
+            self.assertEqual([op.get_attr("swap_memory") for op in pushes], [True])
+            self.assertNotIn("ControlTrigger", [op.type for op in made])  # one iteration follows the other
+            for counter in ("f_count", "b_count_3"):
+                op = graph.get_operation_by_name(f"gradients/{counter}")
+                self.assertEqual(op.colocation_groups(), [b"loc:@while/Exit_1"])
+            with tf.Session() as session:
+                self.assertEqual(session.run(grad, {x: [1.0, 2.0]}).tolist(), [4.0, 32.0])
 
     def test_nodes_have_the_device_of_the_scope(self):
         with tf.Graph().as_default() as graph, tf.device("/job:worker/task:1"):

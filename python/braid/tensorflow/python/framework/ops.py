@@ -1251,6 +1251,7 @@ class Graph:
         self._shared = _GraphState()
         self._uses_own_gradients = False
         self._exits_without_gradient = []  # of loops with back_prop=False
+        self._swapping_loops = set()  # names of loops with swap_memory=True
         self._versions_producer, self._versions_min_consumer = 134, 0
 
     # -- State of scopes: the graph's, or each thread's --

@@ -417,7 +417,7 @@ class WhileContext(ControlFlowContext):
       maximum_iterations: kept for those who ask; `while_loop` builds the bound into the condition.
       parallel_iterations: how many iterations may run at a time.
       back_prop: whether gradients go through the loop.
-      swap_memory: kept for those who ask: the engine does not move values off a device.
+      swap_memory: kept for those who ask, and in nodes: the engine does not move values off a device.
     """
 
     def __init__(
@@ -443,6 +443,8 @@ class WhileContext(ControlFlowContext):
             self._pivot_for_pred = self._pivot_for_body = self._pivot = None
             self._loop_exits, self._loop_enters = [], []
         self._graph = ops.get_default_graph()
+        if self._swap_memory:
+            self._graph._swapping_loops.add(self._name)
 
     def _init_from_proto(self, context_def, import_scope=None):
         graph = ops.get_default_graph()

@@ -49,6 +49,20 @@ def _take(graph, first, taken=()):
     made = [op for op in graph._nodes[first:] if op._frames is None]  # the others are the program's
     graph._adopt(first, taken)
     graph._place(made)
+    if graph._swapping_loops:
+        _mark_swapping(graph, [op for op in made if op.type == "StackPushV2"])
+
+
+def _mark_swapping(graph, pushes):
+    """What loops with swap_memory=True push bears that attribute."""
+    from braid.protos import AttrValue
+
+    for op in pushes:
+        enter = op.inputs[0].op
+        while enter.type == "Switch":  # into a branch
+            enter = enter.inputs[0].op
+        if enter.get_attr("frame_name").decode() in graph._swapping_loops:
+            op._set_attr("swap_memory", AttrValue(b=True))
 
 
 def _explained(error):

@@ -84,8 +84,8 @@ class AdamOptimizer(optimizer.Optimizer):
         v_t = state_ops.assign(v, v * beta2, use_locking=self._use_locking)
         with ops.control_dependencies([v_t]):
             v_t = scatter_add(v, indices, v_new)
-        delta = rate * m_t / (math_ops.sqrt(v_t) + epsilon)
-        update = state_ops.assign_sub(var, delta, use_locking=self._use_locking)
+        root = math_ops.sqrt(v_t)  # before the rest: TensorFlow's order of nodes
+        update = state_ops.assign_sub(var, rate * m_t / (root + epsilon), use_locking=self._use_locking)
         return control_flow_ops.group(*[update, m_t, v_t])
 
     def _apply_sparse(self, grad, var):
