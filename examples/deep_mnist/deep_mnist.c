@@ -81,7 +81,7 @@ static const mnist_program program = {
     .name = "deep_mnist",
     .about =
         "Trains a convolutional network on images of digits, on a cluster of parameter servers and workers.",
-    .train_steps = 60,
+    .train_steps = 120,
     .batch_size = 100,
     .learning_rate = 0.001,
     .flags = flag_list,
