@@ -92,8 +92,8 @@ static bool matches_nothing(const char *pattern)
     return len > 1 && pattern[len - 2] == '/';
 }
 
-// Fails when what the pattern names before its first special character is not there or no directory, and where
-// the pattern begins in the current directory, when that may not be looked at.
+// Fails when what the pattern names before its first special character is not there or no directory, and
+// where the pattern begins in the current directory, when that may not be looked at.
 static braid_code check_fixed_dir(const bd_fs *fs, const char *pattern, braid_status *st)
 {
     bd_file_info info;

@@ -195,8 +195,8 @@ static const bd_call_options hold = {.method = "/test/hold", .deadline_ns = BD_F
 
 // ---- The fixture ----
 
-// The tests call over a channel that is connected: an attempt to connect fails on a host that stands still for
-// a while. A channel of gRPC connects a second time after the first answer (grpc_client.c).
+// The tests call over a channel that is connected: an attempt to connect fails on a host that stands still
+// for a while. A channel of gRPC connects a second time after the first answer (grpc_client.c).
 static void make_ready(fixture *f)
 {
     for (int connection = 0; connection < 2; connection++) {
