@@ -518,6 +518,48 @@ class Keras(unittest.TestCase):
         again = keras.models.load_model(path)
         np.testing.assert_allclose(again.evaluate(self.x, self.y, verbose=0), expected, atol=1e-6)
 
+    def test_gates_of_recurrent_cells_have_masks_of_their_own_with_implementation_1(self):
+        def hard_sigmoid(x):
+            return np.clip(0.2 * x + 0.5, 0, 1)
+
+        rng = np.random.RandomState(0)
+        x, h, c = (rng.rand(2, n).astype(np.float32) for n in (13, 14, 14))
+        cells = tf.keras.layers
+        for implementation in (1, 2):
+            options = {"dropout": 0.5, "recurrent_dropout": 0.5, "implementation": implementation}
+            for cell, gates in (
+                (cells.LSTMCell(14, **options), 4),
+                (cells.GRUCell(14, **options), 3),
+                (cells.GRUCell(14, reset_after=True, **options), 3),
+            ):
+                inputs, states = tf.constant(x), [tf.constant(h), tf.constant(c)][: gates - 2]
+                output, _ = cell(inputs, states, training=True)
+                fetches = [
+                    output,
+                    cell.get_dropout_mask_for_cell(inputs, True, gates),
+                    cell.get_recurrent_dropout_mask_for_cell(states[0], True, gates),
+                    cell.kernel,
+                    cell.recurrent_kernel,
+                ]
+                with tf.Session() as session:
+                    session.run(tf.global_variables_initializer())
+                    output, masks, recurrent_masks, kernel, recurrent = session.run(fetches)
+                self.assertEqual(gates, len({mask.tobytes() for mask in masks}))
+                if implementation == 2:
+                    masks, recurrent_masks = [masks[0]] * gates, [recurrent_masks[0]] * gates
+                xs = [(x * mask) @ part for mask, part in zip(masks, np.split(kernel, gates, 1))]
+                hs, parts = [h * mask for mask in recurrent_masks], np.split(recurrent, gates, 1)
+                if gates == 4:
+                    i, f, g, o = (a + b @ part for a, b, part in zip(xs, hs, parts))
+                    carry = hard_sigmoid(f + 1) * c + hard_sigmoid(i) * np.tanh(g)
+                    expected = hard_sigmoid(o) * np.tanh(carry)
+                else:
+                    z, r = (hard_sigmoid(xs[k] + hs[k] @ parts[k]) for k in range(2))
+                    inner = r * (hs[2] @ parts[2]) if cell.reset_after else (r * hs[2]) @ parts[2]
+                    old = h if implementation == 1 else hs[0]
+                    expected = z * old + (1 - z) * np.tanh(xs[2] + inner)
+                np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+
     def test_conv_lstm(self):
         model = keras.Sequential([layers.ConvLSTM2D(2, 3, padding="same", input_shape=(3, 4, 4, 1))])
         set_weights(model)

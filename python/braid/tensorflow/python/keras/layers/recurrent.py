@@ -410,20 +410,35 @@ class DropoutRNNCellMixin:
     def reset_recurrent_dropout_mask(self):
         self._recurrent_dropout_mask = None
 
-    def _mask(self, attribute, like, rate, training):
+    def get_dropout_mask_for_cell(self, inputs, training, count=1):
+        """The mask of the inputs, or a list of `count` masks: made in the first step. None: no dropout."""
+        return self._mask("_dropout_mask", inputs, self.dropout, training, count)
+
+    def get_recurrent_dropout_mask_for_cell(self, inputs, training, count=1):
+        """The mask of the state, or a list of `count` masks: made in the first step. None: no dropout."""
+        return self._mask("_recurrent_dropout_mask", inputs, self.recurrent_dropout, training, count)
+
+    def _mask(self, attribute, like, rate, training, count):
         if not rate:
             return None
         if self.__dict__.get(attribute) is None:
             ones = array_ops.ones_like(like)
-            mask = K.in_train_phase(lambda: K.dropout(ones, rate), ones, training=training)
-            self.__dict__[attribute] = mask
+            masks = [
+                K.in_train_phase(lambda: K.dropout(ones, rate), ones, training=training) for _ in range(count)
+            ]
+            self.__dict__[attribute] = masks if count > 1 else masks[0]
         return self.__dict__[attribute]
 
-    def _dropped(self, inputs, h, training):
-        """Inputs and state, with the masks of training."""
-        mask = self._mask("_dropout_mask", inputs, self.dropout, training)
-        recurrent = self._mask("_recurrent_dropout_mask", h, self.recurrent_dropout, training)
-        return inputs if mask is None else inputs * mask, h if recurrent is None else h * recurrent
+    def _products(self, x, masks, kernel):
+        """The product of x and the kernel of several gates. With implementation 1 each gate has a mask of its
+        own, with 2 all have the first one.
+        """
+        if masks is None:
+            return K.dot(x, kernel)
+        if self.implementation != 1:
+            return K.dot(x * masks[0], kernel)
+        parts = array_ops.split(kernel, len(masks), axis=1)
+        return array_ops.concat([K.dot(x * m, part) for m, part in zip(masks, parts)], axis=1)
 
 
 _WEIGHTS = ("kernel", "recurrent", "bias")
@@ -529,7 +544,11 @@ class SimpleRNNCell(_Cell):
     """activation(inputs * kernel + state * recurrent_kernel + bias)."""
 
     def call(self, inputs, states, training=None):
-        x, h = self._dropped(inputs, nest.flatten(states)[0], training)
+        x, h = inputs, nest.flatten(states)[0]
+        mask = self.get_dropout_mask_for_cell(x, training)
+        recurrent_mask = self.get_recurrent_dropout_mask_for_cell(h, training)
+        x = x if mask is None else x * mask
+        h = h if recurrent_mask is None else h * recurrent_mask
         z = K.dot(x, self.kernel)
         if self.bias is not None:
             z = K.bias_add(z, self.bias)
@@ -589,8 +608,10 @@ class LSTMCell(_Cell):
 
     def call(self, inputs, states, training=None):
         h, c = states[0], states[1]
-        x, h = self._dropped(inputs, h, training)
-        z = K.dot(x, self.kernel) + K.dot(h, self.recurrent_kernel)
+        masks = self.get_dropout_mask_for_cell(inputs, training, count=4)
+        recurrent_masks = self.get_recurrent_dropout_mask_for_cell(h, training, count=4)
+        z = self._products(inputs, masks, self.kernel)
+        z += self._products(h, recurrent_masks, self.recurrent_kernel)
         if self.use_bias:
             z = K.bias_add(z, self.bias)
         i, f, g, o = array_ops.split(z, num_or_size_splits=4, axis=1)
@@ -660,19 +681,23 @@ class GRUCell(_Cell):
 
     def call(self, inputs, states, training=None):
         before = nest.flatten(states)[0]
-        x, h = self._dropped(inputs, before, training)
+        masks = self.get_dropout_mask_for_cell(inputs, training, count=3)
+        recurrent_masks = self.get_recurrent_dropout_mask_for_cell(before, training, count=3)
+        if recurrent_masks is not None and self.implementation != 1:
+            # As in TensorFlow, the state that is mixed with the new one is the masked one.
+            before, recurrent_masks = before * recurrent_masks[0], None
         u = self.units
         bias = recurrent_bias = None
         if self.use_bias:
             bias = self.bias
             if self.reset_after:
                 bias, recurrent_bias = array_ops.unstack(self.bias)
-        xs = K.dot(x, self.kernel)
+        xs = self._products(inputs, masks, self.kernel)
         if bias is not None:
             xs = K.bias_add(xs, bias)
         x_z, x_r, x_h = array_ops.split(xs, 3, axis=-1)
         if self.reset_after:
-            inner = K.dot(h, self.recurrent_kernel)
+            inner = self._products(before, recurrent_masks, self.recurrent_kernel)
             if recurrent_bias is not None:
                 inner = K.bias_add(inner, recurrent_bias)
             h_z, h_r, h_h = array_ops.split(inner, 3, axis=-1)
@@ -680,10 +705,12 @@ class GRUCell(_Cell):
             r = self.recurrent_activation(x_r + h_r)
             new = self.activation(x_h + r * h_h)
         else:
-            gates = K.dot(h, self.recurrent_kernel[:, : 2 * u])
+            of_two = None if recurrent_masks is None else recurrent_masks[:2]
+            gates = self._products(before, of_two, self.recurrent_kernel[:, : 2 * u])
             h_z, h_r = array_ops.split(gates, 2, axis=-1)
             z = self.recurrent_activation(x_z + h_z)
             r = self.recurrent_activation(x_r + h_r)
+            h = before if recurrent_masks is None else before * recurrent_masks[2]
             new = self.activation(x_h + K.dot(r * h, self.recurrent_kernel[:, 2 * u :]))
         h = z * before + (1 - z) * new
         return h, [h]
