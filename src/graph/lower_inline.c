@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "graph/device_name.h"
+#include "graph/frames.h"
 #include "graph/node_resolve.h"
 #include <string.h>
 
@@ -52,18 +53,42 @@ static bool is_better_called(const bd_lowering *l, const char *attr, const bd_fu
     return again;
 }
 
+static bool has_effect(const braid_op *n, const bd_function *f)
+{
+    const bd_op_role role = bd_node_role(n);
+    if (role == BD_ROLE_ARG || role == BD_ROLE_RETVAL) return false; // not copied
+    if (bd_node_is_stateful(n)) return true;
+    for (int k = 0; k < f->control_ret_count; k++) {
+        if (strcmp(f->control_rets[k].value, n->name) == 0) return true;
+    }
+    return false;
+}
+
+// Nodes within a loop of Enter and Exit cannot be waited for from outside: the loop's Exits stand for them.
 static void find_effects(bd_inline *in, const bd_function *f)
 {
+    BD_STATUS(st);
     const braid_graph *g = in->body.graph;
+    bd_consumers consumers = {0};
+    bd_frames frames = {0};
+    bool within = false;
+    bd_graph_consumers(g, &consumers);
+    const bool known = !bd_frames_find(g, &consumers, &frames, st); // or the step fails by that error
     for (size_t i = 0; i < g->nodes.len; i++) {
         braid_op *n = g->nodes.items[i];
-        const bd_op_role role = bd_node_role(n);
-        if (role == BD_ROLE_ARG || role == BD_ROLE_RETVAL) continue; // not copied
-        bool has_effect = bd_node_is_stateful(n);
-        for (int k = 0; k < f->control_ret_count && !has_effect; k++)
-            has_effect = strcmp(f->control_rets[k].value, n->name) == 0;
-        if (has_effect) bd_array_push(&in->effects, n);
+        if (!has_effect(n, f)) continue;
+        if (!known || frames.of[i] == 0)
+            bd_array_push(&in->effects, n);
+        else
+            within = true;
     }
+    for (size_t i = 0; i < g->nodes.len && within; i++) {
+        braid_op *n = g->nodes.items[i];
+        if (bd_node_role(n) == BD_ROLE_EXIT && frames.items[frames.of[i]].parent == 0)
+            bd_array_push(&in->effects, n);
+    }
+    bd_frames_fini(&frames);
+    bd_consumers_fini(&consumers);
 }
 
 // The approximate memory of a copy of the body: names grow by the caller's, and attrs may be in each node.

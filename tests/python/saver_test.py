@@ -471,6 +471,108 @@ class SavedModelTest(Directory):
             again.restore(os.path.join(place, "variables", "variables")).run_restore_ops()
             np.testing.assert_array_equal(session.run(again.w), expected)
 
+    def _without_objects(self, name, use_resource):
+        """A saved model of a builder: an affine function, a table with a file, and a local variable."""
+        words, place = pathlib.Path(self.path("words")), self.path(name)
+        words.write_text("one\ntwo\n")
+        with tf.Graph().as_default(), tf.Session() as session:
+            v = tf.get_variable("v", initializer=3.0, use_resource=use_resource)
+            w = tf.get_variable("w", initializer=[1.0, 2.0], use_resource=use_resource, trainable=False)
+            b = tf.get_local_variable("b", initializer=7.0, use_resource=use_resource)
+            x, key = tf.placeholder(tf.float32, name="x"), tf.placeholder(tf.string, [None])
+            y = tf.placeholder_with_default([1.0, 1.0], [2], name="y")
+            files = tf.GraphKeys.ASSET_FILEPATHS
+            tf.add_to_collection(files, tf.constant(str(words)))
+            ids = tf.contrib.lookup.index_table_from_file(tf.get_collection(files)[0]).lookup(key)
+            affine = tf.add(v * x, b, name="affine")
+            v.assign_add(1.0).op
+            info = tf.saved_model.utils.build_tensor_info
+
+            def signature(inputs, outputs):
+                return tf.saved_model.signature_def_utils.build_signature_def(
+                    {k: info(t) for k, t in inputs.items()}, {k: info(t) for k, t in outputs.items()}, "some"
+                )
+
+            start = tf.group(tf.tables_initializer(), tf.local_variables_initializer())
+            session.run([tf.global_variables_initializer(), start])
+            builder = tf.saved_model.builder.SavedModelBuilder(place)
+            builder.add_meta_graph_and_variables(
+                session,
+                ["serve"],
+                {
+                    "one": signature({"x": x}, {"affine": affine}),
+                    "two": signature({"x": x, "y": y}, {"affine": affine, "scaled": w * y}),
+                    "ids": signature({"key": key}, {"ids": ids}),
+                },
+                assets_collection=tf.get_collection(files),
+                legacy_init_op=start,
+            )
+            builder.save()
+        words.unlink()
+        return place
+
+    def test_signatures_of_a_model_without_objects_are_functions(self):
+        for use_resource in (True, False):
+            with self.subTest(use_resource=use_resource), tf.Graph().as_default() as graph:
+                root = tf.saved_model.load_v2(self._without_objects(f"plain_{use_resource}", use_resource))
+                self.assertIsNot(graph, root.graph)
+                self.assertEqual(["ids", "one", "two"], sorted(root.signatures))
+                called = [
+                    root.signatures["one"](tf.constant(2.0)),
+                    root.signatures["one"](x=tf.constant([1.0, 2.0])),
+                    root.signatures["two"](x=tf.constant(1.0), y=tf.constant([5.0, 6.0])),
+                    root.signatures["ids"](tf.constant(["two", "x"])),
+                ]
+                scaled = root.prune(
+                    ["x:0", "y:0"],
+                    {"a": "affine:0", "v": "v:0" if not use_resource else "v/Read/ReadVariableOp:0"},
+                )
+                with self.assertRaisesRegex(TypeError, "Missing: \\['x'\\]"):
+                    root.signatures["one"]()
+                with self.assertRaisesRegex(Exception, "depends transitively on placeholder .*'x'"):
+                    root.prune([], "affine:0")
+                pruned = scaled(tf.constant(4.0), tf.constant([1.0, 0.0]))
+                count = root.prune([], "AssignAddVariableOp" if use_resource else "AssignAdd:0")()
+                with tf.Session() as session:
+                    session.run(tf.global_variables_initializer())
+                    session.run(tf.tables_initializer())
+                    one, some, two, ids = session.run(called)
+                    self.assertEqual((13, [10, 13]), (one["affine"], some["affine"].tolist()))
+                    self.assertEqual((10, [5, 12]), (two["affine"], two["scaled"].tolist()))
+                    self.assertEqual([1, -1], ids["ids"].tolist())
+                    self.assertEqual({"a": 19, "v": 3}, session.run(pruned))
+                    session.run(count)
+                    self.assertEqual(15, session.run(called[0])["affine"])  # the functions have one variable
+                    names = [v.name for v in root.variables]
+                    if not use_resource:
+                        self.assertEqual([], names)
+                        continue
+                    self.assertEqual(["v:0", "w:0", "b:0"], names)
+                    self.assertEqual([True, False, False], [v.trainable for v in root.variables])
+                    with tf.GradientTape() as tape:
+                        result = root.signatures["one"](tf.constant(5.0))["affine"]
+                    self.assertEqual((root.variables[0],), tape.watched_variables())
+                    self.assertEqual(5, session.run(tape.gradient(result, root.variables[0])))
+                with self.assertRaisesRegex(RuntimeError, "'other'"):
+                    tf.saved_model.load_v2(self.path("plain_True"), ["other"])
+
+    def test_a_signature_has_loops(self):
+        place = self.path("loops")
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, [None, 3, 1])
+            cell = tf.nn.rnn_cell.BasicRNNCell(1, activation=tf.identity)
+            with tf.variable_scope("net", initializer=tf.ones_initializer()):
+                y, _ = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+            shape = tf.TensorArray(tf.float32, 3).handle.shape
+            self.assertEqual([2], shape.as_list())  # TensorFlow refuses a meta graph that has another
+            session.run(tf.global_variables_initializer())
+            tf.saved_model.simple_save(session, place, {"x": x}, {"y": y})
+        with tf.Graph().as_default(), tf.Session() as session:
+            root = tf.saved_model.load_v2(place)
+            y = root.signatures["serving_default"](tf.constant([[[1.0], [2.0], [3.0]]]))["y"]
+            session.run(tf.tables_initializer())
+            self.assertEqual([1, 3, 6], session.run(y).ravel().tolist())
+
     def test_tables_and_their_files_are_written_and_loaded(self):
         words = pathlib.Path(self.path("words"))
         words.write_text("one\ntwo\n")

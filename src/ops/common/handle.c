@@ -246,11 +246,19 @@ braid_code bd_shape_fn_handle(bd_shape_ctx *c, braid_status *st)
     return BRAID_OK;
 }
 
+braid_code bd_shape_fn_handle_of_2(bd_shape_ctx *c, braid_status *st)
+{
+    (void)st;
+    c->outputs[0] = bd_shape1(2);
+    return BRAID_OK;
+}
+
 braid_code bd_shape_ctx_handle(bd_shape_ctx *c, braid_status *st)
 {
-    if (bd_dtype_base(c->node->input_types[0]) != BRAID_STRING) return bd_shape_ctx_rank(c, 0, 0, st);
-    braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
     const braid_shape *s = &c->inputs[0];
+    if (bd_dtype_base(c->node->input_types[0]) != BRAID_STRING && (s->rank <= 0 || s->dims[0] != 2))
+        return bd_shape_ctx_rank(c, 0, 0, st);
+    braid_code code = bd_shape_ctx_rank(c, 0, 1, st);
     if (code || s->rank < 0 || s->dims[0] < 0 || s->dims[0] == 2) return code;
     return bd_shape_ctx_fail(c, st, "Dimension must be 2 but is %lld", (long long)s->dims[0]);
 }

@@ -51,10 +51,12 @@ bool bd_handle_check_kind(bd_op_ctx *c, const bd_resource_handle *h, const bd_re
 bool bd_input_handle(bd_op_ctx *c, int i, char **container, char **name);
 
 // Shape functions: a handle's own shape, and its check where input 0 is one: a scalar resource, or a vector
-// of two strings.
+// of two strings. The check takes a resource of shape [2], too.
 braid_code bd_shape_fn_handle(bd_shape_ctx *c, braid_status *st);
 braid_code bd_shape_ctx_handle(bd_shape_ctx *c, braid_status *st);
-// The same for ops with at most one output besides the handle, a scalar.
+// The shape of a resource that TensorFlow gives that of two strings: TensorArrays, stacks, accumulators.
+braid_code bd_shape_fn_handle_of_2(bd_shape_ctx *c, braid_status *st);
+// The check for ops with at most one output besides the handle, a scalar.
 braid_code bd_shape_fn_handle_to_scalar(bd_shape_ctx *c, braid_status *st);
 
 #endif

@@ -81,7 +81,7 @@ static braid_code take_shape(bd_shape_ctx *c, braid_status *st)
 #define SOURCE(HANDLE)                                                                                       \
     {                                                                                                        \
         .signature = "() -> (handle: " HANDLE ")", .attrs = BD_ACCUMULATOR_ATTRS,                            \
-        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_handle,                     \
+        .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE, .shape = bd_shape_fn_handle_of_2,                \
         .kernels = BD_ACCUMULATOR_SOURCE_KERNELS(source_create),                                             \
         .doc = "Sums gradients until their mean is taken; gradients of a step that is over are dropped.",    \
     }

@@ -225,7 +225,7 @@ BD_OP(SparseConditionalAccumulator) = {
     .signature = "() -> (handle: Ref(string))",
     .attrs = BD_ACCUMULATOR_ATTRS,
     .flags = BD_OP_STATEFUL | BD_OP_NOT_DIFFERENTIABLE,
-    .shape = bd_shape_fn_handle,
+    .shape = bd_shape_fn_handle_of_2,
     .kernels = BD_ACCUMULATOR_SOURCE_KERNELS(source_create),
     .doc = "Sums sparse gradients until their mean is taken, each row's over the gradients that had it; "
            "gradients of a step that is over are dropped.",

@@ -163,7 +163,7 @@ static braid_code pop_shape(bd_shape_ctx *c, braid_status *st)
 static braid_code stack_v2_shape(bd_shape_ctx *c, braid_status *st)
 {
     braid_code code = bd_shape_ctx_rank(c, 0, 0, st);
-    return code ? code : bd_shape_fn_handle(c, st);
+    return code ? code : bd_shape_fn_handle_of_2(c, st);
 }
 
 // ---- Definitions ----

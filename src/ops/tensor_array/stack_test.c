@@ -122,7 +122,7 @@ static void invalid_stacks_are_refused(void **state)
     OP_TEST_VALUES(cases);
     static const op_shape_case shapes[] = {
         {"Stack", "elem_type=float", "", "[2]"},
-        {"StackV2", "elem_type=float", "int32[]", "[]"},
+        {"StackV2", "elem_type=float", "int32[]", "[2]"},
         {"StackV2", "elem_type=float", "int32[1]", "InvalidArgument: Shape must be rank 0 but is rank 1"},
     };
     OP_TEST_SHAPES(shapes);

@@ -209,7 +209,7 @@ braid_code bd_tensor_array_new_shape(bd_shape_ctx *c, braid_status *st)
 {
     if (c->output_count > 1) c->outputs[1] = BD_SCALAR;
     braid_code code = bd_shape_ctx_rank(c, 0, 0, st);
-    return code ? code : bd_shape_fn_handle(c, st);
+    return code ? code : bd_shape_fn_handle_of_2(c, st);
 }
 
 braid_code bd_tensor_array_grad_shape(bd_shape_ctx *c, braid_status *st)
@@ -217,7 +217,7 @@ braid_code bd_tensor_array_grad_shape(bd_shape_ctx *c, braid_status *st)
     if (c->output_count > 1) c->outputs[1] = BD_SCALAR;
     braid_code code = bd_tensor_array_check_shapes(c, "1", st);
     if (!code && c->input_count > 2) code = bd_shape_ctx_rank(c, 2, 1, st);
-    return code ? code : bd_shape_fn_handle(c, st);
+    return code ? code : bd_shape_fn_handle_of_2(c, st);
 }
 
 braid_code bd_tensor_array_write_shape(bd_shape_ctx *c, braid_status *st)

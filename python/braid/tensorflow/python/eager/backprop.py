@@ -91,7 +91,9 @@ class GradientTape:
         found = {key: v for key, v in self._watched.items() if not isinstance(v, ops.Tensor)}
         if self._watch_accessed_variables and self._graph is not None:
             taken = {id(t) for op in self._recorded() for t in op.inputs}
-            for v in self._graph.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES):
+            known = self._graph.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES)
+            others = self._graph.get_collection(ops.GraphKeys.GLOBAL_VARIABLES)
+            for v in [*known, *(v for v in others if getattr(v, "trainable", False))]:
                 if any(id(t) in taken for t in _values_of(v)):
                     found[id(v)] = v
         return tuple(found.values())

@@ -10,6 +10,7 @@ from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.framework import tensor_util
 from braid.tensorflow.python.ops import io_ops
 from braid.tensorflow.python.ops import variables
+from braid.tensorflow.python.saved_model import load_v1_in_v2
 from braid.tensorflow.python.saved_model import loader_impl
 from braid.tensorflow.python.saved_model import nested_structure_coder
 from braid.tensorflow.python.saved_model import restored_functions
@@ -32,6 +33,10 @@ def load(export_dir, tags=None):
     `signatures` has the functions of the signatures. Calls add nodes. The initializer of a variable gives it
     the saved value, and tf.tables_initializer() fills the tables.
 
+    Of a saved model without objects (tf.saved_model.builder's) the object has `signatures`, `variables`, the
+    `graph`, which is not the default graph, and prune(feeds, fetches), which makes a function of a part of
+    it. tf.tables_initializer() restores variables of reference type, too, which are not in `variables`.
+
     tags: None, or those of the graph; others are a ValueError.
     """
     return load_internal(export_dir, tags)
@@ -42,10 +47,8 @@ def load_internal(export_dir, tags=None, loader=None):
     saved_model = loader_impl.parse_saved_model(export_dir)
     graph = saved_model.meta_graphs[0]
     if len(saved_model.meta_graphs) != 1 or not graph.object_graph_def:
-        raise NotImplementedError(
-            f"tf.saved_model.load_v2: {export_dir} was not written by tf.saved_model.save and has no objects; "
-            "tf.saved_model.load(session, tags, directory) reads its graph"
-        )
+        with ops.init_scope():
+            return load_v1_in_v2.load(export_dir, tags)
     if tags is not None and set(nest.flatten(list(tags) if isinstance(tags, set) else tags)) != set(
         graph.meta_info_def.tags
     ):
