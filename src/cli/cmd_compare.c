@@ -87,7 +87,7 @@ static bool find_algorithms(comparison *c)
         if (ok)
             add_name(c, name);
         else
-            fprintf(stderr, "braid compare: there is no algorithm '%s'; docs/algorithms.md has all.\n", name);
+            bd_trial_refuse_algorithm("braid compare", name);
     }
     bd_free(names);
     return ok;

@@ -199,7 +199,7 @@ static int plan_main(int argc, char **argv)
     case BD_FLAGS_OK: break;
     }
     if (!bd_cluster_plan_of(p.algorithm, 1, &p.plan)) {
-        fprintf(stderr, "braid plan: there is no algorithm '%s'; docs/algorithms.md has all.\n", p.algorithm);
+        bd_trial_refuse_algorithm("braid plan", p.algorithm);
         return BD_EXIT_USAGE;
     }
     const int code = find_costs(&p);

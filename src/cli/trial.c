@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/curve_file.h"
+#include <braid/algorithms.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -89,11 +90,31 @@ static char *run(const bd_trial *t, const char *dir)
     return error;
 }
 
+void bd_trial_refuse_algorithm(const char *command, const char *name)
+{
+    fprintf(stderr, "%s: there is no algorithm '%s'. There are:", command, name);
+    for (int i = 0; braid_algorithm_at(i); i++)
+        fprintf(stderr, "%s %s", i ? "," : "", braid_algorithm_at(i)->name);
+    fprintf(stderr, "\n");
+}
+
+// Those of a trial before: this one may write none.
+static void remove_curves(const char *dir)
+{
+    int failed = 0;
+    for (int worker = 0; !failed; worker++) {
+        char *path = bd_asprintf("%s/worker-%d.csv", dir, worker);
+        failed = unlink(path);
+        bd_free(path);
+    }
+}
+
 char *bd_trial_run(const bd_trial *t, bd_curve *curve)
 {
     if (mkdir(t->dir, 0777) && errno != EEXIST) return bd_asprintf("%s: %s", t->dir, strerror(errno));
     char absolute[PATH_MAX]; // the tasks may run elsewhere
     if (!realpath(t->dir, absolute)) return bd_asprintf("%s: %s", t->dir, strerror(errno));
+    remove_curves(absolute);
     char *error = run(t, absolute);
     return error ? error : bd_curve_read(curve, absolute, t->workers);
 }

@@ -12,6 +12,9 @@ typedef struct bd_trial {
     const char *dir;       // made; gets the curves of the workers, and the output in the file "log"
 } bd_trial;
 
+// Says that there is no such algorithm, and which there are, on standard error.
+void bd_trial_refuse_algorithm(const char *command, const char *name);
+
 // Runs it by `braid run` and reads its curve. Returns NULL, or the text of the error, which the caller frees.
 char *bd_trial_run(const bd_trial *trial, bd_curve *curve);
 

@@ -50,12 +50,13 @@ done
 
 compare --algorithms downpuor "$bin/mnist_algorithm"
 check "an unknown algorithm is a mistake of usage" test $? = 2
-check "and is named" grep -q "no algorithm 'downpuor'" "$dir/err"
+check "and is named, with those there are" \
+    grep -q "no algorithm 'downpuor'. There are: aeasgd, agn, .* synchronous_rates$" "$dir/err"
 compare
 check "a missing program is one, too" test $? = 2
 compare --algorithms agn "$bin/mnist_algorithm" --no_such_flag
 check "a program that fails fails the comparison" test $? = 1
 check "whose log is named" grep -q 'agn: failed with exit code .*: see .*/compare/agn/log' "$dir/err"
-compare --algorithms agn "$bin/logistic_regression"
+compare --output curves --algorithms downpour "$bin/logistic_regression"
 check "a program without the hook fails it" test $? = 1
 [ $failures = 0 ]
