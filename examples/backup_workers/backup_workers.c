@@ -14,7 +14,6 @@ int main(int argc, char **argv)
         .algorithm = "backup_workers",
         .train_steps = 2000,
         .learning_rate = 0.4,
-        .backup_workers = 1,
     };
     return scheme_main(&s, argc, argv);
 }

@@ -17,6 +17,7 @@ static struct {
            .compression_fraction = 0.01,
            .hidden_units = 100,
            .staleness = -1,
+           .backup_workers = -1,
            .threads = 1,
            .momentum = -1};
 
@@ -25,7 +26,8 @@ static flag flag_list[] = {
     {"hidden_units", FLAG_INT, &flags.hidden_units, "Units of the hidden layer.", 0},
     {"period", FLAG_INT, &flags.period, "Steps of a worker between two exchanges. 0: the algorithm's.", 0},
     {"staleness", FLAG_INT, &flags.staleness, "Of bounded_staleness: the maximum. -1: the algorithm's.", 0},
-    {"backup_workers", FLAG_INT, &flags.backup_workers, "Of backup_workers: how many may be late.", 0},
+    {"backup_workers", FLAG_INT, &flags.backup_workers,
+     "Of backup_workers: how many may be late. -1: one, where there are several workers.", 0},
     {"worker_rates", FLAG_STRING, &flags.worker_rates,
      "Learning rates of worker 0, 1 and so on: 0.6,0.4. Workers beyond have --learning_rate.", 0},
     {"threads", FLAG_INT, &flags.threads, "Of hogwild in a single process: how many threads train.", 0},
@@ -55,6 +57,11 @@ static const char *check_flags(void)
     double rate;
     for (const char *rest = flags.worker_rates; (rate = next_rate(&rest));)
         if (rate < 0) return "--worker_rates must be numbers above 0 with commas in between";
+    if (flags.staleness < -1) return "--staleness must be -1 or more";
+    if (flags.backup_workers < -1) return "--backup_workers must be -1 or more";
+    if (!(flags.rho >= 0)) return "--rho must be 0 or more";
+    if (!(flags.momentum == -1 || (flags.momentum >= 0 && flags.momentum < 1)))
+        return "--momentum must be -1, or 0 or more and below 1";
     if (flags.threads < 1 || flags.threads > 1000) return "--threads must be 1 to 1000";
     if (flags.threads > 1 && strcmp(flags.algorithm, "hogwild") != 0)
         return "--threads is for the algorithm hogwild";
@@ -91,7 +98,10 @@ static braid_algorithm_options options_of(int workers, int worker)
     o.is_chief = worker == 0;
     o.summary_dir = summary_dir(worker);
     o.learning_rate = learning_rate_of(worker);
-    o.backup_workers = (int)flags.backup_workers;
+    if (flags.backup_workers >= 0)
+        o.backup_workers = (int)flags.backup_workers;
+    else if (strcmp(flags.algorithm, "backup_workers") == 0 && workers > 1)
+        o.backup_workers = 1;
     o.compression = (braid_compression_options){flags.compression, flags.compression_fraction};
     if (flags.period) o.period = (int)flags.period;
     if (flags.staleness >= 0) o.staleness = (int)flags.staleness;
@@ -159,7 +169,6 @@ int scheme_main(const scheme *s, int argc, char **argv)
     flags.algorithm = s->algorithm ? s->algorithm : "asynchronous";
     flags.rho = s->rho;
     flags.period = s->period;
-    flags.backup_workers = s->backup_workers;
     flags.worker_rates = s->worker_rates ? s->worker_rates : "";
     const mnist_program program = {
         .name = s->name,

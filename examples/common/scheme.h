@@ -11,9 +11,8 @@ typedef struct scheme {
     const char *algorithm;
     int64_t train_steps; // of all workers together
     double learning_rate;
-    double rho;         // 0: the algorithm's
-    int period;         // 0: the algorithm's
-    int backup_workers; // that may be late
+    double rho; // 0: the algorithm's
+    int period; // 0: the algorithm's
     // learning rates of worker 0, 1 and so on, "0.6,0.4"; workers beyond have learning_rate. NULL: all have it
     const char *worker_rates;
 } scheme;

@@ -29,6 +29,10 @@ program=mnist_algorithm
 for rates in x 0.1, 0 ,0.1 -1; do
     TF_CONFIG='{}' says 2 '--worker_rates must be numbers above 0' --worker_rates=$rates
 done
+TF_CONFIG='{}' says 2 '--staleness must be' --staleness=-2
+TF_CONFIG='{}' says 2 '--backup_workers must be' --backup_workers=-2
+TF_CONFIG='{}' says 2 '--rho must be' --rho=-1
+TF_CONFIG='{}' says 2 '--momentum must be' --momentum=1
 TF_CONFIG='{}' says 2 '--threads is for the algorithm hogwild' --threads=2
 TF_CONFIG='{}' says 2 '--threads must be 1 to 1000' --algorithm=hogwild --threads=0
 
@@ -58,6 +62,10 @@ TF_CONFIG='{}' "$bin/hogwild" --threads=2 --train_steps=1000 >"$dir/out" 2>"$dir
 check "two threads of one process: exit code 0" test $? = 0
 check "two threads of one process: they learn" at_least "$(accuracy)" 0.9
 check "two threads of one process: some updates were stale" grep -q 'staleness of updates: 0: .* 1: ' "$dir/err"
+
+"$bin/braid" run --ps 1 --workers 2 mnist_algorithm --algorithm=backup_workers --train_steps=100 >"$dir/out" 2>"$dir/err"
+check "backup_workers: one of two workers may be late" test $? = 0
+check "backup_workers: a gradient came too late" grep -qE '^worker/0 \|  +[01] +[0-9]+ +[0-9]+ +[1-9]' "$dir/err"
 
 # With --learning_rate they would learn.
 "$bin/braid" run --ps 1 --workers 2 synchronous_rates --train_steps=200 --worker_rates=1e-9,1e-9 >"$dir/out" 2>"$dir/err"
