@@ -147,6 +147,10 @@ class ApiTest(unittest.TestCase):
                 getattr(tf.contrib.distribute, name)
         with self.assertRaisesRegex(AttributeError, "tf.contrib.compiler is not in Braid. Braid has no XLA"):
             tf.contrib.compiler
+        with self.assertRaisesRegex(
+            AttributeError, "tf.contrib.memory_stats is not in Braid. Braid has no GPUs"
+        ):
+            tf.contrib.memory_stats
         with self.assertRaisesRegex(NotImplementedError, "tf.Session"):
             tf.function(lambda: None)
 
