@@ -114,24 +114,50 @@ static bool has_pop(const bd_gradient_paths *p)
     return false;
 }
 
+// Which nodes lead to one that ends paths: [count], to be freed. NULL: no path ends before an x.
+static bool *find_stopped(const bd_gradient_paths *p)
+{
+    bool *is_stopped = NULL;
+    bd_op_list open = {0};
+    for (size_t i = 0; i < p->nodes.len; i++)
+        if (ends_paths(p, p->nodes.items[i])) bd_array_push(&open, p->nodes.items[i]);
+    if (open.len) is_stopped = bd_calloc((size_t)p->count, sizeof *is_stopped);
+    while (open.len) {
+        const braid_op *op = open.items[--open.len];
+        for (int i = 0; i < op->input_count; i++) {
+            braid_op *in = op->inputs[i].op;
+            if (!p->reached[in->id] || is_stopped[in->id]) continue;
+            is_stopped[in->id] = true;
+            bd_array_push(&open, in);
+        }
+    }
+    bd_array_free(&open);
+    return is_stopped;
+}
+
 // Of the other Exits more loops may be: where values are popped on a path, gradients arrive in loops by
-// other ways than their Exits.
+// other ways than their Exits. Exits that lead to the end of a path get zeros with the others of their loop,
+// and so do the xs that lead to them.
 void bd_gradient_paths_add_loops(bd_gradient_paths *p)
 {
     bd_op_list open = {0};
+    bool *is_stopped = p->loops ? find_stopped(p) : NULL;
     do {
         find_loops(p);
-        if (!has_pop(p)) break;
+        const bool pops = has_pop(p);
         open.len = 0;
         for (int i = 0; i < bd_gradient_loop_count(p->loops); i++) {
             const bd_gradient_exits *exits = bd_gradient_exits_at(p->loops, i);
             for (size_t k = 0; exits && k < exits->all.len; k++) {
-                if (p->reached[exits->all.items[k]->id]) bd_array_push(&open, exits->all.items[k]);
+                braid_op *exit = exits->all.items[k];
+                if (p->reached[exit->id] && (pops || (is_stopped && is_stopped[exit->id])))
+                    bd_array_push(&open, exit);
             }
         }
         mark_between(p, &open);
     } while (open.len && !has_failed(p));
     bd_array_free(&open);
+    bd_free(is_stopped);
 }
 
 static void mark_paths(bd_gradient_paths *p, const braid_out *ys, int num_ys, const braid_out *xs, int num_xs)

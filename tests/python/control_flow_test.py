@@ -240,6 +240,12 @@ class WhileTest(ControlFlowTest):
         self.assertEqual(self.run_(tf.gradients(tf.square(y) + loop + stopped, y)[0]), 580)
         self.assertEqual(self.run_(tf.gradients(tf.gradients(loop, y)[0], y)[0]), 3 * 6 * 5 * 2**4)
 
+    def test_gradients_of_results_of_a_loop_that_are_stopped_are_zeros(self):
+        a, b, x = tf.constant(1.0), tf.constant(2.0), tf.zeros([5])
+        kept, stopped = tf.scan(lambda last, _: (last[0] + a, last[1] * b), x, initializer=(0.0, 1.0))
+        grads = tf.gradients(kept + tf.stop_gradient(tf.square(stopped)), [a, b])
+        self.assertEqual([self.run_(grad) for grad in grads], [15, 0])
+
     def test_a_gradient_by_the_first_value_of_a_variable_is_refused_in_the_loop(self):
         x = tf.placeholder(tf.float32, [])
         with self.assertRaisesRegex(ValueError, "initial value of a loop variable"):
