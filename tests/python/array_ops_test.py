@@ -166,8 +166,26 @@ class NodesOf115Test(unittest.TestCase):
     def test_one_hot_with_values(self):
         self.assertEqual(
             self.nodes(lambda n: tf.one_hot(n, 3, 1.0, 0.0)),
-            "one_hot/Const one_hot/Const_1 one_hot/on_value one_hot/off_value one_hot/depth one_hot".split(),
+            "one_hot/Const one_hot/Const_1 one_hot/depth one_hot/on_value one_hot/off_value one_hot".split(),
         )
+
+    def test_sparse_tensors_of_known_shapes(self):
+        sparse = lambda: tf.SparseTensor([[0, 0]], [1.0], [2, 6])  # noqa: E731
+        made = self.nodes(lambda n: tf.sparse_reshape(sparse(), [-1, 3]).dense_shape)
+        self.assertIn("SparseReshape/Const", made)
+        made = self.nodes(lambda n: tf.sparse_reorder(sparse()).dense_shape)
+        self.assertEqual("SparseTensor_1/dense_shape", made[-1])
+        with self.assertRaisesRegex(ValueError, r"12 elements to shape \[5, 2\] \(10 elements\)"):
+            tf.sparse_reshape(sparse(), [5, 2])
+
+    def test_weighted_embeddings(self):
+        sparse = lambda values: tf.SparseTensor([[0, 0]], values, [2, 6])  # noqa: E731
+        made = self.nodes(
+            lambda n: tf.nn.embedding_lookup_sparse(
+                tf.zeros([5, 2]), sparse(tf.constant([0], tf.int64)), sparse([1.0])
+            )
+        )
+        self.assertIn("embedding_lookup_sparse/Fill", made)
 
     def test_transpose_of_unknown_rank(self):
         self.assertEqual(

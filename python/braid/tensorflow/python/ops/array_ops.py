@@ -726,8 +726,15 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
             raise TypeError(f"dtype {types[0]} of on_value does not match dtype {types[1]} of off_value")
         if dtype is None:
             dtype = types[0] if types else dtypes.float32
-        on_value = ops.convert_to_tensor(1 if on_value is None else on_value, dtype, name="on_value")
-        off_value = ops.convert_to_tensor(0 if off_value is None else off_value, dtype, name="off_value")
+
+        def value(key, value, default):
+            if value is None:
+                return ops.convert_to_tensor(default, dtype, name=key)
+            return (
+                value if hasattr(value, "dtype") else np.asarray(value, dtypes.as_dtype(dtype).as_numpy_dtype)
+            )
+
+        on_value, off_value = value("on_value", on_value, 1), value("off_value", off_value, 0)
         axis = -1 if axis is None else axis
         return gen_array_ops.one_hot(indices, depth, on_value, off_value, axis, name)
 

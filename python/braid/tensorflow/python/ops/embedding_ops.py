@@ -146,7 +146,7 @@ def _weighted(rows, weights, segments, combiner, name):
     """The combined rows of each segment, where each row has a weight."""
     if weights.dtype != rows.dtype:
         weights = math_ops.cast(weights, rows.dtype)
-    ones = array_ops.ones(array_ops.expand_dims(array_ops.rank(rows) - 1, 0), dtypes.int32)
+    ones = array_ops.fill(array_ops.expand_dims(array_ops.rank(rows) - 1, 0), 1)
     column = array_ops.reshape(weights, array_ops.concat([array_ops.shape(weights), ones], 0))
     known = weights.get_shape().ndims
     if known is not None and rows.get_shape().ndims is not None:

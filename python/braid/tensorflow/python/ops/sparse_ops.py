@@ -5,6 +5,7 @@ import numbers
 
 import numpy as np
 
+from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_util
@@ -251,7 +252,24 @@ def sparse_reorder(sp_input, name=None):
     indices, values = gen_sparse_ops.sparse_reorder(
         sp_input.indices, sp_input.values, sp_input.dense_shape, name=name
     )
-    return SparseTensor(indices, values, array_ops.identity(sp_input.dense_shape))
+    known = sp_input.get_shape()
+    shape = known.as_list() if known.is_fully_defined() else array_ops.identity(sp_input.dense_shape)
+    return SparseTensor(indices, values, shape)
+
+
+# The ops of whose results TensorFlow 1.15 knows as much as Braid does when it builds a graph: the first ones
+# whatever their inputs are.
+_KNOWN_ALONE = {"Const", "Placeholder", "Rank", "Shape", "Size"}
+_KNOWN_BY_INPUTS = set(
+    "Cast Concat ConcatOffset ConcatV2 Equal Fill NotEqual Pack Range StridedSlice".split()
+)
+
+
+def _is_known_in_115(tensor):
+    """Whether TensorFlow 1.15 knows as much of the tensor's value as Braid does."""
+    if tensor.op.type in _KNOWN_BY_INPUTS:
+        return all(_is_known_in_115(t) for t in tensor.op.inputs)
+    return tensor.op.type in _KNOWN_ALONE
 
 
 @tf_export("sparse.reshape", v1=["sparse.reshape", "sparse_reshape"])
@@ -260,26 +278,26 @@ def sparse_reshape(sp_input, shape, name=None):
     sp_input = _convert_to_sparse_tensor(sp_input)
     shape = math_ops.cast(shape, dtype=dtypes.int64)
     with ops.name_scope(name, "SparseReshape", [sp_input]) as name:
-        known = tensor_util.constant_value(shape)
-        count = sp_input.get_shape().num_elements()
-        if known is not None and count is not None and (known == -1).sum() > 1:
-            raise ValueError("At most one dimension can be inferred (-1). Found: %s" % known)
-        if known is not None and count is not None and (known == -1).any():
-            if count % max(1, int(np.prod(known[known != -1]))):
-                raise ValueError(
-                    "Cannot reshape a tensor with %d elements to shape %s." % (count, known.tolist())
-                )
         indices, made_shape = gen_sparse_ops.sparse_reshape(
             sp_input.indices, sp_input.dense_shape, shape, name=name
         )
-        known = tensor_util.constant_value_as_shape(shape)
-        before = sp_input.get_shape()
-        if known.is_fully_defined() and before.is_fully_defined():
-            if known.num_elements() != before.num_elements():
-                raise ValueError(
-                    "Cannot reshape a tensor with %d elements to shape %s (%d elements)."
-                    % (before.num_elements(), known, known.num_elements())
-                )
+        asked, before = tensor_util.constant_value_as_shape(shape), sp_input.get_shape()
+        if asked.ndims is not None and before.is_fully_defined() and _is_known_in_115(shape):
+            given = tensor_util.constant_value(shape)
+            if given is not None and (given == -1).sum() > 1:
+                raise ValueError("At most one dimension can be inferred (-1). Found: %s" % given)
+            count, sizes = before.num_elements(), asked.as_list()
+            if sizes.count(None) == 1:
+                others = int(np.prod([n for n in sizes if n is not None]))
+                sizes[sizes.index(None)] = count // max(1, others)
+            if None not in sizes:
+                made = int(np.prod(sizes))
+                if made != count:
+                    raise ValueError(
+                        "Cannot reshape a tensor with %d elements to shape %s (%d elements)."
+                        % (count, asked.as_list(), made)
+                    )
+                made_shape = constant_op.constant(sizes, dtype=dtypes.int64)
         return SparseTensor(indices, array_ops.identity(sp_input.values), made_shape)
 
 
