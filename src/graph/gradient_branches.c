@@ -88,11 +88,11 @@ void bd_branch_find_key(bd_gradient_loops *all, bd_branch *b)
 
 // The condition by which a Switch chooses. A conditional begins with a Switch of the condition by itself,
 // soon followed by the Identity of it that chooses for all other values.
-static braid_out condition_of(const bd_gradient_loops *all, const braid_op *chosen)
+braid_out bd_branch_condition(const bd_gradient_loops *all, const braid_op *chosen)
 {
     const braid_out data = chosen->inputs[0], pred = chosen->inputs[1];
     if (data.op != pred.op || data.index != pred.index) return pred;
-    for (int id = chosen->id + 1; id <= chosen->id + 3 && id < all->count; id++) {
+    for (int id = chosen->id + 1; id <= chosen->id + 8 && id < all->count; id++) {
         braid_op *n = all->g->nodes.items[id];
         if (strcmp(n->op_type, "Identity") == 0 && n->inputs[0].op == pred.op &&
             n->inputs[0].index == pred.index)
@@ -106,8 +106,10 @@ const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out in)
     const bd_branch *b = bd_branch_of(all, in.op);
     if (bd_node_role(in.op) != BD_ROLE_SWITCH || bd_node_role(in.op->inputs[1].op) == BD_ROLE_LOOP_COND)
         return b;
-    bd_branch inner = {
-        .pred = condition_of(all, in.op), .taken = in.index, .depth = b ? b->depth + 1 : 1, .outer = b};
+    bd_branch inner = {.pred = bd_branch_condition(all, in.op),
+                       .taken = in.index,
+                       .depth = b ? b->depth + 1 : 1,
+                       .outer = b};
     bd_branch_find_key(all, &inner);
     for (const bd_branch *around = b; around; around = around->outer)
         if (bd_branch_is_same(around, &inner)) return b; // it is in that branch already

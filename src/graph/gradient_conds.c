@@ -125,7 +125,7 @@ bool bd_gradient_of_cond_op(bd_gradient_loops *all, const braid_op *n, const bra
 
 // ---- Values that a branch takes without a Switch ----
 
-static bool is_within(const bd_branch *b, const bd_branch *around)
+bool bd_branch_is_within(const bd_branch *b, const bd_branch *around)
 {
     while (b && !bd_branch_is_same(b, around))
         b = b->outer;
@@ -141,7 +141,7 @@ braid_out bd_gradient_leave_branches(bd_gradient_loops *all, const braid_op *n, 
     const bd_gradient_loop *entered = bd_node_role(n) == BD_ROLE_ENTER ? bd_gradient_loop_of(all, n) : NULL;
     const bd_branch *b = bd_branch_of(all, entered ? entered->exits.all.items[0] : n);
     const bd_branch *around = bd_branch_of_output(all, value);
-    for (b = bd_gradient_branch_within(l, b); b && !is_within(around, b);
+    for (b = bd_gradient_branch_within(l, b); b && !bd_branch_is_within(around, b);
          b = bd_gradient_branch_within(l, b->outer)) {
         bd_region *before = bd_region_swap(all->g, &l->back);
         braid_out either[2] = {grad, bd_b1(all->g, "ZerosLike", "zeros_like", value)};

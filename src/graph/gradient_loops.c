@@ -59,6 +59,7 @@ void bd_gradient_loops_free(bd_gradient_loops *all)
     if (!all) return;
     for (int i = 0; all->loops && i < all->frames.count; i++)
         loop_free(all->loops[i]);
+    bd_gradient_around_free(all);
     bd_consumers_fini(&all->consumers);
     bd_frames_fini(&all->frames);
     bd_free(all->loops);
@@ -149,7 +150,7 @@ static void set_shape(braid_out out, braid_shape shape)
 static braid_out count_forward(bd_gradient_loop *l)
 {
     braid_graph *g = l->all->g;
-    bd_region *r = &l->forward, *before = bd_region_swap(g, l->outer ? &l->outer->forward : NULL);
+    bd_region *r = &l->forward, *before = bd_region_swap(g, l->forward.outer);
     const braid_out from = bd_b_const_i32(g, "f_count", 0);
     bd_region_swap(g, NULL);
     if (l->outer && from.op) bd_node_add_control(from.op, l->outer->counted);
@@ -174,7 +175,7 @@ static braid_out count_forward(bd_gradient_loop *l)
 static void count_back(bd_gradient_loop *l, braid_out count)
 {
     braid_graph *g = l->all->g;
-    bd_region *r = &l->back, *before = bd_region_swap(g, l->outer ? &l->outer->back : NULL);
+    bd_region *r = &l->back, *before = bd_region_swap(g, l->back.outer);
     const braid_out one = bd_b_const_i32(g, "b_count", 1);
     bd_region_swap(g, NULL);
     const braid_out begin = bd_region_enter(r, count, "b_count", false);
@@ -250,8 +251,11 @@ static bd_gradient_loop *loop_new(bd_gradient_loops *all, int32_t frame, bd_grad
     l->all = all;
     l->outer = outer;
     l->frame = frame;
-    bd_region_init_loop(&l->forward, all->g, outer ? &outer->forward : NULL, f->name, f->parallel_iterations);
-    bd_region_init_loop(&l->back, all->g, outer ? &outer->back : NULL,
+    l->around = bd_gradient_branch_around(all, frame);
+    bd_region *around = bd_gradient_region_of_branch(all, outer ? NULL : l->around);
+    bd_region_init_loop(&l->forward, all->g, outer ? &outer->forward : around, f->name,
+                        f->parallel_iterations);
+    bd_region_init_loop(&l->back, all->g, outer ? &outer->back : around,
                         bd_builder_unique_name(all->g, f->name), f->parallel_iterations);
     l->back.bring = bd_gradient_real_value;
     l->back.moves = bd_gradient_asks_forward;
@@ -338,7 +342,7 @@ braid_out bd_gradient_shape_around(bd_gradient_loop *l, braid_out value)
     bd_gradient_loop *outer = l->outer;
     if (outer && bd_gradient_frame_of(l->all, value.op) == outer->frame)
         return shape_back(outer, value, bd_branch_of_output(l->all, value), false);
-    bd_region *before = bd_region_swap(g, outer ? &outer->back : NULL);
+    bd_region *before = bd_region_swap(g, l->back.outer);
     const bool is_handle = bd_dtype_base(braid_out_dtype(value)) == BRAID_RESOURCE;
     const braid_out shape = bd_b1(g, is_handle ? "VariableShape" : "Shape", NULL, value);
     bd_region_swap(g, before);
@@ -348,7 +352,7 @@ braid_out bd_gradient_shape_around(bd_gradient_loop *l, braid_out value)
 braid_out bd_gradient_zeros_around(bd_gradient_loop *l, braid_out value, braid_dtype dtype)
 {
     const braid_out shape = bd_gradient_shape_around(l, value);
-    bd_region *before = bd_region_swap(l->all->g, l->outer ? &l->outer->back : NULL);
+    bd_region *before = bd_region_swap(l->all->g, l->back.outer);
     const braid_out zeros = bd_b_zeros(l->all->g, shape, dtype);
     bd_region_swap(l->all->g, before);
     return zeros;

@@ -23,10 +23,13 @@ typedef struct bd_branch {
     const struct bd_branch *outer;
 } bd_branch;
 
+typedef struct bd_branch_around bd_branch_around; // gradient_around.c
+
 struct bd_gradient_loop {
     bd_gradient_loops *all;
     bd_gradient_loop *outer;
-    int32_t frame; // of the forward loop
+    int32_t frame;           // of the forward loop
+    const bd_branch *around; // the innermost branch outside of all loops that it is in (gradient_around.c)
     const braid_op *condition;
     bd_gradient_exits exits;
     bd_region forward;               // of the nodes that are added to the forward loop
@@ -55,6 +58,7 @@ struct bd_gradient_loops {
     bd_gradient_loop **loops;   // by frame; NULL: no loop
     const bd_branch **branches; // by node
     bool *has_branch;           // by node: `branches` is known
+    bd_branch_around *around;   // branches around loops, as far as they were asked for
     bd_imap ended;              // keys of the conditionals whose Merges had their turn
     bd_imap added;              // nodes that were added to forward loops -> bd_added_node, in the arena
     bd_arena arena;
@@ -79,8 +83,19 @@ const bd_branch *bd_branch_of_output(bd_gradient_loops *all, braid_out out);
 const bd_branch *bd_branch_ending(bd_gradient_loops *all, const braid_op *merge, int input);
 // Sets the key of a branch that has the rest.
 void bd_branch_find_key(bd_gradient_loops *all, bd_branch *b);
+// The condition by which a Switch chooses.
+braid_out bd_branch_condition(const bd_gradient_loops *all, const braid_op *chosen);
+bool bd_branch_is_within(const bd_branch *b, const bd_branch *around);
 // Whether both are taken at the same time, as far as their keys tell.
 bool bd_branch_is_same(const bd_branch *a, const bd_branch *b);
+
+// ---- Branches around loops (gradient_around.c) ----
+
+// The innermost branch outside of all loops that a loop is in; NULL: it is in none, or in one of a loop.
+const bd_branch *bd_gradient_branch_around(bd_gradient_loops *all, int32_t frame);
+// The region of such a branch; NULL: of none.
+bd_region *bd_gradient_region_of_branch(bd_gradient_loops *all, const bd_branch *b);
+void bd_gradient_around_free(bd_gradient_loops *all);
 
 // ---- Conditionals (gradient_conds.c) ----
 

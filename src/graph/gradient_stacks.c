@@ -56,7 +56,7 @@ braid_out bd_gradient_switch(bd_region *r, braid_out data, braid_out pred, const
 // Brings a value into a loop, which may be nested.
 static braid_out enter_all(bd_gradient_loop *l, braid_out from)
 {
-    if (l->outer) from = enter_all(l->outer, from);
+    from = l->outer ? enter_all(l->outer, from) : bd_region_bring(l->forward.outer, from);
     return bd_region_enter(&l->forward, from, NULL, true);
 }
 
@@ -133,8 +133,8 @@ braid_out bd_gradient_pop(bd_gradient_loop *l, braid_out stack, braid_out value,
     if (bd_gradient_has_failed(l->all)) return stack;
     braid_push_control(g, NULL, 0);
     // The value is there where its branch is taken, and the condition is where the branches around it are.
-    if (within)
-        stack = bd_gradient_switch(r, stack, bd_gradient_condition(l, within->pred), NULL, within->taken);
+    const bd_branch *b = within ? within : l->around;
+    if (b) stack = bd_gradient_switch(r, stack, bd_gradient_condition(l, b->pred), NULL, b->taken);
     bd_region *before = bd_region_swap(g, r);
     const braid_out popped =
         stack_node(g, "StackPopV2", NULL, stack, NULL, bd_dtype_base(braid_out_dtype(value)), NULL);

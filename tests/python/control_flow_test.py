@@ -376,6 +376,17 @@ class GradientsWithinTest(ControlFlowTest):
         loop = tf.while_loop(lambda i, a: i < 2, body, (0, 1.0))
         self.assertEqual(self.run_(loop[1]), 2 + 3 * 2**2 * 2**3)
 
+    def test_of_a_loop_in_a_branch_outside_of_the_loop(self):
+        x, p = tf.placeholder_with_default([1.0, 2.0], [None]), tf.constant(True)
+
+        def looped():
+            loop = [lambda i, a, b: i < 2, lambda i, a, b: (i + 1, x * 2.0, b * x), [0, x, x]]
+            return tf.multiply(*tf.while_loop(*loop)[1:])
+
+        y = tf.cond(p, looped, lambda: x)  # 2 x^4
+        loop = tf.while_loop(lambda i, g: i < 1, lambda i, g: (i + 1, g + tf.gradients(y, x)[0]), [0, x])
+        self.assertEqual(self.run_(loop[1]).tolist(), [9, 66])
+
     def test_a_step_of_training_may_depend_on_a_condition(self):
         v, p = tf.Variable([1.0, 2.0]), tf.placeholder(tf.bool, [])
         loss = tf.reduce_sum(v * v)

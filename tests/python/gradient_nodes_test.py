@@ -102,6 +102,24 @@ def adam_of_rows():
     tf.train.AdamOptimizer().minimize(tf.reduce_sum(tf.gather(e, tf.placeholder(tf.int64, [None]))))
 
 
+def loops_in_branches():
+    """Of a loop in two branches, of one with a conditional in it, and of a loop within it."""
+
+    def loop(n, body, first):
+        return tf.while_loop(lambda i, r: i < n, lambda i, r: (i + 1, body(r)), [0, first])[1]
+
+    x, p, q = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+
+    def chosen(r):
+        return tf.cond(r[0] > 1.0, lambda: r * x, lambda: tf.exp(r))
+
+    def inner():
+        return tf.cond(q, lambda: loop(3, lambda r: r * x, x), lambda: x * x)
+
+    tf.gradients(tf.cond(p, inner, lambda: loop(2, chosen, x)), x)
+    tf.gradients(tf.cond(p, lambda: loop(3, lambda r: loop(2, lambda k: k * x * r, r), x), lambda: x), x)
+
+
 # For each of them: how many nodes the graph has then, the seed that the next random op gets, and the nodes of
 # the gradients, without "gradients/".
 NODES = {
@@ -484,6 +502,7 @@ SUMS = {
     hessians: (80, 83, 2581291600),
     looked_up: (460, 463, 2963078079),
     adam_of_rows: (93, 96, 4217982189),
+    loops_in_branches: (576, 579, 770286655),
 }
 
 

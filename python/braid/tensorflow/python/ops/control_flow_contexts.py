@@ -787,8 +787,12 @@ def adopt(context, new):
     runs_in = {op: frames.of_node(op) for op in new if op not in outside}
     leaves_to = {op: frames.of_output(op) for op in runs_in if util.IsLoopExit(op)}
     for op, frame in runs_in.items():
-        if frame in here:
+        if frame in here:  # all are known before the first is taken: what brings an input in comes later
             op._set_control_flow_context(context)
+            for x in op.outputs:
+                context.AddName(x.name)
+    for op, frame in runs_in.items():
+        if frame in here:
             context.AddOp(op)
         elif util.IsLoopEnter(op):
             if frames.around(frame) in here:
