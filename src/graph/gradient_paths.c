@@ -104,12 +104,12 @@ static void find_loops(bd_gradient_paths *p)
     }
 }
 
-// Whether an x leads to a value that a gradient loop pops.
+// Whether an x leads to a value that is popped on a path, or in a loop on a path.
 static bool has_pop(const bd_gradient_paths *p)
 {
     for (size_t i = 0; i < p->returns.items.len; i++) {
-        const int id = p->returns.items.items[i].pop->id;
-        if (p->reached[id] || p->between[id]) return true;
+        const braid_op *pop = p->returns.items.items[i].pop;
+        if (p->between[pop->id] || (p->reached[pop->id] && bd_gradient_loop_of(p->loops, pop))) return true;
     }
     return false;
 }

@@ -245,6 +245,7 @@ class WhileTest(ControlFlowTest):
         kept, stopped = tf.scan(lambda last, _: (last[0] + a, last[1] * b), x, initializer=(0.0, 1.0))
         grads = tf.gradients(kept + tf.stop_gradient(tf.square(stopped)), [a, b])
         self.assertEqual([self.run_(grad) for grad in grads], [15, 0])
+        self.assertIsNone(tf.gradients(kept, [a, b])[1])
 
     def test_a_gradient_by_the_first_value_of_a_variable_is_refused_in_the_loop(self):
         x = tf.placeholder(tf.float32, [])
