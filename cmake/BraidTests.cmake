@@ -2,7 +2,7 @@
 #
 # A test may say `// labels: concurrent` (in scripts `#`; several with commas), `// timeout: SECONDS`, `//
 # slots: N` (it takes the place of N tests among those that run at once; for tests that measure times) and `//
-# serial: yes` (no other test at the same time) in comments among its first 10 lines. It exits with 77 when it
+# serial: yes` (no other test at the same time) in comments among its first 20 lines. It exits with 77 when it
 # is skipped. Sanitized builds get four times the timeout (default 60 s).
 if(BRAID_FUZZ)
     file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
@@ -45,7 +45,7 @@ endif()
 
 # The value of a marker comment `// KEY: VALUE` among the first 10 lines of a file.
 function(braid_marker source key out)
-    file(STRINGS ${source} lines LIMIT_COUNT 10)
+    file(STRINGS ${source} lines LIMIT_COUNT 20)
     set(value "")
     foreach(line IN LISTS lines)
         if(line MATCHES "^(//|#) ${key}: *(.*)$")

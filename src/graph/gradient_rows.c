@@ -9,17 +9,21 @@
 #include "graph/builder.h"
 #include "graph/grad.h"
 #include "graph/gradients_internal.h"
+#include <string.h>
 
 // ---- Constants of loops ----
 
-// The shape of a variable by its handle, as far as its node tells.
+// The shape of a variable by its handle, if that comes into the loops from the variable's node: unknown else,
+// and for a number.
 static braid_shape shape_of_variable(braid_out handle)
 {
     const braid_op *n = handle.op;
-    while (n->input_count > 0)
+    while (bd_node_role(n) == BD_ROLE_ENTER || bd_node_role(n) == BD_ROLE_SWITCH ||
+           strcmp(n->op_type, "Identity") == 0) // ends: without a Merge there is no cycle
         n = n->inputs[0].op;
+    if (strcmp(n->op_type, "VarHandleOp") != 0) return BD_SHAPE_UNKNOWN;
     const bd_attr *shape = bd_node_attr(n, "shape");
-    return shape && shape->kind == BD_ATTR_SHAPE ? shape->shape : BD_SHAPE_UNKNOWN;
+    return shape && shape->kind == BD_ATTR_SHAPE && shape->shape.rank > 0 ? shape->shape : BD_SHAPE_UNKNOWN;
 }
 
 static braid_out shape_const(braid_graph *g, const char *name, const braid_shape *shape, int from)

@@ -3,6 +3,7 @@
 // Alone, the test starts the other processes itself: they exchange tensors over their connections, or by
 // memory. As the ranks of mpirun, MPI carries them: tests/launchers/mpirun.sh.
 // labels: concurrent
+// timeout: 120
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/random.h"

@@ -1,7 +1,7 @@
 # Limits of what a caller may use of a server: beyond each there is an error that names the limit, and within
 # it all goes on afterwards.
 # labels: concurrent
-# timeout: 120
+# timeout: 240
 import time
 
 from client import InteropTest, Session

@@ -4,7 +4,7 @@
 #
 # Each flood is a process of its own, so that its work is not in the times of the steps.
 # labels: concurrent
-# timeout: 480
+# timeout: 900
 import subprocess
 import tempfile
 

@@ -1,5 +1,6 @@
 // Functions of a library, called in the in-process session: small libraries, values worked out by hand.
 // labels: concurrent
+// timeout: 120
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/testing/test.h"

@@ -4,6 +4,7 @@
 // Each change treats all elements alike. So a state between two changes has equal elements, unless changes
 // without locks race with each other.
 // labels: concurrent
+// timeout: 120
 #include "base/alloc.h"
 #include "base/testing/test.h"
 #include "base/thread.h"

@@ -1,6 +1,7 @@
 // Tests of TLS: a matrix of roles against what a method needs, certificates that do not fit, renewal, and
 // revocation. The server counts the messages that it gets.
 // labels: concurrent
+// timeout: 180
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "base/thread.h"

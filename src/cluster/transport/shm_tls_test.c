@@ -1,6 +1,7 @@
 // Tests of the shared-memory transport between tasks with certificates: the conformance suite over TLS; who
 // is let in; what the server knows of its callers; and what ends a link.
 // labels: concurrent
+// timeout: 180
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/testing/test.h"
