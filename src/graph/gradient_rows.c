@@ -196,9 +196,41 @@ static bool is_int64(braid_out out)
     return bd_dtype_base(braid_out_dtype(out)) == BRAID_INT64;
 }
 
-// The gradient of a Switch that brings a value into a branch: of rows in one branch at least.
-static void merge_rows(braid_graph *g, bd_gradient_turn *t)
+enum {
+    STEPS_BACK = 32
+};
+
+// Whether a node of a gradient loop is dead where the condition chooses otherwise, as far as few nodes back
+// tell.
+static bool is_chosen(const bd_gradient_loop *l, const braid_op *n, braid_out condition, int *steps)
 {
+    if (n->id < l->all->count || bd_node_role(n) == BD_ROLE_MERGE || --*steps < 0) return false;
+    if (bd_node_role(n) == BD_ROLE_SWITCH && n->inputs[1].op == condition.op &&
+        n->inputs[1].index == condition.index)
+        return true;
+    for (int i = 0; i < n->input_count; i++)
+        if (is_chosen(l, n->inputs[i].op, condition, steps)) return true;
+    return false;
+}
+
+// The indices where their values are: a loop has indices that are the same in all its iterations in either
+// branch, where a Merge takes those that come first. In TensorFlow it does.
+static braid_out indices_beside(bd_gradient_loop *l, const braid_gradient *rows, braid_out condition)
+{
+    int steps = STEPS_BACK;
+    if (is_chosen(l, rows->indices.op, condition, &steps)) return rows->indices;
+    const braid_out indices = bd_b1(l->all->g, "Identity", NULL, rows->indices);
+    if (indices.op) bd_node_add_control(indices.op, rows->values.op);
+    return indices;
+}
+
+// The gradient of a Switch that brings a value into a branch: of rows in one branch at least.
+static void merge_rows(bd_gradient_loops *all, bd_gradient_turn *t)
+{
+    braid_graph *g = all->g;
+    bd_gradient_loop *l = bd_gradient_loop_of(all, t->op);
+    braid_out condition = {0};
+    if (l) bd_region_knows(&l->back, bd_branch_condition(all, t->op), &condition);
     braid_gradient parts[2];
     braid_push_name_scope(g, "cond_grad");
     for (int i = 0; i < 2; i++)
@@ -207,6 +239,8 @@ static void merge_rows(braid_graph *g, bd_gradient_turn *t)
     for (int i = 0; i < 2; i++)
         if (!is_int64(parts[i].indices) && is_int64(parts[!i].indices))
             parts[i].indices = bd_gradients_as_int64(g, parts[i].indices);
+    for (int i = 0; l && i < 2; i++)
+        parts[i].indices = indices_beside(l, &parts[i], condition);
     t->input_grads[0] = merge_two(g, parts[0].values, parts[1].values);
     t->input_rows[0].indices = merge_two(g, parts[0].indices, parts[1].indices);
     t->input_rows[0].dense_shape = merge_two(g, parts[0].dense_shape, parts[1].dense_shape);
@@ -241,7 +275,7 @@ bool bd_gradient_of_rows(bd_gradient_loops *all, bd_gradient_turn *t)
         return true;
     }
     if (merges_rows(all, n, t)) {
-        merge_rows(all->g, t);
+        merge_rows(all, t);
         return true;
     }
     return bd_node_role(n) == BD_ROLE_MERGE && t->output_rows[0].dense_shape.op &&

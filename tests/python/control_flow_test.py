@@ -537,6 +537,21 @@ class MapTest(ControlFlowTest):
         found = self.run_(tf.gradients(tf.gather(y, [0, 2, 1]), x)[0])
         np.testing.assert_allclose(found, [0.5, 4, 13.5])  # of x^4
 
+    def test_indices_that_a_loop_does_not_change_go_with_the_rows_of_their_branch(self):
+        """One branch has constants, the other indices from outside the loop."""
+        e = tf.get_variable("e", initializer=[[1.0], [2.0], [3.0], [4.0]])
+        ids = tf.placeholder_with_default(np.int64([2, 3]), [None])
+
+        def body(i, y):
+            def first():
+                return tf.reduce_sum(tf.gather(e, [0, 1])) * y
+
+            return i + 1, tf.cond(i < 1, first, lambda: tf.reduce_sum(tf.gather(e, ids)) * y)
+
+        y = tf.while_loop(lambda i, y: i < 2, body, [0, 1.0])[1]
+        found = self.run_(tf.convert_to_tensor(tf.gradients(y, e)[0]))
+        self.assertEqual(found.tolist(), [[7], [7], [3], [3]])  # of (e0 + e1) (e2 + e3)
+
     def test_rows_that_are_looked_up_in_loops_and_branches(self):
         """Their gradients are rows, also where nothing is looked up."""
         e = tf.get_variable("e", [4, 1], initializer=tf.ones_initializer())
