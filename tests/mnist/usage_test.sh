@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The flags of programs that train on digits: what they say when these are wrong, and runs in one process.
+# timeout: 180
 . "$(dirname "$0")/lib.sh"
 
 # says CODE TEXT FLAGS...: the program ends with CODE and says TEXT, on standard error and without starting

@@ -1,3 +1,4 @@
+# timeout: 180
 """Boosted trees: ops' resources in checkpoints, the estimators, importances and explanations.
 
 The values of a trained model are those of TensorFlow 1.15.

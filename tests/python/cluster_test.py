@@ -1,3 +1,4 @@
+# timeout: 180
 """Programs of several processes: parameter servers and workers train together, and each ends by itself."""
 
 import os

@@ -1,3 +1,4 @@
+# timeout: 180
 """Parts of tf.contrib whose values TensorFlow 1.15 has given: optimizers, cells, metrics; and pruning."""
 
 import itertools

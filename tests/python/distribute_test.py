@@ -1,3 +1,4 @@
+# timeout: 180
 """tf.distribute's strategies of several replicas: what they compute together is what one does."""
 
 import json

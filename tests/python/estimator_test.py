@@ -1,5 +1,6 @@
 # Estimators train, evaluate, predict and export; names and values are those of TensorFlow 1.15
 # (tensorflow_estimator).
+# timeout: 180
 import functools
 import json
 import os

@@ -1,4 +1,5 @@
 # Models of Keras: values are those of TensorFlow's tf.keras (graph mode) for the same weights.
+# timeout: 180
 import json
 import os
 import shutil

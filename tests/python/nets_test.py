@@ -1,3 +1,4 @@
+# timeout: 180
 """tf.contrib.slim.nets: the graphs of the networks, which are TensorFlow 1.15's."""
 
 import unittest

@@ -1,4 +1,5 @@
 # python3 -m braid: a program finds Braid as tensorflow, and is otherwise run as Python runs it.
+# timeout: 180
 import os
 import subprocess
 import sys
