@@ -323,12 +323,19 @@ bd_gradient_exits *bd_gradient_loop_exits(bd_gradient_loop *l)
     return &l->exits;
 }
 
+// A handle's is that of the variable.
+static braid_out shape_of(braid_graph *g, braid_out value)
+{
+    const bool is_handle = bd_dtype_base(braid_out_dtype(value)) == BRAID_RESOURCE;
+    return bd_b1(g, is_handle ? "VariableShape" : "Shape", NULL, value);
+}
+
 // The shape of a value of the forward loop in the iteration for which the gradient loop runs.
 static braid_out shape_back(bd_gradient_loop *l, braid_out value, const bd_branch *within, bool is_dead)
 {
     braid_graph *g = l->all->g;
     bd_region *before = bd_region_swap(g, NULL);
-    const braid_out shape = bd_b1(g, "Shape", NULL, value);
+    const braid_out shape = shape_of(g, value);
     bd_region_swap(g, before);
     if (bd_gradient_has_failed(l->all)) return shape;
     within = bd_gradient_branch_within(l, within);
@@ -343,8 +350,7 @@ braid_out bd_gradient_shape_around(bd_gradient_loop *l, braid_out value)
     if (outer && bd_gradient_frame_of(l->all, value.op) == outer->frame)
         return shape_back(outer, value, bd_branch_of_output(l->all, value), false);
     bd_region *before = bd_region_swap(g, l->back.outer);
-    const bool is_handle = bd_dtype_base(braid_out_dtype(value)) == BRAID_RESOURCE;
-    const braid_out shape = bd_b1(g, is_handle ? "VariableShape" : "Shape", NULL, value);
+    const braid_out shape = shape_of(g, value);
     bd_region_swap(g, before);
     return shape;
 }

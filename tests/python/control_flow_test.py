@@ -269,6 +269,22 @@ class WhileTest(ControlFlowTest):
         with tf.Session() as session:
             self.assertEqual(session.run(outer, {x: 1.0}), 9)
 
+    def test_gradients_of_a_variable_in_a_branch_of_a_loop_within_a_loop_without_iterations(self):
+        v, n = tf.Variable([0.75, 0.5], use_resource=True), tf.placeholder_with_default(0, [])
+
+        def within(y):
+            return tf.cond(y[0] > 0, lambda: y * v, lambda: y)
+
+        def body(i, y):
+            return i + 1, tf.while_loop(lambda k, y: k < n, lambda k, y: (k + 1, within(y)), [0, v * y])[1]
+
+        y = tf.while_loop(lambda i, y: i < 2, body, [0, tf.ones([2])])[1]
+        gradients = tf.gradients(y, v)[0]
+        with tf.Session() as session:
+            session.run(v.initializer)
+            np.testing.assert_allclose(session.run(gradients), [1.5, 1])  # of v^2
+            np.testing.assert_allclose(session.run(gradients, {n: 1}), [4 * 0.75**3, 0.5], rtol=1e-6)
+
     def test_structures_and_bounds(self):
         loop = tf.while_loop(
             lambda d: d["i"] < 5,
