@@ -84,6 +84,14 @@ static void mark_between(bd_gradient_paths *p, bd_op_list *open)
     }
 }
 
+// An Exit is on a path with what is between it and its Switch: the Identity of a tuple of gradients.
+static void mark_exit(bd_gradient_paths *p, const braid_op *exit)
+{
+    p->between[exit->id] = true;
+    for (const braid_op *n = exit->inputs[0].op; strcmp(n->op_type, "Identity") == 0; n = n->inputs[0].op)
+        p->between[n->id] = true;
+}
+
 // Builds the gradient loops of the loops on a path; all Exits of these loops are then on a path.
 static void find_loops(bd_gradient_paths *p)
 {
@@ -100,7 +108,7 @@ static void find_loops(bd_gradient_paths *p)
     for (int i = 0; i < bd_gradient_loop_count(p->loops) && !has_failed(p); i++) {
         const bd_gradient_exits *exits = bd_gradient_exits_at(p->loops, i);
         for (size_t k = 0; exits && k < exits->all.len; k++)
-            p->between[exits->all.items[k]->id] = true;
+            mark_exit(p, exits->all.items[k]);
     }
 }
 

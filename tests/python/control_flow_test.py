@@ -526,6 +526,15 @@ class MapTest(ControlFlowTest):
         gx, gv = self.run_(tf.gradients(y, [x, v]))
         self.assertEqual((gx.tolist(), gv), ([4, 8, 12], 14))
 
+    def test_second_gradients_through_gates_at_the_ends_of_a_loop(self):
+        x = tf.placeholder(tf.float64, [])
+        y = tf.tanh(tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, 1.5 * x), [0, x])[1])
+        first = tf.gradients(y, x, gate_gradients=True)[0]
+        second = tf.gradients(first, x, gate_gradients=True)[0]
+        found = self.run_([first, second], {x: 0.5})
+        slope = 1 - np.tanh(0.75) ** 2
+        np.testing.assert_allclose(found, [1.5 * slope, -2 * 1.5**2 * slope * np.tanh(0.75)])
+
     def test_second_gradients_of_conditionals_in_loops(self):
         def first_and_second(branches, start, of, second):
             def body(i, y):
