@@ -379,6 +379,24 @@ class ModuleTest(Directory):
         with self.assertRaisesRegex(ValueError, "not a valid module name"):
             tf.Module("1")
 
+    def test_weights_in_containers_come_in_the_order_of_attributes(self):
+        class Layer(tf.keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.pair = (tf.Variable(1.0, name="a"), [tf.Variable(2.0, name="b", trainable=False)])
+                self.by_name = {"y": tf.Variable(3.0, name="d"), "x": tf.Variable(4.0, name="c")}
+                self.last = tf.Variable(5.0, name="e")
+
+            def build(self, shape):
+                self.scale = self.add_weight("scale", [])
+
+            def call(self, x):
+                return x * self.scale
+
+        layer = Layer()
+        layer(tf.ones([1, 2]))
+        self.assertEqual(["a:0", "c:0", "d:0", "e:0", "layer/scale:0", "b:0"], [w.name for w in layer.weights])
+
     def test_tuples_are_not_tracked(self):
         class Nested(tf.keras.layers.Layer):
             def __init__(self):

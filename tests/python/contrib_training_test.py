@@ -165,7 +165,7 @@ class SharedFilesTest(unittest.TestCase):
             got, sessions = [], []
             for worker in range(2):
                 with tf.Graph().as_default() as graph:
-                    keys, features = tf.contrib.learn.read_keyed_batch_features_shared_queue(
+                    keys, features = tf.contrib.learn.io.read_keyed_batch_features_shared_queue(
                         directory + "/*",
                         2,
                         {"x": tf.FixedLenFeature([1], tf.int64)},

@@ -795,7 +795,7 @@ class SavedModelTest(unittest.TestCase):
         )  # with that of the regularizer
         means = [w for w in model.weights if "moving_mean" in w.name]
         before = keras.backend.get_value(means[0])
-        model.fit(self.x, self.y, epochs=100, verbose=0)
+        model.fit(self.x, self.y, epochs=500, verbose=0)
         self.assertLess(model.evaluate(self.x, self.y, verbose=0), loss)
         self.assertEqual(len(model.trainable_weights), 6)
         self.assertGreater(np.abs(keras.backend.get_value(means[0]) - before).max(), 0)

@@ -824,7 +824,12 @@ class Layer(module.Module):
                 self._track_weight(value, bool(getattr(value, "trainable", True)))
                 _initialize_by_keras([value])
         elif (_is_container(value) or isinstance(value, tuple)) and name not in _INTERNAL:
-            _initialize_by_keras(_variables_in(value))
+            found = list(_variables_in(value))
+            _initialize_by_keras(found)
+            if "_trainable_weights" in self.__dict__:
+                for variable in found:
+                    if not _has(self._trainable_weights + self._non_trainable_weights, variable):
+                        self._track_weight(variable, bool(variable.trainable))
 
     def _is_wrapped(self, name):
         """Whether a list or a dictionary is wrapped when it becomes this attribute, and a layer of tf.layers
@@ -1048,10 +1053,16 @@ def _is_container(value):
 
 
 def _variables_in(value):
-    """The variables in a list, a tuple or a dictionary. Of what is no layer but has weights as one, these,
-    unless it is in a tuple.
+    """The variables in a list, a tuple or a dictionary, this in the order of its keys.
+
+    Of what is no layer but has weights as one, these, unless it is in a tuple.
     """
-    for v in value.values() if isinstance(value, dict) else value:
+    if isinstance(value, dict):
+        try:
+            value = [value[key] for key in sorted(value)]
+        except TypeError:  # keys of types that have no order
+            value = list(value.values())
+    for v in value:
         if _is_variable(v) and hasattr(v, "trainable"):
             yield v
         elif _is_container(v) or isinstance(v, tuple):

@@ -6,5 +6,7 @@ from braid.tensorflow.contrib.learn.python.learn.learn_io.graph_io import (  # n
     read_batch_features,
     read_batch_record_features,
     read_keyed_batch_examples,
+    read_keyed_batch_examples_shared_queue,
     read_keyed_batch_features,
+    read_keyed_batch_features_shared_queue,
 )
