@@ -179,17 +179,20 @@ static void mark_paths(bd_gradient_paths *p, const braid_out *ys, int num_ys, co
     bd_array_free(&open);
 }
 
-// Whether an Exit takes a value of `n`, itself or the Identity of a tuple of gradients.
-static bool has_exit(const bd_consumers *consumers, const braid_op *n)
+// Which nodes an Exit takes a value of, itself or the Identity of a tuple of gradients; to be freed.
+static bool *find_exited(const braid_graph *g)
 {
-    for (int e = consumers->offsets[n->id]; e < consumers->offsets[n->id + 1]; e++) {
-        const bd_consumer *c = &consumers->items[e];
-        if (bd_node_role(c->node) == BD_ROLE_EXIT) return true;
-        if (c->input == 0 && c->output == 0 && strcmp(c->node->op_type, "Identity") == 0 &&
-            has_exit(consumers, c->node))
-            return true;
+    bool *has_exit = bd_calloc(g->nodes.len + 1, sizeof *has_exit);
+    for (size_t id = 0; id < g->nodes.len; id++) {
+        const braid_op *n = g->nodes.items[id];
+        if (bd_node_role(n) != BD_ROLE_EXIT) continue;
+        do {
+            n = n->inputs[0].op;
+            if (has_exit[n->id]) break;
+            has_exit[n->id] = true;
+        } while (strcmp(n->op_type, "Identity") == 0);
     }
-    return false;
+    return has_exit;
 }
 
 static bool is_loop_switch(const braid_op *n)
@@ -206,14 +209,13 @@ static bool add_exits(const bd_gradient_paths *p)
         const braid_op *n = p->g->nodes.items[id];
         if (p->between[id] && is_loop_switch(n)) is_on_path[n->inputs[1].op->id] = true;
     }
-    bd_consumers consumers;
-    bd_graph_consumers(p->g, &consumers);
+    bool *has_exit = find_exited(p->g);
     bd_region *before = bd_region_swap(p->g, NULL);
     bool any = false;
     for (int id = 0; id < p->count && !has_failed(p); id++) {
         braid_op *n = p->g->nodes.items[id];
         if (!(p->between[id] || p->reached[id]) || !is_loop_switch(n) || !is_on_path[n->inputs[1].op->id] ||
-            !bd_dtype_is_trainable(n->output_types[0]) || has_exit(&consumers, n))
+            !bd_dtype_is_trainable(n->output_types[0]) || has_exit[id])
             continue;
         braid_push_control(p->g, NULL, 0);
         bd_b1(p->g, "Exit", NULL, braid_output(n, 0));
@@ -221,7 +223,7 @@ static bool add_exits(const bd_gradient_paths *p)
         any = true;
     }
     bd_region_swap(p->g, before);
-    bd_consumers_fini(&consumers);
+    bd_free(has_exit);
     bd_free(is_on_path);
     return any;
 }

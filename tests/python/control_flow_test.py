@@ -1,5 +1,6 @@
 # Conditionals, loops and order: values, gradients, and the nodes that TensorFlow 1.15 makes.
 import collections
+import threading
 import unittest
 from unittest import mock
 
@@ -284,6 +285,29 @@ class WhileTest(ControlFlowTest):
             session.run(v.initializer)
             np.testing.assert_allclose(session.run(gradients), [1.5, 1])  # of v^2
             np.testing.assert_allclose(session.run(gradients, {n: 1}), [4 * 0.75**3, 0.5], rtol=1e-6)
+
+    def test_a_gradient_of_a_loop_that_a_long_row_of_nodes_leads_out_of(self):
+        x = tf.constant(2.0)
+        y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, x])[1]
+        nodes = tf.get_default_graph().as_graph_def()
+        last = next(node for node in nodes.node if node.name == y.op.name)
+        for i in range(60000):
+            node = nodes.node.add(name=f"row_{i}", op="Identity", input=[last.input[0]])
+            node.attr["T"].type = tf.float32.as_datatype_enum
+            last.input[0] = node.name
+        found = []
+
+        def differentiate():
+            with tf.Graph().as_default():
+                x_and_y = tf.import_graph_def(nodes, return_elements=[x.name, y.name])
+                found.append(self.run_(tf.gradients(x_and_y[1], x_and_y[0])[0]))
+
+        before = threading.stack_size(1 << 20)
+        thread = threading.Thread(target=differentiate)
+        thread.start()
+        threading.stack_size(before)
+        thread.join()
+        self.assertEqual(found, [32])
 
     def test_structures_and_bounds(self):
         loop = tf.while_loop(
