@@ -193,6 +193,19 @@ class SharedFilesTest(unittest.TestCase):
                 session.close()
         self.assertEqual([0, 1, 10, 11, 20, 21, 30, 31], sorted(got))
 
+    def test_input_functions_of_learn_shuffle_by_default(self):
+        rows = np.arange(200)
+        with tf.Graph().as_default():
+            made = [
+                tf.contrib.learn.io.numpy_input_fn({"x": rows}, rows, batch_size=200, shuffle=shuffle)()
+                for shuffle in (True, False)
+            ]
+            with tf.train.MonitoredSession() as session:
+                (mixed, labels), (ordered, _) = session.run(made)
+        self.assertEqual(mixed["x"].tolist(), labels.tolist())
+        self.assertNotEqual(mixed["x"].tolist(), rows.tolist())
+        self.assertEqual(ordered["x"].tolist(), rows.tolist())
+
 
 if __name__ == "__main__":
     unittest.main()

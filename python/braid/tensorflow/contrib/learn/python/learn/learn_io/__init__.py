@@ -10,3 +10,5 @@ from braid.tensorflow.contrib.learn.python.learn.learn_io.graph_io import (  # n
     read_keyed_batch_features,
     read_keyed_batch_features_shared_queue,
 )
+from braid.tensorflow.contrib.learn.python.learn.learn_io.numpy_io import numpy_input_fn  # noqa: F401
+from braid.tensorflow.contrib.learn.python.learn.learn_io.pandas_io import pandas_input_fn  # noqa: F401
