@@ -395,7 +395,9 @@ class ModuleTest(Directory):
 
         layer = Layer()
         layer(tf.ones([1, 2]))
-        self.assertEqual(["a:0", "c:0", "d:0", "e:0", "layer/scale:0", "b:0"], [w.name for w in layer.weights])
+        self.assertEqual(
+            ["a:0", "c:0", "d:0", "e:0", "layer/scale:0", "b:0"], [w.name for w in layer.weights]
+        )
 
     def test_tuples_are_not_tracked(self):
         class Nested(tf.keras.layers.Layer):

@@ -219,7 +219,8 @@ static void obtain_locked(bd_op_ctx *c, bd_variable *v)
     const int64_t next = (count + 1) % size;
     const bd_string *s = &bd_tensor_str(list)[next];
     braid_tensor *y = bd_output(c, 0, BRAID_STRING, &BD_SCALAR);
-    if (y && bd_string_put(c, y, 0, s->data ? s->data : "", s->len)) *bd_tensor_i64(&v->tensor) = next;
+    if (y && bd_string_put(c, y, 0, s->data ? s->data : "", s->len))
+        bd_copy_racing(v->tensor.data, &next, sizeof next);
 }
 
 static void obtain_run(bd_op_ctx *c)
