@@ -31,6 +31,9 @@ braid_gradient_kind bd_op_gradient_kind(const char *name, const bd_op *op);
 
 // The gradient of input `to` is that of output `from`, be it the whole or rows.
 void bd_grad_pass(bd_grad_ctx *c, int to, int from);
+// A StridedSlice of a vector. With the mask "end_mask" it is the vector from the element `begin` on, with
+// "shrink_axis_mask" (and `end` the next element) that element, a scalar.
+braid_out bd_grad_part_of(braid_graph *g, braid_out vector, int32_t begin, int32_t end, const char *mask);
 
 // Returns the gradients of a call of `f` (an attr of type func) with the op's inputs: a SymbolicGradient,
 // which computes the needed values of `f` again.

@@ -179,20 +179,19 @@ void bd_grad_pass(bd_grad_ctx *c, int to, int from)
     c->input_rows[to] = c->output_rows[from];
 }
 
-// x[0]
-static braid_out first_of(braid_graph *g, braid_out x)
+braid_out bd_grad_part_of(braid_graph *g, braid_out vector, int32_t begin, int32_t end, const char *mask)
 {
     const char *scope = braid_push_name_scope(g, "strided_slice");
-    const int32_t begin = 0, end = 1, step = 1;
-    braid_out bounds[3] = {bd_b_const_i32_vector(g, "stack", &begin, 1),
-                           bd_b_const_i32_vector(g, "stack_1", &end, 1),
-                           bd_b_const_i32_vector(g, "stack_2", &step, 1)};
+    const braid_out stack = bd_b_const_i32_vector(g, "stack", &begin, 1);
+    const braid_out stack_1 = bd_b_const_i32_vector(g, "stack_1", &end, 1);
+    const braid_out stack_2 = bd_b_const_i32_vector(g, "stack_2", (int32_t[]){1}, 1);
     braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
-    braid_op_input(d, x);
-    for (int i = 0; i < 3; i++)
-        braid_op_input(d, bounds[i]);
-    braid_op_attr_int(d, "shrink_axis_mask", 1);
-    braid_out out = braid_op_end_out(d);
+    braid_op_input(d, vector);
+    braid_op_input(d, stack);
+    braid_op_input(d, stack_1);
+    braid_op_input(d, stack_2);
+    braid_op_attr_int(d, mask, 1);
+    const braid_out out = braid_op_end_out(d);
     braid_pop_name_scope(g);
     return out;
 }
@@ -207,5 +206,5 @@ braid_out braid_gradient_to_dense(braid_graph *g, const braid_gradient *gradient
         return (braid_out){0};
     }
     return bd_b3(g, "UnsortedSegmentSum", NULL, gradient->values, gradient->indices,
-                 first_of(g, gradient->dense_shape));
+                 bd_grad_part_of(g, gradient->dense_shape, 0, 1, "shrink_axis_mask"));
 }

@@ -37,19 +37,13 @@ static braid_out shape_const(braid_graph *g, const char *name, const braid_shape
 // The shape of a row, a vector: that of the whole without its first dimension.
 static braid_out shape_of_row(braid_graph *g, braid_out shape)
 {
-    const char *scope = braid_push_name_scope(g, "strided_slice");
-    const braid_out stack = bd_b_const_i32_vector(g, "stack", (int32_t[]){1}, 1);
-    const braid_out end = bd_b_const_i32_vector(g, "stack_1", (int32_t[]){0}, 1);
-    const braid_out stride = bd_b_const_i32_vector(g, "stack_2", (int32_t[]){1}, 1);
-    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
-    braid_op_input(d, shape);
-    braid_op_input(d, stack);
-    braid_op_input(d, end);
-    braid_op_input(d, stride);
-    braid_op_attr_int(d, "end_mask", 1);
-    const braid_out out = braid_op_end_out(d);
-    braid_pop_name_scope(g);
-    return out;
+    return bd_grad_part_of(g, shape, 1, 0, "end_mask");
+}
+
+// The number of rows, a scalar.
+static braid_out count_of_rows(braid_graph *g, braid_out shape)
+{
+    return bd_grad_part_of(g, shape, 0, 1, "shrink_axis_mask");
 }
 
 // One row of zeros, in the loop around.
@@ -165,19 +159,8 @@ static braid_gradient rows_of(const braid_out values, const bd_indexed_slices *r
 static braid_gradient all_rows(braid_graph *g, braid_out whole)
 {
     const braid_out shape = bd_b1(g, "Shape", NULL, whole);
-    const char *scope = braid_push_name_scope(g, "strided_slice");
-    const braid_out stack = bd_b_const_i32_vector(g, "stack", (int32_t[]){0}, 1);
-    const braid_out end = bd_b_const_i32_vector(g, "stack_1", (int32_t[]){1}, 1);
-    const braid_out stride = bd_b_const_i32_vector(g, "stack_2", (int32_t[]){1}, 1);
-    braid_op_desc *d = braid_op_begin(g, "StridedSlice", scope);
-    braid_op_input(d, shape);
-    braid_op_input(d, stack);
-    braid_op_input(d, end);
-    braid_op_input(d, stride);
-    braid_op_attr_int(d, "shrink_axis_mask", 1);
-    const braid_out count = braid_op_end_out(d);
-    braid_pop_name_scope(g);
-    scope = braid_push_name_scope(g, "range");
+    const braid_out count = count_of_rows(g, shape);
+    const char *scope = braid_push_name_scope(g, "range");
     const braid_out from = bd_b_const_i32(g, "start", 0), by = bd_b_const_i32(g, "delta", 1);
     const braid_out range = bd_b3(g, "Range", scope, from, count, by);
     braid_pop_name_scope(g);
