@@ -92,8 +92,8 @@ static void NAME(max_grad)(const bd_pooling_shape *s, const void *x_p, const voi
             for (at[1] = 0; at[1] < s->out[1] && !bd_interrupted(); at[1]++) {
                 for (at[2] = 0; at[2] < s->out[2]; at[2]++, dy += s->channels) {
                     reach(s, at, &r);
-                    fetch((const char *)(x + r.from + below), &r, sizeof(T), bytes, x == dx);
-                    if (x != dx) fetch((const char *)(dx + r.from + below), &r, sizeof(T), bytes, true);
+                    fetch((const char *)(x + r.from + below), &r, sizeof(T), bytes);
+                    if (x != dx) fetch((const char *)(dx + r.from + below), &r, sizeof(T), bytes);
                     NAME(window_grad)(x + r.from, &r, dy, dx + r.from, s->channels, adds, positive);
                 }
             }

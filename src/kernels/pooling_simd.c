@@ -49,11 +49,10 @@ static inline void reach(const bd_pooling_shape *s, const int64_t at[3], reached
 
 // Fetches the channels of the elements that a window reaches: rows of a window are far apart, and the
 // processor does not see them coming.
-static inline void fetch(const char *first, const reached *r, int64_t element_size, int64_t bytes,
-                         bool to_write)
+static inline void fetch(const char *first, const reached *r, int64_t element_size, int64_t bytes)
 {
     for (int k = 0; k < r->count; k++)
-        bd_prefetch_row(first + r->at[k] * element_size, (size_t)bytes, to_write);
+        bd_prefetch_row(first + r->at[k] * element_size, (size_t)bytes);
 }
 
 #define T float

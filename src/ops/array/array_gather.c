@@ -145,7 +145,7 @@ static void copy_rows(const row_source *s, int64_t base, int64_t first, int64_t 
         const int64_t ahead =
             i + BD_ROWS_AHEAD < n ? bd_tensor_index(s->indices, first + i + BD_ROWS_AHEAD) : -1;
         if (ahead >= 0 && ahead < s->limit)
-            bd_prefetch_row((const char *)s->params->data + (size_t)(base + ahead) * bytes, bytes, false);
+            bd_prefetch_row((const char *)s->params->data + (size_t)(base + ahead) * bytes, bytes);
         const int64_t at = bd_tensor_index(s->indices, first + i);
         // the indices may be a variable's and change between two reads
         if (at < 0 || at >= s->limit) continue;

@@ -217,7 +217,7 @@ static void prefetch_slice(const braid_tensor *to, const bd_slices *s, const bra
 {
     const int64_t at = i < s->count ? find_slice(s, &to->shape, indices, i) : -1;
     const size_t size = braid_dtype_size(to->dtype);
-    if (at >= 0) bd_prefetch_row((const char *)to->data + (size_t)at * size, (size_t)s->len * size, true);
+    if (at >= 0) bd_prefetch_row((const char *)to->data + (size_t)at * size, (size_t)s->len * size);
 }
 
 bool bd_scatter(bd_op_ctx *c, const braid_tensor *to, const bd_slices *s, const braid_tensor *indices,

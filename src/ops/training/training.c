@@ -376,7 +376,7 @@ static void prefetch_rows(const bd_training_state *s, char *const first[BD_UPDAT
                           size_t bytes)
 {
     for (int k = 0; k < s->var_count; k++)
-        bd_prefetch_row(first[k] + (size_t)row * bytes, bytes, true);
+        bd_prefetch_row(first[k] + (size_t)row * bytes, bytes);
 }
 
 // Updates the rows that indices name, one after the other: a row named twice is updated twice. `first` has
