@@ -145,8 +145,6 @@ class ApiTest(unittest.TestCase):
                 AttributeError, f"contrib.distribute.{name} is not in Braid. Braid has no TPUs"
             ):
                 getattr(tf.contrib.distribute, name)
-        with self.assertRaisesRegex(AttributeError, "tf.contrib.compiler is not in Braid. Braid has no XLA"):
-            tf.contrib.compiler
         with self.assertRaisesRegex(
             AttributeError, "tf.contrib.memory_stats is not in Braid. Braid has no GPUs"
         ):

@@ -92,6 +92,17 @@ class MirroredTest(unittest.TestCase):
         self.addCleanup(graph.__exit__, None, None, None)
         self.strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
 
+    def test_summaries_are_those_of_the_first_replica(self):
+        def replica():
+            scalar = tf.summary.scalar("rate", tf.constant(0.5))
+            return scalar, tf.summary.merge([scalar])
+
+        with self.strategy.scope():
+            results = self.strategy.experimental_run_v2(replica)
+        types = [[self.strategy.experimental_local_results(r)[i].op.type for r in results] for i in range(2)]
+        self.assertEqual(types, [["ScalarSummary", "MergeSummary"], ["Const", "Const"]])
+        self.assertEqual(len(tf.get_collection(tf.GraphKeys.SUMMARIES)), 1)
+
     def step(self, features, labels, optimizer):
         """A step of a model with a dense layer and rows of a table, and its loss, of a batch of 8 in all."""
         table = tf.get_variable("table", [2, 3], initializer=tf.ones_initializer())

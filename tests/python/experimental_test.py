@@ -155,8 +155,96 @@ class ConfigTest(GraphTest):
         with tf.Session() as session:
             self.assertEqual(session.run(x), 7)
             self.assertEqual(session._config.inter_op_parallelism_threads, 2)
-        with self.assertRaisesRegex(NotImplementedError, "XLA"):
-            tf.config.optimizer.set_jit(True)
+        self.assertFalse(tf.config.optimizer.get_jit())
+        tf.config.optimizer.set_jit(True)
+        self.assertTrue(tf.config.optimizer.get_jit())
+
+
+class CompiledTest(GraphTest):
+    """tf.xla.experimental, tf.contrib.compiler."""
+
+    def attrs(self, op):
+        return {
+            k: v.b if v.WhichOneof("value") == "b" else v.s
+            for k, v in op.node_def.attr.items()
+            if k[:4] == "_Xla"
+        }
+
+    def test_nodes_of_a_scope_have_its_attributes(self):
+        a = tf.constant(1.0)
+        with tf.xla.experimental.jit_scope(lambda node: node.op == "Mul", separate_compiled_gradients=True):
+            b = a * 2
+            with tf.contrib.compiler.jit.experimental_jit_scope():
+                c = b + 1
+        with tf.xla.experimental.jit_scope():
+            d = c - 1
+        outer = {"_XlaScope": b"jit_scope_0", "_XlaSeparateCompiledGradients": True}
+        self.assertEqual(self.attrs(a.op), {})
+        self.assertEqual(self.attrs(b.op), {**outer, "_XlaCompile": True})
+        self.assertEqual(self.attrs(b.op.inputs[1].op), {**outer, "_XlaCompile": False})
+        self.assertEqual(self.attrs(c.op)["_XlaScope"], b"jit_scope_0")
+        self.assertEqual(self.attrs(d.op)["_XlaScope"], b"jit_scope_1")
+        with tf.Session() as session:
+            self.assertEqual(session.run(d), 2)
+
+    def test_a_cell_in_a_scope_leaves_stateful_nodes_out(self):
+        cell = tf.contrib.rnn.CompiledWrapper(tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3), 0.5))
+        cell(tf.ones([2, 4]), cell.zero_state(2, tf.float32))
+        marked = {op.type: op.get_attr("_XlaCompile") for op in self.ops() if "_XlaScope" in op.node_def.attr}
+        self.assertEqual((marked["MatMul"], marked["RandomUniform"]), (True, False))
+
+    def ops(self):
+        return tf.get_default_graph().get_operations()
+
+    def test_outputs_come_after_the_operations(self):
+        count = tf.get_variable("count", [], initializer=tf.zeros_initializer(), use_resource=True)
+
+        def step(x, pair):
+            rate = tf.get_variable("rate", [], initializer=tf.ones_initializer())
+            tf.summary.scalar("rate", rate)
+            self.assertIsInstance(rate, tf.python.ops.resource_variable_ops.ResourceVariable)
+            return x * rate + pair[1], tf.assign_add(count, 1.0).op
+
+        outputs = tf.xla.experimental.compile(step, [3.0, [4.0, 5.0]])
+        nested = tf.xla.experimental.compile(lambda: {"a": tf.constant(1), "b": [tf.constant(2)]})
+        alone = tf.contrib.compiler.xla.compile(lambda: tf.assign_add(count, 10.0).op)
+        self.assertEqual(tf.get_collection(tf.GraphKeys.SUMMARIES), [])
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            self.assertEqual(session.run(outputs), [8.0])
+            self.assertEqual(session.run(nested), {"a": 1, "b": [2]})
+            self.assertIsNone(session.run(alone))
+            self.assertEqual(session.run(count), 11.0)
+
+    def test_outputs_that_are_none(self):
+        for outputs, wanted in (
+            (lambda: (tf.no_op(), tf.constant(1)), "followed by zero or more Operations"),
+            (lambda: {"a": tf.no_op()}, "does not support Operation as return value in non-flat"),
+            (lambda: object(), "convertible to Tensors"),
+        ):
+            with self.assertRaisesRegex(ValueError, wanted):
+                tf.xla.experimental.compile(outputs)
+        with self.assertRaisesRegex(TypeError, "inputs must be a list"):
+            tf.xla.experimental.compile(tf.identity, tf.constant(1))
+
+    def test_a_model_function(self):
+        @tf.contrib.compiler.xla.estimator_model_fn
+        def model_fn(features, labels, mode, params):
+            w = tf.get_variable("w", [], initializer=tf.zeros_initializer())
+            loss = tf.reduce_mean(tf.square(w * features - labels))
+            optimizer = tf.train.GradientDescentOptimizer(params["rate"])
+            train_op = optimizer.minimize(loss, tf.train.get_global_step())
+            if mode == tf.estimator.ModeKeys.TRAIN:
+                return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+            metrics = (lambda w: {"w": tf.metrics.mean(w)}, [tf.identity(w)])
+            return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, eval_metrics=metrics)
+
+        def input_fn():
+            return tf.constant([1.0, 2.0]), tf.constant([3.0, 6.0])
+
+        estimator = tf.estimator.Estimator(model_fn, params={"rate": 0.1})
+        estimator.train(input_fn, steps=60)
+        self.assertAlmostEqual(float(estimator.evaluate(input_fn, steps=1)["w"]), 3.0, places=3)
 
 
 class SmallFunctionsTest(GraphTest):

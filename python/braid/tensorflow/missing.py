@@ -45,7 +45,6 @@ REFUSED = {
     "contrib.tpu": _TPU,
     "contrib.distribute.TPUStrategy": _TPU,
     "contrib.distribute.initialize_tpu_system": _TPU,
-    "contrib.compiler": "Braid has no XLA: leave its scopes out",
     "contrib.memory_stats": "Braid has no GPUs, whose memory it counts: tf.profiler.profile counts that of a step's nodes",
     "contrib.tensorrt": "Braid runs models itself: tf.saved_model.load(session, tags, directory)",
     "tpu": _TPU,
@@ -54,8 +53,6 @@ REFUSED = {
     "distribute.cluster_resolver.TPUClusterResolver": _TPU,
     "lite": _LITE,
     "contrib.lite": _LITE,
-    "xla": "Braid has no XLA",
-    "contrib.rnn.CompiledWrapper": "Braid has no XLA: use the cell itself",
 }
 
 

@@ -216,14 +216,16 @@ def set_optimizer_experimental_options(options):
 
 @tf_export("config.optimizer.get_jit")
 def get_optimizer_jit():
-    """Whether graphs are compiled: Braid has no compiler of graphs."""
-    return False
+    """What set_jit() was told."""
+    return _settings.config.graph_options.optimizer_options.global_jit_level > 0
 
 
 @tf_export("config.optimizer.set_jit")
 def set_optimizer_jit(enabled):
-    if enabled:
-        raise NotImplementedError("tf.config.optimizer.set_jit(True) is not in Braid: it has no XLA")
+    """A hint that graphs may be compiled. Braid runs their nodes one by one."""
+    _set()
+    options = _settings.config.graph_options.optimizer_options
+    options.global_jit_level = options.ON_1 if enabled else options.OFF
 
 
 def num_processors():

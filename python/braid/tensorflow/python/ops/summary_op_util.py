@@ -3,7 +3,6 @@
 import contextlib
 import re
 
-from braid.tensorflow.python.distribute import distribution_strategy_context as ds
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.platform import tf_logging
 
@@ -11,10 +10,7 @@ _INVALID_TAG_CHARACTERS = re.compile(r"[^-/\w\.]")
 
 
 def collect(val, collections, default_collections):
-    """Adds a value to collections; None: to the default ones. Of several replicas only the first one's."""
-    replica = ds.get_replica_context()
-    if replica is not None and replica._id > 0:
-        return
+    """Adds a value to collections; None: to the default ones."""
     for key in default_collections if collections is None else collections:
         ops.add_to_collection(key, val)
 

@@ -8,19 +8,32 @@ from braid.tensorflow.core.framework.summary_pb2 import SummaryMetadata as _Summ
 from braid.tensorflow.core.util.event_pb2 import Event  # noqa: F401
 from braid.tensorflow.core.util.event_pb2 import SessionLog  # noqa: F401
 from braid.tensorflow.core.util.event_pb2 import TaggedRunMetadata  # noqa: F401
-from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.distribute import summary_op_util as distribute_summary_op_util
+from braid.tensorflow.python.framework import constant_op, dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import gen_logging_ops
 from braid.tensorflow.python.ops import summary_op_util
 from braid.tensorflow.python.summary.writer.writer import FileWriter  # noqa: F401
 from braid.tensorflow.python.summary.writer.writer_cache import FileWriterCache  # noqa: F401
-from braid.tensorflow.python.util import compat
+from braid.tensorflow.python.util import compat, tf_decorator
 from braid.tensorflow.python.util.tf_export import tf_export
 
 _DEFAULT = [ops.GraphKeys.SUMMARIES]
 
 
+def _unless_skipped(function):
+    """Where summaries are skipped, as in all replicas but the first, the result is an empty string."""
+
+    def summary(*args, **kwargs):
+        if distribute_summary_op_util.skip_summary():
+            return constant_op.constant("")
+        return function(*args, **kwargs)
+
+    return tf_decorator.make_decorator(function, summary)
+
+
 @tf_export(v1=["summary.scalar"])
+@_unless_skipped
 def scalar(name, tensor, collections=None, family=None):
     """A summary of one number. Returns a string tensor with a Summary.
 
@@ -34,6 +47,7 @@ def scalar(name, tensor, collections=None, family=None):
 
 
 @tf_export(v1=["summary.image"])
+@_unless_skipped
 def image(name, tensor, max_outputs=3, collections=None, family=None):
     """A summary of images: [batch, height, width, 1, 3 or 4], of uint8, or floats that are brought to 0 to
     255.
@@ -47,6 +61,7 @@ def image(name, tensor, max_outputs=3, collections=None, family=None):
 
 
 @tf_export(v1=["summary.histogram"])
+@_unless_skipped
 def histogram(name, values, collections=None, family=None):
     """A summary of the distribution of the numbers of a tensor. They have to be finite."""
     with summary_op_util.summary_scope(name, family, values=[values], default_name="HistogramSummary") as (
@@ -59,6 +74,7 @@ def histogram(name, values, collections=None, family=None):
 
 
 @tf_export(v1=["summary.audio"])
+@_unless_skipped
 def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
     """A summary of sounds: [batch, frames, channels] or [batch, frames], of floats from -1 to 1."""
     with summary_op_util.summary_scope(name, family=family, values=[tensor]) as (tag, scope):
@@ -85,6 +101,7 @@ def text(name, tensor, collections=None):
 
 
 @tf_export(v1=["summary.tensor_summary"])
+@_unless_skipped
 def tensor_summary(
     name,
     tensor,
@@ -111,6 +128,7 @@ def tensor_summary(
 
 
 @tf_export(v1=["summary.merge"])
+@_unless_skipped
 def merge(inputs, collections=None, name=None):
     """One summary with the values of several, whose tags differ. It is in no collection by default."""
     name = summary_op_util.clean_tag(name)

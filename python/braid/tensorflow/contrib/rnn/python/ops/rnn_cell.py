@@ -3,7 +3,9 @@
 import collections
 import math
 
+from braid.tensorflow.python.compiler.xla import jit
 from braid.tensorflow.python.framework import dtypes
+from braid.tensorflow.python.framework import op_def_registry
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
 from braid.tensorflow.python.keras import activations
@@ -24,6 +26,7 @@ from braid.tensorflow.python.util import nest
 __all__ = [
     "AttentionCellWrapper",
     "BidirectionalGridLSTMCell",
+    "CompiledWrapper",
     "Conv1DLSTMCell",
     "Conv2DLSTMCell",
     "Conv3DLSTMCell",
@@ -1644,3 +1647,33 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
             reverse = [windows[::-1] for windows in backward]
             more_outputs, more_states = self._all_blocks(reverse, state, "bwd_state")
         return array_ops.concat(outputs + more_outputs, 1), self._state_tuple_type(*states, *more_states)
+
+
+class CompiledWrapper(rnn_cell_impl.RNNCell):
+    """A cell whose steps are in a scope of tf.xla.experimental.jit_scope.
+
+    compile_stateful: also its nodes of stateful ops, as random ones.
+    """
+
+    def __init__(self, cell, compile_stateful=False):
+        self._cell = cell
+        self._compile_stateful = compile_stateful
+
+    @property
+    def state_size(self):
+        return self._cell.state_size
+
+    @property
+    def output_size(self):
+        return self._cell.output_size
+
+    def zero_state(self, batch_size, dtype):
+        with ops.name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
+            return self._cell.zero_state(batch_size, dtype)
+
+    def __call__(self, inputs, state, scope=None):
+        def is_compiled(node):
+            return self._compile_stateful or not op_def_registry.get(node.op).is_stateful
+
+        with jit.experimental_jit_scope(is_compiled):
+            return self._cell(inputs, state, scope=scope)
