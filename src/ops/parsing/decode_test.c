@@ -38,6 +38,35 @@ static void raw_follows_its_definition(void **state)
     OP_TEST_VALUES(cases);
 }
 
+static void libsvm_follows_its_definition(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"DecodeLibsvm", "num_features=6",
+         "string[4] 1\\x201:3.4\\x202:0.5\\x204:0.231 \\x201\\x202:2.5\\x09\\x203:nan\\x205:0.503\\x0a 2 -1\\x200:1",
+         "int64[4] 1 1 2 -1; int64[7,2] 0 1 0 2 0 4 1 2 1 3 1 5 3 0; float[7] 3.4 0.5 0.231 2.5 nan 0.503 1; "
+         "int64[2] 4 6"},
+        {"DecodeLibsvm", "num_features=3; label_dtype=float; dtype=int32", "string[2,1] 0.5 7\\x202:-4",
+         "float[2,1] 0.5 7; int64[1,3] 1 0 2; int32[1] -4; int64[3] 2 1 3"},
+        {"DecodeLibsvm", "num_features=3", "string[] 5\\x201:2",
+         "int64[] 5; int64[1,1] 1; float[1] 2; int64[1] 3"},
+        {"DecodeLibsvm", "num_features=3", "string[0]", "int64[0]; int64[0,2]; float[0]; int64[2] 0 3"},
+        {"DecodeLibsvm", "num_features=3", "string[2] 1 \\x20",
+         "InvalidArgument: No label found for input[1]: \"\x20\""},
+        {"DecodeLibsvm", "num_features=3", "string[] 1.5\\x201:2",
+         "InvalidArgument: Label format incorrect: 1.5"},
+        {"DecodeLibsvm", "num_features=3", "string[] 1\\x203.4", "InvalidArgument: Invalid feature \"3.4\""},
+        {"DecodeLibsvm", "num_features=3",
+         "string[] 1\\x201:", "InvalidArgument: Feature format incorrect: 1:"},
+        {"DecodeLibsvm", "num_features=3", "string[] 1\\x20a:1",
+         "InvalidArgument: Feature format incorrect: a:1"},
+        {"DecodeLibsvm", "num_features=3", "string[] 1\\x20-1:1",
+         "InvalidArgument: Feature index should be >= 0, got -1"},
+        {"DecodeLibsvm", "num_features=0", "string[] 1", "InvalidArgument: num_features"},
+    };
+    OP_TEST_VALUES(cases);
+}
+
 // Data compressed by Python's zlib and gzip.
 static void compressed_follows_its_definition(void **state)
 {
@@ -199,9 +228,10 @@ static void shapes_are_inferred(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raw_follows_its_definition),  cmocka_unit_test(compressed_follows_its_definition),
-        cmocka_unit_test(csv_follows_its_definition),  cmocka_unit_test(tensors_follow_the_definition),
-        cmocka_unit_test(json_follows_its_definition), cmocka_unit_test(shapes_are_inferred),
+        cmocka_unit_test(raw_follows_its_definition),    cmocka_unit_test(compressed_follows_its_definition),
+        cmocka_unit_test(csv_follows_its_definition),    cmocka_unit_test(libsvm_follows_its_definition),
+        cmocka_unit_test(tensors_follow_the_definition), cmocka_unit_test(json_follows_its_definition),
+        cmocka_unit_test(shapes_are_inferred),
     };
     return BD_RUN_TESTS(tests);
 }

@@ -17,8 +17,8 @@ def compile(computation, inputs=None):  # noqa: A001
 
     The computation sees its inputs as tensors; variables that it gets are resource variables, and summaries
     that it writes are left out, as in TensorFlow. It returns None, a value, a list of tensors followed by
-    operations, or a nested structure of tensors. The operations run before any of the outputs is there; without
-    a tensor the result is an operation. A single value comes back in a list.
+    operations, or a nested structure of tensors. The operations run before any of the outputs is there.
+    Without a tensor the result is an operation. A single value comes back in a list.
 
     Raises:
       TypeError: inputs is not a list or tuple.
