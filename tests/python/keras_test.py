@@ -853,6 +853,33 @@ class SavedModelTest(unittest.TestCase):
             keras.models.load_model(self.directory)
 
 
+class TimeDistributedTest(unittest.TestCase):
+    def test_nodes_and_seeds_are_those_of_1_15(self):
+        keras.backend.clear_session()
+        tf.set_random_seed(5)
+        layer = layers.TimeDistributed(layers.Dropout(0.3))
+        self.assertEqual(layer(layers.Input((3, 8))).shape.as_list(), [None, 3, 8])
+        operations = tf.get_default_graph().get_operations()
+        seeds = [o.get_attr("seed2") for o in operations if o.type == "RandomUniform"]
+        self.assertEqual((seeds, [o.name for o in operations if o.type == "Pack"]), ([14], []))
+
+    def test_unknown_sizes_come_from_the_tensor(self):
+        x, mask = layers.Input((None, None, 2)), layers.Input((None, None))
+        masked = layers.Lambda(lambda both: both[0], mask=lambda both, _: tf.cast(both[1], tf.bool))(
+            [x, mask]
+        )
+        hidden = layers.TimeDistributed(layers.GRU(4))(masked)
+        model = keras.Model(
+            [x, mask], [hidden, layers.Lambda(lambda y, mask=None: tf.cast(mask, tf.int32))(hidden)]
+        )
+        values = np.random.RandomState(0).rand(2, 3, 5, 2)
+        steps = np.array([[[1, 1, 0, 0, 0]] * 2 + [[0] * 5]] * 2)
+        outputs, lengths = model.predict([values, steps])
+        shorter, _ = model.predict([values[:, :, :2], steps[:, :, :2]])
+        np.testing.assert_allclose(outputs, shorter, rtol=1e-6)
+        self.assertEqual(lengths.tolist(), [[1, 1, 0]] * 2)
+
+
 class NASNetTest(unittest.TestCase):
     def test_weights_are_in_the_scopes_of_the_cells(self):
         keras.backend.clear_session()

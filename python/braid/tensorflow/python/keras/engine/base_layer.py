@@ -586,8 +586,8 @@ class Layer(module.Module):
                     kwargs["training"] = training
         elif context.training is not None:
             training = context.training
-        with context.enter(self, inputs, True, training):
-            with ops.name_scope(self._name_scope()):
+        with ops.name_scope(self._name_scope()):
+            with context.enter(self, inputs, True, training):
                 input_spec.assert_input_compatibility(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)
                 with base_layer_utils.autocast_context_manager(self._compute_dtype):
@@ -597,10 +597,11 @@ class Layer(module.Module):
                         "A layer's `call` method should return a Tensor or a list of Tensors, not None (layer: "
                         f"{self.name})."
                     )
+            if base_layer_utils.have_all_keras_metadata(inputs) and not context.in_call:
+                outputs = self._set_connectivity_metadata(inputs, outputs, args, arguments)
+            with context.enter(self, inputs, True, training):
                 self._handle_activity_regularization(inputs, outputs)
-            self._set_mask_metadata(inputs, outputs, masks if has_mask else None)
-        if base_layer_utils.have_all_keras_metadata(inputs) and not context.in_call:
-            outputs = self._set_connectivity_metadata(inputs, outputs, args, arguments)
+                self._set_mask_metadata(inputs, outputs, masks if has_mask else None)
         if hasattr(self, "_set_inputs") and not getattr(self, "inputs", None):
             self._set_inputs(inputs, outputs)
         if self.__dict__.get("_loaded") is not None and not context.in_call:

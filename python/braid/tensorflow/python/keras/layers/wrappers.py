@@ -10,7 +10,6 @@ from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.keras.layers import recurrent
 from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
-from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -60,7 +59,7 @@ class TimeDistributed(Wrapper):
             )
         super().__init__(layer, **kwargs)
         self.supports_masking = True
-
+        self._input_map = {}  # by the id of the inputs, for compute_mask()
         self._always_use_reshape = not base_layer_utils.is_subclassed(layer) and not getattr(
             layer, "stateful", False
         )
@@ -88,18 +87,25 @@ class TimeDistributed(Wrapper):
         return tensor_shape.TensorShape([child[0], sizes[1]] + child[1:])
 
     @staticmethod
-    def _merged(x):
+    def _sizes(x, first):
+        """The sizes of dimensions `first` and up: numbers, or tensors where they are not known."""
+        sizes = x.shape.as_list()[first:]
+        if all(sizes):
+            return sizes
+        shape = K.shape(x)
+        return [size or shape[first + i] for i, size in enumerate(sizes)]
+
+    def _merged(self, x):
         """All steps of all examples as one batch."""
-        merged = array_ops.reshape(x, array_ops.concat([[-1], array_ops.shape(x)[2:]], axis=0))
+        merged = array_ops.reshape(x, [-1, *self._sizes(x, 2)])
         merged.set_shape([None] + x.shape.as_list()[2:])
         return merged
 
-    @staticmethod
-    def _apart(x, inputs):
+    def _apart(self, x, inputs):
         """The steps of one batch, of as many examples as `inputs` has."""
         lead = inputs.shape.as_list()[:2]
-        steps = lead[1] if lead[1] is not None else array_ops.shape(inputs)[1]
-        apart = array_ops.reshape(x, array_ops.concat([[-1, steps], array_ops.shape(x)[1:]], axis=0))
+        steps = lead[1] or array_ops.shape(inputs)[1]
+        apart = array_ops.reshape(x, [-1, steps, *self._sizes(x, 1)])
         apart.set_shape(lead + x.shape.as_list()[1:])
         return apart
 
@@ -108,18 +114,21 @@ class TimeDistributed(Wrapper):
         if inputs.shape.as_list()[0] is not None and not self._always_use_reshape:
             # The layer may keep something for each example: it is called for each step.
             return K.rnn(lambda x, _: (self.layer(x, **kwargs), []), inputs, initial_states=[])[1]
+        merged = self._input_map[str(id(inputs))] = self._merged(inputs)
         if self.layer._expects_mask_arg and mask is not None:
             kwargs["mask"] = self._merged(mask)
-        return self._apart(self.layer(self._merged(inputs), **kwargs), inputs)
+        return self._apart(self.layer(merged, **kwargs), inputs)
 
     def compute_mask(self, inputs, mask=None):
         if inputs.shape.as_list()[0] is not None:
             return mask
-        own = self.layer.compute_mask(self._merged(inputs), None if mask is None else self._merged(mask))
+        inner_mask = None if mask is None else self._merged(mask)
+        own = self.layer.compute_mask(self._input_map.get(str(id(inputs)), inputs), inner_mask)
         if own is not None:
             return self._apart(own, inputs)
-        if mask is not None and K.ndim(mask) > 2:
-            return math_ops.reduce_any(mask, axis=list(range(2, K.ndim(mask))))
+        if mask is not None:
+            for _ in range(2, K.ndim(mask)):
+                mask = K.any(mask, axis=-1)
         return mask
 
 
