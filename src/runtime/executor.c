@@ -343,6 +343,7 @@ static void finish(bd_run *r)
         bd_mutex_unlock(&r->mu);
         bd_iteration_drop_values(r->root);
     }
+    bd_buffer_pool_step_ended();
     if (!r->done) {
         bd_mutex_lock(&r->mu);
         r->is_complete = true;

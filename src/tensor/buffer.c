@@ -15,6 +15,7 @@
 #include "base/account.h"
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/fork.h"
 #include "base/thread.h"
 #include "tensor/shared_memory.h"
@@ -69,7 +70,11 @@ static struct list {
     bd_mutex mu;
     struct block *first; // guarded by mu
     size_t count;        // guarded by mu
+    size_t least;        // count at its least since the last look for unused blocks; guarded by mu
 } lists[CLASS_COUNT] = {[0 ... CLASS_COUNT - 1] = {.mu = BD_MUTEX_INIT}};
+
+#define LARGE_CLASS (4 + 4 * (20 - 8)) // the first class of blocks of more than 1 MiB
+static atomic_size_t large_free;       // how many of these are free
 
 #define SHARD_COUNT 16
 #define MAGAZINE_SIZE 16
@@ -123,6 +128,8 @@ static unsigned list_take(unsigned c, struct block **out, unsigned max)
         list->first = out[n]->next;
     }
     list->count -= n;
+    if (list->least > list->count) list->least = list->count;
+    if (c >= LARGE_CLASS) atomic_fetch_sub_explicit(&large_free, n, memory_order_relaxed);
     bd_mutex_unlock(&list->mu);
     return n;
 }
@@ -136,6 +143,7 @@ static void list_put(unsigned c, struct block **blocks, unsigned n)
         list->first = blocks[i];
     }
     list->count += n;
+    if (c >= LARGE_CLASS) atomic_fetch_add_explicit(&large_free, n, memory_order_relaxed);
     bd_mutex_unlock(&list->mu);
 }
 
@@ -221,6 +229,7 @@ static void renew_lists(void)
             lists[c].count = 0;
         }
         drop_shared(c);
+        lists[c].least = 0;
     }
 }
 
@@ -395,6 +404,34 @@ void bd_buffer_pool_trim(size_t keep_bytes)
             bytes_free -= class_bytes(c) < bytes_free ? class_bytes(c) : bytes_free;
         }
     }
+}
+
+#define UNUSED_NS (10 * (int64_t)1000000000)
+
+void bd_buffer_pool_give_unused(void)
+{
+    for (unsigned c = LARGE_CLASS; c < CLASS_COUNT; c++) {
+        struct list *list = &lists[c];
+        bd_mutex_lock(&list->mu);
+        size_t unused = list->least;
+        list->least = list->count;
+        bd_mutex_unlock(&list->mu);
+        struct block *b;
+        for (; unused > 0 && list_take(c, &b, 1); unused--)
+            system_give(c, b);
+    }
+}
+
+void bd_buffer_pool_step_ended(void)
+{
+    static _Atomic int64_t next_ns;
+    if (atomic_load_explicit(&large_free, memory_order_relaxed) == 0) return;
+    const int64_t now = bd_now_ns();
+    int64_t next = atomic_load_explicit(&next_ns, memory_order_relaxed);
+    if (now < next) return;
+    if (atomic_compare_exchange_strong_explicit(&next_ns, &next, now + UNUSED_NS, memory_order_relaxed,
+                                                memory_order_relaxed))
+        bd_buffer_pool_give_unused();
 }
 
 bool bd_buffer_pool_reserve(size_t bytes)

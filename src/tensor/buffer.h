@@ -2,7 +2,8 @@
 //
 // Freed buffers go to free lists by size class and stay there: in the steady state training allocates nothing
 // from the system and returns nothing (the first touch of a page costs more than the arithmetic on it).
-// bd_buffer_pool_trim returns the free buffers when a session ends.
+// bd_buffer_pool_trim returns the free buffers when a session ends. Large ones that no step takes for some
+// time, as initial values and what a variable had before, return earlier (bd_buffer_pool_step_ended).
 #ifndef BD_TENSOR_BUFFER_H
 #define BD_TENSOR_BUFFER_H
 
@@ -68,6 +69,11 @@ bd_buffer_pool_stats bd_buffer_pool_get_stats(void);
 
 // Gives free buffers back to the system until at most `keep_bytes` are held free.
 void bd_buffer_pool_trim(size_t keep_bytes);
+
+// Gives free buffers of more than 1 MiB back to the system that were free all the time since the call before.
+void bd_buffer_pool_give_unused(void);
+// Does so when the last time is 10 s ago: call it at the end of each step.
+void bd_buffer_pool_step_ended(void);
 
 // Counts memory that is not the pool's (tensor/charge.h) against the pool's limit. False when that allows no
 // more, also without the free buffers: nothing is counted.

@@ -133,6 +133,38 @@ static void huge_buffers_are_kept(void **state)
     assert_int_equal(system_allocs(), before);
 }
 
+static size_t bytes_free(void)
+{
+    return bd_buffer_pool_get_stats().bytes_free;
+}
+
+// A block counts as unused when it was free between two calls without a break.
+static void unused_large_blocks_are_given_back(void **state)
+{
+    (void)state;
+    const size_t size = 4 << 20;
+    bd_buffer_unref(bd_buffer_new(size));
+    bd_buffer_unref(bd_buffer_new(4096));
+    bd_buffer_pool_give_unused(); // it has become free since the call before
+    assert_int_equal(bytes_free(), size + 4096);
+    bd_buffer_unref(bd_buffer_new(size));
+    bd_buffer_pool_give_unused(); // it was taken in between
+    assert_int_equal(bytes_free(), size + 4096);
+
+    bd_buffer *two[] = {bd_buffer_new(size), bd_buffer_new(size)};
+    bd_buffer_unref(two[0]);
+    bd_buffer_unref(two[1]);
+    bd_buffer_pool_give_unused();
+    bd_buffer *one = bd_buffer_new(size);
+    bd_buffer_pool_give_unused(); // of two, one was not needed
+    assert_int_equal(bytes_free(), 4096);
+    bd_buffer_unref(one);
+    bd_buffer_pool_give_unused();
+    assert_int_equal(bytes_free(), size + 4096);
+    bd_buffer_pool_give_unused();
+    assert_int_equal(bytes_free(), 4096); // small blocks stay
+}
+
 static void trim_gives_free_memory_back(void **state)
 {
     (void)state;
@@ -273,6 +305,9 @@ static void run_thread(void *arg)
         if (!b) continue;
         check_mark(b);
         bd_buffer_unref(b);
+        if (i % 64 != 0) continue;
+        bd_buffer_unref(bd_buffer_new((size_t)2 << 20));
+        bd_buffer_pool_give_unused();
     }
 }
 
@@ -338,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup(wrap, start_empty),
         cmocka_unit_test_setup(the_steady_state_allocates_no_memory, start_empty),
         cmocka_unit_test_setup(huge_buffers_are_kept, start_empty),
+        cmocka_unit_test_setup(unused_large_blocks_are_given_back, start_empty),
         cmocka_unit_test_setup(trim_gives_free_memory_back, start_empty),
         cmocka_unit_test_setup(the_pool_has_a_limit, start_empty),
         cmocka_unit_test(a_buffer_counts_against_the_account_of_its_thread),
