@@ -103,6 +103,12 @@ class MirroredTest(unittest.TestCase):
         self.assertEqual(types, [["ScalarSummary", "MergeSummary"], ["Const", "Const"]])
         self.assertEqual(len(tf.get_collection(tf.GraphKeys.SUMMARIES)), 1)
 
+    def test_a_summary_without_a_strategy_has_its_own_nodes_alone(self):
+        tf.summary.scalar("rate", tf.constant(0.5))
+        names = [op.name for op in tf.get_default_graph().get_operations()]
+        self.assertEqual(names, ["Const", "rate/tags", "rate"])
+        self.assertEqual(tf.distribute.get_replica_context().replica_id_in_sync_group, 0)
+
     def step(self, features, labels, optimizer):
         """A step of a model with a dense layer and rows of a table, and its loss, of a batch of 8 in all."""
         table = tf.get_variable("table", [2, 3], initializer=tf.ones_initializer())

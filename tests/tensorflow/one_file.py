@@ -106,8 +106,9 @@ SHARED = re.compile(
         | estimator\.(head\.head_utils|hooks\.fake_summary_writer|canned\.v1|canned\.v1\..*_utils_v1)
         | training\.saver_test_utils
     )
-    | tensorflow\.contrib\.timeseries\.(
-        examples(\..*)? | python\.timeseries\.(state_space_models\.)?test_utils
+    | tensorflow\.contrib\.(
+        labeled_tensor\.python\.ops\.test_util
+        | timeseries\.(examples(\..*)? | python\.timeseries\.(state_space_models\.)?test_utils)
     )""",
     re.VERBOSE,
 )

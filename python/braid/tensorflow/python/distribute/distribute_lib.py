@@ -311,6 +311,8 @@ class ReplicaContext:
     def replica_id_in_sync_group(self):
         from braid.tensorflow.python.framework import constant_op
 
+        if isinstance(self._strategy, _DefaultStrategy):
+            return self._id
         return constant_op.constant(self._id, dtype="int32")
 
     @property

@@ -416,7 +416,7 @@ def internal_convert_to_tensor(
         if dtype is not None and not dtype.is_compatible_with(value._dtype):
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value._dtype.name}: "
-                f"{str(value)!r}"
+                f"{value!r}"
             )
         graph = get_default_graph()
         return graph.capture(value) if graph.building_function and value.graph is not graph else value
