@@ -206,6 +206,46 @@ class SharedFilesTest(unittest.TestCase):
         self.assertNotEqual(mixed["x"].tolist(), rows.tolist())
         self.assertEqual(ordered["x"].tolist(), rows.tolist())
 
+    def _batches(self, session, rows, **arguments):
+        """The batches of generator_input_fn until its end, and the error of its threads."""
+        fetched = tf.contrib.learn.io.generator_input_fn(rows, shuffle=False, **arguments)()
+        batches, coordinator = [], tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        with self.assertRaises(tf.errors.OutOfRangeError):
+            while True:
+                batches.append(session.run(fetched))
+        coordinator.request_stop()
+        return batches, lambda: coordinator.join(threads)
+
+    def test_a_generator_gives_rows_of_different_lengths(self):
+        def rows():
+            for length in (1, 3, 2, 2):
+                yield {"words": np.arange(length), "length": np.array(length)}
+
+        with tf.Graph().as_default(), tf.Session() as session:
+            batches, join = self._batches(session, rows, target_key="length", batch_size=4, pad_value=-1)
+            join()
+        # Two rows, of two values each, are filled up with pad_value, those of a batch with 0; two rows of the
+        # next epoch follow.
+        words = [[[0, -1, -1], [0, 1, 2], [0, 1, 0], [0, 1, 0]], [[0, -1, -1], [0, 1, 2]]]
+        self.assertEqual([features["words"].tolist() for features, _ in batches], words)
+        self.assertEqual([labels.tolist() for _, labels in batches], [[1, 3, 2, 2], [1, 3]])
+
+    def test_rows_of_a_generator_without_a_key_are_told(self):
+        def rows():
+            yield {"x": np.zeros(2), "y": np.ones(1)}
+            yield {"x": np.zeros(2)}
+
+        with tf.Graph().as_default(), tf.Session() as session:
+            batches, join = self._batches(session, rows, target_key=["x", "y"], batch_size=1)
+            self.assertEqual([sorted(labels) for _, labels in batches], [["x", "y"]])
+            with self.assertRaisesRegex(KeyError, "key mismatch between dicts emitted by GenFun"):
+                join()
+        with self.assertRaisesRegex(TypeError, r"x\(\) must be generator"):
+            tf.contrib.learn.io.generator_input_fn(lambda: [])
+        with self.assertRaisesRegex(KeyError, "target_key not in yielded dict"):
+            tf.contrib.learn.io.generator_input_fn(rows, target_key=["z"])
+
 
 if __name__ == "__main__":
     unittest.main()

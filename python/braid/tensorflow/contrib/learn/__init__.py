@@ -54,6 +54,11 @@ _MODULES.update(
         "read_keyed_batch_features_shared_queue",
     )
 )
+_MODULES.update((name, "learn_io.dask_io") for name in ("extract_dask_data", "extract_dask_labels"))
+_MODULES.update(
+    (name, "learn_io.pandas_io")
+    for name in ("extract_pandas_data", "extract_pandas_labels", "extract_pandas_matrix")
+)
 _SUBMODULES = {"io": "learn_io"}
 _SUBMODULES.update(
     (name, name)

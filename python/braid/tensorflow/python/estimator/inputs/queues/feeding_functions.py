@@ -2,6 +2,7 @@
 
 import collections
 import random
+import types as python_types
 
 import numpy as np
 
@@ -102,6 +103,77 @@ class _PandasFeedFn:
         return feed
 
 
+def _pad_if_needed(batch_key_item, fillvalue=0):
+    """The list of arrays itself, or one array of them, whose rows are filled up along their last dimension.
+
+    Raises:
+      ValueError: other dimensions differ.
+    """
+    outer = [item.shape[:-1] if item.shape else None for item in batch_key_item]
+    if any(shape != outer[0] for shape in outer):
+        raise ValueError("Array shapes must match.")
+    lengths = [item.shape[-1] if item.shape else 0 for item in batch_key_item]
+    if len(set(lengths)) == 1:
+        return batch_key_item
+    shape = (len(batch_key_item), *outer[0], max(lengths))
+    padded = np.full(shape, fillvalue, batch_key_item[0].dtype)
+    for row, item, length in zip(padded, batch_key_item, lengths):
+        row[..., :length] = item
+    return padded
+
+
+class _GeneratorFeedFn:
+    """Feeds the values of the dicts that a generator function yields, sorted by their keys.
+
+    A batch ends with the row that makes the number of its values, of all keys, batch_size; it goes on into
+    the next epoch, the last one, too.
+    """
+
+    def __init__(
+        self,
+        placeholders,
+        generator,
+        batch_size,
+        random_start=False,
+        seed=None,
+        num_epochs=None,
+        pad_value=None,
+    ):
+        """random_start, seed: not used, because a generator has one order."""
+        self._keys = sorted(next(generator()))
+        if len(placeholders) != len(self._keys):
+            raise ValueError(f"Expected {len(self._keys)} placeholders; got {len(placeholders)}.")
+        self._placeholders, self._generator, self._rows = placeholders, generator, generator()
+        self._batch_size, self._pad_value = batch_size, pad_value
+        self._num_epochs, self._epoch = num_epochs, 0
+
+    def _next_row(self):
+        try:
+            row = next(self._rows)
+        except StopIteration:
+            self._epoch += 1
+            self._rows = self._generator()
+            row = next(self._rows)
+        if not set(self._keys) <= set(row):
+            raise KeyError(
+                "key mismatch between dicts emitted by GenFun Expected {} keys; got {}".format(
+                    self._keys, row.keys()
+                )
+            )
+        return row
+
+    def __call__(self):
+        if self._num_epochs and self._epoch >= self._num_epochs:
+            raise errors.OutOfRangeError(None, None, "Already emitted %s epochs." % self._epoch)
+        rows = []
+        while len(rows) * len(self._keys) < self._batch_size:
+            rows.append(self._next_row())
+        feed = {p: [row[key] for row in rows] for p, key in zip(self._placeholders, self._keys)}
+        if self._pad_value is not None:
+            feed = {p: _pad_if_needed(values, self._pad_value) for p, values in feed.items()}
+        return {p: np.asarray(values) for p, values in feed.items()}
+
+
 def _enqueue_data(
     data,
     capacity,
@@ -116,10 +188,11 @@ def _enqueue_data(
 ):
     """A queue that threads fill with the rows of `data`: an array, an OrderedDict of arrays, or a data frame.
 
-    Its first component is the number of the row. num_epochs is applied by each thread.
+    Its first component is the number of the row. `data` may also be a function whose generator yields a dict
+    of arrays for each row: components are in the order of the sorted keys. pad_value: the rows of such a
+    generator have different lengths in their last dimension; rows enqueued at once are filled up with it,
+    rows dequeued at once with zeros. num_epochs is applied by each thread.
     """
-    if pad_value is not None:
-        raise NotImplementedError("_enqueue_data(pad_value=): sequences of different lengths; use tf.data")
     with ops.name_scope(name):
         if isinstance(data, np.ndarray):
             types = [dtypes.int64, dtypes.as_dtype(data.dtype)]
@@ -129,6 +202,11 @@ def _enqueue_data(
             types = [dtypes.int64] + [dtypes.as_dtype(column.dtype) for column in data.values()]
             shapes = [()] + [column.shape[1:] for column in data.values()]
             feed_type = _OrderedDictNumpyFeedFn
+        elif isinstance(data, python_types.FunctionType):
+            first = next(data())
+            types = [dtypes.as_dtype(first[key].dtype) for key in sorted(first)]
+            shapes = [first[key].shape for key in sorted(first)]
+            feed_type = _GeneratorFeedFn
         elif pd is not None and isinstance(data, pd.DataFrame):
             types = [dtypes.as_dtype(dt) for dt in [data.index.dtype] + list(data.dtypes)]
             shapes = [() for _ in types]
@@ -138,6 +216,11 @@ def _enqueue_data(
                 "data must be either a numpy array or pandas DataFrame if pandas is installed; got "
                 f"{type(data).__name__}"
             )
+        padding = {} if pad_value is None else {"pad_value": pad_value}
+        if padding and feed_type is not _GeneratorFeedFn:
+            raise NotImplementedError("padding is only available with generator usage")
+        if padding and shuffle:
+            raise NotImplementedError("padding and shuffling data at the same time is not implemented")
         if num_threads > 1 and num_epochs is not None:
             logging.warning(
                 "enqueue_data was called with num_epochs and num_threads > 1. num_epochs is applied per "
@@ -163,7 +246,11 @@ def _enqueue_data(
             )
         else:
             min_after_dequeue = 0
-            queue = data_flow_ops.FIFOQueue(capacity, dtypes=types, shapes=shapes)
+            queue_type = data_flow_ops.FIFOQueue
+            if padding:
+                queue_type = data_flow_ops.PaddingFIFOQueue
+                shapes = [(*shape[:-1], None) if shape else shape for shape in shapes]
+            queue = queue_type(capacity, dtypes=types, shapes=shapes)
         enqueue_ops, feed_fns = [], []
         for i in range(num_threads):
             # Rows of one batch: the placeholders have no shape, the queue checks them.
@@ -177,6 +264,7 @@ def _enqueue_data(
                     random_start=shuffle and num_threads > 1,
                     seed=None if seed is None else seed + i,
                     num_epochs=num_epochs,
+                    **padding,
                 )
             )
         runner = feeding_queue_runner.FeedingQueueRunner(
