@@ -1,12 +1,14 @@
 # tf.profiler: parameters, operations, time and memory by scope and by type of op.
 import contextlib
 import io
+import tempfile
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
 import numpy as np
 
 import braid.tensorflow as tf
+from braid.tensorflow.core.profiler import tfprof_log_pb2
 from braid.tensorflow.python.framework import ops
 
 Options = tf.profiler.ProfileOptionBuilder
@@ -14,6 +16,11 @@ Options = tf.profiler.ProfileOptionBuilder
 
 def quiet(options):
     return Options(options).with_empty_output().build()
+
+
+def find(node, name):
+    """A node at or below another one, or None."""
+    return node if node.name == name else next(filter(None, (find(c, name) for c in node.children)), None)
 
 
 class ProfilerTest(unittest.TestCase):
@@ -61,6 +68,57 @@ class ProfilerTest(unittest.TestCase):
         root = profiler.profile_name_scope(quiet(Options.time_and_memory()))
         self.assertGreater(root.total_exec_micros, 0)
         self.assertGreaterEqual(root.total_requested_bytes, 8 * 6 * 6 * 4 * 4)  # of the convolution
+
+    def test_a_context_records_steps_and_writes_their_profile(self):
+        tfprof, feed = tf.contrib.tfprof, {self.x: np.zeros([8, 6, 6, 2])}
+        options = quiet(Options.time_and_memory(min_micros=0, min_bytes=0))
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        with tf.Session() as session:
+            with tfprof.ProfileContext(directory.name, trace_steps=[1], dump_steps=[4]) as context:
+                context.add_auto_profiling("op", options, [3])
+                with self.assertRaisesRegex(NotImplementedError, "cmd='graph' is not in Braid"):
+                    context.add_auto_profiling("graph", options, [3])
+                with self.assertRaisesRegex(tf.errors.InternalError, "Already in context"):
+                    tfprof.ProfileContext(directory.name).__enter__()
+                session.run(tf.global_variables_initializer())
+                for _ in range(4):
+                    session.run(self.y, feed)
+                context.trace_next_step()
+                session.run(self.y, feed)
+                mean = context.profiler.profile_name_scope(options)
+            session.run(self.y, feed)
+        self.assertEqual(list(context.get_profiles("op")), [3])
+        matmul = find(mean, "net/fc/MatMul")
+        self.assertEqual(matmul.run_count, 1)
+        with open(f"{directory.name}/profile_4", "rb") as file:
+            profile = tfprof_log_pb2.ProfileProto.FromString(file.read())
+        self.assertEqual(list(profile.steps), [1, 3])  # of step 5 the file knows nothing yet
+        nodes = {node.name: node for node in profile.nodes.values()}
+        matmul, weights = nodes["net/fc/MatMul"], nodes["net/fc/w"]
+        self.assertEqual((matmul.op, matmul.float_ops), ("MatMul", 2 * 8 * 144 * 5))
+        self.assertEqual(profile.nodes[matmul.inputs[1]].name, "net/fc/w/read")
+        self.assertEqual(list(matmul.output_shapes[0].int64_values), [8, 5])
+        self.assertEqual(matmul.canonical_device, "/job:localhost/replica:0/task:0/device:cpu:0")
+        self.assertEqual({step: run.run_count for step, run in matmul.execs.items()}, {1: 1, 3: 1})
+        ((start, duration),) = (
+            t.int64_values for t in matmul.execs[1].cpu_execs[matmul.canonical_device].times
+        )
+        self.assertEqual(matmul.execs[1].latest_end_micros, start + duration)
+        self.assertGreaterEqual(matmul.execs[1].memory_execs[0].output_bytes, 8 * 5 * 4)
+        self.assertEqual((list(weights.shape), weights.op_types[0]), ([144, 5], "VariableV2"))
+        self.assertIn("_trainable_variables", weights.op_types)
+
+    def test_a_context_records_new_fetches_by_itself(self):
+        with tf.Session() as session, tempfile.TemporaryDirectory() as directory:
+            x = tf.constant(1.0)
+            with tf.contrib.tfprof.ProfileContext(directory) as context:
+                for _ in range(13):
+                    session.run([x, x])
+            self.assertIn(11, context.profiler._steps)
+            with tf.contrib.tfprof.ProfileContext(directory, enabled=False) as context:
+                session.run(x)
+            self.assertIsNone(context.profiler)
 
     def test_it_is_shown(self):
         shown = io.StringIO()

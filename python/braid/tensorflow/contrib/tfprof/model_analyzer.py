@@ -5,6 +5,7 @@ from braid.tensorflow.python.profiler.model_analyzer import Profiler  # noqa: F4
 from braid.tensorflow.python.profiler.model_analyzer import advise  # noqa: F401
 from braid.tensorflow.python.profiler.model_analyzer import profile
 from braid.tensorflow.python.profiler.option_builder import ProfileOptionBuilder
+from braid.tensorflow.python.profiler.profile_context import ProfileContext  # noqa: F401
 
 TRAINABLE_VARS_PARAMS_STAT_OPTIONS = ProfileOptionBuilder.trainable_variables_parameter()
 FLOAT_OPS_OPTIONS = ProfileOptionBuilder.float_operation()

@@ -10,6 +10,7 @@ from braid.tensorflow.core.profiler import tfprof_output_pb2
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.lib.io import file_io
 from braid.tensorflow.python.profiler import option_builder
+from braid.tensorflow.python.profiler import profile_file
 from braid.tensorflow.python.profiler import profile_nodes
 from braid.tensorflow.python.profiler import report
 from braid.tensorflow.python.util.tf_export import tf_export
@@ -95,13 +96,17 @@ def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=_DEFAUL
     operations. cmd: "scope", which returns a GraphNodeProto, or "op", which returns a MultiGraphNodeProto.
     options: what a ProfileOptionBuilder makes.
     """
+    return _profile(graph, () if run_meta is None else (run_meta,), op_log, cmd, options)
+
+
+def _profile(graph, runs, op_log, cmd, options):
     if graph is None:
         graph = ops.get_default_graph()
     if options is _DEFAULT_PROFILE_OPTIONS:
         options = option_builder.ProfileOptionBuilder.trainable_variables_parameter()
     if cmd not in _VIEWS:
         raise NotImplementedError(f"tf.profiler.profile: cmd={cmd!r} is not in Braid; 'scope' and 'op' are")
-    return _VIEWS[cmd](profile_nodes.of_graph(graph, run_meta, op_log), options)
+    return _VIEWS[cmd](profile_nodes.of_graph(graph, runs, op_log), options)
 
 
 @tf_export(v1=["profiler.advise"])
@@ -120,31 +125,45 @@ class Profiler:
         self._graph = ops.get_default_graph() if graph is None else graph
         self._op_log = op_log
         self._steps = {}
+        self._ran = set()  # names of nodes
 
     def add_step(self, step, run_meta):
-        """Adds the RunMetadata of a step."""
-        self._steps[step] = run_meta
+        """Adds the RunMetadata of a step. Those with the same number count as one step."""
+        merged = self._steps.setdefault(step, protos.RunMetadata())
+        merged.step_stats.dev_stats.extend(run_meta.step_stats.dev_stats)
+        for device in run_meta.step_stats.dev_stats:
+            self._ran.update(stats.node_name.split(":")[0] for stats in device.node_stats)
 
-    def _run_meta(self, options):
-        """That of the step of the options; -1: of all, added up."""
-        if options.get("step", -1) >= 0:
-            return self._steps[options["step"]]
-        merged = protos.RunMetadata()
-        for run_meta in self._steps.values():
-            merged.step_stats.dev_stats.extend(run_meta.step_stats.dev_stats)
-        return merged
+    @property
+    def _coverage(self):
+        """The share of the graph's nodes that ran in a step."""
+        operations = self._graph.get_operations()
+        return sum(operation.name in self._ran for operation in operations) / max(len(operations), 1)
+
+    def _view(self, cmd, options):
+        """That of the step of the options; -1: means of all steps."""
+        step = options.get("step", -1)
+        runs = [self._steps[step]] if step >= 0 else self._steps.values()
+        return _profile(self._graph, runs, self._op_log, cmd, options)
+
+    def serialize_to_string(self):
+        """A ProfileProto of the graph and all steps, which the tools of tfprof read. It has no lines of the program."""
+        return profile_file.of_steps(self._graph, self._op_log, self._steps).SerializeToString()
+
+    def _write_profile(self, filename):
+        file_io.write_string_to_file(filename, self.serialize_to_string())
 
     def profile_name_scope(self, options):
-        return profile(self._graph, self._run_meta(options), self._op_log, "scope", options)
+        return self._view("scope", options)
 
     def profile_operations(self, options):
-        return profile(self._graph, self._run_meta(options), self._op_log, "op", options)
+        return self._view("op", options)
 
     def profile_graph(self, options):
-        return profile(self._graph, self._run_meta(options), self._op_log, "graph", options)
+        return self._view("graph", options)
 
     def profile_python(self, options):
-        return profile(self._graph, self._run_meta(options), self._op_log, "code", options)
+        return self._view("code", options)
 
     def advise(self, options):
         return advise(self._graph, None, options)

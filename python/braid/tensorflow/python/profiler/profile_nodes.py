@@ -1,5 +1,6 @@
 """The numbers of a profile: what each node has, and the tree of its scopes."""
 
+import collections
 import re
 
 from braid.tensorflow.python.framework import ops
@@ -23,6 +24,16 @@ NUMBERS = {
     "run_count": "occurrence",
     "definition_count": "definitions",
 }
+_OF_A_RUN = (
+    "run_count",
+    "exec_micros",
+    "accelerator_exec_micros",
+    "cpu_exec_micros",
+    "requested_bytes",
+    "peak_bytes",
+    "residual_bytes",
+    "output_bytes",
+)
 
 
 class Node:
@@ -44,8 +55,8 @@ class Node:
             self.total[name] += other[name]
 
 
-def of_graph(graph, run_meta=None, op_log=None):
-    """The Nodes of a graph by name."""
+def of_graph(graph, runs=(), op_log=None):
+    """The Nodes of a graph by name. `runs`: the RunMetadata of steps; a node has the mean of those it ran in."""
     nodes = {}
     trainable = {v.op.name for v in graph.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES)}
     for operation in graph.get_operations():
@@ -67,8 +78,7 @@ def of_graph(graph, run_meta=None, op_log=None):
             nodes[entry.name].types.update(entry.types)
             if entry.float_ops:
                 nodes[entry.name].own["float_ops"] = entry.float_ops
-    if run_meta is not None:
-        _add_run(nodes, run_meta)
+    _add_runs(nodes, runs)
     for node in nodes.values():
         node.types |= node.devices
     return nodes
@@ -81,15 +91,27 @@ def _product(sizes):
     return product
 
 
+def _add_runs(nodes, runs):
+    """Time and memory of steps."""
+    steps = collections.Counter()
+    for run_meta in runs:
+        steps.update(_add_run(nodes, run_meta))
+    for name, count in steps.items():
+        for number in _OF_A_RUN:
+            nodes[name].own[number] //= count
+
+
 def _add_run(nodes, run_meta):
-    """Time and memory of a step."""
+    """Adds those of a step. Returns the names of the nodes that ran."""
+    ran = set()
     for device in run_meta.step_stats.dev_stats:
         is_accelerator = "gpu" in device.device.lower()
         for stats in device.node_stats:
             node = nodes.get(stats.node_name.split(":")[0])
             if node is None:
                 continue
-            micros = max(stats.op_end_rel_micros - stats.op_start_rel_micros, 1)
+            ran.add(node.name)
+            micros = max(stats.op_end_rel_micros, 1)
             node.own["run_count"] += 1
             node.own["exec_micros"] += micros
             node.own["accelerator_exec_micros" if is_accelerator else "cpu_exec_micros"] += micros
@@ -100,6 +122,7 @@ def _add_run(nodes, run_meta):
                 o.tensor_description.allocation_description.requested_bytes for o in stats.output
             )
             node.devices.add(device.device.replace("CPU", "cpu").replace("GPU", "gpu"))
+    return ran
 
 
 def _matches(patterns, name):

@@ -14,7 +14,7 @@ def merge_default_op_log(graph, op_log=None, add_trace=True, run_meta=None):
     has.
     """
     entries = {}
-    for node in profile_nodes.of_graph(graph, run_meta, op_log).values():
+    for node in profile_nodes.of_graph(graph, op_log=op_log).values():
         types = sorted(node.types & {profile_nodes.TRAINABLE})
         if node.own["float_ops"] or types:
             entries[node.name] = tfprof_log_pb2.OpLogEntry(
