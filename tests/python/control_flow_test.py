@@ -259,6 +259,19 @@ class WhileTest(ControlFlowTest):
         np.testing.assert_allclose(self.run_(rows), [[2, 4], [3, 12]])
         np.testing.assert_allclose(self.run_(tf.hessians(tf.reduce_sum(x**3), x)[0]), [[6, 0], [0, 12]])
 
+    def test_gradients_within_a_loop_wait_for_what_is_outside(self):
+        x = tf.constant([1.0, 2.0])
+
+        @tf.custom_gradient
+        def tripled(y):
+            return 3 * y, lambda grad: 3 * grad
+
+        def row(n):
+            with tf.control_dependencies([x + n]):
+                return tf.map_fn(lambda k: tf.gradients(tripled(x) ** k, x)[0], tf.constant([1.0, 2.0]))
+
+        np.testing.assert_allclose(self.run_(tf.map_fn(row, tf.zeros([2]))), [[[3, 3], [18, 36]]] * 2)
+
     def test_gradients_of_a_loop_within_a_loop_may_have_any_shape(self):
         x = tf.placeholder(tf.float32)
 

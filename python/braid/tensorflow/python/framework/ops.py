@@ -1661,7 +1661,7 @@ class Graph:
     def _adopt(self, first, taken=()):
         """Gives the nodes from number `first` on what the scopes give to new ones, and returns them.
 
-        `taken`: those that the context has already.
+        `taken`: those that the context and the scopes have already.
         """
         self._sync()
         ctx = self._control_flow_context
@@ -1669,8 +1669,11 @@ class Graph:
         new = self._nodes[first:]
         inside = set()  # nodes of loops, which nodes outside must not control
         for op in new:
-            if op._frames is None:
-                op._frames = frames
+            if op._frames is not None:
+                continue  # the program's own gradient functions made it
+            op._frames = frames
+            if op in taken:
+                continue
             if self._scopes.controls:
                 self._add_scope_controls(op, inside)
             for controller in self._scopes.controls:

@@ -119,7 +119,8 @@ class _Caller:
             op._set_control_flow_context(context)
             first = len(graph._native)
             context.AddOp(op)
-            self.taken.update(graph._nodes[first:])  # what brings its inputs in
+            graph._record_op_seen_by_control_dependencies(op)
+            self.taken.update((op, *graph._nodes[first:]))  # and what brings its inputs in
 
     def conditions(self):
         """The conditions of the branches that the program is in."""
