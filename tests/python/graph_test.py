@@ -243,6 +243,23 @@ class ConversionTest(GraphTest):
             tf.constant([1, 2, 3], shape=[2])
         with self.assertRaises(TypeError):
             tf.constant([1, 2], shape=[2, 1], verify_shape=True)
+        with self.assertRaisesRegex(TypeError, "Expected Tensor's shape"):
+            tf.compat.v2.constant([1, 2], shape=[3])
+
+    def test_a_shape_without_elements_takes_any_python_value(self):
+        for value, dtype, expected in [
+            (0.5, None, tf.float32),
+            (1, None, tf.float32),
+            ([[1], [2, 3]], None, tf.float32),
+            (1, tf.int64, tf.int64),
+            ("a", tf.string, tf.string),
+        ]:
+            found = tf.constant(value, dtype, shape=[0, 4], verify_shape=True)
+            self.assertEqual((found.dtype, found.shape.as_list()), (expected, [0, 4]))
+            self.assertEqual(tf.Session().run(found).shape, (0, 4))
+        for value in (None, np.ones(3)):
+            with self.assertRaises(ValueError):
+                tf.constant(value, shape=[0])
 
     def test_arguments_of_one_type_attribute_must_agree(self):
         with self.assertRaisesRegex(

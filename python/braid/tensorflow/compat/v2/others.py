@@ -1,7 +1,7 @@
 """Names of tf.compat.v2 that are neither tf's nor a function of tf with other arguments."""
 
 from braid.tensorflow.compat.v2 import summaries
-from braid.tensorflow.python.framework import ops, random_seed
+from braid.tensorflow.python.framework import constant_op, ops, random_seed
 from braid.tensorflow.python.keras.utils import losses_utils
 from braid.tensorflow.python.ops import (
     array_ops,
@@ -63,6 +63,7 @@ def _to_hash_bucket(input, num_buckets, name=None):  # noqa: A002
 NAMES = {
     "Variable": variables.Variable,
     "cond": control_flow_ops.cond_for_tf_v2,
+    "constant": constant_op.constant,
     "constant_initializer": init_ops_v2.Constant,
     "device": ops.device_v2,
     "image.resize": image_ops_impl.resize_images_v2,

@@ -224,28 +224,37 @@ def _flat(array):
     return flat.tolist()
 
 
+def _empty(values, dtype, dims):
+    """The array and DType of values for a shape without elements. Python values may be any: none is taken."""
+    if values is None or _is_like_array(values) or isinstance(values, (np.ndarray, np.generic)):
+        return as_array(values, dtype)
+    dtype = dtypes.as_dtype(dtype).base_dtype if dtype is not None else dtypes.float32
+    if dtype == dtypes.string:
+        _strings(values)  # refuses what is not a string, as TensorFlow does here
+    return np.empty(dims, dtype.as_numpy_dtype), dtype
+
+
 @tf_export(v1=["make_tensor_proto"])
 def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_broadcast=False):
     """A TensorProto of the values. `shape`: theirs, or (one value) the shape that it fills."""
     if isinstance(values, protos.TensorProto):
         return values
-    array, dtype = as_array(values, dtype)
     if shape is None or (isinstance(shape, tensor_shape.TensorShape) and shape.ndims is None):
+        array, dtype = as_array(values, dtype)
         dims = array.shape
     else:
         dims = tuple(int(d) for d in shape)
         size = int(np.prod(dims, dtype=np.int64))
-        if verify_shape and array.shape != dims:
-            raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
-        if allow_broadcast and array.shape not in ((), (1,)) and array.size != size:
+        array, dtype = _empty(values, dtype, dims) if size == 0 else as_array(values, dtype)
+        if (verify_shape and array.shape != dims) or (
+            allow_broadcast and array.shape not in ((), (1,)) and array.size != size
+        ):
             raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
         if allow_broadcast and size == 0:
             array = array[:0] if array.ndim else array.reshape([1])[:0]
-        if array.size > size or (array.size == 0 and size > 0):
+        if array.size > size:
             raise ValueError(
                 f"Too many elements provided. Needed at most {size}, but received {array.size}"
-                if array.size > size
-                else f"No elements were given for a tensor of shape {dims}"
             )
     message = protos.TensorProto(
         dtype=dtype.as_datatype_enum, tensor_shape=tensor_shape.as_shape(dims).as_proto()
