@@ -185,10 +185,18 @@ class EventsTest(FilesTest):
             writer.close()
         self.assertEqual([0, 1, 2], [e.step for e in self.events()])
 
-    def test_two_writers_of_a_directory_have_two_files(self):
-        for _ in range(2):
-            tf.summary.FileWriter(self.directory).close()
-        self.assertEqual(len(os.listdir(self.directory)), 2)
+    def test_the_first_event_makes_the_file_of_a_writer(self):
+        for count in (1, 2):  # two writers of a directory have two files
+            writer = tf.summary.FileWriter(self.directory)
+            writer.flush()
+            self.assertEqual(len(os.listdir(self.directory)), count - 1)
+            writer.add_event(tf.Event(step=1))
+            writer.close()
+            writer.reopen()
+            writer.close()
+            self.assertEqual(len(os.listdir(self.directory)), count)
+        tf.summary.FileWriter(self.directory, filename_suffix=".named")
+        self.assertEqual(sum(name.endswith(".named") for name in os.listdir(self.directory)), 1)
 
     def test_a_child_of_fork_writes_no_event_of_its_parent(self):
         writer = tf.summary.FileWriter(self.directory)

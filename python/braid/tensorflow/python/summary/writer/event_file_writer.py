@@ -25,8 +25,9 @@ def _flush_all():
 class EventFileWriter:
     """Writes events to a new file DIR/events.out.tfevents.SECONDS.HOST. Any thread may use it.
 
-    They are handed to the system when more than `max_queue` wait, when the last time is `flush_secs` seconds
-    ago, by flush and close, and when the program ends. filename_suffix: the end of the file's name.
+    The first event makes the file. Events are handed to the system when more than `max_queue` wait, when the
+    last time is `flush_secs` seconds ago, by flush and close, and when the program ends. filename_suffix: the
+    end of the file's name; with it the file is made at once.
     """
 
     def __init__(self, logdir, max_queue=10, flush_secs=120, filename_suffix=None):
@@ -36,13 +37,15 @@ class EventFileWriter:
         self._filename_suffix = compat.as_str_any(filename_suffix or "")
         self._lock = threading.Lock()
         self._writer = None
-        self._open()
+        self._closed = False
+        if not gfile.IsDirectory(self._logdir):
+            gfile.MakeDirs(self._logdir)
+        if self._filename_suffix:
+            self._open()
         _open_writers.add(self)
 
     def _open(self):
         """Makes the file. Its first event says that it is an event file."""
-        if not gfile.IsDirectory(self._logdir):
-            gfile.MakeDirs(self._logdir)
         self._writer = tf_record.TFRecordWriter(self._new_path())
         self._waiting = 0
         self._add(event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2"))
@@ -69,17 +72,18 @@ class EventFileWriter:
         return self._logdir
 
     def reopen(self):
-        """Goes on after close, in another file."""
+        """Goes on after close, in another file, which the next event makes."""
         with self._lock:
-            if self._writer is None:
-                self._open()
-                _open_writers.add(self)
+            self._closed = False
+            _open_writers.add(self)
 
     def add_event(self, event):
         """Adds an Event. After close nothing happens."""
         with self._lock:
-            if self._writer is None:
+            if self._closed:
                 return
+            if self._writer is None:
+                self._open()
             self._add(event)
             if self._waiting > self._max_queue or time.monotonic() > self._next_flush:
                 self._flush()
@@ -91,6 +95,7 @@ class EventFileWriter:
 
     def close(self):
         with self._lock:
+            self._closed = True
             writer, self._writer = self._writer, None
             _open_writers.discard(self)
             if writer is not None:
