@@ -108,14 +108,20 @@ BRAID_API bool braid_server_is_chief(const braid_server *server);
 /// Bytes of tensors that the task has sent to other tasks and received from them since it was started.
 BRAID_API int64_t braid_server_tensor_bytes(const braid_server *server);
 
-/// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop. A
-/// task that has never connected counts as gone two hours after the start, or what the environment variable
+/// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop.
+/// It waits for the latter alone when all of them only serve (braid_server_only_serves). A task that has
+/// never connected counts as gone two hours after the start, or what the environment variable
 /// BRAID_START_TIMEOUT_SECONDS says. Unavailable, naming them, when tasks are gone without having said that
 /// they are done.
 BRAID_API braid_code braid_server_join(braid_server *server, braid_status *status);
 
 /// Tells the other tasks that this task is done. A parameter server ends when all workers are done.
 BRAID_API void braid_server_done(braid_server *server);
+
+/// Tells the other tasks that this task has no work of its own: it serves the graphs of others, which do not
+/// wait for it. When all tasks of the cluster have said so, their clients are outside it, and
+/// braid_server_join waits for braid_server_stop. braid_server_done may follow when there was work after all.
+BRAID_API void braid_server_only_serves(braid_server *server);
 
 /// Tells the server that the work of its task has failed: braid_server_free then does not say that it is
 /// done, and the parameter servers keep their variables for another try during the grace time.

@@ -6,6 +6,7 @@ typedef struct {
     PyObject_HEAD braid_server *server; // NULL: closed
     native_calls calls;                 // threads in braid_server_join
     bool has_failed;                    // its work
+    bool only_serves;                   // it has none
 } server_object;
 
 // The options of a session from the arguments of Session but the graph. False: an exception is set.
@@ -67,7 +68,7 @@ static void close_server(server_object *s)
     s->server = NULL;
     if (!closing || native_calls_are_of_a_parent(&s->calls)) return;
     const bool is_joined = s->calls.running > 0;
-    if (is_joined && !s->has_failed) braid_server_done(closing);
+    if (is_joined && !s->has_failed && !s->only_serves) braid_server_done(closing);
     Py_BEGIN_ALLOW_THREADS if (is_joined) braid_server_stop(closing, 0);
     native_calls_wait(&s->calls);
     braid_server_free(closing);
@@ -194,7 +195,18 @@ static PyObject *server_done(PyObject *self, PyObject *args)
     (void)args;
     braid_server *server = server_of(self);
     if (!server) return NULL;
+    ((server_object *)self)->only_serves = false;
     braid_server_done(server);
+    Py_RETURN_NONE;
+}
+
+static PyObject *server_only_serves(PyObject *self, PyObject *args)
+{
+    (void)args;
+    braid_server *server = server_of(self);
+    if (!server) return NULL;
+    ((server_object *)self)->only_serves = true;
+    braid_server_only_serves(server);
     Py_RETURN_NONE;
 }
 
@@ -229,6 +241,8 @@ bool native_server_init(PyObject *module)
          "Blocks until the workers of the cluster are done or gone, or the server is closed. A signal's handler may end "
          "it by an exception."},
         {"done", server_done, METH_NOARGS, "Tells the other tasks that the work of this one is done."},
+        {"only_serves", server_only_serves, METH_NOARGS,
+         "Tells the other tasks that this one has no work of its own."},
         {"failed", server_failed, METH_NOARGS,
          "The work of this task has failed: close() then does not say done."},
         {"allow_files", allow_files, METH_VARARGS,

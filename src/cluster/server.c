@@ -242,10 +242,10 @@ void braid_server_free(braid_server *s)
     if (!s) return;
     bd_server_signals_off(s);
     bd_mutex_lock(&s->mu);
-    const bool is_done = !s->is_stopping && !s->has_failed;
+    const bool is_done = !s->is_stopping && !s->has_failed, only_serves = s->only_serves;
     bd_mutex_unlock(&s->mu);
     if (is_done) {
-        braid_server_done(s);
+        if (!only_serves) braid_server_done(s);
         bd_membership_wait_notified(s->env.membership);
     }
     braid_server_stop(s, FREE_GRACE_MS);
@@ -687,7 +687,21 @@ void bd_server_set_serving(braid_server *s, bool is_serving)
     bd_health_set_serving(s->env.health, is_serving);
 }
 
+// Notes what the task says of itself, and tells the others.
+static void say_done(braid_server *s, bool only_serves)
+{
+    bd_mutex_lock(&s->mu);
+    s->only_serves = only_serves;
+    bd_mutex_unlock(&s->mu);
+    bd_membership_notify_done(s->env.membership, only_serves);
+}
+
 void braid_server_done(braid_server *s)
 {
-    bd_membership_notify_done(s->env.membership);
+    say_done(s, false);
+}
+
+void braid_server_only_serves(braid_server *s)
+{
+    say_done(s, true);
 }

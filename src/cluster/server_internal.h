@@ -41,6 +41,7 @@ struct braid_server {
     bd_cond changed;
     bool is_stopping, is_stopped; // guarded by mu
     bool has_failed;              // guarded by mu: the work of this task
+    bool only_serves;             // guarded by mu: this task has no work
     char *partner;                // the address of the other process of a replicated task; NULL: it has one
     // Guarded by mu: this process of a replicated task has no task any more; why (OK: the work is done).
     bool has_left;

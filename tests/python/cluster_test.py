@@ -78,6 +78,26 @@ for i in range(1, len(workers)):
 """
 
 
+# All tasks serve a client that is no task.
+_SERVED = """
+import sys
+import tensorflow as tf
+
+job, task, ps, workers, directory, mode = sys.argv[1:]
+workers = workers.split(",")
+if job != "client":
+    cluster = {"ps": ps.split(","), "worker": workers} if ps else {"worker": workers}
+    tf.train.Server(cluster, job_name=job, task_index=int(task)).join()
+with tf.device("/job:ps" if ps else "/job:worker/task:0"):
+    v = tf.get_variable("v", [], initializer=tf.ones_initializer())
+with tf.device("/job:worker/task:1"):
+    sum = tf.assign_add(v, 2.0)
+with tf.Session("grpc://" + workers[0]) as session:
+    session.run(v.initializer)
+    print("sum %f" % session.run(sum))
+"""
+
+
 class ClusterTest(unittest.TestCase):
     def start(self, job, task):
         command = [sys.executable, "-m", "braid", self.program, job, str(task)]
@@ -134,6 +154,16 @@ class ClusterTest(unittest.TestCase):
 
     def test_workers_that_only_serve_end_with_the_others(self):
         self.assertEqual(self.check_ends(self.begin("", 1, 3, _IN_GRAPH)), [3.0, 0.0, 0.0])
+
+    def test_a_cluster_that_only_serves_stays_for_its_clients(self):
+        for ps in 1, 0:
+            servers = self.begin("", ps, 2, _SERVED)
+            for _ in range(2):
+                out, err = self.start("client", 0).communicate(timeout=_LIMIT_S)
+                self.assertEqual(out, "sum 3.000000\n", err)
+            for server in servers:
+                self.assertIsNone(server.poll())
+                server.kill()
 
     def test_a_killed_worker_is_started_anew(self):
         server, chief, worker = self.begin("killed", 1, 2)

@@ -135,6 +135,7 @@ static void looked(void *arg, bd_message *response, const braid_status *st)
     e->looks = may_end ? e->looks + 1 : 0;
     const bool ends = e->looks >= LOOKS && !m->reason, is_done = ends && !has_session_locked(m, e);
     if (ends) *(is_done ? &e->is_done : &e->is_gone) = true;
+    if (ends) e->only_serves = is_done && answers;
     bd_mutex_unlock(&m->mu);
     if (is_new) bd_debug("%s answers, but holds no liveness call yet", e->peer->label);
     if (!ends) return;

@@ -14,7 +14,8 @@
 //   alive   it holds a liveness call open
 //   lost    its last liveness call has broken; a timer runs
 //   gone    the timer, or the start timeout, has fired; the server does not wait for it
-//   done    it has called NotifyDone; the server does not wait for it, whatever happens to its connection
+//   done    it has called NotifyDone; the server does not wait for it, whatever happens to its connection. It
+//           has ended its work, or has none of its own and only serves
 // A task of TensorFlow's own stays unseen; foreign.c tells when it is done or gone.
 // A liveness call of a new incarnation (the task has restarted) leads from any state to alive. One of the
 // same incarnation leads from unseen, lost and gone to alive.
@@ -29,10 +30,13 @@
 // TensorFlow's own; the task makes no further calls to it.
 //
 // When a server is over (braid_server_join returns):
-//   parameter server         each expected task is done or gone, and there is at least one expected task or
-//                            the parameter server's own task is done
-//   other membership server  its own task is done, and each expected task is done or gone
+//   parameter server         each expected task is done or gone, and at least one of them, or the parameter
+//                            server's own task, does not only serve
+//   other membership server  its own task is done, each expected task is done or gone, and at least one of
+//                            these tasks does not only serve
 //   other task               its own task is done, and each membership server has ended or is lost
+// When all tasks only serve, their clients are not in the cluster: it serves until it is stopped, as
+// TensorFlow's.
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -325,12 +329,25 @@ static bool take_server_done(bd_membership *m, const char *job, int task)
     return true;
 }
 
-braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint64_t incarnation,
-                              braid_status *st)
+// Logs, when all tasks of the cluster only serve, whom it waits for.
+void membership_log_idle(bd_membership *m)
+{
+    if (!m->is_membership_server) return;
+    bd_mutex_lock(&m->mu);
+    bool is_idle = is_ps(m->env.peers->self) || m->only_serves;
+    for (int i = 0; i < m->expected_count && is_idle; i++)
+        is_idle = m->expected[i].is_done && m->expected[i].only_serves;
+    bd_mutex_unlock(&m->mu);
+    if (is_idle) bd_info("All tasks of the cluster only serve: they serve clients until they are stopped");
+}
+
+braid_code bd_membership_done(bd_membership *m, const bd_done_notice *notice, braid_status *st)
 {
     const bd_peer *self = m->env.peers->self;
+    const char *job = notice->job;
+    const int task = notice->task;
     if (strcmp(job, self->job) == 0 && task == self->index) {
-        bd_membership_notify_done(m);
+        bd_membership_notify_done(m, notice->only_serves);
         return BRAID_OK;
     }
     if (take_server_done(m, job, task)) return BRAID_OK;
@@ -339,13 +356,16 @@ braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint6
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "%s does not expect /job:%s/task:%d", self->label, job,
                        task);
     bd_mutex_lock(&m->mu);
-    const bool is_late = e->previous && incarnation == e->previous; // the task has restarted since
-    const bool is_news = !is_late && !e->is_done;
+    // The task has restarted since.
+    const bool is_late = e->previous && notice->incarnation == e->previous;
+    const bool is_news = !is_late && (!e->is_done || (e->only_serves && !notice->only_serves));
+    if (is_news) e->only_serves = notice->only_serves;
     if (!is_late) e->is_done = true;
-    if (!is_late) e->done_incarnation = incarnation;
+    if (!is_late) e->done_incarnation = notice->incarnation;
     bd_mutex_unlock(&m->mu);
     if (is_news) {
-        bd_info("%s is done", e->peer->label);
+        bd_info("%s %s", e->peer->label, notice->only_serves ? "only serves" : "is done");
+        if (notice->only_serves) membership_log_idle(m);
         membership_report_change(m);
     }
     return BRAID_OK;
@@ -416,9 +436,13 @@ void bd_membership_start(bd_membership *m)
 static bool membership_server_is_over_locked(const bd_membership *m)
 {
     if (!is_ps(m->env.peers->self) && !m->is_done) return false;
-    for (int i = 0; i < m->expected_count; i++)
-        if (!m->expected[i].is_done && !m->expected[i].is_gone) return false;
-    return m->expected_count > 0 || m->is_done;
+    bool has_work = m->is_done && !m->only_serves;
+    for (int i = 0; i < m->expected_count; i++) {
+        const expected *e = &m->expected[i];
+        if (!e->is_done && !e->is_gone) return false;
+        has_work |= !e->is_done || !e->only_serves;
+    }
+    return has_work;
 }
 
 static bool other_is_over_locked(const bd_membership *m)
@@ -493,14 +517,17 @@ bd_peer_state bd_membership_state(bd_membership *m, const bd_peer *peer)
     return state;
 }
 
-int bd_membership_done_tasks(bd_membership *m, bd_done_task **out)
+int bd_membership_done_tasks(bd_membership *m, bd_done_notice **out)
 {
     int count = 0;
     *out = bd_calloc((size_t)m->expected_count + 1, sizeof **out);
     bd_mutex_lock(&m->mu);
-    for (int i = 0; i < m->expected_count; i++)
-        if (m->expected[i].is_done)
-            (*out)[count++] = (bd_done_task){m->expected[i].peer, m->expected[i].done_incarnation};
+    for (int i = 0; i < m->expected_count; i++) {
+        const expected *e = &m->expected[i];
+        if (e->is_done)
+            (*out)[count++] =
+                (bd_done_notice){e->peer->job, e->peer->index, e->done_incarnation, e->only_serves};
+    }
     bd_mutex_unlock(&m->mu);
     return count;
 }

@@ -45,14 +45,21 @@ void bd_membership_session_opened(bd_membership *m, const char *handle, const ch
                                   uint64_t incarnation);
 void bd_membership_session_closed(bd_membership *m, const char *handle);
 
+// A task that is done: it has ended its work, or has none and only serves.
+typedef struct bd_done_notice {
+    const char *job;
+    int task;
+    uint64_t incarnation; // that is done; 0: not known
+    bool only_serves;
+} bd_done_notice;
+
 // Records that a task is done. For this server's own task it also notifies the membership servers. No effect
-// when the task has restarted since: `incarnation` is that which is done. InvalidArgument for a task that the
-// cluster does not have.
-braid_code bd_membership_done(bd_membership *m, const char *job, int task, uint64_t incarnation,
-                              braid_status *st);
+// when the task has restarted since. InvalidArgument for a task that the cluster does not have.
+braid_code bd_membership_done(bd_membership *m, const bd_done_notice *notice, braid_status *st);
 // Records that this server's own task is done, and notifies the membership servers; one that is a membership
-// server itself, and works, tells those who hold no liveness call. Repeated calls have no effect.
-void bd_membership_notify_done(bd_membership *m);
+// server itself, and works, tells those who hold no liveness call. A task that only serves may say later that
+// it has done work; other repeated calls have no effect.
+void bd_membership_notify_done(bd_membership *m, bool only_serves);
 // Waits until those who are notified know that this task is done, have ended or are not there. A server that
 // is silent is waited for until it takes this task for gone (gone_timeout_ms).
 void bd_membership_wait_notified(bd_membership *m);
@@ -79,13 +86,9 @@ typedef enum bd_peer_state {
 } bd_peer_state;
 bd_peer_state bd_membership_state(bd_membership *m, const bd_peer *peer);
 
-typedef struct bd_done_task {
-    const bd_peer *peer;
-    uint64_t incarnation;
-} bd_done_task;
-
-// The tasks that are expected at this membership server and done; *out is the caller's (bd_free).
-int bd_membership_done_tasks(bd_membership *m, bd_done_task **out);
+// The tasks that are expected at this membership server and done; *out is the caller's (bd_free), the names
+// in it are not.
+int bd_membership_done_tasks(bd_membership *m, bd_done_notice **out);
 
 // Returns whether the task works: it is no parameter server and no evaluator.
 bool bd_membership_works(const bd_peer *peer);

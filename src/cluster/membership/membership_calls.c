@@ -181,13 +181,17 @@ static void done_notified(void *arg, bd_message *response, const braid_status *s
     notice_ended(m);
 }
 
-static void start_notice(const bd_membership *m, const bd_peer *peer, bd_call_done_fn fn, void *arg)
+static void start_notice(bd_membership *m, const bd_peer *peer, bd_call_done_fn fn, void *arg)
 {
+    bd_mutex_lock(&m->mu);
+    const bool only_serves = m->only_serves;
+    bd_mutex_unlock(&m->mu);
     const bd_peer *self = m->env.peers->self;
     Braid__NotifyDoneRequest request = BRAID__NOTIFY_DONE_REQUEST__INIT;
     request.job = (char *)self->job;
     request.task = self->index;
     request.incarnation = m->env.incarnation;
+    request.only_serves = only_serves;
     bd_rpc_options options = rpc_to(m, peer, BD_CLUSTER_SERVICE "NotifyDone");
     options.deadline_ns = bd_deadline_after_ms(NOTIFY_TIMEOUT_MS);
     bd_rpc_start_proto(&options, &request.base, fn, arg);
@@ -222,22 +226,24 @@ static void tell_expected(bd_membership *m)
     }
 }
 
-void bd_membership_notify_done(bd_membership *m)
+void bd_membership_notify_done(bd_membership *m, bool only_serves)
 {
     bd_mutex_lock(&m->mu);
-    const bool is_first = !m->is_done;
+    const bool is_news = !m->is_done || (m->only_serves && !only_serves);
     m->is_done = true;
-    if (is_first) m->notifying += m->membership_server_count;
+    if (is_news) m->only_serves = only_serves;
+    if (is_news) m->notifying += m->membership_server_count;
     bd_mutex_unlock(&m->mu);
-    if (!is_first) return;
+    if (!is_news) return;
     const bd_peer *self = m->env.peers->self;
-    if (strcmp(self->job, "ps") != 0)
+    if (strcmp(self->job, "ps") != 0 && !only_serves)
         bd_done_notice_write(self->job, self->index); // of a parameter server: server.c
     for (int i = 0; i < m->membership_server_count; i++) {
         m->membership_servers[i].notify_deadline_ns = bd_deadline_after_ms(m->env.gone_timeout_ms);
         notify_done(&m->membership_servers[i]);
     }
     if (bd_membership_works(self)) tell_expected(m);
+    if (only_serves) membership_log_idle(m);
     membership_report_change(m);
 }
 

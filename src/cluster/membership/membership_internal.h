@@ -11,6 +11,7 @@ typedef struct expected {
     const bd_peer *peer;
     int open_calls; // liveness calls
     bool is_done, is_gone;
+    bool only_serves; // it is done, and has no work of its own
     bool was_seen;
     uint64_t incarnation;      // of the last liveness call
     uint64_t previous;         // the incarnation before it; 0: none
@@ -63,6 +64,7 @@ struct bd_membership {
     liveness_call *open;            // guarded by mu
     char *reason;                   // why this server has ended; NULL while it runs; guarded by mu
     bool is_done;                   // this task is done; guarded by mu
+    bool only_serves;               // it is, and has no work of its own; guarded by mu
     int notifying;                  // NotifyDone calls in progress; guarded by mu
     int64_t start_ns, log_after_ms; // of the timer that logs unseen tasks
     bool has_nameless;              // a session of a master that did not name itself was here; guarded by mu
@@ -77,6 +79,8 @@ static inline void membership_report_change(const bd_membership *m)
 // Holds a liveness call to the membership server, from when it is reachable on, again and again until this
 // server ends.
 void membership_hold_liveness(membership_server *s);
+
+void membership_log_idle(bd_membership *m);
 
 // Looks after a while, again and again while there are any, for the expected tasks that hold no liveness
 // call.

@@ -125,7 +125,8 @@ static void handle_at_second(void *arg, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Braid__NotifyDoneRequest *request =
         bd_proto_unpack_message(&braid__notify_done_request__descriptor, &call->request, arena, st);
-    bd_membership_done(f->worker.membership, request->job, request->task, request->incarnation, st);
+    const bd_done_notice notice = {request->job, request->task, request->incarnation, request->only_serves};
+    bd_membership_done(f->worker.membership, &notice, st);
     bd_incoming_reply_status(call, st);
 }
 
@@ -188,7 +189,7 @@ static void a_server_that_did_not_answer_is_notified_again(void **state)
 {
     fixture *f = *state;
     f->silent_calls = 1;
-    bd_membership_notify_done(f->worker.membership);
+    bd_membership_notify_done(f->worker.membership, false);
     bd_membership_wait_notified(f->worker.membership);
     assert_int_equal(f->notified, 2);
 }
@@ -200,7 +201,7 @@ static void a_silent_server_is_notified_until_it_takes_the_task_for_gone(void **
     fini(&f->worker);
     init(&f->worker, f, "worker", 1); // ms
     f->silent_calls = 100;
-    bd_membership_notify_done(f->worker.membership);
+    bd_membership_notify_done(f->worker.membership, false);
     bd_membership_wait_notified(f->worker.membership);
     assert_int_equal(f->notified, 1);
 }
@@ -210,7 +211,7 @@ static void a_server_that_is_not_there_is_not_waited_for(void **state)
     fixture *f = *state;
     stop_listening(f);
     const int64_t begin = bd_now_ns();
-    bd_membership_notify_done(f->worker.membership);
+    bd_membership_notify_done(f->worker.membership, false);
     bd_membership_wait_notified(f->worker.membership);
     assert_true(bd_now_ns() - begin < GONE_MS / 2 * INT64_C(1000000));
 }
@@ -219,7 +220,7 @@ static void a_task_that_is_stopped_ends_its_notices(void **state)
 {
     fixture *f = *state;
     f->silent_calls = 100;
-    bd_membership_notify_done(f->worker.membership);
+    bd_membership_notify_done(f->worker.membership, false);
     bd_event_wait(&f->notice); // ends: the call goes to a server of this process
     BD_STATUS(why);
     bd_fail(why, BRAID_CANCELLED, "stopped");
@@ -231,10 +232,10 @@ static void a_task_that_is_stopped_ends_its_notices(void **state)
 static void a_worker_that_others_wait_for_tells_those_who_hold_no_call(void **state)
 {
     fixture *f = *state;
-    bd_membership_notify_done(f->worker.membership);
+    bd_membership_notify_done(f->worker.membership, false);
     bd_membership_wait_notified(f->worker.membership);
     assert_false(bd_membership_is_over(f->worker.membership)); // worker/0 may be about to start
-    bd_membership_notify_done(f->ps.membership);
+    bd_membership_notify_done(f->ps.membership, false);
     bd_membership_wait_notified(f->ps.membership);
     assert_true(bd_membership_is_over(f->worker.membership));
 }
@@ -272,7 +273,7 @@ static void begin_liveness(fixture *f, uint64_t incarnation)
 static void say_done(fixture *f, uint64_t incarnation)
 {
     BD_STATUS(st);
-    bd_membership_done(f->ps.membership, "worker", 0, incarnation, st);
+    bd_membership_done(f->ps.membership, &(bd_done_notice){"worker", 0, incarnation, false}, st);
     assert_ok(st);
 }
 
@@ -308,6 +309,39 @@ static void a_late_notice_from_before_a_restart_has_no_effect(void **state)
     begin_liveness(f, 8);
     say_done(f, 7);
     assert_false(is_done(f));
+}
+
+// Programs outside the cluster use it.
+static void a_cluster_whose_tasks_only_serve_is_not_over(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    bd_done_notice notice = {"worker", 0, 7, .only_serves = true};
+    bd_membership_done(f->ps.membership, &notice, st);
+    assert_true(is_done(f));
+    assert_false(bd_membership_is_over(f->ps.membership));
+    notice.only_serves = false; // it had work after all
+    bd_membership_done(f->ps.membership, &notice, st);
+    assert_true(bd_membership_is_over(f->ps.membership));
+    notice.only_serves = true; // a repeated call of the first notice, which comes late
+    bd_membership_done(f->ps.membership, &notice, st);
+    assert_true(bd_membership_is_over(f->ps.membership));
+    assert_ok(st);
+}
+
+static void a_first_worker_that_serves_others_ends_with_their_work(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    bd_membership_notify_done(f->ps.membership, true);
+    bd_membership_wait_notified(f->ps.membership);
+    bd_done_notice notice = {"worker", 1, 7, .only_serves = true};
+    bd_membership_done(f->ps.membership, &notice, st);
+    assert_false(bd_membership_is_over(f->ps.membership));
+    notice.only_serves = false;
+    bd_membership_done(f->ps.membership, &notice, st);
+    assert_true(bd_membership_is_over(f->ps.membership));
+    assert_ok(st);
 }
 
 static void answer_as_tensorflow(void *arg, bd_incoming *call)
@@ -398,6 +432,9 @@ int main(void)
         TEST(a_task_of_tensorflow_is_done_when_it_has_closed_its_sessions_and_ended),
         TEST(a_task_of_tensorflow_that_leaves_a_session_open_is_gone),
         TEST(a_late_notice_from_before_a_restart_has_no_effect),
+        TEST(a_cluster_whose_tasks_only_serve_is_not_over),
+        cmocka_unit_test_setup_teardown(a_first_worker_that_serves_others_ends_with_their_work,
+                                        set_up_workers, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -430,15 +430,16 @@ static void the_standby_serves_when_the_other_is_stopped(void **state)
     start_pair(&a, &b, GRACE_MS);
     assign(&a, "ps", "x", true, 5);
     BD_STATUS(st);
-    bd_membership_done(a.membership, "worker", 1, 7, st);
+    bd_membership_done(a.membership, &(bd_done_notice){"worker", 1, 7, false}, st);
     bd_variables_count_change();
     assert_int_equal(commit_now(&a), BRAID_OK);
     fini(&a, false);
     bd_event_wait(&b.serves);
     assert_int_equal(value_of(&b, "ps", "x", true), 5);
-    bd_done_task *done;
+    bd_done_notice *done;
     assert_int_equal(bd_membership_done_tasks(b.membership, &done), 1); // it does not wait for it again
-    assert_string_equal(done[0].peer->task, "/job:worker/replica:0/task:1");
+    assert_string_equal(done[0].job, "worker");
+    assert_int_equal(done[0].task, 1);
     bd_free(done);
     assert_int_equal(commit_now(&b), BRAID_OK);
     fini(&b, true);
@@ -682,9 +683,10 @@ static void a_transfer_in_many_pieces_is_applied(void **state)
         send_piece(&a, &b, &piece, st);
         assert_ok(st);
     }
-    bd_done_task *done;
+    bd_done_notice *done;
     assert_int_equal(bd_membership_done_tasks(b.membership, &done), 1);
-    assert_string_equal(done[0].peer->task, "/job:worker/replica:0/task:1");
+    assert_string_equal(done[0].job, "worker");
+    assert_int_equal(done[0].task, 1);
     bd_free(done);
     fini(&a, true);
     fini(&b, true);

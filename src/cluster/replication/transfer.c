@@ -92,13 +92,14 @@ static braid_code put_found(const found *f, bd_wire_writer *out, size_t *copied,
 
 static void put_done(bd_membership *membership, bd_wire_writer *out)
 {
-    bd_done_task *done;
+    bd_done_notice *done;
     const int count = bd_membership_done_tasks(membership, &done);
     for (int i = 0; i < count; i++) {
         Braid__NotifyDoneRequest task = BRAID__NOTIFY_DONE_REQUEST__INIT;
-        task.job = (char *)done[i].peer->job;
-        task.task = done[i].peer->index;
+        task.job = (char *)done[i].job;
+        task.task = done[i].task;
         task.incarnation = done[i].incarnation;
+        task.only_serves = done[i].only_serves;
         bd_proto_put(&task.base, DONE, out);
     }
     bd_free(done);
@@ -237,7 +238,9 @@ static braid_code apply_done(bd_wire_reader in, bd_membership *membership, braid
         return bd_fail(st, BRAID_INVALID_ARGUMENT, "Transfer: the name of a task is malformed");
     const Braid__NotifyDoneRequest *task =
         bd_proto_unpack(&braid__notify_done_request__descriptor, bytes, len, arena, st);
-    return task ? bd_membership_done(membership, task->job, task->task, task->incarnation, st) : st->code;
+    if (!task) return st->code;
+    const bd_done_notice notice = {task->job, task->task, task->incarnation, task->only_serves};
+    return bd_membership_done(membership, &notice, st);
 }
 
 braid_code bd_transfer_apply(const bd_message *message, const bd_replicated *to, bool *is_complete,

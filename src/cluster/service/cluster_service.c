@@ -25,7 +25,11 @@ static void notify_done(bd_service_env *env, bd_incoming *call)
     BD_PROTO_ARENA(arena);
     const Braid__NotifyDoneRequest *request =
         bd_proto_unpack_message(&braid__notify_done_request__descriptor, &call->request, arena, st);
-    if (request) bd_membership_done(env->membership, request->job, request->task, request->incarnation, st);
+    if (request) {
+        const bd_done_notice notice = {request->job, request->task, request->incarnation,
+                                       request->only_serves};
+        bd_membership_done(env->membership, &notice, st);
+    }
     if (st->code || !env->replication) {
         bd_incoming_reply_status(call, st);
         return;

@@ -367,6 +367,9 @@ class _Plan:
 _DEAD_HANDLES_AT_ONCE = 10  # so many are freed by one step
 
 
+_opened = 0  # the number of sessions that this process has begun to open
+
+
 class BaseSession(SessionInterface):
     """A session on a graph (the default one). `target`: "" (in this process) or "grpc://host:port"."""
 
@@ -389,6 +392,8 @@ class BaseSession(SessionInterface):
         self._closed = False
         self._session = None
         self._partial_runs = {}
+        global _opened
+        _opened += 1
         try:
             self._session = _native.Session(graph._native, target=self._target, **_options(config))
         except _native.Error as error:

@@ -190,6 +190,7 @@ class Server:
         """
         self._server_def = _make_server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         self._server = None
+        self._only_serves = False  # it has said so
         if start:
             self.start()
 
@@ -206,9 +207,10 @@ class Server:
     def join(self):
         """Blocks until the workers of the cluster are done, and then ends the program (SystemExit).
 
-        TensorFlow's join() never returns, so that programs go on as a worker behind it. A worker that calls
-        it only serves the graphs of others, and waits until these have ended. UnavailableError: workers are
-        gone without having said that they are done.
+        TensorFlow's join() never returns, so that programs go on as a worker behind it. A task that calls it
+        before it has opened a session only serves the graphs of others, and waits until these have ended.
+        When all tasks do so, clients outside the cluster have graphs for it: it serves until it is stopped.
+        UnavailableError: workers are gone without having said that they are done.
         """
         self._wait_for_workers()
         raise SystemExit(0)
@@ -217,7 +219,11 @@ class Server:
         """Blocks until all workers are done; a worker says here that it is."""
         if self._server_def.job_name != "ps":
             self._await_leaders()
-            self._server.done()
+            self._only_serves = session._opened == 0
+            if self._only_serves:
+                self._server.only_serves()
+            else:
+                self._server.done()
         _call(self._server.join)
 
     def _await_leaders(self):
@@ -233,6 +239,7 @@ class Server:
         with ops.Graph().as_default():
             config = protos.ConfigProto(device_filters=[leader, own])
             session.Session(self.target, config=config).close()
+        session._opened -= 1  # it is not the program's
 
     @property
     def server_def(self):
@@ -333,7 +340,8 @@ class _End:
                 server._server.failed()
             else:
                 self._act(server)
-                server._server.done()
+                if session._opened > 0 or not server._only_serves:
+                    server._server.done()
             server._server.close()
 
     def _act(self, server):
