@@ -73,7 +73,6 @@ class Result(unittest.TestResult):
 # Modules that files import for some of their tests, which fail: the others run.
 ABSENT = re.compile(
     r"""tensorflow\.python\.(
-        autograph(\..*)?
         | debug\.wrappers(\..*)?
         | distribute\.distribute_coordinator
         | eager\.(execution_callbacks|lift_to_graph)

@@ -7,7 +7,6 @@ import pathlib
 from braid.tensorflow._api import NAMES
 
 _EAGER = "Braid runs graphs: build one and run it in a tf.Session"
-_AUTOGRAPH = "Braid has no AutoGraph: use tf.cond and tf.while_loop"
 _REMOTE = 'tf.Session("grpc://host:port") runs a graph on the tasks of a cluster'
 _TPU = "Braid has no TPUs"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
@@ -29,12 +28,6 @@ REFUSED = {
     "errors.raise_exception_on_not_ok_status": "errors of a step are raised as tf.errors.OpError",
     "train.do_quantize_training_on_graphdef": "tf.quantization.fake_quant_with_min_max_vars makes the nodes one by one",
     "user_ops": "tf.py_func calls a function in Python",
-    "autograph.to_graph": _AUTOGRAPH,
-    "autograph.to_code": _AUTOGRAPH,
-    "autograph.trace": _AUTOGRAPH,
-    "autograph.set_verbosity": _AUTOGRAPH,
-    "autograph.experimental.Feature": _AUTOGRAPH,
-    "autograph.experimental.set_loop_options": _AUTOGRAPH,
     "enable_v2_behavior": "Braid has the behaviour of TensorFlow 1",
     "enable_v2_tensorshape": "Braid has the behaviour of TensorFlow 1",
     "enable_tensor_equality": "tensors compare by identity: use tf.equal",

@@ -1,43 +1,26 @@
-"""What of AutoGraph programs of graphs use. Libraries import its inside for functions that few programs call:
-its modules are there, and what they hold raises an error when it is used.
-"""
+"""AutoGraph: Python functions whose control flow of tensors builds conditionals and loops of the graph.
 
-import sys
-import types
+impl/api.py converts and calls functions; converters/ rewrites their syntax trees (pyct/), and operators/ is
+what the rewritten code calls. The modules are imported when a name of them is first used. """
 
-_MODULES = (
-    "converters converters.break_statements converters.continue_statements converters.return_statements core "
-    "core.converter core.naming pyct pyct.anno pyct.common_transformers pyct.common_transformers.anf "
-    "pyct.compiler pyct.inspect_utils pyct.parser pyct.qual_names pyct.templates pyct.transformer"
-).split()
+import importlib
 
+from braid.tensorflow.python.autograph import refused
 
-class _Refused:
-    def __new__(cls, *args, **kwargs):
-        raise NotImplementedError(
-            f"{cls.__name__} is of AutoGraph, which Braid has not: use tf.cond and tf.while_loop"
-        )
+refused.make_modules(__name__)
 
-
-class _RefusedModule(types.ModuleType):
-    """A module each of whose names is a class that cannot be instantiated."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        refused = type(name, (_Refused,), {"__module__": self.__name__})
-        setattr(self, name, refused)
-        return refused
+_MODULES = {
+    "core.converter": "ConversionOptions Feature",
+    "impl.api": "AutoGraphError ConversionError StagingError convert converted_call do_not_convert to_code to_graph",
+    "lang.directives": "set_element_type set_loop_options",
+    "lang.special_functions": "match_staging_level stack tensor_list",
+    "utils.ag_logging": "set_verbosity trace",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+__all__ = sorted(_MODULE_OF)
 
 
-def _make_modules():
-    spaces = {"": sys.modules[__name__]}
-    for path in _MODULES:
-        parent, _, name = path.rpartition(".")
-        module = spaces[path] = _RefusedModule(f"{__name__}.{path}")
-        module.__path__ = []
-        sys.modules[module.__name__] = module
-        setattr(spaces[parent], name, module)
-
-
-_make_modules()
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

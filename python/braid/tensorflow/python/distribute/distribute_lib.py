@@ -8,6 +8,7 @@ mirrored_strategy.py. Training on several processes is what tf.estimator and par
 import contextlib
 import enum
 
+from braid.tensorflow.python.autograph.core import ag_ctx
 from braid.tensorflow.python.distribute import distribution_strategy_context as context
 from braid.tensorflow.python.distribute import reduce_util
 from braid.tensorflow.python.framework import ops
@@ -103,6 +104,9 @@ class StrategyV1:
 
     def experimental_run_v2(self, fn, args=(), kwargs=None):
         """fn(*args, **kwargs) in the replica."""
+        from braid.tensorflow.python.autograph.impl import api
+
+        fn = api.tf_convert(fn, ag_ctx.control_status_ctx(), convert_by_default=False)
         return self._extended.call_for_each_replica(fn, args, kwargs)
 
     run = experimental_run_v2

@@ -1,1 +1,1 @@
-"""The decorators of AutoGraph."""
+"""The conversion of functions, and calls of functions that are converted when they are called."""

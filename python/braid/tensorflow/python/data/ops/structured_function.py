@@ -2,6 +2,7 @@
 
 import warnings
 
+from braid.tensorflow.python.autograph.core import ag_ctx
 from braid.tensorflow.python.data.util import nest
 from braid.tensorflow.python.data.util import structure
 from braid.tensorflow.python.framework import errors
@@ -31,6 +32,7 @@ class StructuredFunctionWrapper:
     ):
         del defun_kwargs
         self._func = func
+        self._autograph = ag_ctx.control_status_ctx()
         self._input_structure = dataset.element_spec if input_structure is None else input_structure
         self._transformation_name = transformation_name
         self._output_structure = None
@@ -61,8 +63,11 @@ class StructuredFunctionWrapper:
             )
 
     def _call(self, *tensors):
+        from braid.tensorflow.python.autograph.impl import api
+
         element = structure.from_tensor_list(self._input_structure, tensors)
-        result = self._func(*element) if type(element) is tuple else self._func(element)
+        func = api.tf_convert(self._func, self._autograph)
+        result = func(*element) if type(element) is tuple else func(element)
         if isinstance(result, list):
             result = tuple(result)  # or its parts would become one tensor
         try:

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from braid.tensorflow.python.autograph.core import ag_ctx
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
@@ -545,6 +546,14 @@ class Layer(module.Module):
 
     # Calls.
 
+    def _converted_call_method(self):
+        """`call`; of a layer of the program's own one whose control flow of tensors builds that of the graph."""
+        if not base_layer_utils.is_subclassed(self):
+            return self.call
+        from braid.tensorflow.python.autograph.impl import api
+
+        return api.tf_convert(self.call, ag_ctx.control_status_ctx())
+
     def _init_call_fn_args(self):
         try:
             signature = inspect.signature(self.call)
@@ -591,7 +600,7 @@ class Layer(module.Module):
                 input_spec.assert_input_compatibility(self.input_spec, inputs, self.name)
                 self._maybe_build(inputs)
                 with base_layer_utils.autocast_context_manager(self._compute_dtype):
-                    outputs = self.call(self._maybe_cast_inputs(inputs), *args, **kwargs)
+                    outputs = self._converted_call_method()(self._maybe_cast_inputs(inputs), *args, **kwargs)
                 if outputs is None:
                     raise ValueError(
                         "A layer's `call` method should return a Tensor or a list of Tensors, not None (layer: "

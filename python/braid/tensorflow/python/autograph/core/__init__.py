@@ -1,0 +1,1 @@
+"""The options of AutoGraph, and whether it is on."""

@@ -1,0 +1,89 @@
+"""The syntax tree of a function, from the file that defines it. Lines and columns are those of the file, so
+that what is compiled from the tree has the same traceback as the function."""
+
+import ast
+import functools
+import linecache
+
+
+def function_node(function):
+    """The FunctionDef or Lambda of a Python function, and the names of the classes around it, outermost
+    first.
+
+    Raises ValueError where there is no source, or where several lambdas of one line cannot be told apart.
+    """
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        raise ValueError(f"the source of {function.__qualname__} ({code.co_filename}) cannot be read")
+    found = _definitions("".join(lines)).get((code.co_firstlineno, code.co_name), ())
+    if len(found) > 1:
+        found = [each for each in found if _is_of(each[0], code)]
+    if len(found) > 1:
+        found = [each for each in found if _compiled_alike(each[0], code)]
+    if not found:
+        raise ValueError(
+            f"{code.co_filename}, line {code.co_firstlineno}: no definition of {code.co_name} is there"
+        )
+    if len(found) > 1:
+        raise ValueError(
+            f"Unable to identify source code of lambda function {function}: line {code.co_firstlineno} of "
+            f"{code.co_filename} has several lambdas that are alike. Define each lambda in a line of its own"
+        )
+    return found[0]
+
+
+@functools.lru_cache(maxsize=64)
+def _definitions(text):
+    """(line, name) of each function of a file: a list of (node, names of the classes around it)."""
+    found = {}
+
+    def visit(node, classes):
+        for child in ast.iter_child_nodes(node):
+            inner = classes
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                first = child.decorator_list[0] if child.decorator_list else child
+                found.setdefault((first.lineno, child.name), []).append((child, classes))
+            elif isinstance(child, ast.Lambda):
+                found.setdefault((child.lineno, "<lambda>"), []).append((child, classes))
+            elif isinstance(child, ast.ClassDef):
+                inner = (*classes, child.name)
+            visit(child, inner)
+
+    visit(ast.parse(text), ())
+    return found
+
+
+def argument_names(arguments):
+    """The names that an ast.arguments binds, in the order of a code object's co_varnames."""
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    named += [each for each in (arguments.vararg, arguments.kwarg) if each]
+    return [each.arg for each in named]
+
+
+def _is_of(node, code):
+    names = tuple(argument_names(node.args))
+    return names == code.co_varnames[: len(names)] and code.co_argcount == len(
+        node.args.posonlyargs + node.args.args
+    )
+
+
+def _compiled_alike(node, code):
+    """Whether the node compiles to the instructions, names and constants of `code`."""
+    positions = getattr(code, "co_positions", None)
+    if positions:
+        columns = [column for _, _, column, _ in positions() if column]
+        inside = [node.col_offset <= column <= node.end_col_offset for column in columns]
+        if node.lineno == node.end_lineno and not all(inside):
+            return False
+    if isinstance(node, ast.Lambda):
+        expression = ast.Expression(node)
+        compiled = compile(expression, code.co_filename, "eval").co_consts[0]
+        # A name of an enclosing function is a global one in the lambda alone: names are compared,
+        # not where they are.
+        return sorted(compiled.co_names + compiled.co_freevars) == sorted(
+            code.co_names + code.co_freevars
+        ) and [each for each in compiled.co_consts if not hasattr(each, "co_code")] == [
+            each for each in code.co_consts if not hasattr(each, "co_code")
+        ]
+    return True

@@ -1,0 +1,1 @@
+"""What AutoGraph says."""
