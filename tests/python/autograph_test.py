@@ -331,7 +331,15 @@ class ConversionTest(unittest.TestCase):
                 x -= 1
             return x
 
+        def ends_by_a_tensor(x):
+            for _ in [1, 2]:
+                if x > 3:
+                    break
+                x += 1
+            return x
+
         for function, error, message in (
+            (ends_by_a_tensor, TypeError, "whether a loop of Python goes on depends on the tensor"),
             (one_branch, ValueError, r"must also be initialized in the else branch: \('y',\)"),
             (no_value_before, ValueError, r"must be defined before the loop: \('y',\)"),
             (one_return, ValueError, "A value must also be returned from the else branch"),

@@ -161,7 +161,11 @@ static bd_resource *find(bd_op_ctx *c, const char *container, const char *name, 
 {
     BD_STATUS(st);
     bd_resource *r = NULL;
-    if (bd_resources_lookup(c->step->resources, container, name, type, &r, st)) bd_op_fail_status(c, st);
+    if (!c->step->resources) { // a node whose inputs are constants, computed before any step
+        bd_op_fail(c, BRAID_UNIMPLEMENTED, "A constant cannot be a handle of %s/%s", container, name);
+    } else if (bd_resources_lookup(c->step->resources, container, name, type, &r, st)) {
+        bd_op_fail_status(c, st);
+    }
     return r;
 }
 

@@ -1,5 +1,6 @@
 // Tests of TensorArrays and stacks: order, errors, and gradients by gradient arrays.
 #include "base/testing/test.h"
+#include "graph/evaluate.h"
 #include "ops/testing/program.h"
 #include <stdio.h>
 
@@ -488,6 +489,20 @@ static void a_gradient_array_has_the_size_of_the_grown_array(void **state)
     program_expect(p, (braid_out[]){y, grad}, 2, "float[3] 1 10 100");
 }
 
+// A graph of a stranger may have a constant in place of a handle, and nodes of constants are computed when
+// the graph is rewritten, where there are no resources.
+static void a_constant_is_no_handle(void **state)
+{
+    (void)state;
+    program *p = program_new();
+    const braid_op *size =
+        NODE(p, "TensorArraySizeV2", NULL, program_feed(p, "string[2] a b"), program_feed(p, "float[] 0"));
+    braid_tensor inputs[] = {p->bindings[0].value.tensor, p->bindings[1].value.tensor}, output = {0};
+    BD_STATUS(st);
+    assert_int_equal(bd_evaluate_node(size, inputs, &output, st), BRAID_UNIMPLEMENTED);
+    program_expect(p, (braid_out[]){{(braid_op *)size, 0}}, 1, "NotFound: Resource a/b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -506,6 +521,7 @@ int main(void)
         cmocka_unit_test(each_source_has_one_gradient_array),
         cmocka_unit_test(a_gradient_array_may_have_another_shape),
         cmocka_unit_test(a_gradient_array_has_the_size_of_the_grown_array),
+        cmocka_unit_test(a_constant_is_no_handle),
     };
     return BD_RUN_TESTS(tests);
 }

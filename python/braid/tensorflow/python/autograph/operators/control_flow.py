@@ -10,6 +10,7 @@ from braid.tensorflow.python.data.experimental.ops import scan_ops
 from braid.tensorflow.python.data.experimental.ops import take_while_ops
 from braid.tensorflow.python.data.ops import dataset_ops
 from braid.tensorflow.python.framework import constant_op
+from braid.tensorflow.python.framework import errors_impl as errors
 from braid.tensorflow.python.framework import function
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import sparse_tensor
@@ -116,11 +117,22 @@ def while_stmt(test, body, get_state, set_state, names, options):
         _tf_while(test, body, get_state, set_state, names, options)
         return
     watch = _LoopWatch()
-    while first:
+    while _goes_on(first):
         watch.before()
         body()
         watch.after()
         first = test()
+
+
+def _goes_on(value):
+    """The test of a loop of Python."""
+    if tensor_util.is_tensor(value):
+        raise errors.OperatorNotAllowedInGraphError(
+            "using a `tf.Tensor` as a Python `bool` is not allowed: whether a loop of Python goes on depends on the "
+            f"tensor {value}. Make it a loop of the graph: `for` over a tensor, as tf.range(n), or `while` with a "
+            "test that is a tensor from the beginning."
+        )
+    return value
 
 
 class _LoopWatch:
@@ -225,7 +237,7 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, names, options):
         _dataset_for(iter_, extra_test, body, get_state, set_state, names)
     else:
         for item in iter_:
-            if extra_test is not None and not extra_test():
+            if extra_test is not None and not _goes_on(extra_test()):
                 break
             body(item)
 
