@@ -196,7 +196,7 @@ static void shapes_are_inferred(void **state)
         {"Split", "num_split=2", "int32[] 0; [4,?]", "[2,?]; [2,?]"},
         {"Split", "num_split=2", "int32[]; [4,?]", "[?,?]; [?,?]"},
         {"Split", "num_split=2", "int32[] 0; [5]",
-         "InvalidArgument: should evenly divide the split dimension"},
+         "InvalidArgument: Dimension size must be evenly divisible by 2 but is 5\n\tNumber of ways"},
         {"SplitV", "num_split=2", "[4,3]; int32[2] 1 3; int32[] 0", "[1,3]; [3,3]"},
     };
     OP_TEST_SHAPES(cases);

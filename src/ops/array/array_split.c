@@ -24,10 +24,10 @@ static braid_code split_shape(bd_shape_ctx *c, braid_status *st)
         braid_code code = bd_shape_ctx_axis(c, piece.rank, &axis, st);
         if (code) return code;
         if (piece.dims[axis] >= 0 && piece.dims[axis] % c->output_count) {
-            return bd_shape_ctx_fail(
-                c, st,
-                "Number of ways to split should evenly divide the split dimension, but %d does not divide %lld",
-                c->output_count, (long long)piece.dims[axis]);
+            return bd_shape_ctx_fail(c, st,
+                                     "Dimension size must be evenly divisible by %d but is %lld\n\tNumber of "
+                                     "ways to split should evenly divide the split dimension",
+                                     c->output_count, (long long)piece.dims[axis]);
         }
         if (piece.dims[axis] >= 0) piece.dims[axis] /= c->output_count;
     } else {
