@@ -92,6 +92,7 @@ static struct shard {
 static atomic_uint_fast64_t system_allocs;
 static atomic_size_t system_bytes; // of all blocks, without their headers, and what is reserved
 static atomic_size_t reserved_bytes;
+static atomic_size_t system_bytes_most; // system_bytes at its greatest
 static atomic_size_t system_bytes_max = SIZE_MAX;
 
 static bool shard_enter(struct shard *s)
@@ -243,7 +244,13 @@ static bool reserve_bytes(size_t bytes)
 {
     size_t max = atomic_load_explicit(&system_bytes_max, memory_order_relaxed);
     size_t before = atomic_fetch_add_explicit(&system_bytes, bytes, memory_order_relaxed);
-    if (before <= max && bytes <= max - before) return true;
+    if (before <= max && bytes <= max - before) {
+        size_t most = atomic_load_explicit(&system_bytes_most, memory_order_relaxed);
+        while (most < before + bytes &&
+               !atomic_compare_exchange_weak_explicit(&system_bytes_most, &most, before + bytes,
+                                                      memory_order_relaxed, memory_order_relaxed)) {}
+        return true;
+    }
     atomic_fetch_sub_explicit(&system_bytes, bytes, memory_order_relaxed);
     return false;
 }
@@ -382,8 +389,11 @@ static size_t class_free_bytes(unsigned c)
 
 bd_buffer_pool_stats bd_buffer_pool_get_stats(void)
 {
-    bd_buffer_pool_stats stats = {.system_allocs =
-                                      atomic_load_explicit(&system_allocs, memory_order_relaxed)};
+    bd_buffer_pool_stats stats = {
+        .system_allocs = atomic_load_explicit(&system_allocs, memory_order_relaxed),
+        .bytes_most = atomic_load_explicit(&system_bytes_most, memory_order_relaxed),
+        .bytes_limit = atomic_load_explicit(&system_bytes_max, memory_order_relaxed),
+    };
     for (unsigned c = 0; c < CLASS_COUNT; c++)
         stats.bytes_free += class_free_bytes(c);
     const size_t reserved = atomic_load_explicit(&reserved_bytes, memory_order_relaxed);

@@ -63,7 +63,9 @@ static inline bool bd_buffer_is_unique(const bd_buffer *b)
 typedef struct bd_buffer_pool_stats {
     uint64_t system_allocs; // times the pool asked the system for memory
     size_t bytes_in_use;
-    size_t bytes_free; // held in free lists
+    size_t bytes_free;  // held in free lists
+    size_t bytes_most;  // the most that were held in all at a time, used and free ones
+    size_t bytes_limit; // SIZE_MAX: none
 } bd_buffer_pool_stats;
 bd_buffer_pool_stats bd_buffer_pool_get_stats(void);
 

@@ -197,6 +197,9 @@ static void the_pool_has_a_limit(void **state)
     b = bd_buffer_new(512 << 10); // takes the place of the free one
     assert_non_null(b);
     bd_buffer_unref(b);
+    bd_buffer_pool_stats stats = bd_buffer_pool_get_stats();
+    assert_int_equal(stats.bytes_limit, in_use + (1 << 20));
+    assert_in_range(stats.bytes_most, stats.bytes_limit, SIZE_MAX); // with what earlier tests had
     bd_buffer_pool_set_limit(SIZE_MAX);
 }
 

@@ -19,8 +19,8 @@ static const exception exceptions[] = {
     // runs only as an error: a session feeds it, or it ends the step
     {" PlaceholderV2 Abort ", .of_values = true, .of_empty = true, .of_scalars = true},
     // has no input, or does not read it: no input can be wrong
-    {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
-     "ExperimentalStatsAggregatorHandle FakeParam IteratorGetDevice MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
+    {" AnonymousMemoryCache BoostedTreesEnsembleResourceHandleOp BoostedTreesQuantileStreamResourceHandleOp BytesInUse BytesLimit ControlTrigger DeviceIndex DummyMemoryCache DummySeedGenerator ExperimentalIteratorGetDevice "
+     "ExperimentalStatsAggregatorHandle FakeParam IteratorGetDevice MaxBytesInUse MutexV2 NoOp OptionalNone StatelessRandomGetAlg "
      "StatsAggregatorHandle StatsAggregatorHandleV2 SummaryWriter SyncDevice Timestamp ",
      .of_errors = true},
     // takes tensors of any type and shape
@@ -33,9 +33,9 @@ static const exception exceptions[] = {
      "TextLineReader WholeFileReader ",
      .of_empty = true, .of_scalars = true},
     // takes no input or a handle, and gives scalars
-    {" BoostedTreesGetEnsembleStates BoostedTreesSerializeEnsemble DatasetCardinality DeviceIndex ExperimentalDatasetCardinality ExperimentalIteratorGetDevice "
+    {" BoostedTreesGetEnsembleStates BoostedTreesSerializeEnsemble BytesInUse BytesLimit DatasetCardinality DeviceIndex ExperimentalDatasetCardinality ExperimentalIteratorGetDevice "
      "ExperimentalStatsAggregatorSummary GetOptions IsBoostedTreesEnsembleInitialized "
-     "IsBoostedTreesQuantileStreamResourceInitialized IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize "
+     "IsBoostedTreesQuantileStreamResourceInitialized IteratorGetDevice IteratorToStringHandle LookupTableSizeV2 MapIncompleteSize MaxBytesInUse "
      "MapSize MultiDeviceIteratorToStringHandle OptionalHasValue OrderedMapIncompleteSize OrderedMapSize QueueIsClosedV2 QueueSizeV2 "
      "ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompletedV2 ReaderReadV2 ReaderSerializeStateV2 ResourceAccumulatorNumAccumulated "
      "ResourceCountUpTo StageSize StatelessRandomGetAlg StatsAggregatorSummary TensorListLength Timestamp ",

@@ -146,11 +146,22 @@ class ApiTest(unittest.TestCase):
             ):
                 getattr(tf.contrib.distribute, name)
         with self.assertRaisesRegex(
-            AttributeError, "tf.contrib.memory_stats is not in Braid. Braid has no GPUs"
+            AttributeError, "tf.contrib.tensorrt is not in Braid. Braid runs models itself"
         ):
-            tf.contrib.memory_stats
+            tf.contrib.tensorrt
         with self.assertRaisesRegex(NotImplementedError, "tf.Session"):
             tf.function(lambda: None)
+
+    def test_imports_of_what_contrib_has_not_say_what_to_use(self):
+        for line in ("from tensorflow.contrib import tensorrt", "import tensorflow.contrib.tensorrt as trt"):
+            with self.assertRaisesRegex(
+                ModuleNotFoundError,
+                "No module named 'tensorflow.contrib.tensorrt': tf.contrib.tensorrt is not in Braid. Braid runs models",
+            ):
+                exec(line)
+        with self.assertRaisesRegex(ImportError, "tf.contrib.layers.none is not in Braid"):
+            exec("from tensorflow.contrib.layers import none")
+        self.assertFalse(hasattr(tf.contrib, "tensorrt"))
 
     def test_ops_of_tpus_are_refused_when_they_are_called(self):
         from braid.tensorflow.contrib.tpu.python.ops import tpu_ops

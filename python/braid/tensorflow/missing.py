@@ -38,7 +38,6 @@ REFUSED = {
     "contrib.tpu": _TPU,
     "contrib.distribute.TPUStrategy": _TPU,
     "contrib.distribute.initialize_tpu_system": _TPU,
-    "contrib.memory_stats": "Braid has no GPUs, whose memory it counts: tf.profiler.profile counts that of a step's nodes",
     "contrib.tensorrt": "Braid runs models itself: tf.saved_model.load(session, tags, directory)",
     "tpu": _TPU,
     "distribute.experimental.TPUStrategy": _TPU,

@@ -20,6 +20,9 @@ typedef struct bd_segment_state {
 
 // Initializes *state from the node's attr T.
 void bd_segment_bind(const braid_op *node, bd_segment_op op, bd_segment_state *state);
+// Fills `count` elements with what the op makes of no rows: for extremes the ends of the type, infinity
+// included.
+void bd_segment_fill_empty(bd_segment_op op, braid_dtype dtype, void *to, int64_t count);
 // Input 0: rows; input 1: segment ids in ascending order; the last id + 1 is the number of segments.
 void bd_segment_sorted_run(bd_op_ctx *c);
 // Input 0: rows; input 1: segment ids in any order; input 2: the number of segments. Rows of negative ids are

@@ -120,6 +120,13 @@ static bool starts_with(bd_segment_op op, braid_dtype dtype, number *start)
     return op == BD_SEGMENT_MIN || op == BD_SEGMENT_MAX;
 }
 
+void bd_segment_fill_empty(bd_segment_op op, braid_dtype dtype, void *to, int64_t count)
+{
+    number empty = number_of(dtype, op == BD_SEGMENT_PROD, op == BD_SEGMENT_PROD);
+    starts_with(op, dtype, &empty);
+    fill(to, count, braid_dtype_size(dtype), empty);
+}
+
 void bd_segment_sorted_run(bd_op_ctx *c)
 {
     const bd_segment_state *s = c->state;

@@ -2,6 +2,22 @@
 
 import importlib
 import pathlib
+import sys
+
+
+class _Missing:
+    """Says what to use in place of a package that is imported and that no finder before it has found."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        if not fullname.startswith(__name__ + "."):
+            return None
+        from braid.tensorflow import missing
+
+        # Another name than the one that is looked for: of that, `from tensorflow.contrib import NAME` would
+        # have a short error of its own.
+        name = fullname.partition(".")[2]
+        text = missing.message(name.partition(".")[2])
+        raise ModuleNotFoundError(f"No module named {name!r}: {text}", name=name)
 
 
 def __getattr__(name):
@@ -9,7 +25,7 @@ def __getattr__(name):
     try:
         return importlib.import_module(full)
     except ModuleNotFoundError as error:
-        if error.name != full:
+        if error.name != full.partition(".")[2]:
             raise
     from braid.tensorflow import missing
 
@@ -18,3 +34,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(p.name for p in pathlib.Path(__file__).parent.iterdir() if (p / "__init__.py").exists())
+
+
+sys.meta_path.append(_Missing())
