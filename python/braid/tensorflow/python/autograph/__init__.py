@@ -1,7 +1,7 @@
 """AutoGraph: Python functions whose control flow of tensors builds conditionals and loops of the graph.
 
 impl/api.py converts and calls functions; converters/ rewrites their syntax trees (pyct/), and operators/ is
-what the rewritten code calls. The modules are imported when a name of them is first used. """
+what the rewritten code calls. The modules are imported when a name of them is first used."""
 
 import importlib
 

@@ -39,9 +39,9 @@ _RESERVED = "ag__"
 # ---- which functions are converted ----
 
 
-def is_whitelisted_for_graph(entity, check_call_override=True, allow_namedtuple_subclass=False):
+def is_whitelisted_for_graph(entity):
     """Whether a callable is called as it is: one of a library that builds graphs itself, a generator
-    function, or a method of a test."""
+    function, a method of a test or of a named tuple."""
     while isinstance(entity, functools.partial):
         entity = entity.func
     module = _module_of(entity)
@@ -50,20 +50,24 @@ def is_whitelisted_for_graph(entity, check_call_override=True, allow_namedtuple_
     if inspect.isgeneratorfunction(entity) or inspect.iscoroutinefunction(entity):
         ag_logging.log(1, "%s is a generator function. It will not be converted by AutoGraph.", entity)
         return True
-    if check_call_override and not inspect.isclass(entity) and not inspect.isroutine(entity):
-        call = getattr(type(entity), "__call__", None)
-        if call is not None and is_whitelisted_for_graph(call):
-            return True
     if inspect.ismethod(entity):
         owner = entity.__self__ if inspect.isclass(entity.__self__) else type(entity.__self__)
-        if issubclass(owner, unittest.TestCase):
-            return True
         defining = _defining_class(entity.__func__, owner)
-        if defining is not None and is_whitelisted_for_graph(defining, check_call_override=False):
-            return True
-    if inspect.isclass(entity) and issubclass(entity, tuple) and hasattr(entity, "_fields"):
-        return not allow_namedtuple_subclass or not any(hasattr(base, "_fields") for base in entity.__bases__)
-    return False
+        return issubclass(owner, unittest.TestCase) or (defining is not None and _is_of_a_library(defining))
+    if inspect.isroutine(entity) or inspect.isclass(entity):
+        return False
+    call = getattr(type(entity), "__call__", None)
+    return call is not None and is_whitelisted_for_graph(call)
+
+
+def _is_of_a_library(cls):
+    """Whether a class is of a library that builds graphs itself, or one that namedtuple() has made."""
+    is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
+    return (
+        is_named_tuple
+        and not any(hasattr(base, "_fields") for base in cls.__bases__)
+        or _is_left_alone(cls.__module__)
+    )
 
 
 def _module_of(entity):
