@@ -1,6 +1,8 @@
 """AutoGraph: Python's control flow on tensors as that of the graph, and as it was on Python's own values."""
 
+import contextlib
 import functools
+import inspect
 import os
 import pathlib
 import subprocess
@@ -138,6 +140,22 @@ class Limited(Counter):
         return y
 
 
+class Private:
+    def method(self, _):
+        def __inner(x):
+            return x + 1
+
+        class Other:
+            __number = 5
+
+            def number(self):
+                return self.__number
+
+        if True:
+            __y = __inner(2)
+        return __y + Other().number()
+
+
 class ConversionTest(unittest.TestCase):
     def setUp(self):
         tf.reset_default_graph()
@@ -238,6 +256,97 @@ class ConversionTest(unittest.TestCase):
 
         # odd numbers of 0 to 3, times 2; 2 + 1 + 100 and 5, 1 and 6
         self.assertEqual(self.run_converted(statements, 2), ([3, 7], 115))
+
+    def test_statements_of_python_do_what_they_did(self):
+        def value_that_raises(items):
+            try:
+                return items["a key that is not there"]
+            except KeyError:
+                pass
+            return "default"
+
+        def suppressed(items):
+            if items is not None:
+                with contextlib.suppress(KeyError):
+                    return items["a key that is not there"]
+            return "default"
+
+        def rest_of_an_iterator(_):
+            numbers = iter(range(6))
+            for number in numbers:
+                if number == 2:
+                    break
+            return list(numbers)
+
+        def annotated(items):
+            if items is not None:
+                kind: str = "items"
+                other: int
+            return kind
+
+        def variables_by_their_names(items):
+            a, state_, dict = 1, 2, 3
+            if items is not None:
+                text = "{a}{state_}".format(**locals()) + str(eval("a + dict"))
+            return text
+
+        def described(_):
+            def inner(x):
+                "What it does."
+                if x:
+                    y = 1
+                return y
+
+            return inner.__doc__
+
+        def caller(_):
+            return inspect.currentframe().f_code.co_filename == __file__
+
+        for function in (
+            value_that_raises,
+            suppressed,
+            rest_of_an_iterator,
+            annotated,
+            variables_by_their_names,
+            described,
+            caller,
+            Private().method,
+        ):
+            with self.subTest(function=function.__name__):
+                converted = tf.autograph.to_graph(function)
+                bound = [function.__self__] if inspect.ismethod(function) else []
+                self.assertEqual(converted(*bound, {}), function({}))
+
+        def ends_an_exception(x):
+            try:
+                raise ValueError
+            finally:
+                return x
+
+        with self.assertRaisesRegex(autograph.AutoGraphError, "a jump within `finally`"):
+            tf.autograph.to_graph(ends_an_exception)
+
+    def test_variables_that_functions_and_modules_share_are_carried(self):
+        def shared(x):
+            global OFFSET
+            before, OFFSET = OFFSET, x
+            y = x
+            of_y = [lambda: y]
+
+            def step():
+                nonlocal y
+                if x > 0:
+                    y = y + 1
+
+            step()
+            if x > 1:
+                y = y * 10
+                OFFSET = x + 1
+            result, OFFSET = OFFSET + of_y[0](), before
+            return result
+
+        for value in (-3, 1, 3):
+            self.assertEqual(self.run_converted(shared, value), shared(value))
 
     def test_features_on_request(self):
         def compared(x, y):

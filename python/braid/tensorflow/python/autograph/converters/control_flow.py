@@ -24,10 +24,13 @@ from braid.tensorflow.python.autograph.pyct import liveness
 from braid.tensorflow.python.autograph.pyct import fragments
 
 
-def convert(function, names, declared):
+def convert(function, names, declared, arguments):
     """Rewrites the body of a FunctionDef in place. `declared`: name -> "global" or "nonlocal", of the
     names that the function declares."""
     generation = _Generation(function.body, names, declared)
+    if any(_reads_frame(each) for each in ast.walk(function)):
+        generation.visible = liveness.written(function.body) | set(arguments)
+        generation.shared |= generation.visible.difference(arguments)
     body = generation.block(function.body)
     if generation.shared:
         # a name that only inner functions bind has to be one of the function
@@ -42,6 +45,7 @@ class _Generation:
         self._names = names
         self._declared = declared
         self._live = liveness.Liveness(body, declared)
+        self.visible = set()  # what each block shares, because it may read it by its name
         self.shared = set()
 
     def block(self, statements):
@@ -71,31 +75,34 @@ class _Generation:
         for block in blocks:
             changed |= liveness.written(block)
         self.shared |= changed
-        basic = sorted(name for name in changed & live if name not in self._declared)
+        basic = sorted(changed & live)
         composite = {}
         for block in blocks:
             _find_composites(block, changed, composite)
         return changed, basic, composite
 
     def _accessors(self, at, names, composite):
-        get, set_ = self._names.new("get_state"), self._names.new("set_state")
+        get, set_, state = (self._names.new(name) for name in ("get_state", "set_state", "state_"))
         reads = "".join(f"ag__.ld(lambda: {name}, {name!r}), " for name in [*names, *composite])
         # An attribute that was not there stays away.
         sets = "".join(
-            f"\n    if ag__.is_defined(state_[{len(names) + i}]): {text} = state_[{len(names) + i}]"
+            f"\n    if ag__.is_defined({state}[{len(names) + i}]): {text} = {state}[{len(names) + i}]"
             for i, text in enumerate(composite)
         )
-        targets = f"({''.join(f'{name}, ' for name in names)}) = state_[:{len(names)}]" if names else "pass"
-        shared = f"nonlocal {', '.join(names)}" if names else "pass"
-        text = f"def {get}():\n    return ({reads})\ndef {set_}(state_):\n    {shared}\n    {targets}{sets}\n"
+        targets = f"({''.join(f'{name}, ' for name in names)}) = {state}[:{len(names)}]" if names else "pass"
+        text = f"def {get}():\n    return ({reads})\ndef {set_}({state}):{self._shared(names)}\n    {targets}{sets}\n"
         return get, set_, fragments.statements(text, at=at)
 
-    def _function(self, name, body, changed, at, argument=""):
+    def _shared(self, names):
+        """The declarations of variables in a function of a block."""
         by_kind = {}
-        for each in sorted(changed):
+        for each in sorted(names):
             by_kind.setdefault(self._declared.get(each, "nonlocal"), []).append(each)
-        declarations = "".join(f"\n    {kind} {', '.join(each)}" for kind, each in by_kind.items())
-        function = fragments.statements(f"def {name}({argument}):{declarations}\n    pass", at=at)[0]
+        return "".join(f"\n    {kind} {', '.join(each)}" for kind, each in by_kind.items())
+
+    def _function(self, name, body, changed, at, argument=""):
+        shared = self._shared(changed | self.visible)
+        function = fragments.statements(f"def {name}({argument}):{shared}\n    pass", at=at)[0]
         function.body = function.body[:-1] + (self.block(body) or function.body[-1:])
         return function
 
@@ -171,8 +178,7 @@ class _Generation:
         for i, statement in enumerate(loop.body):
             call = getattr(statement, "value", None)
             if isinstance(statement, ast.Expr) and isinstance(call, ast.Call) and _is_loop_options(call):
-                options = call
-                call.func.attr, call.args = "loop_options", call.args[1:]
+                options, call.func = call, fragments.expression("ag__.loop_options", at=call)
                 loop.body[i] = ast.copy_location(ast.Pass(), statement)
         return test, options
 
@@ -180,14 +186,16 @@ class _Generation:
         return self._live.block(block, set(after))
 
 
+def _reads_frame(node):
+    """Whether a node is a call that finds variables by their names."""
+    name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+    return name in ("locals", "vars", "dir", "eval", "exec")
+
+
 def _is_loop_options(call):
-    """A call of set_loop_options, which converters/expressions.py has made a converted_call."""
-    if not (
-        isinstance(call.func, ast.Attribute) and call.func.attr == "converted_call" and len(call.args) == 3
-    ):
-        return False
-    name = call.args[0]
-    return (name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")) == "set_loop_options"
+    """A call of set_loop_options, which converters/expressions.py has made ag__.converted(NAME)(...)."""
+    name = call.func.args[0] if isinstance(call.func, ast.Call) and call.func.args else None
+    return getattr(name, "attr", getattr(name, "id", "")) == "set_loop_options"
 
 
 def _find_composites(block, changed, found):

@@ -91,6 +91,13 @@ class _Expressions(ast.NodeTransformer):
 
     visit_AsyncWith = visit_With
 
+    def visit_AnnAssign(self, node):
+        """Variables that blocks share have no annotations."""
+        node.value = node.value and self.visit(node.value)
+        if not isinstance(node.target, ast.Name):
+            return node
+        return ast.copy_location(ast.Assign([node.target], node.value) if node.value else ast.Pass(), node)
+
     # ---- calls ----
 
     def visit_Call(self, node):
@@ -110,14 +117,8 @@ class _Expressions(ast.NodeTransformer):
             return node
         if name == "print" and not self._uses(Feature.BUILTIN_FUNCTIONS):
             return node
-        keywords = ast.Constant(None)
-        if node.keywords:
-            keys = [ast.Constant(each.arg) if each.arg else None for each in node.keywords]
-            keywords = ast.Dict(keys, [each.value for each in node.keywords])
-            if None in keys:  # an argument given twice is an error of the call
-                keywords = ast.Call(ast.Name("dict", ast.Load()), [], node.keywords)
-        call = _call("converted_call", node.func, ast.Tuple(node.args, ast.Load()), keywords)
-        return self._new(call, node)
+        node.func = self._new(_call("converted", node.func), node)
+        return node
 
     # ---- logic ----
 

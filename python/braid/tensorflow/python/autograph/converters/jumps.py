@@ -20,6 +20,7 @@ from braid.tensorflow.python.autograph.pyct import fragments
 
 _LOOPS = (ast.While, ast.For, ast.AsyncFor)
 _WITHS = (ast.With, ast.AsyncWith)
+_GRAPH_SCOPES = ("device", "control_dependencies", "colocate_with", "gradient_override_map", "as_default")
 _KINDS = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue"}
 
 
@@ -58,7 +59,18 @@ def _always_jumps(block):
     last = block[-1]
     if isinstance(last, ast.If):
         return _always_jumps(last.body) and _always_jumps(last.orelse)
-    return _always_jumps(last.body) if isinstance(last, _WITHS) else type(last) in _KINDS
+    if isinstance(last, _WITHS):
+        return _always_jumps(last.body) and all(_is_graph_scope(each.context_expr) for each in last.items)
+    return type(last) in _KINDS
+
+
+def _is_graph_scope(node):
+    """Whether a context manager is a scope of a graph by its name. Others, as contextlib.suppress, may end
+    the exceptions of their block, and what is behind the block runs."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return name.endswith("scope") or name in _GRAPH_SCOPES
 
 
 class _Lowering:
@@ -107,7 +119,8 @@ class _Lowering:
         if kind not in ends:
             name = {"return": self.flag, "break": self._break, "continue": self._continue}[kind]
             flags.add(name)
-            out = fragments.statements(f"{name} = True", at=statement) + out
+            # behind the value, whose exception may be caught
+            out += fragments.statements(f"{name} = True", at=statement)
         return out or [ast.copy_location(ast.Pass(), statement)]
 
     def _statement(self, statement, ends):
@@ -123,10 +136,10 @@ class _Lowering:
                 if is_try and (field == "finalbody" or statement.orelse or statement.finalbody)
                 else ends
             )
+            if field == "finalbody" and any(_jumps(each) for each in statement.finalbody):
+                raise ValueError("a jump within `finally`, which ends an exception, is not converted")
             body, set_here = self.block(getattr(statement, field), inner)
-            if (
-                field == "orelse" and is_try and flags
-            ):  # of a `try`, which runs where its body came to its end
+            if field == "orelse" and is_try and flags:  # runs where the body of the `try` came to its end
                 guard = fragments.statements(f"if not ({' or '.join(sorted(flags))}): pass", at=body[0])[0]
                 guard.body, body = body, [guard]
             setattr(statement, field, body or [ast.copy_location(ast.Pass(), statement)])

@@ -3,6 +3,7 @@
 import ast
 import functools
 import inspect
+import types
 
 from braid.tensorflow.python.autograph.core import ag_ctx
 from braid.tensorflow.python.autograph.core import converter
@@ -24,6 +25,7 @@ from braid.tensorflow.python.util import tf_decorator
 from braid.tensorflow.python.util.tf_export import tf_export
 
 _COMPILED = "__ag_compiled"  # attribute of functions that are called as they are
+_failed = set()  # (file, code) of functions that could not be converted
 
 
 class AutoGraphError(Exception):
@@ -47,8 +49,8 @@ class _Operators:
     def __init__(self, options):
         self._options = options
 
-    def converted_call(self, f, args, kwargs):
-        return _converted_call(f, self._options, args, kwargs or {})
+    def converted(self, f):
+        return _converted(f, self._options)
 
     @staticmethod
     def autograph_artifact(function):
@@ -80,10 +82,11 @@ def converted_call(f, options, args, kwargs, caller_fn_scope=None):
     What cannot be converted is called as it is, with a warning.
     """
     del caller_fn_scope
-    return _converted_call(f, options, args, kwargs or {})
+    return _converted(f, options)(*args, **(kwargs or {}))
 
 
-def _converted_call(f, options, args, kwargs):
+def _converted(f, options):
+    """What is called in place of `f`."""
     f = py_builtins.overload_of(f) if inspect.isbuiltin(f) or inspect.isclass(f) else f
     if (
         inspect.isclass(f)
@@ -91,30 +94,32 @@ def _converted_call(f, options, args, kwargs):
         or hasattr(f, _COMPILED)
         or not options.internal_convert_user_code
     ):
-        return f(*args, **kwargs)
+        return f
     if not options.user_requested and conversion.is_whitelisted_for_graph(f):
-        return f(*args, **kwargs)
-    target, bound_args, bound_kwargs = f, args, kwargs
+        return f
+    target, partials = f, []
     while isinstance(target, functools.partial):
-        bound_args, bound_kwargs = target.args + bound_args, {**target.keywords, **bound_kwargs}
+        partials.append(target)
         target = target.func
     if not inspect.isroutine(target):
         target = getattr(target, "__call__", target)
-    if inspect.ismethod(target):
-        bound_args, target = (target.__self__, *bound_args), target.__func__
-    if (
-        not inspect.isfunction(target)
-        or hasattr(target, _COMPILED)
-        or target.__code__.co_filename == "<string>"
-    ):
-        return f(*args, **kwargs)
+    function = target.__func__ if inspect.ismethod(target) else target
+    if not inspect.isfunction(function) or hasattr(function, _COMPILED):
+        return f
+    code = function.__code__
+    if code.co_filename == "<string>" or (code.co_filename, code) in _failed:
+        return f
     try:
-        converted = _convert(target, options)
+        converted = _convert(function, options)
     except Exception as e:
         ag_logging.warn("Entity %s could not be transformed and will be executed as-is. Cause: %s", f, e)
-        setattr(target, _COMPILED, True)  # the warning once
-        return f(*args, **kwargs)
-    return converted(*bound_args, **bound_kwargs)
+        _failed.add((code.co_filename, code))
+        return f
+    if function is not target:
+        converted = types.MethodType(converted, target.__self__)
+    for each in reversed(partials):
+        converted = functools.partial(converted, *each.args, **each.keywords)
+    return converted
 
 
 def _convert(function, options):
@@ -174,7 +179,7 @@ def convert(recursive=False, optional_features=None, user_requested=True):
 
     def decorator(f):
         def call(*args, **kwargs):
-            return _converted_call(f, options, args, kwargs)
+            return _converted(f, options)(*args, **kwargs)
 
         if inspect.isroutine(f):
             call = functools.update_wrapper(call, f)

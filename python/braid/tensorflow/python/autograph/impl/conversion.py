@@ -130,7 +130,8 @@ def convert(function, options, operators):
     with _lock:
         known = _converted.get(key)
     if known is None:
-        known = _compile(converted_node(function, options), code)
+        _, classes = source.function_node(function)
+        known = _compile(converted_node(function, options), code, classes)
         with _lock:
             _converted[key] = known
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
@@ -146,8 +147,6 @@ def converted_node(function, options):
     """The FunctionDef of the converted function."""
     node, classes = source.function_node(function)
     node = copy.deepcopy(node)
-    if classes:
-        _mangle(node, classes[-1].lstrip("_"))
     code = function.__code__
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     names |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
@@ -163,16 +162,19 @@ def converted_node(function, options):
     return new
 
 
-def _compile(node, code):
+def _compile(node, code, classes):
     factory = fragments.statements(
         f"def factory({', '.join([_RESERVED, *code.co_freevars])}): pass", at=node
     )[0]
     factory.body = [node]
+    if classes:  # Python gives private names (__name) the name of the class that they are in
+        within = fragments.statements(f"class __{classes[-1].lstrip('_')}: pass", at=node)[0]
+        within.body, factory.body = factory.body, [within]
     module = ast.fix_missing_locations(ast.Module([factory], []))
     compiled = compile(module, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)
-    (of_factory,) = [each for each in compiled.co_consts if inspect.iscode(each)]
-    (of_function,) = [each for each in of_factory.co_consts if inspect.iscode(each)]
-    return of_function
+    for _ in range(3 if classes else 2):
+        (compiled,) = [each for each in compiled.co_consts if inspect.iscode(each)]
+    return compiled
 
 
 def _as_def(node, names):
@@ -193,14 +195,16 @@ class _Conversion:
         """Converts a FunctionDef and the functions within it, in place."""
         if _is_generator(node):
             raise ValueError("generator functions are not converted")
+        described = 0 if ast.get_docstring(node, clean=False) is None else 1
+        description, node.body = node.body[:described], node.body[described:]
         declared = _take_declarations(node.body)
         arguments = source.argument_names(node.args)
         jumps.lower(node, self._names)
         first = arguments[0] if is_method and arguments else None
         expressions.convert(node, self._options, self._names, self._inner, first)
-        control_flow.convert(node, self._names, declared)
+        control_flow.convert(node, self._names, declared, arguments)
         lines = [f"{kind} {name}" for name, kind in declared.items()]
-        node.body = fragments.statements("\n".join(lines), at=node) + node.body
+        node.body = description + fragments.statements("\n".join(lines), at=node) + node.body
         return node
 
     def _inner(self, node, _):
@@ -240,18 +244,3 @@ def _take_declarations(block):
         for inner in liveness.blocks(statement):
             declared.update(_take_declarations(inner))
     return declared
-
-
-def _mangle(node, class_name):
-    """Gives private names of a class (__name) the form that they have in its methods (_Class__name)."""
-
-    def mangled(name):
-        is_private = name.startswith("__") and not name.endswith("__") and "." not in name
-        return f"_{class_name}{name}" if is_private else name
-
-    for each in ast.walk(node):
-        for field in ("id", "attr", "arg"):
-            if isinstance(getattr(each, field, None), str) and not isinstance(each, ast.keyword):
-                setattr(each, field, mangled(getattr(each, field)))
-        if isinstance(each, (ast.Global, ast.Nonlocal)):
-            each.names = [mangled(name) for name in each.names]

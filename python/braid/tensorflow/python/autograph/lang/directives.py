@@ -1,5 +1,7 @@
 """Calls that tell the conversion something and do nothing when they run."""
 
+import inspect
+
 from braid.tensorflow.python.util.tf_export import tf_export
 
 UNSPECIFIED = object()
@@ -21,9 +23,6 @@ def set_loop_options(
     del parallel_iterations, back_prop, swap_memory, maximum_iterations
 
 
-def loop_options(args, kwargs):
+def loop_options(*args, **kwargs):
     """The arguments of tf.while_loop of a call set_loop_options(*args, **kwargs)."""
-    names = ("parallel_iterations", "back_prop", "swap_memory", "maximum_iterations")
-    given = {**dict(zip(names, args)), **(kwargs or {})}
-    set_loop_options(**given)  # an unknown argument is an error
-    return given
+    return inspect.signature(set_loop_options).bind(*args, **kwargs).arguments

@@ -237,9 +237,9 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, names, options):
         _dataset_for(iter_, extra_test, body, get_state, set_state, names)
     else:
         for item in iter_:
-            if extra_test is not None and not _goes_on(extra_test()):
-                break
             body(item)
+            if extra_test is not None and not _goes_on(extra_test()):
+                break  # before another item is taken
 
 
 def _is_range(tensor):

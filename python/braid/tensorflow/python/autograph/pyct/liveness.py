@@ -94,13 +94,28 @@ class Liveness:
         for node in ast.walk(ast.Module(body, [])):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 self._closures.setdefault(node.name, set()).update(read(node))
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+        for node in ast.walk(ast.Module(body, [])):
+            if isinstance(node, ast.Assign):
+                functions = self._functions(node.value)
                 for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        self._closures.setdefault(target.id, set()).update(read(node.value))
+                    if functions and isinstance(target, ast.Name):
+                        self._closures.setdefault(target.id, set()).update(functions)
         self.after = {}  # statement -> names
         self.before_body = {}  # loop -> names live where its test, or its next item, is evaluated
         self.block(body, set(at_end))
+
+    def _functions(self, value):
+        """What the functions read that a value is or has among its parts: lambdas and functions that
+        have a name."""
+        if isinstance(value, ast.Call) and ast.unparse(value.func) == "ag__.autograph_artifact":
+            return read(value.args[0])
+        if isinstance(value, ast.Lambda):
+            return read(value)
+        if isinstance(value, ast.Name):
+            return {value.id} & self._closures.keys()
+        if not isinstance(value, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+            return set()
+        return {name for part in ast.iter_child_nodes(value) for name in self._functions(part)}
 
     def _reads(self, node):
         names, todo = set(), list(read(node))
