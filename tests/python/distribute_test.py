@@ -48,6 +48,12 @@ class AllReduceTest(unittest.TestCase):
             "hybrid": lambda ts: tf.contrib.all_reduce.build_shuffle_then_ring(
                 ts, names[:1], 1, tf.add_n, tf.add, **mean
             ),
+            "nccl": lambda ts: all_reduce.build_nccl_all_reduce(ts, tf.add, **mean),
+            "nccl, ring": lambda ts: all_reduce.build_nccl_then_ring(ts, 1, tf.add, **mean),
+            "nccl, halves": lambda ts: all_reduce.build_nccl_then_recursive_hd(ts, tf.add, **mean),
+            "nccl, shards": lambda ts: all_reduce.build_nccl_then_shuffle(
+                ts, names[:1], tf.add, tf.add_n, **mean
+            ),
         }
         for shape in ([4, 6], [7], [1]):
             arrays = [np.random.RandomState(k).rand(*shape).astype(np.float32) for k in range(4)]
@@ -80,9 +86,61 @@ class AllReduceTest(unittest.TestCase):
         self.assertFalse(estimator_training.should_run_distribute_coordinator(tf.estimator.RunConfig()))
         self.assertEqual(estimator_training.train_and_evaluate(1, 2, 3, Executor), (1, 2, 3))
 
-    def test_nccl_is_refused_by_name(self):
-        with tf.Graph().as_default(), self.assertRaisesRegex(NotImplementedError, "NCCL"):
-            tf.contrib.all_reduce.build_nccl_all_reduce([tf.constant([1.0])] * 2, tf.add)
+    def test_nccl_over_two_workers(self):
+        names = [f"/job:worker/task:{k // 2}/device:CPU:{k % 2}" for k in range(4)]
+        reduce = tf.contrib.all_reduce
+        for build in (
+            lambda ts: reduce.build_nccl_then_ring(ts, 1, tf.add),
+            lambda ts: reduce.build_nccl_then_recursive_hd(ts, tf.add),
+            lambda ts: reduce.build_nccl_then_shuffle(ts, names[::2], tf.add, tf.add_n),
+        ):
+            with tf.Graph().as_default() as graph:
+                given = []
+                for k, name in enumerate(names):
+                    with tf.device(name):
+                        given.append(tf.constant([[1.0, 2.0]]) * 10.0**k)
+                results = build(given)
+                self.assertEqual([r.device for r in results], [t.device for t in given])
+                imported = graph.as_graph_def()
+                for node in imported.node:
+                    node.device = ""
+            with tf.Graph().as_default(), tf.Session() as session:
+                tf.import_graph_def(imported, name="")
+                for value in session.run([r.name for r in results]):
+                    np.testing.assert_array_equal(value, [[1111.0, 2222.0]])
+
+    def test_nccl_ops_reduce_on_the_devices_of_their_tensors(self):
+        from braid.tensorflow.python.ops import nccl_ops
+
+        nccl = tf.contrib.nccl
+        self.assertIs(nccl.all_sum, nccl_ops.all_sum)
+        config = tf.ConfigProto(device_count={"CPU": 2})
+        with tf.Graph().as_default(), tf.Session(config=config) as session:
+            given = []
+            for k in range(2):
+                with tf.device(f"/cpu:{k}"):
+                    given.append(tf.constant([2.0, 3.0 - 2 * k]))
+            for reduce, expected in (
+                (nccl.all_sum, [4.0, 4.0]),
+                (nccl.all_prod, [4.0, 3.0]),
+                (nccl.all_min, [2.0, 1.0]),
+                (nccl.all_max, [2.0, 3.0]),
+            ):
+                results = reduce(given)
+                self.assertEqual([r.device for r in results], [t.device for t in given])
+                np.testing.assert_array_equal(session.run(results), [expected] * 2)
+            sums = nccl.all_sum(given)
+            grads = tf.gradients(sums[0] + 2 * sums[1], given)
+            np.testing.assert_array_equal(session.run(grads), [[3.0, 3.0]] * 2)
+            with tf.device("/cpu:1"):
+                np.testing.assert_array_equal(session.run(nccl.reduce_sum(given)), [4.0, 4.0])
+            with self.assertRaisesRegex(ValueError, "One input tensor must be assigned to current device"):
+                nccl.reduce_sum(given)
+            np.testing.assert_array_equal(session.run(nccl.broadcast(given[1])), [2.0, 1.0])
+            with self.assertRaisesRegex(ValueError, "Device assignment required"):
+                nccl.all_sum([tf.constant(1.0)])
+            with self.assertRaisesRegex(ValueError, "red_op not supported"):
+                tf.contrib.all_reduce.build_nccl_all_reduce(given, tf.multiply)
 
 
 class MirroredTest(unittest.TestCase):

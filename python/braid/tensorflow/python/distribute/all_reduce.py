@@ -10,7 +10,7 @@ import math
 from braid.tensorflow.python.framework import device as device_lib
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import tensor_shape
-from braid.tensorflow.python.ops import array_ops
+from braid.tensorflow.python.ops import array_ops, math_ops, nccl_ops
 
 __all__ = [
     "build_nccl_all_reduce",
@@ -237,24 +237,51 @@ def build_shuffle_then_shuffle(
 # ---- NCCL ----
 
 
-def _no_nccl(name):
-    raise NotImplementedError(
-        f"{name}: Braid has no NCCL, which reduces on GPUs; build_ring_all_reduce, build_shuffle_all_reduce "
-        "and build_recursive_hd_all_reduce reduce on any device"
-    )
-
-
 def build_nccl_all_reduce(input_tensors, red_op, un_op=None):
-    _no_nccl("build_nccl_all_reduce")
+    """By `nccl_ops.all_sum`. ValueError: `red_op` is not tf.add."""
+    if red_op != math_ops.add:
+        raise ValueError("red_op not supported by NCCL all-reduce: ", red_op)
+    return [_finished(un_op, t) for t in nccl_ops.all_sum(input_tensors)]
+
+
+def _nccl_hybrid(input_tensors, red_op, between):
+    """Adds up within each worker, reduces by `between` over the workers' first devices, and shares the results."""
+    devices = [t.device for t in input_tensors]
+    vectors, shape = _flatten_tensors(input_tensors)
+    of_worker, values = _by_task(devices, vectors)
+    sums = between([build_nccl_all_reduce(own, red_op)[0] for own in values])
+    results = []
+    for result, own in zip(sums, of_worker):
+        with ops.device(own[0]):
+            shared = nccl_ops.broadcast(array_ops.identity(result))
+        results += [_on(device, array_ops.identity, shared) for device in own]
+    return _reshape_tensors(results, shape)
 
 
 def build_nccl_then_ring(input_tensors, subdiv, red_op, un_op=None):
-    _no_nccl("build_nccl_then_ring")
+    """By NCCL within each worker, around a ring between workers."""
+    return _nccl_hybrid(
+        input_tensors,
+        red_op,
+        lambda sums: (
+            build_ring_all_reduce(sums, len(sums), subdiv, [0], red_op, un_op)
+            if len(sums) > 1
+            else [_finished(un_op, sums[0])]
+        ),
+    )
 
 
 def build_nccl_then_recursive_hd(input_tensors, red_op, un_op=None):
-    _no_nccl("build_nccl_then_recursive_hd")
+    """By NCCL within each worker, by halves between workers."""
+    return _nccl_hybrid(
+        input_tensors, red_op, lambda sums: build_recursive_hd_all_reduce(sums, red_op, un_op)
+    )
 
 
 def build_nccl_then_shuffle(input_tensors, gather_devices, nccl_red_op, shuffle_red_op, un_op=None):
-    _no_nccl("build_nccl_then_shuffle")
+    """By NCCL within each worker, by shards between workers. `shuffle_red_op` takes a list of tensors."""
+    return _nccl_hybrid(
+        input_tensors,
+        nccl_red_op,
+        lambda sums: build_shuffle_all_reduce(sums, gather_devices, shuffle_red_op, un_op),
+    )

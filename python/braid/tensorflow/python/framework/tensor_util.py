@@ -253,9 +253,7 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
         if allow_broadcast and size == 0:
             array = array[:0] if array.ndim else array.reshape([1])[:0]
         if array.size > size:
-            raise ValueError(
-                f"Too many elements provided. Needed at most {size}, but received {array.size}"
-            )
+            raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
     message = protos.TensorProto(
         dtype=dtype.as_datatype_enum, tensor_shape=tensor_shape.as_shape(dims).as_proto()
     )
