@@ -33,7 +33,10 @@ typedef struct bd_attr {
         bool b;
         braid_dtype type; // may be a reference type
         braid_shape shape;
-        braid_tensor *tensor; // owned by the graph that holds the attr
+        struct {
+            braid_tensor *tensor; // owned by the graph that holds the attr
+            bool is_whole;        // it was read from tensor_content, and is written to it: see attr_wire.c
+        };
         struct {
             int count;
             union {

@@ -118,7 +118,9 @@ static braid_code read_value(const attr_reader *r, bd_wire_reader *in, bd_attr_k
     case BD_ATTR_SHAPE:
         return bd_wire_get_sub(in, &sub) ? read_shape(r, &sub, &out->shape) : malformed(r, "attr");
     case BD_ATTR_TENSOR:
-        return bd_wire_get_sub(in, &sub) ? read_tensor(r, &sub, &out->tensor) : malformed(r, "attr");
+        if (!bd_wire_get_sub(in, &sub)) return malformed(r, "attr");
+        out->is_whole = bd_tensor_proto_has_content(sub);
+        return read_tensor(r, &sub, &out->tensor);
     default: BD_UNREACHABLE();
     }
 }
@@ -276,10 +278,20 @@ static void put_shape(bd_wire_writer *out, uint32_t field, const braid_shape *sh
     bd_shape_proto_write(shape, out);
 }
 
-static void put_tensor(bd_wire_writer *out, uint32_t field, const braid_tensor *t)
+// A tensor whose elements came one by one is written as it came, however alike they are: programs read
+// tensor_content. Another one is written with few values.
+static size_t tensor_size(const braid_tensor *t, bool is_whole)
 {
-    put_message(out, field, bd_tensor_proto_short_size(t));
-    bd_tensor_proto_short_write(t, out);
+    return is_whole ? bd_tensor_proto_size(t) : bd_tensor_proto_short_size(t);
+}
+
+static void put_tensor(bd_wire_writer *out, uint32_t field, const braid_tensor *t, bool is_whole)
+{
+    put_message(out, field, tensor_size(t, is_whole));
+    if (is_whole)
+        bd_tensor_proto_write(t, out);
+    else
+        bd_tensor_proto_short_write(t, out);
 }
 
 // Numbers of a list are packed.
@@ -353,7 +365,7 @@ static void write_list(const bd_attr *a, bd_wire_writer *out)
         break;
     case BD_ATTR_TENSOR:
         for (int i = 0; i < a->list.count; i++)
-            put_tensor(out, ATTR_TENSOR, a->list.tensor[i]);
+            put_tensor(out, ATTR_TENSOR, a->list.tensor[i], false);
         break;
     default:
         put_message(out, fields[a->item_kind], packed_size(a));
@@ -374,7 +386,7 @@ size_t bd_attr_size(const bd_attr *a)
     case BD_ATTR_BOOL: return 2;
     case BD_ATTR_TYPE: return 1 + bd_wire_varint_size((uint64_t)a->type);
     case BD_ATTR_SHAPE: return bd_wire_bytes_size(bd_shape_proto_size(&a->shape));
-    case BD_ATTR_TENSOR: return bd_wire_bytes_size(bd_tensor_proto_short_size(a->tensor));
+    case BD_ATTR_TENSOR: return bd_wire_bytes_size(tensor_size(a->tensor, a->is_whole));
     case BD_ATTR_LIST: return bd_wire_bytes_size(list_size(a));
     }
     BD_UNREACHABLE();
@@ -393,7 +405,7 @@ void bd_attr_write(const bd_attr *a, bd_wire_writer *out)
     case BD_ATTR_BOOL: bd_wire_put_uint(out, ATTR_B, a->b); break;
     case BD_ATTR_TYPE: bd_wire_put_uint(out, ATTR_TYPE, (uint64_t)a->type); break;
     case BD_ATTR_SHAPE: put_shape(out, ATTR_SHAPE, &a->shape); break;
-    case BD_ATTR_TENSOR: put_tensor(out, ATTR_TENSOR, a->tensor); break;
+    case BD_ATTR_TENSOR: put_tensor(out, ATTR_TENSOR, a->tensor, a->is_whole); break;
     case BD_ATTR_LIST:
         put_message(out, ATTR_LIST, list_size(a));
         write_list(a, out);

@@ -21,6 +21,9 @@ braid_code bd_tensor_proto_read(bd_wire_reader *in, braid_tensor *t, braid_statu
 // The same from one block of memory.
 braid_code bd_tensor_proto_parse(const void *data, size_t len, braid_tensor *t, braid_status *st);
 
+// Returns whether the message has tensor_content.
+bool bd_tensor_proto_has_content(bd_wire_reader in);
+
 // The encoded size of `t`.
 size_t bd_tensor_proto_size(const braid_tensor *t);
 

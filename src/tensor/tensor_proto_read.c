@@ -57,6 +57,12 @@ static bool find_parts(bd_wire_reader *in, int depth, struct parts *p)
     return !in->failed;
 }
 
+bool bd_tensor_proto_has_content(bd_wire_reader in)
+{
+    struct parts p;
+    return find_parts(&in, 0, &p) && p.content.left > 0;
+}
+
 static braid_code check_dtype(int64_t dtype, braid_status *st)
 {
     if (dtype == BRAID_INVALID) return invalid(st, "has no element type");

@@ -313,6 +313,21 @@ class ConversionTest(GraphTest):
 
 
 class GraphDefTest(GraphTest):
+    def test_a_constant_is_written_as_its_values_were_given(self):
+        given = {"listed": tf.constant([1, 1, 1]), "filled": tf.constant(1, shape=[3])}
+        forms = {"listed": (12, 0), "filled": (0, 1)}
+        for _ in range(2):
+            for name, x in given.items():
+                in_graph = next(n for n in self.graph.as_graph_def().node if n.name == x.op.name)
+                for node in in_graph, x.op.node_def:
+                    value = node.attr["value"].tensor
+                    self.assertEqual((len(value.tensor_content), len(value.int_val)), forms[name])
+            self.graph = tf.Graph()
+            with self.graph.as_default():
+                names = [x.name for x in given.values()]
+                read = tf.import_graph_def(given["listed"].graph.as_graph_def(), None, names, name="")
+            given = dict(zip(given, read))
+
     def test_a_graph_comes_back_with_other_inputs(self):
         a = tf.constant([1.0], name="a")
         gen_nn_ops.relu(a, name="b")
