@@ -98,6 +98,24 @@ with tf.Session("grpc://" + workers[0]) as session:
 """
 
 
+# A thread that nobody stops waits at the parameter server for what never comes.
+_WAITING = """
+import sys, threading
+import tensorflow as tf
+
+job, task, ps, workers, directory, mode = sys.argv[1:]
+server = tf.train.Server({"ps": ps.split(","), "worker": workers.split(",")}, job_name=job, task_index=int(task))
+if job == "ps":
+    server.join()
+with tf.device("/job:ps"):
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[()])
+    waits, size = queue.dequeue(), queue.size()
+session = tf.Session(server.target)
+threading.Thread(target=session.run, args=(waits,), daemon=True).start()
+print("loss %d" % session.run(size))
+"""
+
+
 class ClusterTest(unittest.TestCase):
     def start(self, job, task):
         command = [sys.executable, "-m", "braid", self.program, job, str(task)]
@@ -164,6 +182,10 @@ class ClusterTest(unittest.TestCase):
             for server in servers:
                 self.assertIsNone(server.poll())
                 server.kill()
+
+    def test_a_step_of_a_daemon_thread_ends_silently_with_the_process(self):
+        self.check_ends(self.begin("", 1, 1, _WAITING))
+        self.assertNotIn("Traceback", self.errors)
 
     def test_a_killed_worker_is_started_anew(self):
         server, chief, worker = self.begin("killed", 1, 2)

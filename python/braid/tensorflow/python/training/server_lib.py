@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import sys
+import threading
 
 from braid import _native, protos
 from braid.tensorflow.python.client import session
@@ -335,6 +336,8 @@ class _End:
     def _stop(self):
         if os.getpid() != self._process:
             return  # a copy of the process, made by fork
+        self._show_of_thread = threading.excepthook
+        threading.excepthook = self._fail_of_thread
         for server in _servers:
             if self.has_failed:
                 server._server.failed()
@@ -343,6 +346,12 @@ class _End:
                 if session._opened > 0 or not server._only_serves:
                     server._server.done()
             server._server.close()
+
+    def _fail_of_thread(self, args):
+        """The steps of daemon threads, which nobody waits for, end with the servers: that is no fault."""
+        is_step = args.exc_type is not None and issubclass(args.exc_type, errors.OpError)
+        if not (is_step and args.thread is not None and args.thread.daemon):
+            self._show_of_thread(args)
 
     def _act(self, server):
         for act in self.last_acts:
