@@ -744,6 +744,28 @@ class TrainingTest(unittest.TestCase):
         self.assertIs(contrib.proto.decode_proto, tf.io.decode_proto)
         self.assertIs(contrib.saved_model.save_keras_model, tf.keras.experimental.export_saved_model)
 
+    def test_arguments_have_the_names_of_contrib(self):
+        v = tf.get_variable("v", initializer=[1.0, 2.0])
+        framework = tf.contrib.framework
+        with tempfile.TemporaryDirectory() as directory, tf.Session() as session:
+            session.run(v.initializer)
+            tf.train.Saver().save(session, directory + "/model")
+            self.assertEqual(framework.list_variables(checkpoint_dir=directory), [("v", [2])])
+            self.assertEqual(framework.load_variable(checkpoint_dir=directory, name="v")[1], 2.0)
+            self.assertTrue(framework.load_checkpoint(filepattern=directory).has_tensor("v"))
+            session.run(v.assign([0.0, 0.0]))
+            framework.init_from_checkpoint(checkpoint_dir=directory, assignment_map={"v": v})
+            session.run(v.initializer)
+            self.assertEqual(session.run(v)[1], 2.0)
+        self.assertIn(tf.contrib.training.RandomStrategy(num_ps_tasks=2)(None), (0, 1))
+        with self.assertRaisesRegex(ValueError, "requires num_packs >= 0"):
+            tf.distribute.NcclAllReduce(num_packs=-1)
+        attention = tf.contrib.seq2seq.LuongAttention(2, tf.zeros([1, 2, 2], tf.float16), dtype=tf.float16)
+        cell = tf.nn.rnn_cell.GRUCell(2, dtype=tf.float16)
+        self.assertEqual(
+            tf.contrib.seq2seq.AttentionWrapper(cell, attention, dtype=tf.float16).dtype, "float16"
+        )
+
     def test_solutions_by_conjugate_gradients(self):
         from braid.tensorflow.contrib.solvers.python.ops import least_squares, linear_equations, util
 

@@ -7,8 +7,8 @@ from braid.tensorflow.python.distribute import collective_all_reduce_strategy
 from braid.tensorflow.python.distribute import distribute_lib
 from braid.tensorflow.python.distribute import mirrored_strategy
 from braid.tensorflow.python.distribute.cross_device_ops import (  # noqa: F401
+    AllReduceCrossDeviceOps,
     CrossDeviceOps,
-    HierarchicalCopyAllReduce as AllReduceCrossDeviceOps,
     ReductionToOneDevice as ReductionToOneDeviceCrossDeviceOps,
 )
 from braid.tensorflow.python.distribute.distribute_lib import (  # noqa: F401

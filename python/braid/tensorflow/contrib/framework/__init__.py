@@ -7,6 +7,12 @@ from braid.tensorflow.contrib.framework.python.ops.checkpoint_ops import *  # no
 from braid.tensorflow.contrib.framework.python.ops.ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.ops.script_ops import *  # noqa: F401,F403
 from braid.tensorflow.contrib.framework.python.ops.variables import *  # noqa: F401,F403
+from braid.tensorflow.contrib.framework.python.framework.checkpoint_utils import (  # noqa: F401
+    init_from_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
 from braid.tensorflow.python.framework.ops import prepend_name_scope  # noqa: F401
 from braid.tensorflow.python.framework.ops import strip_name_scope  # noqa: F401
 from braid.tensorflow.python.framework.smart_cond import smart_case  # noqa: F401
@@ -24,10 +30,6 @@ from braid.tensorflow.python.ops.init_ops import convolutional_orthogonal_2d  # 
 from braid.tensorflow.python.ops.init_ops import convolutional_orthogonal_3d  # noqa: F401
 from braid.tensorflow.python.ops.sort_ops import argsort  # noqa: F401
 from braid.tensorflow.python.ops.sort_ops import sort  # noqa: F401
-from braid.tensorflow.python.training.checkpoint_utils import init_from_checkpoint  # noqa: F401
-from braid.tensorflow.python.training.checkpoint_utils import list_variables  # noqa: F401
-from braid.tensorflow.python.training.checkpoint_utils import load_checkpoint  # noqa: F401
-from braid.tensorflow.python.training.checkpoint_utils import load_variable  # noqa: F401
 from braid.tensorflow.python.util import nest  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated  # noqa: F401
 from braid.tensorflow.python.util.deprecation import deprecated_arg_values  # noqa: F401

@@ -1,6 +1,7 @@
 """tf.keras.losses."""
 
 import abc
+import inspect
 
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.framework import smart_cond
@@ -256,6 +257,10 @@ def _loss_class(fn, class_name, default_name, **defaults):
         for key, value in settings.items():
             setattr(self, key, value)
 
+    shown = dict({"self": inspect.Parameter.empty}, **defaults, reduction=_AUTO, name=default_name)
+    __init__.__signature__ = inspect.Signature(
+        inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=d) for n, d in shown.items()
+    )
     return type(
         class_name,
         (LossFunctionWrapper,),

@@ -9,6 +9,7 @@ from braid.tensorflow.python.keras import regularizers
 from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.keras.utils import conv_utils
+from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import nn_impl
 from braid.tensorflow.python.ops import nn_ops
@@ -186,6 +187,7 @@ class Conv(Layer):
 
 @keras_export("keras.layers.Conv1D", "keras.layers.Convolution1D")
 class Conv1D(Conv):
+    @generic_utils.shows_parameters(Conv, dilation_rate=1)
     def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=_LAST, *args, **kwargs):
         super().__init__(1, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
 
@@ -197,6 +199,7 @@ class Conv1D(Conv):
 
 @keras_export("keras.layers.Conv2D", "keras.layers.Convolution2D")
 class Conv2D(Conv):
+    @generic_utils.shows_parameters(Conv, dilation_rate=(1, 1))
     def __init__(
         self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, *args, **kwargs
     ):
@@ -205,6 +208,7 @@ class Conv2D(Conv):
 
 @keras_export("keras.layers.Conv3D", "keras.layers.Convolution3D")
 class Conv3D(Conv):
+    @generic_utils.shows_parameters(Conv, dilation_rate=(1, 1, 1))
     def __init__(
         self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None, *args, **kwargs
     ):
@@ -301,6 +305,7 @@ class _ConvTranspose(Conv):
 class Conv2DTranspose(_ConvTranspose, Conv2D):
     _function = staticmethod(nn_ops.conv2d_transpose)
 
+    @generic_utils.shows_parameters(Conv)
     def __init__(
         self,
         filters,
@@ -321,6 +326,7 @@ class Conv2DTranspose(_ConvTranspose, Conv2D):
 class Conv3DTranspose(_ConvTranspose, Conv3D):
     _function = staticmethod(nn_ops.conv3d_transpose)
 
+    @generic_utils.shows_parameters(Conv, without=("dilation_rate",))
     def __init__(
         self,
         filters,
@@ -440,6 +446,7 @@ class SeparableConv(Conv):
 class SeparableConv1D(SeparableConv):
     """Done on images one high."""
 
+    @generic_utils.shows_parameters(SeparableConv)
     def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, *args, **kwargs):
         super().__init__(1, filters, kernel_size, strides, padding, data_format, *args, **kwargs)
 
@@ -467,6 +474,7 @@ class SeparableConv1D(SeparableConv):
 
 @keras_export("keras.layers.SeparableConv2D", "keras.layers.SeparableConvolution2D")
 class SeparableConv2D(SeparableConv):
+    @generic_utils.shows_parameters(SeparableConv, dilation_rate=(1, 1))
     def __init__(
         self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, *args, **kwargs
     ):

@@ -236,21 +236,71 @@ class ConvLSTM2DCell(Layer):
         return {**super().get_config(), **config}
 
 
-_LAYER = ("return_sequences", "return_state", "go_backwards", "stateful", "time_major")
-
-
 @keras_export("keras.layers.ConvLSTM2D")
 class ConvLSTM2D(ConvRNN2D):
     """An RNN of ConvLSTM2DCell, for [batch, time, rows, columns, channels]."""
 
-    def __init__(self, filters, kernel_size, *args, **kwargs):
-        layer = {k: kwargs.pop(k) for k in _LAYER if k in kwargs}
-        of_layer = {"name", "trainable", "dtype", "input_shape", "batch_input_shape", "batch_size", "weights"}
-        layer.update((k, kwargs.pop(k)) for k in sorted(of_layer & set(kwargs)))
-        regularizer = kwargs.pop("activity_regularizer", None)
-        cell = ConvLSTM2DCell(filters, kernel_size, *args, dtype=layer.get("dtype"), **kwargs)
-        super().__init__(cell, **layer)
-        self.activity_regularizer = regularizers.get(regularizer)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        data_format=None,
+        dilation_rate=(1, 1),
+        activation="tanh",
+        recurrent_activation="hard_sigmoid",
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        unit_forget_bias=True,
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        activity_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        return_sequences=False,
+        go_backwards=False,
+        stateful=False,
+        dropout=0.0,
+        recurrent_dropout=0.0,
+        **kwargs,
+    ):
+        cell = ConvLSTM2DCell(
+            filters=filters,
+            kernel_size=kernel_size,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilation_rate=dilation_rate,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
+            use_bias=use_bias,
+            kernel_initializer=kernel_initializer,
+            recurrent_initializer=recurrent_initializer,
+            bias_initializer=bias_initializer,
+            unit_forget_bias=unit_forget_bias,
+            kernel_regularizer=kernel_regularizer,
+            recurrent_regularizer=recurrent_regularizer,
+            bias_regularizer=bias_regularizer,
+            kernel_constraint=kernel_constraint,
+            recurrent_constraint=recurrent_constraint,
+            bias_constraint=bias_constraint,
+            dropout=dropout,
+            recurrent_dropout=recurrent_dropout,
+            dtype=kwargs.get("dtype"),
+        )
+        super().__init__(
+            cell,
+            return_sequences=return_sequences,
+            go_backwards=go_backwards,
+            stateful=stateful,
+            **kwargs,
+        )
+        self.activity_regularizer = regularizers.get(activity_regularizer)
 
     def __getattr__(self, name):
         # filters, kernel_size, activation, dropout, ... are the cell's.

@@ -12,6 +12,7 @@ from braid.tensorflow.python.keras import regularizers
 from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.engine.input_spec import InputSpec
 from braid.tensorflow.python.keras.utils import conv_utils
+from braid.tensorflow.python.keras.utils import generic_utils
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import sparse_ops
@@ -180,6 +181,7 @@ class _LocallyConnected(Layer):
 class LocallyConnected1D(_LocallyConnected):
     """Conv1D with a kernel for each step."""
 
+    @generic_utils.shows_parameters(_LocallyConnected)
     def __init__(self, filters, kernel_size, *args, **kwargs):
         super().__init__(1, filters, kernel_size, *args, **kwargs)
 
@@ -188,6 +190,7 @@ class LocallyConnected1D(_LocallyConnected):
 class LocallyConnected2D(_LocallyConnected):
     """Conv2D with a kernel for each place."""
 
+    @generic_utils.shows_parameters(_LocallyConnected, strides=(1, 1))
     def __init__(self, filters, kernel_size, *args, **kwargs):
         super().__init__(2, filters, kernel_size, *args, **kwargs)
 

@@ -572,10 +572,18 @@ class LSTMCell(_Cell):
         recurrent_initializer="orthogonal",
         bias_initializer="zeros",
         unit_forget_bias=True,
-        *args,
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        dropout=0.0,
+        recurrent_dropout=0.0,
+        implementation=1,
         **kwargs,
     ):
-        self._implementation = kwargs.pop("implementation", 1)
+        self._implementation = implementation
         super().__init__(
             units,
             activation,
@@ -583,7 +591,14 @@ class LSTMCell(_Cell):
             kernel_initializer,
             recurrent_initializer,
             bias_initializer,
-            *args,
+            kernel_regularizer,
+            recurrent_regularizer,
+            bias_regularizer,
+            kernel_constraint,
+            recurrent_constraint,
+            bias_constraint,
+            dropout,
+            recurrent_dropout,
             **kwargs,
         )
         self.recurrent_activation = activations.get(recurrent_activation)
@@ -666,12 +681,39 @@ class GRUCell(_Cell):
         activation="tanh",
         recurrent_activation="hard_sigmoid",
         use_bias=True,
-        *args,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        dropout=0.0,
+        recurrent_dropout=0.0,
+        implementation=1,
         reset_after=False,
         **kwargs,
     ):
-        self._implementation = kwargs.pop("implementation", 1)
-        super().__init__(units, activation, use_bias, *args, **kwargs)
+        self._implementation = implementation
+        super().__init__(
+            units,
+            activation,
+            use_bias,
+            kernel_initializer,
+            recurrent_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            recurrent_regularizer,
+            bias_regularizer,
+            kernel_constraint,
+            recurrent_constraint,
+            bias_constraint,
+            dropout,
+            recurrent_dropout,
+            **kwargs,
+        )
         self.recurrent_activation = activations.get(recurrent_activation)
         self.reset_after = reset_after
         self.implementation = self._implementation

@@ -1,6 +1,7 @@
 """Objects by name, their settings, and the progress bar."""
 
 import binascii
+import inspect
 import marshal
 import re
 import sys
@@ -278,3 +279,25 @@ def check_for_unexpected_keys(name, input_dict, expected_values):
             f"Unknown entries in {name} dictionary: {list(unknown)}. Only expected following keys: "
             f"{expected_values}"
         )
+
+
+def shows_parameters(base, without=(), **defaults):
+    """A decorator of an __init__ that hands `*args` to that of a base class: its signature has the parameters
+    of the base by name, after its own, as programs look them up.
+
+    without: names of parameters of the base that are not shown. defaults: what others have than the base's.
+    """
+    hidden = ("self", "rank", "trainable", "name", *without)
+
+    def decorate(function):
+        own = inspect.signature(function)
+        shown = {n: p for n, p in own.parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD}
+        rest = {n: p for n, p in own.parameters.items() if p.kind is p.VAR_KEYWORD}
+        for name, parameter in inspect.signature(base.__init__).parameters.items():
+            if name in hidden or name in shown or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+                continue
+            shown[name] = parameter.replace(default=defaults.get(name, parameter.default))
+        function.__signature__ = own.replace(parameters=[*shown.values(), *rest.values()])
+        return function
+
+    return decorate

@@ -518,8 +518,9 @@ class AttentionWrapper(rnn_cell_impl.RNNCell):
         name=None,
         attention_layer=None,
         attention_fn=None,
+        dtype=None,
     ):
-        super().__init__(name=name)
+        super().__init__(name=name, dtype=dtype)
         rnn_cell_impl.assert_like_rnncell("cell", cell)
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
         mechanisms = list(attention_mechanism) if self._is_multi else [attention_mechanism]

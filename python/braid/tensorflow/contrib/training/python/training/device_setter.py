@@ -8,12 +8,12 @@ from braid.tensorflow.python.framework import dtypes, tensor_shape
 class RandomStrategy:
     """A random parameter server, in the same order for the same seed on every worker."""
 
-    def __init__(self, num_ps, seed=0):
+    def __init__(self, num_ps_tasks, seed=0):
         self._random = random.Random(seed)
-        self._num_ps = num_ps
+        self._num_ps_tasks = num_ps_tasks
 
     def __call__(self, op):
-        return self._random.randrange(self._num_ps)
+        return self._random.randrange(self._num_ps_tasks)
 
 
 class GreedyLoadBalancingStrategy:
