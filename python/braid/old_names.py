@@ -3,8 +3,9 @@ collections.Mapping.
 
 They are set where they are missing, in processes in which `import tensorflow` finds Braid. np.array and
 np.asarray make arrays of objects of rows of different lengths, which numpy refuses from 1.24 on, and refuse
-tensors of a graph. The text of an attribute of h5py, which was bytes before h5py 3, has bytes' decode() as
-well: Keras 2.3 and programs that load its files call it. BRAID_OLD_NAMES=0: none of this.
+tensors of a graph. np.save and np.savez write such rows, too. The text of an attribute of h5py, which was
+bytes before h5py 3, has bytes' decode() as well: Keras 2.3 and programs that load its files call it.
+BRAID_OLD_NAMES=0: none of this.
 """
 
 import base64
@@ -101,6 +102,19 @@ def _takes_ragged_rows(function):
     return array
 
 
+def _saves_ragged_rows(function, array):
+    """np.save or np.savez with arrays of objects for lists of rows of different lengths, made by `array`."""
+
+    def of(value):
+        return array(value) if isinstance(value, (list, tuple)) else value
+
+    @functools.wraps(function)
+    def save(file, *args, **kwargs):
+        return function(file, *map(of, args), **{name: of(value) for name, value in kwargs.items()})
+
+    return save
+
+
 class _Text(str):
     """The text of an attribute of HDF5, for programs that expect bytes and for those that expect str."""
 
@@ -174,5 +188,7 @@ def install():
     _set(np, "asscalar", lambda a: a.item())
     version = tuple(int(n) for n in np.__version__.split(".")[:2])
     np.array, np.asarray = _takes_ragged_rows(np.array), _takes_ragged_rows(np.asarray)
+    for name in ("save", "savez", "savez_compressed"):
+        setattr(np, name, _saves_ragged_rows(getattr(np, name), np.array))
     if version >= (2, 3):
         np.fromstring = _fromstring(np)

@@ -132,7 +132,7 @@ class ProgramTest(unittest.TestCase):
 
     def test_rows_of_different_lengths_make_an_array_of_objects(self):
         code = (
-            "import numpy as np, tensorflow as tf\n"
+            "import io, numpy as np, tensorflow as tf\n"
             "pairs = np.array(list(zip([np.zeros(3), np.ones(3)], [[0, 1], [1, 0]])))\n"
             "print(np.array([[1, 2], [3]]).tolist(), pairs.shape, np.asarray([[1], []]).dtype)\n"
             "x = tf.placeholder(tf.float32)\n"
@@ -144,6 +144,11 @@ class ProgramTest(unittest.TestCase):
             "    try: make(x)\n"
             "    except NotImplementedError as e: print(e)\n"
             "print(np.array([x, x]).shape, np.array([1.0, x]).dtype)\n"
+            "saved = io.BytesIO()\n"
+            "np.savez(saved, [[1.0]], rows=[np.zeros(2), np.ones(1)], more=(1, 2))\n"
+            "saved.seek(0)\n"
+            "saved = np.load(saved, allow_pickle=True)\n"
+            "print(*[saved[name].tolist() for name in saved.files])\n"
         )
         symbolic = "Cannot convert a symbolic Tensor (Placeholder:0) to a numpy array."
         shown = [
@@ -153,6 +158,7 @@ class ProgramTest(unittest.TestCase):
             "refused",
             *[symbolic] * 3,
             "(2,) object",
+            "[array([0., 0.]), array([1.])] [1, 2] [[1.0]]",
         ]
         self.assertEqual(self.output("-c", code), shown)
 
