@@ -15,6 +15,12 @@
 // The flag for this thread, true once its results are not wanted; NULL: none. It outlives its use here.
 extern _Thread_local const atomic_bool *bd_interrupt_flag __attribute__((tls_model("initial-exec")));
 
+// In place of a flag: interrupted once this thread has run on a processor for as long as bd_interrupt_after
+// allows. Other threads that get it are not interrupted.
+extern const atomic_bool bd_interrupt_clock;
+void bd_interrupt_after(int64_t thread_time_ns); // in the time of bd_thread_time_ns
+bool bd_interrupt_is_due(void);
+
 // Sets the flag for this thread. Returns the one before, to be set again.
 static inline const atomic_bool *bd_interrupt_set(const atomic_bool *flag)
 {
@@ -27,7 +33,8 @@ static inline const atomic_bool *bd_interrupt_set(const atomic_bool *flag)
 static inline bool bd_interrupted(void)
 {
     const atomic_bool *flag = bd_interrupt_flag;
-    return flag && atomic_load_explicit(flag, memory_order_relaxed);
+    return flag && atomic_load_explicit(flag, memory_order_relaxed) &&
+           (flag != &bd_interrupt_clock || bd_interrupt_is_due());
 }
 
 // The same for iteration `i` of a loop whose iterations are short: asks in a few of them.

@@ -5,9 +5,9 @@
 
 #include "graph/graph.h"
 
-// Runs the kernel of `node` over `inputs` [input_count], outside of any step, into `outputs` [output_count],
-// "no tensor" before. On an error all outputs are "no tensor". A tensor without memory gives only its type
-// and shape (for BD_ROLE_METADATA).
+// Runs the kernel of `node`, as long as the thread is not interrupted (Cancelled), over `inputs`
+// [input_count], outside of any step, into `outputs` [output_count], "no tensor" before. On an error all
+// outputs are "no tensor". A tensor without memory gives only its type and shape (for BD_ROLE_METADATA).
 typedef braid_code (*bd_evaluate_fn)(const braid_op *node, const braid_tensor *inputs, braid_tensor *outputs,
                                      braid_status *st);
 

@@ -25,10 +25,13 @@
 // The limit of all folded constants of one graph, which exist at the same time, as a multiple of the limit of
 // one.
 #define BD_FOLDED_TOTAL 16
+// How long the thread may compute constants of one graph: nodes left then run in each step.
+#define BD_FOLDING_NS_MAX INT64_C(500000000)
 
 typedef struct bd_rewrite_options {
     unsigned off;             // rewrites not wanted: BRAID_REWRITE_...
     int64_t folded_bytes_max; // 0: BD_FOLDED_BYTES_MAX
+    int64_t folding_ns_max;   // 0: BD_FOLDING_NS_MAX
     bd_evaluate_fn evaluate;  // NULL: constants are not folded
 } bd_rewrite_options;
 

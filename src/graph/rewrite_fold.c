@@ -12,6 +12,8 @@
 #include "graph/rewrite_internal.h"
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include <string.h>
 
 typedef struct folder {
@@ -227,7 +229,7 @@ static braid_code fold(folder *f, braid_op *n, int64_t limit, braid_status *st)
                      : f->outputs;
     BD_ASSERT(f->outputs);
     memset(f->outputs, 0, (size_t)n->output_count * sizeof *f->outputs);
-    BD_STATUS(refused); // a run that reaches the node fails
+    BD_STATUS(refused); // a run that reaches the node fails, or takes its time
     if (f->r->options->evaluate(n, f->inputs, f->outputs, refused)) return BRAID_OK;
     braid_code code = BRAID_OK;
     if (fits(f, n, limit)) {
@@ -244,13 +246,19 @@ braid_code bd_rewrite_fold(bd_rewriter *r, braid_status *st)
     folder f = {.r = r, .left = BD_FOLDED_TOTAL * bytes_max(r)};
     braid_code code = BRAID_OK;
     if (!r->options->evaluate) return BRAID_OK;
+    const int64_t ns_max = r->options->folding_ns_max;
+    bd_interrupt_after(bd_thread_time_ns() + (ns_max > 0 ? ns_max : BD_FOLDING_NS_MAX));
+    // The step on whose thread this may be does not interrupt it: a constant outlives the step.
+    const atomic_bool *interrupt = bd_interrupt_set(&bd_interrupt_clock);
     for (size_t i = 0; !code && i < r->order.len; i++) {
         braid_op *n = r->order.items[i];
         settle_shapes(n, false);
         if (bd_node_role(n) == BD_ROLE_CONST || !bd_rewriter_is_pure(n) || !take_inputs(&f, n)) continue;
         int64_t limit = limit_of(&f, n);
-        if (may_fit(n, limit)) code = fold(&f, n, limit, st);
+        if (may_fit(n, limit) && !bd_interrupted()) code = fold(&f, n, limit, st);
     }
+    bd_interrupt_set(interrupt);
+    bd_interrupt_after(BD_FOREVER);
     for (size_t i = 0; !code && i < r->order.len; i++)
         settle_shapes(r->order.items[i], true);
     bd_free(f.inputs);

@@ -28,10 +28,8 @@ static braid_code run(const bd_kernel *kernel, const braid_op *node, void *state
                    .step = &step};
     for (int i = 0; i < node->input_count; i++)
         bd_tensor_ref(&values[i].tensor, &inputs[i]);
-    // A constant outlives the step on whose thread it may be computed.
-    const atomic_bool *interrupt = bd_interrupt_set(NULL);
     kernel->run(&c);
-    bd_interrupt_set(interrupt);
+    if (bd_interrupted()) bd_op_fail(&c, BRAID_CANCELLED, "'%s' takes too long", node->name);
     for (int i = 0; i < c.output_count; i++)
         bd_op_check_strings(&c, i);
     for (int i = 0; i < node->input_count; i++)

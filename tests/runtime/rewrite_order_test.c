@@ -1,5 +1,6 @@
 // Properties that rewrites keep besides results: branches that are not taken stay so, nodes that wait for an
 // effect still do, and edges and constants do not multiply.
+#include "base/interrupt.h"
 #include "graph/rewrite.h"
 #include "runtime/testing/test_graph.h"
 #include <braid/braid.h>
@@ -272,6 +273,42 @@ static void folding_takes_memory_within_bounds(void **state)
     braid_graph_free(g);
 }
 
+static int evaluations;
+
+// A kernel that looks whether it is interrupted, and would run for ever.
+static braid_code run_until_interrupted(const braid_op *node, const braid_tensor *inputs,
+                                        braid_tensor *outputs, braid_status *st)
+{
+    (void)node, (void)inputs, (void)outputs;
+    evaluations++;
+    while (!bd_interrupted())
+        ;
+    return bd_fail(st, BRAID_CANCELLED, "it takes too long");
+}
+
+static void folding_takes_time_within_bounds(void **state)
+{
+    (void)state;
+    braid_graph *g = braid_graph_new();
+    braid_out x = tg_const(g, NULL, braid_tensor_float(1)), y = {0};
+    for (int i = 0; i < 10; i++)
+        y = tg1(g, "Neg", NULL, x);
+    const size_t nodes = g->nodes.len;
+    BD_STATUS(st);
+    evaluations = 0;
+    bd_rewrite_graph(g,
+                     &(bd_rewrite_options){.off = BRAID_REWRITE_ALL & ~BRAID_REWRITE_CONSTANT_FOLDING,
+                                           .folding_ns_max = 1000000,
+                                           .evaluate = run_until_interrupted},
+                     st);
+    assert_ok(st);
+    assert_int_equal(evaluations, 1);
+    assert_int_equal(g->nodes.len, nodes);
+    assert_string_equal(y.op->op_type, "Neg");
+    assert_false(bd_interrupted());
+    braid_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +319,7 @@ int main(void)
         cmocka_unit_test(an_update_may_wait_for_another_in_a_queue),
         cmocka_unit_test(edges_grow_with_the_graph),
         cmocka_unit_test(folding_takes_memory_within_bounds),
+        cmocka_unit_test(folding_takes_time_within_bounds),
     };
     return TG_RUN_TESTS_WITH_AND_WITHOUT_REWRITES(tests);
 }
