@@ -909,6 +909,12 @@ class SaveTest(unittest.TestCase):
             loaded = tf.keras.models.load_model(directory)
         np.testing.assert_array_equal(loaded.get_weights()[0], model.get_weights()[0])
 
+    def test_the_session_of_keras_places_nodes_softly(self):
+        tf.keras.backend.clear_session()
+        with tf.device("/gpu:0"):
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(2,))])
+        self.assertEqual(model.predict(np.ones([1, 2])), 2.0)
+
     def test_numpy_of_a_variable_is_its_value_in_the_session_of_keras(self):
         model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,), kernel_initializer="ones")])
         tf.keras.backend.get_session()

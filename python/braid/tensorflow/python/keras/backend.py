@@ -13,6 +13,7 @@ import numpy as np
 
 from braid import protos
 from braid.tensorflow.python.distribute import distribution_strategy_context
+from braid.tensorflow.python.framework import config as device_config
 from braid.tensorflow.python.framework import constant_op
 from braid.tensorflow.python.framework import dtypes as dtypes_module
 from braid.tensorflow.python.framework import ops
@@ -289,6 +290,16 @@ def get_session(op_input_list=()):
     return session
 
 
+def get_default_session_config():
+    """The ConfigProto of sessions that Keras makes: what tf.config has set, with soft placement."""
+    config = protos.ConfigProto()
+    default = device_config.default_config()
+    if default is not None:
+        config.CopyFrom(default)
+    config.allow_soft_placement = True
+    return config
+
+
 def _get_session(op_input_list=()):
     from braid.tensorflow.python.client import session as session_module
 
@@ -299,8 +310,8 @@ def _get_session(op_input_list=()):
     _need_devices(distribution_strategy_context.get_strategy())
     session = getattr(_SESSION, "session", None)
     if session is None or session.graph is not graph:
-        config = protos.ConfigProto()
-        if _CPUS[0] > 1:
+        config = get_default_session_config()
+        if _CPUS[0] > dict(config.device_count).get("CPU", 1):
             config.device_count["CPU"] = _CPUS[0]
         make = _WORKERS[0]._make_session if _WORKERS[0] is not None else session_module.Session
         _SESSION.session = make(config=config)
