@@ -68,6 +68,39 @@ class DistributionsTest(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "No KL"):
             ds.kl_divergence(ds.Normal(0.0, 1.0), ds.Uniform())
 
+    def test_methods_that_raise_not_implemented_have_the_next_way(self):
+        class Wrapped(tf.distributions.Distribution):
+            def __init__(self, inner):
+                super().__init__(
+                    inner.dtype, inner.reparameterization_type, False, True, graph_parents=[], name="Wrapped"
+                )
+                self.inner = inner
+
+            def _log_prob(self, value, scale=1.0):
+                return scale * self.inner._log_prob(value)
+
+            def _prob(self, value, scale=1.0):
+                return scale * self.inner._prob(value)  # which Bernoulli has not
+
+            def _variance(self):
+                raise NotImplementedError("variance of Wrapped")
+
+            def _stddev(self):
+                return self.inner.stddev()
+
+            def _event_shape(self):
+                return tf.TensorShape([2])
+
+            def _is_scalar_helper(self, static_shape, dynamic_shape_fn):
+                return static_shape.ndims == 1
+
+        d = Wrapped(tf.distributions.Bernoulli(probs=0.25))
+        got = self.run_all([d.prob(1), d._call_log_prob(1, "log_prob", scale=2.0), d.variance()])
+        np.testing.assert_allclose(got, [0.25, 2 * np.log(0.25), 0.1875], rtol=1e-5)
+        self.assertEqual(self.run_all([d.is_scalar_event(), d.inner.is_scalar_event()]), [True, True])
+        with self.assertRaisesRegex(NotImplementedError, "^cdf is not implemented: Wrapped"):
+            d.cdf(1)
+
     def test_classes(self):
         d = ds.Categorical(logits=[[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]])
         p = np.exp([[0, 1, 2], [3, 0, 0]])

@@ -2,6 +2,7 @@
 subclasses."""
 
 import contextlib
+import functools
 
 import numpy as np
 
@@ -158,10 +159,6 @@ class Distribution:
     def _missing(self, what):
         return NotImplementedError("{} is not implemented: {}".format(what, type(self).__name__))
 
-    def _has(self, method):
-        """Whether a class below this one defines the method."""
-        return getattr(type(self), method) is not getattr(Distribution, method)
-
     # ---- Shapes ----
 
     def _batch_shape_tensor(self):
@@ -198,21 +195,23 @@ class Distribution:
                 return ops.convert_to_tensor(self.event_shape.as_list(), dtypes.int32, name="event_shape")
             return self._event_shape_tensor()
 
-    def _is_scalar(self, static, dynamic):
-        if static.ndims is not None:
-            return ops.convert_to_tensor(static.ndims == 0)
-        return math_ops.equal(array_ops.shape(dynamic())[0], 0)
+    def _is_scalar_helper(self, static_shape, dynamic_shape_fn):
+        if static_shape.ndims is not None:
+            return static_shape.ndims == 0
+        shape = dynamic_shape_fn()
+        length = tensor_shape.dimension_value(shape.get_shape()[0]) if shape.get_shape().ndims else None
+        return math_ops.equal(array_ops.shape(shape)[0], 0) if length is None else length == 0
 
     def is_scalar_event(self, name="is_scalar_event"):
         with self._name_scope(name):
             return ops.convert_to_tensor(
-                self._is_scalar(self.event_shape, self.event_shape_tensor), name="is_scalar_event"
+                self._is_scalar_helper(self.event_shape, self.event_shape_tensor), name="is_scalar_event"
             )
 
     def is_scalar_batch(self, name="is_scalar_batch"):
         with self._name_scope(name):
             return ops.convert_to_tensor(
-                self._is_scalar(self.batch_shape, self.batch_shape_tensor), name="is_scalar_batch"
+                self._is_scalar_helper(self.batch_shape, self.batch_shape_tensor), name="is_scalar_batch"
             )
 
     # ---- Samples ----
@@ -264,56 +263,85 @@ class Distribution:
     def _quantile(self, value):
         raise self._missing("quantile")
 
-    def _first_of(self, value, name, *ways):
-        """The first of the ways, pairs of a method and of what is made of its result, that the class has."""
+    # A class below this one may define one of several methods, or one that raises NotImplementedError where
+    # what it stands on has none: the next way is taken. Libraries call or replace _call_..., whose further
+    # arguments are the methods'.
+
+    def _first_of(self, value, name, kwargs, *ways):
+        """The first of the ways, pairs of a method and of what is made of its result, that is implemented."""
         with self._name_scope(name, values=[value]):
             value = ops.convert_to_tensor(value, name="value", preferred_dtype=self.dtype)
-            for method, finish in ways:
-                if self._has(method):
-                    return finish(getattr(self, method)(value))
-            raise self._missing(name)
+            return _first_implemented(
+                *[
+                    (functools.partial(getattr(self, method), value, **kwargs), finish)
+                    for method, finish in ways
+                ]
+            )
+
+    def _call_log_prob(self, value, name, **kwargs):
+        return self._first_of(value, name, kwargs, ("_log_prob", _same), ("_prob", math_ops.log))
 
     def log_prob(self, value, name="log_prob"):
         """The logarithm of the density (or of the probability)."""
-        return self._first_of(value, name, ("_log_prob", _same), ("_prob", math_ops.log))
+        return self._call_log_prob(value, name)
+
+    def _call_prob(self, value, name, **kwargs):
+        return self._first_of(value, name, kwargs, ("_prob", _same), ("_log_prob", math_ops.exp))
 
     def prob(self, value, name="prob"):
         """The density (or the probability)."""
-        return self._first_of(value, name, ("_prob", _same), ("_log_prob", math_ops.exp))
+        return self._call_prob(value, name)
+
+    def _call_log_cdf(self, value, name, **kwargs):
+        return self._first_of(value, name, kwargs, ("_log_cdf", _same), ("_cdf", math_ops.log))
 
     def log_cdf(self, value, name="log_cdf"):
         """The logarithm of the probability of at most this value."""
-        return self._first_of(value, name, ("_log_cdf", _same), ("_cdf", math_ops.log))
+        return self._call_log_cdf(value, name)
+
+    def _call_cdf(self, value, name, **kwargs):
+        return self._first_of(value, name, kwargs, ("_cdf", _same), ("_log_cdf", math_ops.exp))
 
     def cdf(self, value, name="cdf"):
         """The probability of at most this value."""
-        return self._first_of(value, name, ("_cdf", _same), ("_log_cdf", math_ops.exp))
+        return self._call_cdf(value, name)
 
-    def log_survival_function(self, value, name="log_survival_function"):
-        """The logarithm of the probability of more than this value."""
+    def _call_log_survival_function(self, value, name, **kwargs):
         return self._first_of(
             value,
             name,
+            kwargs,
             ("_log_survival_function", _same),
             ("_survival_function", math_ops.log),
             ("_cdf", lambda p: math_ops.log1p(-p)),
             ("_log_cdf", lambda log_p: math_ops.log1p(-math_ops.exp(log_p))),
         )
 
-    def survival_function(self, value, name="survival_function"):
-        """The probability of more than this value."""
+    def log_survival_function(self, value, name="log_survival_function"):
+        """The logarithm of the probability of more than this value."""
+        return self._call_log_survival_function(value, name)
+
+    def _call_survival_function(self, value, name, **kwargs):
         return self._first_of(
             value,
             name,
+            kwargs,
             ("_survival_function", _same),
             ("_log_survival_function", math_ops.exp),
             ("_cdf", lambda p: 1.0 - p),
             ("_log_cdf", lambda log_p: -math_ops.expm1(log_p)),
         )
 
+    def survival_function(self, value, name="survival_function"):
+        """The probability of more than this value."""
+        return self._call_survival_function(value, name)
+
+    def _call_quantile(self, value, name, **kwargs):
+        return self._first_of(value, name, kwargs, ("_quantile", _same))
+
     def quantile(self, value, name="quantile"):
         """The value that is not exceeded with this probability."""
-        return self._first_of(value, name, ("_quantile", _same))
+        return self._call_quantile(value, name)
 
     # ---- Statistics ----
 
@@ -346,12 +374,12 @@ class Distribution:
 
     def variance(self, name="variance"):
         with self._name_scope(name):
-            return self._variance() if self._has("_variance") else math_ops.square(self._stddev())
+            return _first_implemented((self._variance, _same), (self._stddev, math_ops.square))
 
     def stddev(self, name="stddev"):
         """The standard deviation."""
         with self._name_scope(name):
-            return self._stddev() if self._has("_stddev") else math_ops.sqrt(self._variance())
+            return _first_implemented((self._stddev, _same), (self._variance, math_ops.sqrt))
 
     def covariance(self, name="covariance"):
         with self._name_scope(name):
@@ -381,6 +409,19 @@ class Distribution:
 
 def _same(x):
     return x
+
+
+def _first_implemented(*ways):
+    """The first result of the ways, pairs of a function and of what is made of its result, that raises no
+    NotImplementedError. Otherwise the first of these.
+    """
+    first_error = None
+    for function, finish in ways:
+        try:
+            return finish(function())
+        except NotImplementedError as error:
+            first_error = first_error or error
+    raise first_error
 
 
 class ScalarDistribution(Distribution):
