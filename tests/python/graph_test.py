@@ -98,6 +98,21 @@ class ElementsTest(GraphTest):
         self.assertIs(array[0, 0], a)
         self.assertEqual(np.shape(a), (1,))
         self.assertEqual((np.ones(3, np.int32) + a).shape.as_list(), [3])
+        with self.assertRaisesRegex(NotImplementedError, r"Cannot convert a symbolic Tensor .* to a numpy array"):
+            np.sin(a)
+
+    def test_operators_of_numpy_are_those_of_the_tensor(self):
+        x, a = np.array([6, 7], np.int32), tf.constant([4, 2])
+        results = {"-": x - a, "//": x // a, "%": x % a, "<": x < a, ">=": x >= a, "scalar": np.int32(9) - a}
+        x -= a
+        results["-="] = x
+        with tf.Session() as session:
+            values = {name: value.tolist() for name, value in session.run(results).items()}
+        compared = {"<": [False, False], ">=": [True, True]}
+        self.assertEqual(
+            values, {"-": [2, 5], "//": [1, 3], "%": [2, 1], "scalar": [5, 7], "-=": [2, 5], **compared}
+        )
+        self.assertIs(np.ones(2) == a, False)
 
     def test_a_list_of_numbers_and_strings_or_of_tensors_is_no_constant(self):
         for value in ([1, "a"], [tf.constant(1)] * 2, tf.constant(1)):

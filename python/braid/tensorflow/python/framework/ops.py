@@ -121,6 +121,29 @@ def is_dense_tensor_like(t):
     return isinstance(t, (Tensor, *_dense_types))
 
 
+# ufuncs of operators: what the tensor on their right does.
+_OPERATORS_OF_NUMPY = {
+    "add": "__radd__",
+    "bitwise_and": "__rand__",
+    "bitwise_or": "__ror__",
+    "bitwise_xor": "__rxor__",
+    "divide": "__rtruediv__",
+    "equal": "__eq__",
+    "floor_divide": "__rfloordiv__",
+    "greater": "__lt__",
+    "greater_equal": "__le__",
+    "less": "__gt__",
+    "less_equal": "__ge__",
+    "matmul": "__rmatmul__",
+    "multiply": "__rmul__",
+    "not_equal": "__ne__",
+    "power": "__rpow__",
+    "remainder": "__rmod__",
+    "subtract": "__rsub__",
+    "true_divide": "__rtruediv__",
+}
+
+
 @tf_export("Tensor")
 class Tensor(_TensorLike):
     """An output of a node: a value that steps compute."""
@@ -295,8 +318,7 @@ class Tensor(_TensorLike):
         raise errors_impl.OperatorNotAllowedInGraphError(
             "using a `tf.Tensor` as a Python `bool` is not allowed in Graph execution. Use `if t is not None:` instead of "
             "`if t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
-            "subgraphs conditioned on the value of a tensor. Python's if and while are not converted: Braid has no "
-            "AutoGraph."
+            "subgraphs conditioned on the value of a tensor, or tf.autograph.to_graph to convert Python's if and while."
         )
 
     __nonzero__ = __bool__
@@ -304,7 +326,16 @@ class Tensor(_TensorLike):
     # numpy makes arrays of objects of lists with tensors; there is no __array__, whose errors it would raise.
     # np.array and np.asarray of a tensor are refused by braid.old_names.
 
-    __array_ufunc__ = None
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """Operators of numpy's arrays and numbers, also in place (`array -= tensor`), are those of the tensor."""
+        reflected = _OPERATORS_OF_NUMPY.get(ufunc.__name__)
+        out = kwargs.pop("out", None)
+        if kwargs or method != "__call__" or (out is not None and out[0] is not inputs[0]) or not reflected:
+            self._refuse_numpy()
+        first, second = inputs
+        if isinstance(first, Tensor):  # a function of numpy that is called by its name
+            self._refuse_numpy()
+        return getattr(second, reflected)(first)
 
     def _refuse_numpy(self):
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")

@@ -232,11 +232,11 @@ def poisson(y_true, y_pred):
         "keras.losses.cosine_similarity",
     ]
 )
-def cosine_similarity(y_true, y_pred, axis=-1):
-    """Minus the cosine of the angle."""
+def cosine_proximity(y_true, y_pred, axis=-1):
+    """The cosine of the angle: as in TensorFlow 1.15, a model that minimizes it turns away from the labels."""
     y_true = nn.l2_normalize(y_true, axis=axis)
     y_pred = nn.l2_normalize(y_pred, axis=axis)
-    return -math_ops.reduce_sum(y_true * y_pred, axis=axis)
+    return math_ops.reduce_sum(y_true * y_pred, axis=axis)
 
 
 def _loss_class(fn, class_name, default_name, **defaults):
@@ -299,7 +299,7 @@ Poisson = _loss_class(poisson, "Poisson", "poisson")
 LogCosh = _loss_class(logcosh, "LogCosh", "logcosh")
 KLDivergence = _loss_class(kullback_leibler_divergence, "KLDivergence", "kullback_leibler_divergence")
 Huber = _loss_class(huber_loss, "Huber", "huber_loss", delta=1.0)
-CosineSimilarity = _loss_class(cosine_similarity, "CosineSimilarity", "cosine_similarity", axis=-1)
+CosineSimilarity = _loss_class(cosine_proximity, "CosineSimilarity", "cosine_similarity", axis=-1)
 
 keras_export("keras.losses.MeanSquaredError").export_constant(__name__, "MeanSquaredError")
 keras_export("keras.losses.MeanAbsoluteError").export_constant(__name__, "MeanAbsoluteError")
@@ -329,7 +329,7 @@ mae = MAE = mean_absolute_error
 mape = MAPE = mean_absolute_percentage_error
 msle = MSLE = mean_squared_logarithmic_error
 kld = KLD = kullback_leibler_divergence
-cosine_proximity = cosine_similarity
+cosine_similarity = cosine_proximity
 
 
 def is_categorical_crossentropy(loss):

@@ -13,6 +13,7 @@ from braid.tensorflow.python.keras.engine.base_layer import Layer
 from braid.tensorflow.python.keras.losses import binary_crossentropy
 from braid.tensorflow.python.keras.losses import categorical_crossentropy
 from braid.tensorflow.python.keras.losses import categorical_hinge
+from braid.tensorflow.python.keras.losses import cosine_proximity
 from braid.tensorflow.python.keras.losses import hinge
 from braid.tensorflow.python.keras.losses import kullback_leibler_divergence
 from braid.tensorflow.python.keras.losses import logcosh
@@ -365,12 +366,6 @@ def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5):
         if t > 1:
             y_true = array_ops.reshape(y_true, [-1])
     return math_ops.cast(nn.in_top_k(y_pred, math_ops.cast(y_true, "int32"), k), K.floatx())
-
-
-def cosine_proximity(y_true, y_pred, axis=-1):
-    y_true = nn.l2_normalize(y_true, axis=axis)
-    y_pred = nn.l2_normalize(y_pred, axis=axis)
-    return math_ops.reduce_sum(y_true * y_pred, axis=axis)
 
 
 def _metric_class(fn, class_name, default_name, **defaults):
