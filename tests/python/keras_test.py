@@ -626,6 +626,26 @@ class Keras(unittest.TestCase):
         again = keras.Model.from_config(model.get_config(), custom_objects={"Cell": Cell})
         np.testing.assert_array_equal(again.predict(data), expected)
 
+    def test_a_loss_of_a_layer_within_a_model_that_is_called(self):
+        inputs = keras.Input((2,))
+        inner = keras.Model(inputs, layers.Dense(1)(layers.Dense(3, kernel_initializer="ones", name="sums")(inputs)))
+        outer = keras.Input((2,))
+        model = keras.Model(outer, inner(outer))
+        activations = inner.get_layer("sums").get_output_at(-1)  # of the call on the outer input
+        model.add_loss(keras.backend.mean(activations))
+        model.compile("sgd", None)
+        self.assertAlmostEqual(model.evaluate(np.full([4, 2], 2.0), verbose=0), 4.0, 5)
+
+    def test_an_output_may_be_a_scalar(self):
+        class Sum(layers.Layer):
+            def call(self, inputs):
+                return keras.backend.sum(inputs)
+
+        model = keras.Sequential([Sum(input_shape=(2,))])
+        model.compile("sgd", "mae")
+        examples = tf.data.Dataset.from_tensor_slices((np.ones([4, 2], "f"), np.zeros([4, 1], "f"))).batch(2)
+        self.assertEqual(model.evaluate(examples, verbose=0), 4.0)
+
     def test_losses_and_tensors_of_calls_are_in_the_settings(self):
         class Scaled(layers.Layer):
             def call(self, inputs, factor=None):

@@ -606,7 +606,7 @@ class Layer(module.Module):
                         "A layer's `call` method should return a Tensor or a list of Tensors, not None (layer: "
                         f"{self.name})."
                     )
-            if base_layer_utils.have_all_keras_metadata(inputs) and not context.in_call:
+            if base_layer_utils.have_all_keras_metadata(inputs):
                 outputs = self._set_connectivity_metadata(inputs, outputs, args, arguments)
             with context.enter(self, inputs, True, training):
                 self._handle_activity_regularization(inputs, outputs)

@@ -519,7 +519,7 @@ class Model(Network):
                 targets, [e.loss for e in feeds], [e.feed_shape() for e in feeds]
             )
         targets = [
-            np.expand_dims(a, -1) if isinstance(a, np.ndarray) and a.ndim == K.ndim(e.target) - 1 else a
+            np.expand_dims(a, -1) if isinstance(a, np.ndarray) and a.ndim + 1 == K.ndim(e.target) else a
             for e, a in zip(feeds, targets)
         ]  # ids in place of classes
         if all(w is None for w in weights) and not any(modes):
