@@ -44,9 +44,11 @@ static braid_code resample_shape(bd_shape_ctx *c, braid_status *st)
     for (int d = 0; d < desired.rank; d++)
         c->outputs[0].dims[d] = desired.dims[d] < 1 ? -1 : desired.dims[d];
     if (input->rank < 0) return BRAID_OK;
+    int64_t count;
+    BD_STATUS(unknown);
     if (input->rank != desired.rank)
         c->outputs[0].rank = -1; // the kernel refuses it
-    else if (bd_shape_is_known(input) && input->rank > 0)
+    else if (input->rank > 0 && !bd_shape_checked_count(input, &count, unknown))
         c->outputs[0] = output_shape(input, &desired, adjustable_dimension(&desired));
     return BRAID_OK;
 }
@@ -136,16 +138,19 @@ static int64_t place_of(const resampling *r, int64_t at)
     return place + (moved * r->output.dims[r->q] + index[r->q]) * r->strides[r->q];
 }
 
-// Elements [from, to) of the output.
+// Elements [from, to) of the output. Where the last dimension adapts, rows of it are rows of the input, too.
 static void resample_elements(void *arg, int64_t from, int64_t to)
 {
     resampling *r = arg;
     const size_t size = braid_dtype_size(r->to->dtype);
-    for (int64_t i = from; i < to && !bd_interrupted_at(i); i++) {
+    const int64_t row = r->q == r->rank - 1 ? r->output.dims[r->q] : 1;
+    int64_t count;
+    for (int64_t i = from, n = 0; i < to && !bd_interrupted_at(n); i += count, n++) {
         const int64_t place = place_of(r, i);
-        if (place < r->limit)
+        count = bd_min(row - i % row, to - i);
+        if (place + count <= r->limit)
             memcpy((char *)r->to->data + (size_t)i * size, (const char *)r->from->data + (size_t)place * size,
-                   size);
+                   size * (size_t)count);
         else
             r->is_over = true;
     }

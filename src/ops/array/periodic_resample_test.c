@@ -74,6 +74,7 @@ static void shapes_are_inferred(void **state)
         {"PeriodicResample", "shape=[4,4,?]", "[2,2,4]", "[4,4,1]"},
         {"PeriodicResample", "shape=[4,4,?]", "[2,2,?]", "[4,4,?]"},
         {"PeriodicResample", "shape=[4,4,?]", "[2,2]", "?"},
+        {"PeriodicResample", "shape=[9000000000,?]", "[9000000000,9000000000]", "[9000000000,?]"},
         {"PeriodicResampleOpGrad", "original_shape=[2,2]; desired_shape=[4,?]", "[4,1]", "[2,2]"},
         {"PeriodicResampleOpGrad", "original_shape=[2,?]; desired_shape=[4,?]", "[4,1]",
          "InvalidArgument: original_shape must be fully known"},
