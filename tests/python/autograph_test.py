@@ -348,6 +348,22 @@ class ConversionTest(unittest.TestCase):
         for value in (-3, 1, 3):
             self.assertEqual(self.run_converted(shared, value), shared(value))
 
+    def test_nodes_of_a_python_loops_test_are_in_the_graph(self):
+        def loop(x):
+            made = []
+
+            def layer():
+                made.append(tf.identity(x))
+                tf.add_to_collection("made", made[-1])
+                return made
+
+            while len(tf.get_collection("made")) < 1 or len(layer()) < 3:
+                if not tf.get_collection("made"):
+                    layer()
+            return made[-1]
+
+        self.assertEqual(self.run_converted(loop, 2), 2)
+
     def test_features_on_request(self):
         def compared(x, y):
             if x == y:

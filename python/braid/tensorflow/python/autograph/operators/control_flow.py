@@ -111,8 +111,7 @@ def _as_tensors(*values):
 
 
 def while_stmt(test, body, get_state, set_state, names, options):
-    with function._FuncGraph("tmp", False).as_default():  # the nodes of this first test are dropped
-        first = test()
+    first = _first_test(test)
     if _is_dense(first):
         _tf_while(test, body, get_state, set_state, names, options)
         return
@@ -122,6 +121,17 @@ def while_stmt(test, body, get_state, set_state, names, options):
         body()
         watch.after()
         first = test()
+
+
+def _first_test(test):
+    """The value of a loop's test before the loop. The graph gets no nodes of it if it is a tensor."""
+    dropped, graph = function._FuncGraph("tmp", False), ops.get_default_graph()
+    dropped._collections = {key: list(values) for key, values in graph._collections.items()}
+    with dropped.as_default():
+        value = test()
+    if not _is_dense(value) and dropped.get_operations():
+        return test()  # a loop of Python, whose test makes nodes, as in a function that it calls
+    return value
 
 
 def _goes_on(value):
