@@ -587,6 +587,18 @@ class UseTest(unittest.TestCase):
                 [session.run(item) for _ in range(4)], [(-1, 2.0), (-2, 2.0), (3, 1.0), (8, 1.0)]
             )
 
+    def test_lambdas_of_one_line(self):
+        # fmt: off
+        numbers = tf.data.Dataset.range(4)
+        first = numbers.map(lambda x: x + 1 if x > 1 else x).map(lambda x: -x if x > 1 else x)
+        second = numbers.map(lambda x: x + 1 if x > 1 else x).map(lambda x: x + 1 if x > 1 else x); third = (
+            numbers.map(lambda x: x - 1 if x > 1 else x))
+        # fmt: on
+        for dataset, expected in ((first, [0, 1, -3, -4]), (second, [0, 1, 4, 5]), (third, [0, 1, 1, 2])):
+            values = dataset.batch(4).make_one_shot_iterator().get_next()
+            with tf.Session() as session:
+                self.assertEqual(session.run(values).tolist(), expected)
+
     def test_not_where_it_is_off(self):
         @tf.autograph.experimental.do_not_convert
         def make():

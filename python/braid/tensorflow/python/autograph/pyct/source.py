@@ -21,6 +21,8 @@ def function_node(function):
         found = [each for each in found if _is_of(each[0], code)]
     if len(found) > 1:
         found = [each for each in found if _compiled_alike(each[0], code)]
+        if len({ast.dump(each[0]) for each in found}) == 1:
+            found = found[:1]
     if not found:
         raise ValueError(
             f"{code.co_filename}, line {code.co_firstlineno}: no definition of {code.co_name} is there"
@@ -70,11 +72,9 @@ def _is_of(node, code):
 
 def _compiled_alike(node, code):
     """Whether the node compiles to the instructions, names and constants of `code`."""
-    positions = getattr(code, "co_positions", None)
-    if positions:
-        columns = [column for _, _, column, _ in positions() if column]
-        inside = [node.col_offset <= column <= node.end_col_offset for column in columns]
-        if node.lineno == node.end_lineno and not all(inside):
+    if hasattr(code, "co_positions"):
+        first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+        if not all(first <= (line, column) <= last for line, _, column, _ in code.co_positions() if column):
             return False
     if isinstance(node, ast.Lambda):
         expression = ast.Expression(node)
