@@ -167,6 +167,12 @@ class ApiTest(unittest.TestCase):
         with self.assertRaisesRegex(ImportError, "tf.contrib.layers.none is not in Braid"):
             exec("from tensorflow.contrib.layers import none")
         self.assertFalse(hasattr(tf.contrib, "tensorrt"))
+        for line in ("tf.contrib.cloud.configure_gcs", "from tensorflow.contrib.cloud import BigQueryReader"):
+            with self.assertRaisesRegex(
+                (AttributeError, ImportError),
+                "contrib.cloud is not in Braid. Braid reads neither gs:// nor BigQuery",
+            ):
+                exec(line)
 
     def test_ops_of_tpus_are_refused_when_they_are_called(self):
         from braid.tensorflow.contrib.tpu.python.ops import tpu_ops

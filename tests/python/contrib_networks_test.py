@@ -1,5 +1,6 @@
-"""Networks written as expressions, their receptive fields, and rates of change: tf.contrib.specs and others."""
+"""Networks written as expressions or copied, their receptive fields, and rates of change."""
 
+import importlib.util
 import unittest
 
 import support  # noqa: F401, before the others: where the package is
@@ -98,6 +99,92 @@ class RateTest(unittest.TestCase):
             session.run(tf.local_variables_initializer())
             got = [session.run(value, {steps: n, seconds: t}) for n, t in ((4, 2), (10, 3), (20, 3), (22, 7))]
         self.assertEqual(got, [2, 6, 0, 0.5])
+
+
+class CopyGraphTest(unittest.TestCase):
+    def test_a_network_is_copied_with_its_variables(self):
+        source, target = tf.Graph(), tf.Graph()
+        with source.as_default():
+            x = tf.placeholder(tf.float32, [], name="x")
+            slope = tf.get_variable("slope", initializer=3.0)
+            with tf.control_dependencies([tf.constant(0, name="before")]):
+                y = tf.add(slope * x, 1.0, name="y")
+            tf.add_to_collection("outputs", y)
+            loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+        copies = tf.contrib.copy_graph
+        moved = copies.copy_variable_to_graph(slope, target, "copy")
+        copied = copies.copy_op_to_graph(y, target, [moved], "copy")
+        self.assertEqual((copied.name, moved.name), ("copy/y:0", "copy/slope:0"))
+        self.assertEqual([op.name for op in copied.op.inputs[0].op.control_inputs], ["copy/before"])
+        self.assertEqual(target.get_collection("copy/outputs"), [copied])
+        self.assertEqual(target.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES), [moved])
+        with tf.Session(graph=target) as session:
+            session.run(moved.initializer)
+            self.assertEqual(session.run(copied, {copies.get_copied_op(x, target, "copy"): 2.0}), 7)
+        with self.assertRaisesRegex(ValueError, "is part of a loop"):
+            copies.copy_op_to_graph(loop, target, [])
+        with self.assertRaisesRegex(TypeError, "is not a Variable"):
+            copies.copy_variable_to_graph(x, target)
+
+
+class _Problem(tf.contrib.constrained_optimization.ConstrainedMinimizationProblem):
+    """The least (x - 3) ** 2 + (y - 3) ** 2 where x + y <= 4 and y <= 1: x = 3, y = 1; or with steps as constraints."""
+
+    def __init__(self, by_steps=False):
+        self.at = tf.get_variable("at", [2], initializer=tf.zeros_initializer())
+        smooth = tf.stack([tf.reduce_sum(self.at) - 4.0, self.at[1] - 1.0])
+        self._constraints, self._proxy = (tf.sign(smooth), smooth) if by_steps else (smooth, None)
+
+    objective = property(lambda self: tf.reduce_sum(tf.square(self.at - 3.0)))
+    constraints = property(lambda self: self._constraints)
+    proxy_constraints = property(lambda self: self._proxy)
+
+
+class ConstrainedOptimizationTest(unittest.TestCase):
+    def minimum(self, make, steps=600, **arguments):
+        tf.reset_default_graph()
+        problem, step = _Problem(**arguments), tf.train.get_or_create_global_step()
+        train_op = make().minimize(problem, unconstrained_steps=5, global_step=step)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            places = []
+            for _ in range(steps):
+                session.run(train_op)
+                places.append(session.run(problem.at))
+            self.assertEqual(session.run(step), steps)
+        return np.mean(places[-steps // 3 :], axis=0)
+
+    def test_constraints_hold_at_the_minimum(self):
+        co, descent = tf.contrib.constrained_optimization, tf.train.GradientDescentOptimizer
+        makers = (
+            lambda: co.AdditiveExternalRegretOptimizer(descent(0.05)),
+            lambda: co.AdditiveExternalRegretOptimizer(
+                tf.train.AdamOptimizer(0.05), descent(0.05), maximum_multiplier_radius=10.0
+            ),
+            lambda: co.AdditiveSwapRegretOptimizer(descent(0.05)),
+            lambda: co.MultiplicativeSwapRegretOptimizer(descent(0.05), initial_multiplier_radius=0.5),
+        )
+        for make in makers:
+            np.testing.assert_allclose(self.minimum(make), [3, 1], atol=0.1)
+        np.testing.assert_allclose(self.minimum(makers[0], by_steps=True), [3, 1], atol=0.2)
+
+    @unittest.skipUnless(importlib.util.find_spec("scipy"), "they need scipy")
+    def test_the_best_of_several_solutions_is_found(self):
+        co, objective = tf.contrib.constrained_optimization, np.array([0.0, 1.0, 2.0])
+        mixed = co.find_best_candidate_distribution(objective, np.array([[2.0, -1.0, -2.0]]))
+        np.testing.assert_allclose(mixed, [1 / 3, 2 / 3, 0], atol=1e-6)
+        violated = co.find_best_candidate_distribution(objective, np.array([[2.0, 1.0, 0.5]]), epsilon=1e-6)
+        np.testing.assert_allclose(violated, [0, 0, 1], atol=1e-4)
+        self.assertEqual(co.find_best_candidate_index(objective, np.array([[2.0, -1.0, -2.0]])), 1)
+
+    def test_what_does_not_fit_is_refused(self):
+        co = tf.contrib.constrained_optimization
+        optimizer = co.AdditiveExternalRegretOptimizer(tf.train.GradientDescentOptimizer(0.05))
+        tf.reset_default_graph()
+        with self.assertRaisesRegex(ValueError, "global_step cannot be None if unconstrained_steps"):
+            optimizer.minimize(_Problem(), unconstrained_steps=5)
+        with self.assertRaisesRegex(ValueError, r"must be in the range \(0,1\)"):
+            co.MultiplicativeSwapRegretOptimizer(None, minimum_multiplier_radius=1.0)
 
 
 class QuantizationTest(unittest.TestCase):

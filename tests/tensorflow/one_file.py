@@ -106,7 +106,8 @@ SHARED = re.compile(
         | training\.saver_test_utils
     )
     | tensorflow\.contrib\.(
-        labeled_tensor\.python\.ops\.test_util
+        constrained_optimization\.python\.test_util
+        | labeled_tensor\.python\.ops\.test_util
         | timeseries\.(examples(\..*)? | python\.timeseries\.(state_space_models\.)?test_utils)
     )""",
     re.VERBOSE,

@@ -9,6 +9,8 @@ from braid.tensorflow._api import NAMES
 _EAGER = "Braid runs graphs: build one and run it in a tf.Session"
 _REMOTE = 'tf.Session("grpc://host:port") runs a graph on the tasks of a cluster'
 _TPU = "Braid has no TPUs"
+_FILES = "files are those of the file system: mount the bucket, or copy its files"
+_SERVICE = "tf.data.Dataset.from_generator takes what a Python client of the service reads"
 _LITE = "Braid trains; it does not convert models for TensorFlow Lite"
 # Names that Braid leaves out, with all below them, and what to do instead. Those that programs import are
 # there and say so when they are called.
@@ -38,6 +40,18 @@ REFUSED = {
     "contrib.tpu": _TPU,
     "contrib.distribute.TPUStrategy": _TPU,
     "contrib.distribute.initialize_tpu_system": _TPU,
+    "contrib.cloud": f"Braid reads neither gs:// nor BigQuery. {_FILES[0].upper()}{_FILES[1:]}; {_SERVICE}",
+    "contrib.bigtable": _SERVICE,
+    "contrib.hadoop": _SERVICE,
+    "contrib.ignite": _SERVICE,
+    "contrib.kafka": _SERVICE,
+    "contrib.kinesis": _SERVICE,
+    "contrib.ffmpeg": "tf.audio.decode_wav reads WAV files, into which ffmpeg converts others",
+    "contrib.rpc": "tf.py_func calls a function in Python, which may call a service",
+    "contrib.tensor_forest": "tf.estimator.BoostedTreesClassifier and BoostedTreesRegressor train trees",
+    "contrib.boosted_trees": "tf.estimator.BoostedTreesClassifier and BoostedTreesRegressor train trees",
+    "contrib.decision_trees": "tf.estimator.BoostedTreesClassifier and BoostedTreesRegressor train trees",
+    "contrib.fused_conv": "convolutions with bias and activation are fused by themselves",
     "contrib.tensorrt": "Braid runs models itself: tf.saved_model.load(session, tags, directory)",
     "tpu": _TPU,
     "distribute.experimental.TPUStrategy": _TPU,
