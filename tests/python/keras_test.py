@@ -161,6 +161,19 @@ class Keras(unittest.TestCase):
             kinds = 1 if isinstance(layer, layers.LSTM) else 2
             self.assertEqual([len(model.weights), len(model.trainable_weights)], [3 * kinds] * 2)
 
+    def test_what_a_property_sets_is_no_weight(self):
+        class Paired(layers.Layer):
+            pair = None
+
+        layer = Paired()
+        layer.pair = [tf.Variable(1.0), tf.Variable(2.0)]
+        layer.other = tf.Variable(3.0)
+        self.assertEqual([w is layer.other for w in layer.weights], [True])
+        lstm = layers.LSTM(3, stateful=True, batch_input_shape=(2, 4, 5))
+        lstm.build((2, 4, 5))
+        lstm.states = [tf.Variable(np.ones([2, 3])), tf.Variable(np.ones([2, 3]))]
+        self.assertEqual(len(lstm.weights), 3)
+
     def test_masked_steps_of_recurrent_layers_do_not_count(self):
         x = np.random.RandomState(2).rand(2, 5, 3).astype("f")
         x[0, 3:] = 0

@@ -812,6 +812,7 @@ class Layer(module.Module):
             and name not in _UNTRACKED
             and "_track" in self.__dict__
             and self.__dict__.get("_self_setattr_tracking", True)
+            and not hasattr(type(self), name)  # a property, or what all layers of the class have
         )
         if no_dependency:
             value = value.value
