@@ -210,6 +210,19 @@ class ConversionTest(unittest.TestCase):
         def counted(x):
             return Limited().add(x)
 
+        def items(x, last=-1):
+            values = [x, x, x]
+            if x > 0:
+                values[-1] = x + 1
+                values[last - 1], values[0] = x, x * 2
+            for i in range(3):
+                if x > i:
+                    values[i] = values[i] + 1
+            return values
+
+        for value in (-4, 2):
+            self.assertEqual(self.run_converted(items, value), items(value))
+
         self.assertEqual(self.run_converted(counted, 3), 9)
         self.assertEqual(self.run_converted(counted, 7), 10)
         self.assertEqual(self.run_converted(counted, -4), 4)

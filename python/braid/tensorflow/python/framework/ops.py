@@ -305,7 +305,7 @@ class Tensor(_TensorLike):
     def __iter__(self):
         raise errors_impl.OperatorNotAllowedInGraphError(
             "iterating over `tf.Tensor` is not allowed in Graph execution. To iterate over this tensor use "
-            "tf.map_fn. Python's loops are not converted: Braid has no AutoGraph."
+            "tf.map_fn, or tf.autograph.to_graph to convert Python's for."
         )
 
     def __len__(self):

@@ -199,21 +199,29 @@ def _is_loop_options(call):
 
 
 def _find_composites(block, changed, found):
-    """The attributes and items that a block assigns, as text, whose object the block does not make."""
+    """The attributes and items that a block assigns, as text, whose object and indices it does not make."""
     for statement in block:
         for node in liveness.header(statement):
             for each in ast.walk(node):
                 stored = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
-                if stored and _root(each) not in changed | {None}:
+                names = _names_of(each) if stored else None
+                if names and changed.isdisjoint(names):
                     found[ast.unparse(each)] = True
         for inner in liveness.blocks(statement):
             _find_composites(inner, changed, found)
 
 
-def _root(node):
-    """The name that attributes and items with constant indices begin with, or None."""
-    if isinstance(node, ast.Attribute):
-        return _root(node.value)
-    if isinstance(node, ast.Subscript):
-        return _root(node.value) if isinstance(node.slice, ast.Constant) else None
-    return node.id if isinstance(node, ast.Name) else None
+def _names_of(node):
+    """The names of a name with attributes and items whose indices are names or constants. Of other
+    expressions, which may give another object each time: None."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if not isinstance(node, (ast.Attribute, ast.Subscript)):
+        return None
+    index = getattr(node, "slice", None)
+    if isinstance(index, ast.UnaryOp):  # -1
+        index = index.operand
+    of_index = {index.id} if isinstance(index, ast.Name) else set()
+    names = _names_of(node.value)
+    is_simple = isinstance(index, (type(None), ast.Name, ast.Constant))
+    return names | of_index if names and is_simple else None
