@@ -946,7 +946,9 @@ class SaveTest(unittest.TestCase):
     def test_the_session_of_keras_places_nodes_softly(self):
         tf.keras.backend.clear_session()
         with tf.device("/gpu:0"):
-            model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(2,))])
+            model = tf.keras.Sequential(
+                [tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(2,))]
+            )
         self.assertEqual(model.predict(np.ones([1, 2])), 2.0)
 
     def test_numpy_of_a_variable_is_its_value_in_the_session_of_keras(self):

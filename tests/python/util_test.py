@@ -226,6 +226,26 @@ class InsideTest(unittest.TestCase):
 
         self.assertEqual(Mine.__bases__[0].__name__, "DeviceAssignment")
 
+    def test_sessions_of_tests_are_for_the_cpu_unless_asked(self):
+        class Case(tf.test.TestCase):
+            def runTest(self):
+                pass
+
+        case = Case()
+        case.setUp()
+        self.addCleanup(case.tearDown)
+        for sessions in (case.session, case.cached_session, case.test_session):
+            for asked, device in (({}, "/device:CPU:0"), ({"use_gpu": True}, "")):
+                with tf.Graph().as_default(), sessions(**asked):
+                    self.assertEqual(tf.constant(1).device, device)
+            case._ClearCachedSession()
+            with tf.Graph().as_default(), sessions(force_gpu=True) as session:
+                found = tf.constant(1)
+                self.assertEqual(found.device, "/device:GPU:0")
+                with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "device"):
+                    session.run(found)
+            case._ClearCachedSession()
+
     def test_tests_of_both_modes_run_in_a_graph(self):
         ran = []
 

@@ -591,16 +591,19 @@ class TensorFlowTestCase(absltest.TestCase):
 
     # -- Sessions --
 
-    def _create_config(self, config):
-        config = protos.ConfigProto.FromString(config.SerializeToString()) if config else protos.ConfigProto()
-        config.allow_soft_placement = True
+    def _create_config(self, config, force_gpu):
+        if config is None:
+            return protos.ConfigProto(allow_soft_placement=not force_gpu)
+        config = protos.ConfigProto.FromString(config.SerializeToString())
+        config.allow_soft_placement = config.allow_soft_placement and not force_gpu
         return config
 
     @contextlib.contextmanager
     def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
         """A session on a graph, which are the defaults within."""
-        with session_lib.Session(graph=graph, config=self._create_config(config)) as session:
-            yield session
+        with session_lib.Session(graph=graph, config=self._create_config(config, force_gpu)) as session:
+            with self._entered(session, use_gpu, force_gpu):
+                yield session
 
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
@@ -613,28 +616,33 @@ class TensorFlowTestCase(absltest.TestCase):
                     f"The {what} used to get the cached session is different than the one that was used to create the "
                     "session. Maybe create a new session with self.session()"
                 )
-        with self._entered(self._cached_session) as session:
+        with self._entered(self._cached_session, use_gpu, force_gpu) as session:
             yield session
 
     def _make_cached_session(self, asked):
         if self._cached_session is None or self._cached_session._session is None:
-            config = self._create_config(asked["config"])
+            config = self._create_config(asked["config"], asked["force_gpu"])
             self._cached_session = session_lib.Session(graph=asked["graph"], config=config)
             self._cached_session_asked = asked
 
     @contextlib.contextmanager
-    def _entered(self, session):
+    def _entered(self, session, use_gpu, force_gpu):
+        """Within, nodes are made for the CPU, for a GPU (`force_gpu`) or for either (`use_gpu`)."""
         with session.graph.as_default(), session.as_default():
-            yield session
+            if use_gpu and not force_gpu:
+                yield session
+            else:
+                with session.graph.device("/device:GPU:0" if force_gpu else "/device:CPU:0"):
+                    yield session
 
     @contextlib.contextmanager
     def test_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
         if graph is None:  # then the shared session, whatever it was made with
             self._make_cached_session({"graph": graph, "config": config, "force_gpu": force_gpu})
-            with self._entered(self._cached_session) as session:
+            with self._entered(self._cached_session, use_gpu, force_gpu) as session:
                 yield session
         else:
-            with self.session(graph, config) as session:
+            with self.session(graph, config, use_gpu, force_gpu) as session:
                 yield session
 
     def evaluate(self, tensors):
