@@ -113,6 +113,13 @@ def scaled_or_not(x, y=1, scale=2, off=0):
 of_three = functools.partial(scaled_or_not, y=3)
 
 
+def returns_within_scopes(x):
+    if x > 0:
+        with tf.name_scope("positive"), tf.device("/cpu:0"):
+            return x * 2
+    return -x
+
+
 def calls(x, *args, **kwargs):
     return scaled_or_not(*([x] + list(args)), scale=3, **kwargs) + of_three(x, off=7)
 
@@ -179,6 +186,7 @@ class ConversionTest(unittest.TestCase):
             (choose, choose, (1, 3)),
             (with_functions, with_functions, (1, -3)),
             (calls, calls, (1, 2, 5)),
+            (returns_within_scopes, lambda x: x * 2 if x > 0 else -x, (3, -3)),
         ):
             for value in values:
                 with self.subTest(function=function.__name__, value=value):

@@ -67,10 +67,9 @@ def _always_jumps(block):
 def _is_graph_scope(node):
     """Whether a context manager is a scope of a graph by its name. Others, as contextlib.suppress, may end
     the exceptions of their block, and what is behind the block runs."""
-    if not isinstance(node, ast.Call):
-        return False
-    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    return name.endswith("scope") or name in _GRAPH_SCOPES
+    node = getattr(node, "func", node)
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return name.lower().endswith("scope") or name in _GRAPH_SCOPES
 
 
 class _Lowering:
