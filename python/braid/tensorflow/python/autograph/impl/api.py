@@ -86,7 +86,7 @@ def converted_call(f, options, args, kwargs, caller_fn_scope=None):
 
 
 def _converted(f, options):
-    """What is called in place of `f`."""
+    """What is called in place of `f`: its converted form, or `f` itself if it is called as it is."""
     f = py_builtins.overload_of(f) if inspect.isbuiltin(f) or inspect.isclass(f) else f
     if (
         inspect.isclass(f)
