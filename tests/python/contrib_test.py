@@ -328,6 +328,17 @@ class ValuesTest(unittest.TestCase):
             np.testing.assert_allclose(session.run(found), [3, 120])
             np.testing.assert_allclose(session.run(clipped), [2 * math.log(2), 5], rtol=1e-6)
 
+    def test_zeros_are_for_variables_without_a_value(self):
+        for resource in (False, True):
+            v = tf.Variable([1.0, 2.0], use_resource=resource)
+            zero = tf.contrib.framework.zero_initializer(v)
+            with tf.Session() as session:
+                np.testing.assert_array_equal(session.run(zero), [0.0, 0.0])
+                session.run(v.initializer)
+                with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "already initialized"):
+                    session.run(zero)
+                np.testing.assert_array_equal(session.run(v), [1.0, 2.0])
+
     def test_shapes_are_checked_when_they_run(self):
         x = tf.placeholder(tf.float32)
         checked = tf.contrib.framework.with_shape([2, 2], x)

@@ -98,7 +98,9 @@ class ElementsTest(GraphTest):
         self.assertIs(array[0, 0], a)
         self.assertEqual(np.shape(a), (1,))
         self.assertEqual((np.ones(3, np.int32) + a).shape.as_list(), [3])
-        with self.assertRaisesRegex(NotImplementedError, r"Cannot convert a symbolic Tensor .* to a numpy array"):
+        with self.assertRaisesRegex(
+            NotImplementedError, r"Cannot convert a symbolic Tensor .* to a numpy array"
+        ):
             np.sin(a)
 
     def test_operators_of_numpy_are_those_of_the_tensor(self):

@@ -641,7 +641,9 @@ class Keras(unittest.TestCase):
 
     def test_a_loss_of_a_layer_within_a_model_that_is_called(self):
         inputs = keras.Input((2,))
-        inner = keras.Model(inputs, layers.Dense(1)(layers.Dense(3, kernel_initializer="ones", name="sums")(inputs)))
+        inner = keras.Model(
+            inputs, layers.Dense(1)(layers.Dense(3, kernel_initializer="ones", name="sums")(inputs))
+        )
         outer = keras.Input((2,))
         model = keras.Model(outer, inner(outer))
         activations = inner.get_layer("sums").get_output_at(-1)  # of the call on the outer input

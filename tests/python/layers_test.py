@@ -97,6 +97,17 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(values[2][0, 0, 0, 0], IMAGES[0, :3, 0].sum())
         self.assertEqual(values[3][0, 0, 0, 0], IMAGES[0, :2, :2, 0].max())
 
+    def test_what_the_fused_kernel_does_not_do_is_done_without_it(self):
+        x = tf.constant(np.random.RandomState(0).randn(4, 2, 2, 3).astype(np.float32))
+        adjust = {"adjustment": lambda shape: (tf.fill([1, 1, 1, 3], 2.0), tf.ones([1, 1, 1, 3]))}
+        for arguments in adjust, {"renorm": True}, {"virtual_batch_size": 2}:
+            layers = [tf.layers.BatchNormalization(fused=fused, **arguments) for fused in (True, False)]
+            results = [layer(x, training=True) for layer in layers]
+            self.assertEqual([layer.fused for layer in layers], [False, False])
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                np.testing.assert_allclose(*session.run(results), rtol=1e-5)
+
     def test_batch_normalization_in_training_and_after(self):
         x = tf.placeholder_with_default(IMAGES, [None, 4, 4, 3])
         is_training = tf.placeholder_with_default(True, [])

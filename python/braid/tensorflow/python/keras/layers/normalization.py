@@ -26,8 +26,8 @@ class BatchNormalizationBase(Layer):
     """Inputs less their mean by their deviation, times gamma plus beta (Ioffe and Szegedy 2015).
 
     The mean and deviation are those of the batch in training, and their moving averages otherwise. axis:
-    the axis, or axes, with a mean each. fused: whether the kernel that does all at once is used; None:
-    where it can be. virtual_batch_size: the batch is normalized in parts of that size. renorm: batch
+    the axis, or axes, with a mean each. fused: whether the kernel that does all at once is used where it
+    can be (None: it is). virtual_batch_size: the batch is normalized in parts of that size. renorm: batch
     renormalization (Ioffe 2017), with renorm_clipping of "rmin", "rmax" and "dmax". adjustment: a function
     of the shape of the inputs that gives a factor and a term for normalized values, in training alone.
     """
@@ -79,13 +79,7 @@ class BatchNormalizationBase(Layer):
         self.virtual_batch_size = virtual_batch_size
         self.adjustment = adjustment
         self.supports_masking = True
-        can_be_fused = not renorm and virtual_batch_size is None and adjustment is None
-        if fused and not can_be_fused:
-            raise ValueError(
-                "Passing fused=True is not supported with renorm, virtual_batch_size or adjustment, which the "
-                "fused kernel does not do"
-            )
-        self.fused = can_be_fused if fused is None else fused
+        self.fused = True if fused is None else fused
         if renorm:
             renorm_clipping = renorm_clipping or {}
             if not set(renorm_clipping) <= {"rmax", "rmin", "dmax"}:
@@ -120,7 +114,8 @@ class BatchNormalizationBase(Layer):
                 raise ValueError("When using virtual_batch_size, axis must not be 0, the batch")
             # The batch becomes two axes: the parts, and what is in a part.
             self.axis = [axis + 1 for axis in self.axis]
-        self.fused = bool(self.fused) and rank == 4 and self.axis in ([1], [3])
+        other = self.renorm or self.virtual_batch_size is not None or self.adjustment is not None
+        self.fused = bool(self.fused) and rank == 4 and self.axis in ([1], [3]) and not other
         if self.fused:
             self._data_format = "NCHW" if self.axis == [1] else "NHWC"
         shift = 0 if self.virtual_batch_size is None else 1

@@ -9,6 +9,7 @@ from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
 from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import control_flow_ops
+from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.ops import variable_scope
 from braid.tensorflow.python.ops import variables
@@ -50,10 +51,12 @@ __all__ = [
 
 
 def zero_initializer(ref, use_locking=True, name="zero_initializer"):
-    """An op that writes zeros into a variable."""
-    return state_ops.assign(
-        ref, array_ops.zeros(ref.get_shape(), ref.dtype.base_dtype), use_locking=use_locking, name=name
-    )
+    """An op that writes zeros into a variable. It fails where the variable has a value."""
+    has_none = math_ops.logical_not(state_ops.is_variable_initialized(ref))
+    checked = control_flow_ops.Assert(has_none, ["input is already initialized"])
+    with ops.control_dependencies([checked]):
+        zeros = array_ops.zeros(ref.get_shape(), ref.dtype.base_dtype)
+        return state_ops.assign(ref, zeros, use_locking=use_locking, name=name)
 
 
 @deprecated(None, "Please switch to tf.train.assert_global_step")
