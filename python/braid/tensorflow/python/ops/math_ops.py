@@ -24,6 +24,8 @@ from braid.tensorflow.python.util import dispatch
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import tf_export
 
+_resource_variable_type = ()  # resource_variable_ops, which imports this module, sets it
+
 
 def __getattr__(name):
     if name.startswith("__"):
@@ -199,7 +201,8 @@ def conj(x, name=None):
 def cast(x, dtype, name=None):
     """The elements as numbers of another type; SparseTensor and IndexedSlices too."""
     base = dtypes.as_dtype(dtype).base_dtype
-    if isinstance(x, ops.Tensor) and x.dtype == base:
+    # A resource variable is read where its value is used.
+    if isinstance(x, (ops.Tensor, _resource_variable_type)) and x.dtype == base:
         return x
     with ops.name_scope(name, "Cast", [x]) as name:
         if isinstance(x, sparse_tensor.SparseTensor):

@@ -10,6 +10,7 @@ from braid.tensorflow.python.ops import array_ops
 from braid.tensorflow.python.ops import gen_array_ops
 from braid.tensorflow.python.ops import gen_resource_variable_ops
 from braid.tensorflow.python.ops import gen_state_ops
+from braid.tensorflow.python.ops import math_ops
 from braid.tensorflow.python.ops import state_ops
 from braid.tensorflow.python.ops import variables
 
@@ -357,6 +358,9 @@ class BaseResourceVariable(variables.VariableV1):
     @staticmethod
     def from_proto(variable_def, import_scope=None):
         return ResourceVariable(variable_def=variable_def, import_scope=import_scope)
+
+
+math_ops._resource_variable_type = BaseResourceVariable
 
 
 class ResourceVariable(BaseResourceVariable):

@@ -812,7 +812,8 @@ class Layer(module.Module):
             and name not in _UNTRACKED
             and "_track" in self.__dict__
             and self.__dict__.get("_self_setattr_tracking", True)
-            and not hasattr(type(self), name)  # a property, or what all layers of the class have
+            # not a property, nor what all layers of the class have
+            and (name == "_layers" or not hasattr(type(self), name))
         )
         if no_dependency:
             value = value.value
