@@ -147,6 +147,17 @@ class ArrayOpsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "Cannot specify both"):
             tf.expand_dims(x, axis=0, dim=0)
 
+    def test_the_gradient_of_copies_of_many_dimensions_sums_them(self):
+        sizes = np.array([2, 1, 3, 1, 2, 1, 2, 2])
+        for multiples in ([2, 1, 1, 3, 2, 1, 1, 2], [1, 2, 1, 1, 0, 2, 1]):
+            shape = sizes[: len(multiples)]
+            x = tf.placeholder(tf.float32, [None] * len(shape))
+            copies = np.arange(np.prod(shape * multiples), dtype=np.float32).reshape(shape * multiples)
+            gradient = tf.gradients(tf.tile(x, multiples) * copies, x)[0]
+            split = copies.reshape(np.stack([multiples, shape], 1).ravel())
+            expected = split.sum(tuple(range(0, split.ndim, 2)))
+            np.testing.assert_array_equal(self.run_all(gradient, {x: np.zeros(shape)}), expected)
+
 
 class NodesOf115Test(unittest.TestCase):
     """Seeds of random ops are numbers of nodes, so that functions build the nodes that 1.15 builds."""

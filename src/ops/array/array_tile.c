@@ -109,6 +109,42 @@ static braid_out transposed(braid_graph *g, braid_out x)
     return out;
 }
 
+static braid_out part(braid_graph *g, braid_out vector, int32_t begin, int32_t count)
+{
+    return bd_b3(g, "Slice", NULL, vector, bd_b_const_i32_vector(g, NULL, &begin, 1),
+                 bd_b_const_i32_vector(g, NULL, &count, 1));
+}
+
+static braid_out product(braid_graph *g, braid_out vector, int32_t begin, int32_t count)
+{
+    const int32_t axis = 0;
+    braid_out sizes = part(g, vector, begin, count);
+    return bd_grad_flatten(g, bd_b2(g, "Prod", NULL, sizes, bd_b_const_i32_vector(g, NULL, &axis, 1)));
+}
+
+enum {
+    STEP = (BRAID_RANK_MAX - 2) / 2
+};
+
+// As below where the reshaped gradient would have too many dimensions: sums over the copies of STEP
+// dimensions at a time. Those before are one dimension, without copies, those behind are one, too.
+static braid_out sum_in_steps(braid_graph *g, braid_out grad, braid_out multiples, braid_out shape,
+                              braid_out interleaved, int rank)
+{
+    int32_t axes[STEP];
+    for (int i = 0; i < STEP; i++)
+        axes[i] = 2 * i + 1;
+    braid_out total = bd_b2(g, "Mul", NULL, multiples, shape);
+    for (int from = 0; from < rank; from += STEP) {
+        int count = rank - from < STEP ? rank - from : STEP;
+        braid_out sizes[3] = {product(g, shape, 0, from), part(g, interleaved, 2 * from, 2 * count),
+                              product(g, total, from + count, rank - from - count)};
+        braid_out split = bd_b2(g, "Reshape", NULL, grad, bd_grad_concat(g, sizes, 3, 0));
+        grad = bd_b2(g, "Sum", NULL, split, bd_b_const_i32_vector(g, NULL, axes, count));
+    }
+    return bd_b2(g, "Reshape", NULL, grad, shape);
+}
+
 // Sums the copies: reshapes the gradient to [multiples[0], size[0], multiples[1], size[1], ...] and sums over
 // every other axis.
 static void tile_gradient(bd_grad_ctx *c)
@@ -120,6 +156,11 @@ static void tile_gradient(bd_grad_ctx *c)
     braid_op_desc *d = braid_op_begin(g, "Pack", "stack");
     braid_op_input_list(d, rows, 2);
     braid_out interleaved = bd_grad_flatten(g, transposed(g, braid_op_end_out(d)));
+    const int rank = braid_out_shape(input).rank;
+    if (2 * rank > BRAID_RANK_MAX) {
+        c->input_grads[0] = sum_in_steps(g, c->output_grads[0], multiples, shape, interleaved, rank);
+        return;
+    }
     braid_out axes = bd_grad_range(g, bd_grad_size(g, interleaved), 2);
     braid_out split = bd_b2(g, "Reshape", "Reshape", c->output_grads[0], interleaved);
     c->input_grads[0] = bd_b2(g, "Sum", "Sum", split, axes);
