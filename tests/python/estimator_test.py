@@ -568,6 +568,9 @@ class Contrib(unittest.TestCase):
         same, other = (config({}, tf_random_seed=n, save_checkpoints_steps=n) for n in (1, 2))
         self.assertEqual(same.uid(), other.uid())
         self.assertNotEqual(same.uid(whitelist=[]), other.uid(whitelist=[]))
+        from braid.tensorflow.contrib.learn.python.learn import run_config  # as programs import it
+
+        self.assertEqual(same.uid(), same.uid(whitelist=run_config._DEFAULT_UID_WHITE_LIST))
         self.assertNotEqual(same.uid(), same.replace(model_dir="elsewhere").uid())
         self.assertIsNone(learn.RunConfig().task_type)
 

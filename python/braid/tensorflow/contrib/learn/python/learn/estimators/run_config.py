@@ -9,7 +9,7 @@ from braid.tensorflow.python.training import server_lib
 
 TaskType = core.TaskType
 
-_NOT_IN_UID = (
+_DEFAULT_UID_WHITE_LIST = [
     "tf_random_seed",
     "save_summary_steps",
     "save_checkpoints_steps",
@@ -18,7 +18,7 @@ _NOT_IN_UID = (
     "keep_checkpoint_max",
     "keep_checkpoint_every_n_hours",
     "log_step_count_steps",
-)
+]
 
 
 class Environment:
@@ -163,7 +163,7 @@ class RunConfig(ClusterConfig, core.RunConfig):
         None: seed, session_config and how often summaries and checkpoints are written are left out.
         """
         state = {**{name[1:]: value for name, value in vars(self).items()}, **self._values}
-        for name in (*(_NOT_IN_UID if whitelist is None else whitelist), "values"):
+        for name in (*(_DEFAULT_UID_WHITE_LIST if whitelist is None else whitelist), "values"):
             state.pop(name, None)
         if "cluster_spec" in state:
             state["cluster_spec"] = sorted(self._cluster_spec.as_dict().items())
