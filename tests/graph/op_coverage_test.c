@@ -58,6 +58,8 @@ static const char differentiable[] =
     "BesselY0 BesselY1 BesselK0 BesselK0e BesselK1 BesselK1e BandedTriangularSolve IsotonicRegression "
     // random_grad.py
     "RandomGamma "
+    // tf.contrib
+    "PeriodicResample "
     // the others
     "MatrixExponential " // tf.linalg.expm, which has one, is made of other ops there
     "SparseToDense DebugGradientIdentity DebugGradientRefIdentity "

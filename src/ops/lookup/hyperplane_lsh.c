@@ -35,7 +35,7 @@ typedef struct search {
 typedef struct probing {
     const search *s;
     int64_t point;
-    int8_t order[TABLES_MAX][PLANES_MAX]; // the planes of a table, the nearest first
+    uint8_t order[TABLES_MAX][PLANES_MAX]; // the planes of a table, the nearest first
     int32_t main[TABLES_MAX];
     int64_t size;     // of the heap
     candidate heap[]; // the nearest first
@@ -108,13 +108,13 @@ static int32_t hash_of(const probing *p, int table)
 // Sorts the planes of a table by how near the point is to them, and makes the candidate that flips the first.
 static void begin_table(probing *p, int table)
 {
-    int8_t *order = p->order[table];
+    uint8_t *order = p->order[table];
     for (int i = 0; i < p->s->planes; i++) {
         int at = i;
         const double x = fabs(product_of(p, table, i));
         for (; at > 0 && x < fabs(product_of(p, table, order[at - 1])); at--)
             order[at] = order[at - 1];
-        order[at] = (int8_t)i;
+        order[at] = (uint8_t)i;
     }
     p->heap[p->size++] =
         (candidate){.score = squared(p, table, order[0]), .table = table, .flipped = bit_of(p, order[0])};
@@ -213,10 +213,10 @@ static bool check_inputs(bd_op_ctx *c, search *s)
     if (products->dims[1] != tables * planes) {
         bd_op_fail(c, BRAID_INVALID_ARGUMENT,
                    "Expected number of hyperplanes is %lld but received %lld inner products per point.",
-                   (long long)(tables * planes), (long long)products->dims[1]);
+                   (long long)tables * (long long)planes, (long long)products->dims[1]);
     } else if (products->dims[0] > 0 && s->count > tables << planes) {
         bd_op_fail(c, BRAID_INTERNAL, "Failed to get probe number %lld for point number 0.",
-                   (long long)(tables << planes));
+                   (long long)s->tables << s->planes);
     }
     return !bd_op_failed(c);
 }

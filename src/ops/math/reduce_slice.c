@@ -125,7 +125,8 @@ static void reduce_slice_run(bd_op_ctx *c)
     r.bound = r.data->shape.dims[axis];
     r.inner = bd_shape_count_range(&shape, (int)axis + 1, shape.rank);
     const int64_t rows = bd_shape_count_range(&shape, 0, (int)axis + 1);
-    const int64_t cost = bd_max(r.inner * bd_max(r.bound / r.slices, (int64_t)1), (int64_t)1);
+    const int64_t cost =
+        bd_max(r.inner * bd_max(r.bound / bd_max(r.slices, (int64_t)1), (int64_t)1), (int64_t)1);
     bd_parallel_for(c, rows, bd_max((int64_t)16384 / cost, (int64_t)1), reduce_rows, &r);
 }
 
