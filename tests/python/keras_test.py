@@ -650,6 +650,20 @@ class Keras(unittest.TestCase):
         model.add_loss(keras.backend.mean(activations))
         model.compile("sgd", None)
         self.assertAlmostEqual(model.evaluate(np.full([4, 2], 2.0), verbose=0), 4.0, 5)
+        self.assertEqual(inner.get_layer("sums").output.name, "sums/BiasAdd:0")  # of the first call
+
+    def test_calls_of_a_model_within_a_model_are_numbered_as_in_1_15(self):
+        inputs, outer = keras.Input((2,), name="x"), keras.Input((2,))
+        inner = keras.Model(inputs, layers.Dense(3)(inputs), name="inner")
+        model = keras.Model(outer, layers.Add()([inner(outer), inner(outer * 2)]))
+        config = json.loads(model.to_json())["config"]
+        [added] = [data for data in config["layers"] if data["class_name"] == "Add"]
+        # 0 is the model's own node.
+        self.assertEqual(added["inbound_nodes"], [[["inner", 1, 0, {}], ["inner", 2, 0, {}]]])
+        again = keras.Model.from_config(config)
+        again.set_weights(model.get_weights())
+        x = np.ones((1, 2))
+        np.testing.assert_array_equal(again.predict(x), model.predict(x))
 
     def test_an_output_may_be_a_scalar(self):
         class Sum(layers.Layer):

@@ -161,12 +161,6 @@ def unique_object_name(name, name_uid_map=None, avoid_names=None, namespace="", 
             return proposed
 
 
-def unique_layer_name(op):
-    """A name for the layer of an op."""
-    base = "tf_op_layer_" + op.name.replace("/", "_")
-    return unique_object_name(base, zero_based=True)
-
-
 name_scope = ops.name_scope
 
 

@@ -4,7 +4,9 @@ import inspect
 import re
 
 import numpy as np
+from google.protobuf import json_format
 
+from braid import protos
 from braid.tensorflow.python.autograph.core import ag_ctx
 from braid.tensorflow.python.framework import dtypes
 from braid.tensorflow.python.framework import ops
@@ -17,6 +19,7 @@ from braid.tensorflow.python.module import module
 from braid.tensorflow.python.ops import resource_variable_ops
 from braid.tensorflow.python.training.tracking import base as trackable
 from braid.tensorflow.python.training.tracking import data_structures
+from braid.tensorflow.python.util import compat
 from braid.tensorflow.python.util import nest
 from braid.tensorflow.python.util.tf_export import keras_export
 
@@ -757,43 +760,40 @@ class Layer(module.Module):
     def get_output_mask_at(self, node_index):
         return nest.map_structure(lambda t: getattr(t, "_keras_mask", None), self.get_output_at(node_index))
 
-    def _only(self, attribute, what):
+    def _first(self, attribute, what):
+        """The attribute of the first call; there may be more calls, as of the layers of a model that is called."""
         if not self._inbound_nodes:
+            raise AttributeError(f"Layer {self.name} is not connected, no {what} to return.")
+        return self._node_attribute(0, attribute, what)
+
+    def _common(self, attribute, what):
+        """The attribute that all calls have."""
+        if not self._inbound_nodes:
+            raise AttributeError(f"The layer has never been called and thus has no defined {what}.")
+        first = getattr(self._inbound_nodes[0], attribute)
+        if any(getattr(n, attribute) != first for n in self._inbound_nodes):
             raise AttributeError(
-                f"Layer {self.name} is not connected, no {what} to return."
-                if "shape" not in what
-                else f"The layer has never been called and thus has no defined {what}."
-            )
-        if len(self._inbound_nodes) > 1 and "shape" not in what:
-            raise AttributeError(
-                f'Layer {self.name} has multiple inbound nodes, hence the notion of "layer {what}" is ill-defined. '
+                f'The layer "{self.name}" has multiple inbound nodes with different {what}s. '
+                f'Hence the notion of "{what}" is ill-defined for the layer. '
                 f"Use `get_{what.replace(' ', '_')}_at(node_index)` instead."
             )
-        if len(self._inbound_nodes) > 1:
-            first = getattr(self._inbound_nodes[0], attribute)
-            if any(getattr(n, attribute) != first for n in self._inbound_nodes):
-                raise AttributeError(
-                    f'The layer "{self.name}" has multiple inbound nodes with different {what}s. '
-                    f'Hence the notion of "{what}" is ill-defined for the layer. '
-                    f"Use `get_{what.replace(' ', '_')}_at(node_index)` instead."
-                )
         return self._node_attribute(0, attribute, what)
 
     @property
     def input(self):
-        return self._only("input_tensors", "input")
+        return self._first("input_tensors", "input")
 
     @property
     def output(self):
-        return self._only("output_tensors", "output")
+        return self._first("output_tensors", "output")
 
     @property
     def input_shape(self):
-        return self._only("input_shapes", "input shape")
+        return self._common("input_shapes", "input shape")
 
     @property
     def output_shape(self):
-        return self._only("output_shapes", "output shape")
+        return self._common("output_shapes", "output shape")
 
     @property
     def input_mask(self):
@@ -912,20 +912,28 @@ class Layer(module.Module):
         return list(found.values())
 
 
+OP_LAYER_PREFIX = "tf_op_layer_"
+
+
 class TensorFlowOpLayer(Layer):
     """An op of TensorFlow between layers: called again, it makes another such op."""
 
-    def __init__(self, node_def, constants=None, name=None, trainable=True, dtype=None):
-        super().__init__(name=name, trainable=trainable, dtype=dtype)
+    def __init__(self, node_def, name, constants=None, trainable=True, dtype=None):
+        """node_def: a NodeDef, the bytes of one, or one as get_config and JSON have it. constants: inputs by number."""
+        super().__init__(name=OP_LAYER_PREFIX + name, trainable=trainable, dtype=dtype)
+        if isinstance(node_def, dict):
+            node_def = json_format.ParseDict(node_def, protos.NodeDef())
+        elif isinstance(node_def, (bytes, str)):
+            node_def = protos.NodeDef.FromString(compat.as_bytes(node_def))
         self.node_def = node_def
-        self.constants = dict(constants or {})
+        self.constants = {int(i): value for i, value in (constants or {}).items()}
         self.built = True
 
     def call(self, inputs):
         graph = ops.get_default_graph()
         inputs = list(nest.flatten(inputs))
         for i in sorted(self.constants):
-            inputs.insert(int(i), ops.convert_to_tensor(self.constants[i]))
+            inputs.insert(i, ops.convert_to_tensor(self.constants[i]))
         op = graph.create_op(
             self.node_def.op,
             inputs,
@@ -937,9 +945,15 @@ class TensorFlowOpLayer(Layer):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def get_config(self):
+        from braid.tensorflow.python.keras import backend
+
+        def value(constant):
+            return backend.get_value(constant) if isinstance(constant, ops.Tensor) else constant
+
         config = super().get_config()
-        config["node_def"] = self.node_def
-        config["constants"] = self.constants
+        config["name"] = config["name"][len(OP_LAYER_PREFIX) :]  # __init__ adds it
+        config["node_def"] = json_format.MessageToDict(self.node_def)
+        config["constants"] = {i: value(constant) for i, constant in self.constants.items()}
         return config
 
 

@@ -213,9 +213,9 @@ def create_keras_history(tensors):
             for i, x in constants.items():
                 value = tensor_util.constant_value(x)
                 constants[i] = x if value is None else value
-            layer = base_layer.TensorFlowOpLayer(
-                op.node_def, constants=constants, name=backend.unique_layer_name(op)
-            )
+            prefix = base_layer.OP_LAYER_PREFIX
+            name = backend.unique_object_name(prefix + op.name.replace("/", "_"), zero_based=True)
+            layer = base_layer.TensorFlowOpLayer(op.node_def, name[len(prefix) :], constants=constants)
             made.append(layer)
             layer._add_inbound_node(layer_inputs, list(op.outputs))
             layer.built = True

@@ -416,7 +416,9 @@ class Network(base_layer.Layer):
         numbers = {}
         for layer in self.layers:
             mine = [n for n in layer._inbound_nodes if any(n is o for o in self._nodes)]
-            numbers[id(layer)] = {id(n): i for i, n in enumerate(mine)}
+            # A model that is a layer has a node of its own, number 0, before it is called.
+            first = 1 if getattr(layer, "_is_graph_network", False) else 0
+            numbers[id(layer)] = {id(n): i for i, n in enumerate(mine, first)}
 
         def place(layer, node, tensor):
             return [layer.name, numbers[id(layer)].get(id(layer._inbound_nodes[node]), 0), tensor]
@@ -470,21 +472,17 @@ class Network(base_layer.Layer):
         """A model as get_config described it."""
         from braid.tensorflow.python.keras import layers as layer_module
 
-        made, first, waiting = {}, {}, []
+        made, waiting = {}, []
         for data in config["layers"]:
             layer = layer_module.deserialize(data, custom_objects=custom_objects)
             made[data["name"]] = layer
-            # Calls are counted from here: a model that is a layer has a node of its own already.
-            first[data["name"]] = (
-                0 if isinstance(layer, input_layer_module.InputLayer) else len(layer._inbound_nodes)
-            )
             waiting.extend((layer, call) for call in data["inbound_nodes"])
 
         def tensor(place):
-            nodes, number = made[place[0]]._inbound_nodes, first[place[0]] + place[1]
-            if number >= len(nodes):
+            nodes = made[place[0]]._inbound_nodes
+            if place[1] >= len(nodes):
                 raise _NotYet
-            return nest.flatten(nodes[number].output_tensors)[place[2]]
+            return nest.flatten(nodes[place[1]].output_tensors)[place[2]]
 
         def tensors(places):
             found = _map_places(tensor, places)
