@@ -109,7 +109,7 @@ BRAID_API bool braid_server_is_chief(const braid_server *server);
 BRAID_API int64_t braid_server_tensor_bytes(const braid_server *server);
 
 /// Blocks until every worker and chief of the cluster is done or gone for good, or until braid_server_stop.
-/// It waits for the latter alone when all of them only serve (braid_server_only_serves). A task that has
+/// When all of them only serve (braid_server_only_serves), braid_server_stop alone ends it. A task that has
 /// never connected counts as gone two hours after the start, or what the environment variable
 /// BRAID_START_TIMEOUT_SECONDS says. Unavailable, naming them, when tasks are gone without having said that
 /// they are done.

@@ -358,7 +358,8 @@ braid_code bd_membership_done(bd_membership *m, const bd_done_notice *notice, br
     bd_mutex_lock(&m->mu);
     // The task has restarted since.
     const bool is_late = e->previous && notice->incarnation == e->previous;
-    const bool is_news = !is_late && (!e->is_done || (e->only_serves && !notice->only_serves));
+    const bool is_other = notice->incarnation != e->done_incarnation; // and has not been seen yet
+    const bool is_news = !is_late && (!e->is_done || is_other || (e->only_serves && !notice->only_serves));
     if (is_news) e->only_serves = notice->only_serves;
     if (!is_late) e->is_done = true;
     if (!is_late) e->done_incarnation = notice->incarnation;

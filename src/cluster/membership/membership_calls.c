@@ -136,28 +136,26 @@ void membership_hold_liveness(membership_server *s)
 // there.
 //
 // A membership server that is a worker tells the tasks that hold no liveness call, once: it may end before
-// they can.
+// they can. One that only serves does not end before them, and does not tell them.
 
 static void notify_done(void *arg);
 
-static bool has_ended(membership_server *to)
-{
-    bd_mutex_lock(&to->m->mu);
-    const bool has_ended = to->has_ended;
-    bd_mutex_unlock(&to->m->mu);
-    return has_ended;
-}
-
 static bool is_worth_another_call(membership_server *to, const braid_status *st)
 {
-    const int64_t now = bd_now_ns();
-    if (is_ending(to->m) || now >= to->notify_deadline_ns || has_ended(to)) return false;
-    if (st->code != BRAID_DEADLINE_EXCEEDED)
-        return st->code == BRAID_UNAVAILABLE && (++to->refusals < REFUSALS_MAX || to->was_silent);
-    if (!to->was_silent)
+    bd_membership *m = to->m;
+    const bool is_silent = st->code == BRAID_DEADLINE_EXCEEDED;
+    bd_mutex_lock(&m->mu);
+    const int64_t left_ns = to->notify_deadline_ns - bd_now_ns();
+    bool is_worth = !is_ending(m) && left_ns > 0 && !to->has_ended;
+    const bool is_news = is_worth && is_silent && !to->was_silent;
+    if (is_news) to->was_silent = true;
+    if (is_worth && !is_silent)
+        is_worth = st->code == BRAID_UNAVAILABLE && (++to->refusals < REFUSALS_MAX || to->was_silent);
+    bd_mutex_unlock(&m->mu);
+    if (is_news)
         bd_info("%s does not answer: it is told for at most %.1f s more that the work of this task is done",
-                to->peer->label, (double)(to->notify_deadline_ns - now) / 1e9);
-    return to->was_silent = true;
+                to->peer->label, (double)left_ns / 1e9);
+    return is_worth;
 }
 
 static void notice_ended(bd_membership *m)
@@ -226,23 +224,34 @@ static void tell_expected(bd_membership *m)
     }
 }
 
+// Notices to a server begin anew, while calls of earlier ones may be in progress.
+static void begin_notices_locked(bd_membership *m)
+{
+    const int64_t deadline_ns = bd_deadline_after_ms(m->env.gone_timeout_ms);
+    for (int i = 0; i < m->membership_server_count; i++) {
+        membership_server *to = &m->membership_servers[i];
+        to->notify_deadline_ns = deadline_ns;
+        to->refusals = 0;
+        to->was_silent = false;
+    }
+    m->notifying += m->membership_server_count;
+}
+
 void bd_membership_notify_done(bd_membership *m, bool only_serves)
 {
     bd_mutex_lock(&m->mu);
     const bool is_news = !m->is_done || (m->only_serves && !only_serves);
     m->is_done = true;
     if (is_news) m->only_serves = only_serves;
-    if (is_news) m->notifying += m->membership_server_count;
+    if (is_news) begin_notices_locked(m);
     bd_mutex_unlock(&m->mu);
     if (!is_news) return;
     const bd_peer *self = m->env.peers->self;
     if (strcmp(self->job, "ps") != 0 && !only_serves)
         bd_done_notice_write(self->job, self->index); // of a parameter server: server.c
-    for (int i = 0; i < m->membership_server_count; i++) {
-        m->membership_servers[i].notify_deadline_ns = bd_deadline_after_ms(m->env.gone_timeout_ms);
+    for (int i = 0; i < m->membership_server_count; i++)
         notify_done(&m->membership_servers[i]);
-    }
-    if (bd_membership_works(self)) tell_expected(m);
+    if (bd_membership_works(self) && !only_serves) tell_expected(m);
     if (only_serves) membership_log_idle(m);
     membership_report_change(m);
 }

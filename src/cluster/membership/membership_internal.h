@@ -46,7 +46,7 @@ typedef struct membership_server {
     bool has_left;        // it has ended or is lost; guarded by mu
     bool has_ended;       // it has said so; guarded by mu
     uint64_t incarnation; // 0: it has never answered
-    // Of NotifyDone.
+    // Of NotifyDone; guarded by mu.
     int64_t notify_deadline_ns; // no call begins after it
     int refusals;               // calls that ended because there was no connection
     bool was_silent;            // a call was not answered in time

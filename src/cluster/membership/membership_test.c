@@ -240,6 +240,34 @@ static void a_worker_that_others_wait_for_tells_those_who_hold_no_call(void **st
     assert_true(bd_membership_is_over(f->worker.membership));
 }
 
+static void a_first_worker_that_only_serves_is_not_taken_for_ended(void **state)
+{
+    fixture *f = *state;
+    bd_membership_notify_done(f->worker.membership, true);
+    bd_membership_wait_notified(f->worker.membership);
+    bd_membership_notify_done(f->ps.membership, true);
+    bd_membership_wait_notified(f->ps.membership);
+    assert_false(bd_membership_is_over(f->worker.membership));
+    bd_membership_notify_done(f->ps.membership, false);
+    bd_membership_wait_notified(f->ps.membership);
+    assert_true(bd_membership_is_over(f->worker.membership));
+}
+
+static void a_server_that_was_not_there_is_told_of_later_work(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    stop_listening(f);
+    bd_membership_notify_done(f->worker.membership, true);
+    bd_membership_wait_notified(f->worker.membership);
+    bd_membership_notify_done(f->worker.membership, false); // the first call is refused
+    bd_free(f->address);
+    f->transport->listen(f->transport, "127.0.0.1:1", handle, f, &f->listener, &f->address, st);
+    assert_ok(st);
+    bd_membership_wait_notified(f->worker.membership);
+    assert_int_equal(f->notified, 1);
+}
+
 // ---- At the membership server ----
 
 static bd_event *logged_twice; // set by the line
@@ -309,6 +337,19 @@ static void a_late_notice_from_before_a_restart_has_no_effect(void **state)
     begin_liveness(f, 8);
     say_done(f, 7);
     assert_false(is_done(f));
+}
+
+static void a_task_may_only_serve_after_a_restart(void **state)
+{
+    fixture *f = *state;
+    BD_STATUS(st);
+    begin_liveness(f, 7);
+    say_done(f, 7);
+    bd_membership_done(f->ps.membership, &(bd_done_notice){"worker", 0, 8, .only_serves = true}, st);
+    begin_liveness(f, 8);
+    assert_true(is_done(f));
+    assert_false(bd_membership_is_over(f->ps.membership));
+    assert_ok(st);
 }
 
 // Programs outside the cluster use it.
@@ -426,6 +467,10 @@ int main(void)
         TEST(a_task_that_is_stopped_ends_its_notices),
         cmocka_unit_test_setup_teardown(a_worker_that_others_wait_for_tells_those_who_hold_no_call,
                                         set_up_workers, tear_down),
+        cmocka_unit_test_setup_teardown(a_first_worker_that_only_serves_is_not_taken_for_ended,
+                                        set_up_workers, tear_down),
+        TEST(a_server_that_was_not_there_is_told_of_later_work),
+        TEST(a_task_may_only_serve_after_a_restart),
         TEST(a_task_stays_done_when_its_liveness_call_comes_later),
         TEST(a_task_that_was_done_before_it_was_seen_can_restart),
         TEST(a_task_that_was_started_twice_is_named),
