@@ -198,6 +198,14 @@ class EventsTest(FilesTest):
         tf.summary.FileWriter(self.directory, filename_suffix=".named")
         self.assertEqual(sum(name.endswith(".named") for name in os.listdir(self.directory)), 1)
 
+    def test_a_directory_that_is_removed_before_the_first_event_is_made_again(self):
+        directory = os.path.join(self.directory, "logs")
+        writer = tf.summary.FileWriter(directory)
+        os.rmdir(directory)
+        writer.add_event(tf.Event(step=1))
+        writer.close()
+        self.assertEqual(len(os.listdir(directory)), 1)
+
     def test_a_child_of_fork_writes_no_event_of_its_parent(self):
         writer = tf.summary.FileWriter(self.directory)
         writer.add_event(tf.Event(step=1))  # it waits, and is not the child's to write

@@ -38,14 +38,18 @@ class EventFileWriter:
         self._lock = threading.Lock()
         self._writer = None
         self._closed = False
-        if not gfile.IsDirectory(self._logdir):
-            gfile.MakeDirs(self._logdir)
+        self._make_directory()
         if self._filename_suffix:
             self._open()
         _open_writers.add(self)
 
+    def _make_directory(self):
+        if not gfile.IsDirectory(self._logdir):
+            gfile.MakeDirs(self._logdir)
+
     def _open(self):
         """Makes the file. Its first event says that it is an event file."""
+        self._make_directory()  # the program may have removed it
         self._writer = tf_record.TFRecordWriter(self._new_path())
         self._waiting = 0
         self._add(event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2"))
