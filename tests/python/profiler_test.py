@@ -68,6 +68,10 @@ class ProfilerTest(unittest.TestCase):
         root = profiler.profile_name_scope(quiet(Options.time_and_memory()))
         self.assertGreater(root.total_exec_micros, 0)
         self.assertGreaterEqual(root.total_requested_bytes, 8 * 6 * 6 * 4 * 4)  # of the convolution
+        with contextlib.redirect_stderr(io.StringIO()) as told:  # of a step that was not added
+            absent = profiler.profile_operations(dict(quiet(Options.time_and_memory()), step=7))
+        self.assertEqual(told.getvalue(), "Options -step=7 not found.\nAvailable steps: 0\n")
+        self.assertEqual(len(absent.children), 0)
 
     def test_a_context_records_steps_and_writes_their_profile(self):
         tfprof, feed = tf.contrib.tfprof, {self.x: np.zeros([8, 6, 6, 2])}

@@ -4,6 +4,8 @@ Views: by scope (cmd "scope"), and by type of op ("op"). Those by lines of the p
 timelines and pprof files raise NotImplementedError: tf.python.client.timeline makes timelines.
 """
 
+import sys
+
 from braid import protos
 from braid.tensorflow.core.profiler import tfprof_log_pb2
 from braid.tensorflow.core.profiler import tfprof_output_pb2
@@ -141,8 +143,12 @@ class Profiler:
         return sum(operation.name in self._ran for operation in operations) / max(len(operations), 1)
 
     def _view(self, cmd, options):
-        """That of the step of the options; -1: means of all steps."""
+        """That of the step of the options, empty if it was not added; -1: means of all steps."""
         step = options.get("step", -1)
+        if step >= 0 and step not in self._steps:
+            known = " ".join(map(str, sorted(self._steps)))
+            print(f"Options -step={step} not found.\nAvailable steps: {known}", file=sys.stderr)
+            return MultiGraphNodeProto() if cmd == "op" else GraphNodeProto()
         runs = [self._steps[step]] if step >= 0 else self._steps.values()
         return _profile(self._graph, runs, self._op_log, cmd, options)
 
