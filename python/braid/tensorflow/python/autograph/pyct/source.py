@@ -5,6 +5,8 @@ import ast
 import functools
 import linecache
 
+from braid.tensorflow.python.autograph.pyct import fragments
+
 
 def function_node(function):
     """The FunctionDef or Lambda of a Python function, and the names of the classes around it, outermost
@@ -20,7 +22,7 @@ def function_node(function):
     if len(found) > 1:
         found = [each for each in found if _is_of(each[0], code)]
     if len(found) > 1:
-        found = [each for each in found if _compiled_alike(each[0], code)]
+        found = [each for each in found if _compiled_alike(*each, code)]
         if len({ast.dump(each[0]) for each in found}) == 1:
             found = found[:1]
     if not found:
@@ -70,20 +72,22 @@ def _is_of(node, code):
     )
 
 
-def _compiled_alike(node, code):
-    """Whether the node compiles to the instructions, names and constants of `code`."""
+def _compiled_alike(node, classes, code):
+    """Whether the node, which is in `classes`, compiles to the instructions, names and constants of `code`."""
     if hasattr(code, "co_positions"):
         first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
         if not all(first <= (line, column) <= last for line, _, column, _ in code.co_positions() if column):
             return False
-    if isinstance(node, ast.Lambda):
-        expression = ast.Expression(node)
-        compiled = compile(expression, code.co_filename, "eval").co_consts[0]
-        # A name of an enclosing function is a global one in the lambda alone: names are compared,
-        # not where they are.
-        return sorted(compiled.co_names + compiled.co_freevars) == sorted(
-            code.co_names + code.co_freevars
-        ) and [each for each in compiled.co_consts if not hasattr(each, "co_code")] == [
-            each for each in code.co_consts if not hasattr(each, "co_code")
-        ]
-    return True
+    if not isinstance(node, ast.Lambda):
+        return True
+    # In a function that has its free variables, and in a class that has its private names, the lambda is
+    # compiled to the same instructions.
+    factory = fragments.statements(f"def factory({', '.join(code.co_freevars)}): return 0")[0]
+    factory.body[0].value = node
+    around = fragments.statements(f"class {classes[-1] if classes else '_'}: pass")[0]
+    around.body = [factory]
+    compiled = compile(ast.Module([around], []), code.co_filename, "exec")
+    for _ in range(3):
+        (compiled,) = [each for each in compiled.co_consts if hasattr(each, "co_code")]
+    values = [[each for each in c.co_consts if not hasattr(each, "co_code")] for c in (compiled, code)]
+    return (compiled.co_code, compiled.co_names) == (code.co_code, code.co_names) and values[0] == values[1]
