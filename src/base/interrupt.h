@@ -15,11 +15,20 @@
 // The flag for this thread, true once its results are not wanted; NULL: none. It outlives its use here.
 extern _Thread_local const atomic_bool *bd_interrupt_flag __attribute__((tls_model("initial-exec")));
 
-// In place of a flag: interrupted once this thread has run on a processor for as long as bd_interrupt_after
-// allows. Other threads that get it are not interrupted.
+// The flag of a thread whose time is limited. It interrupts no other thread that gets it.
 extern const atomic_bool bd_interrupt_clock;
-void bd_interrupt_after(int64_t thread_time_ns); // in the time of bd_thread_time_ns
 bool bd_interrupt_is_due(void);
+
+// What interrupts a thread: its flag, and the limit of its time.
+typedef struct bd_interruption {
+    const atomic_bool *flag;
+    int64_t due; // in the time of bd_thread_time_ns
+} bd_interruption;
+
+// From now on this thread is interrupted, in place of by its flag, once it has run on a processor for `ns`
+// more. Returns what was before, for bd_interrupt_restore.
+bd_interruption bd_interrupt_after(int64_t ns);
+void bd_interrupt_restore(bd_interruption before);
 
 // Sets the flag for this thread. Returns the one before, to be set again.
 static inline const atomic_bool *bd_interrupt_set(const atomic_bool *flag)

@@ -12,7 +12,6 @@
 #include "graph/rewrite_internal.h"
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include <string.h>
 
@@ -247,9 +246,8 @@ braid_code bd_rewrite_fold(bd_rewriter *r, braid_status *st)
     braid_code code = BRAID_OK;
     if (!r->options->evaluate) return BRAID_OK;
     const int64_t ns_max = r->options->folding_ns_max;
-    bd_interrupt_after(bd_thread_time_ns() + (ns_max > 0 ? ns_max : BD_FOLDING_NS_MAX));
     // The step on whose thread this may be does not interrupt it: a constant outlives the step.
-    const atomic_bool *interrupt = bd_interrupt_set(&bd_interrupt_clock);
+    const bd_interruption before = bd_interrupt_after(ns_max > 0 ? ns_max : BD_FOLDING_NS_MAX);
     for (size_t i = 0; !code && i < r->order.len; i++) {
         braid_op *n = r->order.items[i];
         settle_shapes(n, false);
@@ -257,8 +255,7 @@ braid_code bd_rewrite_fold(bd_rewriter *r, braid_status *st)
         int64_t limit = limit_of(&f, n);
         if (may_fit(n, limit) && !bd_interrupted()) code = fold(&f, n, limit, st);
     }
-    bd_interrupt_set(interrupt);
-    bd_interrupt_after(BD_FOREVER);
+    bd_interrupt_restore(before);
     for (size_t i = 0; !code && i < r->order.len; i++)
         settle_shapes(r->order.items[i], true);
     bd_free(f.inputs);

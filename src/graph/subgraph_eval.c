@@ -13,6 +13,9 @@
 #define DEPTH_MAX 64         // nodes behind one another
 #define VISITS_MAX 256       // nodes looked at, and kernels run, for one question
 #define BYTES_MAX (64 << 10) // the values that determine shapes are small
+// How long the kernels of one question may compute. Values that determine shapes take microseconds; what lies
+// between them may be as large as a graph says.
+#define NS_MAX INT64_C(100000000)
 
 typedef struct runner {
     int visits, depth;
@@ -109,8 +112,8 @@ bool bd_subgraph_eval(braid_out from, braid_tensor *out)
     if (!is_constant(&r, from.op)) return false;
     r = (runner){0};
     // What is seen does not depend on the step on whose thread this may be.
-    const atomic_bool *interrupt = bd_interrupt_set(NULL);
+    const bd_interruption before = bd_interrupt_after(NS_MAX);
     const bool is_known = run(&r, from, out);
-    bd_interrupt_set(interrupt);
+    bd_interrupt_restore(before);
     return is_known;
 }

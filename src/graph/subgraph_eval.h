@@ -5,8 +5,8 @@
 #include "graph/graph.h"
 
 // Stores the value of `from` where it follows from constants, and shapes that are known, by nodes without
-// state: their CPU kernels run now. False when it does not, when a kernel fails, or when it takes many nodes
-// or large tensors. The caller ends `out`.
+// state: their CPU kernels run now. False when it does not, when a kernel fails, or when it takes many nodes,
+// large tensors or long. The caller ends `out`.
 bool bd_subgraph_eval(braid_out from, braid_tensor *out);
 
 #endif

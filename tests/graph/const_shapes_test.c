@@ -1,5 +1,7 @@
 // Static shapes that follow from constants through any op: those that TensorFlow's Python API shows of the
 // same graphs, worked out by hand.
+#include "base/interrupt.h"
+#include "base/platform.h"
 #include "base/testing/test.h"
 #include "ops/testing/op_test.h"
 
@@ -167,6 +169,35 @@ static void values_are_given_to_front_ends(void **state)
     assert_string_equal(bd_shape_str(&shape, text), "[2,3]");
 }
 
+static int64_t get_passing_time(void)
+{
+    static int64_t now;
+    return now += INT64_C(1000000000);
+}
+
+static int close_graph_and_reset_clock(void **state)
+{
+    bd_platform_set(&bd_platform_posix);
+    bd_interrupt_set(NULL);
+    return close_graph(state);
+}
+
+// Kernels run for a while, whatever the step on whose thread they run.
+static void the_time_of_kernels_is_limited(void **state)
+{
+    (void)state;
+    static const atomic_bool is_stopped = true;
+    static bd_platform p;
+    braid_out x = OUT("Sqrt", NULL, lit("float[] 9"));
+    bd_interrupt_set(&is_stopped);
+    check_value(x, "3");
+    p = bd_platform_posix;
+    p.thread_time_ns = get_passing_time;
+    bd_platform_set(&p);
+    check_value(OUT("Sqrt", NULL, lit("float[] 9")), "unknown");
+    assert_ptr_equal(bd_interrupt_set(NULL), &is_stopped);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +206,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(matrices_give_shapes, open_graph, close_graph),
         cmocka_unit_test_setup_teardown(fed_values_give_no_shape, open_graph, close_graph),
         cmocka_unit_test_setup_teardown(values_are_given_to_front_ends, open_graph, close_graph),
+        cmocka_unit_test_setup_teardown(the_time_of_kernels_is_limited, open_graph,
+                                        close_graph_and_reset_clock),
     };
     return BD_RUN_TESTS(tests);
 }
