@@ -760,12 +760,6 @@ class Layer(module.Module):
     def get_output_mask_at(self, node_index):
         return nest.map_structure(lambda t: getattr(t, "_keras_mask", None), self.get_output_at(node_index))
 
-    def _first(self, attribute, what):
-        """The attribute of the first call; there may be more calls, as of the layers of a model that is called."""
-        if not self._inbound_nodes:
-            raise AttributeError(f"Layer {self.name} is not connected, no {what} to return.")
-        return self._node_attribute(0, attribute, what)
-
     def _common(self, attribute, what):
         """The attribute that all calls have."""
         if not self._inbound_nodes:
@@ -781,11 +775,17 @@ class Layer(module.Module):
 
     @property
     def input(self):
-        return self._first("input_tensors", "input")
+        """That of the first call: the layers of a model have another one when the model is called."""
+        if not self._inbound_nodes:
+            raise AttributeError(f"Layer {self.name} is not connected, no input to return.")
+        return self.get_input_at(0)
 
     @property
     def output(self):
-        return self._first("output_tensors", "output")
+        """That of the first call."""
+        if not self._inbound_nodes:
+            raise AttributeError(f"Layer {self.name} has no inbound nodes.")
+        return self.get_output_at(0)
 
     @property
     def input_shape(self):
