@@ -20,7 +20,8 @@ BIN = pathlib.Path(sys.argv[1]).absolute()
 LIMIT_S = 100
 OUTAGE_S = 3  # shorter than the 8 s after which a task takes another one for lost
 SILENCE = "nothing was heard from there for 20 s"
-GOOD_ACCURACY = r"worker/0 \| test accuracy: (0\.[4-9]|1)"  # of ten digits, after few steps of stale gradients
+# Of ten digits, after few steps of stale gradients.
+GOOD_ACCURACY = r"worker/0 \| test accuracy: (0\.[4-9]|1)"
 LAUNCHER, A, B = 0, 1, 2  # hosts
 TRAINING = ["mnist_replica", f"--data_dir={os.environ.get('BRAID_MNIST_DIR', '')}", "--learning_rate=0.01"]
 FEW_WEIGHTS = "--hidden_units=20"  # with more, a network that loses packets decides how long a step takes
