@@ -126,11 +126,14 @@ class SshTest(unittest.TestCase):
         self.hosts.cut(host)
         self.addCleanup(self.hosts.join, host)
 
-    def read_until(self, run, text):
+    def read_until(self, run, *texts):
+        """Reads lines of the run until each of the texts was in one."""
+        left = set(texts)
         for line in run.stdout:
-            if text in line:
+            left = {text for text in left if text not in line}
+            if not left:
                 return
-        self.fail(f"braid run ended without '{text}'")
+        self.fail(f"braid run ended without {sorted(left)}")
 
     def wait_for_end(self, processes):
         """Waits until the processes have ended."""
@@ -173,7 +176,7 @@ class SshTest(unittest.TestCase):
 
     def test_a_killed_launcher_leaves_no_process(self):
         run = self.start({A: 2, B: 2}, "--train_steps=10000000")
-        self.read_until(run, "worker/1 | first step")
+        self.read_until(run, *[f"worker/{i} | first step" for i in range(3)])
         processes = processes_of(self.hosts.space(A)) + processes_of(self.hosts.space(B))
         self.assertEqual(len(processes), 8, "an agent and a program for each task")
         run.send_signal(signal.SIGKILL)
