@@ -549,6 +549,17 @@ class ConversionTest(unittest.TestCase):
         self.assertIn("ag__.if_stmt(x > 0, if_body, else_body", code)
         compile(code, "code", "exec")
 
+    def test_what_is_converted_is_logged_on_request(self):
+        def logged(x):
+            return x + 1 if x > 0 else x
+
+        tf.autograph.set_verbosity(2)
+        self.addCleanup(tf.autograph.set_verbosity, 0)
+        with self.assertLogs("tensorflow", "INFO") as logs:
+            tf.autograph.to_graph(logged)
+        self.assertIn("Converting", logs.output[0])
+        self.assertIn("def tf__logged(x)", logs.output[1])
+
     def test_the_decorator_and_its_opposite(self):
         @autograph.convert(recursive=True)
         def decorated(x):

@@ -131,7 +131,11 @@ def convert(function, options, operators):
         known = _converted.get(key)
     if known is None:
         _, classes = source.function_node(function)
-        known = _compile(converted_node(function, options), code, classes)
+        node = converted_node(function, options)
+        ag_logging.log(1, "Converting %s", function)
+        if ag_logging.has_verbosity(2):
+            ag_logging.log(2, "Converted code of %s:\n%s", function, ast.unparse(node))
+        known = _compile(node, code, classes)
         with _lock:
             _converted[key] = known
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))

@@ -12,7 +12,7 @@ _settings = {"level": None, "stdout": False}
 
 @tf_export("autograph.set_verbosity")
 def set_verbosity(level, alsologtostdout=False):
-    """0: nothing; from 1 on, what is converted and what is not; 3: the converted code too."""
+    """0: only warnings; 1: each function that is converted, too; from 2 on, the converted code, too."""
     _settings.update(level=level, stdout=alsologtostdout)
 
 
